@@ -1,6 +1,7 @@
 """The course's package, with the commands that notebooks import.
 
-from autograder import start, check, hint, solution, progress, contents, ready, reproduce, review, again, placement
+from autograder import start, check, hint, solution, why, progress, contents, ready, reproduce
+from autograder import review, again, placement
 from autograder import draw, steps, explain, on_gpu, gpu_peak, two_processes
 from autograder import plot_jacobian, plot_differences, plot_accumulation, plot_memory, plot_saved, plot_progress
 """
@@ -13,7 +14,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _COMMANDS = {
-    **dict.fromkeys(("start", "check", "hint", "solution", "reproduce"), ".learner.commands"),
+    **dict.fromkeys(("start", "check", "hint", "solution", "why", "reproduce"), ".learner.commands"),
     **dict.fromkeys(("progress", "contents", "ready", "review", "again", "placement"), ".learner.commands"),
     **dict.fromkeys(("on_gpu", "gpu_peak"), ".learner.gpu"),
     "explain": ".learner.explanations",

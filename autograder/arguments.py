@@ -12,6 +12,7 @@ from .grading.limits import Wall
 _ON_AN_EXERCISE = {
     "hint": "show the hints for an exercise",
     "solution": "show the solution of an exercise and other ways to write it",
+    "why": "show why the answer to an exercise is right, once yours has passed",
     "again": "show an exercise with a fresh stub and new cases",
 }
 

@@ -161,6 +161,12 @@ def _solution(chosen: argparse.Namespace) -> int:
     return _say(chosen, lambda: solution(chosen.exercise, give_up=chosen.give_up))
 
 
+def _why(chosen: argparse.Namespace) -> int:
+    from .learner.commands import why
+
+    return _say(chosen, lambda: why(chosen.exercise))
+
+
 def _again(chosen: argparse.Namespace) -> int:
     from .learner.commands import again
 

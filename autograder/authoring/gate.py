@@ -10,6 +10,7 @@
 - A core table of predictions has four variants or more; on each, mistakes are recognised as themselves.
 - All points mean a pass: an aspect with points waits for every aspect without.
 - Every text exists in English and in Russian, with equally many code spans.
+- Each core exercise of the course asks why, in a short question, and answers in at most 35 words.
 - Each line of a contract names an aspect or why none checks it, and each aspect is in a line.
 - The line under the exercise's heading states kind, difficulty, minutes and points as the module does.
 """
@@ -28,7 +29,7 @@ from ..checking.judge import judge, screen
 from ..checking.observe import code_digest, observe
 from ..checking.values import WITHOUT_DATA, AtMost
 from ..checking.verdict import Verdict, VerdictState
-from ..exercises import Unknown, key_in, path_of
+from ..exercises import PACKAGED, Unknown, key_in, path_of
 from ..language import LANGUAGES, Text
 from ..lessons.contracts import contract_problems
 from ..lessons.execute import run
@@ -42,6 +43,7 @@ from .trials import TRIALS, Trials, try_answers
 from .variant_trials import variant_problems
 
 ALTERNATIVES, CORE, MINUTES, POINTS, HINTS = 3, 6, 90, 20, 3
+QUESTION, BECAUSE = 15, 35  # words, of English
 LARGEST_KEY = 100_000  # bytes; a check reads its key
 
 
@@ -206,6 +208,9 @@ def texts(exercise: Exercise) -> Iterator[tuple[str, Text]]:
     yield from ((f"aspect {aspect.name}", aspect.says) for aspect in exercise.aspects)
     yield from ((f"label of aspect {aspect.name}", aspect.measured) for aspect in exercise.aspects if aspect.measured)
     yield from ((f"hint {number}", hint) for number, hint in enumerate(exercise.hints, 1))
+    if exercise.why:
+        yield "the question of `why`", exercise.why.question
+        yield "the answer of `why`", exercise.why.because
     yield from ((f"mistake {name}", mistake.says) for name, mistake in mistakes_of(exercise).named.items())
 
 
@@ -218,9 +223,23 @@ def _texts(exercise: Exercise) -> Iterator[str]:
         yield from (f"{name}: {complaint}" for complaint in banned_words(text.ru))
     if len(exercise.hints) < HINTS:
         yield f"{len(exercise.hints)} hints; a learner gets {HINTS}: a question, a pointer, a skeleton"
+    yield from _unexplained(exercise)
     for name, mistake in mistakes_of(exercise).named.items():
         if mistake.says.en.startswith("It looks") or mistake.says.ru.startswith("Похоже"):
             yield f"the mistake {name} must not begin as its label does, “Looks like” / «Похоже на ошибку»"
+
+
+def _unexplained(exercise: Exercise) -> Iterator[str]:
+    """Yield what is wrong about `why`. A private lesson may leave it out."""
+    if exercise.why is None:
+        if exercise.core and path_of(exercise).parent == PACKAGED:
+            yield "a core exercise asks why: why=Why(Text(...), Text(...)), a question and its answer"
+        return
+    if not all(each.endswith("?") for each in exercise.why.question):
+        yield "the question of `why` does not end with a question mark"
+    for name, text, most in (("question", exercise.why.question, QUESTION), ("answer", exercise.why.because, BECAUSE)):
+        if (count := len(text.en.split())) > most:
+            yield f"the {name} of `why` has {count} words; at most {most}"
 
 
 def _whole(lesson: Lesson, exercises: dict[str, Exercise]) -> Iterator[str]:

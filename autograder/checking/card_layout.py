@@ -63,7 +63,8 @@ class Card:
         self.aspects = list(self._aspects()) if self._has_aspects() else []
         self.rows = list(self._rows(verdict.finding)) if verdict.finding else []
         self.mistake = _sentence(exercise, verdict.mistake).read(language) if verdict.mistake else ""
-        self.notes = [self._say(note.id, **note.parameters) for note in verdict.notes]
+        asked = {"question": exercise.why.question.read(language)} if exercise.why else {}
+        self.notes = [self._say(note.id, **note.parameters, **asked) for note in verdict.notes]
         self.closing = list(self._closing())
 
     def _say(self, id: str, **parameters: object) -> str:

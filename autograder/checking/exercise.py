@@ -99,6 +99,18 @@ class Aspect:
     entries: tuple[Entries, ...] = ()
 
 
+@dataclass(frozen=True)
+class Why:
+    """A question about the idea of an exercise, and our answer.
+
+    The card asks it once the check has passed. Learners who explain what is right to themselves understand more of it
+    (Chi et al. 1989, Renkl 1997).
+    """
+
+    question: Text
+    because: Text
+
+
 def seed_of_variant(number: int) -> str:
     """Return the seed of the cases of a variant, counted from 1."""
     return f"{_VARIANT}{number}"
@@ -147,6 +159,7 @@ class Exercise:
     programs_text: str = ""
     generate: Callable[..., Iterator[Case]] = lambda rng: iter([Case()])
     device_probe: Probe | None = None
+    why: Why | None = None
 
     @cached_property
     def programs(self) -> Programs:
@@ -208,11 +221,13 @@ class Exercise:
         return case
 
     def texts(self) -> Exercise:
-        """Return a copy of the exercise with texts and points, but without probe, cases and programs.
+        """Return a copy of the exercise with texts and points, but without probe, cases, programs and `why`.
 
-        The grader puts this copy in place of the exercise in a child, before student code runs there.
+        The grader puts this copy in place of the exercise in a child, before student code runs there. The answer of
+        `why` may give entries of a table away.
         """
-        return replace(self, probe=_no_probe, generate=lambda rng: iter([Case()]), programs_text="", device_probe=None)
+        copy = replace(self, probe=_no_probe, generate=lambda rng: iter([Case()]), programs_text="", device_probe=None)
+        return replace(copy, why=None)
 
 
 def aspect(
@@ -258,6 +273,7 @@ def exercise(
     seconds: float = 10.0,
     withdrawn: bool = False,
     shows_graph: bool = False,
+    why: Why | None = None,
 ) -> Callable[[Probe], Exercise]:
     """Return a decorator that turns a probe into an `Exercise`.
 
@@ -267,7 +283,7 @@ def exercise(
     "predict", the learner always defines a table of predictions. `rtol` is the relative tolerance of comparisons,
     `seconds` the time limit for one case. `withdrawn` marks an exercise found wrong after its release: its cell stays,
     and everybody gets its points. If `shows_graph` is true, the card of a wrong answer explains how to draw the graph
-    of the returned tensor.
+    of the returned tensor. `why` is what the card asks once the check has passed; core exercises have one.
     Raises ValueError if the arguments contradict each other.
     """
     if kind not in KINDS:
@@ -304,6 +320,7 @@ def exercise(
             seconds=seconds,
             withdrawn=withdrawn,
             shows_graph=shows_graph,
+            why=why,
         )
 
     return decorate

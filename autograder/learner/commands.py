@@ -25,7 +25,7 @@ from ..session import SESSION, being_graded
 from ..torch_versions import newer_torch
 from .cells_run import remember_cells, unfinished
 from .replies import Programs, Prose, Reply, Table
-from .verdict_notes import with_cell_above, with_first_table, with_note_once, with_worth
+from .verdict_notes import with_cell_above, with_first_table, with_note_once, with_why, with_worth
 
 if TYPE_CHECKING:
     from .points import LessonNotebook
@@ -150,10 +150,10 @@ def check_in(
         lines = (textwrap.fill(line, 78, subsequent_indent="    ") for line in str(verdict).splitlines())
         print(*lines, sep="\n", file=sys.stderr)  # nbgrader's Validate shows only stderr, cut at 90 columns
     if place and variant is None:
-        return _checked_at(place, exercise, namespace, verdict)
-    if _wrong_elsewhere_alone(verdict):
-        return replace(verdict, notes=(*verdict.notes, Note("note.device.try", {"name": exercise.name})))
-    return verdict
+        verdict = _checked_at(place, exercise, namespace, verdict)
+    elif _wrong_elsewhere_alone(verdict):
+        verdict = replace(verdict, notes=(*verdict.notes, Note("note.device.try", {"name": exercise.name})))
+    return with_why(exercise, verdict) if variant is None else verdict  # a variant may be about another program
 
 
 def _checked_at(place: Place, exercise: Exercise, namespace: Mapping[str, Any], verdict: Verdict) -> Verdict:
@@ -245,15 +245,38 @@ def solution(name: str = "", *, give_up: bool = False) -> Programs | Prose | Rep
     except exercises.Unknown as unknown:
         answer = model_answer(SESSION.lesson or "", name) if give_up else None
         return Prose(answer) if answer else _unknown(name, unknown)
-    name = exercise.name
-    last, standing = SESSION.last.get(name), standings(verdicts(name)).get(name)
-    passed = (last and last.state == VerdictState.PASSED) or (standing and standing.best.state == VerdictState.PASSED)
-    if not passed and not give_up:
-        return Reply((message("solution.locked", exercise=name),))
+    if not give_up and not _has_passed(exercise.name):
+        return Reply((message("solution.locked", exercise=exercise.name),))
     found = solutions(exercise)
     if not found:
         return Reply((message("solution.absent"),))
     return Programs(message("solution.ours", total=len(found)), tuple(found))
+
+
+def why(name: str = "") -> Reply:
+    """Return the question that the card of exercise `name` asks after a passed check, and our answer to it.
+
+    Without a name, the exercise is the one that was checked last. If the learner has not passed the check, or the
+    exercise has no such question, the reply says so. While nbgrader runs the notebook, it says nothing else.
+    """
+    try:
+        exercise = _exercise(name)
+    except exercises.Unknown as unknown:
+        return _unknown(name, unknown)
+    if being_graded():
+        return Reply((message("run.checking", name="why"),))
+    if exercise.why is None:
+        return Reply((message("why.absent", exercise=exercise.name),))
+    if not _has_passed(exercise.name):
+        return Reply((message("why.locked", exercise=exercise.name),))
+    return Reply((exercise.why.question, exercise.why.because))
+
+
+def _has_passed(name: str) -> bool:
+    """Return whether the learner has passed the check of an exercise, in this session or before."""
+    last, standing = SESSION.last.get(name), standings(verdicts(name)).get(name)
+    states = (last and last.state, standing and standing.best.state)
+    return VerdictState.PASSED in states
 
 
 def _unknown(name: str, unknown: exercises.Unknown) -> Reply:

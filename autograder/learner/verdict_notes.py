@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from ..checking.exercise import Exercise
-from ..checking.verdict import Verdict
+from ..checking.verdict import Verdict, VerdictState
 from ..history import standings, verdicts
 from ..language import Note
-from ..session import SESSION
+from ..session import SESSION, being_graded
 from .cells_run import is_bound_in
 from .points import saved_notebook
 
@@ -53,6 +53,13 @@ def with_worth(exercise: Exercise, verdict: Verdict) -> Verdict:
         return verdict
     note = Note("note.worth", {"earned": f"{verdict.points_out_of(worth):g}", "maximum": f"{worth:g}"})
     return replace(verdict, notes=(*verdict.notes, note))
+
+
+def with_why(exercise: Exercise, verdict: Verdict) -> Verdict:
+    """Put a note first that asks why the answer is right, if it has passed. A notebook that is graded has none."""
+    if exercise.why is None or exercise.withdrawn or verdict.state != VerdictState.PASSED or being_graded():
+        return verdict
+    return replace(verdict, notes=(Note("note.why", {"name": exercise.name}), *verdict.notes))
 
 
 def with_note_once(verdict: Verdict, note: Note) -> Verdict:

@@ -273,6 +273,10 @@ MESSAGES: dict[str, Text] = {
         "Папка {folder} недоступна для записи: сделанное сохранится только до остановки ядра. Назовите другую папку, и "
         'при следующей проверке всё запишется туда: `import os; os.environ["AUTOGRADER_HOME"] = "..."`',
     ),
+    "note.why": Text(
+        '{question} Answer in one sentence, then compare it with ours: `why("{name}")`',
+        '{question} Ответьте одним предложением и сравните с нашим ответом: `why("{name}")`',
+    ),
     "note.variant": Text(
         'Practice: it earns no points. `again("{name}")` shows another variant.',
         'Это тренировка, баллов за неё нет. Другой вариант покажет `again("{name}")`.',
@@ -468,6 +472,14 @@ MESSAGES: dict[str, Text] = {
         "Решений на этой машине нет: они лежат в репозитории курса (notebooks/lessons).",
     ),
     "solution.ours": Text("Ways to write it: {total}", "Возможные решения: {total}"),
+    "why.locked": Text(
+        'Our explanation opens when the check has passed: `check("{exercise}")`',
+        'Объяснение откроется, когда проверка будет пройдена: `check("{exercise}")`',
+    ),
+    "why.absent": Text(
+        "`{exercise}` asks no question after its check, so there is no answer to show.",
+        "После проверки `{exercise}` вопроса нет, поэтому и ответа на него нет.",
+    ),
     "question.unchecked": Text(
         "`{name}` is a question, to be answered in words: it has no check and no hints. When you have written yours, "
         'compare it with the rubric and a model answer: `solution("{name}", give_up=True)`',

@@ -26,12 +26,12 @@
 # Предполагается, что вы уже работали с torch. Знать, как он устроен, не требуется.
 # %% tags=["en"]
 # The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
-from autograder import hint, ready, reproduce, solution, start
+from autograder import hint, ready, reproduce, solution, start, why
 
 start("first_gradient", language="en")
 # %% tags=["ru"]
 # Ошибка импорта? Установите через pip файл курса (или autograd-course), а другой `autograder` удалите.
-from autograder import hint, ready, reproduce, solution, start
+from autograder import hint, ready, reproduce, solution, start, why
 
 start("first_gradient", language="ru")
 # %%
@@ -100,7 +100,9 @@ assert torch.linalg.eigvalsh(hessian).tolist() == [-2, 2]
 # * `hint("numerical_slope")` for the first of three hints, and again for the next; they cost nothing;
 # * `reproduce("numerical_slope")` for the inputs on which your answer failed, to try things on;
 # * `solution("numerical_slope")` once you have passed: our solution and other ways to write it.
-# %% [markdown] tags=["ru"] of="4bcb6afb"
+#
+# A card that says *passed* may ask why the answer is right. Say it in a sentence of your own, then compare it with ours: `why("numerical_slope")`.
+# %% [markdown] tags=["ru"] of="432263dd"
 # ## Как устроены упражнения
 #
 # Под упражнением есть ячейка для ответа и ячейка, которая его проверяет. В строке под заголовком сказано, что делать (дописать функцию, предсказать результат), насколько это трудно (●○○ — самое лёгкое), сколько времени займёт и сколько баллов принесёт. Напишите ответ, выполните свою ячейку (Shift+Enter), затем выполните проверку. Пока в ячейке стоит строка `raise NotImplementedError` или `...`, проверка сообщает: *нет ответа*, поэтому замените их своим ответом. Проверять можно сколько угодно раз.
@@ -110,6 +112,8 @@ assert torch.linalg.eigvalsh(hessian).tolist() == [-2, 2]
 # * `hint("numerical_slope")` — первая из трёх подсказок, повторный вызов даёт следующую; баллов за подсказки не снимают;
 # * `reproduce("numerical_slope")` — входные данные, на которых ваш ответ не прошёл проверку: на них удобно искать ошибку;
 # * `solution("numerical_slope")` — наше решение и другие способы записи (доступно, когда проверка пройдена).
+#
+# На карточке со словом *верно* бывает вопрос, почему ответ верен. Ответьте на него своими словами, одним предложением, и сравните с нашим ответом: `why("numerical_slope")`.
 # %% [markdown] tags=["en"]
 # ## A derivative without autograd
 #

@@ -26,12 +26,12 @@
 # Понадобится урок 01: листовые тензоры, `requires_grad`, `.grad`.
 # %% tags=["en"]
 # The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
-from autograder import hint, ready, reproduce, solution, start
+from autograder import hint, ready, reproduce, solution, start, why
 
 start("graph_and_backward", language="en")
 # %% tags=["ru"]
 # Ошибка импорта? Установите через pip файл курса (или autograd-course), а другой `autograder` удалите.
-from autograder import hint, ready, reproduce, solution, start
+from autograder import hint, ready, reproduce, solution, start, why
 
 start("graph_and_backward", language="ru")
 # %%

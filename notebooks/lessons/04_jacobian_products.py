@@ -26,12 +26,12 @@
 # Понадобится урок 02: граф, `backward()`, `retain_graph`, `torch.autograd.grad`.
 # %% tags=["en"]
 # The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
-from autograder import hint, ready, reproduce, solution, start
+from autograder import hint, ready, reproduce, solution, start, why
 
 start("jacobian_products", language="en")
 # %% tags=["ru"]
 # Ошибка импорта? Установите через pip файл курса (или autograd-course), а другой `autograder` удалите.
-from autograder import hint, ready, reproduce, solution, start
+from autograder import hint, ready, reproduce, solution, start, why
 
 start("jacobian_products", language="ru")
 # %%

@@ -26,12 +26,12 @@
 # Понадобятся уроки 04 (`gradcheck`, вторые производные) и 05 (операции с изменением на месте, счётчик версий). Поможет урок 06 (сохранённые тензоры).
 # %% tags=["en"]
 # The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
-from autograder import hint, ready, reproduce, solution, start
+from autograder import hint, ready, reproduce, solution, start, why
 
 start("custom_functions", language="en")
 # %% tags=["ru"]
 # Ошибка импорта? Установите через pip файл курса (или autograd-course), а другой `autograder` удалите.
-from autograder import hint, ready, reproduce, solution, start
+from autograder import hint, ready, reproduce, solution, start, why
 
 start("custom_functions", language="ru")
 # %%

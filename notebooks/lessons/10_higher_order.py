@@ -34,12 +34,12 @@
 # Понадобятся уроки 04 (произведения с матрицей Якоби, `vmap`) и 07 (пользовательские функции).
 # %% tags=["en"]
 # The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
-from autograder import hint, ready, reproduce, solution, start
+from autograder import hint, ready, reproduce, solution, start, why
 
 start("higher_order", language="en")
 # %% tags=["ru"]
 # Ошибка импорта? Установите через pip файл курса (или autograd-course), а другой `autograder` удалите.
-from autograder import hint, ready, reproduce, solution, start
+from autograder import hint, ready, reproduce, solution, start, why
 
 start("higher_order", language="ru")
 # %%

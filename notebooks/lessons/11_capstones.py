@@ -20,12 +20,12 @@
 # Понадобятся уроки 03 (накопление), 05 (`no_grad`, замораживание), 06 (контрольные точки, измерение памяти). Знать обучение с подкреплением не нужно.
 # %% tags=["en"]
 # The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
-from autograder import hint, ready, reproduce, solution, start
+from autograder import hint, ready, reproduce, solution, start, why
 
 start("capstones", language="en")
 # %% tags=["ru"]
 # Ошибка импорта? Установите через pip файл курса (или autograd-course), а другой `autograder` удалите.
-from autograder import hint, ready, reproduce, solution, start
+from autograder import hint, ready, reproduce, solution, start, why
 
 start("capstones", language="ru")
 # %%

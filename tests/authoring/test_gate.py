@@ -114,8 +114,9 @@ CALLED_TWICE = """
 UNREAD = """
     return {"value": torch.sparse_coo_tensor([[0]], answer.double(case.x)[:1], (10**9,), check_invariants=True)}
 """
+HINTS = 'hints=[Text("a", "а"), Text("b", "б"), Text("c", "в")],'
 EXERCISES = """
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.language import Text
 import torch
 
@@ -215,6 +216,13 @@ def test_a_bad_lesson_is_told(tmp_path, old, new, complaint):
         ('return {"value": answer.double(case.x)}', CALLED_TWICE, "returns None in call 1 of 2 passes"),
         ("torch.rand(3,", "torch.rand(9999,", "its key has "),
         ('aspect("value", 1,', 'aspect("value", 0,', "aspect value has no points: name it in `after`"),
+        (HINTS, f'{HINTS} why=Why(Text("Why", "Почему?"), Text("So.", "Так.")),', "does not end with a question mark"),
+        (HINTS, f'{HINTS} why=Why(Text("Why?", "Почему?"), Text("so " * 36, "Так.")),', "has 36 words; at most 35"),
+        (
+            HINTS,
+            f'{HINTS} why=Why(Text("Why?", "Почему?"), Text("So.", "")),',
+            "answer of `why` is empty in one language",
+        ),
         ("minutes=1", "minutes=100, core=True", "the core is 1 exercises, 100 minutes"),
     ],
 )
@@ -222,6 +230,14 @@ def test_a_bad_exercise_is_told(tmp_path, old, new, complaint):
     assert old in EXERCISES + MISTAKES
     found = gate(tmp_path, exercises=EXERCISES.replace(old, new), mistakes=MISTAKES.replace(old, new))
     assert any(complaint in each for each in found), found
+
+
+def test_a_core_exercise_of_the_course_asks_why(monkeypatch):
+    (lesson,) = COURSE.read(["first_gradient"])
+    exercises = COURSE.exercises(lesson)
+    monkeypatch.setattr(exercises["numerical_slope"], "why", None)
+    (report,), _ = verify(lesson, exercises, "numerical_slope", number=1)
+    assert report.problems == ["a core exercise asks why: why=Why(Text(...), Text(...)), a question and its answer"]
 
 
 def test_prose_that_states_another_title_or_other_points_than_the_module_is_told(tmp_path):

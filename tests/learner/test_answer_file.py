@@ -122,6 +122,7 @@ def test_a_terminal_shows_hints_solutions_and_variants(language, capsys):
     shown = {
         "hint": exercises.find(CLIP).hints[0].read(language),
         "solution": message("solution.locked", exercise=CLIP).read(language),
+        "why": message("why.absent", exercise=CLIP).read(language),
         "again": message("review.text").read(language),
     }
     for command, says in shown.items():

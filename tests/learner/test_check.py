@@ -112,6 +112,33 @@ def test_without_a_name_the_exercise_checked_last_is_meant(language):
     assert str(vars(autograder.reproduce())["batches"]) == str(vars(autograder.reproduce(NAME))["batches"])
 
 
+def test_after_a_passed_check_the_card_asks_why_and_the_command_answers(language, exercises):
+    asked, because = (each.read(language) for each in (exercises[NAME].why.question, exercises[NAME].why.because))
+    assert f'`check("{NAME}")`' in str(autograder.why(NAME))
+    assert asked not in check(raises).text(language)
+    assert because not in str(autograder.why())
+    verdict = check(right)
+    assert asked in verdict.text(language)
+    assert f"<code>why(&quot;{NAME}&quot;)</code>" in verdict.html(language)
+    assert str(autograder.why()) == f"{asked}\n\n{because}"
+    SESSION.last.clear()  # as in a new kernel: the history knows
+    assert because in str(autograder.why(NAME))
+
+
+def test_without_a_question_nothing_is_asked(language, exercises, monkeypatch):
+    monkeypatch.setattr(exercises[NAME], "why", None)
+    assert [note.id for note in check(right).notes] == []
+    assert str(autograder.why(NAME)) == message("why.absent", exercise=NAME).read(language)
+
+
+@pytest.mark.parametrize("run", ["autograde", "validate"])
+def test_a_notebook_that_nbgrader_runs_is_not_asked_why(run, language, exercises, monkeypatch):
+    monkeypatch.setenv("NBGRADER_EXECUTION", run)
+    assert check(right).notes == ()
+    assert str(autograder.why(NAME)) == message("run.checking", name="why").read(language)
+    assert exercises[NAME].texts().why is None
+
+
 def test_each_way_of_a_solution_is_a_block_of_its_own(language):
     shown = autograder.solution(NAME, give_up=True)._repr_markdown_()
     assert (shown.count("~~~~python\n"), shown.count("\n~~~~")) == (4, 2 * 4)

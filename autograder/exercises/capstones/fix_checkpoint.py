@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from autograder.checking.counted_run import condense, fill, number_from
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import uniform
 from autograder.checking.labels import PEAK
 from autograder.checking.observe import using_answer
@@ -69,6 +69,19 @@ _WIDE = _ROWS * _WIDTH * _FEATURES * 8  # bytes of the widest tensor in a block
         ),
         Text.same("h = checkpoint(block, h, use_reentrant=...)"),
     ],
+    why=Why(
+        Text(
+            "Why did the first blocks learn nothing, although their adapters require grad?",
+            "Почему первые блоки ничему не учились, хотя их адаптеры требуют градиента?",
+        ),
+        Text(
+            "The old checkpoint is a custom Function, and its result requires grad only if a tensor argument "
+            "does. The output of the frozen embedding does not, and the weights are no arguments.",
+            "Старый вариант контрольной точки — пользовательская функция, и её результат требует градиента, "
+            "только если его требует тензор среди аргументов. Выход замороженного эмбеддинга не требует, а веса "
+            "— не аргументы.",
+        ),
+    ),
 )
 def fix_checkpoint(answer: Any, case: Case) -> dict[str, object]:
     start = number_from(case.v)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed, with_old_gradients
 from autograder.checking.labels import WEIGHTS_AFTER_STEPS
 from autograder.language import Text
@@ -55,6 +55,18 @@ Optimizer = torch.optim.Optimizer
         ),
         Text.same("optimizer.zero_grad()\nv.backward()\n...\np.grad[:] = -delta * trace"),
     ],
+    why=Why(
+        Text(
+            "Why must `p.grad` be cleared, although it is overwritten before each step?",
+            "Почему `p.grad` нужно обнулять, хотя перед каждым шагом туда записывают новое?",
+        ),
+        Text(
+            "After a step the last update still lies in `p.grad`. `v.backward()` adds ∇v to it, and the trace "
+            "would take that sum for a gradient.",
+            "После шага в `p.grad` остаётся прошлое обновление. `v.backward()` прибавит к нему ∇v, и след примет "
+            "эту сумму за градиент.",
+        ),
+    ),
 )
 def fix_traces(answer: Any, case: Case) -> dict[str, object]:
     before = _settings(case.optimizer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograder.checking.exercise import EVERY_ENTRY, Case, exercise
+from autograder.checking.exercise import EVERY_ENTRY, Case, Why, exercise
 from autograder.checking.values import entries
 from autograder.language import Text
 
@@ -33,6 +33,18 @@ from autograder.language import Text
             "$0.5 \\delta$. С этим содержимым `p.grad` начинается шаг 2.",
         ),
     ],
+    why=Why(
+        Text(
+            "Why does the first weight fall, although its prediction was too low?",
+            "Почему первый вес уменьшился, хотя предсказание было занижено?",
+        ),
+        Text(
+            "`step()` subtracts what lies in `p.grad`. The code puts the update itself there, so the optimizer "
+            "goes against it.",
+            "`step()` вычитает то, что лежит в `p.grad`. Код кладёт туда само обновление, поэтому оптимизатор "
+            "идёт против него.",
+        ),
+    ),
 )
 def predict_traces(answer: Any, case: Case) -> dict[str, object]:
     return {"table": entries(answer.predict_traces)}

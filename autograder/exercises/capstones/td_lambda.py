@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from autograder.checking.devices.device_run import works_on
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed, with_old_gradients
 from autograder.checking.labels import Entries
 from autograder.checking.observe import using_answer
@@ -87,6 +87,18 @@ Step = tuple[Any, float, Any, bool, bool]  # state, reward, next state, terminat
             "            ..."
         ),
     ],
+    why=Why(
+        Text(
+            "Why does the next state keep its value after `truncated`, but not after `terminated`?",
+            "Почему после `truncated` следующее состояние сохраняет ценность, а после `terminated` — нет?",
+        ),
+        Text(
+            "After `truncated` the walk would have gone on: rewards lie ahead, and the value estimates them. "
+            "After `terminated` nothing comes any more, so there is nothing to estimate.",
+            "После `truncated` блуждание продолжалось бы: впереди есть награды, и ценность их оценивает. После "
+            "`terminated` дальше ничего нет, и оценивать нечего.",
+        ),
+    ),
 )
 def td_lambda(answer: Any, case: Case) -> dict[str, object]:
     parameters = list(case.model.parameters())

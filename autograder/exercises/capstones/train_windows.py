@@ -11,7 +11,7 @@ from torch import Tensor
 
 from autograder.checking.counted_run import condense, number_from
 from autograder.checking.devices.device_run import works_on
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed, with_old_gradients
 from autograder.checking.labels import PEAK
 from autograder.checking.observe import using_answer
@@ -101,6 +101,18 @@ _WIDE = _ROWS * _WIDTH * 8  # bytes of the widest tensor in one call of the cell
             "    optimizer.step()"
         ),
     ],
+    why=Why(
+        Text(
+            "Why is the hidden state detached between windows, but not inside one?",
+            "Почему скрытое состояние отсоединяют от графа между окнами, но не внутри окна?",
+        ),
+        Text(
+            "What the last window's graph saved is freed, and the weights have moved since. Inside a window the "
+            "state carries the gradient back to earlier steps.",
+            "Сохранённое в графе прошлого окна уже освобождено, а веса с тех пор изменились. Внутри окна "
+            "состояние несёт градиент назад, к более ранним шагам.",
+        ),
+    ),
 )
 def train_windows(answer: Any, case: Case) -> dict[str, object]:
     start = number_from(case.x)

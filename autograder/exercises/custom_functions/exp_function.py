@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from autograder.checking.counted_run import number_from
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.labels import BYTES_IN_MEMORY
 from autograder.checking.observe import using_answer
@@ -81,6 +81,18 @@ from .common import (
             "result = ...\nctx.save_for_backward(...)\nreturn result\n\n(result,) = ctx.saved_tensors\nreturn grad_output * ..."
         ),
     ],
+    why=Why(
+        Text(
+            "Why does it save memory to keep the result and not the input?",
+            "Почему хранить результат, а не вход, выгоднее по памяти?",
+        ),
+        Text(
+            "The derivative of the exponential is its result, and the caller usually keeps that tensor anyway. A "
+            "saved input would stay in memory although the caller has dropped it.",
+            "Производная экспоненты — это её результат, а его вызывающий код обычно и так хранит. Сохранённый "
+            "вход остался бы в памяти, даже если вызывающему коду он больше не нужен.",
+        ),
+    ),
 )
 def exp_function(answer: Any, case: Case) -> dict[str, object]:
     start = number_from(case.x)

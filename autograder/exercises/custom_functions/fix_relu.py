@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from autograder.checking.devices.device_run import gradients_there, works_on
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.language import Text
 
@@ -59,6 +59,18 @@ from .common import EACH_CALL, observe_first
         ),
         Text.same("grad_input = grad_output.clone()\ngrad_input[input ... 0] = 0\nreturn grad_input"),
     ],
+    why=Why(
+        Text(
+            "Why does `gradcheck` not find the difference between `<` and `<=` here?",
+            "Почему `gradcheck` не видит здесь разницы между `<` и `<=`?",
+        ),
+        Text(
+            "The two differ at 0 alone, and random numbers are hardly ever 0. At 0 itself the central difference "
+            "gives one half, which fits neither of them.",
+            "Они различаются только в нуле, а случайные числа почти никогда не равны нулю. В самом нуле "
+            "центральная разность даёт 1/2, и это не подходит ни к тому, ни к другому.",
+        ),
+    ),
 )
 def fix_relu(answer: Any, case: Case) -> dict[str, object]:
     return observe_first(answer.ReLU, case, "derivative")

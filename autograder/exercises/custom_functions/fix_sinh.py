@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograder.checking.exercise import Case, exercise
+from autograder.checking.exercise import Case, Why, exercise
 from autograder.language import Text
 
 from .common import SECOND_ASPECTS, observe_both, second_cases
@@ -36,6 +36,18 @@ from .common import SECOND_ASPECTS, observe_both, second_cases
             "ctx.save_for_backward(x)\n...\n(x,) = ctx.saved_tensors\nreturn grad_output * ...  # вычислено здесь из x",
         ),
     ],
+    why=Why(
+        Text(
+            "Why must `backward` compute with the saved `x` and not with `e` and `i`?",
+            "Почему `backward` должен считать по сохранённому `x`, а не по `e` и `i`?",
+        ),
+        Text(
+            "`forward` is not recorded, so `e` and `i` are constants to a second derivative. `x` is an input "
+            "with its own place in the graph, and what `backward` computes from it can be recorded.",
+            "`forward` не записывается, поэтому для второй производной `e` и `i` — константы. А `x` — вход, у "
+            "него есть место в графе, и то, что `backward` по нему вычисляет, можно записать.",
+        ),
+    ),
 )
 def fix_sinh(answer: Any, case: Case) -> dict[str, object]:
     return observe_both(answer.Sinh, case)

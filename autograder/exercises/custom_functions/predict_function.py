@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograder.checking.exercise import EVERY_ENTRY, Case, exercise
+from autograder.checking.exercise import EVERY_ENTRY, Case, Why, exercise
 from autograder.checking.values import entries
 from autograder.language import Text
 
@@ -33,6 +33,18 @@ from autograder.language import Text
             "условие: к какой стороне оно относит нуль?",
         ),
     ],
+    why=Why(
+        Text(
+            "Why does autograd not notice a wrong derivative in `backward`?",
+            "Почему autograd не замечает неверной производной в `backward`?",
+        ),
+        Text(
+            "Recording is off in `forward`, so autograd has no derivative of its own to compare with. What "
+            "`backward` returns goes on as the gradient.",
+            "В `forward` запись выключена, поэтому своей производной, с которой можно сравнить, у autograd нет. "
+            "Что вернёт `backward`, то и идёт дальше как градиент.",
+        ),
+    ),
 )
 def predict_function(answer: Any, case: Case) -> dict[str, object]:
     return {"table": entries(answer.predict_function)}

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
@@ -91,6 +91,18 @@ class _ReadCounter(TorchDispatchMode):
             "a, b = ctx.saved_tensors\ngrad_a = grad_b = None\nif ctx.needs_input_grad[0]:\n    grad_a = ...\n...\nreturn grad_a, grad_b"
         ),
     ],
+    why=Why(
+        Text(
+            "Why may `backward` return a gradient of a larger shape than a broadcast input has?",
+            "Почему `backward` может вернуть градиент большей формы, чем у растянутого входа?",
+        ),
+        Text(
+            "A stretched entry was used many times, so its gradient is the sum over all uses. Autograd makes "
+            "this sum itself where broadcasting explains the shape.",
+            "Растянутый элемент участвует в вычислении много раз, и его градиент — сумма по всем этим местам. "
+            "Если форма получается из исходной транслированием, autograd складывает сам.",
+        ),
+    ),
 )
 def product_function(answer: Any, case: Case) -> dict[str, object]:
     a, b = (case.a.clone().requires_grad_(case.needs_a), case.b.clone().requires_grad_(case.needs_b))

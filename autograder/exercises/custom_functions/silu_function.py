@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from autograder.checking.counted_run import number_from
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.labels import BYTES_IN_MEMORY, ERROR
 from autograder.checking.observe import using_answer
@@ -68,6 +68,18 @@ _EXACT = 1e-10  # a sigmoid from `exp` or `tanh` reaches 1e-13, float32 only 1e-
             "(x,) = ctx.saved_tensors\ns = torch.sigmoid(x)\nreturn grad_output * (s + x * ...)  # s' = s * (1 - s)"
         ),
     ],
+    why=Why(
+        Text(
+            "Why does it cost no memory to save the input and compute the sigmoid again?",
+            "Почему сохранить вход и вычислить сигмоиду заново ничего не стоит по памяти?",
+        ),
+        Text(
+            "The caller holds the input anyway, so saving it adds only a reference. The sigmoid would be one "
+            "more tensor of that size, kept from the forward to the backward pass.",
+            "Вход вызывающий код держит и так, поэтому добавляется только ссылка на него. Сигмоида была бы ещё "
+            "одним тензором такого же размера, который хранится от прямого прохода до обратного.",
+        ),
+    ),
 )
 def silu_function(answer: Any, case: Case) -> dict[str, object]:
     start = number_from(case.x)

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import leaf, uniform
 from autograder.checking.labels import Entries
 from autograder.checking.observe import using_answer
@@ -54,6 +54,18 @@ from autograder.language import Text
             "costs = Counter()\nfor event in profiled.events():\n    ...\nreturn costs.most_common(1)[0][0]"
         ),
     ],
+    why=Why(
+        Text(
+            "Why may the cheaper layer of the forward pass cost more in the backward pass?",
+            "Почему слой, более дешёвый в прямом проходе, может стоить больше в обратном?",
+        ),
+        Text(
+            "In the backward pass a matrix product makes one product for each factor that needs a gradient. The "
+            "first layer makes one, since the data need no gradient; later ones make two.",
+            "В обратном проходе умножение матриц требует по одному произведению на каждый множитель, которому "
+            "нужен градиент. У первого слоя оно одно, потому что данным градиент не нужен, у следующих — два.",
+        ),
+    ),
 )
 def costly_node(answer: Any, case: Case) -> dict[str, object]:
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # torch's profiler else reports its start on stderr

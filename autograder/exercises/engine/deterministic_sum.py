@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from autograder.checking.devices.device_run import works_on
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost, limited_error, relative_error
@@ -75,6 +75,18 @@ ORDERS = 12
         ),
         Text.same("stacked = torch.stack(gradients).double()\nreturn stacked.sort(dim=0)....to(gradients[0].dtype)"),
     ],
+    why=Why(
+        Text(
+            "Why does sorting the numbers make the bits independent of the list's order?",
+            "Почему после сортировки чисел биты не зависят от порядка в списке?",
+        ),
+        Text(
+            "Each addition rounds, so the bits depend on the order of the terms. Sorted, the same numbers always "
+            "come in the same order, and every rounding is the same.",
+            "Каждое сложение округляется, поэтому биты зависят от порядка слагаемых. После сортировки одни и те "
+            "же числа всегда идут в одном порядке, и все округления те же.",
+        ),
+    ),
 )
 def deterministic_sum(answer: Any, case: Case) -> dict[str, object]:
     lists = [[case.gradients[i].clone() for i in order] for order in case.orders]

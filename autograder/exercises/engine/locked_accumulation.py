@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import Formula, leaf, signed, with_old_gradient
 from autograder.checking.labels import Entries
 from autograder.checking.observe import using_answer
@@ -218,6 +218,18 @@ class _Threads:
             "return own"
         ),
     ],
+    why=Why(
+        Text(
+            "Why does `w.grad = w.grad + own` lose gradients without a lock?",
+            "Почему `w.grad = w.grad + own` без блокировки теряет градиенты?",
+        ),
+        Text(
+            "It is a reading and a writing. Between the two another thread may write its sum; this thread has "
+            "not seen it and writes over it.",
+            "Это чтение и запись. Между ними свою сумму может записать другой поток, и она пропадёт: этот поток "
+            "её не видел и пишет поверх.",
+        ),
+    ),
 )
 def locked_accumulation(answer: Any, case: Case) -> dict[str, object]:
     w, lock, seen = case.w, _Lock(), set[str]()

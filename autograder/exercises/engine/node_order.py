@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from autograder.checking.containment.caught import Caught
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import uniform
 from autograder.checking.labels import Entries
 from autograder.checking.observe import using_answer
@@ -103,6 +103,18 @@ def _graph(x: Tensor, operands: Sequence[int], factors: Sequence[int], rng: torc
             "return [node.name() for node in sorted(nodes, key=..., reverse=True)]"
         ),
     ],
+    why=Why(
+        Text(
+            "Why does the engine run the nodes in the forward order, read backwards?",
+            "Почему движок вызывает узлы в порядке прямого прохода, прочитанном с конца?",
+        ),
+        Text(
+            "A node is created after all nodes that its edges lead to. So the newest node left has nothing to "
+            "wait for, and among ready nodes the newest goes first.",
+            "Узел создаётся позже всех узлов, к которым ведут его рёбра. Поэтому самому новому из оставшихся "
+            "ждать нечего, а из готовых движок берёт самый новый.",
+        ),
+    ),
 )
 def node_order(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():

@@ -11,7 +11,7 @@ from torch._ops import HigherOrderOperator
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
 from autograder.language import Text
@@ -63,6 +63,18 @@ _NO_COND = "torch.cond, a prototype, is not accepted here: choose by operations 
         ),
         Text.same("return x * (limit / x.norm().clamp(min=...))"),
     ],
+    why=Why(
+        Text(
+            "Why does an `if` on the norm break the graph?",
+            "Почему `if` по норме разрывает граф?",
+        ),
+        Text(
+            "Python has to know the number to choose a branch, and while the graph is recorded there is none, "
+            "only shape and dtype. `clamp` makes the choice inside the graph.",
+            "Чтобы выбрать ветвь, Python должен знать число, а при записи графа числа нет, есть только форма и "
+            "тип. `clamp` делает выбор внутри графа.",
+        ),
+    ),
 )
 def one_graph(answer: Any, case: Case) -> dict[str, object]:
     x = case.x.clone().requires_grad_()

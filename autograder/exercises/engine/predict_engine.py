@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograder.checking.exercise import EVERY_ENTRY, Case, exercise
+from autograder.checking.exercise import EVERY_ENTRY, Case, Why, exercise
 from autograder.checking.values import entries
 from autograder.language import Text
 
@@ -34,6 +34,18 @@ from autograder.language import Text
             "Последним создан `c`.",
         ),
     ],
+    why=Why(
+        Text(
+            "Why does `no_grad` not reach a thread that is started inside its block?",
+            "Почему `no_grad` не действует в потоке, запущенном внутри этого блока?",
+        ),
+        Text(
+            "It is a state of the thread that entered the block, and a new thread begins with the default. "
+            "`.grad` belongs to the tensor, so all threads share it.",
+            "Это состояние того потока, который вошёл в блок, а новый поток начинает с обычного. Поле `.grad` "
+            "принадлежит тензору, поэтому оно у всех потоков общее.",
+        ),
+    ),
 )
 def predict_engine(answer: Any, case: Case) -> dict[str, object]:
     return {"table": entries(answer.predict_engine)}

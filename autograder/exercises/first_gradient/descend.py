@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import leaf, uniform
 from autograder.checking.observe import using_answer
 from autograder.checking.values import number
@@ -63,6 +63,18 @@ from autograder.language import Text
             "loss = bce(x @ w + b, y)\nloss.backward()\nwith torch.no_grad():\n    w -= ...\n    ...\nreturn loss.item()"
         ),
     ],
+    why=Why(
+        Text(
+            "Why must the step be made in place and under `torch.no_grad()`?",
+            "Почему шаг делают на месте и под `torch.no_grad()`?",
+        ),
+        Text(
+            "The caller's next forward pass uses the same tensors, so these have to change. While torch records, "
+            "a leaf may not be changed in place, and the step is no part of the loss.",
+            "Следующий прямой проход возьмёт те же самые тензоры, поэтому измениться должны они сами. Но пока "
+            "torch ведёт запись, менять лист на месте нельзя, да и сам шаг — не часть функции потерь.",
+        ),
+    ),
 )
 def descend(answer: Any, case: Case) -> dict[str, object]:
     before = {"w": case.w.detach().clone(), "b": case.b.detach().clone()}

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import Formula, uniform
 from autograder.checking.observe import using_answer
 from autograder.checking.values import number
@@ -45,6 +45,18 @@ from autograder.language import Text
         ),
         Text.same("rise = f(x + h) - f(x - h)\nreturn rise / ..."),
     ],
+    why=Why(
+        Text(
+            "Why is the central difference exact for a parabola, and the forward difference not?",
+            "Почему центральная разность точна для параболы, а односторонняя — нет?",
+        ),
+        Text(
+            "What the parabola's bend adds at `x + h` it adds at `x - h` too, so the subtraction cancels it. To "
+            "one side of `x` nothing cancels it.",
+            "Изгиб параболы прибавляет к значениям в `x + h` и в `x - h` одно и то же, и при вычитании это "
+            "сокращается. По одну сторону от `x` сократиться нечему.",
+        ),
+    ),
 )
 def numerical_slope(answer: Any, case: Case) -> dict[str, object]:
     x, places, dtypes = case.x.clone(), [], set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograder.checking.exercise import EVERY_ENTRY, Case, exercise
+from autograder.checking.exercise import EVERY_ENTRY, Case, Why, exercise
 from autograder.checking.values import entries
 from autograder.language import Text
 
@@ -33,6 +33,18 @@ from autograder.language import Text
             "сдвинется `x`, на столько же и `y = x + 2`.",
         ),
     ],
+    why=Why(
+        Text(
+            "Why is `y.grad` not 6y, the derivative of the line that uses `y`?",
+            "Почему в `y.grad` лежит не 6y — производная той строки, где стоит `y`?",
+        ),
+        Text(
+            "`backward()` starts with 1 at `out` and multiplies on its way back. When it comes to `y`, the 1/4 "
+            "of the mean is already in the product.",
+            "`backward()` начинает с 1 в `out` и умножает на каждом шаге назад. Когда очередь доходит до `y`, в "
+            "произведении уже есть 1/4 от среднего.",
+        ),
+    ),
 )
 def predict_chain(answer: Any, case: Case) -> dict[str, object]:
     return {"table": entries(answer.predict_chain)}

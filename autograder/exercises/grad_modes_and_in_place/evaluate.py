@@ -12,7 +12,7 @@ from torch.nn import BatchNorm1d, Dropout, Linear, Module, Sequential, Tanh
 from autograder.checking.comparison import compare
 from autograder.checking.counted_run import condense, fill, number_from
 from autograder.checking.devices.device_run import works_on
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.labels import PEAK
 from autograder.checking.observe import using_answer
@@ -128,6 +128,18 @@ def _measure_run(evaluating: Callable[[Any, list[Tensor]], object], start: float
             "`no_grad`; вернуть режимы; `torch.cat`.",
         ),
     ],
+    why=Why(
+        Text(
+            "Why does `eval()` not replace `no_grad()`, nor `no_grad()` replace `eval()`?",
+            "Почему `eval()` не заменяет `no_grad()`, а `no_grad()` не заменяет `eval()`?",
+        ),
+        Text(
+            "`eval()` changes what layers such as dropout compute, and the graph is recorded as before. "
+            "`no_grad()` stops the recording and leaves the layers in their mode. Predictions need both.",
+            "`eval()` меняет то, что вычисляют слои вроде dropout, а граф записывается по-прежнему. `no_grad()` "
+            "прекращает запись, но режима слоёв не меняет. Для предсказаний нужно и то и другое.",
+        ),
+    ),
 )
 def evaluate(answer: Any, case: Case) -> dict[str, object]:
     batches, many, start = list(case.batches), len(case.batches) == 3, number_from(case.batches[0])

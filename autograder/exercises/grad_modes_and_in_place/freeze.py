@@ -10,7 +10,7 @@ import torch
 from torch.nn import BatchNorm1d, Dropout, Linear, Sequential, Tanh
 from torch.optim import SGD
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import uniform
 from autograder.checking.labels import BYTES_KEPT, NAMES_OF_PARAMETERS
 from autograder.checking.observe import using_answer
@@ -104,6 +104,18 @@ def _measure_saved(freezing: Callable[[Any, int], object]) -> AtMost:
             "трогать. Затем собрать то, что ещё требует градиента.",
         ),
     ],
+    why=Why(
+        Text(
+            "Why can an optimizer still move a weight that no longer requires grad?",
+            "Почему оптимизатор может сдвинуть вес, который уже не требует градиента?",
+        ),
+        Text(
+            "The optimizer does not read the flag, only `.grad`, and an old gradient may still lie there. Where "
+            "`.grad` is None, the weight is skipped.",
+            "Оптимизатор смотрит не на флаг, а на `.grad`, где мог остаться старый градиент. Если в `.grad` "
+            "лежит None, вес пропускается.",
+        ),
+    ),
 )
 def freeze(answer: Any, case: Case) -> dict[str, object]:
     model = case.model

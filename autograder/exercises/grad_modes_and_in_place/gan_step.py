@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import Linear, Sequential, Sigmoid, Tanh
 from torch.optim import SGD, Adam
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.observe import AnswerRaised, using_answer
 from autograder.language import Text
@@ -90,6 +90,18 @@ def _thaws_frozen(answer: Any, case: Case) -> dict[str, bool | None]:
             "Сначала два градиента, потом два шага.",
         ),
     ],
+    why=Why(
+        Text(
+            "Why is the backward pass of `g_loss` made before the step of `D`?",
+            "Почему обратный проход от `g_loss` делают до шага `D`?",
+        ),
+        Text(
+            "`g_loss` goes back through `D`, whose layers saved their weights. A step changes these in place, "
+            "and autograd refuses the pass: it would mix old activations with new weights.",
+            "`g_loss` идёт назад через `D`, слои которого сохранили свои веса. Шаг меняет их на месте, и "
+            "autograd отказывается от прохода: в нём старые активации смешались бы с новыми весами.",
+        ),
+    ),
 )
 def gan_step(answer: Any, case: Case) -> dict[str, object]:
     steps = []

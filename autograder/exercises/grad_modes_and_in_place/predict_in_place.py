@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograder.checking.exercise import EVERY_ENTRY, Case, exercise
+from autograder.checking.exercise import EVERY_ENTRY, Case, Why, exercise
 from autograder.checking.values import entries
 from autograder.language import Text
 
@@ -36,6 +36,18 @@ from autograder.language import Text
             "7` даёт на этом месте 0.",
         ),
     ],
+    why=Why(
+        Text(
+            "Why does an edit of the result break `sqrt`, but not `h ** 2`?",
+            "Почему изменение результата ломает `sqrt`, но не `h ** 2`?",
+        ),
+        Text(
+            "Each operation saves what its derivative is computed from: `sqrt` its result, the square its input. "
+            "An edit breaks backward only if it hits a saved tensor.",
+            "Операция сохраняет то, из чего вычисляется её производная: `sqrt` — результат, возведение в квадрат "
+            "— вход. Изменение ломает обратный проход, только если задет сохранённый тензор.",
+        ),
+    ),
 )
 def predict_in_place(answer: Any, case: Case) -> dict[str, object]:
     return {"table": entries(answer.predict_in_place)}

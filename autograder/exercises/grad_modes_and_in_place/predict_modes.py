@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograder.checking.exercise import EVERY_ENTRY, Case, exercise
+from autograder.checking.exercise import EVERY_ENTRY, Case, Why, exercise
 from autograder.checking.values import entries
 from autograder.language import Text
 
@@ -34,6 +34,18 @@ from autograder.language import Text
             "произведение сохраняет множитель, если другой требует градиента, сумма не сохраняет ничего.",
         ),
     ],
+    why=Why(
+        Text(
+            "Why may a tensor from `inference_mode()` be added to `w`, but not multiplied by `w`?",
+            "Почему тензор из `inference_mode()` можно сложить с `w`, но нельзя умножить на `w`?",
+        ),
+        Text(
+            "For the gradient of `w` a product needs the other factor and would save it, which such a tensor "
+            "refuses. For the derivative of a sum nothing is needed.",
+            "Для градиента `w` произведению нужен второй множитель, его пришлось бы сохранить для обратного "
+            "прохода, а такой тензор сохранять нельзя. Для производной суммы не нужно ничего.",
+        ),
+    ),
 )
 def predict_modes(answer: Any, case: Case) -> dict[str, object]:
     return {"table": entries(answer.predict_modes)}

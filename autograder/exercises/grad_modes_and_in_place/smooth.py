@@ -11,7 +11,7 @@ from torch import Tensor
 
 from autograder.checking.counted_run import condense, number_from
 from autograder.checking.devices.device_run import gradients_there, works_on
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import leaf, uniform
 from autograder.checking.labels import BYTES_KEPT
 from autograder.checking.observe import using_answer
@@ -101,6 +101,18 @@ def _measure_saved(smoothing: Callable[[Tensor, Tensor], Tensor], start: float) 
             "Держать строки в списке; каждая новая вычисляется из последней в списке. В конце `torch.stack`.",
         ),
     ],
+    why=Why(
+        Text(
+            "Why does the given code fail only when `a` requires grad?",
+            "Почему исходный код даёт ошибку, только если `a` требует градиента?",
+        ),
+        Text(
+            "For the gradient of `a` each product saves the previous row, a view that shares its version counter "
+            "with all of `y`. The next write into `y` raises that counter.",
+            "Для градиента `a` произведение сохраняет предыдущую строку — представление с общим на весь `y` "
+            "счётчиком версий. Следующая запись в `y` этот счётчик увеличивает.",
+        ),
+    ),
 )
 def smooth(answer: Any, case: Case) -> dict[str, object]:
     start = number_from(case.x)

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.language import Text
 
 from .common import ONE_BACKWARD_EACH, WEIGHT_STAYS, linear, micro_batches, observe_accumulation, without_gradient
@@ -41,6 +41,18 @@ from .common import ONE_BACKWARD_EACH, WEIGHT_STAYS, linear, micro_batches, obse
         ),
         Text.same("model.zero_grad()\nfor x, y in batches:\n    loss = mse_loss(model(x), y) / ...\n    ..."),
     ],
+    why=Why(
+        Text(
+            "Why does dividing each loss by K give exactly the big batch's gradient?",
+            "Почему деление каждой функции потерь на K даёт в точности градиент большого батча?",
+        ),
+        Text(
+            "Micro-batches of the same size weigh the same in the big mean, so it is the mean of their means. "
+            "The gradient of that mean is the sum of their gradients, each divided by K.",
+            "Микробатчи одного размера входят в общее среднее с равным весом, поэтому оно равно среднему их "
+            "средних. Градиент такого среднего — сумма их градиентов, каждый из которых поделён на K.",
+        ),
+    ),
 )
 def accumulate_equal(answer: Any, case: Case) -> dict[str, object]:
     return observe_accumulation(answer.accumulate_equal, case)

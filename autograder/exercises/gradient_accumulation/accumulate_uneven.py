@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.language import Text
 
 from .common import ONE_BACKWARD_EACH, WEIGHT_STAYS, linear, micro_batches, observe_accumulation, without_gradient
@@ -40,6 +40,18 @@ from .common import ONE_BACKWARD_EACH, WEIGHT_STAYS, linear, micro_batches, obse
         ),
         Text.same("total = sum(len(x) for x, _ in batches)\n... mse_loss(model(x), y) * len(x) / total"),
     ],
+    why=Why(
+        Text(
+            "Why is the mean of means wrong when the sizes differ?",
+            "Почему среднее средних неверно, когда размеры разные?",
+        ),
+        Text(
+            "It gives each micro-batch the same weight, so a sample of a small one counts more than one of a "
+            "large one. The factor n/N gives every sample the weight 1/N.",
+            "Все микробатчи получают в нём равный вес, и пример из маленького значит больше, чем пример из "
+            "большого. Множитель n/N возвращает каждому примеру вес 1/N.",
+        ),
+    ),
 )
 def accumulate_uneven(answer: Any, case: Case) -> dict[str, object]:
     return observe_accumulation(answer.accumulate_uneven, case)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.labels import WEIGHTS_AFTER_STEPS
 from autograder.language import Text
 
@@ -46,6 +46,18 @@ from .common import ONE_BACKWARD_EACH, observe_training, training_cases
             "Перенесите одну строку: из начала цикла на место сразу после `optimizer.step()`.",
         ),
     ],
+    why=Why(
+        Text(
+            "Why does `zero_grad()` belong after the step, and not before each `backward()`?",
+            "Почему место `zero_grad()` — после шага, а не перед каждым `backward()`?",
+        ),
+        Text(
+            "The window's sum exists in `.grad` alone: each `backward()` adds its part there. Cleared inside the "
+            "window, `.grad` holds only the last micro-batch when the step reads it.",
+            "Сумма по окну хранится только в `.grad`: туда каждый `backward()` прибавляет свою часть. Если "
+            "обнулять внутри окна, к моменту шага в `.grad` останется лишь последний микробатч.",
+        ),
+    ),
 )
 def fix_zero_inside(answer: Any, case: Case) -> dict[str, object]:
     return observe_training(answer.fix_zero_inside, case)

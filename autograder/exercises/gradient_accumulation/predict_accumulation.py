@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograder.checking.exercise import EVERY_ENTRY, Case, exercise
+from autograder.checking.exercise import EVERY_ENTRY, Case, Why, exercise
 from autograder.checking.values import entries
 from autograder.language import Text
 
@@ -31,6 +31,18 @@ from autograder.language import Text
             "Два градиента равны −32 и −8. `first` — другое имя для `w.grad`, а `copy` — нет.",
         ),
     ],
+    why=Why(
+        Text(
+            "Why does `first` change although nobody touched it?",
+            "Почему меняется `first`, хотя его никто не трогал?",
+        ),
+        Text(
+            "`first = w.grad` copies nothing, it gives the gradient's tensor a second name. The next "
+            "`backward()` adds to that tensor in place, so both names show the sum.",
+            "`first = w.grad` ничего не копирует, а даёт тензору с градиентом второе имя. Следующий `backward()` "
+            "прибавляет к этому тензору на месте, и сумма видна под обоими именами.",
+        ),
+    ),
 )
 def predict_accumulation(answer: Any, case: Case) -> dict[str, object]:
     return {"table": entries(answer.predict_accumulation)}

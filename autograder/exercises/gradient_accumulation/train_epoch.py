@@ -12,7 +12,7 @@ import torch
 
 from autograder.checking.counted_run import condense, fill, number_from
 from autograder.checking.devices.device_run import works_on
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.labels import PEAK, WEIGHTS_AFTER_STEPS
 from autograder.checking.values import AtMost
 from autograder.language import Text
@@ -96,6 +96,18 @@ def _peak_of_window(train: Callable[..., object], start: float) -> AtMost:
             "    ...  # .item()",
         ),
     ],
+    why=Why(
+        Text(
+            "Why does each micro-batch go backward on its own, not the window's total loss?",
+            "Почему обратный проход делают для каждого микробатча, а не для суммы по окну?",
+        ),
+        Text(
+            "Each pass adds its part to `.grad` and frees what the graph saved, so one graph is in memory at a "
+            "time. A total of tensors holds the graphs of the whole window.",
+            "Каждый проход прибавляет свою часть к `.grad` и освобождает сохранённое в графе, так что граф в "
+            "памяти всегда один. Сумма тензоров удерживает графы всего окна.",
+        ),
+    ),
 )
 def train_epoch(answer: Any, case: Case) -> dict[str, object]:
     start = number_from(case.batches[0][0])

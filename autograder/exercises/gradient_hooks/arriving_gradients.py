@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from autograder.checking.containment.caught import Caught
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import leaf, signed, with_old_gradient
 from autograder.checking.labels import Entries
 from autograder.checking.observe import AnswerRaised, using_answer
@@ -130,6 +130,18 @@ def _is_freed(loss: Tensor) -> bool:
             "found = [None] * len(tensors)\nhandles = [...]\ntry:\n    loss.backward()\nfinally:\n    ...",
         ),
     ],
+    why=Why(
+        Text(
+            "Why must the hooks come off even when `backward()` raises?",
+            "Почему хуки нужно снять, даже если `backward()` завершился ошибкой?",
+        ),
+        Text(
+            "A hook on a leaf lives as long as the leaf, and with it everything its function refers to. Left "
+            "there, it would write into this list in every later pass.",
+            "Хук листа живёт столько же, сколько сам лист, а с ним и всё, на что ссылается его функция. Если его "
+            "оставить, он будет писать в этот список при каждом следующем проходе.",
+        ),
+    ),
 )
 def arriving_gradients(answer: Any, case: Case) -> dict[str, object]:
     before = hooks_on(case.tensors)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import Formula, signed
 from autograder.checking.labels import GRADIENTS_OF_PARAMETERS, OF_PARAMETERS, Entries
 from autograder.checking.observe import using_answer
@@ -68,6 +68,18 @@ from .common import Branches, gradients, hooks_on, linear
             "loss.backward()\n...  # torch.nn.utils",
         ),
     ],
+    why=Why(
+        Text(
+            "Why can hooks on single parameters not clip by the norm of all?",
+            "Почему хуки отдельных параметров не могут отсечь градиент по общей норме?",
+        ),
+        Text(
+            "The factor depends on the gradients of all parameters. A hook gets one of them, while others do not "
+            "exist yet, so the norm is known only after the pass.",
+            "Множитель зависит от градиентов всех параметров. Хук получает один из них, когда других ещё нет, "
+            "поэтому норма известна только после прохода.",
+        ),
+    ),
 )
 def clip_globally(answer: Any, case: Case) -> dict[str, object]:
     parameters = list(case.model.parameters())

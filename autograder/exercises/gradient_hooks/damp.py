@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from autograder.checking.containment.caught import Caught, kind_of
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import leaf, signed, uniform, with_old_gradient
 from autograder.checking.labels import Entries
 from autograder.checking.observe import using_answer
@@ -120,6 +120,18 @@ _OTHERS = Entries(
             "def hook(grad):\n    return ...\nreturn tensor.register_hook(hook)",
         ),
     ],
+    why=Why(
+        Text(
+            "Why may a hook not change the gradient that it gets in place?",
+            "Почему хуку нельзя менять полученный градиент на месте?",
+        ),
+        Text(
+            "That tensor need not belong to this path alone: an addition passes the same one to both inputs. The "
+            "edit would reach the other path, or the caller's own tensor.",
+            "Этот тензор может принадлежать не только этому пути: сложение передаёт обоим входам один и тот же. "
+            "Изменение дойдёт и до другого пути, а то и до тензора вызывающего кода.",
+        ),
+    ),
 )
 def damp(answer: Any, case: Case) -> dict[str, object]:
     a, b = case.a, case.b

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograder.checking.exercise import EVERY_ENTRY, Case, exercise
+from autograder.checking.exercise import EVERY_ENTRY, Case, Why, exercise
 from autograder.checking.values import entries
 from autograder.language import Text
 
@@ -36,6 +36,18 @@ from autograder.language import Text
             "при котором он был зарегистрирован.",
         ),
     ],
+    why=Why(
+        Text(
+            "Why does a hook on a leaf not see what `.grad` already held?",
+            "Почему хук листа не видит того, что уже лежало в `.grad`?",
+        ),
+        Text(
+            "A tensor hook may replace the gradient of this pass, so it runs before anything is added. The "
+            "earlier gradient joins only afterwards, in `.grad`.",
+            "Хук тензора может заменить градиент этого прохода, поэтому вызывается до сложения. К прежнему "
+            "градиенту новый прибавляется уже потом, в `.grad`.",
+        ),
+    ),
 )
 def predict_hook_order(answer: Any, case: Case) -> dict[str, object]:
     return {"table": entries(answer.predict_hook_order)}

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from autograder.checking.containment.caught import Caught, kind_of
 from autograder.checking.counted_run import condense, fill, number_from
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import Formula, signed
 from autograder.checking.labels import OF_PARAMETERS, PEAK, Entries
 from autograder.checking.observe import using_answer
@@ -129,6 +129,18 @@ def _stopped(stop: Callable[[], object], case: Case) -> object:
             "def stop():\n    ...\nreturn stop"
         ),
     ],
+    why=Why(
+        Text(
+            "Why does a step inside the pass need so little memory for gradients?",
+            "Почему при шаге внутри прохода градиенты занимают так мало памяти?",
+        ),
+        Text(
+            "Each gradient is used as soon as it is complete and dropped at once, while the pass goes on. An "
+            "ordinary loop holds all of them until the step.",
+            "Каждый градиент используется, как только он готов, и сразу освобождается, а проход идёт дальше. В "
+            "обычном цикле все они лежат в памяти до самого шага.",
+        ),
+    ),
 )
 def step_in_backward(answer: Any, case: Case) -> dict[str, object]:
     start = number_from(case.batches[0])

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from autograder.checking.containment.caught import Caught, kind_of
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.labels import OF_PARAMETERS, Entries
 from autograder.checking.observe import using_answer
@@ -164,6 +164,18 @@ class _Watched:
             "def finish():\n    ...\nreturn finish",
         ),
     ],
+    why=Why(
+        Text(
+            "Why does a complete bucket wait for those before it?",
+            "Почему готовая корзина ждёт тех, что стоят перед ней?",
+        ),
+        Text(
+            "An all-reduce meets the one that the other process starts at the same place in the order. If the "
+            "processes sent in different orders, numbers of different layers would be added.",
+            "Операция all-reduce одного процесса встречается с той, которую другой процесс начал под тем же "
+            "номером. При разном порядке сложились бы числа разных слоёв.",
+        ),
+    ),
 )
 def watch_buckets(answer: Any, case: Case) -> dict[str, object]:
     plain, told = _Watched(answer, case, told=False), _Watched(answer, case, told=True)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from autograder.checking.comparison import compare
 from autograder.checking.counted_run import number_from
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import leaf, uniform
 from autograder.checking.values import AtMost, canonical, number
 from autograder.language import Text
@@ -115,6 +115,18 @@ def _measure_reads(count: Callable[[Tensor], object], others: int) -> AtMost:
             "seen, todo = set(), [tensor.grad_fn]\nwhile todo:\n    node = todo.pop()\n    if ...:\n        continue\n    ...\nreturn len(seen)"
         ),
     ],
+    why=Why(
+        Text(
+            "Why do fifteen doublings give 17 nodes, but tens of thousands of paths?",
+            "Почему после пятнадцати удвоений узлов всего 17, а путей — десятки тысяч?",
+        ),
+        Text(
+            "In `t + t` both edges lead to the same node. Each line adds one node and doubles the number of ways "
+            "to every earlier node.",
+            "В `t + t` оба ребра ведут к одному и тому же узлу. Каждая строка добавляет один узел и удваивает "
+            "число путей к каждому из прежних.",
+        ),
+    ),
 )
 def count_nodes(answer: Any, case: Case) -> dict[str, object]:
     start = number_from(case.tensor)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from autograder.checking.counted_run import condense, number_from
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed, uniform
 from autograder.checking.labels import BACKWARD_PASSES, BYTES_LEFT
 from autograder.checking.observe import using_answer
@@ -113,6 +113,18 @@ def _measure_left(answer: Callable[..., object], start: float) -> AtMost:
         ),
         Text.same("h = torch.tanh(x @ w)\nfit, size = ...\n(...).backward()\nreturn fit, size"),
     ],
+    why=Why(
+        Text(
+            "Why does one pass from the weighted sum give the gradient of both losses?",
+            "Почему на обе функции потерь хватает одного прохода от взвешенной суммы?",
+        ),
+        Text(
+            "The gradient of a sum is the sum of the gradients. Where the losses share a part of the graph, "
+            "their gradients meet, are added, and go on together, once.",
+            "Градиент суммы равен сумме градиентов. Там, где граф у функций потерь общий, их градиенты "
+            "встречаются, складываются и дальше идут вместе, один раз.",
+        ),
+    ),
 )
 def fix_two_losses(answer: Any, case: Case) -> dict[str, object]:
     start = number_from(case.w)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from autograder.checking.counted_run import condense, fill, number_from
 from autograder.checking.devices.device_run import works_on
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed, uniform
 from autograder.checking.labels import PEAK
 from autograder.checking.observe import using_answer
@@ -116,6 +116,18 @@ def _measure_peak(answer: Callable[..., Any], start: float) -> tuple[AtMost, str
             "total, worst = 0.0, None\nfor x, y in batches:\n    loss = mse_loss(model(x), y)\n    ...\n    if worst is None or ...:\n        ...\nreturn total / len(batches), worst"
         ),
     ],
+    why=Why(
+        Text(
+            "Why does a single loss that is kept as a tensor hold so much memory?",
+            "Почему одно значение функции потерь, оставленное тензором, удерживает столько памяти?",
+        ),
+        Text(
+            "A tensor refers to its node, the node to all nodes before it, and these to what they saved. "
+            "`item()` gives a number, which refers to nothing.",
+            "Тензор ссылается на свой узел, узел — на все предыдущие, а те — на то, что сохранили. `item()` даёт "
+            "число, а оно ни на что не ссылается.",
+        ),
+    ),
 )
 def mean_and_worst(answer: Any, case: Case) -> dict[str, object]:
     start = number_from(case.model.weight)

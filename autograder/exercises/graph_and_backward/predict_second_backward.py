@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograder.checking.exercise import EVERY_ENTRY, Case, exercise
+from autograder.checking.exercise import EVERY_ENTRY, Case, Why, exercise
 from autograder.checking.values import entries
 from autograder.language import Text
 
@@ -33,6 +33,18 @@ from autograder.language import Text
             "выполняется первым?",
         ),
     ],
+    why=Why(
+        Text(
+            "Why may a second `backward()` run through an addition, but not through `x * x`?",
+            "Почему второй `backward()` проходит через сложение, но не через `x * x`?",
+        ),
+        Text(
+            "The derivative of a sum is 1: nothing has to be saved for it. That of `x * x` needs `x` itself, and "
+            "the first pass freed everything that was saved.",
+            "Производная суммы равна 1, сохранять для неё нечего. Для производной `x * x` нужен сам `x`, а "
+            "первый проход освободил всё, что было сохранено.",
+        ),
+    ),
 )
 def predict_second_backward(answer: Any, case: Case) -> dict[str, object]:
     return {"table": entries(answer.predict_second_backward)}

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from autograder.checking.devices.device_run import gradients_there, works_on
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed, uniform
 from autograder.checking.observe import using_answer
 from autograder.language import Text
@@ -98,6 +98,18 @@ def _compare_small(x: Tensor, value: Tensor, gradient: Tensor | None) -> dict[st
         ),
         Text.same("inside = torch.where(x > 0, x, ...)\nreturn torch.where(x > 0, ..., 0.0)"),
     ],
+    why=Why(
+        Text(
+            "Why does it not help to replace NaN after the root was taken?",
+            "Почему не помогает заменить NaN уже после извлечения корня?",
+        ),
+        Text(
+            "The root stays in the graph, and its derivative at 0 is infinite. `where` sends 0 into the branch "
+            "not taken, and 0 times infinity is NaN, so the input must be safe.",
+            "Корень остаётся в графе, а его производная в нуле бесконечна. `where` отправляет в невыбранную "
+            "ветвь 0, а 0, умноженный на бесконечность, — это NaN. Безопасным должен быть сам аргумент корня.",
+        ),
+    ),
 )
 def safe_sqrt(answer: Any, case: Case) -> dict[str, object]:
     small = bool(case.x.abs().max() < 1e-6)

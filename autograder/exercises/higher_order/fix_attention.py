@@ -10,7 +10,7 @@ from torch import Tensor
 
 from autograder.checking.containment.caught import Caught
 from autograder.checking.devices.device_run import gradients_there, works_on
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
 from autograder.language import Text
@@ -78,6 +78,18 @@ from autograder.measure import graph_nodes
             "weights = scores.softmax(-1) * ..."
         ),
     ],
+    why=Why(
+        Text(
+            "Why is it too late to replace NaN in the output?",
+            "Почему заменять NaN на выходе уже поздно?",
+        ),
+        Text(
+            "NaN stays in the weights of the row. The gradient for `v` multiplies them by the 0 that arrives, "
+            "and 0 times NaN is NaN, so the sum over all rows is lost.",
+            "NaN остаётся в весах этой строки. В градиенте по `v` они умножаются на пришедший 0, а 0, умноженный "
+            "на NaN, — это NaN, и пропадает сумма по всем строкам.",
+        ),
+    ),
 )
 def fix_attention(answer: Any, case: Case) -> dict[str, object]:
     inputs = [tensor.clone().requires_grad_() for tensor in (case.q, case.k, case.v)]

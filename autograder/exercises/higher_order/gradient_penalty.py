@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from autograder.checking.devices.device_run import gradients_there, works_on
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed, uniform, with_old_gradients
 from autograder.checking.labels import CALLS_AND_PASSES, GRADIENTS_OF_PARAMETERS
 from autograder.checking.observe import using_answer
@@ -82,6 +82,18 @@ from .common import (
             "return ((g.flatten(1).norm(dim=1) - 1) ** 2)..."
         ),
     ],
+    why=Why(
+        Text(
+            "Why may the outputs of all samples be summed before the gradient is taken?",
+            "Почему перед дифференцированием выходы всех примеров можно сложить?",
+        ),
+        Text(
+            "The critic treats each sample on its own, so a sample has an influence on one term of the sum only. "
+            "Its part of the gradient is that of its own output.",
+            "Критик обрабатывает каждый пример отдельно, поэтому пример влияет только на одно слагаемое. Его "
+            "часть градиента — это градиент его собственного выхода.",
+        ),
+    ),
 )
 def gradient_penalty(answer: Any, case: Case) -> dict[str, object]:
     before, critic = state_of(case.critic), case.critic

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from autograder.checking.devices.device_run import works_on
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import Formula, signed, uniform
 from autograder.checking.labels import CALLS_AND_PASSES, LARGEST_TENSOR
 from autograder.checking.values import AtMost
@@ -92,6 +92,18 @@ Loss = Callable[[Tensor], Tensor]
             "return torch.autograd.grad(validation_loss(at), (lr, w0))"
         ),
     ],
+    why=Why(
+        Text(
+            "Why does the result contain second derivatives of the training loss?",
+            "Почему в результат входят вторые производные функции потерь на обучении?",
+        ),
+        Text(
+            "The weights after a step contain the gradient, which itself depends on the weights before. The "
+            "chain rule goes through it as well, so it has to be recorded, with `create_graph=True`.",
+            "В весах после шага есть градиент, а он сам зависит от весов до шага. Цепное правило проходит и "
+            "через него, поэтому он должен быть записан, с `create_graph=True`.",
+        ),
+    ),
 )
 def meta_gradient(answer: Any, case: Case) -> dict[str, object]:
     train, validation = CountedCalls(case.train_loss), CountedCalls(case.validation_loss)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed, uniform, with_old_gradients
 from autograder.checking.labels import CALLS_AND_PASSES
 from autograder.checking.values import AtMost
@@ -72,6 +72,18 @@ class Tied(torch.nn.Module):
             "return vmap(grad(loss), in_dims=(...))(weights, x, y)"
         ),
     ],
+    why=Why(
+        Text(
+            "Why is `vmap` cheaper than a backward pass for each sample of one batch?",
+            "Почему `vmap` дешевле, чем обратный проход для каждого примера одного батча?",
+        ),
+        Text(
+            "Each of those passes goes through the graph of the whole batch, with zeros for all other samples. "
+            "`vmap` runs the program of one sample once, on tensors with one more dimension.",
+            "Каждый такой проход идёт через граф всего батча, с нулями для всех остальных примеров. `vmap` один "
+            "раз выполняет программу для одного примера, на тензорах с дополнительной размерностью.",
+        ),
+    ),
 )
 def per_sample_module(answer: Any, case: Case) -> dict[str, object]:
     model, before = case.model, state_of(case.model)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograder.checking.exercise import EVERY_ENTRY, Case, exercise
+from autograder.checking.exercise import EVERY_ENTRY, Case, Why, exercise
 from autograder.checking.values import entries
 from autograder.language import Text
 
@@ -33,6 +33,18 @@ from autograder.language import Text
             "формула, MATH, состоит из операций, у которых есть вторые производные.",
         ),
     ],
+    why=Why(
+        Text(
+            "Why does the gradient of x³ need `create_graph=True` to be differentiated again?",
+            "Почему градиент от x³ можно продифференцировать ещё раз только с `create_graph=True`?",
+        ),
+        Text(
+            "To differentiate 3x², autograd needs the operations that computed it, and these run in the backward "
+            "pass. Only `create_graph=True` records them; otherwise the gradient is a constant.",
+            "Чтобы дифференцировать 3x², autograd нужны операции, которые его вычислили, а они выполняются в "
+            "обратном проходе. Записывает их только `create_graph=True`, иначе градиент — константа.",
+        ),
+    ),
 )
 def predict_second(answer: Any, case: Case) -> dict[str, object]:
     return {"table": entries(answer.predict_second)}

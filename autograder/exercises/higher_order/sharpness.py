@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed, with_old_gradients
 from autograder.checking.labels import CALLS_AND_PASSES, LARGEST_TENSOR
 from autograder.checking.observe import using_answer
@@ -80,6 +80,18 @@ class WithSpare(torch.nn.Module):
             "    ..."
         ),
     ],
+    why=Why(
+        Text(
+            "Why does multiplying by H again and again find the largest curvature?",
+            "Почему многократное умножение на H находит наибольшую кривизну?",
+        ),
+        Text(
+            "Each product stretches the part of `v` along an eigenvector by the eigenvalue. Where this is "
+            "largest in magnitude, the part grows most, and in the end the others hardly count.",
+            "Составляющая `v` вдоль собственного вектора каждый раз умножается на собственное значение. Быстрее "
+            "всех растёт та, у которой оно наибольшее по модулю, и остальные в конце концов становятся незаметны.",
+        ),
+    ),
 )
 def sharpness(answer: Any, case: Case) -> dict[str, object]:
     model, before = case.model, state_of(case.model)

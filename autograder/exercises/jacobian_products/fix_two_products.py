@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from autograder.checking.devices.device_run import works_on
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import Formula, leaf, signed
 from autograder.checking.labels import ERROR
 from autograder.checking.observe import using_answer
@@ -72,6 +72,18 @@ from .common import EXACT, EXACT_ROWS, tracked
         ),
         Text.same("(first,) = torch.autograd.grad(out, inp, torch.ones_like(...), retain_graph=...)"),
     ],
+    why=Why(
+        Text(
+            "Why does `torch.autograd.grad` keep the two products apart, and `backward()` not?",
+            "Почему `torch.autograd.grad` не смешивает два произведения, а `backward()` смешивает?",
+        ),
+        Text(
+            "`backward()` adds every product to one tensor, `inp.grad`, where the second joins the first. "
+            "`torch.autograd.grad` returns each product by itself and leaves `.grad` alone.",
+            "`backward()` прибавляет каждое произведение к одному тензору, `inp.grad`, и второе складывается с "
+            "первым. `torch.autograd.grad` возвращает каждое отдельно и не трогает `.grad`.",
+        ),
+    ),
 )
 def fix_two_products(answer: Any, case: Case) -> dict[str, object]:
     point = tracked(case.inp)

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.autograd import functional
 
 from autograder.checking.counted_run import number_from
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import Formula, signed, uniform
 from autograder.checking.labels import CALLS_AND_PASSES, ERROR, LARGEST_TENSOR
 from autograder.checking.observe import using_answer
@@ -87,6 +87,18 @@ def _count_cost(hessian_vector: Callable[..., object], n: int, start: float) -> 
             "x = x.detach().requires_grad_()\n(g,) = torch.autograd.grad(f(x), x, create_graph=...)\n(product,) = torch.autograd.grad(..., x)"
         ),
     ],
+    why=Why(
+        Text(
+            "Why is one more backward pass enough for H v, without H?",
+            "Почему для H v хватает ещё одного обратного прохода, без самой матрицы H?",
+        ),
+        Text(
+            "The gradient is a function of `x` like any other, and its Jacobian is H. A backward pass from it "
+            "with the weights `v` gives vᵀH, which is H v, since H is symmetric.",
+            "Градиент — такая же функция от `x`, как любая другая, и его матрица Якоби — это H. Обратный проход "
+            "от него с весами `v` даёт vᵀH, то есть H v: матрица H симметрична.",
+        ),
+    ),
 )
 def hvp(answer: Any, case: Case) -> dict[str, object]:
     truth: Any = functional.hvp(case.f, case.x, case.v)[1]

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import leaf, with_old_gradient
 from autograder.checking.labels import ERROR
 from autograder.checking.observe import using_answer
@@ -53,6 +53,18 @@ from .common import EXACT, EXACT_ROWS, curved
         ),
         Text.same("rows = [torch.autograd.grad(y[i], x, ...)[0] for i in range(len(y))]\nreturn torch.stack(rows)"),
     ],
+    why=Why(
+        Text(
+            "Why does a backward pass give a row of the Jacobian, not a column?",
+            "Почему обратный проход даёт строку матрицы Якоби, а не столбец?",
+        ),
+        Text(
+            "A pass starts with a weight for each output and returns a number for each input. With weight 1 for "
+            "one output and 0 for the others, that is one row.",
+            "Проход начинается с весов выходов и возвращает по числу на каждый вход. Если у одного выхода вес 1, "
+            "а у остальных 0, получается одна строка.",
+        ),
+    ),
 )
 def jacobian_rows(answer: Any, case: Case) -> dict[str, object]:
     truth = torch.stack([torch.autograd.grad(output, case.x, retain_graph=True)[0] for output in case.y])

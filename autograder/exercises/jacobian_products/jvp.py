@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed, uniform
 from autograder.checking.labels import CALLS_AND_PASSES, ERROR, LARGEST_TENSOR
 from autograder.language import Text
@@ -64,6 +64,18 @@ from .common import NEAR, TO_ROUNDING, neighbour_products, observe_jvp, steep
             "with forward_ad.dual_level():\n    y = f(forward_ad.make_dual(x, v))\n    return forward_ad.unpack_dual(...).tangent"
         ),
     ],
+    why=Why(
+        Text(
+            "Why does forward mode get J v in a single run of `f`?",
+            "Почему прямому режиму для J v хватает одного вызова `f`?",
+        ),
+        Text(
+            "Each value carries a tangent: how it changes when `x` moves along `v`. Every operation passes on "
+            "both, so the tangent of the output is J v, and no matrix is built.",
+            "Каждое значение несёт с собой касательный вектор: как оно меняется, когда `x` движется вдоль `v`. "
+            "Операции передают дальше и то и другое, поэтому на выходе получается J v, а матрица не строится.",
+        ),
+    ),
 )
 def jvp(answer: Any, case: Case) -> dict[str, object]:
     return observe_jvp(answer.jvp, case, neighbour_products)

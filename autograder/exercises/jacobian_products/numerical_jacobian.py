@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from autograder.checking.devices.device_run import works_on
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import Formula, uniform
 from autograder.checking.labels import ERROR
 from autograder.checking.observe import using_answer
@@ -107,6 +107,18 @@ class BlackBox:
             "    columns.append((f(x + step) - ...) / ...)\nreturn torch.stack(columns, dim=...)"
         ),
     ],
+    why=Why(
+        Text(
+            "Why does a smaller step not always make the difference more accurate?",
+            "Почему меньший шаг не всегда даёт более точную разность?",
+        ),
+        Text(
+            "Two values that lie close agree in most digits, and subtracting leaves their rounding error, which "
+            "is then divided by a small step. The best step balances it against the formula's own error.",
+            "У близких значений совпадают почти все цифры, и после вычитания остаётся ошибка округления, которую "
+            "ещё и делят на малый шаг. Лучший шаг уравновешивает её с ошибкой самой формулы.",
+        ),
+    ),
 )
 def numerical_jacobian(answer: Any, case: Case) -> dict[str, object]:
     truth = case.f.jacobian(case.x)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograder.checking.exercise import EVERY_ENTRY, Case, exercise
+from autograder.checking.exercise import EVERY_ENTRY, Case, Why, exercise
 from autograder.language import Text
 
 from .common import with_lists
@@ -31,6 +31,18 @@ from .common import with_lists
             "Для `A`: `1·[1, 2] + 10·[3, 4]`. Без `v` методу `backward()` нужен выход из одного элемента, любой формы.",
         ),
     ],
+    why=Why(
+        Text(
+            "Why does `v` have the shape of the output, not of the input?",
+            "Почему форма `v` — как у выхода, а не как у входа?",
+        ),
+        Text(
+            "The pass computes the gradient of one number: the sum of the outputs, each times its entry of `v`. "
+            "So there is one entry for each output.",
+            "Проход вычисляет градиент одного числа — суммы выходов, каждый из которых умножен на своё значение "
+            "из `v`. Поэтому элементов в нём столько, сколько выходов.",
+        ),
+    ),
 )
 def predict_vjp(answer: Any, case: Case) -> dict[str, object]:
     return {"table": with_lists(answer.predict_vjp)}

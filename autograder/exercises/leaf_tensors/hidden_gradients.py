@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import leaf, uniform, with_old_gradient
 from autograder.checking.labels import BACKWARD_PASSES, Entries
 from autograder.checking.observe import using_answer
@@ -68,6 +68,19 @@ from .networks import random_network, recording_outputs, state_of
             "outputs = []\nfor layer in model:\n    x = layer(x)\n    outputs.append(x)\n... torch.autograd.grad(...)"
         ),
     ],
+    why=Why(
+        Text(
+            "Why does `torch.autograd.grad` find gradients that `backward()` would not leave in `.grad`?",
+            "Почему `torch.autograd.grad` находит градиенты, которых `backward()` в `.grad` не оставит?",
+        ),
+        Text(
+            "A backward pass computes the gradient of every intermediate result anyway: without it there is none "
+            "for the layer before. `torch.autograd.grad` hands out those you name and writes to no `.grad`.",
+            "Обратный проход и так вычисляет градиент каждого промежуточного результата: без него не получить "
+            "градиент для предыдущего слоя. `torch.autograd.grad` возвращает те, что названы, и ничего не пишет "
+            "в `.grad`.",
+        ),
+    ),
 )
 def hidden_gradients(answer: Any, case: Case) -> dict[str, object]:
     with recording_outputs(case.model) as outputs, counting_backward_runs() as runs, using_answer():

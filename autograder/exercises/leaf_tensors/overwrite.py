@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import leaf, signed
 from autograder.checking.observe import using_answer
 from autograder.language import Text
@@ -53,6 +53,18 @@ from autograder.language import Text
         ),
         Text.same("if noticed:\n    with torch.no_grad():\n        h.copy_(...)\nelse:\n    ..."),
     ],
+    why=Why(
+        Text(
+            "Why does autograd notice an edit under `no_grad()`, but not one through `.data`?",
+            "Почему изменение под `no_grad()` autograd замечает, а через `.data` — нет?",
+        ),
+        Text(
+            "Backward compares the version noted when the tensor was saved with its present one. `no_grad()` "
+            "does not stop that counter; `.data` is a tensor on the same memory with a counter of its own.",
+            "Обратный проход сравнивает версию, записанную при сохранении тензора, с нынешней. `no_grad()` этот "
+            "счётчик не останавливает, а `.data` — тензор на той же памяти, но со своим счётчиком.",
+        ),
+    ),
 )
 def overwrite(answer: Any, case: Case) -> dict[str, object]:
     h, values = case.h, case.values.clone()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograder.checking.exercise import EVERY_ENTRY, Case, exercise
+from autograder.checking.exercise import EVERY_ENTRY, Case, Why, exercise
 from autograder.checking.values import entries
 from autograder.language import Text
 
@@ -33,6 +33,18 @@ from autograder.language import Text
             "лист; его градиент попадает в исходный тензор, на своё место.",
         ),
     ],
+    why=Why(
+        Text(
+            "Why does `retain_grad()` have to come before `backward()`?",
+            "Почему `retain_grad()` нужно вызвать до `backward()`?",
+        ),
+        Text(
+            "The pass computes the gradient of every result on its way, hands it on and drops it. What nobody "
+            "has asked for by then is gone when the pass is over.",
+            "Проход вычисляет градиент каждого промежуточного результата, передаёт его дальше и отбрасывает. "
+            "Если к этому времени никто не попросил его сохранить, после прохода его уже нет.",
+        ),
+    ),
 )
 def predict_grad(answer: Any, case: Case) -> dict[str, object]:
     return {"table": entries(answer.predict_grad)}

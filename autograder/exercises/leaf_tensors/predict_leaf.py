@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograder.checking.exercise import EVERY_ENTRY, Case, exercise
+from autograder.checking.exercise import EVERY_ENTRY, Case, Why, exercise
 from autograder.checking.values import entries
 from autograder.language import Text
 
@@ -34,6 +34,18 @@ from autograder.language import Text
             "Вызов `Parameter` создаёт новый лист.",
         ),
     ],
+    why=Why(
+        Text(
+            "Why is `torch.nn.Parameter(w * 2)` a leaf, though `w * 2` is not?",
+            "Почему `torch.nn.Parameter(w * 2)` — лист, хотя `w * 2` — нет?",
+        ),
+        Text(
+            "A leaf is a tensor without a `grad_fn`. `Parameter` takes the numbers and leaves the history "
+            "behind, so no gradient goes from it to `w`.",
+            "Лист — это тензор без `grad_fn`. `Parameter` берёт только числа, без истории, поэтому градиент от "
+            "него к `w` не пойдёт.",
+        ),
+    ),
 )
 def predict_leaf(answer: Any, case: Case) -> dict[str, object]:
     return {"table": entries(answer.predict_leaf)}

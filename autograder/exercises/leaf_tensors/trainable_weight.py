@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.language import Text
 
@@ -53,6 +53,19 @@ from .common import flags, grad_fn_name, kind_of
         ),
         Text.same("w = (values * 0.01).to(...)\nreturn ..."),
     ],
+    why=Why(
+        Text(
+            "Why does the flag `requires_grad` belong at the very end, after product and cast?",
+            "Почему `requires_grad` включают в самом конце, после умножения и приведения типа?",
+        ),
+        Text(
+            "Once a tensor requires grad, what a product or cast makes of it is a result, and its gradient goes "
+            "to the tensor before. Set last, the flag falls on the tensor that comes back.",
+            "Когда тензор уже требует градиента, новый тензор после умножения или приведения типа — результат с "
+            "историей, и градиент уходит к исходному. Если включить флаг последним, листом будет тот тензор, "
+            "который возвращается.",
+        ),
+    ),
 )
 def trainable_weight(answer: Any, case: Case) -> dict[str, object]:
     weight = answer.trainable_weight(case.values, case.dtype, case.device)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import leaf, signed
 from autograder.language import Text
 
@@ -84,6 +84,18 @@ def _is_empty(gradient: Tensor | None) -> bool:
         ),
         Text.same("with torch.no_grad():\n    for w in weights:\n        if w.grad is not None:\n            ..."),
     ],
+    why=Why(
+        Text(
+            "Why is a step under `no_grad()` safer than one through `.data`?",
+            "Почему шаг под `no_grad()` надёжнее, чем через `.data`?",
+        ),
+        Text(
+            "Both change the same memory. But only the first moves the version counter, so a backward pass that "
+            "still needs the old weight raises an error instead of giving a wrong gradient.",
+            "Оба меняют одну и ту же память. Но только в первом случае растёт счётчик версий, и обратный проход, "
+            "которому нужен прежний вес, сообщит об ошибке, а не даст неверный градиент.",
+        ),
+    ),
 )
 def update(answer: Any, case: Case) -> dict[str, object]:
     weights = _copy_weights(case.weights)

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.labels import BYTES_LEFT, PEAK
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
@@ -83,6 +83,18 @@ _SHALLOW, _MIDDLE, _DEEP = 7, 35, 120
             "x = checkpoint(segment, x, use_reentrant=False)`, где `size` — примерно корень из `len(layers)`.",
         ),
     ],
+    why=Why(
+        Text(
+            "Why is a segment of about √L layers the best length?",
+            "Почему лучшая длина сегмента — около √L слоёв?",
+        ),
+        Text(
+            "The inputs of all segments stay in memory, and one segment's results join them while it is "
+            "recomputed. With s layers in a segment that is L/s + s, smallest at √L.",
+            "Входы всех сегментов лежат в памяти, а при повторном вычислении к ним добавляются результаты одного "
+            "из них. При s слоях в сегменте это L/s + s, а такая сумма меньше всего при s = √L.",
+        ),
+    ),
 )
 def checkpointed(answer: Any, case: Case) -> dict[str, object]:
     run = answer.checkpointed

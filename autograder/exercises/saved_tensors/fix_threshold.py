@@ -11,7 +11,7 @@ from unittest import mock
 import torch
 from torch import Tensor
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import Formula, leaf, uniform
 from autograder.checking.observe import using_answer
 from autograder.language import Text
@@ -69,6 +69,18 @@ from .tensor_files import count_files, empty_folder
             "но без `grad_fn`.",
         ),
     ],
+    why=Why(
+        Text(
+            "Why must `pack_hook` return `x.detach()` for a small tensor, and not `x`?",
+            "Почему для маленького тензора `pack_hook` должен вернуть `x.detach()`, а не `x`?",
+        ),
+        Text(
+            "An operation may save its own result, and that tensor refers to the node which saves it. Node and "
+            "tensor would then hold each other, and the memory would stay.",
+            "Операция может сохранить собственный результат, а он ссылается на тот же узел, который его хранит. "
+            "Узел и тензор держали бы друг друга, и память не освобождалась бы.",
+        ),
+    ),
 )
 def fix_threshold(answer: Any, case: Case) -> dict[str, object]:
     run = answer.fix_threshold

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograder.checking.exercise import EVERY_ENTRY, Case, exercise
+from autograder.checking.exercise import EVERY_ENTRY, Case, Why, exercise
 from autograder.checking.values import entries
 from autograder.language import Text
 
@@ -34,6 +34,18 @@ from autograder.language import Text
             "`x ** 2` вдвое больше этого значения.",
         ),
     ],
+    why=Why(
+        Text(
+            "Why must hooks be on in the forward pass, and not in the backward pass?",
+            "Почему хуки должны быть включены при прямом проходе, а не при обратном?",
+        ),
+        Text(
+            "A tensor is packed at the moment an operation saves it, and the graph keeps the packed object "
+            "together with its `unpack`. Backward calls that `unpack`, whatever is on by then.",
+            "Тензор упаковывается, когда операция его сохраняет, и граф держит упакованное вместе с его "
+            "`unpack`. Обратный проход вызывает этот `unpack`, что бы ни было включено к тому времени.",
+        ),
+    ),
 )
 def predict_hooks(answer: Any, case: Case) -> dict[str, object]:
     return {"table": entries(answer.predict_hooks)}

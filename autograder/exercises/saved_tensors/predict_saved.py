@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograder.checking.exercise import EVERY_ENTRY, Case, exercise
+from autograder.checking.exercise import EVERY_ENTRY, Case, Why, exercise
 from autograder.checking.values import entries
 from autograder.language import Text
 
@@ -34,6 +34,18 @@ from autograder.language import Text
             "требует. Срез — это представление: он удерживает всё хранилище.",
         ),
     ],
+    why=Why(
+        Text(
+            "Why does `x[:2].sin()` keep all 64 rows in memory?",
+            "Почему `x[:2].sin()` держит в памяти все 64 строки?",
+        ),
+        Text(
+            "`sin` saves its input, here a slice, and a slice is a view. It has no memory of its own, so the "
+            "whole storage stays alive.",
+            "`sin` сохраняет свой вход, здесь это срез, а срез — это представление. Своей памяти у него нет, "
+            "поэтому в памяти остаётся всё хранилище.",
+        ),
+    ),
 )
 def predict_saved(answer: Any, case: Case) -> dict[str, object]:
     return {"table": entries(answer.predict_saved)}

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from autograder.checking.comparison import compare
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import leaf, uniform
 from autograder.checking.labels import BYTES_IN_MEMORY, BYTES_LEFT
 from autograder.checking.observe import using_answer
@@ -88,6 +88,18 @@ def _scale(count: int) -> Tensor:
             "f(x)`.",
         ),
     ],
+    why=Why(
+        Text(
+            "Why does the result of `f` stay exact, although everything saved is rounded?",
+            "Почему результат `f` остаётся точным, хотя всё сохранённое округлено?",
+        ),
+        Text(
+            "The forward pass computes with its own tensors; `pack` only makes the copies for the graph. "
+            "Rounding shows in the gradient alone, which is computed from those copies.",
+            "Прямой проход считает со своими тензорами, а `pack` делает лишь копии для графа. Округление "
+            "сказывается только на градиенте: он вычисляется по этим копиям.",
+        ),
+    ),
 )
 def save_in_half(answer: Any, case: Case) -> dict[str, object]:
     run = answer.save_in_half

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.labels import BYTES_IN_FILES, BYTES_IN_MEMORY
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
@@ -92,6 +92,18 @@ from .tensor_files import count_files, empty_folder, largest_file, largest_lacki
             "объект-файл и `torch.save`; `unpack`: тензор как есть, иначе `torch.load(file.name)`.",
         ),
     ],
+    why=Why(
+        Text(
+            "Why does `pack` return an object that deletes its own file?",
+            "Почему `pack` возвращает объект, который сам удаляет свой файл?",
+        ),
+        Text(
+            "The graph holds the object for as long as backward may need it, a second pass included. When the "
+            "graph goes, the object goes, and its `__del__` removes the file.",
+            "Граф держит этот объект, пока он может понадобиться обратному проходу, в том числе второму. "
+            "Исчезает граф — исчезает и объект, а его `__del__` удаляет файл.",
+        ),
+    ),
 )
 def save_on_disk(answer: Any, case: Case) -> dict[str, object]:
     saved, result = measure_saves(case.f, case.x, case.parameters)

@@ -185,4 +185,5 @@ def _table(title: str, head: list[str], rows: Iterator[list[str]]) -> str:
     """Return a table that can be scrolled on a narrow screen, with the keyboard as well."""
     above = "".join(f'<th scope="col">{cell}</th>' for cell in head)
     below = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    return f'<div class="wide" tabindex="0" role="region" aria-label="{title}"><table><thead><tr>{above}</tr></thead><tbody>{below}</tbody></table></div>'
+    inside = f"<thead><tr>{above}</tr></thead><tbody>{below}</tbody>"
+    return f'<div class="wide" tabindex="0" role="region" aria-label="{title}"><table>{inside}</table></div>'

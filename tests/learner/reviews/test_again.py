@@ -47,6 +47,7 @@ def test_a_table_shown_again_is_about_another_program(exercise):
     for cell in cells:
         verdict = answered(cell, exercise.name, f"{exercise.asks} = {function}()")
         assert verdict.state == VerdictState.PASSED, verdict.text("en")
+        assert f'why("{exercise.name}")' not in verdict.text("en")  # what it asks is about the lesson's program
         untouched = answered(cell, exercise.name, "")
         assert untouched.state == VerdictState.NOT_ATTEMPTED
 

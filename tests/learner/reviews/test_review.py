@@ -125,7 +125,7 @@ def test_a_card_says_how_the_review_was_counted(language, clock, answers):
         clock.now += days * DAY
         assert shown() == [name]
         said.append(check(answers[name][is_right], name).notes[-1])
-        assert check(right).notes == ()
+        assert [note.id for note in check(right).notes] == ["note.why"]
     assert [note.id.removeprefix("note.review.") for note in said] == ["up", "down", "up", "up", "up", "last"]
     assert [note.parameters.get("days") for note in said] == [3, None, 3, 7, 21, None]
     clock.now += 400 * DAY
@@ -210,7 +210,7 @@ def test_without_write_access_reviews_count_in_this_kernel(language, clock, own_
     check(right)
     clock.now += 2 * DAY
     assert shown() == [UNEVEN]
-    assert [note.id for note in check(right).notes] == ["note.review.up"]
+    assert [note.id for note in check(right).notes] == ["note.why", "note.review.up"]
     monkeypatch.setenv("AUTOGRADER_HOME", str(own_home))
     check(right)  # all that was kept in memory is written now
 
