@@ -70,11 +70,7 @@ def as_html(found: Explanation, language: str | None) -> str:
 
 
 def _sentences(found: Explanation, language: str | None) -> Iterator[tuple[str, str, str]]:
-    where = message(
-        "errors.exercise" if found.exercise else "errors.lesson",
-        lesson=f"`{found.lesson}`",
-        exercise=f"`{found.exercise}`",
-    )
+    where = message("errors.exercise", lesson=f"`{found.lesson}`", exercise=f"`{found.exercise}`")
     for one in [language] if language else LANGUAGES:
         yield one, found.says.read(one), where.read(one)
 

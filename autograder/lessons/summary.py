@@ -63,7 +63,8 @@ def _folded(errors: Sequence[Explanation], language: str) -> str:
         by_text.setdefault(readable(each.pattern.pattern), []).append(each)
     items = []
     for text, found in by_text.items():
-        says = " ".join(f"{each.says.read(language)}{_link(each, language)}" for each in found)
+        exercise = _EXERCISE.read(language)
+        says = " ".join(f"{each.says.read(language)} ({exercise} `{each.exercise}`)" for each in found)
         items.append(f"* {_code(text)} — {says}")
     summary = _ERRORS.format(count=len(errors)).read(language)
     return f"<details>\n<summary>{summary}</summary>\n\n" + "\n".join(items) + "\n\n</details>"
@@ -72,10 +73,6 @@ def _folded(errors: Sequence[Explanation], language: str) -> str:
 def _code(text: str) -> str:
     """Return a code span in Markdown, which may hold backticks."""
     return f"`` {text} ``" if "`" in text else f"`{text}`"
-
-
-def _link(explanation: Explanation, language: str) -> str:
-    return f" ({_EXERCISE.read(language)} `{explanation.exercise}`)" if explanation.exercise else ""
 
 
 def readable(pattern: str) -> str:

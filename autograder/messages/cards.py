@@ -798,9 +798,8 @@ MESSAGES: dict[str, Text] = {
         "The two processes could not run here. The text below says what they show. The error was:",
         "Два процесса здесь не заработали. Что они показывают, сказано ниже. Текст ошибки:",
     ),
-    "errors.lesson": Text("More in lesson {lesson}.", "Подробнее в уроке {lesson}."),
     "errors.exercise": Text(
-        "More in lesson {lesson}; exercise {exercise} trains it.",
+        "More in lesson {lesson}, with practice in exercise {exercise}.",
         "Подробнее в уроке {lesson}; потренироваться можно в упражнении {exercise}.",
     ),
     "explain.nothing": Text(

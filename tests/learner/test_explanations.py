@@ -19,7 +19,7 @@ from support.torch_programs import told
 TWICE = "import torch\ny = torch.rand(2, requires_grad=True).exp().sum()\ny.backward()\ny.backward()\n"
 SAYS = {"en": "The first `backward()` freed", "ru": "Первый `backward()` освободил"}
 WARNS = {"en": "stores gradients in leaves only", "ru": "записывает градиенты только в листовые тензоры"}
-ENDS = {"en": "trains it.", "ru": "в упражнении `predict_second_backward`."}
+ENDS = {"en": "in exercise `predict_second_backward`.", "ru": "в упражнении `predict_second_backward`."}
 # One entry of each lesson; its program warns or raises.
 SAMPLE = {
     entry.lesson: entry for entry in EXPLANATIONS if entry.program and "distributed" not in entry.program

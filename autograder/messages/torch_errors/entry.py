@@ -31,7 +31,7 @@ class Explanation:
 
     `pattern` matches its text. `program` is a small program that raises it, below the imports of `PREAMBLE`; it is ""
     where the error needs a GPU. `says` names cause and cure. `lesson` is the lesson on the subject, and `exercise` an
-    exercise there, or "".
+    exercise there.
 
     A text such as "element 0 of tensors does not require grad" has many causes. An entry with `shows` is about one of
     them: it explains the error only where `shows` finds this cause in the scene. An entry with `fits` is left out
@@ -56,7 +56,7 @@ def entry(
     en: str,
     ru: str,
     *,
-    exercise: str = "",
+    exercise: str,
     shows: Judge | None = None,
     fits: Judge | None = None,
 ) -> Explanation:

@@ -19,6 +19,7 @@ ENTRIES = (
         """,
         "`.grad` is an attribute and holds a tensor: write `w.grad` without parentheses. The same holds for `.data`, `.T` and `.shape`.",
         "`.grad` — атрибут, в котором лежит тензор: пишите `w.grad` без скобок. То же относится к `.data`, `.T` и `.shape`.",
+        exercise="predict_accumulation",
         fits=names_attribute("grad", "data", "T", "mT", "real", "imag"),
     ),
     entry(
@@ -53,6 +54,7 @@ ENTRIES = (
         """,
         "A tensor cannot be its own gradient. Assign a tensor of its own: `w.grad = w.detach().clone()`.",
         "Тензор не может быть собственным градиентом. Присвойте отдельный тензор: `w.grad = w.detach().clone()`.",
+        exercise="predict_accumulation",
     ),
     entry(
         "grad_dtype",
@@ -63,6 +65,7 @@ ENTRIES = (
         """,
         "`grad_dtype` says in which dtype a leaf accumulates its gradient. Set it on the leaf, and while there is no gradient yet: `w.grad = None` first.",
         "`grad_dtype` задаёт dtype, в котором лист накапливает градиент. Задавайте его у листа и пока градиента ещё нет: сначала `w.grad = None`.",
+        exercise="predict_accumulation",
     ),
     entry(
         "clip_of_infinity",

@@ -18,6 +18,7 @@ ENTRIES = (
         """,
         "`materialize_grads=True` gives zeros for unused inputs, so it allows them. Leave `allow_unused` out.",
         "`materialize_grads=True` возвращает нули для неиспользованных входов, то есть разрешает их. Уберите `allow_unused`.",
+        exercise="fix_two_losses",
     ),
     entry(
         "inputs_that_are_none",
@@ -29,6 +30,7 @@ ENTRIES = (
         """,
         "Among the inputs of `torch.autograd.grad` is something that is no tensor, often None. Give tensors only, for example the parameters that require grad.",
         "Среди входов `torch.autograd.grad` есть не тензор, часто None. Передавайте только тензоры, например параметры, которые требуют градиента.",
+        exercise="fix_two_losses",
     ),
     entry(
         "no_inputs",
@@ -40,6 +42,7 @@ ENTRIES = (
         """,
         "The list of inputs is empty. Either no parameter requires grad, or the inputs come from a generator that has been used up: keep `list(model.parameters())`.",
         "Список входов пуст. Либо ни один параметр не требует градиента, либо входы взяты из генератора, который уже исчерпан: сохраните `list(model.parameters())`.",
+        exercise="fix_two_losses",
     ),
     entry(
         "grad_without_inputs",
@@ -62,6 +65,7 @@ ENTRIES = (
         """,
         "This is a plain number or an array of NumPy, not a tensor: `.item()`, `float()` or NumPy took it out of the graph. Keep the tensor for `backward()`, and take `.item()` for the log only.",
         "Это обычное число или массив NumPy, а не тензор: из графа его вывели `.item()`, `float()` или NumPy. Для `backward()` сохраните тензор, а `.item()` берите только для журнала.",
+        exercise="mean_and_worst",
     ),
     entry(
         "backward_of_none",
@@ -73,6 +77,7 @@ ENTRIES = (
         """,
         "There is None in place of the loss: the function that computes it has no `return`, or returns nothing on this path.",
         "Вместо значения функции потерь стоит None: у функции, которая его вычисляет, нет `return` или на этом пути она ничего не возвращает.",
+        exercise="mean_and_worst",
     ),
     entry(
         "backward_of_several",
@@ -95,6 +100,7 @@ ENTRIES = (
         """,
         "The method is called `backward`, without an s: `loss.backward()`.",
         "Метод называется `backward`, без s на конце: `loss.backward()`.",
+        exercise="predict_second_backward",
     ),
     entry(
         "backward_of_no_tensor",
@@ -105,6 +111,7 @@ ENTRIES = (
         """,
         "`torch.autograd.backward` takes a tensor or several, and was given something else, such as a number.",
         "`torch.autograd.backward` принимает тензор или несколько тензоров, а получила что-то другое, например число.",
+        exercise="fix_two_losses",
     ),
     entry(
         "retain_variables",
@@ -115,6 +122,7 @@ ENTRIES = (
         """,
         "`retain_variables` is the name from torch 0.1. It is called `retain_graph` now.",
         "`retain_variables` — имя из torch 0.1. Теперь этот аргумент называется `retain_graph`.",
+        exercise="predict_second_backward",
     ),
     entry(
         "tuple_of_gradients",

@@ -76,6 +76,7 @@ ENTRIES = (
         """,
         "Under `checkpoint` the function runs a second time, and this time it did something else. It may depend only on its arguments: no counters, no changing globals.",
         "Внутри `checkpoint` функция выполняется второй раз, и во второй раз она сделала не то же самое. Она может зависеть только от аргументов: никаких счётчиков и изменяемых глобальных переменных.",
+        exercise="checkpointed",
     ),
     entry(
         "unpacked_twice_under_a_checkpoint",
@@ -96,6 +97,7 @@ ENTRIES = (
         """,
         "Under a checkpoint a saved tensor can be read once. In `backward` take `ctx.saved_tensors` once, into names of your own.",
         "Внутри контрольной точки сохранённый тензор можно прочитать один раз. В `backward` обратитесь к `ctx.saved_tensors` один раз и присвойте результат своим переменным.",
+        exercise="checkpointed",
     ),
     entry(
         "selective_checkpoint_twice",
@@ -112,6 +114,7 @@ ENTRIES = (
         """,
         "A selective checkpoint allows one backward pass, also with `retain_graph=True`. Run the forward pass again.",
         "Выборочная контрольная точка допускает один обратный проход, даже с `retain_graph=True`. Повторите прямой проход.",
+        exercise="checkpointed",
     ),
     entry(
         "checkpoint_of_a_frozen_block",

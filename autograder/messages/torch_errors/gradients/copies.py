@@ -30,6 +30,7 @@ ENTRIES = (
         """,
         "`torch.tensor` builds a tensor of numbers, not of tensors, and would cut the graph besides. Join tensors with `torch.stack([a, b])` or `torch.cat([a, b])`: they stay in the graph.",
         "`torch.tensor` собирает тензор из чисел, а не из тензоров, и к тому же оборвал бы граф. Соединяйте тензоры через `torch.stack([a, b])` или `torch.cat([a, b])`: они остаются в графе.",
+        exercise="trainable_weight",
     ),
     entry(
         "copy_of_a_tensor",
@@ -86,6 +87,7 @@ ENTRIES = (
         """,
         "`torch.asarray` shares the memory of the tensor, and now also its flag. Use the tensor itself, or say what you mean: `requires_grad=False` for the values alone.",
         "`torch.asarray` делит с тензором память, а теперь и флаг. Возьмите сам тензор или укажите явно `requires_grad=False`, если нужны только значения.",
+        exercise="predict_bridge",
     ),
     entry(
         "deepcopy_of_a_non_leaf",
@@ -109,6 +111,7 @@ ENTRIES = (
         """,
         "A graph does not cross the border between processes. Send the values alone: `x.detach()`.",
         "Граф не передаётся между процессами. Отправьте одни значения: `x.detach()`.",
+        exercise="snapshot",
     ),
     entry(
         "python_function_on_a_tracked_tensor",
@@ -119,6 +122,7 @@ ENTRIES = (
         """,
         "This method runs a Python function on every number, and autograd cannot record that. Use torch's operations, or `x.detach().apply_(f)` when no gradient is wanted.",
         "Этот метод применяет функцию Python к каждому числу, и autograd не может этого записать. Используйте операции torch, а если градиент не нужен — `x.detach().apply_(f)`.",
+        exercise="predict_bridge",
     ),
     entry(
         "method_without_parentheses",
@@ -129,6 +133,7 @@ ENTRIES = (
         """,
         "A method stands here without its parentheses: `x.detach()` is a tensor, `x.detach` the method itself.",
         "Метод записан без скобок: `x.detach()` — тензор, а `x.detach` — сам метод.",
+        exercise="snapshot",
     ),
     entry(
         "tracked_constant_in_a_trace",
@@ -140,5 +145,6 @@ ENTRIES = (
         """,
         "The traced function uses a tensor that requires grad and is none of its arguments. Pass it as an argument, or trace a module that has it as a parameter.",
         "Трассируемая функция использует тензор, который требует градиента и не входит в её аргументы. Передайте его аргументом или трассируйте модуль, в котором он — параметр.",
+        exercise="trainable_weight",
     ),
 )

@@ -17,6 +17,7 @@ ENTRIES = (
         """,
         "The layer and its input (or its state) are on different devices. Move the whole model once, `model.to(device)`, before the optimizer is made, and each batch in the loop: `x = x.to(device)`. A tensor made in `forward` takes the device of the input: `torch.zeros(n, device=x.device)`.",
         "Слой и его вход (или состояние) находятся на разных устройствах. Модель перенесите целиком один раз, `model.to(device)`, до создания оптимизатора, а каждый батч — в цикле: `x = x.to(device)`. Тензор, созданный в `forward`, создавайте на устройстве входа: `torch.zeros(n, device=x.device)`.",
+        exercise="trainable_weight",
     ),
     entry(
         "indices_on_another_device",
@@ -25,6 +26,7 @@ ENTRIES = (
         "",
         "Indices or a mask lie on another device than the tensor they index. Indices on the CPU fit every tensor when written `x[i]`; those on a GPU fit only tensors there. Move them: `x[i.to(x.device)]`.",
         "Индексы или маска находятся не на том устройстве, что индексируемый тензор. В записи `x[i]` индексы на CPU подходят к любому тензору, а индексы на GPU — только к тензорам там же. Перенесите их: `x[i.to(x.device)]`.",
+        exercise="trainable_weight",
     ),
     entry(
         "assigned_gradient_on_another_device",
@@ -35,6 +37,7 @@ ENTRIES = (
         """,
         "`.grad` was given a tensor on another device than its owner. Move it: `w.grad = g.to(w.device)`. After a model has moved, its gradients are made anew by the next `backward()`.",
         "В `.grad` записан тензор не с того устройства, где владелец. Перенесите его: `w.grad = g.to(w.device)`. После переноса модели градиенты заново создаст следующий `backward()`.",
+        exercise="accumulate_equal",
     ),
     entry(
         "gradient_on_another_device",
@@ -65,6 +68,7 @@ ENTRIES = (
         """,
         "One operation was given tensors on different devices, often one on the CPU and one on the GPU. Bring them together with `.to(device)`, and make new tensors where the others are: `torch.zeros(n, device=x.device)` or `torch.zeros_like(x)`. Often forgotten: the target, class weights, constants inside a custom `backward` or a hook, the state of an optimizer made before the model moved.",
         "Одна операция получила тензоры с разных устройств, чаще всего один с CPU, другой с GPU. Соберите их на одном через `.to(device)`, а новые создавайте там же, где остальные: `torch.zeros(n, device=x.device)` или `torch.zeros_like(x)`. Часто забывают цель, веса классов, константы внутри своего `backward` или хука, состояние оптимизатора, созданного до переноса модели.",
+        exercise="trainable_weight",
     ),
     entry(
         "numpy_of_a_gpu_tensor",
@@ -84,6 +88,7 @@ ENTRIES = (
         "",
         "torch finds no GPU that it can use: this is a build for the CPU, or there is no GPU or no driver. Choose the device by what is there, `device = 'cuda' if torch.cuda.is_available() else 'cpu'`, and write `.to(device)` in place of `.cuda()`.",
         "torch не находит GPU, которым мог бы пользоваться: это сборка для CPU, либо нет GPU или драйвера. Выбирайте устройство по тому, что есть: `device = 'cuda' if torch.cuda.is_available() else 'cpu'`, а вместо `.cuda()` пишите `.to(device)`.",
+        exercise="trainable_weight",
     ),
     entry(
         "assert_on_the_gpu",
@@ -92,6 +97,7 @@ ENTRIES = (
         "",
         "A kernel on the GPU met an index that is not there, usually a class outside 0 to C - 1 or a token outside the embedding. The GPU works behind Python, so the error shows at a later line, and every use of the GPU fails from now on: restart the kernel. Run the same program on the CPU to see the line, or check `target.min()` and `target.max()`.",
         "Ядру на GPU попался несуществующий индекс: обычно это класс вне диапазона от 0 до C − 1 или токен вне таблицы эмбеддингов. GPU отстаёт от Python, поэтому ошибка видна на более поздней строке, а любое обращение к GPU теперь будет падать: перезапустите ядро. Чтобы увидеть строку, выполните ту же программу на CPU или проверьте `target.min()` и `target.max()`.",
+        exercise="nan_node",
     ),
     entry(
         "out_of_gpu_memory",
@@ -109,6 +115,7 @@ ENTRIES = (
         "",
         "A process that has used the GPU was forked, and the copy cannot use it. Start workers with `multiprocessing.get_context('spawn')` (for a `DataLoader`: `multiprocessing_context='spawn'`), or let workers return CPU tensors and move them afterwards.",
         "Процесс, который уже обращался к GPU, скопирован через fork, и копия пользоваться им не может. Запускайте рабочие процессы через `multiprocessing.get_context('spawn')` (у `DataLoader`: `multiprocessing_context='spawn'`) или пусть они возвращают тензоры на CPU, а переносите их потом.",
+        exercise="fix_threads",
     ),
     entry(
         "recurrent_layer_in_eval_mode",
@@ -117,6 +124,7 @@ ENTRIES = (
         "",
         "In `eval()` mode cuDNN saves nothing for backward in an LSTM or a GRU. Call `train()` on this layer before the forward pass (dropout can stay off), or run the forward pass under `torch.backends.cudnn.flags(enabled=False)`.",
         "В режиме `eval()` cuDNN для LSTM и GRU ничего не сохраняет для обратного прохода. Вызовите `train()` у этого слоя до прямого прохода (dropout можно оставить выключенным) или выполните прямой проход внутри `torch.backends.cudnn.flags(enabled=False)`.",
+        exercise="predict_saved",
     ),
     entry(
         "second_derivative_of_a_recurrent_layer",

@@ -66,6 +66,7 @@ ENTRIES = (
         """,
         "`grad_fn` is a node of the graph, not the derivative. Gradients come from `y.backward()` or `torch.autograd.grad(y, x)`.",
         "`grad_fn` — это узел графа, а не производная. Градиенты дают `y.backward()` и `torch.autograd.grad(y, x)`.",
+        exercise="count_nodes",
         fits=names_attribute("grad_fn"),
     ),
     entry(
@@ -77,6 +78,7 @@ ENTRIES = (
         """,
         "This tensor does not require grad, so no edge of a graph leads to it. Call `requires_grad_()` before the computation.",
         "Этот тензор не требует градиента, поэтому ни одно ребро графа к нему не ведёт. Вызовите `requires_grad_()` до вычислений.",
+        exercise="run_backward",
     ),
     entry(
         "leaf_inside_the_graph",
@@ -91,6 +93,7 @@ ENTRIES = (
         """,
         "A leaf was used in a computation and afterwards changed in place by tracked values, so it is no leaf any more. Compute a new tensor instead of changing the leaf.",
         "Лист участвовал в вычислении, а потом его изменили на месте с помощью отслеживаемых значений, и листом он быть перестал. Вместо изменения листа вычислите новый тензор.",
+        exercise="fix_shared_gradients",
     ),
     entry(
         "index_of_a_scalar",
@@ -101,6 +104,7 @@ ENTRIES = (
         """,
         "A tensor without dimensions is one number and has nothing to index. Its value is `loss.item()`; `loss.data[0]` is from torch 0.3.",
         "Тензор без измерений — это одно число, и индексировать в нём нечего. Его значение — `loss.item()`; запись `loss.data[0]` осталась от torch 0.3.",
+        exercise="mean_and_worst",
     ),
     entry(
         "integers_for_a_loss",
@@ -112,6 +116,7 @@ ENTRIES = (
         """,
         "Prediction and target have different dtypes, and the backward pass of this loss computes in one. Convert the target: `y.float()`, or `y.to(prediction.dtype)`.",
         "У предсказания и цели разные dtype, а обратный проход этой функции потерь считает в одном. Преобразуйте цель: `y.float()` или `y.to(prediction.dtype)`.",
+        exercise="mean_and_worst",
     ),
     entry(
         "argument_without_derivative",
@@ -123,6 +128,7 @@ ENTRIES = (
         """,
         "torch differentiates this function, but not with respect to the argument named in the error. Write the formula out in plain operations, or pass `weight.detach()` if no gradient is wanted there.",
         "torch дифференцирует эту функцию, но не по аргументу, названному в ошибке. Запишите формулу обычными операциями или, если градиент по нему не нужен, передайте `weight.detach()`.",
+        exercise="safe_sqrt",
     ),
     entry(
         "no_derivative_at_all",
@@ -145,6 +151,7 @@ ENTRIES = (
         """,
         "Prediction and target have different shapes and broadcast against each other: every prediction is compared with every target, and the gradient is that of another loss. Bring them to one shape, with `squeeze(1)` or `unsqueeze(1)`.",
         "Формы предсказания и цели различаются, и транслирование растягивает их: каждое предсказание сравнивается с каждой целью, и градиент получается от другой функции потерь. Приведите их к одной форме через `squeeze(1)` или `unsqueeze(1)`.",
+        exercise="td_lambda",
     ),
     entry(
         "iteration_over_a_scalar",
@@ -156,5 +163,6 @@ ENTRIES = (
         """,
         "A tensor without dimensions is one number: it cannot be looped over, unpacked or made a list of. Use the tensor itself, or `x.unsqueeze(0)`.",
         "Тензор без измерений — это одно число: его нельзя перебирать в цикле, распаковывать или превращать в список. Возьмите сам тензор или `x.unsqueeze(0)`.",
+        exercise="mean_and_worst",
     ),
 )

@@ -50,6 +50,7 @@ ENTRIES = (
         """,
         "This custom Function works in place (`mark_dirty`), and a leaf that requires grad cannot be changed in place while tracking is on. Apply it to the result of an operation, or to a `clone()`.",
         "Эта пользовательская функция изменяет вход на месте (`mark_dirty`), а листовой тензор, который требует градиента, изменять на месте нельзя, пока включено отслеживание. Примените её к результату операции или к `clone()`.",
+        exercise="scale_function",
     ),
     entry(
         "saved_value_overwritten",
@@ -85,6 +86,7 @@ ENTRIES = (
         """,
         "This operation would pull the memory out from under the graph. Make a new tensor: `reshape`, `detach()`, `clone()`.",
         "Эта операция изменила бы тензор, на который опирается граф. Создайте новый тензор: `reshape`, `detach()`, `clone()`.",
+        exercise="shared_edit",
     ),
     entry(
         "saved_tensor_detached_in_place",
@@ -109,6 +111,7 @@ ENTRIES = (
         """,
         "`out=` writes over a tensor, and autograd cannot record that. Leave `out=` out, or work under `no_grad()`.",
         "`out=` перезаписывает тензор, и autograd не может этого учесть. Уберите `out=` или работайте внутри `no_grad()`.",
+        exercise="smooth",
     ),
     entry(
         "data_that_is_no_tensor",
@@ -120,6 +123,7 @@ ENTRIES = (
         """,
         "`.data` takes a tensor, not a number or a list. Write into the tensor instead, under `torch.no_grad()`: `w.fill_(0.0)` or `w.copy_(new)`.",
         "В `.data` кладут тензор, а не число и не список. Запишите в сам тензор внутри `torch.no_grad()`: `w.fill_(0.0)` или `w.copy_(new)`.",
+        exercise="predict_in_place",
     ),
     entry(
         "expanded_tensor_in_place",
@@ -143,6 +147,7 @@ ENTRIES = (
         """,
         "The tensor holds integers, and an update by floating-point numbers cannot be written into it. Begin with floats: `torch.tensor([1.0, 2.0])`.",
         "В тензоре целые числа, и записать в него обновление из чисел с плавающей точкой нельзя. Начните с них: `torch.tensor([1.0, 2.0])`.",
+        exercise="predict_in_place",
     ),
     entry(
         "leaky_relu_in_place",
@@ -153,5 +158,6 @@ ENTRIES = (
         """,
         "In place only the result is kept, and with a negative slope it no longer tells the sign of the input. Use `F.leaky_relu`, without the underscore.",
         "При изменении на месте остаётся только результат, а при отрицательном наклоне по нему не узнать знак входа. Возьмите `F.leaky_relu` без подчёркивания.",
+        exercise="predict_in_place",
     ),
 )

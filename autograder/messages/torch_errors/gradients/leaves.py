@@ -31,6 +31,7 @@ ENTRIES = (
         """,
         "Only tensors of real or complex floating-point numbers can require grad, and this one holds integers or bools. Write `1.0` in place of `1`, or give `dtype=torch.float32`.",
         "Требовать градиента могут только тензоры с вещественными или комплексными числами с плавающей точкой, а в этом целые числа или bool. Напишите `1.0` вместо `1` или укажите `dtype=torch.float32`.",
+        exercise="predict_leaf",
     ),
     entry(
         "integers_in_data",
@@ -42,6 +43,7 @@ ENTRIES = (
         """,
         "The leaf requires grad, so its values are floating-point numbers, and `.data` was given integers. Change it with `copy_` under `no_grad()`, which also converts the numbers.",
         "Лист требует градиента, поэтому его значения — числа с плавающей точкой, а в `.data` записаны целые. Измените его через `copy_` внутри `no_grad()`: числа будут преобразованы.",
+        exercise="overwrite",
     ),
     entry(
         "flag_of_a_non_leaf",
@@ -79,6 +81,7 @@ ENTRIES = (
         """,
         "`requires_grad` is a flag, not a method; the same holds for `is_leaf`. To switch tracking on write `x.requires_grad_(True)`, with an underscore at the end, or `x.requires_grad = True`.",
         "`requires_grad` — флаг, а не метод; то же относится к `is_leaf`. Чтобы включить отслеживание, напишите `x.requires_grad_(True)` с подчёркиванием в конце или `x.requires_grad = True`.",
+        exercise="predict_leaf",
         fits=names_attribute("requires_grad", "requires_grad_", "is_leaf", "is_cuda", "retains_grad"),
     ),
     entry(
@@ -90,6 +93,7 @@ ENTRIES = (
         """,
         "The flag takes True or False: `x.requires_grad = True`.",
         "Флаг принимает True или False: `x.requires_grad = True`.",
+        exercise="predict_leaf",
     ),
     entry(
         "argument_misspelt",
@@ -100,6 +104,7 @@ ENTRIES = (
         """,
         "The name of the argument is misspelt: it is `requires_grad`.",
         "В имени аргумента опечатка: он называется `requires_grad`.",
+        exercise="predict_leaf",
     ),
     entry(
         "layer_with_requires_grad",
@@ -110,6 +115,7 @@ ENTRIES = (
         """,
         "Layers have no argument `requires_grad`: their parameters require grad from the start. To freeze a layer write `nn.Linear(2, 2).requires_grad_(False)`.",
         "У слоёв нет аргумента `requires_grad`: их параметры требуют градиента с самого начала. Чтобы заморозить слой, напишите `nn.Linear(2, 2).requires_grad_(False)`.",
+        exercise="two_layer_loss",
     ),
     entry(
         "conversion_with_requires_grad",
@@ -120,6 +126,7 @@ ENTRIES = (
         """,
         "This function has no argument `requires_grad`. Call `requires_grad_()` on its result: `torch.as_tensor(a).requires_grad_()`.",
         "У этой функции нет аргумента `requires_grad`. Вызовите `requires_grad_()` у её результата: `torch.as_tensor(a).requires_grad_()`.",
+        exercise="predict_bridge",
     ),
     entry(
         "old_constructor",
@@ -141,6 +148,7 @@ ENTRIES = (
         """,
         "`requires_grad` is in order here; it is the other arguments that do not fit. A size is a whole number or a tuple of them, `torch.rand(2)`; and `torch.normal` of two numbers needs a size as well: `torch.normal(0.0, 1.0, (2,))`.",
         "С `requires_grad` здесь всё в порядке; не подходят другие аргументы. Размер — целое число или кортеж целых: `torch.rand(2)`; а функции `torch.normal` с двумя числами нужен ещё и размер: `torch.normal(0.0, 1.0, (2,))`.",
+        exercise="sum_gradients",
     ),
     entry(
         "read_only_attribute",
@@ -164,6 +172,7 @@ ENTRIES = (
         """,
         "The function is `torch.autograd.grad(y, x)` for a gradient of tensors, and `torch.func.grad(f)` for the gradient of a function.",
         "Для градиента по тензорам есть `torch.autograd.grad(y, x)`, а для градиента функции — `torch.func.grad(f)`.",
+        exercise="sum_gradients",
     ),
     entry(
         "volatile",
@@ -174,5 +183,6 @@ ENTRIES = (
         """,
         "`volatile` and `Variable` are from torch 0.3, and `volatile` does nothing now. Use a plain tensor, and `with torch.no_grad():` where nothing is to be recorded.",
         "`volatile` и `Variable` остались от torch 0.3, и `volatile` больше ничего не делает. Возьмите обычный тензор, а там, где записывать ничего не нужно, — `with torch.no_grad():`.",
+        exercise="update",
     ),
 )

@@ -64,6 +64,7 @@ ENTRIES = (
         """,
         "`.grad` is an attribute: write `w.grad` without parentheses. And here it is None, because no `backward()` has reached this tensor.",
         "`.grad` — атрибут: пишите `w.grad` без скобок. К тому же здесь он равен None, потому что ни один `backward()` до этого тензора не дошёл.",
+        exercise="predict_zero_grad",
         shows=is_call_of("grad"),
     ),
     entry(

@@ -31,6 +31,7 @@ ENTRIES = (
         """,
         "`set_grad_enabled` has to be told which: `with torch.set_grad_enabled(False):`, or `training` in place of a constant.",
         "`set_grad_enabled` нужно значение: `with torch.set_grad_enabled(False):` или переменная `training` вместо константы.",
+        exercise="predict_modes",
     ),
     entry(
         "view_from_no_grad",

@@ -31,6 +31,7 @@ ENTRIES = (
         """,
         "The flag is misspelt: the assignment made a new attribute, and `requires_grad` is still False. Write `x.requires_grad = True`, or call `x.requires_grad_()`; for a module, call `model.requires_grad_()`.",
         "В имени флага ошибка: присваивание создало новый атрибут, а `requires_grad` по-прежнему равен False. Напишите `x.requires_grad = True` или вызовите `x.requires_grad_()`, а у модуля — `model.requires_grad_()`.",
+        exercise="predict_leaf",
         shows=causes.misspelt_flag,
     ),
     entry(
@@ -57,6 +58,7 @@ ENTRIES = (
         """,
         "The graph ends at an operation without a derivative: `argmax`, a comparison, a cast to integers (`.long()`), counting. Its result changes in jumps, so there is no gradient to follow. Take a differentiable loss, such as cross entropy of the scores themselves.",
         "Граф заканчивается на операции без производной: `argmax`, сравнение, приведение к целым (`.long()`), подсчёт. Её результат меняется скачками, и градиента у него нет. Возьмите дифференцируемую функцию потерь, например кросс-энтропию от самих логитов.",
+        exercise="predict_leaf",
         shows=causes.no_derivative,
     ),
     entry(
@@ -69,6 +71,7 @@ ENTRIES = (
         """,
         "`sample()` draws numbers and leaves the graph. `rsample()` computes the same draw from the parameters, so that gradients reach them; for discrete distributions use `log_prob(action)` in the loss.",
         "`sample()` возвращает случайные числа без графа. `rsample()` вычисляет их из параметров, и градиент до параметров доходит; для дискретных распределений стройте функцию потерь на `log_prob(action)`.",
+        exercise="trainable_weight",
         shows=causes.sampled,
     ),
     entry(
@@ -81,6 +84,7 @@ ENTRIES = (
         """,
         "The model is frozen: none of its parameters requires grad, and neither does the input. Call `model.requires_grad_()`, or make the input a leaf when its gradient is wanted.",
         "Модель заморожена: ни один её параметр не требует градиента, и вход тоже. Вызовите `model.requires_grad_()` или, если нужен градиент по входу, сделайте листом вход.",
+        exercise="two_layer_loss",
         shows=causes.frozen,
     ),
     entry(

@@ -81,5 +81,6 @@ ENTRIES = (
         """,
         "The copies of changed tensors exist only inside `allow_mutation_on_saved_tensors()`. Call `backward()` inside as well.",
         "Копии изменённых тензоров существуют только внутри `allow_mutation_on_saved_tensors()`. Вызовите там же и `backward()`.",
+        exercise="notice_edits",
     ),
 )

@@ -17,6 +17,7 @@ ENTRIES = (
         """,
         "`vmap` runs the function for all samples at once, so no single value is there to look at: no `.item()` and no `if` on a tensor. `torch.where` can choose.",
         "`vmap` выполняет функцию сразу для всех примеров, и отдельного значения в ней нет: ни `.item()`, ни `if` по тензору не сработают. Для выбора есть `torch.where`.",
+        exercise="per_sample_gradients",
     ),
     entry(
         "chance_under_vmap",
@@ -27,6 +28,7 @@ ENTRIES = (
         """,
         '`vmap` has to be told what chance means here: `randomness="different"` for every sample its own, `randomness="same"` one for all.',
         '`vmap` нужно указать, как быть со случайностью: `randomness="different"` — у каждого примера своя, `randomness="same"` — одна на всех.',
+        exercise="per_sample_gradients",
     ),
     entry(
         "unequal_batches",
@@ -70,6 +72,7 @@ ENTRIES = (
         """,
         "`vmap` maps a function over its arguments, and this one has none. Give it an argument, or call it in a loop.",
         "`vmap` применяет функцию вдоль её аргументов, а здесь их нет. Добавьте аргумент или вызывайте функцию в цикле.",
+        exercise="per_sample_gradients",
     ),
     entry(
         "vmap_returns_a_number",
@@ -80,6 +83,7 @@ ENTRIES = (
         """,
         "Under `vmap` the function returns tensors, and this one returns something else: a number, or None where `return` is missing.",
         "Внутри `vmap` функция возвращает тензоры, а эта возвращает другое: число или None, если забыт `return`.",
+        exercise="per_sample_gradients",
     ),
     entry(
         "size_that_depends_on_numbers",
@@ -101,6 +105,7 @@ ENTRIES = (
         """,
         "`one_hot` reads the number of classes off the numbers, and under `vmap` it cannot look at them. Say it: `F.one_hot(x, num_classes=10)`.",
         "`one_hot` определяет число классов по самим числам, а внутри `vmap` их не видно. Укажите его: `F.one_hot(x, num_classes=10)`.",
+        exercise="fix_vmap",
     ),
     entry(
         "write_under_vmap",
@@ -139,6 +144,7 @@ ENTRIES = (
         """,
         "The result is right, but this operation has no rule for batches: `vmap` runs it in a loop, one sample after the other. Take another formula, or accept the time.",
         "Результат верен, но правила для батчей у этой операции нет: `vmap` выполняет её в цикле, пример за примером. Возьмите другую формулу или примите это время.",
+        exercise="fix_vmap",
     ),
     entry(
         "escaped_from_a_transform",
@@ -155,5 +161,6 @@ ENTRIES = (
         """,
         "A tensor from inside `vmap` or `grad` was kept in a variable outside, and there it means nothing. Return it from the function; with `grad` use `has_aux=True`.",
         "Тензор из функции внутри `vmap` или `grad` сохранён во внешней переменной, а снаружи он ничего не значит. Возвращайте его из функции; у `grad` для этого есть `has_aux=True`.",
+        exercise="per_sample_module",
     ),
 )

@@ -50,6 +50,7 @@ ENTRIES = (
         """,
         "The function gives another value every time (dropout, random numbers), so finite differences compare two different functions. Switch chance off, with `eval()`, or set the seed inside the function.",
         "Функция каждый раз даёт другое значение (dropout, случайные числа), и конечные разности сравнивают две разные функции. Отключите случайность через `eval()` или задайте seed внутри функции.",
+        exercise="fool_gradcheck",
         shows=chance_in_check,
     ),
     entry(
@@ -71,6 +72,7 @@ ENTRIES = (
         """,
         "The first derivative may be right; it is the second that disagrees with finite differences. Write `backward` with torch operations on what `ctx.save_for_backward` saved: a tensor kept as `ctx.x = x.detach()` has no graph, so the second derivative misses its part.",
         "Первая производная может быть верна; с конечными разностями расходится вторая. Пишите `backward` из операций torch над тем, что сохранил `ctx.save_for_backward`: у тензора, сохранённого как `ctx.x = x.detach()`, нет графа, и его вклад во вторую производную теряется.",
+        exercise="has_second_derivative",
         shows=is_call_of("gradgradcheck"),
     ),
     entry(
@@ -144,6 +146,7 @@ ENTRIES = (
         """,
         "Two backward passes with the same input gave two gradients: there is chance in `backward`, or an order of summation that varies. Remove it, or allow a difference with `nondet_tol`.",
         "Два обратных прохода с одним и тем же входом дали разные градиенты: в `backward` есть случайность или порядок суммирования меняется. Уберите её или разрешите расхождение через `nondet_tol`.",
+        exercise="fool_gradcheck",
     ),
     entry(
         "gradcheck_of_an_expanded_tensor",
@@ -154,6 +157,7 @@ ENTRIES = (
         """,
         "An expanded tensor shows one number in several places, and `gradcheck` changes one at a time. Call `contiguous()` before `requires_grad_()`.",
         "Растянутый тензор показывает одно число в нескольких местах, а `gradcheck` меняет их по одному. Вызовите `contiguous()` до `requires_grad_()`.",
+        exercise="fool_gradcheck",
     ),
     entry(
         "gradcheck_of_a_number",
@@ -165,6 +169,7 @@ ENTRIES = (
         """,
         "The checked function returns a Python number, and there is no graph behind it. Return the tensor, without `.item()`.",
         "Проверяемая функция возвращает число Python, за которым нет графа. Верните тензор, без `.item()`.",
+        exercise="fool_gradcheck",
         fits=in_call_of("gradcheck", "gradgradcheck"),
     ),
     entry(
@@ -177,6 +182,7 @@ ENTRIES = (
         """,
         "The shape of the output depends on the numbers, so a small change of the input changes it. Check a function whose output has a fixed shape.",
         "Форма выхода зависит от чисел, и малое изменение входа её меняет. Проверяйте функцию с выходом постоянной формы.",
+        exercise="fool_gradcheck",
     ),
     entry(
         "gradcheck_of_undefined_gradients",
@@ -197,5 +203,6 @@ ENTRIES = (
         """,
         "When no gradient comes in, none may go out: `backward` answers None with something other than zero. Return None for None, or leave `ctx.set_materialize_grads(False)` out.",
         "Если градиент не пришёл, не должно быть и ответа: `backward` возвращает на None что-то отличное от нуля. Возвращайте на None тоже None или уберите `ctx.set_materialize_grads(False)`.",
+        exercise="clip_function",
     ),
 )

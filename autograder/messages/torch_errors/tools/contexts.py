@@ -99,6 +99,7 @@ ENTRIES = (
         """,
         "This Function clears what it saved at the first access. Read `ctx.saved_tensors` once, into names of your own.",
         "Эта функция освобождает сохранённое при первом обращении. Прочитайте `ctx.saved_tensors` один раз и присвойте результат своим переменным.",
+        exercise="exp_function",
     ),
     entry(
         "ctx_beside_setup_context",
@@ -127,6 +128,7 @@ ENTRIES = (
         """,
         "`mark_dirty` is for an input that `forward` changed in place, and then `forward` must return that very tensor.",
         "`mark_dirty` отмечает вход, который `forward` изменил на месте, и тогда `forward` обязан вернуть этот же тензор.",
+        exercise="scale_function",
     ),
     entry(
         "dirty_view_and_two_outputs",
@@ -143,6 +145,7 @@ ENTRIES = (
         """,
         "A Function that changes a view in place cannot return several tensors. Work out of place, or apply it to a `clone()`.",
         "Функция, которая изменяет представление на месте, не может вернуть несколько тензоров. Обойдитесь без изменения на месте или примените её к `clone()`.",
+        exercise="scale_function",
     ),
     entry(
         "no_tensor_marked",
@@ -159,6 +162,7 @@ ENTRIES = (
         """,
         "`mark_non_differentiable` takes tensors: the outputs that have no derivative.",
         "`mark_non_differentiable` принимает тензоры: те выходы, у которых нет производной.",
+        exercise="clip_function",
     ),
     entry(
         "input_returned_and_saved",
@@ -169,5 +173,6 @@ ENTRIES = (
         """,
         "`forward` returns its input as it is, and `setup_context` saves it: the saved tensor would belong to its own graph. Return a view, `x.view_as(x)`.",
         "`forward` возвращает свой вход как есть, а `setup_context` его сохраняет: сохранённый тензор входил бы в собственный граф. Верните представление: `x.view_as(x)`.",
+        exercise="exp_function",
     ),
 )

@@ -57,5 +57,6 @@ ENTRIES = (
         """,
         "This module is frozen: it has no gradient to average. Use it without `DistributedDataParallel`.",
         "Этот модуль заморожен, и усреднять в нём нечего. Используйте его без `DistributedDataParallel`.",
+        exercise="unused_parameters",
     ),
 )

@@ -158,6 +158,7 @@ ENTRIES = (
         """,
         "`jvp` mirrors `forward`: one tangent for each output, and a view where `forward` returns a view of its input.",
         "`jvp` повторяет `forward`: по касательному вектору на каждый выход и представление там, где `forward` возвращает представление входа.",
+        exercise="cube_function",
     ),
     entry(
         "view_of_a_function_changed",
@@ -174,6 +175,7 @@ ENTRIES = (
         """,
         "`forward` returns its input or a view of it, and a change in place would go past the Function's `backward`. Return a `clone()` from `forward`, or do not change the output in place.",
         "`forward` возвращает свой вход или его представление, и изменение на месте прошло бы мимо `backward` этой функции. Верните из `forward` копию (`clone()`) или не изменяйте выход на месте.",
+        exercise="reverse_function",
     ),
     entry(
         "operator_without_derivative",
@@ -188,6 +190,7 @@ ENTRIES = (
         """,
         "This custom operator has no derivative yet: give it one with `double.register_autograd(backward, setup_context=...)`.",
         "У этого пользовательского оператора ещё нет производной: задайте её через `double.register_autograd(backward, setup_context=...)`.",
+        exercise="silu_function",
     ),
     entry(
         "operator_returns_its_input",
@@ -202,6 +205,7 @@ ENTRIES = (
         """,
         "A custom operator may not return its input or a view of it. Return a `clone()`.",
         "Пользовательский оператор не может вернуть свой вход или его представление. Верните `clone()`.",
+        exercise="reverse_function",
     ),
     entry(
         "operator_that_mutates",
@@ -216,5 +220,6 @@ ENTRIES = (
         """,
         "A custom operator that changes its input cannot have a derivative. Return a new tensor, and write `mutates_args=()`.",
         "У пользовательского оператора, который изменяет свой вход, производной быть не может. Верните новый тензор и напишите `mutates_args=()`.",
+        exercise="scale_function",
     ),
 )

@@ -100,6 +100,7 @@ ENTRIES = (
         """,
         "`backward` takes `ctx` and one gradient for each output of `forward`: for two outputs `def backward(ctx, grad_a, grad_b)`.",
         "`backward` принимает `ctx` и по градиенту на каждый выход `forward`: для двух выходов — `def backward(ctx, grad_a, grad_b)`.",
+        exercise="clip_function",
         shows=lambda scene: called_by(APPLY)(scene) and in_backward(scene),
     ),
     entry(
@@ -130,6 +131,7 @@ ENTRIES = (
         """,
         "`backward` and `vjp` are two names of one method. Keep `backward` alone.",
         "`backward` и `vjp` — два имени одного метода. Оставьте только `backward`.",
+        exercise="predict_function",
     ),
     entry(
         "twice_through_once_differentiable",

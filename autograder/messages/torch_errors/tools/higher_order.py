@@ -58,6 +58,7 @@ ENTRIES = (
         """,
         "torch has no second derivative of a product in which several factors are 0. Write the product out, or keep zeros away.",
         "Второй производной произведения, в котором несколько нулей, в torch нет. Запишите произведение явно или не допускайте нулей.",
+        exercise="has_second_derivative",
     ),
     entry(
         "outside_tensor_changed",
@@ -81,6 +82,7 @@ ENTRIES = (
         """,
         "`torch.func` and hooks of saved tensors do not go together; `save_on_cpu` and `checkpoint` are made of such hooks. Take the gradient with `torch.autograd.grad`, or leave the hooks out.",
         "`torch.func` несовместим с хуками сохранённых тензоров; на таких хуках построены `save_on_cpu` и `checkpoint`. Возьмите градиент через `torch.autograd.grad` или обойдитесь без хуков.",
+        exercise="per_sample_module",
     ),
     entry(
         "forward_mode_meets_zeros",
@@ -115,6 +117,7 @@ ENTRIES = (
         """,
         "A complex singular vector or eigenvector is determined up to a phase, and this loss depends on the phase, so it has no derivative. Use what does not depend on it: `abs()`, or projectors such as `u @ u.mH`.",
         "Комплексный сингулярный или собственный вектор определён с точностью до фазы, а эта функция потерь от фазы зависит, и производной у неё нет. Используйте то, что от фазы не зависит: `abs()` или проекторы вида `u @ u.mH`.",
+        exercise="predict_kinds",
     ),
     entry(
         "qr_without_a_derivative",
@@ -125,5 +128,6 @@ ENTRIES = (
         """,
         'The derivative of QR needs the reduced Q, which this mode does not compute or does not determine. Write `mode="reduced"`.',
         'Производной QR-разложения нужна сокращённая матрица Q, а в этом режиме она не вычисляется или не определена. Напишите `mode="reduced"`.',
+        exercise="has_second_derivative",
     ),
 )

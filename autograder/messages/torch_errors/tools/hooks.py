@@ -44,6 +44,7 @@ ENTRIES = (
         """,
         "A hook of a node returns None, or a tuple with one gradient for each input of the node: `return (grad,)`, and None where None was.",
         "Хук узла возвращает None или кортеж, в котором по градиенту на каждый вход узла: `return (grad,)`, а где был None, там None.",
+        exercise="predict_hook_order",
     ),
     entry(
         "arguments_of_a_hook",
@@ -112,6 +113,7 @@ ENTRIES = (
         """,
         "A tensor with a hook is saved or copied, and the hook stays behind. Register it again on the copy.",
         "Тензор с хуком сохраняют или копируют, а хук при этом теряется. Зарегистрируйте его на копии заново.",
+        exercise="damp",
     ),
     entry(
         "callback_outside_of_backward",

@@ -110,6 +110,7 @@ ENTRIES = (
         """,
         "This module already has a hook of the other kind. Use `register_full_backward_hook` for all.",
         "У этого модуля уже есть хук другого вида. Для всех используйте `register_full_backward_hook`.",
+        exercise="output_gradients",
     ),
     entry(
         "pre_hook_with_kwargs",
@@ -120,5 +121,6 @@ ENTRIES = (
         """,
         "A pre-hook registered with `with_kwargs=True` returns a pair, `return args, kwargs`, or None.",
         "Предварительный хук с `with_kwargs=True` возвращает пару, `return args, kwargs`, или None.",
+        exercise="output_gradients",
     ),
 )

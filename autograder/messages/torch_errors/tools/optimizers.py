@@ -30,6 +30,7 @@ ENTRIES = (
         """,
         "The optimizer takes several tensors, also when there is one: `SGD([w], lr=0.1)`, with brackets.",
         "Оптимизатор принимает набор тензоров, даже если тензор один: `SGD([w], lr=0.1)`, в квадратных скобках.",
+        exercise="predict_accumulation",
     ),
     entry(
         "optimizer_of_nothing",
@@ -42,6 +43,7 @@ ENTRIES = (
         """,
         "The optimizer was given no parameters. Either `parameters()` is a generator that has been used up: keep `list(model.parameters())`. Or the model has none: layers in a plain list are hidden, so use `nn.ModuleList`, and wrap tensors in `nn.Parameter`.",
         "Оптимизатору не передано ни одного параметра. Либо `parameters()` — генератор, который уже исчерпан: сохраните `list(model.parameters())`. Либо у модели их нет: слои в обычном списке она не видит, возьмите `nn.ModuleList`, а тензоры оборачивайте в `nn.Parameter`.",
+        exercise="clip_once",
     ),
     entry(
         "parameters_without_parentheses",
@@ -53,6 +55,7 @@ ENTRIES = (
         """,
         "`parameters` is a method and has to be called: `SGD(model.parameters(), lr=0.1)`.",
         "`parameters` — метод, его нужно вызвать: `SGD(model.parameters(), lr=0.1)`.",
+        exercise="clip_once",
         fits=names_attribute("parameters", "named_parameters", "modules", "children", "buffers"),
     ),
     entry(
@@ -64,6 +67,7 @@ ENTRIES = (
         """,
         "The optimizer takes parameters, not the model: `SGD(model.parameters(), lr=0.1)`.",
         "Оптимизатор принимает параметры, а не модель: `SGD(model.parameters(), lr=0.1)`.",
+        exercise="train_epoch",
         fits=names_a("Module"),
     ),
     entry(
@@ -76,6 +80,7 @@ ENTRIES = (
         """,
         "The same tensor was given to the optimizer twice, and would be updated twice in a step. Leave the double out, for example with `list(dict.fromkeys(params))`; each parameter belongs to one group.",
         "Один и тот же тензор передан оптимизатору дважды, и за шаг он обновился бы дважды. Уберите повтор, например через `list(dict.fromkeys(params))`; каждый параметр входит только в одну группу.",
+        exercise="train_epoch",
     ),
     entry(
         "group_that_is_no_dict",
@@ -87,6 +92,7 @@ ENTRIES = (
         """,
         "A group of parameters is a dict: `optimizer.add_param_group({'params': [w], 'lr': 0.01})`.",
         "Группа параметров — это словарь: `optimizer.add_param_group({'params': [w], 'lr': 0.01})`.",
+        exercise="train_epoch",
     ),
     entry(
         "scheduler_before_the_optimizer",
@@ -111,6 +117,7 @@ ENTRIES = (
         """,
         "LBFGS computes the loss several times within one step, so it takes a function: `optimizer.step(closure)`. The closure zeroes the gradients, runs `backward()` and returns the loss.",
         "LBFGS вычисляет функцию потерь несколько раз за шаг и поэтому принимает функцию: `optimizer.step(closure)`. Она обнуляет градиенты, выполняет `backward()` и возвращает значение функции потерь.",
+        exercise="fix_zero_inside",
     ),
     entry(
         "sparse_gradients",

@@ -29,6 +29,7 @@ ENTRIES = (
         """,
         "A parameter is a leaf of its own kind: wrap the tensor, `nn.Parameter(tensor)`. For a tensor that is not trained there is `register_buffer`.",
         "Параметр — это лист особого вида: оберните тензор в `nn.Parameter(tensor)`. Для тензора, который не обучается, есть `register_buffer`.",
+        exercise="trainable_weight",
     ),
     entry(
         "parameter_that_became_a_non_leaf",
@@ -41,6 +42,7 @@ ENTRIES = (
         """,
         "This parameter is the result of tracked operations, so it is no leaf. Make parameters of plain numbers, and compute what depends on others in `forward`.",
         "Этот параметр получен в отслеживаемых операциях и поэтому не лист. Создавайте параметры из обычных чисел, а то, что зависит от других тензоров, вычисляйте в `forward`.",
+        exercise="trainable_weight",
     ),
     entry(
         "parameter_from_a_list",
@@ -51,6 +53,7 @@ ENTRIES = (
         """,
         "A parameter is made from a tensor, not from a list, a number or an array: `nn.Parameter(torch.tensor([1.0, 2.0]))`.",
         "Параметр создают из тензора, а не из списка, числа или массива: `nn.Parameter(torch.tensor([1.0, 2.0]))`.",
+        exercise="trainable_weight",
         fits=in_call_of("Parameter"),
     ),
     entry(
@@ -66,6 +69,7 @@ ENTRIES = (
         """,
         "The module has no place for parameters yet. Let `super().__init__()` be the first line of `__init__`.",
         "В модуле ещё нет места для параметров. Пусть первой строкой `__init__` будет `super().__init__()`.",
+        exercise="trainable_weight",
     ),
     entry(
         "lazy_parameter",
@@ -76,6 +80,7 @@ ENTRIES = (
         """,
         "A lazy layer has no weights until it has seen its first input. Run one batch through the model, and then count the parameters or make the optimizer.",
         "У «ленивого» слоя нет весов, пока он не получил первый вход. Пропустите через модель один батч, а потом считайте параметры или создавайте оптимизатор.",
+        exercise="fix_checkpoint",
     ),
     entry(
         "backward_of_the_model",
@@ -98,6 +103,7 @@ ENTRIES = (
         """,
         "A module has no gradient; its parameters have. Read `model.weight.grad`, or loop over `model.parameters()`.",
         "У модуля нет градиента: он есть у его параметров. Прочитайте `model.weight.grad` или переберите `model.parameters()`.",
+        exercise="accumulate_equal",
         fits=names_a("Module"),
     ),
 )

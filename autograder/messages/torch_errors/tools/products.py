@@ -52,6 +52,7 @@ ENTRIES = (
         """,
         "v and the result differ in dtype: one is complex, the other real. Give v the dtype of the result: `torch.ones_like(y)`.",
         "У v и результата разные dtype: один комплексный, другой вещественный. Дайте v тот же dtype, что у результата: `torch.ones_like(y)`.",
+        exercise="predict_vjp",
     ),
     entry(
         "v_that_is_a_list",
@@ -86,6 +87,7 @@ ENTRIES = (
         """,
         "There is one v for each result: as many vectors as outputs, in the same order, None for a result that is one number.",
         "На каждый результат нужен свой v: векторов столько же, сколько выходов, в том же порядке; для результата из одного числа — None.",
+        exercise="fix_two_products",
     ),
     entry(
         "batched_v_of_another_shape",
@@ -97,6 +99,7 @@ ENTRIES = (
         """,
         "With `is_grads_batched=True` dimension 0 of v counts the vectors, and the rest has the shape of the output. `torch.eye(n)` gives the Jacobian matrix of n outputs.",
         "При `is_grads_batched=True` измерение 0 у v нумерует векторы, а остальные совпадают с формой выхода. `torch.eye(n)` даёт матрицу Якоби для n выходов.",
+        exercise="per_sample_module",
     ),
     entry(
         "item_of_a_vector",
@@ -107,6 +110,7 @@ ENTRIES = (
         """,
         "`.item()` and `float()` take a tensor with one number, and this one has several. Reduce it first (`sum()`, `mean()`), or take `tolist()`.",
         "`.item()` и `float()` берут тензор с одним числом, а здесь их несколько. Сначала сведите его к одному (`sum()`, `mean()`) или возьмите `tolist()`.",
+        exercise="predict_vjp",
     ),
     entry(
         "truth_of_a_vector",
@@ -118,6 +122,7 @@ ENTRIES = (
         """,
         "A tensor with several entries is neither true nor false. Reduce it with `any()` or `all()`, or choose entry by entry with `torch.where(condition, a, b)`.",
         "Тензор с несколькими элементами нельзя считать истинным или ложным. Сведите его через `any()` или `all()` или выбирайте поэлементно: `torch.where(condition, a, b)`.",
+        exercise="predict_vjp",
     ),
     entry(
         "input_that_is_a_list",
@@ -128,6 +133,7 @@ ENTRIES = (
         """,
         "The inputs are a tensor or a tuple of tensors, not a list or a number: `torch.tensor([1.0, 2.0])`.",
         "Входы — это тензор или кортеж тензоров, а не список и не число: `torch.tensor([1.0, 2.0])`.",
+        exercise="jacobian_rows",
     ),
     entry(
         "output_that_is_a_number",
@@ -138,6 +144,7 @@ ENTRIES = (
         """,
         "The function returns a Python number, and there is no graph behind it. Return the tensor, without `.item()` or `float()`.",
         "Функция возвращает число Python, за которым нет графа. Верните тензор, без `.item()` и `float()`.",
+        exercise="numerical_jacobian",
     ),
     entry(
         "inputs_missing",
@@ -181,6 +188,7 @@ ENTRIES = (
         """,
         "A Hessian matrix, and its product with a vector, exist for a function that returns one number. Reduce the output, with `sum()` if that is meant.",
         "Матрица Гессе и её произведение на вектор есть у функции, которая возвращает одно число. Сведите выход к одному числу, например через `sum()`, если это и нужно.",
+        exercise="sharpness",
     ),
     entry(
         "strict_mode",
@@ -191,6 +199,7 @@ ENTRIES = (
         """,
         "With `strict=True` a derivative that is zero because nothing depends on the input is an error. Look for a cut graph; where the zero is right, leave `strict` out.",
         "При `strict=True` ошибкой считается и производная, равная нулю потому, что от входа ничего не зависит. Поищите разрыв графа, а если нуль верен, уберите `strict`.",
+        exercise="jacobian_rows",
     ),
     entry(
         "forward_strategy",
@@ -212,6 +221,7 @@ ENTRIES = (
         """,
         "`torch.autograd.grad` takes the value of a function, not the function: `torch.autograd.grad(f(x), x)`. For the function itself there is `torch.func.grad(f)(x)`.",
         "`torch.autograd.grad` принимает значение функции, а не саму функцию: `torch.autograd.grad(f(x), x)`. Для самой функции есть `torch.func.grad(f)(x)`.",
+        exercise="fix_two_products",
         fits=is_call_of("grad", "backward"),
     ),
 )

@@ -79,6 +79,7 @@ ENTRIES = (
         """,
         "`scale` takes the loss as a tensor, and was given a number: leave out `.item()` or `float()`.",
         "`scale` принимает значение функции потерь как тензор, а получила число: уберите `.item()` или `float()`.",
+        exercise="unscale_then_clip",
     ),
     entry(
         "scaler_with_a_closure",
@@ -88,6 +89,7 @@ ENTRIES = (
         """,
         "A scaler cannot work with a closure. Leave the closure out (`SGD` and `Adam` need none), or train without a scaler (`LBFGS`).",
         "`scaler` не работает с функцией `closure`. Уберите её (`SGD` и `Adam` обходятся без неё) или обучайте без `scaler` (`LBFGS`).",
+        exercise="unscale_then_clip",
     ),
     entry(
         "half_weights",
@@ -111,6 +113,7 @@ ENTRIES = (
         """,
         'The scaler was made for a GPU, and torch finds none: it does nothing now. On the CPU write `torch.amp.GradScaler("cpu")`, or leave the scaler out, since bfloat16 needs none.',
         'Объект `scaler` создан для GPU, а torch его не находит, поэтому масштабирование выключено. На CPU пишите `torch.amp.GradScaler("cpu")` или обойдитесь без него: для bfloat16 он не нужен.',
+        exercise="step_in_half",
     ),
     entry(
         "old_name_of_the_scaler",
@@ -121,6 +124,7 @@ ENTRIES = (
         """,
         'This is the old name. It is `torch.amp.GradScaler("cuda")` and `torch.autocast("cuda")` now.',
         'Это старое имя. Теперь пишут `torch.amp.GradScaler("cuda")` и `torch.autocast("cuda")`.',
+        exercise="step_in_half",
     ),
     entry(
         "autocast_without_a_gpu",
@@ -132,6 +136,7 @@ ENTRIES = (
         """,
         '`autocast` was asked for a GPU, and torch finds none: everything is computed in float32. On the CPU write `torch.autocast("cpu", dtype=torch.bfloat16)`.',
         'Для `autocast` указан GPU, а torch его не находит: всё считается в float32. На CPU пишите `torch.autocast("cpu", dtype=torch.bfloat16)`.',
+        exercise="step_in_half",
     ),
     entry(
         "autocast_dtype",
@@ -143,5 +148,6 @@ ENTRIES = (
         """,
         "`autocast` lowers the precision, and knows bfloat16 and float16 only. It is switched off here: write `dtype=torch.bfloat16`.",
         "`autocast` понижает точность и знает только bfloat16 и float16. Здесь он выключен: напишите `dtype=torch.bfloat16`.",
+        exercise="step_in_half",
     ),
 )

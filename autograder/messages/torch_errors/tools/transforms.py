@@ -17,6 +17,7 @@ ENTRIES = (
         """,
         "`torch.func` differentiates with respect to tensors, and was given a Python number: `grad(f)(torch.tensor(1.0))`.",
         "`torch.func` дифференцирует по тензорам, а получила число Python: `grad(f)(torch.tensor(1.0))`.",
+        exercise="hvp",
     ),
     entry(
         "tracking_inside_a_transform",
@@ -54,6 +55,7 @@ ENTRIES = (
         """,
         "`grad` differentiates one value. A function that returns a loss and something else needs `has_aux=True`, and then it returns a pair: `return loss, others`.",
         "`grad` дифференцирует одно значение. Если функция возвращает не только функцию потерь, укажите `has_aux=True`; тогда она возвращает пару: `return loss, others`.",
+        exercise="hvp",
     ),
     entry(
         "transform_returns_a_number",
@@ -64,6 +66,7 @@ ENTRIES = (
         """,
         "The transformed function returns no tensor, so there is nothing to differentiate. Return the tensor, without `.item()` or `float()`.",
         "Преобразуемая функция возвращает не тензор, и дифференцировать нечего. Верните тензор, без `.item()` и `float()`.",
+        exercise="hvp",
     ),
     entry(
         "transform_returns_integers",
@@ -74,6 +77,7 @@ ENTRIES = (
         """,
         "The function returns integers: `argmax`, a comparison or `.long()` ends in a number that has no derivative. Return floating-point values.",
         "Функция возвращает целые числа: у результата `argmax`, сравнения или `.long()` производной нет. Верните числа с плавающей точкой.",
+        exercise="hvp",
     ),
     entry(
         "argnums",
@@ -84,6 +88,7 @@ ENTRIES = (
         """,
         "`argnums` says by its number, from 0, with respect to which argument to differentiate. The input itself comes in a second call: `torch.func.grad(f, argnums=0)(x)`.",
         "`argnums` задаёт номер аргумента, считая с 0, по которому дифференцировать. Сам вход передают во втором вызове: `torch.func.grad(f, argnums=0)(x)`.",
+        exercise="per_sample_gradients",
     ),
     entry(
         "function_taken_for_a_gradient",
@@ -94,6 +99,7 @@ ENTRIES = (
         """,
         "A transform of `torch.func` makes a function; the input comes in a second call: `torch.func.grad(f)(x)`.",
         "Преобразование `torch.func` создаёт функцию; вход передают во втором вызове: `torch.func.grad(f)(x)`.",
+        exercise="hvp",
         fits=makes_a_function,
     ),
     entry(
@@ -127,6 +133,7 @@ ENTRIES = (
         """,
         "Inside a transform of `torch.func` a tensor stands for many, or carries a derivative, and has no numbers to hand out: no `.numpy()`, no `.tolist()`. Use torch's operations.",
         "Внутри преобразования `torch.func` тензор заменяет сразу многие или несёт производную, и отдать числа он не может: ни `.numpy()`, ни `.tolist()`. Используйте операции torch.",
+        exercise="per_sample_gradients",
     ),
     entry(
         "tangent_of_another_shape",
@@ -173,6 +180,7 @@ ENTRIES = (
         """,
         "There is one level of dual numbers at a time, and one tangent for each tensor in it. For a second derivative in forward mode nest `torch.func.jvp`.",
         "Уровень дуальных чисел в каждый момент один, и у тензора в нём один касательный вектор. Для второй производной в прямом режиме вложите `torch.func.jvp` в `torch.func.jvp`.",
+        exercise="jvp",
     ),
     entry(
         "out_in_forward_mode",
@@ -183,6 +191,7 @@ ENTRIES = (
         """,
         "`out=` writes over a tensor, and a derivative cannot follow it there. Leave `out=` out.",
         "`out=` перезаписывает тензор, и производная за ним не следует. Уберите `out=`.",
+        exercise="jvp",
     ),
     entry(
         "no_forward_mode",
