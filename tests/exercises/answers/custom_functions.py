@@ -606,3 +606,19 @@ def is_right_function(function):
     x = torch.tensor([1.5, -0.7, 0.3, -2.0], dtype=torch.float64, requires_grad=True)
     k = torch.tensor([0.5, -0.2, 1.3, 0.8], dtype=torch.float64, requires_grad=True)
     return not torch.allclose(function.apply(x, k), x * torch.exp(-k))
+
+# %% exercise="is_right_function" verdict="refused" mistake="each_by_its_own_input"
+# differentiates the gradients only with respect to their own input, so wrong mixed derivatives get through
+def is_right_function(function):
+    def found(apply):
+        x = torch.linspace(-2, 2, 5, dtype=torch.float64).requires_grad_()
+        k = torch.linspace(1, -1, 5, dtype=torch.float64).requires_grad_()
+        g = torch.arange(1.0, 6.0, dtype=torch.float64)
+        y = apply(x, k)
+        plain = torch.autograd.grad(y, (x, k), g, retain_graph=True)
+        assert g.tolist() == [1, 2, 3, 4, 5]
+        gx, gk = torch.autograd.grad(y, (x, k), g, create_graph=True)
+        xx = torch.autograd.grad(gx.sum(), x, retain_graph=True, allow_unused=True, materialize_grads=True)[0]
+        kk = torch.autograd.grad(gk.sum(), k, retain_graph=True, allow_unused=True, materialize_grads=True)[0]
+        return [y, *plain, xx, kk]
+    return all(torch.allclose(p, q) for p, q in zip(found(function.apply), found(lambda x, k: x * torch.exp(-k))))

@@ -182,3 +182,12 @@ def freeze(model, k):
             p.requires_grad_(False)
             p.grad = None
     return [p for p in model.parameters() if p.requires_grad]
+
+# %% exercise="freeze" verdict="refused" mistake="repeats_a_layer"
+# collects the rest layer by layer, so the parameters of a layer that stands in two places are in the list twice
+def freeze(model, k):
+    for layer in model[:k]:
+        for parameter in layer.parameters():
+            parameter.requires_grad_(False)
+            parameter.grad = None
+    return [p for layer in model[k:] for p in layer.parameters() if p.requires_grad]
