@@ -158,6 +158,21 @@ def save_on_disk(f, x, parameters, folder):
     with hooks_for_files(parameters, write):
         return f(x)
 
+# %% mistake="caches_what_it_read" theme="cost"
+# What was read from a file stays in memory after the backward pass. Read it each time, and keep nothing.
+# То, что прочитано из файла, остаётся в памяти и после обратного прохода. Читайте каждый раз заново и ничего не
+#     храните.
+def save_on_disk(f, x, parameters, folder):
+    def read(packed):
+        if isinstance(packed, Tensor):
+            return packed
+        if not hasattr(packed, "tensor"):
+            packed.tensor = read_if_file(packed)
+        return packed.tensor
+
+    with hooks_for_files(parameters, lambda t: write_file(copy_of(t), folder), read):
+        return f(x)
+
 # %% mistake="shares_one_file" theme="in_place"
 # All tensors share one file: each save overwrites the one before.
 # У всех тензоров один файл: каждое сохранение записывается поверх предыдущего.
