@@ -281,3 +281,23 @@ def save_on_disk(f, x, parameters, folder):
         y = f(x)
     weakref.finalize(y, remove_files, names)
     return y
+
+# %% mistake="reuses_a_name" theme="in_place"
+# A file is named after the number of files in the folder. When one has been deleted, a name comes up again and a file
+#     that is still needed is written over.
+# Файл назван по числу файлов в папке. Когда какой-то из них удалён, имя повторяется, и поверх нужного файла
+#     записывается другой.
+def save_on_disk(f, x, parameters, folder):
+    class File:
+        def __init__(self, t):
+            self.name = os.path.join(folder, f"{len(os.listdir(folder))}.pt")
+            torch.save(copy_of(t), self.name)
+
+        def __del__(self):
+            Path(self.name).unlink(missing_ok=True)
+
+    def read(packed):
+        return packed if isinstance(packed, Tensor) else torch.load(packed.name)
+
+    with hooks_for_files(parameters, File, read):
+        return f(x)
