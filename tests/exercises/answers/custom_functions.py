@@ -622,3 +622,66 @@ def is_right_function(function):
         kk = torch.autograd.grad(gk.sum(), k, retain_graph=True, allow_unused=True, materialize_grads=True)[0]
         return [y, *plain, xx, kk]
     return all(torch.allclose(p, q) for p, q in zip(found(function.apply), found(lambda x, k: x * torch.exp(-k))))
+# %% exercise="predict_function" verdict="refused" mistake="maximum_gives_nothing"
+# believes that maximum gives its gradient at a tie to one side, as relu does.
+predict_function = {
+    "recording in forward": False,
+    "a.requires_grad in forward": True,
+    "recording in backward": False,
+    "recording in backward, create_graph=True": True,
+    "needs_input_grad": (True, False),
+    "a.grad": 30.0,
+    "node of Tenfold.forward(...)": "MulBackward0",
+    "Tenfold()(a, b)": "RuntimeError",
+    "one gradient for two inputs": "RuntimeError",
+    "a None too many": "accepted",
+    "relu at 0": 0.0,
+    "maximum at 0": 0.0,
+    "where(x > 0) at 0": 0.0,
+    "where(x >= 0) at 0": 1.0,
+}
+# %% exercise="fix_relu" verdict="refused" mistake="fills_zeros_on_the_cpu"
+# the zeros are made on the CPU and in float32, so the gradient fails on another device.
+class ReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, input):
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+    @staticmethod
+    def backward(ctx, grad_output):
+        (input,) = ctx.saved_tensors
+        grad_input = torch.zeros(input.shape)
+        keep = input > 0
+        grad_input[keep] = grad_output[keep].to(grad_input.dtype)
+        return grad_input
+# %% exercise="product_function" verdict="refused" mistake="multiplies_the_second_in_place"
+# the second gradient is computed in place in the incoming one, which changes grad_output.
+class Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        for_a = grad_output * b if ctx.needs_input_grad[0] else None
+        for_b = grad_output.mul_(a) if ctx.needs_input_grad[1] else None
+        return for_a, for_b
+# %% exercise="cube_function" verdict="refused" mistake="unpacks_what_was_not_saved"
+# nothing is saved for forward mode, so jvp finds no tensors.
+class Cube(torch.autograd.Function):
+    generate_vmap_rule = True
+    @staticmethod
+    def forward(x):
+        return x**3
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * 3 * x**2
+    @staticmethod
+    def jvp(ctx, tangent):
+        (x,) = ctx.saved_tensors
+        return tangent * 3 * x**2
