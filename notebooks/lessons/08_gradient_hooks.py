@@ -554,12 +554,12 @@ check("damp")
 #
 # Mend `clip_globally(model, loss, max_norm)`. What it returns does not matter.
 #
-# * **Given.** Modules may be nested, and a weight may be in two modules. Every `.grad` is None. A norm that has to be clipped is larger than 1 here, and a relative error of $10^{-6}$ does not matter.
+# * **Given.** Modules may be nested, and a weight may be in two modules. Every `.grad` is None. A norm that has to be clipped is larger than 1 here, and a relative error of $10^{-6}$ does not matter, such as that of `clip_grad_norm_`, which adds $10^{-6}$ to the norm.
 # * **Result.** `.grad` holds the clipped gradient of `loss`: if the norm over all parameters together is larger than `max_norm`, the whole gradient is scaled down to that norm, else it stays as it is. <!-- gradients -->
 # * **Leave.** The `.grad` of None in parameters that the loss does not depend on, and in frozen ones. <!-- gradients -->
 # * **Not allowed.** More than one backward pass. <!-- passes -->
 # * **Not allowed.** A hook that stays on a parameter. <!-- hooks_left -->
-# %% [markdown] tags=["ru"] of="535eda1d"
+# %% [markdown] tags=["ru"] of="aa32bfad"
 # ## Хук, который отсекает градиент
 #
 # Вот функция, которая встречается в чужом коде:
@@ -586,7 +586,7 @@ check("damp")
 #
 # Исправьте функцию `clip_globally(model, loss, max_norm)`. Что она возвращает, не важно.
 #
-# * **Дано.** Модули бывают вложенные, а один вес может входить в два модуля. Во всех полях `.grad` лежит None. Если градиент приходится отсекать, его норма здесь больше 1; допускается относительная погрешность до $10^{-6}$.
+# * **Дано.** Модули бывают вложенные, а один вес может входить в два модуля. Во всех полях `.grad` лежит None. Если градиент приходится отсекать, его норма здесь больше 1; допускается относительная погрешность до $10^{-6}$: такова она у `clip_grad_norm_`, которая прибавляет к норме $10^{-6}$.
 # * **Результат.** В `.grad` лежит отсечённый градиент от `loss`: если норма по всем параметрам вместе больше `max_norm`, весь градиент укорачивается до этого предела, иначе остаётся как есть. <!-- gradients -->
 # * **Не менять.** None в поле `.grad` у параметров, от которых функция потерь не зависит, и у замороженных. <!-- gradients -->
 # * **Нельзя.** Больше одного обратного прохода. <!-- passes -->
