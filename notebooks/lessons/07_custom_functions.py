@@ -498,12 +498,12 @@ assert kink.grad.item() == 1
 #
 # In this class there is a slip, `# staticmethod` for `@staticmethod`. The slip is harmless; find what is not, and mend it.
 #
-# * **Given.** `x`, on any device, on a GPU as on the CPU. NaN and infinity do not occur, in `grad_output` neither.
+# * **Given.** `x`, on any device, on a GPU as on the CPU. NaN and infinity occur neither in it nor in `grad_output`.
 # * **Result.** Value and gradient of `ReLU.apply(x)` are those of `torch.relu(x)` for all numbers, however small, and every `grad_output`. <!-- derivative -->
 # * **Result.** They lie on the device of `x`. <!-- device -->
 # * **Leave.** The input, and what an earlier call needs. <!-- each_call -->
 # * **Leave.** The tensor `grad_output`. <!-- grad_output_after -->
-# %% [markdown] tags=["ru"] of="4e1139d7"
+# %% [markdown] tags=["ru"] of="696db78a"
 # Проверка `gradcheck` ничего не находит: среди случайных чисел нуля почти не бывает. А в самом нуле полагаться на неё нельзя: там её не проходит и `torch.relu`, потому что центральная разность равна 0.5.
 #
 # ### Упражнение `fix_relu`: ReLU как в torch

@@ -120,7 +120,7 @@ class GivenFunction(RightByInputs):
 
 # %% wrong="catches_mixed_derivative"
 class GivenFunction(RightByInputs):
-    """A Function that is wrong only in the derivative by x and then by k."""
+    """A Function with only the derivative by x and k wrong."""
 
     @staticmethod
     def forward(ctx, x, k):
@@ -135,7 +135,7 @@ class GivenFunction(RightByInputs):
 
 # %% wrong="lost_mixed"
 class GivenFunction(RightByInputs):
-    """A Function that is wrong only in the derivative by k and then by x."""
+    """A Function with only the derivative by k and x wrong."""
 
     @staticmethod
     def forward(ctx, x, k):
