@@ -126,11 +126,11 @@ assert torch.linalg.eigvalsh(hessian).tolist() == [-2, 2]
 # ### Exercise `numerical_slope`: a derivative from two values
 # *complete · ●○○ · 6 minutes · 4 points*
 #
-# * **Given.** `f`, a function of one variable: it takes a float64 tensor with no dimensions and returns another. `x` is such a tensor, `h` a Python `float`.
+# * **Given.** `f`, a function of one variable: it takes a float64 tensor with no dimensions and returns another. `x` is such a tensor and does not require grad; `h` is a Python `float`.
 # * **Result.** The central difference of `f` at `x` with the step `h`, as a `float` or as a tensor of one number. <!-- slope -->
 # * **Leave.** `x` itself, even for a moment. <!-- x -->
-# * **Not allowed.** To call `f` with another dtype than float64. <!-- dtypes -->
-# %% [markdown] tags=["ru"] of="53aee07c"
+# * **Not allowed.** To call `f` with anything but a float64 tensor. <!-- dtypes -->
+# %% [markdown] tags=["ru"] of="bbf98af2"
 # ## Производная без autograd
 #
 # Откуда известно, что 6 — верный ответ? Вычислим функцию в двух точках, на малый шаг левее и правее $x = 3$, и разделим приращение функции на приращение аргумента. При шаге $h = 0.01$:
@@ -142,10 +142,10 @@ assert torch.linalg.eigvalsh(hessian).tolist() == [-2, 2]
 # ### Упражнение `numerical_slope`: производная из двух значений функции
 # *дописать · ●○○ · 6 минут · 4 балла*
 #
-# * **Дано.** Функция одной переменной `f`: она принимает нульмерный тензор (скаляр) float64 и возвращает такой же. `x` — тоже такой тензор, `h` — число типа `float`.
+# * **Дано.** Функция одной переменной `f`: она принимает нульмерный тензор (скаляр) float64 и возвращает такой же. `x` — тоже такой тензор, градиента он не требует; `h` — число типа `float`.
 # * **Результат.** Центральная разность функции `f` в точке `x` с шагом `h`: `float` или тензор из одного числа. <!-- slope -->
 # * **Не менять.** Сам `x`, даже на время. <!-- x -->
-# * **Нельзя.** Вызывать `f` с другим dtype, чем float64. <!-- dtypes -->
+# * **Нельзя.** Вызывать `f` с чем-либо, кроме тензора float64. <!-- dtypes -->
 # %% answer="numerical_slope"
 def numerical_slope(f, x, h):
     """The central difference of `f` at `x` with the step `h`."""

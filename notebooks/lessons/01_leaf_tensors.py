@@ -603,12 +603,12 @@ steps(loss)
 #
 # You are watching somebody's training, so do not disturb it.
 #
-# * **Given.** `model`, a `torch.nn.Sequential` whose last layer returns the loss: `model(x)` is one number, and `for layer in model` goes through the layers. A layer may stand there twice. The first layer has weights, so the output of every layer requires grad.
+# * **Given.** `model`, a `torch.nn.Sequential` whose last layer returns the loss: `model(x)` is one number, and `for layer in model` goes through the layers. A layer may stand there twice; none edits its input in place. The first layer has weights, so the output of every layer requires grad.
 # * **Given.** Some weights may be frozen, `x` may require grad and have a gradient in `.grad`, and the model may be in either mode: in `eval()` a layer may compute something else than in training, as dropout does.
 # * **Result.** A list or a tuple: the derivative of the loss with respect to the output of each layer, in the order of the layers. The last output is the loss itself. <!-- gradients -->
 # * **Leave.** The model and `x`: weights, every `.grad`, flags, hooks, mode. <!-- kept -->
 # * **Not allowed.** More than one backward pass, that is, one call of `backward` or `torch.autograd.grad`. What `torch.func.vjp` returns makes a pass of its own at each call. <!-- backward_runs -->
-# %% [markdown] tags=["ru"] of="691a3627"
+# %% [markdown] tags=["ru"] of="439c7959"
 # Функция `torch.autograd.grad` возвращает градиенты и не меняет `.grad` листьев. Вызов `backward(inputs=[...])` прибавляет градиенты к `.grad` перечисленных тензоров, листовых и нелистовых, а у остальных листьев ничего не меняет. Хук (функция, которую autograd вызывает с градиентом тензора) и `retain_grad()` используют тот обратный проход, который вы и так выполняете.
 #
 # ### Упражнение `hidden_gradients`: градиенты, которые никто не хранит
@@ -616,7 +616,7 @@ steps(loss)
 #
 # Вы наблюдаете за чужим обучением, поэтому не мешайте ему.
 #
-# * **Дано.** Модель `model` — это `torch.nn.Sequential`, последний слой которого возвращает значение функции потерь: `model(x)` — одно число, а `for layer in model` перебирает слои. Один и тот же слой может встретиться дважды. У первого слоя есть хотя бы один незамороженный вес, поэтому выход каждого слоя требует градиента.
+# * **Дано.** Модель `model` — это `torch.nn.Sequential`, последний слой которого возвращает значение функции потерь: `model(x)` — одно число, а `for layer in model` перебирает слои. Один и тот же слой может встретиться дважды; на месте свой вход ни один слой не меняет. У первого слоя есть хотя бы один незамороженный вес, поэтому выход каждого слоя требует градиента.
 # * **Дано.** Некоторые веса могут быть заморожены, `x` может требовать градиента и иметь градиент в `.grad`, а модель может быть в любом режиме: после `eval()` некоторые слои, например dropout, вычисляют не то, что при обучении.
 # * **Результат.** Список или кортеж: производные функции потерь по выходу каждого слоя, в порядке слоёв. Последний выход — само значение функции потерь. <!-- gradients -->
 # * **Не менять.** Модель и `x`: веса, каждый `.grad`, флаги, хуки, режим. <!-- kept -->
@@ -1327,10 +1327,10 @@ check("two_layer_loss")
 # * **Result.** A pair `(t, loss)`: a leaf `t` that requires grad, before and after, and a function `loss`. <!-- leaf -->
 # * **Result.** `loss(t)` is a tensor of one number, and `loss(t).backward()` runs without an error. <!-- backward -->
 # * **Result.** `t.grad` is None afterwards. <!-- empty -->
-# * **Result.** Yet the loss depends on the numbers of `t`: it is another once 1 has been added to every entry of `t` in place. <!-- depends -->
+# * **Result.** Yet the loss depends on the numbers of `t`: it is another once 1 has been added to every entry of `t` in place (`t.data += 1`). <!-- depends -->
 # * **Result.** It is the same each time while the numbers are the same. <!-- steady -->
 # * **Not allowed.** To replace a method or an attribute of a tensor. <!-- no aspect: any check refuses such a tensor -->
-# %% [markdown] tags=["ru"] of="987a65fa"
+# %% [markdown] tags=["ru"] of="76163330"
 # ## Каждый ли вес получает градиент?
 #
 # «После `loss.backward()` у листа, который требует градиента, в `.grad` лежит его градиент». Почти весь урок об этом и говорит. Всегда ли это верно? Одно исключение уже названо: вес, от которого функция потерь не зависит. Найдите исключение поинтереснее.
@@ -1341,7 +1341,7 @@ check("two_layer_loss")
 # * **Результат.** Пара `(t, loss)`: лист `t`, который требует градиента и до вычислений, и после них, и функция `loss`. <!-- leaf -->
 # * **Результат.** `loss(t)` — тензор из одного числа, и `loss(t).backward()` выполняется без ошибки. <!-- backward -->
 # * **Результат.** После этого `t.grad` равен None. <!-- empty -->
-# * **Результат.** И всё же функция потерь зависит от чисел в `t`: если на месте прибавить 1 к каждому элементу `t`, её значение станет другим. <!-- depends -->
+# * **Результат.** И всё же функция потерь зависит от чисел в `t`: если на месте прибавить 1 к каждому элементу `t` (`t.data += 1`), её значение станет другим. <!-- depends -->
 # * **Результат.** Пока числа те же, оно от вызова к вызову не меняется. <!-- steady -->
 # * **Нельзя.** Подменять методы и атрибуты тензоров. <!-- no aspect: any check refuses such a tensor -->
 # %% answer="leaf_without_gradient"

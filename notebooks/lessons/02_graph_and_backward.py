@@ -357,9 +357,9 @@ steps(y)
 # * **Given.** No tensor is broadcast, and each node has one output, so `call(node, gradient)` from above is all that you need. An `AccumulateGrad` node has a `variable`, its leaf; a call adds the gradient to the leaf's `.grad` and returns `()`. You may also set `.grad` yourself, without that call.
 # * **Result.** `.grad` of every leaf holds what `root.backward()` would leave there. <!-- gradients -->
 # * **Result.** It is a tensor of the leaf's own, without a graph: it shares no memory with another one. <!-- own -->
-# * **Result.** Each node is called once. <!-- calls -->
+# * **Result.** Each node is called once, an `AccumulateGrad` at most once. <!-- calls -->
 # * **Not allowed.** `backward()` and `torch.autograd.grad`. <!-- engine_runs -->
-# %% [markdown] tags=["ru"] of="890840f3"
+# %% [markdown] tags=["ru"] of="5e2679da"
 # После второго шага у `h` градиент 5, после третьего — 17. Узел вызывается один раз, с градиентом 17, и лишь после того, как пришли все три градиента. Обратный проход, то есть обратное распространение ошибки (backpropagation), основан на двух правилах: встретившиеся градиенты *складываются*, а узел вызывается только тогда, когда пришли градиенты по *всем* ведущим к нему рёбрам (топологический порядок).
 #
 # ### Упражнение `run_backward`: обратный проход вручную
@@ -371,7 +371,7 @@ steps(y)
 # * **Дано.** Транслирование (broadcasting) не используется, у каждой операции один выход, так что функции `call(node, gradient)` из ячейки выше достаточно. У узла `AccumulateGrad` есть поле `variable` — его лист; вызов такого узла прибавляет градиент к полю `.grad` листа и возвращает `()`. Можно обойтись без этого вызова и самим записать градиент в поле `.grad`.
 # * **Результат.** В `.grad` каждого листа лежит то же, что оставил бы `root.backward()`. <!-- gradients -->
 # * **Результат.** Это собственный тензор листа, без графа: общей памяти с другими у него нет. <!-- own -->
-# * **Результат.** Каждый узел вызван один раз. <!-- calls -->
+# * **Результат.** Каждый узел вызван один раз, `AccumulateGrad` — не больше одного раза. <!-- calls -->
 # * **Нельзя.** Использовать `backward()` и `torch.autograd.grad`. <!-- engine_runs -->
 # %% answer="run_backward"
 def run_backward(root):
@@ -795,7 +795,7 @@ assert bytes_after(lambda loss: loss.detach()) == bytes_after(lambda loss: loss.
 # ### Exercise `mean_and_worst`: one graph to keep, the others to let go
 # *design · ●●○ · 12 minutes · 4 points*
 #
-# * **Given.** `batches`, a list of pairs `(x, y)` with the same number of rows. The loss of a batch is `mse_loss(model(x), y)`.
+# * **Given.** `batches`, a list of pairs `(x, y)`, all with the same number of rows. The loss of a batch is `mse_loss(model(x), y)`.
 # * **Result.** A pair `(mean, worst)`: `mean` is the mean loss over all batches, a `float`. <!-- mean -->
 # * **Result.** `worst` is the loss of the batch with the greatest loss. <!-- worst -->
 # * **Result.** It is a tensor on which the caller can still call `backward()`, even if every loss is 0. <!-- gradient -->
@@ -803,7 +803,7 @@ assert bytes_after(lambda loss: loss.detach()) == bytes_after(lambda loss: loss.
 # * **Leave.** The model, its mode, `.grad`, and `batches`. <!-- state -->
 # * **Not allowed.** A backward pass inside the function. <!-- state -->
 # * **Not allowed.** More than three graphs in memory at any moment, however many batches there are: the worst one, that of the previous batch, to which a variable still refers, and the one being built. <!-- live_bytes -->
-# %% [markdown] tags=["ru"] of="a09f61c2"
+# %% [markdown] tags=["ru"] of="a138fe98"
 # В графе каждого батча сохранено 4000 байт для обратного прохода, которого не было, и из-за суммы всё это осталось в памяти. Вызов `item()` даёт число, `detach()` — тензор без истории. А где градиенты вовсе не нужны, там лучше вообще не строить граф, то есть использовать `torch.no_grad()`.
 #
 # Рассмотрим теперь случай, когда один граф нужен, а остальные нет.
@@ -999,19 +999,19 @@ assert said == "Function 'SqrtBackward0' returned nan values in its 0th output."
 #
 # Mend `safe_sqrt(x)`.
 #
-# * **Given.** `x`, a tensor of any shape, `float32` or `float64`.
+# * **Given.** `x`, a tensor of any shape, `float32` or `float64`, without NaN.
 # * **Result.** A tensor of the same shape: $\sqrt{x}$ where $x > 0$, and 0 elsewhere, negative numbers included. <!-- value -->
 # * **Result.** Its derivative is $1 / (2\sqrt{x})$ where $x > 0$, and 0 elsewhere. <!-- gradient -->
 # * **Result.** Both are right up to rounding for small positive numbers, down to $10^{-36}$ in `float32` and $10^{-200}$ in `float64`. <!-- small -->
 # * **Result.** The function works on the device of `x`, on a GPU as on the CPU. (The check pretends a GPU: you need none.) <!-- device -->
 # * **Leave.** `x`: its numbers, and no hook on it. <!-- untouched -->
-# %% [markdown] tags=["ru"] of="168ffc44"
+# %% [markdown] tags=["ru"] of="8d6cf89f"
 # ### Упражнение `safe_sqrt`: корень, который даёт NaN
 # *найти ошибку · ●●○ · 10 минут · 3 балла*
 #
 # Исправьте функцию `safe_sqrt(x)`.
 #
-# * **Дано.** Тензор `x` любой формы, `float32` или `float64`.
+# * **Дано.** Тензор `x` любой формы, `float32` или `float64`, без NaN.
 # * **Результат.** Тензор той же формы: $\sqrt{x}$ при $x > 0$ и 0 в остальных точках, в том числе для отрицательных чисел. <!-- value -->
 # * **Результат.** Его производная равна $1 / (2\sqrt{x})$ при $x > 0$ и 0 в остальных точках. <!-- gradient -->
 # * **Результат.** Для малых положительных чисел, вплоть до $10^{-36}$ в `float32` и $10^{-200}$ в `float64`, то и другое верно с точностью до округления. <!-- small -->

@@ -464,9 +464,9 @@ assert norm.num_batches_tracked == 1
 # * **Result.** Their `.grad` becomes `None`, so that an optimizer that holds them does not move them. <!-- step -->
 # * **Result.** A list is returned: the parameters of `model` that still learn, in the order of `model.parameters()`. <!-- returned -->
 # * **Leave.** A later parameter that had been frozen before: it stays frozen and is not in the list. The mode of every layer, `training`. The parameters are the same objects. <!-- flags -->
-# * **Leave.** The `.grad` of every parameter behind the first `k` layers. <!-- step -->
+# * **Leave.** The `.grad` of every parameter that is in none of the first `k` layers. <!-- step -->
 # * **Not allowed.** To keep anything for the frozen layers in a forward pass on data that does not require grad. <!-- saved -->
-# %% [markdown] tags=["ru"] of="bbb654be"
+# %% [markdown] tags=["ru"] of="a9ec4f94"
 # Обучается ли параметр, зависит только от его собственного флага. Вход получил градиент (ради него слой и записан в граф), а веса не получили ничего.
 #
 # Но от флага зависит не всё. Оптимизатор его не читает: меняется каждый параметр, у которого в `.grad` что-то есть, поэтому из-за старого градиента изменится и замороженный вес. А накопленные статистики батч-нормализации — не параметры: в режиме обучения они меняются, заморожен слой или нет.
@@ -481,7 +481,7 @@ assert norm.num_batches_tracked == 1
 # * **Результат.** Их `.grad` становится равным `None`, чтобы оптимизатор, которому они переданы, их не менял. <!-- step -->
 # * **Результат.** Возвращается список параметров модели `model`, которые по-прежнему обучаются, в порядке `model.parameters()`. <!-- returned -->
 # * **Не менять.** Параметр последующих слоёв, замороженный раньше: он остаётся замороженным и в список не входит. Режим каждого слоя, `training`. Параметры — те же объекты. <!-- flags -->
-# * **Не менять.** Поле `.grad` каждого параметра после первых `k` слоёв. <!-- step -->
+# * **Не менять.** Поле `.grad` каждого параметра, которого нет ни в одном из первых `k` слоёв. <!-- step -->
 # * **Нельзя.** Сохранять что-либо для замороженных слоёв при прямом проходе по данным, которые не требуют градиента. <!-- saved -->
 # %% answer="freeze"
 def freeze(model, k):

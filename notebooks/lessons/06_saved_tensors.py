@@ -403,16 +403,16 @@ assert abs(below.half().double()[2] - below[2]) / below[2] > 0.01
 # * **Given.** `f`, a function of one tensor, and `x`, a leaf that requires grad.
 # * **Result.** `f(x)`, in its dtype and with its exact numbers. `f` is called once, and the hooks are off when your function returns. <!-- result -->
 # * **Result.** While its graph lives, every saved float32 or float64 tensor is kept as float16, of any size and whether or not it requires grad. <!-- bytes -->
-# * **Result.** Backward gets it in its own dtype. All other saved tensors (indices, masks, float16 itself) are kept as they are, without a copy. <!-- gradient -->
+# * **Result.** Backward gets it in its own dtype. All other saved tensors (indices, masks, bfloat16, float16 itself) are kept as they are, without a copy. <!-- gradient -->
 # * **Result.** All memory is freed when the result is dropped without a backward pass: what your `pack` keeps must not hold the graph. Keep `t.detach()` rather than `t`. (A new tensor such as `t.half()` of a float32 holds no graph: `pack` runs without gradients.) <!-- left -->
-# %% [markdown] tags=["ru"] of="13883b7e"
+# %% [markdown] tags=["ru"] of="d63070b0"
 # ### Упражнение `save_in_half`: вдвое меньше байтов
 # *дописать · ●●○ · 12 минут · 4 балла*
 #
 # * **Дано.** Функция `f` от одного тензора и лист `x`, который требует градиента.
 # * **Результат.** `f(x)`, с прежним dtype и в точности теми же числами. Функция `f` вызывается один раз, а после возврата из вашей функции хуки выключены. <!-- result -->
 # * **Результат.** Пока граф существует, каждый сохранённый тензор float32 или float64 хранится как float16, каким бы ни был его размер и даже если он не требует градиента. <!-- bytes -->
-# * **Результат.** Обратный проход получает его в исходном dtype. Все остальные сохранённые тензоры (индексы, маски, тензоры float16) хранятся как есть, без копии. <!-- gradient -->
+# * **Результат.** Обратный проход получает его в исходном dtype. Все остальные сохранённые тензоры (индексы, маски, тензоры bfloat16 и float16) хранятся как есть, без копии. <!-- gradient -->
 # * **Результат.** Если результат отброшен без обратного прохода, вся память освобождается: то, что вернул ваш `pack`, не должно удерживать граф. Храните `t.detach()`, а не `t`. (Новый тензор, например `t.half()` для тензора float32, граф не удерживает: внутри `pack` отслеживание вычислений выключено.) <!-- left -->
 # %% answer="save_in_half"
 def save_in_half(f, x):

@@ -498,12 +498,12 @@ assert kink.grad.item() == 1
 #
 # In this class there is a slip, `# staticmethod` for `@staticmethod`. The slip is harmless; find what is not, and mend it.
 #
-# * **Given.** `x`, on any device, on a GPU as on the CPU. NaN and infinity do not occur.
+# * **Given.** `x`, on any device, on a GPU as on the CPU. NaN and infinity occur neither in it nor in `grad_output`.
 # * **Result.** Value and gradient of `ReLU.apply(x)` are those of `torch.relu(x)` for all numbers, however small, and every `grad_output`. <!-- derivative -->
 # * **Result.** They lie on the device of `x`. <!-- device -->
 # * **Leave.** The input, and what an earlier call needs. <!-- each_call -->
 # * **Leave.** The tensor `grad_output`. <!-- grad_output_after -->
-# %% [markdown] tags=["ru"] of="2d9c7a4f"
+# %% [markdown] tags=["ru"] of="696db78a"
 # Проверка `gradcheck` ничего не находит: среди случайных чисел нуля почти не бывает. А в самом нуле полагаться на неё нельзя: там её не проходит и `torch.relu`, потому что центральная разность равна 0.5.
 #
 # ### Упражнение `fix_relu`: ReLU как в torch
@@ -511,7 +511,7 @@ assert kink.grad.item() == 1
 #
 # В этом классе есть описка: `# staticmethod` вместо `@staticmethod`. Описка безвредна. Найдите настоящую ошибку и исправьте её.
 #
-# * **Дано.** Тензор `x` на любом устройстве, и на CPU, и на GPU. NaN и бесконечностей среди чисел нет.
+# * **Дано.** Тензор `x` на любом устройстве, и на CPU, и на GPU. NaN и бесконечностей нет ни в нём, ни в `grad_output`.
 # * **Результат.** Значение и градиент `ReLU.apply(x)` такие же, как у `torch.relu(x)`, при любых числах, даже самых малых, и любом `grad_output`. <!-- derivative -->
 # * **Результат.** Они лежат на том же устройстве, что и `x`. <!-- device -->
 # * **Не менять.** Вход и то, что нужно более раннему вызову. <!-- each_call -->

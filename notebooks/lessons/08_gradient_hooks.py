@@ -465,8 +465,9 @@ assert sum_of_two(half, "a") == [4, 4] and sum_of_two(half, "b") == [8, 8]
 # * **Result.** For every loss that depends on `tensor`, the gradient that goes on from `tensor` is multiplied by the number `factor`. <!-- damped -->
 # * **Result.** With `create_graph=True` the damping is part of the second derivative. <!-- second -->
 # * **Result.** The handle of the hook is returned; the hook works in every pass until `remove()` is called. <!-- removed -->
+# * **Result.** A pass that does not need `tensor` goes on, even if torch calls the hook with None. <!-- nothing_came -->
 # * **Leave.** Everything else: the gradient of another tensor, the tensor that the caller passes to `backward`, a gradient that an earlier hook has kept, the value of `tensor`, and, if `tensor` is a leaf, what an earlier pass has left in its `.grad`. <!-- others -->
-# %% [markdown] tags=["ru"] of="782c3878"
+# %% [markdown] tags=["ru"] of="69c888c6"
 # При изменении на месте $h$ получает 8, то есть $4 + 4$. При сложении обоим слагаемым достаётся *один и тот же тензор*, поэтому вдвое уменьшается и градиент другого пути. Уменьшился даже тензор, который вызывающий код передал в `backward`. Притом результат зависит от порядка: обратный проход сначала доходит до того, что вычислено последним, и если первой окажется другая ветвь, её градиент будет верным. А после `sum()` возникает ошибка, потому что все элементы такого градиента занимают одно место в памяти.
 #
 # ### Упражнение `damp`: хук, который меняет свой аргумент
@@ -477,11 +478,12 @@ assert sum_of_two(half, "a") == [4, 4] and sum_of_two(half, "b") == [8, 8]
 # * **Результат.** При любой функции потерь, которая зависит от тензора `tensor`, градиент, который `tensor` передаёт дальше, умножается на число `factor`. <!-- damped -->
 # * **Результат.** При `create_graph=True` множитель входит и во вторую производную. <!-- second -->
 # * **Результат.** Возвращается дескриптор хука; хук работает в каждом проходе, пока не вызван `remove()`. <!-- removed -->
+# * **Результат.** Проход, которому `tensor` не нужен, продолжается, даже если torch вызвал хук с None. <!-- nothing_came -->
 # * **Не менять.** Всё остальное: градиент другого тензора, тензор, переданный в `backward`, градиент, который сохранил более ранний хук, значение самого `tensor`, а если `tensor` — лист, то и содержимое его `.grad`, оставшееся от прежнего прохода. <!-- others -->
 # %% answer="damp"
 def damp(tensor, factor):
     def hook(gradient):
-        return gradient * factor
+        return None if gradient is None else gradient * factor
 
     return tensor.register_hook(hook)
 
@@ -496,14 +498,15 @@ def damp(tensor, factor):
 
 # %% alternative="damp"
 def damp(tensor, factor):
-    return tensor.register_hook(lambda gradient: gradient.mul(factor))
+    return tensor.register_hook(lambda gradient: gradient if gradient is None else gradient.mul(factor))
 
 
 # %% alternative="damp"
 def damp(tensor, factor):
     def hook(gradient):
-        gradient = gradient.clone()
-        gradient *= factor
+        if gradient is not None:
+            gradient = gradient.clone()
+            gradient *= factor
         return gradient
 
     return tensor.register_hook(hook)
@@ -511,7 +514,11 @@ def damp(tensor, factor):
 
 # %% alternative="damp"
 def damp(tensor, factor):
-    return tensor.register_hook(lambda gradient: torch.lerp(torch.zeros_like(gradient), gradient, factor))
+    def hook(gradient):
+        if gradient is not None:
+            return torch.lerp(torch.zeros_like(gradient), gradient, factor)
+
+    return tensor.register_hook(hook)
 
 
 # %% check="damp"
@@ -547,12 +554,12 @@ check("damp")
 #
 # Mend `clip_globally(model, loss, max_norm)`. What it returns does not matter.
 #
-# * **Given.** Modules may be nested, and a weight may be in two modules. Every `.grad` is None. A norm that has to be clipped is larger than 1 here, and a relative error of $10^{-6}$ does not matter.
+# * **Given.** Modules may be nested, and a weight may be in two modules. Every `.grad` is None. A norm that has to be clipped is larger than 1 here, and a relative error of $10^{-6}$ does not matter, such as that of `clip_grad_norm_`, which adds $10^{-6}$ to the norm.
 # * **Result.** `.grad` holds the clipped gradient of `loss`: if the norm over all parameters together is larger than `max_norm`, the whole gradient is scaled down to that norm, else it stays as it is. <!-- gradients -->
 # * **Leave.** The `.grad` of None in parameters that the loss does not depend on, and in frozen ones. <!-- gradients -->
 # * **Not allowed.** More than one backward pass. <!-- passes -->
 # * **Not allowed.** A hook that stays on a parameter. <!-- hooks_left -->
-# %% [markdown] tags=["ru"] of="535eda1d"
+# %% [markdown] tags=["ru"] of="aa32bfad"
 # ## Хук, который отсекает градиент
 #
 # Вот функция, которая встречается в чужом коде:
@@ -579,7 +586,7 @@ check("damp")
 #
 # Исправьте функцию `clip_globally(model, loss, max_norm)`. Что она возвращает, не важно.
 #
-# * **Дано.** Модули бывают вложенные, а один вес может входить в два модуля. Во всех полях `.grad` лежит None. Если градиент приходится отсекать, его норма здесь больше 1; допускается относительная погрешность до $10^{-6}$.
+# * **Дано.** Модули бывают вложенные, а один вес может входить в два модуля. Во всех полях `.grad` лежит None. Если градиент приходится отсекать, его норма здесь больше 1; допускается относительная погрешность до $10^{-6}$: такова она у `clip_grad_norm_`, которая прибавляет к норме $10^{-6}$.
 # * **Результат.** В `.grad` лежит отсечённый градиент от `loss`: если норма по всем параметрам вместе больше `max_norm`, весь градиент укорачивается до этого предела, иначе остаётся как есть. <!-- gradients -->
 # * **Не менять.** None в поле `.grad` у параметров, от которых функция потерь не зависит, и у замороженных. <!-- gradients -->
 # * **Нельзя.** Больше одного обратного прохода. <!-- passes -->

@@ -255,8 +255,8 @@ assert (loss.item(), torch.autograd.grad(loss, w)[0].item()) == (-5, -3)
 # * **Result.** Its gradient with respect to the weights of the critic that require grad is right. Some $g_i$ may be 0; the derivative of the length counts as 0 there, as in `norm`. <!-- gradients -->
 # * **Result.** The function works, too, where critic and batches lie on another device than the CPU, such as a GPU. <!-- device -->
 # * **Leave.** The critic: weights, buffers, `.grad`, flags and mode. <!-- untouched -->
-# * **Not allowed.** More than one call of the critic and one backward pass. <!-- passes -->
-# %% [markdown] tags=["ru"] of="6b92e874"
+# * **Not allowed.** More than one call of the critic, or more than one backward pass. <!-- passes -->
+# %% [markdown] tags=["ru"] of="a61f4d65"
 # Оба раза значение функции потерь равно $-5$, и ошибки нет. Градиент должен быть равен 1: $-3$ от выходов критика и 4 от штрафа. Без графа штраф — константа. Его печатают, пишут в журнал, рисуют на графике, но на обучение он не влияет.
 #
 # ### Упражнение `gradient_penalty`: штраф на градиент
@@ -270,7 +270,7 @@ assert (loss.item(), torch.autograd.grad(loss, w)[0].item()) == (-5, -3)
 # * **Результат.** Его градиент по весам критика, которые требуют градиента, верен. Некоторые $g_i$ могут быть равны 0; производная длины в таких точках считается равной 0, как у `norm`. <!-- gradients -->
 # * **Результат.** Функция работает и тогда, когда критик и батчи лежат не на CPU, а на другом устройстве, например на GPU. <!-- device -->
 # * **Не менять.** Критик: веса, буферы, `.grad`, флаги и режим. <!-- untouched -->
-# * **Нельзя.** Больше одного вызова критика и одного обратного прохода. <!-- passes -->
+# * **Нельзя.** Больше одного вызова критика или больше одного обратного прохода. <!-- passes -->
 # %% answer="gradient_penalty"
 def gradient_penalty(critic, real, fake, mix):
     """The mean of (length of the gradient - 1)² over points between `real` and `fake`."""
@@ -1292,14 +1292,14 @@ assert torch.full((1, 2), torch.finfo(torch.float32).min).softmax(-1).tolist() =
 #
 # Mend the attention of the cell above.
 #
-# * **Given.** `q`, of shape $(\ldots, n, d)$, `k` $(\ldots, m, d)$, `v` $(\ldots, m, e)$, `mask` $(\ldots, n, m)$ with True where a key is seen; the dots are the same in all four, and there may be none. The numbers are finite but may be large, those of hidden keys much larger than the others.
+# * **Given.** `q`, of shape $(\ldots, n, d)$, `k` $(\ldots, m, d)$, `v` $(\ldots, m, e)$, `mask` $(\ldots, n, m)$ with True where a key is seen; the dots are the same in all four, and there may be none. The numbers are finite but may be large, those of hidden keys much larger than the others; no score overflows.
 # * **Result.** An ordinary row stays as it is. A row that sees nothing gives an output of 0. <!-- output -->
 # * **Result.** Such a row adds nothing to any gradient. <!-- gradients -->
 # * **Result.** In the backward pass no node returns NaN (anomaly detection finds nothing). <!-- no_nan -->
 # * **Result.** The second derivative is right. <!-- second -->
 # * **Result.** All four may lie on another device than the CPU, such as a GPU; the output lies there, too. <!-- device -->
 # * **Leave.** The mask. <!-- mask -->
-# %% [markdown] tags=["ru"] of="a25505d9"
+# %% [markdown] tags=["ru"] of="56a4eaee"
 # Выход конечен, а значит, конечна и функция потерь. Конечны и градиенты по `q` и `k`: к заполненным элементам `masked_fill` ничего обратно не пропускает. Но градиент по `v` — это транспонированная матрица весов, умноженная на пришедший градиент. Для закрытой строки приходит 0, а вес — NaN, и $0 \cdot$ NaN — это NaN. Испорчен *весь* `v.grad`, в том числе и то, что пришло от правильной строки. После одного шага оптимизатора испорчена и модель.
 #
 # NaN не должен возникать: убирать его потом поздно. Если вместо $-\infty$ взять большое отрицательное число, NaN не появится, но будет другая ошибка: все элементы строки равны, и строке, которой ничего не должно быть видно, видно всё. Функция `scaled_dot_product_attention` для такой строки возвращает 0, и градиенты конечны. Так же ведёт себя `nn.MultiheadAttention` с `need_weights=False`, а по умолчанию получается NaN.
@@ -1309,7 +1309,7 @@ assert torch.full((1, 2), torch.finfo(torch.float32).min).softmax(-1).tolist() =
 #
 # Исправьте реализацию внимания из ячейки выше.
 #
-# * **Дано.** Тензоры `q` формы $(\ldots, n, d)$, `k` — $(\ldots, m, d)$, `v` — $(\ldots, m, e)$ и `mask` — $(\ldots, n, m)$, где True означает, что ключ виден; многоточие у всех четырёх обозначает одни и те же измерения, которых может и не быть. Все числа конечны, но могут быть большими, а у скрытых ключей — намного больше остальных.
+# * **Дано.** Тензоры `q` формы $(\ldots, n, d)$, `k` — $(\ldots, m, d)$, `v` — $(\ldots, m, e)$ и `mask` — $(\ldots, n, m)$, где True означает, что ключ виден; многоточие у всех четырёх обозначает одни и те же измерения, которых может и не быть. Все числа конечны, но могут быть большими, а у скрытых ключей — намного больше остальных; их произведения тоже конечны.
 # * **Результат.** Результат для обычной строки остаётся прежним. Строка, которой ничего не видно, даёт на выходе 0. <!-- output -->
 # * **Результат.** Ни в один градиент такая строка не вносит вклада. <!-- gradients -->
 # * **Результат.** В обратном проходе ни один узел не возвращает NaN (режим обнаружения аномалий ничего не находит). <!-- no_nan -->

@@ -787,8 +787,8 @@ with warnings.catch_warnings(record=True) as warned:
 # * **Given.** `embed`, an embedding; `tokens`, a tensor of indices; `blocks`, a `ModuleList`; `head`, a layer. Some parameters require grad and some do not, in any part of the model; the embedding may be trained, and a block may be frozen as a whole. No block draws random numbers. Gradients are taken with `backward()`.
 # * **Result.** `head` of what the blocks make of the embedding, one after the other. After `backward()` from it every trained parameter has the gradient that it would have without checkpoints, and frozen ones have None. <!-- gradients -->
 # * **Leave.** Flags and weights. <!-- flags -->
-# * **Not allowed.** The inside of more than one block in memory at a time in the backward pass: the check allows 3.75 times the bytes of the widest tensor in a block. <!-- peak -->
-# %% [markdown] tags=["ru"] of="d2169215"
+# * **Not allowed.** The inside of more than one block in memory at a time in the backward pass: for all that the call and the pass make, gradients included, the check allows 3.75 times the bytes of the widest tensor in a block. <!-- peak -->
+# %% [markdown] tags=["ru"] of="a993695b"
 # Ни один адаптер не обучается. Значение функции потерь всё равно падает, потому что учится выходной слой: вот почему столько людей не видят ошибки.
 #
 # Старый (реентерабельный) вариант, `use_reentrant=True`, — это пользовательская функция. В её методе `forward` блок выполняется с выключенной записью графа, и результат требует градиента, только если его требует хотя бы один *тензор среди аргументов*. Веса блока в число аргументов не входят. Выход же замороженного слоя эмбеддингов, который передан блоку, градиента не требует. Поэтому первый блок возвращает константу, второй получает константу, и так далее. Тензор, спрятанный в словарь, тоже не учитывается. Если не указать аргумент `use_reentrant`, в torch 2.13 появится предупреждение, а выполнен будет старый вариант.
@@ -803,7 +803,7 @@ with warnings.catch_warnings(record=True) as warned:
 # * **Дано.** Слой эмбеддингов `embed`; тензор индексов `tokens`; `blocks` — `ModuleList`; выходной слой `head`. Одни параметры требуют градиента, другие нет, и находиться те и другие могут в любом месте модели: слой эмбеддингов может обучаться, а какой-нибудь блок — быть целиком заморожен. Случайных чисел в блоках нет. Градиенты вычисляются вызовом `backward()`.
 # * **Результат.** Выход `head` от того, что получается из эмбеддингов после всех блоков, выполненных один за другим. После `backward()` градиент каждого обучаемого параметра такой же, как без контрольных точек, а у замороженных — None. <!-- gradients -->
 # * **Не менять.** Флаги и веса. <!-- flags -->
-# * **Нельзя.** Держать в памяти во время обратного прохода промежуточные результаты больше чем одного блока: при проверке их общий размер в байтах может превышать размер самого широкого тензора блока не более чем в 3.75 раза. <!-- peak -->
+# * **Нельзя.** Держать в памяти во время обратного прохода промежуточные результаты больше чем одного блока: при проверке всё, что создали вызов и проход, вместе с градиентами, может занимать не больше 3.75 размера самого широкого тензора блока в байтах. <!-- peak -->
 # %% answer="fix_checkpoint"
 def fix_checkpoint(embed, blocks, head, tokens):
     h = embed(tokens)

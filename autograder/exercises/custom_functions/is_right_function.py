@@ -79,8 +79,8 @@ def _run_answer(answer: Any, function: Any, right: bool) -> object:
         _refusal(
             "catches_mixed_derivative",
             0.5,
-            "A Function that is wrong only in the derivative by `x` and then `k`",
-            "Функция, неверная только в производной сначала по `x`, а потом по `k`,",
+            "A Function that is wrong only in one of the two mixed derivatives",
+            "Функция, неверная только в одной из двух смешанных производных,",
         ),
         _refusal(
             "catches_edited_grad_output",
@@ -111,11 +111,13 @@ def _run_answer(answer: Any, function: Any, right: bool) -> object:
 def is_right_function(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
         returned, refuses = case.others.tried(lambda function, right: _run_answer(answer, function, right))
+    mixed = refuses["catches_mixed_derivative"] and refuses["lost_mixed"]
     right, refused = all(returned), list(refuses.values())
     accepted = "None" if None in returned else sum(map(bool, returned)) if right or not any(returned) else "some"
     return {
         "accepts_right": right and any(refused),
         **refuses,
+        "catches_mixed_derivative": mixed,
         "accepted": accepted,
         "refused": refused if right else None,
     }

@@ -142,7 +142,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     block = Sequential(Linear(4, 5), Sequential(Linear(5, 5), Tanh()), BatchNorm1d(5), Linear(5, 4))
     tanh = Tanh()  # one object in two places
     first = {"first": Linear(2, 4), "tanh": tanh, "second": Linear(4, 4), "tanh_again": tanh, "block": block}
-    rest = {"hidden": Linear(4, 3), "drop": Dropout(0.5), "out": Linear(3, 2)}
+    hidden = Linear(4, 4)  # with parameters, in two places
+    rest = {"hidden": hidden, "drop": Dropout(0.5), "hidden_again": hidden, "out": Linear(4, 2)}
     named = randomized(Sequential(OrderedDict(first | rest)), rng)
     named.block.eval()
     named.drop.eval()

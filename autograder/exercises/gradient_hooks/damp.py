@@ -37,6 +37,17 @@ def _sum_on_a_leaf(damp: Any, case: Case) -> Tensor | None:
     return w.grad
 
 
+def _beside_a_hook(used: Tensor, case: Case) -> object:
+    """Return the gradient of a pass that needs `used` alone, or the error.
+
+    Another result of the same operation has the hook: torch calls it with None.
+    """
+    try:
+        return torch.autograd.grad(used, case.b, case.seed.clone(), retain_graph=True)[0]
+    except Exception as error:  # any error of the answer's hook, which runs inside the pass
+        return Caught.of(error, "")
+
+
 def _second(damp: Any, case: Case) -> object:
     """Return the second derivative of the sixth power of a number. The gradient of its cube is damped.
 
@@ -77,7 +88,7 @@ _OTHERS = Entries(
     aspects=[
         aspect(
             "damped",
-            1,
+            0.5,
             en="The gradient that goes on from `tensor` is multiplied by `factor`, whatever the loss is.",
             ru="Градиент, который идёт дальше от тензора `tensor`, умножен на `factor`, какой бы ни была функция "
             "потерь.",
@@ -104,6 +115,12 @@ _OTHERS = Entries(
             en="What comes back is the handle: after `remove()` the gradient is the usual one.",
             ru="Возвращается дескриптор хука: после `remove()` градиент снова обычный.",
             after=(),
+        ),
+        aspect(
+            "nothing_came",
+            0.5,
+            en="A hook that torch calls with None does no harm: the pass goes on.",
+            ru="Хук, который torch вызывает с None, ничего не портит: проход продолжается.",
         ),
     ],
     hints=[
@@ -147,6 +164,7 @@ def damp(answer: Any, case: Case) -> dict[str, object]:
         into_a, into_b = torch.autograd.grad(y, (a, b), seed, retain_graph=True)
         expanded = _tried(lambda: torch.autograd.grad(y.sum(), a, retain_graph=True)[0])
         second = _tried(lambda: _second(answer.damp, case))
+        nothing_came = _beside_a_hook(aside, case)
         on_left = hooks_on([left])
     removable = callable(getattr(handle, "remove", None))
     if removable:
@@ -158,6 +176,7 @@ def damp(answer: Any, case: Case) -> dict[str, object]:
         "others": [into_b, seed, *kept[:2], left, y, _sum_on_a_leaf(answer.damp, case)],
         "second": second,
         "removed": after if removable else None,
+        "nothing_came": nothing_came,
         "hooks on the tensor": on_left,
     }
 

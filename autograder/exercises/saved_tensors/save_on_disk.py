@@ -138,7 +138,7 @@ def save_on_disk(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
         with live_bytes() if case.measured else nullcontext() as live:
             y = run(folder)
-            used = live.now if live else 0
+            used = unread = live.now if live else 0
             files, written = count_files(folder)
             largest, lacking = largest_file(folder), largest_lacking(folder, saved)
             gradients = gradients_of(y, retain_graph=True)
@@ -171,6 +171,7 @@ def save_on_disk(answer: Any, case: Case) -> dict[str, object]:
             "result dropped": dropped,
         },
         "files": files,
+        "memory is free before files are read": unread <= result + 1024,
         "holds_the_table": largest >= nbytes(case.f.constants[0]),
         "holds_the_weight": largest >= nbytes(case.parameters[0]),
     }

@@ -2553,3 +2553,22 @@ def fix_traces(model, optimizer, states, rewards, gamma, lam):
             p.grad = -delta * z
         trace = new
         optimizer.step()
+# %% exercise="td_lambda" verdict="refused" mistake="clears_before_the_last_step"
+# resets the traces before the update of the last step of an episode, so its reward reaches no weight of the states before.
+def td_lambda(model, steps, gamma, lam, alpha):
+    weights = [p for p in model.parameters() if p.requires_grad]
+    traces = [torch.zeros_like(p) for p in weights]
+    deltas = []
+    for state, reward, next_state, terminated, truncated in steps:
+        value = model(state)
+        gradients = torch.autograd.grad(value, weights, materialize_grads=True)
+        with torch.no_grad():
+            following = 0.0 if terminated else model(next_state).item()
+            delta = reward + gamma * following - value.item()
+            for p, trace, gradient in zip(weights, traces, gradients):
+                trace.mul_(0.0 if terminated or truncated else gamma * lam).add_(gradient)
+                p.add_(alpha * delta * trace)
+                if terminated or truncated:
+                    trace.zero_()
+        deltas.append(delta)
+    return deltas

@@ -606,3 +606,82 @@ def is_right_function(function):
     x = torch.tensor([1.5, -0.7, 0.3, -2.0], dtype=torch.float64, requires_grad=True)
     k = torch.tensor([0.5, -0.2, 1.3, 0.8], dtype=torch.float64, requires_grad=True)
     return not torch.allclose(function.apply(x, k), x * torch.exp(-k))
+
+# %% exercise="is_right_function" verdict="refused" mistake="each_by_its_own_input"
+# differentiates the gradients only with respect to their own input, so wrong mixed derivatives get through
+def is_right_function(function):
+    def found(apply):
+        x = torch.linspace(-2, 2, 5, dtype=torch.float64).requires_grad_()
+        k = torch.linspace(1, -1, 5, dtype=torch.float64).requires_grad_()
+        g = torch.arange(1.0, 6.0, dtype=torch.float64)
+        y = apply(x, k)
+        plain = torch.autograd.grad(y, (x, k), g, retain_graph=True)
+        assert g.tolist() == [1, 2, 3, 4, 5]
+        gx, gk = torch.autograd.grad(y, (x, k), g, create_graph=True)
+        xx = torch.autograd.grad(gx.sum(), x, retain_graph=True, allow_unused=True, materialize_grads=True)[0]
+        kk = torch.autograd.grad(gk.sum(), k, retain_graph=True, allow_unused=True, materialize_grads=True)[0]
+        return [y, *plain, xx, kk]
+    return all(torch.allclose(p, q) for p, q in zip(found(function.apply), found(lambda x, k: x * torch.exp(-k))))
+# %% exercise="predict_function" verdict="refused" mistake="maximum_gives_nothing"
+# believes that maximum gives its gradient at a tie to one side, as relu does.
+predict_function = {
+    "recording in forward": False,
+    "a.requires_grad in forward": True,
+    "recording in backward": False,
+    "recording in backward, create_graph=True": True,
+    "needs_input_grad": (True, False),
+    "a.grad": 30.0,
+    "node of Tenfold.forward(...)": "MulBackward0",
+    "Tenfold()(a, b)": "RuntimeError",
+    "one gradient for two inputs": "RuntimeError",
+    "a None too many": "accepted",
+    "relu at 0": 0.0,
+    "maximum at 0": 0.0,
+    "where(x > 0) at 0": 0.0,
+    "where(x >= 0) at 0": 1.0,
+}
+# %% exercise="fix_relu" verdict="refused" mistake="fills_zeros_on_the_cpu"
+# the zeros are made on the CPU and in float32, so the gradient fails on another device.
+class ReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, input):
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+    @staticmethod
+    def backward(ctx, grad_output):
+        (input,) = ctx.saved_tensors
+        grad_input = torch.zeros(input.shape)
+        keep = input > 0
+        grad_input[keep] = grad_output[keep].to(grad_input.dtype)
+        return grad_input
+# %% exercise="product_function" verdict="refused" mistake="multiplies_the_second_in_place"
+# the second gradient is computed in place in the incoming one, which changes grad_output.
+class Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        for_a = grad_output * b if ctx.needs_input_grad[0] else None
+        for_b = grad_output.mul_(a) if ctx.needs_input_grad[1] else None
+        return for_a, for_b
+# %% exercise="cube_function" verdict="refused" mistake="unpacks_what_was_not_saved"
+# nothing is saved for forward mode, so jvp finds no tensors.
+class Cube(torch.autograd.Function):
+    generate_vmap_rule = True
+    @staticmethod
+    def forward(x):
+        return x**3
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * 3 * x**2
+    @staticmethod
+    def jvp(ctx, tangent):
+        (x,) = ctx.saved_tensors
+        return tangent * 3 * x**2

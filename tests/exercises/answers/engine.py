@@ -2085,3 +2085,17 @@ def order_changes_bits():
 def one_graph(x, limit):
     norm = x.norm()
     return x / norm.clamp(min=1e-30) * norm.clamp(max=limit)
+# %% exercise="recompute" verdict="refused" mistake="AddsUpAndCopies"
+# makes the detached leaf once in forward, so its `.grad` grows from pass to pass and the second pass returns the sum of both
+class Recompute(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, f, x):
+        ctx.f = f
+        ctx.leaf = x.detach().requires_grad_()
+        return f(x)
+    @staticmethod
+    def backward(ctx, grad_output):
+        with torch.enable_grad():
+            y = ctx.f(ctx.leaf)
+        y.backward(grad_output)
+        return None, ctx.leaf.grad.clone()

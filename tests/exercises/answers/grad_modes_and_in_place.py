@@ -182,3 +182,55 @@ def freeze(model, k):
             p.requires_grad_(False)
             p.grad = None
     return [p for p in model.parameters() if p.requires_grad]
+
+# %% exercise="freeze" verdict="refused" mistake="repeats_a_layer"
+# collects the rest layer by layer, so the parameters of a layer that stands in two places are in the list twice
+def freeze(model, k):
+    for layer in model[:k]:
+        for parameter in layer.parameters():
+            parameter.requires_grad_(False)
+            parameter.grad = None
+    return [p for layer in model[k:] for p in layer.parameters() if p.requires_grad]
+# %% exercise="predict_in_place" verdict="refused" mistake="inputs_may_not_be_edited"
+# believes that any edit of an input after it was used breaks the backward pass, whatever was saved.
+predict_in_place = {
+    "y = h ** 2; h.add_(1)": "RuntimeError",
+    "y = h ** 2; y.mul_(3)": [6.0, 24.0],
+    "y = h.sqrt(); h.add_(1)": "RuntimeError",
+    "y = h.sqrt(); y.add_(1)": "RuntimeError",
+    "y = h * 3; h.add_(1)": "RuntimeError",
+    "y = h * k; h.add_(1)": "RuntimeError",
+    "y = h * k; k.add_(1)": "RuntimeError",
+    "y = h.relu_()": [1.0, 1.0],
+    "y = h.relu_().relu_()": "RuntimeError",
+    "y = h; h[0].mul_(10)": [10.0, 1.0],
+    "y = h; h.unbind()[0].mul_(10)": "RuntimeError",
+    "x.add_(1); y = x * 2": "RuntimeError",
+    "x[0].mul_(10); y = x * 2": "RuntimeError",
+    "y = h * 3; y[0] = 7": [0.0, 3.0],
+}
+# %% exercise="predict_in_place" verdict="refused" mistake="all_views_may_be_edited"
+# believes that only the leaf itself may not be edited, a view of it may, and that its entry then gets 20.
+predict_in_place = {
+    "y = h ** 2; h.add_(1)": "RuntimeError",
+    "y = h ** 2; y.mul_(3)": [6.0, 24.0],
+    "y = h.sqrt(); h.add_(1)": [0.5, 0.25],
+    "y = h.sqrt(); y.add_(1)": "RuntimeError",
+    "y = h * 3; h.add_(1)": [3.0, 3.0],
+    "y = h * k; h.add_(1)": [3.0, 5.0],
+    "y = h * k; k.add_(1)": "RuntimeError",
+    "y = h.relu_()": [1.0, 1.0],
+    "y = h.relu_().relu_()": "RuntimeError",
+    "y = h; h[0].mul_(10)": [10.0, 1.0],
+    "y = h; h.unbind()[0].mul_(10)": [10.0, 1.0],
+    "x.add_(1); y = x * 2": "RuntimeError",
+    "x[0].mul_(10); y = x * 2": [20.0, 2.0],
+    "y = h * 3; y[0] = 7": [0.0, 3.0],
+}
+# %% exercise="shared_edit" verdict="refused" mistake="edits_the_data"
+# edits through .data, which neither raises the version of h nor records the edit, so the gradient is wrong.
+def shared_edit(x):
+    h = x * 1
+    other = h.view_as(h)
+    h.data.mul_(10)
+    return h, other

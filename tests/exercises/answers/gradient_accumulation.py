@@ -350,3 +350,41 @@ def accumulate_equal(model, batches):
     for x, y in batches:
         total = total + torch.func.grad(loss)(weights, x, y)["weight"]
     model.weight.grad = total
+# %% exercise="predict_zero_grad" verdict="refused" mistake="dampens_the_velocity"
+# takes SGD's momentum for an average, (1 - 0.9) * gradient, in the step on zero, so it finds 0.891
+predict_zero_grad = {
+    "w.grad after zero_grad()": None,
+    "w: None, momentum": 0.9,
+    "w.grad after zero_grad(set_to_none=False)": 0.0,
+    "w: zero, momentum": 0.891,
+    "w: zero, no momentum": 0.9,
+}
+# %% exercise="accumulate_uneven" verdict="refused" mistake="scales_the_sum"
+# multiplies `.grad` by n / N after each backward pass and so shrinks what the earlier micro-batches have left there, too
+def accumulate_uneven(model, batches):
+    model.weight.grad = None
+    total = sum(len(x) for x, _ in batches)
+    for x, y in batches:
+        mse_loss(model(x), y).backward()
+        model.weight.grad *= len(x) / total
+# %% exercise="unscale_then_clip" verdict="refused" mistake="clips_each_parameter"
+# clips each parameter to max_norm on its own, so the norm over all parameters may exceed it and the direction changes
+def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
+    optimizer.zero_grad()
+    for x, y in batches:
+        scaler.scale(mse_loss(model(x), y) / len(batches)).backward()
+    scaler.unscale_(optimizer)
+    for parameter in model.parameters():
+        torch.nn.utils.clip_grad_norm_(parameter, max_norm)
+    scaler.step(optimizer)
+    scaler.update()
+# %% exercise="is_right" verdict="refused" mistake="only_single_samples"
+# tries micro-batches of one size only, so it accepts a function that divides by the number of micro-batches
+def is_right(accumulate):
+    for before in (None, 7.0):
+        w = torch.tensor(1.0, dtype=torch.float64, requires_grad=True)
+        w.grad = None if before is None else torch.tensor(before, dtype=torch.float64)
+        accumulate(w, [(lambda a=a: (w * a - 2 * a) ** 2, 1) for a in (4.0, 2.0, 3.0)])
+        if w.grad is None or abs(w.grad.item() + 58 / 3) > 1e-6:
+            return False
+    return True

@@ -66,10 +66,10 @@ def arriving_gradients(loss, tensors):
 def arriving_gradients(loss, tensors):
     found = torch.autograd.grad(loss, tensors, allow_unused=True, retain_graph=True)
     return list(found), loss.backward()
-# %% exercise="damp" verdict="passed"
+# %% exercise="damp" verdict="refused" mistake="expects_a_gradient"
 def damp(tensor, factor):
     return tensor.register_hook(factor.__mul__ if hasattr(factor, "dtype") else (lambda g: factor * g))
-# %% exercise="damp" verdict="passed"
+# %% exercise="damp" verdict="refused" mistake="expects_a_gradient"
 def damp(tensor, factor):
     def hook(gradient):
         if factor == 1:
@@ -2392,7 +2392,7 @@ def arriving_gradients(loss, tensors):
             if t.is_leaf:
                 h.remove()
     return out
-# %% exercise="damp" verdict="passed"
+# %% exercise="damp" verdict="refused" mistake="expects_a_gradient"
 def damp(tensor, factor):
     return tensor.register_hook(lambda g: g.mul(factor))
 # %% exercise="damp" verdict="refused" mistake="scales_the_value_in_a_hook"
@@ -2743,3 +2743,19 @@ def is_right_mask(attach):
     p.grad = None
     (p + q).backward(given)
     return masked and unchanged and bool(zero) and p.grad.tolist() == [5, -7]
+# %% exercise="damp" verdict="passed"
+class _Damper:
+    def __init__(self, factor):
+        self.factor = factor
+    def __call__(self, gradient):
+        if gradient is not None:
+            return torch.mul(gradient, self.factor)
+def damp(tensor, factor):
+    handle = tensor.register_hook(_Damper(factor))
+    return handle
+# %% exercise="damp" verdict="refused" mistake="expects_a_gradient"
+# does not expect None, so a pass that reaches only a sibling from the same split raises
+def damp(tensor, factor):
+    def hook(gradient):
+        return factor * gradient.clone()
+    return tensor.register_hook(hook)

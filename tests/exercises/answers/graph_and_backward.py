@@ -1,5 +1,6 @@
 # %%
 import re
+from collections import defaultdict
 
 import torch
 from torch.nn.functional import mse_loss
@@ -144,3 +145,56 @@ def mean_and_worst(model, batches):
 # one factor for all
 def fix_shared_gradients(y, inputs, v, factors):
     return [g * factors[0] for g in torch.autograd.grad(y, inputs, v, materialize_grads=True)]
+# %% exercise="run_backward" verdict="refused" mistake="counts_nodes"
+# counts for each node the nodes that lead to it and not the edges, so x * x delivers only one of its two gradients.
+def run_backward(root):
+    parents = defaultdict(set)
+    seen, stack = {root.grad_fn}, [root.grad_fn]
+    while stack:
+        node = stack.pop()
+        for child, _ in node.next_functions:
+            if child is not None:
+                parents[child].add(node)
+                if child not in seen:
+                    seen.add(child)
+                    stack.append(child)
+    gradient_of = {root.grad_fn: torch.ones_like(root)}
+    stack = [root.grad_fn]
+    while stack:
+        node = stack.pop()
+        if hasattr(node, "variable"):
+            node.variable.grad = gradient_of[node].clone()
+            continue
+        outgoing = {child: g for (child, _), g in zip(node.next_functions, call(node, gradient_of[node])) if child}
+        for child, gradient in outgoing.items():
+            gradient_of[child] = gradient_of[child] + gradient if child in gradient_of else gradient
+            parents[child].discard(node)
+            if not parents[child]:
+                stack.append(child)
+# %% exercise="fix_two_losses" verdict="refused" mistake="assigns_a_gradient_with_a_graph"
+# uses create_graph=True, so the graph, what it saved, and a gradient with a history stay in memory.
+def fix_two_losses(w, x, y, share):
+    h = torch.tanh(x @ w)
+    fit = ((h - y) ** 2).mean()
+    size = (h**2).mean()
+    (w.grad,) = torch.autograd.grad(fit + share * size, w, create_graph=True)
+    return fit, size
+# %% exercise="safe_sqrt" verdict="refused" mistake="adds_behind_the_guard"
+# adds a small number under the root, which is far larger than the small positive numbers.
+def safe_sqrt(x):
+    eps = 1e-12
+    inside = torch.where(x > 0, x, 1.0)
+    return torch.where(x > 0, (inside + eps).sqrt(), 0.0)
+# %% exercise="safe_sqrt" verdict="refused" mistake="compares_in_float32"
+# computes in float32, where small float64 numbers become 0 and the others lose half their digits.
+def safe_sqrt(x):
+    y = x.float()
+    root = torch.where(y > 0, torch.where(y > 0, y, 1.0).sqrt(), 0.0)
+    return root.to(x.dtype)
+# %% exercise="safe_sqrt" verdict="refused" mistake="puts_ones_into_x"
+# overwrites the numbers of x that are not positive, which must be left alone.
+def safe_sqrt(x):
+    positive = x.detach() > 0
+    with torch.no_grad():
+        x[~positive] = 1.0
+    return torch.where(positive, x.sqrt(), 0.0)

@@ -1,4 +1,6 @@
 # %%
+import warnings
+
 import torch
 from torch.func import functional_call, grad, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -1892,3 +1894,30 @@ class ComplexProduct(torch.autograd.Function):
         if not a.is_complex():
             ga = ga.real
         return ga, gb
+# %% exercise="sharpness" verdict="refused" mistake="clears_what_backward_left"
+# backward(create_graph=True) puts the gradient into .grad of the model.
+def sharpness(model, x, y, v, steps):
+    weights = [p for p in model.parameters() if p.requires_grad]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        mse_loss(model(x), y).backward(create_graph=True)
+    g = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in weights])
+    options = {"allow_unused": True, "materialize_grads": True}
+    for _ in range(steps):
+        product = torch.cat([p.reshape(-1) for p in torch.autograd.grad(g, weights, v, retain_graph=True, **options)])
+        length = product.norm()
+        v = product / length
+    for p in weights:
+        p.grad = None
+    return length, v
+# %% exercise="sharpness" verdict="refused" mistake="divides_at_the_end_alone"
+# never divides between the steps, so with several steps the length is that of a power of H times v.
+def sharpness(model, x, y, v, steps):
+    weights = [p for p in model.parameters() if p.requires_grad]
+    options = {"allow_unused": True, "materialize_grads": True}
+    g = torch.cat(
+        [p.reshape(-1) for p in torch.autograd.grad(mse_loss(model(x), y), weights, create_graph=True, **options)]
+    )
+    for _ in range(steps):
+        v = torch.cat([p.reshape(-1) for p in torch.autograd.grad(g, weights, v, retain_graph=True, **options)])
+    return v.norm(), v / v.norm()

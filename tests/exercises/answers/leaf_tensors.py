@@ -257,3 +257,30 @@ def hidden_gradients(model, x):
     for t, g in zip(tensors, kept):
         t.grad = g
     return [o.grad for o in outputs]
+# %% exercise="overwrite" verdict="refused" mistake="shares_when_unnoticed"
+# assigns .data, which gives h the memory of values, while the graph still holds the old numbers.
+def overwrite(h, values, noticed):
+    if noticed:
+        with torch.no_grad():
+            h.copy_(values)
+    else:
+        h.data = values
+# %% exercise="sum_gradients" verdict="refused" mistake="zeroes_the_old"
+# remembers w.grad by reference, then zeroes that very tensor, so the caller's gradient is lost.
+def sum_gradients(losses, w):
+    old = w.grad
+    if w.grad is not None:
+        w.grad.zero_()
+    for loss in losses:
+        loss().backward()
+    total = w.grad.clone()
+    w.grad = old
+    return total
+# %% exercise="leaf_without_gradient" verdict="passed"
+# a view of another leaf, made under no_grad: it requires grad and is a leaf
+def leaf_without_gradient():
+    base = torch.ones(3, requires_grad=True)
+    with torch.no_grad():
+        t = base[:2]
+    t.requires_grad_()
+    return t, lambda t: (t.detach() ** 2).sum() + base.sum()

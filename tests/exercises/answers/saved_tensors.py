@@ -785,3 +785,82 @@ def hide_saved(layers, x):
     def outer(x):
         return checkpoint(inner, x, use_reentrant=False)
     return checkpoint(outer, x, use_reentrant=False)
+# %% exercise="fix_threshold" verdict="refused" mistake="writes_the_outer_x"
+# renames the argument but still writes the outer x, so operations that saved something else get the input back
+def fix_threshold(f, x, threshold):
+    def pack_hook(tensor):
+        if tensor.numel() < threshold:
+            return tensor.detach()
+        temp_file = SelfDeletingTempFile()
+        torch.save(x.detach(), temp_file.name)
+        return temp_file
+    def unpack_hook(tensor_or_file):
+        if isinstance(tensor_or_file, torch.Tensor):
+            return tensor_or_file
+        return torch.load(tensor_or_file.name)
+    with saved_tensors_hooks(pack_hook, unpack_hook):
+        return f(x)
+# %% exercise="save_on_disk" verdict="refused" mistake="caches_what_it_read"
+# keeps the tensor that it has read beside the file, so after backward(retain_graph=True) everything is in memory again
+def save_on_disk(f, x, parameters, folder):
+    storages = {p.untyped_storage().data_ptr() for p in parameters}
+    class File:
+        def __init__(self, t):
+            self.name = os.path.join(folder, str(uuid.uuid4()))
+            self.content = None
+            torch.save(t.detach().clone(), self.name)
+        def load(self):
+            if self.content is None:
+                self.content = torch.load(self.name)
+            return self.content
+        def __del__(self):
+            if os.path.exists(self.name):
+                os.remove(self.name)
+    def pack(t):
+        return t.detach() if t.untyped_storage().data_ptr() in storages else File(t)
+    def unpack(kept):
+        return kept if isinstance(kept, torch.Tensor) else kept.load()
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+# %% exercise="save_on_disk" verdict="refused" mistake="reuses_a_name"
+# names a file after the number of files in the folder, so after f has dropped a result a living file is written over
+def save_on_disk(f, x, parameters, folder):
+    storages = {p.untyped_storage().data_ptr() for p in parameters}
+    class File:
+        def __init__(self, t):
+            self.name = os.path.join(folder, f"{len(os.listdir(folder))}.pt")
+            torch.save(t.detach().clone(), self.name)
+        def __del__(self):
+            if os.path.exists(self.name):
+                os.remove(self.name)
+    def pack(t):
+        return t.detach() if t.untyped_storage().data_ptr() in storages else File(t)
+    def unpack(kept):
+        return kept if isinstance(kept, torch.Tensor) else torch.load(kept.name)
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+# %% exercise="checkpointed" verdict="refused" mistake="is_reentrant_in_short_segments"
+# the reentrant variant gives the parameters no gradient when x requires none
+def checkpointed(layers, x):
+    size = max(1, math.isqrt(len(layers)))
+    for start in range(0, len(layers), size):
+        x = checkpoint(torch.nn.Sequential(*layers[start : start + size]), x, use_reentrant=True)
+    return x
+# %% exercise="checkpointed" verdict="refused" mistake="nests_once"
+# puts checkpoints around the layers inside checkpointed segments, so a layer is called three times
+def checkpointed(layers, x):
+    def segment(part, h):
+        for layer in part:
+            h = checkpoint(layer, h, use_reentrant=False)
+        return h
+    size = max(1, math.isqrt(len(layers)))
+    for start in range(0, len(layers), size):
+        x = checkpoint(segment, layers[start : start + size], x, use_reentrant=False)
+    return x
+# %% exercise="checkpointed" verdict="refused" mistake="makes_squares"
+# makes exactly sqrt(L) segments of sqrt(L) layers and drops the layers that are left over
+def checkpointed(layers, x):
+    k = int(len(layers) ** 0.5)
+    for i in range(k):
+        x = checkpoint(torch.nn.Sequential(*layers[i * k : (i + 1) * k]), x, use_reentrant=False)
+    return x

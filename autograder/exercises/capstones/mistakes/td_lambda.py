@@ -228,3 +228,18 @@ def td_lambda(model, steps, gamma, lam, alpha):
                 trace.mul_(gamma * lam).add_(gradient).mul_(not (terminated or truncated))
                 p += alpha * errors[-1] * trace
     return errors
+
+# %% mistake="clears_before_the_last_step" like="clears_too_early"
+def td_lambda(model, steps, gamma, lam, alpha):
+    trained = [p for p in model.parameters() if p.requires_grad]
+    traces, errors = [torch.zeros_like(p) for p in trained], []
+    for state, reward, after, terminated, truncated in steps:
+        v = model(state).sum()
+        gradients = torch.autograd.grad(v, trained)
+        with torch.no_grad():
+            errors.append(reward + (0.0 if terminated else gamma * model(after).item()) - v.item())
+            for p, trace, gradient in zip(trained, traces, gradients):
+                trace.mul_(0.0 if terminated or truncated else gamma * lam).add_(gradient)
+                p += alpha * errors[-1] * trace
+                trace.mul_(not (terminated or truncated))
+    return errors

@@ -269,3 +269,10 @@ class Cube(Function):
     @staticmethod
     def backward(ctx, grad_output):
         return grad_output * 3 * ctx.saved_tensors[0] ** 2
+
+# %% mistake="unpacks_what_was_not_saved" like="saves_for_backward_alone"
+class Cube(saves_for_backward_alone):
+    @staticmethod
+    def jvp(ctx, tangent):
+        (x,) = ctx.saved_tensors
+        return tangent * 3 * x**2

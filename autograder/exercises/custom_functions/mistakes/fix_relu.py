@@ -235,3 +235,12 @@ class ReLU(_ReLU):
     def backward(ctx, grad_output):
         zeros = torch.zeros(grad_output.shape, dtype=grad_output.dtype)
         return torch.where(ctx.saved_tensors[0] > 0, grad_output, zeros)
+
+# %% mistake="fills_zeros_on_the_cpu" like="zeros_on_the_cpu"
+class ReLU(_ReLU):
+    @staticmethod
+    def backward(ctx, grad_output):
+        keep = ctx.saved_tensors[0] > 0
+        zeros = torch.zeros(grad_output.shape)
+        zeros[keep] = grad_output[keep].to(zeros.dtype)
+        return zeros

@@ -153,6 +153,24 @@ def is_right_function(function):
         return False
     return torch.allclose(second, x * torch.exp(-k))
 
+# %% mistake="each_by_its_own_input" theme="test"
+# Each gradient is differentiated with respect to its own input alone. The gradient of `k` depends on `x` as well, and
+#     that derivative can be wrong alone.
+# Каждый градиент дифференцируется только по своему входу. Но градиент по `k` зависит и от `x`, и неверной может быть
+#     одна эта производная.
+def is_right_function(function):
+    if not _run_checks(function, second=False):
+        return False
+    x, k = _inputs()
+    y = function.apply(x, k)
+    for_x, for_k = torch.autograd.grad(y.sum(), (x, k), create_graph=True)
+    try:
+        (twice,) = torch.autograd.grad(for_x.sum(), x, retain_graph=True, materialize_grads=True)
+        (by_k,) = torch.autograd.grad(for_k.sum(), k)
+    except RuntimeError:
+        return False
+    return not twice.any().item() and torch.allclose(by_k, x * torch.exp(-k))
+
 # %% mistake="drops_the_result" theme="test"
 # What `gradcheck` returns is not used. With `raise_exception=False` it returns False and raises no error.
 # Результат вызова `gradcheck` не использован. С `raise_exception=False` она не вызывает ошибку, а возвращает False.

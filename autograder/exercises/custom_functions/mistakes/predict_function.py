@@ -132,3 +132,8 @@ predict_function = {**solution, "a.grad": 150.0}
 # The number at the end of the node's name is missing, as in `AddBackward0`.
 # В имени узла не хватает числа на конце, как в `AddBackward0`.
 predict_function = {**solution, "node of Tenfold.forward(...)": "MulBackward"}
+
+# %% mistake="maximum_gives_nothing" theme="derivative"
+# You expected `maximum` to give `x` no gradient at 0, as `relu` does. Both values are equal there, and it is divided.
+# Вы ожидали, что `maximum` в нуле не даст `x` градиента, как и `relu`. Но оба значения там равны, и градиент делится.
+predict_function = {**solution, "maximum at 0": 0.0}

@@ -295,3 +295,11 @@ class Product(_Fitted):
         for axis, length in enumerate(shape):
             gradient = gradient.sum(axis, keepdim=True) if length == 1 else gradient
         return gradient
+
+# %% mistake="multiplies_the_second_in_place" like="always_multiplies_in_place"
+class Product(RightForward):
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        for_a = grad_output * b if ctx.needs_input_grad[0] else None
+        return for_a, grad_output.mul_(a) if ctx.needs_input_grad[1] else None

@@ -120,7 +120,7 @@ class GivenFunction(RightByInputs):
 
 # %% wrong="catches_mixed_derivative"
 class GivenFunction(RightByInputs):
-    """A Function that is wrong only in one mixed second derivative."""
+    """A Function with only the derivative by x and k wrong."""
 
     @staticmethod
     def forward(ctx, x, k):
@@ -132,6 +132,15 @@ class GivenFunction(RightByInputs):
     def backward(ctx, grad_output):
         x, k, decay = ctx.saved_tensors
         return grad_output * decay, -grad_output * x * torch.exp(-k)
+
+# %% wrong="lost_mixed"
+class GivenFunction(RightByInputs):
+    """A Function with only the derivative by k and x wrong."""
+
+    @staticmethod
+    def forward(ctx, x, k):
+        ctx.save_for_backward(x.clone(), k)  # made in `forward`: a constant
+        return x * torch.exp(-k)
 
 # %% wrong="catches_edited_grad_output"
 class GivenFunction(RightByInputs):

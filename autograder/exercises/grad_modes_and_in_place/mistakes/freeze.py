@@ -195,6 +195,15 @@ def freeze(model, k):
     _freeze(model[:k].parameters())
     return list(model[k:].parameters())
 
+# %% mistake="repeats_a_layer" theme="missing"
+# The list was collected layer by layer: the parameters of a layer that stands in two places are in it twice.
+#     `model.parameters()` gives each of them once.
+# Список собран по слоям, и параметры слоя, который стоит в двух местах, попали в него дважды. Метод
+#     `model.parameters()` выдаёт каждый параметр один раз.
+def freeze(model, k):
+    _freeze(model[:k].parameters())
+    return [parameter for layer in model[k:] for parameter in layer.parameters() if parameter.requires_grad]
+
 # %% mistake="returns_nothing" theme="return"
 # The layers were frozen and nothing was returned.
 # Слои заморожены, но ничего не возвращено.

@@ -100,6 +100,29 @@ predict_in_place = {**solution, "y = h; h[0].mul_(10)": [1.0, 1.0]}
 #     результата с историей, менять их нельзя.
 predict_in_place = {**solution, "y = h; h.unbind()[0].mul_(10)": [10.0, 1.0]}
 
+# %% mistake="inputs_may_not_be_edited" theme="in_place"
+# You expected every edit of an input to break the backward pass. It does so only if the input is what was saved:
+#     `h.sqrt()` saved its result, `h * k` saved `k`, and `h * 3` nothing.
+# Вы ожидали, что любое изменение входа сломает обратный проход. Но так бывает, только если сохранён сам вход: `h.sqrt()`
+#     сохраняет результат, `h * k` — `k`, а `h * 3` не сохраняет ничего.
+predict_in_place = {
+    **solution,
+    "y = h.sqrt(); h.add_(1)": "RuntimeError",
+    "y = h * 3; h.add_(1)": "RuntimeError",
+    "y = h * k; h.add_(1)": "RuntimeError",
+}
+
+# %% mistake="all_views_may_be_edited" theme="in_place"
+# Every view was taken for editable. A view of a leaf is refused as the leaf itself is, and so are the views of a
+#     recorded result that one call returns together, as `unbind` does.
+# Не учтено, что менять можно не всякое представление. Представление листа менять запрещено так же, как и сам лист, а
+#     представления результата с историей — если один вызов вернул сразу несколько, как `unbind`.
+predict_in_place = {
+    **solution,
+    "y = h; h.unbind()[0].mul_(10)": [10.0, 1.0],
+    "x[0].mul_(10); y = x * 2": [20.0, 2.0],
+}
+
 # %% mistake="leaves_may_be_edited" theme="in_place"
 # A leaf that requires grad was taken for editable while operations are recorded. It would become a non-leaf, and
 #     torch refuses that.

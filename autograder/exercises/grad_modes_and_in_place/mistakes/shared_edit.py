@@ -158,3 +158,13 @@ def shared_edit(x):
     other = h[0]
     h.round_()
     return h, other
+
+# %% mistake="edits_the_data" theme="recording"
+# The edit was made through `.data`: neither the graph nor the version counter knows of it, so the gradient of `x` is
+#     that of the old numbers.
+# Изменение сделано через `.data`: о нём не знает ни граф, ни счётчик версий, и градиент по `x` остался прежним.
+def shared_edit(x):
+    h = x * 1
+    other = h.view_as(h)
+    h.data.mul_(10)
+    return h, other

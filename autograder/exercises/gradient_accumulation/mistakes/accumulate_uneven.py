@@ -156,3 +156,15 @@ def accumulate_uneven(model, batches):
     model.zero_grad()
     for x, y in batches:
         (mse_loss(model(x), y) * x.numel() / sum(len(x) for x, _ in batches)).backward()
+
+# %% mistake="scales_the_sum" theme="scaling"
+# `.grad` was multiplied after each backward pass. It holds the sum so far, so what came earlier is scaled again each
+#     time.
+# Поле `.grad` умножается после каждого обратного прохода. Но в нём лежит вся накопленная сумма, поэтому прежние
+#     слагаемые умножаются каждый раз заново.
+def accumulate_uneven(model, batches):
+    model.zero_grad()
+    total = sum(len(x) for x, _ in batches)
+    for x, y in batches:
+        mse_loss(model(x), y).backward()
+        model.weight.grad *= len(x) / total

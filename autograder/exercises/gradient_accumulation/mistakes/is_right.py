@@ -136,3 +136,9 @@ def is_right(accumulate):
         handle.remove()
 
     return _run_test(watched, (2, 1, 1)) and len(calls) == 3
+
+# %% mistake="only_single_samples" theme="test"
+# All micro-batches of the test hold one sample. The weights 1/K and 1/N are then the same, and both pass.
+# В каждом микробатче теста один пример. Тогда веса 1/K и 1/N совпадают, и тест пропускает и то и другое.
+def is_right(accumulate):
+    return _run_test(accumulate, (1, 1, 1)) and _run_test(accumulate, (1, 1, 1), old=None)

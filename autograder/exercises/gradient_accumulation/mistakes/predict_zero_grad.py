@@ -42,3 +42,8 @@ predict_zero_grad = {**solution, "w: zero, momentum": 0.71}
 # The velocity stayed 1. Each step multiplies it by the momentum, $0.9$.
 # Накопленная скорость осталась равной 1. На каждом шаге она умножается на коэффициент импульса $0.9$.
 predict_zero_grad = {**solution, "w: zero, momentum": 0.8}
+
+# %% mistake="dampens_the_velocity" theme="own"
+# You expected the velocity to be an average, with a factor $1 - 0.9$. SGD adds the gradient to it as it is.
+# Вы ожидали, что скорость — это среднее с множителем $1 - 0.9$. Но SGD прибавляет к ней градиент целиком.
+predict_zero_grad = {**solution, "w: zero, momentum": 0.891}

@@ -162,3 +162,14 @@ def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
     scaler.step(optimizer)
     scaler.update()
+
+# %% mistake="clips_each_parameter" theme="scaling"
+# Each parameter's gradient is clipped by its own norm. Asked for is one norm over all parameters.
+# Градиент каждого параметра отсекается по его собственной норме, а нужна одна норма по всем параметрам.
+def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
+    _accumulate_scaled(model, optimizer, scaler, batches)
+    scaler.unscale_(optimizer)
+    for parameter in model.parameters():
+        torch.nn.utils.clip_grad_norm_(parameter, max_norm)
+    scaler.step(optimizer)
+    scaler.update()

@@ -11,6 +11,14 @@ def damp(tensor, factor):
 
     return tensor.register_hook(hook)
 
+# %% mistake="expects_a_gradient" theme="missing"
+# The hook computes with None. If an operation has several results and the loss depends on another one of them, torch
+#     calls the hook with None.
+# В хуке с None обращаются как с тензором. Если у операции несколько результатов, а функция потерь зависит только от
+#     других, torch вызывает хук с None.
+def damp(tensor, factor):
+    return tensor.register_hook(lambda grad: grad * factor)
+
 # %% mistake="returns_nothing" theme="return"
 # The gradient goes on as it is. A hook that computes a product and does not return it has no effect.
 # Градиент идёт дальше без изменений. Хук, который вычислил произведение и не вернул его, ни на что не влияет.

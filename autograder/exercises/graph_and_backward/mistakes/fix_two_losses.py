@@ -136,3 +136,9 @@ def fix_two_losses(w, x, y, share):
     fit, size = _losses(w, x, y)
     (fit + share * size).backward(create_graph=True)
     return fit.detach(), size.detach()
+
+# %% mistake="assigns_a_gradient_with_a_graph" like="gives_the_gradient_a_graph"
+def fix_two_losses(w, x, y, share):
+    fit, size = _losses(w, x, y)
+    (w.grad,) = torch.autograd.grad(fit + share * size, w, create_graph=True)
+    return fit, size

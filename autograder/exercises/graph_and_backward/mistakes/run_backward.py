@@ -307,3 +307,17 @@ def run_backward(root):
             continue
         for child, gradient in pass_on(node, total[node]):
             accumulate(total, child, gradient)
+
+# %% mistake="counts_nodes" theme="accumulation"
+# Of several edges between two nodes only one was counted. In `x * x` both edges lead to the same node, and each brings
+#     a gradient.
+# Из нескольких рёбер между двумя узлами учтено только одно. В `x * x` оба ребра ведут к одному и тому же узлу, и по
+#     каждому приходит градиент.
+def run_backward(root):
+    arrived = {root.grad_fn: torch.ones_like(root)}
+    for node in graph_nodes(root):
+        if hasattr(node, "variable"):
+            _assign_at(node, arrived[node])
+        else:
+            for child, gradient in dict(pass_on(node, arrived[node])).items():
+                accumulate(arrived, child, gradient)

@@ -160,3 +160,23 @@ def safe_sqrt(x):
 def safe_sqrt(x):
     inside = torch.where(x > 0, x, torch.ones(x.shape, dtype=x.dtype))
     return torch.where(x > 0, inside.sqrt(), 0.0)
+
+# %% mistake="adds_behind_the_guard" theme="precision"
+# 1e-12 was added to `x` inside `sqrt`. The inner `where` keeps 0 away from `sqrt` already, and a small `x` gets a wrong
+#     value.
+# Внутри `sqrt` к `x` прибавлено 1e-12. Внутренний `where` и без того не пускает 0 в `sqrt`, а при малых `x` значение
+#     теперь неверно.
+def safe_sqrt(x):
+    return torch.where(x > 0, (torch.where(x > 0, x, 1.0) + 1e-12).sqrt(), 0.0)
+
+# %% mistake="compares_in_float32" like="computes_in_float32"
+def safe_sqrt(x):
+    y = x.float()
+    return torch.where(y > 0, torch.where(y > 0, y, 1.0).sqrt(), 0.0).to(x.dtype)
+
+# %% mistake="puts_ones_into_x" like="changes_x_itself"
+def safe_sqrt(x):
+    positive = x.detach() > 0
+    with torch.no_grad():
+        x[~positive] = 1.0
+    return torch.where(positive, x.sqrt(), 0.0)

@@ -322,3 +322,19 @@ def sharpness(model, x, y, v, steps):
 def sharpness(model, x, y, v, steps):
     g = _gradient(model, x, y)
     return _iterate(lambda v: _product(g, model, v), v, 1)
+
+# %% mistake="clears_what_backward_left" like="by_backward"
+def sharpness(model, x, y, v, steps):
+    mse_loss(model(x), y).backward(create_graph=True)
+    g = flat([torch.zeros_like(p) if p.grad is None else p.grad for p in _weights(model)])
+    found = _iterate(lambda v: _product(g, model, v), v, steps)
+    for p in _weights(model):
+        p.grad = None
+    return found
+
+# %% mistake="divides_at_the_end_alone" like="never_divides"
+def sharpness(model, x, y, v, steps):
+    g = _gradient(model, x, y)
+    for _ in range(steps):
+        v = _product(g, model, v)
+    return v.norm(), v / v.norm()

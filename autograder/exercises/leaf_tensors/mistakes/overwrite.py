@@ -145,3 +145,10 @@ def overwrite(h, values, noticed):
 # По пути в `h` числа из `values` округлены до float32.
 def overwrite(h, values, noticed):
     (h.detach() if noticed else h.data).copy_(values.float())
+
+# %% mistake="shares_when_unnoticed" like="assigns_new_memory"
+def overwrite(h, values, noticed):
+    if noticed:
+        h.detach().copy_(values)
+    else:
+        h.data = values

@@ -225,3 +225,16 @@ def sum_gradients(losses, w):
 # Элементы каждого градиента сложены в одно число. У суммы должна быть форма тензора `w`.
 def sum_gradients(losses, w):
     return fills_with_zeros(losses, w).sum()
+
+# %% mistake="zeroes_the_old" theme="accumulation"
+# `w.grad` was zeroed and put back. It is the same tensor under two names, so what had been there is gone.
+# Поле `w.grad` обнулено, а потом возвращено. Но это один тензор под двумя именами: того, что в нём лежало, больше нет.
+def sum_gradients(losses, w):
+    old = w.grad
+    if old is not None:
+        old.zero_()
+    for loss in losses:
+        loss().backward()
+    total = w.grad.clone()
+    w.grad = old
+    return total

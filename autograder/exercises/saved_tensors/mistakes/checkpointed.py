@@ -237,3 +237,27 @@ def checkpointed(layers, x):
         segment = torch.nn.Sequential(*layers[start : start + size])
         x = checkpoint(segment, x, use_reentrant=False, preserve_rng_state=False)
     return x
+
+# %% mistake="is_reentrant_in_short_segments" like="is_reentrant"
+def checkpointed(layers, x):
+    size = max(1, math.isqrt(len(layers)))
+    for start in range(0, len(layers), size):
+        x = checkpoint(torch.nn.Sequential(*layers[start : start + size]), x, use_reentrant=True)
+    return x
+
+# %% mistake="nests_once" like="nests"
+def checkpointed(layers, x):
+    def run(part, h):
+        for layer in part:
+            h = checkpoint(layer, h, use_reentrant=False)
+        return h
+
+    size = max(1, math.isqrt(len(layers)))
+    for start in range(0, len(layers), size):
+        x = checkpoint(run, layers[start : start + size], x, use_reentrant=False)
+    return x
+
+# %% mistake="makes_squares" like="drops_the_last_layers"
+def checkpointed(layers, x):
+    size = math.isqrt(len(layers))
+    return checkpoint_segments(layers[: size * size], x, size)

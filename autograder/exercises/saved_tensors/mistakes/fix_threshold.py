@@ -270,3 +270,7 @@ def fix_threshold(f, x, threshold):
 # Хук `unpack_hook` возвращает сам объект-файл, а должен прочитать файл и вернуть тензор.
 def fix_threshold(f, x, threshold):
     return saving_to_files(Tensor.detach, write_file, lambda packed: packed)(f, x, threshold)
+
+# %% mistake="writes_the_outer_x" like="keeps_the_outer_x"
+def fix_threshold(f, x, threshold):
+    return saving_to_files(Tensor.detach, lambda t: write_file(x.detach()))(f, x, threshold)

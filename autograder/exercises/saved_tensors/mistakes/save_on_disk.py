@@ -158,6 +158,21 @@ def save_on_disk(f, x, parameters, folder):
     with hooks_for_files(parameters, write):
         return f(x)
 
+# %% mistake="caches_what_it_read" theme="cost"
+# What was read from a file stays in memory after the backward pass. Read it each time, and keep nothing.
+# То, что прочитано из файла, остаётся в памяти и после обратного прохода. Читайте каждый раз заново и ничего не
+#     храните.
+def save_on_disk(f, x, parameters, folder):
+    def read(packed):
+        if isinstance(packed, Tensor):
+            return packed
+        if not hasattr(packed, "tensor"):
+            packed.tensor = read_if_file(packed)
+        return packed.tensor
+
+    with hooks_for_files(parameters, lambda t: write_file(copy_of(t), folder), read):
+        return f(x)
+
 # %% mistake="shares_one_file" theme="in_place"
 # All tensors share one file: each save overwrites the one before.
 # У всех тензоров один файл: каждое сохранение записывается поверх предыдущего.
@@ -266,3 +281,23 @@ def save_on_disk(f, x, parameters, folder):
         y = f(x)
     weakref.finalize(y, remove_files, names)
     return y
+
+# %% mistake="reuses_a_name" theme="in_place"
+# A file is named after the number of files in the folder. When one has been deleted, a name comes up again and a file
+#     that is still needed is written over.
+# Файл назван по числу файлов в папке. Когда какой-то из них удалён, имя повторяется, и поверх нужного файла
+#     записывается другой.
+def save_on_disk(f, x, parameters, folder):
+    class File:
+        def __init__(self, t):
+            self.name = os.path.join(folder, f"{len(os.listdir(folder))}.pt")
+            torch.save(copy_of(t), self.name)
+
+        def __del__(self):
+            Path(self.name).unlink(missing_ok=True)
+
+    def read(packed):
+        return packed if isinstance(packed, Tensor) else torch.load(packed.name)
+
+    with hooks_for_files(parameters, File, read):
+        return f(x)
