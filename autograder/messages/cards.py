@@ -273,6 +273,12 @@ MESSAGES: dict[str, Text] = {
         "Папка {folder} недоступна для записи: сделанное сохранится только до остановки ядра. Назовите другую папку, и "
         'при следующей проверке всё запишется туда: `import os; os.environ["AUTOGRADER_HOME"] = "..."`',
     ),
+    "note.foreign_table": Text(
+        "This table is not yours: each student has a program of their own. Fill in the notebook that was handed out to "
+        "you; if you have lost it, ask your teacher for it.",
+        "Это не ваша таблица: у каждого студента своя программа. Заполните тетрадь, которую выдали вам; если она "
+        "потерялась, попросите её у преподавателя.",
+    ),
     "note.variant": Text(
         'Practice: it earns no points. `again("{name}")` shows another variant.',
         'Это тренировка, баллов за неё нет. Другой вариант покажет `again("{name}")`.',
