@@ -12,7 +12,9 @@ from nbformat.notebooknode import NotebookNode
 
 from autograder import exercises
 from autograder.checking.containment.surroundings import undisturbed
+from autograder.checking.verdict import VerdictState
 from autograder.cli import main
+from autograder.history import read_history
 from autograder.lessons.needed_code import needed_code
 from autograder.lessons.source import solutions
 from autograder.lessons.variants import VariantTable, draw_table
@@ -145,3 +147,31 @@ def test_nbgrader_autograde_gives_the_same_scores(
     other.nbgrader("autograde", other.name)
     assert other.scores() == {student: each["score"] for student, each in results.items()}
     assert other.shown_flags() == {student: bool(each["reasons"]) for student, each in results.items()}
+
+
+def test_the_check_of_a_copy_is_of_the_exercise_itself(handed_out: Course) -> None:
+    copy, other = copy_of(handed_out, "ann"), copy_of(handed_out, "bo")
+    namespace: dict[str, Any] = {TABLE: right_table(copy)}
+    call = [cell_of(each, f"check-{TABLE}").source.splitlines()[-1] for each in (copy, other)]
+    exec("from autograder import check", namespace)
+    mine, foreign = (eval(each, namespace) for each in call)
+    assert (mine.state, mine.points, mine.notes) == (VerdictState.PASSED, mine.maximum, ())
+    assert foreign.points == 0
+    assert [check.variant for check in read_history(TABLE).checks] == [None, None]
+
+
+def test_a_course_without_the_rule_hands_out_no_copies(
+    handed_out: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    course = handed_out.copy(tmp_path)
+    shutil.rmtree(course.folder / "handout")
+    main(["course", str(course.folder), "--check"])
+    assert "each student has tables of predictions of their own" in capsys.readouterr().out
+    (course.folder / "students.csv").write_text("id,name\n", encoding="utf-8")
+    assert main(["handout", str(course.folder), course.name]) == 1
+    assert "students.csv names no students" in capsys.readouterr().err
+    (course.folder / "course.toml").write_text("", encoding="utf-8")
+    assert main(["handout", str(course.folder), course.name]) == 1
+    assert capsys.readouterr().err.endswith('for example: variants = "per student"\n')
+    assert main(["handout", str(course.folder), "05_none"]) == 1
+    assert not (course.folder / "handout").exists()
