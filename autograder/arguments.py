@@ -138,6 +138,10 @@ def _add_course(commands: Any) -> None:
     course.add_argument("--language", choices=("en", "ru"), default=None, help="of a new course (default: en)")
     course.add_argument("--id", default=None, help="nbgrader's course id (default: the folder's name)")
 
+    handout = commands.add_parser("handout", help="give each student tables of predictions of their own")
+    handout.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
+    handout.add_argument("assignment", type=_assignment, help="a released assignment")
+
     collect = commands.add_parser("collect", help="take submissions out of what an LMS gives: zip archives or folders")
     collect.add_argument("files", nargs="+", type=Path, metavar="FILE", help="archives, folders or notebooks")
     collect.add_argument("--course", type=Path, default=Path(), metavar="DIR", help="the course folder (default: here)")

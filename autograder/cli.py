@@ -25,6 +25,7 @@ all commands:      autograder --help"""
 _FOR_INSTRUCTORS = (
     "build",
     "course",
+    "handout",
     "collect",
     "return",
     "grade",
@@ -315,6 +316,12 @@ def _course(chosen: argparse.Namespace) -> int:
         return check_rules(chosen.directory, apply=chosen.apply)
     make_course(chosen.directory, chosen.id, language=chosen.language)
     return 0
+
+
+def _handout(chosen: argparse.Namespace) -> int:
+    from .grading.commands.handout import hand_out
+
+    return hand_out(chosen.directory, chosen.assignment)
 
 
 def _collect(chosen: argparse.Namespace) -> int:

@@ -90,10 +90,15 @@ def _attend() -> None:
         SESSION.language = SESSION.language or (language if language in LANGUAGES else None)
 
 
-def check(name: str = "", *, variant: int | None = None, device: object = None) -> Verdict | Reply:
+def check(
+    name: str = "", *, variant: int | None = None, personal: int | None = None, device: object = None
+) -> Verdict | Reply:
     """Check the answer to exercise `name`, or to the exercise that was checked last.
 
     `variant` is the number of a variant that `again` has shown. The verdict on a variant earns no points.
+
+    `personal` is the number of a table of predictions in a notebook that was handed out to one student. It is the
+    exercise itself in that notebook, and earns its points.
 
     `device` is a name such as "cuda", "mps" or "xpu". An answer that is right on the CPU then runs on that device as
     well, if the exercise is about any device. One that this machine lacks is pretended. The result there is shown with
@@ -102,11 +107,15 @@ def check(name: str = "", *, variant: int | None = None, device: object = None) 
     The notebook shows the returned verdict as a card, and nbgrader reads it as a number. Returns a `Reply` if no
     exercise has this name, or while nbgrader grades the notebook. Never raises.
     """
-    return check_in(sys._getframe(1).f_globals, name, variant, device)
+    return check_in(sys._getframe(1).f_globals, name, variant, device, personal)
 
 
 def check_in(
-    namespace: Mapping[str, Any], name: str = "", variant: int | None = None, device: object = None
+    namespace: Mapping[str, Any],
+    name: str = "",
+    variant: int | None = None,
+    device: object = None,
+    personal: int | None = None,
 ) -> Verdict | Reply:
     """Check an answer that is defined in `namespace`, as `check` does."""
     _attend()
@@ -122,11 +131,17 @@ def check_in(
 
         if refused := why_no_variant(exercise, variant):
             return Reply((refused,))
+    if personal is not None:
+        from .reviews.again import why_no_personal
+
+        if refused := why_no_personal(exercise, personal):
+            return Reply((refused,), value="0")
     try:
         place = None if being_graded() else find_place(device or "cpu")
     except UnknownDevice as unknown:
         return Reply((message("unknown.device", name=str(unknown)),), value="0")
-    verdict = replace(_judged(exercise, namespace, variant=variant), language=SESSION.language)
+    number = personal if variant is None else variant
+    verdict = replace(_judged(exercise, namespace, variant=number), language=SESSION.language)
     verdict = with_cell_above(verdict, namespace)
     if variant is None:
         verdict = with_worth(exercise, with_first_table(exercise, verdict))

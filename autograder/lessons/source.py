@@ -33,8 +33,9 @@ KEYS = {*ROLES, "tags", "of", "reading", "needs", "about", "explains", "minutes"
 _WORDS, _LINES = 200, 12  # of prose and of code, read in a minute
 STUB = "# YOUR CODE HERE / ВАШ КОД ЗДЕСЬ\nraise NotImplementedError"
 
-# The last line of a check cell. In the released cell, the grader reads the exercise's name from it.
-CHECK = re.compile(r"""^check\(["'](?P<name>\w+)["']\)\s*\Z""", re.M)
+# The last line of a check cell. In the released cell, the grader reads the exercise's name from it. In a student's own
+# copy of the release, it also has the number of the student's table.
+CHECK = re.compile(r"""^check\(["'](?P<name>\w+)["'](?:, personal=(?P<number>\d{1,9}))?\)\s*\Z""", re.M)
 
 _SOLUTION = re.compile(r"^(?P<indent>[ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION(?:\n|\Z)", re.M | re.S)
 

@@ -277,6 +277,12 @@ MESSAGES: dict[str, Text] = {
         '{question} Answer in one sentence, then compare it with ours: `why("{name}")`',
         '{question} Ответьте одним предложением и сравните с нашим ответом: `why("{name}")`',
     ),
+    "note.foreign_table": Text(
+        "This table is not yours: each student has a program of their own. Fill in the notebook that was handed out to "
+        "you; if you have lost it, ask your teacher for it.",
+        "Это не ваша таблица: у каждого студента своя программа. Заполните тетрадь, которую выдали вам; если она "
+        "потерялась, попросите её у преподавателя.",
+    ),
     "note.variant": Text(
         'Practice: it earns no points. `again("{name}")` shows another variant.',
         'Это тренировка, баллов за неё нет. Другой вариант покажет `again("{name}")`.',

@@ -7,6 +7,18 @@ from ..language import Note, Text
 SEVERAL = "several"
 REASONS: dict[str, Text] = {
     "put_back": Text("deleted and put back: {cell}", "удалена и возвращена на место: {cell}"),
+    "copy.of": Text(
+        "this copy was handed out to {student}; it is judged by this student's own tables of predictions",
+        "эта тетрадь выдана студенту {student}; таблицы предсказаний проверены по варианту того, кто её сдал",
+    ),
+    "copy.common": Text(
+        "not the student's own copy but the common notebook; it is judged by the student's own tables of predictions",
+        "это не своя тетрадь студента, а общая; таблицы предсказаний проверены по варианту студента",
+    ),
+    "copy.unknown": Text(
+        "not the student's own copy: tables of predictions are somebody else's; it is judged by the student's own",
+        "это не своя тетрадь студента: таблицы предсказаний в ней чужие; проверены они по варианту студента",
+    ),
     "repeated": Text(
         "there more than once, the last one counts: {cell}", "встречается несколько раз, засчитана последняя: {cell}"
     ),

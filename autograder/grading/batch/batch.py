@@ -145,7 +145,7 @@ class Batch:
         """
         data = self._course_snapshot, self._assignment_snapshot
         if folders:
-            executor.submit(prepare, *data).result()
+            executor.submit(prepare, *data, [folder.parent.name for folder in folders]).result()
         waiting, running = iter(folders), dict[Future[GradedSubmission], str]()
         while True:
             for folder in itertools.islice(waiting, ahead - len(running)):  # unwritten results cost memory
@@ -169,7 +169,8 @@ class Batch:
         if student not in self._known or self._remarks.read(student).failed:
             return False
         try:
-            found = read_submission(folder, assignment.released, self._course.ignore, assignment.due)
+            own = assignment.own_notebooks(student)
+            found = read_submission(folder, assignment.released, self._course.ignore, assignment.due, own)
             return recorded(self._place(student)).submitted == found.digest
         except (Unreadable, OSError):
             return False

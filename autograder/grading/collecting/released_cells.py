@@ -8,9 +8,9 @@ from ...errors import UserError
 from ..course.registration import is_registered
 from ..course.settings import CourseSettings
 from ..files.notebook_file import load, parse
+from ..files.submitted_cells import grade_id_of, source_of
 from ..gradebook.book import Book
 from ..gradebook.release import Released, ReleasedNotebook, ReleasedNotebooks
-from ..submission.sanitize import grade_id_of, source_of
 
 
 def released_notebooks(course: CourseSettings, book: Book) -> dict[str, ReleasedNotebooks]:

@@ -10,7 +10,7 @@ from ...language import quantity
 from ..batch.rule_changes import list_changes
 from ..course.course import Course, open_course
 from ..rules.applied_rules import CourseRules
-from ..rules.course_file import AFTER_DUE, BEST, RULES_FILE, AssignmentRules, Rules
+from ..rules.course_file import AFTER_DUE, BEST, PER_STUDENT, RULES_FILE, AssignmentRules, Rules
 from ..rules.late_credit import describe
 from ..rules.machine_zone import machine_zone
 from ..terminal import printable
@@ -85,6 +85,8 @@ def describe_assignment(one: AssignmentRules, rules: Rules) -> str:
         )
     if one.counts == BEST:
         parts.append("the best attempt counts")
+    if one.variants == PER_STUDENT:
+        parts.append(f"each student has tables of predictions of their own (`autograder handout DIR {one.name}`)")
     if one.due is None:
         return "; ".join([*parts, "no due date"])
     if one.feedback == AFTER_DUE:

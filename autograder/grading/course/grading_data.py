@@ -16,8 +16,10 @@ from ..files.notebook_file import Unreadable, read
 from ..gradebook.book import Book
 from ..gradebook.release import CellOrder, ReleasedNotebooks
 from ..limits import Limits, Wall
+from ..rules.course_file import PER_STUDENT
 from .assignment_files import EncodedFiles, encoded_files
 from .course import Course
+from .personal_tables import OwnNotebooks, PersonalTables
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,8 @@ class AssignmentSnapshot:
     """An assignment with its released notebooks and files.
 
     `due` tells whether the assignment has a due date. `expected` maps notebooks to the expected results of their
-    exercises; what it lacks is computed on the machine that grades. If two snapshots have equal digests, they are
-    equal.
+    exercises; what it lacks is computed on the machine that grades. `personal` are the tables that differ from student
+    to student, or None if the rules give all students the same. If two snapshots have equal digests, they are equal.
     """
 
     name: str
@@ -57,6 +59,7 @@ class AssignmentSnapshot:
     due: bool
     digest: str
     expected: dict[str, dict[str, Expected]] = field(default_factory=dict, compare=False)
+    personal: PersonalTables | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, course: Course, book: Book, name: str) -> AssignmentSnapshot:
@@ -72,8 +75,16 @@ class AssignmentSnapshot:
             for each, notebook in book.released(name).items()
         }
         files = encoded_files(source)
-        digest = hashlib.sha256(repr((source, released, files, due)).encode()).hexdigest()
-        return cls(name, released, files, due, digest)
+        personal = None
+        if course.rules.rules.of(name).variants == PER_STUDENT:
+            teams = {student.id: student.group for student in course.roster.students if student.group}
+            personal = PersonalTables.of(course.root, released, teams)
+        digest = hashlib.sha256(repr((source, released, files, due, personal)).encode()).hexdigest()
+        return cls(name, released, files, due, digest, personal=personal)
+
+    def own_notebooks(self, student: str) -> OwnNotebooks | None:
+        """Return the notebooks as a student gets them, or None if all students get the same."""
+        return OwnNotebooks(self.personal, student, self.released) if self.personal else None
 
 
 def _cell_order(path: Path) -> CellOrder:

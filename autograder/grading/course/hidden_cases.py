@@ -65,7 +65,7 @@ def expected_results(course: Path, lesson: Lesson, known: dict[str, Exercise]) -
     folder `.autograder`. They are computed again if the lesson, the checking code, torch or the secret changes.
     Raises UserError with the remedy if the secret is missing or invalid.
     """
-    secret = _secret(course)
+    secret = read_secret(course)
     seeds = {name: seed_of(secret, exercise) for name, exercise in known.items()}
     cache = course / ".autograder" / f"{lesson.file_name}.json"
     stamp = _stamp(lesson, known, seeds)
@@ -92,7 +92,7 @@ def seed_of(secret: str, exercise: Exercise) -> str:
     return hmac.new(secret.encode(), named.encode(), hashlib.sha256).hexdigest()[:24]
 
 
-def _secret(course: Path) -> str:
+def read_secret(course: Path) -> str:
     """Return the secret of a course. `course` is the course folder.
 
     Raises UserError with the remedy if the secret is missing or too short.

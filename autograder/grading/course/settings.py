@@ -63,6 +63,15 @@ class CourseSettings:
         """Return the folder of an assignment's source notebooks."""
         return self._path(self.directory.source_directory, ".", assignment)
 
+    def release(self, assignment: str) -> Path:
+        """Return the folder of the notebooks that all students get, in the language of the release."""
+        return self._path(self.directory.release_directory, ".", assignment)
+
+    def handout(self, assignment: str) -> Path:
+        """Return the folder of the students' own copies of the release. It has a folder for each student."""
+        second = "" if self.language == LANGUAGES[0] else f"-{self.language}"
+        return self.root / f"handout{second}" / assignment
+
     def submitted(self, assignment: str, student: str) -> Path:
         """Return the folder in which a student's submission is stored."""
         return self._path(self.directory.submitted_directory, student, assignment)

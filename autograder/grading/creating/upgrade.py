@@ -11,9 +11,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from ...errors import UserError
 from ...language import LANGUAGES
 from ..course.settings import course_settings
+from ..files.submitted_cells import grade_id_of
 from ..gradebook.database import default_url
 from ..rules.course_file import read_rules
-from ..submission.sanitize import grade_id_of
 
 _KINDS = ("grade", "solution", "locked", "task")
 

@@ -13,7 +13,7 @@ import nbformat
 from nbconvert.preprocessors import Preprocessor
 from nbformat.notebooknode import NotebookNode
 
-from ..submission.sanitize import grade_id_of, source_of
+from ..files.submitted_cells import grade_id_of, source_of
 
 
 class ShowRubric(Preprocessor):  # type: ignore[misc]

@@ -59,12 +59,16 @@ class Pair:
 
 
 def similar_in(graded: Graded) -> list[Pair]:
-    """Return the pairs of students whose answers to the exercises of one assignment are alike."""
+    """Return the pairs of students whose answers to the exercises of one assignment are alike.
+
+    Two students may have got the same program: tables of each student's own are not compared.
+    """
     forced = {}
     for name, each in graded.exercises.items():
         given = [cell.source for lesson in graded.lessons for cell in lesson.of("given", name)]
         forced[name] = [*solutions(each.exercise), *given]
-    return similar_answers({name: each.sources for name, each in graded.exercises.items()}, forced)
+    compared = {name: each.sources for name, each in graded.exercises.items() if name not in graded.personal}
+    return similar_answers(compared, forced)
 
 
 def similar_answers(answers: Mapping[str, Mapping[str, str]], forced: Mapping[str, Sequence[str]]) -> list[Pair]:

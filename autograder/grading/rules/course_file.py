@@ -21,6 +21,7 @@ RULES_FILE = "course.toml"
 _LONGEST = 100_000  # characters of the file: a key of as many parts takes a second
 LATEST, BEST = "latest", "best"  # which attempt counts
 AT_ONCE, AFTER_DUE = "at_once", "after_due"  # when students get feedback
+COMMON, PER_STUDENT = "common", "per student"  # whose tables of predictions
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,8 @@ class AssignmentRules:
     count, or None for the lessons' core. `points` maps exercises to other points than the lesson's. `late` are steps of
     falling credit; after the last step there is no credit.
     `attempts` is the number of attempts that are graded, or 0 for all. `counts` is LATEST or BEST, the attempt that
-    counts. `feedback` is AT_ONCE or AFTER_DUE; without a due date students get feedback at once.
+    counts. `feedback` is AT_ONCE or AFTER_DUE; without a due date students get feedback at once. `variants` tells whose
+    tables of predictions students get: COMMON ones, or tables about other programs PER_STUDENT.
     """
 
     name: str
@@ -45,6 +47,7 @@ class AssignmentRules:
     attempts: int = 0
     counts: str = LATEST
     feedback: str = AT_ONCE
+    variants: str = COMMON
 
     @property
     def chooses(self) -> bool:
@@ -145,6 +148,7 @@ def _assignment(name: str, table: Table, defaults: Table, zone: ZoneInfo) -> Ass
         table.count("attempts"),
         table.choice("counts", (LATEST, BEST), LATEST),
         table.choice("feedback", (AT_ONCE, AFTER_DUE), AT_ONCE),
+        table.choice("variants", (COMMON, PER_STUDENT), COMMON),
     )
     table.refuse_unknown()
     if one.release and one.due and one.release >= one.due:

@@ -59,7 +59,8 @@ class DaskExecutor(Executor):
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         if fn is prepare:
-            return self._prepare(*args)
+            course, assignment, _ = args
+            return self._prepare(course, assignment)
         assert fn is grade_submission
         _, assignment, folder = args
         task = _Task(pack(folder))

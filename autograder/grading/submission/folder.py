@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...language import Note
 from ...messages.reasons import describe_reason, make_reason
+from ..course.personal_tables import OwnNotebooks
 from ..course.remarks import Reasons
 from ..files.nbgrader_files import TIMESTAMP, utc_time
 from ..gradebook.release import ReleasedNotebooks
@@ -37,10 +38,11 @@ class HandedIn:
     reasons: Reasons
     notes: list[str]
     points: dict[str, dict[str, float]]  # maximum points by notebook and graded cell
+    tables: Mapping[str, int] = field(default_factory=dict)  # numbers of the student's own tables, by exercise
 
     @property
     def digest(self) -> str:
-        """A hash of notebooks, other files, timestamp, reasons and maximum points.
+        """A hash of notebooks, other files, timestamp, reasons, maximum points and numbers of own tables.
 
         If the hash is the same as before, the submission need not be graded again.
         """
@@ -52,18 +54,23 @@ class HandedIn:
         others = {name: reasons for name, reasons in said.items() if name}
         if others or self.notes:
             parts.append(repr((others, self.notes)).encode())
+        if self.tables:
+            parts.append(repr(sorted(self.tables.items())).encode())
         return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
 
 
-def read_submission(folder: Path, released: ReleasedNotebooks, ignore: Sequence[str], due: bool) -> HandedIn:
+def read_submission(
+    folder: Path, released: ReleasedNotebooks, ignore: Sequence[str], due: bool, own: OwnNotebooks | None = None
+) -> HandedIn:
     """Read a submission's notebooks, and its other files.
 
     Files that match one of nbgrader's patterns `ignore` are left out. `due` tells whether the assignment has a due
-    date. If `due` is True, a missing timestamp is a reason for a review.
+    date. If `due` is True, a missing timestamp is a reason for a review. `own` are the notebooks as this student got
+    them, or None if all students get the same.
     Raises Unreadable if there is no notebook to grade, or the notebook cannot be read.
     """
     extras = find_extras(folder, ignore)
-    chosen = choose(folder, released, extras.notebooks, extras.own)
+    chosen = choose(folder, own or released, extras.notebooks, extras.own)
     for path in chosen.renamed.values():
         extras.files.pop(path, None)  # it is a notebook, whatever its name says
     timestamp, doubt = _timestamp(folder / TIMESTAMP, due)
@@ -74,7 +81,8 @@ def read_submission(folder: Path, released: ReleasedNotebooks, ignore: Sequence[
         name: {id: cell.points for id, cell in sorted(released[name].cells.items()) if cell.points is not None}
         for name in sorted(chosen.raw)
     }
-    return HandedIn(chosen.raw, chosen.renamed, extras, timestamp, reasons, notes, points)
+    tables = own.numbers if own else {}
+    return HandedIn(chosen.raw, chosen.renamed, extras, timestamp, reasons, notes, points, tables)
 
 
 def _timestamp(path: Path, due: bool) -> tuple[str | None, list[Note]]:

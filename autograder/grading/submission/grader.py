@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import atexit
 import threading
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -74,6 +75,22 @@ class Job:
         return LessonJudge(hidden.expected_results(self.course, *self.lesson))
 
 
+@dataclass(frozen=True)
+class OwnAnswers:
+    """The expected results of one student's own tables, by exercise.
+
+    `foreign` are the exercises whose table in the student's notebook is somebody else's. `programs` are the sources of
+    the cells with the student's programs, as handed out.
+    """
+
+    expected: Mapping[str, Expected] = field(default_factory=dict)
+    foreign: frozenset[str] = frozenset()
+    programs: frozenset[str] = frozenset()
+
+
+_COMMON = OwnAnswers()  # where all students get the same tables
+
+
 class Grader:
     """A runner of submissions in the sandbox, for any number of threads.
 
@@ -125,28 +142,29 @@ class Grader:
             else:
                 self._tested[job] = engine
 
-    def run(self, job: Job, notebook: NotebookNode, beside: EncodedFiles) -> Outcome:
+    def run(self, job: Job, notebook: NotebookNode, beside: EncodedFiles, own: OwnAnswers = _COMMON) -> Outcome:
         """Run a sanitized notebook and return the outcome. Outputs are written into the notebook.
 
-        `beside` are the student's own files.
+        `beside` are the student's own files, `own` what is expected of this student alone.
         If the child died, the notebook is run once more. If the fork server died, the notebook is run again, until no
         engine can be started. If the notebook ran out of time on a busy machine, it is run again while nothing else
         runs.
         Raises the same exceptions as `prepare`.
         """
         with self._lock.shared():
-            outcome = self._run(job, notebook, beside)
+            outcome = self._run(job, notebook, beside, own)
         if outcome.lacked_time:
             with self._lock.exclusive():
-                outcome = self._run(job, notebook, beside)
+                outcome = self._run(job, notebook, beside, own)
         return outcome
 
-    def _run(self, job: Job, notebook: NotebookNode, beside: EncodedFiles) -> Outcome:
+    def _run(self, job: Job, notebook: NotebookNode, beside: EncodedFiles, own: OwnAnswers) -> Outcome:
         """Run a notebook. If its child or the fork server died, run the notebook again."""
         tries = 2
         while True:
             engine = self.prepare(job)
-            outcome = run_notebook(engine, notebook, job.judge, job.files, beside)
+            judge = job.judge.of_student(own.expected, own.foreign) if job.judge else None
+            outcome = run_notebook(engine, notebook, judge, job.files, beside, own.programs)
             if outcome.ended is Ending.DIED and self._engine.lost(engine):
                 continue
             tries -= 1

@@ -5,12 +5,14 @@ A judgement is a verdict with a digest of the observations. It makes the output 
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import re
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
@@ -154,6 +156,18 @@ class LessonJudge:
         self.answers = answers
         self._known: dict[tuple[str, bytes], Judgement] = {}
         self._forgetting = threading.Lock()
+        self._foreign: AbstractSet[str] = frozenset()
+
+    def of_student(self, own: Mapping[str, Expected], foreign: AbstractSet[str]) -> LessonJudge:
+        """Return a judge of one student's answers, which shares the stored judgements.
+
+        `own` are the expected results of the student's own tables. `foreign` are the exercises whose table in the
+        notebook is not the student's own: a note on the card tells so.
+        """
+        judge = copy.copy(self)
+        judge.answers = replace(self.answers, expected={**self.answers.expected, **own})
+        judge._foreign = foreign
+        return judge
 
     def judge(self, name: str, runs: Any, code: Any = None) -> Judgement:
         """Return the judgement on an answer to the exercise `name`.
@@ -161,12 +175,15 @@ class LessonJudge:
         `runs` are the observations as the child encoded them. `code` is a hash of the answer's code (see
         `code_digest`), or None. The student may have forged both. A forged value may cause an exception of any type.
         """
-        said = json.dumps([runs, code])
+        exercise, expected = self.answers.exercises[name], self.answers.expected[name]
+        said = json.dumps([expected.seed, name in self._foreign, runs, code])
         key = name, hashlib.sha256(said.encode()).digest()
         judgement = self._known.get(key)
         if judgement is None:
-            exercise, expected = self.answers.exercises[name], self.answers.expected[name]
             judgement = _judged(exercise, expected, runs, code if isinstance(code, str) else None)
+            if name in self._foreign and judgement.verdict.state != VerdictState.PASSED:
+                notes = (*judgement.verdict.notes, Note("note.foreign_table", {}))
+                judgement.verdict = replace(judgement.verdict, notes=notes)
             if len(said) > _LONGEST:
                 return judgement
             with self._forgetting:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -65,14 +66,16 @@ def run_notebook(
     judge: LessonJudge | None,
     files: EncodedFiles,
     beside: EncodedFiles | None = None,
+    handed_out: AbstractSet[str] = frozenset(),
 ) -> Outcome:
     """Run the sanitized `notebook` in a child, and write outputs into the notebook.
 
     Verdicts are among the outputs. `judge` judges the lesson's answers. If the notebook has no lesson, `judge` is None.
-    `files` are the assignment's own files, `beside` the student's.
+    `files` are the assignment's own files, `beside` the student's. `handed_out` are sources of cells that this student
+    got in place of released ones: they are not the student's code.
     Raises CannotIsolate if the kernel refuses isolation. A submission cannot cause any other exception.
     """
-    return _Run(engine, notebook, judge, files, beside or {}).run()
+    return _Run(engine, notebook, judge, files, beside or {}, handed_out).run()
 
 
 def _worth(cell: NotebookNode) -> float | None:
@@ -106,8 +109,10 @@ class _Run:
         judge: LessonJudge | None,
         files: EncodedFiles,
         beside: EncodedFiles,
+        handed_out: AbstractSet[str],
     ) -> None:
         self._engine, self._notebook, self._judge, self._files = engine, notebook, judge, files
+        self._handed_out = handed_out
         # The assignment's own files take precedence over the student's.
         self._beside = {path: data for path, data in beside.items() if path not in files}
         self._lesson = judge.answers.lesson.name if judge else ""
@@ -163,7 +168,11 @@ class _Run:
         The child reads it, and not this process: code can be made so that reading it takes all memory.
         """
         sources = [cell.source for cell in cells]
-        locked = [place for place, cell in enumerate(cells) if cell.metadata.get("nbgrader", {}).get("locked")]
+        locked = [
+            place
+            for place, cell in enumerate(cells)
+            if cell.metadata.get("nbgrader", {}).get("locked") or cell.source.strip() in self._handed_out
+        ]
         asked = {"sources": sources, "locked": locked, "files": self._beside}
         answer = self._guarded(lambda: child.ask(ChildRequest.LOOK, **asked))
         unread = [["…", 0, "unread", ""]] if answer and "fault" in answer else []

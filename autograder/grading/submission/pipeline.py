@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -14,14 +15,16 @@ from ...language import Note
 from ...messages.reasons import describe_reason, make_reason
 from ..course.assignment_files import EncodedFiles, encoded
 from ..course.grading_data import AssignmentSnapshot, CourseSnapshot
+from ..course.own_copy import OwnCopy
+from ..course.personal_tables import OwnNotebooks
 from ..course.remarks import Remarks
 from ..files.atomic import describe_error
 from ..files.notebook_file import Unreadable, parse
 from ..gradebook.scores import NotebookScores
 from ..sandbox.grader.resource_watch import Ending
 from ..sandbox.wall.libc import CannotIsolate
-from .folder import read_submission
-from .grader import Job, process_grader
+from .folder import HandedIn, read_submission
+from .grader import Job, OwnAnswers, process_grader
 from .outputs import LimitOutput
 from .review_reasons import list_changes, list_incidents
 from .sanitize import Sanitized, sanitize
@@ -89,14 +92,17 @@ class GradedSubmission:
     scores: dict[str, NotebookScores] = field(default_factory=dict)
 
 
-def prepare(course: CourseSnapshot, assignment: AssignmentSnapshot) -> None:
-    """Prepare this process's grader for all notebooks of an assignment.
+def prepare(course: CourseSnapshot, assignment: AssignmentSnapshot, students: Sequence[str] = ()) -> None:
+    """Prepare this process's grader for all notebooks of an assignment, and the own tables of `students`.
 
     Raises UserError if nothing can be graded, CannotIsolate if the kernel refuses isolation.
     """
     grader = process_grader(course.limits, course.isolation)
     for name in assignment.released:
         grader.prepare(_job(course, assignment, name))
+        for student in students:
+            if assignment.personal:
+                assignment.personal.draw(student, name)  # here, as nothing may be printed meanwhile
 
 
 def grade_submission(course: CourseSnapshot, assignment: AssignmentSnapshot, folder: Path) -> GradedSubmission:
@@ -129,7 +135,7 @@ def run_submission(
     Raises Unreadable if the submission cannot be graded, UserError if nothing can, CannotIsolate if the kernel refuses
     isolation.
     """
-    found = read_submission(folder, assignment.released, course.ignore, assignment.due)
+    found = _read(course, assignment, folder)
     remarks = Remarks(found.reasons, found.notes)
     graded = GradedSubmission(
         Result(folder.parent.name, State.GRADED),
@@ -141,10 +147,10 @@ def run_submission(
     )
     beside = encoded(found.extras.own)
     wanted = [name for name in found.raw if only in (None, name)]
-    clean = {name: _clean(name, found.raw[name], assignment) for name in wanted}
+    clean = {name: _clean(name, found.raw[name], assignment, folder.parent.name) for name in wanted}
     del found  # a notebook may be large, and running takes a while
-    for name, notebook in clean.items():
-        _run_notebook(graded, course, assignment, name, notebook, beside)
+    for name, (notebook, copy) in clean.items():
+        _run_notebook(graded, course, assignment, name, notebook, copy, beside)
     graded.result.reasons, graded.result.notes = remarks.everything, remarks.notes
     graded.result.places = remarks.seen
     if graded.result.reasons:
@@ -157,20 +163,30 @@ def clean_notebook(course: CourseSnapshot, assignment: AssignmentSnapshot, folde
 
     Raises Unreadable if the submission cannot be graded.
     """
-    found = read_submission(folder, assignment.released, course.ignore, assignment.due)
-    return _clean(name, found.raw[name], assignment)
+    found = _read(course, assignment, folder)
+    return _clean(name, found.raw[name], assignment, folder.parent.name)[0]
 
 
-def _clean(name: str, data: bytes, assignment: AssignmentSnapshot) -> Sanitized:
-    """Return the sanitized notebook for the contents `data` of a notebook file.
+def _read(course: CourseSnapshot, assignment: AssignmentSnapshot, folder: Path) -> HandedIn:
+    own = assignment.own_notebooks(folder.parent.name)
+    return read_submission(folder, assignment.released, course.ignore, assignment.due, own)
 
-    `name` is the notebook's released name. Raises Unreadable if the notebook is invalid, or another assignment's.
+
+def _clean(name: str, data: bytes, assignment: AssignmentSnapshot, student: str) -> tuple[Sanitized, OwnCopy | None]:
+    """Return the sanitized notebook for the contents `data` of a notebook file, and whose tables it has.
+
+    `name` is the notebook's released name. The copy is None if all students get the same tables.
+    Raises Unreadable if the notebook is invalid, or another assignment's.
     """
     file, released = f"{name}.ipynb", assignment.released[name]
     raw = parse(data, file)
+    copy = None
+    if assignment.personal:
+        copy = OwnCopy.of(raw, assignment.personal, student, name, released.order)
+        released = OwnNotebooks(assignment.personal, copy.holder, assignment.released)[name]
     if lesson := other_assignment(raw, assignment.name, released.cells):
         raise Unreadable(make_reason("other_lesson", name=file, lesson=lesson))
-    return sanitize(raw, released.cells, released.kernel, file, released.order)
+    return sanitize(raw, released.cells, released.kernel, file, released.order), copy
 
 
 def _run_notebook(
@@ -179,14 +195,16 @@ def _run_notebook(
     assignment: AssignmentSnapshot,
     name: str,
     clean: Sanitized,
+    copy: OwnCopy | None,
     beside: EncodedFiles,
 ) -> None:
     """Run one sanitized notebook (`clean`), and add scores and remarks to `graded`.
 
-    `name` is the notebook's released name. `beside` are the student's own files.
+    `name` is the notebook's released name. `copy` tells whose tables it has. `beside` are the student's own files.
     """
-    job = _job(course, assignment, name)
-    outcome = process_grader(course.limits, course.isolation).run(job, clean.notebook, beside)
+    job, grader = _job(course, assignment, name), process_grader(course.limits, course.isolation)
+    own = OwnAnswers(copy.expected, copy.foreign, copy.programs) if copy else OwnAnswers()
+    outcome = grader.run(job, clean.notebook, beside, own)
     if outcome.ended is Ending.DIED:
         graded.digest = ""  # the machine may be at fault: the next run tries again
     limited, _ = LimitOutput(config=course.output).preprocess(clean.notebook, {})
@@ -196,7 +214,7 @@ def _run_notebook(
     graded.result.mistakes |= {n: v.mistake for n, v in outcome.verdicts.items() if v.mistake}
     graded.remarks.notes.extend([*(_BESIDE.format(cell) for cell in clean.beside), *outcome.notes])
     graded.remarks.places[name] = outcome.places
-    reasons = [*list_changes(clean), *list_incidents(outcome)]
+    reasons = [*(copy.reasons if copy else ()), *list_changes(clean), *list_incidents(outcome)]
     graded.remarks.reasons.setdefault(name, []).extend(reasons)
 
 

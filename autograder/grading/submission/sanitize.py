@@ -20,6 +20,7 @@ from ...language import LANGUAGES
 from ...messages.reasons import make_reason
 from ..files.notebook_file import Unreadable
 from ..files.pictures import kept_attachments
+from ..files.submitted_cells import grade_id_of, source_of
 from ..gradebook.release import CellOrder, ReleasedCells
 from .written_answers import Places, find_written
 
@@ -141,23 +142,6 @@ def _empty(raw: Mapping[str, Any], kernel: Mapping[str, Any] | None) -> Notebook
         metadata["autograder"] = ours
     made: NotebookNode = nbformat.from_dict({"cells": [], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})
     return made
-
-
-def source_of(cell: Mapping[str, Any]) -> str:
-    """Return the source of a submitted cell as text that can be written to a file."""
-    source = cell.get("source", "")
-    if isinstance(source, list):
-        source = "".join([line for line in source if isinstance(line, str)])
-    # A lone surrogate is valid JSON but cannot be written to a file.
-    return source.encode("utf-8", "replace").decode() if isinstance(source, str) else ""
-
-
-def grade_id_of(cell: Mapping[str, Any]) -> str:
-    """Return the grade id in a submitted cell's metadata, or an empty text if there is none."""
-    metadata = cell.get("metadata")
-    ours = metadata.get("nbgrader") if isinstance(metadata, dict) else None
-    name = ours.get("grade_id") if isinstance(ours, dict) else None
-    return name if isinstance(name, str) else ""
 
 
 def grade_ids_of(cells: Sequence[Mapping[str, Any]], released: ReleasedCells) -> list[str]:

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..files.inert_names import one_line
+from ..files.submitted_cells import grade_id_of, source_of
 from ..gradebook.release import ReleasedCells
-from .sanitize import grade_id_of, grade_ids_of, source_of
+from .sanitize import grade_ids_of
 
 
 def unchanged_cells(old: Mapping[str, Any], new: Mapping[str, Any]) -> frozenset[str]:

@@ -35,6 +35,11 @@ def why_no_variant(exercise: Exercise, number: int = 1) -> Text | None:
     """Return why variant `number` of an exercise cannot be shown or checked, or None if it can."""
     if being_graded():
         return message("run.checking", name="again")
+    return why_no_personal(exercise, number)
+
+
+def why_no_personal(exercise: Exercise, number: int) -> Text | None:
+    """Return why variant `number` of an exercise cannot be checked as the exercise itself, or None if it can."""
     if not isinstance(number, int) or number < 1:
         return message("again.number", number=repr(number), name=exercise.name)
     return None if lesson_source(exercise.lesson) else message("again.absent", name=exercise.name)

@@ -1,0 +1,23 @@
+"""Cells of a submitted notebook, whose JSON may hold anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def source_of(cell: Mapping[str, Any]) -> str:
+    """Return the source of a submitted cell as text that can be written to a file."""
+    source = cell.get("source", "")
+    if isinstance(source, list):
+        source = "".join([line for line in source if isinstance(line, str)])
+    # A lone surrogate is valid JSON but cannot be written to a file.
+    return source.encode("utf-8", "replace").decode() if isinstance(source, str) else ""
+
+
+def grade_id_of(cell: Mapping[str, Any]) -> str:
+    """Return the grade id in a submitted cell's metadata, or an empty text if there is none."""
+    metadata = cell.get("metadata")
+    ours = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    name = ours.get("grade_id") if isinstance(ours, dict) else None
+    return name if isinstance(name, str) else ""
