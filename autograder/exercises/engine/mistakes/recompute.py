@@ -39,7 +39,6 @@ class AsksTheModule(_Recompute):
     def backward(ctx, grad_output):
         return AsksTheModule.collect(ctx, grad_output)
 
-
 # %% mistake="KeepsTheGraph" theme="cost"
 # `f` is recorded in the forward pass already, and its graph is kept. Nothing is saved by that.
 # Функция `f` записана уже в прямом проходе, и её граф хранится. Память так не сэкономить.
@@ -58,7 +57,6 @@ class Recompute(Function):
         ctx.y.backward(grad_output)
         return None, ctx.x.grad
 
-
 # %% mistake="RecordsNothing" theme="recording"
 # `f` is recomputed with recording off, as it is in every `backward`. The result has no graph to differentiate.
 # Функция `f` вычисляется повторно без записи, а в методе `backward` запись всегда выключена. У результата нет
@@ -72,7 +70,6 @@ class Recompute(_Recompute):
         ctx.f(copy).backward(grad_output)
         return None, copy.grad
 
-
 # %% mistake="ForgetsParameters" theme="missing"
 # `torch.autograd.grad` was asked for the gradient of `x` alone. The parameters of `f` get nothing.
 # У `torch.autograd.grad` запрошен градиент только по `x`. Параметры функции `f` ничего не получают.
@@ -84,7 +81,6 @@ class Recompute(_Recompute):
         with torch.enable_grad():
             copy = ctx.saved_tensors[0].detach().requires_grad_()
             return None, torch.autograd.grad(ctx.f(copy), copy, grad_output)[0]
-
 
 # %% mistake="IgnoresGradOutput" theme="derivative"
 # The inner pass starts from `y.sum()`: `grad_output` is left out.
@@ -98,7 +94,6 @@ class Recompute(_Recompute):
             copy = ctx.saved_tensors[0].detach().requires_grad_()
             ctx.f(copy).sum().backward()
         return None, copy.grad
-
 
 # %% mistake="GoesUpstream" theme="recording"
 # `x` is not detached: the inner pass does not stop there. It goes on through the graph before `x` and frees what
@@ -116,7 +111,6 @@ class Recompute(_Recompute):
             ctx.f(x).backward(grad_output)
         return None, x.grad
 
-
 # %% mistake="PassesThrough" theme="derivative"
 # `f` is never called again: what is returned is `grad_output`, as if `f` were the identity.
 # Функция `f` повторно не вызвана: возвращён `grad_output`, как если бы `f` ничего не меняла.
@@ -127,7 +121,6 @@ class Recompute(_Recompute):
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return None, grad_output.sum(-1, keepdim=True).expand_as(x)
-
 
 # %% mistake="PassesUpstream" theme="recording"
 # `x` is not detached, so the inner pass goes on through the graph before `x`. Leaves there get gradients of it; the
@@ -142,7 +135,6 @@ class Recompute(_Recompute):
         with torch.enable_grad():
             ctx.f(ctx.saved_tensors[0]).backward(grad_output, retain_graph=True)
         return None, None
-
 
 # %% mistake="KeepsFOnTheClass" theme="state"
 # `f` is kept on the class, where the next use of `Recompute` replaces it. Each use has a `ctx` of its own.
@@ -166,7 +158,6 @@ class Recompute(Function):
             Recompute.f(copy).backward(grad_output)
         return None, copy.grad
 
-
 # %% mistake="ClearsParameters" theme="accumulation"
 # The earlier `.grad` of a parameter is gone. The new gradient should be added to it.
 # Прежний градиент в `.grad` у параметра пропал, а новый должен был к нему прибавиться.
@@ -182,7 +173,6 @@ class Recompute(_Recompute):
             ctx.f(copy).backward(grad_output)
         return None, copy.grad
 
-
 # %% mistake="RecordsFAlone" theme="recording"
 # Recording is on for `f` alone. What follows in `backward`, such as `y.sum()`, is not recorded and has no graph.
 # Запись включена только для самой `f`. То, что следует за ней в методе `backward`, например `y.sum()`, не записано,
@@ -197,7 +187,6 @@ class Recompute(_Recompute):
             y = ctx.f(copy)
         (y * grad_output).sum().backward()
         return None, copy.grad
-
 
 # %% mistake="RecordsTwice" theme="recording"
 # `f` is recorded in the forward pass as well. Recording was to be off there.
@@ -219,7 +208,6 @@ class Recompute(_Recompute):
             ctx.f(copy).backward(grad_output)
         return None, copy.grad
 
-
 # %% mistake="RunsTwice" theme="cost"
 # `f` runs twice in the backward pass. One run gives all gradients.
 # В обратном проходе функция `f` выполняется дважды. Чтобы получить все градиенты, достаточно одного раза.
@@ -235,7 +223,6 @@ class Recompute(_Recompute):
             ctx.f(x.detach()).backward(grad_output)
         return None, gradient
 
-
 # %% mistake="SwapsGradients" theme="missing"
 # The gradient of `x` stands in the place of `f`. `backward` returns one value for each argument of `forward`, in
 #     order.
@@ -250,7 +237,6 @@ class Recompute(_Recompute):
             copy = ctx.saved_tensors[0].detach().requires_grad_()
             ctx.f(copy).backward(grad_output)
         return copy.grad, None
-
 
 # %% mistake="PassesTwice" theme="accumulation"
 # There are two inner passes, and each adds to `.grad` of the parameters: they get their gradient twice.
@@ -268,7 +254,6 @@ class Recompute(_Recompute):
         y.backward(grad_output)
         return None, gradient
 
-
 # %% mistake="ReturnsOneValue" theme="missing"
 # `backward` returns one value. It has to return one for each argument of `forward`: None for `f`, then the gradient
 #     of `x`.
@@ -282,7 +267,6 @@ class Recompute(_Recompute):
         copy, y = _recomputed(ctx)
         y.backward(grad_output)
         return copy.grad
-
 
 # %% mistake="MultipliesAfterwards" theme="derivative"
 # The inner pass starts from `y.sum()`, and its result is multiplied by `grad_output`. Each entry of `y` has a
@@ -299,7 +283,6 @@ class Recompute(_Recompute):
             y.sum().backward()
         return None, copy.grad * grad_output
 
-
 # %% mistake="AveragesGradOutput" theme="scaling"
 # Every entry of `y` gets the mean of `grad_output`. Each one has a factor of its own there.
 # Каждый элемент `y` получает среднее по `grad_output`, а у каждого там свой множитель.
@@ -313,7 +296,6 @@ class Recompute(_Recompute):
             (y.sum() * grad_output.mean()).backward()
         return None, copy.grad
 
-
 # %% mistake="ReturnsGradOutput" theme="derivative"
 # `grad_output` itself is returned. It is the gradient of the result; that of `x` is what the inner pass gives the
 #     copy.
@@ -325,7 +307,6 @@ class Recompute(_Recompute):
     def backward(ctx, grad_output):
         _recomputed(ctx)[1].backward(grad_output)
         return None, grad_output
-
 
 # %% mistake="KeepsXOnTheClass" theme="state"
 # `x` is kept on the class, where the next use of `Recompute` replaces it. Each use has a `ctx` of its own.
@@ -349,7 +330,6 @@ class Recompute(Function):
         y.backward(grad_output)
         return None, copy.grad
 
-
 # %% mistake="AsksTheModule" theme="missing"
 # Parameters get gradients only if `f` is a module. A function uses parameters as well, and has no `parameters()`.
 # Параметры получают градиенты, только если `f` — модуль. Но параметры использует и функция, а метода `parameters()`
@@ -372,7 +352,6 @@ class Recompute(_Recompute):
     def backward(ctx, grad_output):
         return Recompute.collect(ctx, grad_output)
 
-
 # %% mistake="ReplacesTheModulesGradients" theme="accumulation"
 # Parameters get gradients only if `f` is a module, and then an earlier `.grad` is replaced.
 #     `y.backward(grad_output)` reaches all parameters, and adds.
@@ -387,7 +366,6 @@ class Recompute(AsksTheModule):
     def backward(ctx, grad_output):
         return Recompute.collect(ctx, grad_output)
 
-
 # %% mistake="StartsWithNothing" theme="axes"
 # `y.backward()` has no argument, so `y` would have to be a scalar. The inner pass starts with `grad_output`.
 # Вызов `y.backward()` без аргумента возможен, только если `y` — скаляр. Внутренний проход начинают с `grad_output`.
@@ -399,7 +377,6 @@ class Recompute(_Recompute):
         copy, y = _recomputed(ctx)
         y.backward()
         return None, copy.grad
-
 
 # %% mistake="ForgetsToRequireGrad" theme="recording"
 # The detached copy of `x` does not require grad: the inner pass leaves no gradient there.
@@ -413,7 +390,6 @@ class Recompute(_Recompute):
         with torch.enable_grad():
             ctx.f(copy).backward(grad_output)
         return None, copy.grad
-
 
 # %% mistake="SavesTheResult" theme="derivative"
 # What is saved is `f(x)`, and `f` is then applied to that. `x` is needed, to run `f` again.
@@ -434,7 +410,6 @@ class Recompute(Function):
         y.backward(grad_output)
         return None, copy.grad
 
-
 # %% mistake="AddsUpPasses" theme="accumulation"
 # In a second pass through the same graph the gradient of the first one is added: the copy of `x` was made in `forward`,
 #     and its `.grad` stays from pass to pass. Make a copy in `backward`.
@@ -452,7 +427,6 @@ class Recompute(Function):
             y = ctx.f(ctx.copy)
         y.backward(grad_output)
         return None, ctx.copy.grad
-
 
 # %% mistake="AddsUpAndCopies" like="AddsUpPasses"
 class Recompute(Function):
