@@ -8,16 +8,16 @@ SEVERAL = "several"
 REASONS: dict[str, Text] = {
     "put_back": Text("deleted and put back: {cell}", "удалена и возвращена на место: {cell}"),
     "copy.of": Text(
-        "this copy was handed out to {student}; it is judged by this student's own tables of predictions",
-        "эта тетрадь выдана студенту {student}; таблицы предсказаний проверены по варианту того, кто её сдал",
+        "this copy was handed out to {student}; its tables are judged by the programs of whoever handed it in",
+        "эта тетрадь выдана студенту {student}; таблицы в ней проверены по программам того, кто её сдал",
     ),
     "copy.common": Text(
-        "not the student's own copy but the common notebook; it is judged by the student's own tables of predictions",
-        "это не своя тетрадь студента, а общая; таблицы предсказаний проверены по варианту студента",
+        "the common notebook, not the student's own copy; its tables are judged by the student's own programs",
+        "это общая тетрадь, а не своя копия студента; таблицы в ней проверены по программам студента",
     ),
     "copy.unknown": Text(
-        "not the student's own copy: tables of predictions are somebody else's; it is judged by the student's own",
-        "это не своя тетрадь студента: таблицы предсказаний в ней чужие; проверены они по варианту студента",
+        "not the student's own copy: its tables are somebody else's, and judged by the student's own programs",
+        "это не своя копия студента: таблицы в ней чужие, а проверены по программам студента",
     ),
     "repeated": Text(
         "there more than once, the last one counts: {cell}", "встречается несколько раз, засчитана последняя: {cell}"

@@ -110,10 +110,9 @@ def test_a_table_is_judged_by_the_students_own_program(graded: tuple[Course, dic
     assert lost == {"ann": 0, "bo": worth, "cara": worth, "dan": worth, "eve": 0, "fay": 0}
     assert results["dan"]["mistakes"] == {TABLE: next(iter(variant_of(copy_of(course, "dan")).mistaken))}
     assert {student: each["reasons"] for student, each in results.items() if each["reasons"]} == {
-        "bo": ["this copy was handed out to ann; it is judged by this student's own tables of predictions"],
+        "bo": ["this copy was handed out to ann; its tables are judged by the programs of whoever handed it in"],
         "cara": [
-            "not the student's own copy but the common notebook; "
-            "it is judged by the student's own tables of predictions"
+            "the common notebook, not the student's own copy; its tables are judged by the student's own programs"
         ],
     }
     assert not [said for each in results.values() for said in (*each["places"], *each["notes"])]

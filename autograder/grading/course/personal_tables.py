@@ -152,7 +152,7 @@ def tables_with_variants(course: Path, notebook: str) -> dict[str, Exercise]:
     `course` is the course folder, `notebook` a released name. Lessons of an instructor's own have no variants.
     """
     lesson = lesson_of(course, notebook)
-    if lesson is None or lesson_source(lesson[0].name) is None or lesson[0].path.is_relative_to(course):
+    if lesson is None or lesson_source(lesson[0].name) is None or lesson[0].path.is_relative_to(course / "lessons"):
         return {}
     return {name: each for name, each in lesson[1].items() if variants_of(each).programs}
 
