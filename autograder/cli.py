@@ -18,6 +18,7 @@ _BEGIN = """\
 A course on torch.autograd, and the grader of its notebooks.
 
 to learn:          autograder lab
+without notebooks: autograder check FILE.py
 по-русски:         autograder lab --language ru
 to teach a class:  autograder course DIR
 all commands:      autograder --help"""
@@ -153,7 +154,9 @@ def _check(chosen: argparse.Namespace) -> int:
 def _hint(chosen: argparse.Namespace) -> int:
     from .learner.commands import hint
 
-    return _say(chosen, lambda: hint(chosen.exercise, chosen.number or 1))
+    number = chosen.number or 1
+    following = f'hint("{chosen.exercise}")', f"autograder hint {chosen.exercise} --number {number + 1}"
+    return _say(chosen, lambda: str(hint(chosen.exercise, number)).replace(*following))
 
 
 def _solution(chosen: argparse.Namespace) -> int:
@@ -176,10 +179,11 @@ def _again(chosen: argparse.Namespace) -> int:
 
 def _say(chosen: argparse.Namespace, reply: Callable[[], object]) -> int:
     """Print a reply to a learner in the chosen language, and return the exit status."""
+    from .learner.replies import as_commands
     from .session import SESSION
 
     SESSION.language = chosen.language
-    print(reply())
+    print(as_commands(str(reply())))
     return 0
 
 

@@ -65,7 +65,8 @@ def _describe_input(value: object) -> str:
     if isinstance(value, (list, tuple)) and value and all(isinstance(item, tuple) and len(item) == 2 for item in value):
         return f"{len(value)} × (x, y), len(x) = {', '.join(str(len(item[0])) for item in value)}"
     if isinstance(value, (list, tuple)) and 0 < len(value) <= 6:
-        return f"[{', '.join(map(_describe_input, value))}]"
+        texts = [*map(_describe_input, value)]
+        return f"[{', '.join(texts)}]" if all(texts) else ""
     if isinstance(value, type):
         return f"class {value.__name__}"
     if isinstance(value, (FunctionType, Lineup)):

@@ -6,6 +6,7 @@ The file holds functions, classes and tables, or a notebook in jupytext's percen
 from __future__ import annotations
 
 import ast
+import difflib
 import linecache
 import re
 import subprocess
@@ -20,9 +21,12 @@ from .. import exercises
 from ..checking.exercise import Exercise
 from ..checking.verdict import Verdict, VerdictState
 from ..errors import UserError
+from ..language import Text
+from ..lessons.source import SOURCES
 from ..messages.cards import message
 from ..session import SESSION, CellRun
 from .commands import check_in
+from .replies import as_commands
 
 _HEADER = re.compile(r"^# %%.*\n?", re.M)
 _DEFINITION = re.compile(r"^(?:async\s+)?(?:def|class)\s+(\w+)|^(\w+)\s*(?::[^=\n]*)?=(?!=)", re.M)
@@ -50,7 +54,7 @@ def check_file(file: Path, lesson: str = "") -> int:
     Raises UserError if the file cannot be read, or holds no answer.
     """
     cells = _read(file)
-    SESSION.lesson = exercises.bare(lesson) if lesson else None
+    SESSION.lesson = _named(lesson) if lesson else None
     namespace: dict[str, Any] = {"__name__": "__main__", "__file__": str(file)}
     verdicts: list[Verdict] = []
     is_broken = False
@@ -64,11 +68,20 @@ def check_file(file: Path, lesson: str = "") -> int:
     for exercise in _asked_in(cells):
         if exercise.name not in checked:
             verdicts += _shown(check_in(namespace, exercise.name))
+    for said in _misspelt(cells):
+        print("\n" + said.read(SESSION.speaks))
     if not verdicts and not is_broken:
         raise UserError(message("file.nothing", file=file).read(SESSION.speaks))
     passed = [verdict.state == VerdictState.PASSED for verdict in verdicts]
     print("\n" + message("file.passed", count=sum(passed), total=len(passed)).read(SESSION.speaks))
     return int(is_broken or not all(passed))
+
+
+def _named(lesson: str) -> str:
+    """Return the name of a lesson that is given with its number, without it, or as a number alone."""
+    if lesson.isdigit():
+        lesson = next((path.stem for path in SOURCES.glob(f"{int(lesson):02}_*.py")), lesson)
+    return exercises.bare(lesson)
 
 
 def watch_file(command: Sequence[str], file: Path) -> int:
@@ -124,7 +137,7 @@ def _calls_check(expression: ast.expr) -> bool:
 
 def _shown(found: object) -> Iterator[Verdict]:
     """Print a card or a reply, and yield it if it is a verdict."""
-    print(f"\n{found!s}", flush=True)
+    print(f"\n{as_commands(str(found))}", flush=True)
     if isinstance(found, Verdict):
         yield found
 
@@ -145,5 +158,17 @@ def _tell(file: Path, cell: _Cell, error: Exception) -> None:
 def _asked_in(cells: Sequence[_Cell]) -> list[Exercise]:
     """Return the exercises that ask for a name which the cells define, in the order of the lessons."""
     names = {name for cell in cells for name in cell.names()}
+    return [each for each in _exercises() if each.asks in names]
+
+
+def _misspelt(cells: Sequence[_Cell]) -> Iterator[Text]:
+    """Yield a sentence on each name of the cells that is nearly one that an exercise asks for."""
+    names, asked = {name for cell in cells for name in cell.names()}, {each.asks for each in _exercises()}
+    for name in sorted(names - asked):
+        for near in difflib.get_close_matches(name, asked - names, n=1, cutoff=0.9):
+            yield message("file.near", name=name, near=near)
+
+
+def _exercises() -> list[Exercise]:
     chosen = [SESSION.lesson] if SESSION.lesson else exercises.lessons()
-    return [each for lesson in chosen for each in exercises.load(lesson).values() if each.asks in names]
+    return [each for lesson in chosen for each in exercises.load(lesson).values()]

@@ -23,7 +23,7 @@ from ..messages.cards import message
 from ..messages.torch_errors.silent import silent_mistakes
 from ..session import SESSION, being_graded
 from ..torch_versions import newer_torch
-from .cells_run import remember_cells, unfinished
+from .cells_run import remember_cells, show_cards_in_terminal, unfinished
 from .replies import Programs, Prose, Reply, Table
 from .verdict_notes import with_cell_above, with_first_table, with_note_once, with_why, with_worth
 
@@ -84,6 +84,7 @@ def _attend() -> None:
 
     explain_torch_errors()
     remember_cells()
+    show_cards_in_terminal()
     if SESSION.lesson is None:  # a new kernel in which nobody has run `start` yet
         notebook = _saved_notebook({}).metadata.get("autograder", {})
         language = notebook.get("language")
@@ -149,12 +150,11 @@ def check_in(
         verdict = replace(verdict, notes=(*verdict.notes, Note("note.variant", {"name": exercise.name})))
     SESSION.last.pop(exercise.name, None)
     SESSION.last[exercise.name] = verdict
-    from .reviews.review import count_review, is_review
+    from .reviews.review import is_review, review_notes
 
-    reviewed = is_review(exercise, verdict, namespace)
+    reviewed = is_review(exercise, verdict, namespace, variant)
     recorded = record(verdict, is_review=reviewed, variant=variant)
-    if reviewed:
-        verdict = replace(verdict, notes=(*verdict.notes, count_review(exercise)))
+    verdict = replace(verdict, notes=(*verdict.notes, *review_notes(exercise, verdict, counts=reviewed)))
     if not recorded:
         verdict = with_note_once(verdict, Note("note.unrecorded", {"folder": str(folder())}))
     if not has_timer():

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import html
+import re
 from dataclasses import dataclass
 
 from ..checking.card_layout import aside, inline, unlinked
 from ..language import LANGUAGES, Text
 from ..session import SESSION
+
+_CALL = re.compile(r'`?\b(hint|solution|why|again)\("(\w+)"(, give_up=True)?\)`?')
+
+
+def as_commands(text: str) -> str:
+    """Return a text for a terminal: calls such as `hint("clip_once")` become `autograder hint clip_once`."""
+    return _CALL.sub(lambda call: f"`autograder {call[1]} {call[2]}{' --give-up' if call[3] else ''}`", text)
 
 
 @dataclass(frozen=True)

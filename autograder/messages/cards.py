@@ -287,6 +287,10 @@ MESSAGES: dict[str, Text] = {
         'Practice: it earns no points. `again("{name}")` shows another variant.',
         'Это тренировка, баллов за неё нет. Другой вариант покажет `again("{name}")`.',
     ),
+    "note.review.elsewhere": Text(
+        "Not counted as a review: the answer has to be in the cell of its check.",
+        "Как повторение не засчитано: ответ должен быть в одной ячейке с проверкой.",
+    ),
     "note.review.up": Text(
         "Counted as a review. Days until the next one: {days}.",
         "Засчитано как повторение. До следующего дней: {days}.",
@@ -570,6 +574,7 @@ MESSAGES: dict[str, Text] = {
         "Что вернёт {function}() для {label!r}? Поставьте ответ вместо многоточия.",
     ),
     "placement.right": Text("✓ Right.", "✓ Верно."),
+    "placement.unknown_answer": Text("Not known yet: the lesson teaches it.", "Пока не знаете: этому научит урок."),
     "placement.wrong": Text("✗ Not so. The lesson shows why.", "✗ Неверно. Почему — покажет урок."),
     "placement.done": Text("Where to begin", "С чего начать"),
     "placement.answer": Text("answer", "ответ"),
@@ -600,7 +605,7 @@ MESSAGES: dict[str, Text] = {
         "{file}: {error}; выберите другой файл или разрешите к нему доступ",
     ),
     "import.added": Text(
-        "Checks added: {count}. Known already: {known}.", "Добавлено проверок: {count}. Уже были: {known}."
+        "Checks added: {count}. Here already: {known}.", "Добавлено проверок: {count}. Здесь уже были: {known}."
     ),
     "import.broken": Text("Damaged lines, left out: {count}.", "Повреждённых строк, они пропущены: {count}."),
     "import.nothing": Text(
@@ -628,14 +633,20 @@ MESSAGES: dict[str, Text] = {
         "{file} cannot be read ({error}): name a text file in UTF-8",
         "файл {file} не удаётся прочитать ({error}): назовите текстовый файл в кодировке UTF-8",
     ),
+    "file.near": Text(
+        "`{name}` is no exercise. Did you mean `{near}`?", "Упражнения `{name}` нет. Может быть, `{near}`?"
+    ),
     "file.broken": Text("Line {line} raises {error}:", "Строка {line} вызывает {error}:"),
     "file.passed": Text("Passed: {count} of {total}", "Верно: {count} из {total}"),
     "review.since": Text("days due", "дней ждёт"),
-    "review.mistake": Text("mistaken before", "была ошибка"),
+    "review.today": Text("since today", "с сегодня"),
+    "review.mistake": Text("misconception seen", "ошибка распознана"),
     "review.yes": Text("yes", "да"),
     "review.command": Text(
-        "In a notebook or IPython: `from autograder import review; review()`",
-        "В тетради или IPython: `from autograder import review; review()`",
+        "In a notebook or IPython: `from autograder import review; review()`. In a file: what `autograder again EXERCISE` "
+        "shows; its check counts as the review.",
+        "В тетради или IPython: `from autograder import review; review()`. В файле: то, что покажет `autograder again "
+        "УПРАЖНЕНИЕ`; его проверка засчитывается как повторение.",
     ),
     "review.ahead": Text(
         "Checks dated later than this machine's clock: {count}; they count as made when the check before them was.",

@@ -79,6 +79,26 @@ def test_start_in_the_file_and_the_option_leave_one_lesson(checked):
     SESSION.lesson = None
 
 
+def test_a_misspelt_name_beside_other_answers_is_told(checked):
+    said = checked(solved(EQUAL) + "def acumulate_uneven(model, batches): ...\n")[1]
+    assert message("file.near", name="acumulate_uneven", near="accumulate_uneven").read("en") in said
+
+
+def test_a_lesson_may_be_given_by_its_number(checked):
+    assert checked(solved(EQUAL), "--lesson", "03")[0] == 0
+    assert checked(solved(EQUAL), "--lesson", "3")[0] == 0
+
+
+def test_a_card_in_a_terminal_names_commands_and_no_calls(checked, capsys):
+    said = checked(solved(EQUAL).replace("zero_grad", "eval"))[1]
+    assert f"autograder hint {EQUAL}" in said
+    assert "hint(" not in said
+    cli.main(["hint", EQUAL, "--number", "2"])
+    assert f"autograder hint {EQUAL} --number 3" in capsys.readouterr().out
+    cli.main(["solution", EQUAL])
+    assert f"autograder solution {EQUAL} --give-up" in capsys.readouterr().out
+
+
 UNUSABLE = {
     "nothing.py": (b"x = 1\n", "file.nothing"),
     "lesson.ipynb": (b"{}", "file.suffix"),
@@ -121,7 +141,7 @@ def test_watching_checks_again_after_each_save(tmp_path):
 def test_a_terminal_shows_hints_solutions_and_variants(language, capsys):
     shown = {
         "hint": exercises.find(CLIP).hints[0].read(language),
-        "solution": message("solution.locked", exercise=CLIP).read(language),
+        "solution": message("solution.locked", exercise=CLIP).read(language).partition("`")[0],
         "why": message("why.absent", exercise=CLIP).read(language),
         "again": message("review.text").read(language),
     }

@@ -147,4 +147,4 @@ def test_the_page_says_what_was_done_and_what_it_is_not(language, machine, tmp_p
 def test_a_variant_is_in_no_figure_of_the_page(machine, tmp_path):
     machine("here", line(BEGIN), json.dumps({**json.loads(line(BEGIN + DAY, "descend")), "variant": 2}))
     assert command("--page", tmp_path / "page.html") == 0
-    assert "<b>1</b>exercises passed" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<b>1</b>Exercises passed" in (tmp_path / "page.html").read_text(encoding="utf-8")

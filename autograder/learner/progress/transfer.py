@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,16 +62,16 @@ def import_history(file: Path, language: str) -> Imported:
         ours = history_file().read_text(encoding="utf-8", errors="replace").split("\n") if _exists() else []
     except OSError as error:
         raise UserError(message("export.refused", file=file, error=_reason(error)).read(language)) from error
-    known = {_same(data) for data in map(_decoded, ours) if data}
+    here = Counter(_same(data) for data in map(_decoded, ours) if data)  # checks of one second may be equal
     new, count, broken = list[str](), 0, 0
     for line in filter(str.strip, given):
         data = _decoded(line)
         if data is None:
             broken += 1
-        elif _same(data) in known:
+        elif here[_same(data)]:
+            here[_same(data)] -= 1
             count += 1
         else:
-            known.add(_same(data))
             new.append(json.dumps({**data, "imported": True}, ensure_ascii=False))
     if not new and not count:
         raise UserError(message("import.nothing", file=file).read(language))

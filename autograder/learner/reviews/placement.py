@@ -100,7 +100,8 @@ def _judged(exercise: Exercise, answer: object) -> Text:
     filled = {**table.right, _question(exercise).label: "?" if answer is ... else answer}
     verdict = judge(exercise, observe(exercise, filled, expected.seed), expected, lambda: None)
     record(verdict, is_placement=True)
-    return message("placement.right" if verdict.state == VerdictState.PASSED else "placement.wrong")
+    wrong = "unknown_answer" if answer is ... else "wrong"
+    return message("placement.right" if verdict.state == VerdictState.PASSED else f"placement.{wrong}")
 
 
 def _show(question: _Question, place: int, total: int, said: Text | None) -> Prose:

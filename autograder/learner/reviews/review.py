@@ -75,27 +75,40 @@ def list_due(language: str) -> Table | Reply:
     for each in schedule.due:
         days = int((now - (rungs[each.name].due or now)) // DAY)
         mistaken = say("review.yes") if each.name in schedule.mistaken else ""
-        rows.append((titles[each.lesson], name_of(each, language), str(days), mistaken))
+        rows.append((titles[each.lesson], name_of(each, language), str(days or say("review.today")), mistaken))
     head = tuple(say(id) for id in ("progress.lesson", "progress.exercise", "review.since", "review.mistake"))
     title = message("review.title", count=len(rows)).read(language)
     below = (say("review.command"), *(each.read(language) for each in warnings))
     return Table(title, head, tuple(rows), below)
 
 
-def is_review(exercise: Exercise, verdict: Verdict, namespace: Mapping[str, Any]) -> bool:
-    """Return whether a check answers what `review` has asked for.
+def is_review(exercise: Exercise, verdict: Verdict, namespace: Mapping[str, Any], variant: int | None) -> bool:
+    """Return whether a check answers what `review` has asked for, or a variant of an exercise that is due.
 
     In IPython the answer stands in the cell that is run. A whole notebook that is run again therefore counts as
     nothing, although its old answers pass.
     """
-    if exercise.name not in SESSION.reviewed or verdict.state not in (VerdictState.PASSED, VerdictState.NOT_YET):
+    if verdict.state not in (VerdictState.PASSED, VerdictState.NOT_YET) or being_graded():
         return False
+    if exercise.name not in SESSION.reviewed:
+        due = make_schedule(read_history(exercise.name), time.time()).due if variant else ()
+        return any(each.name == exercise.name for each in due)
     cells = namespace.get("In")
     return not isinstance(cells, list) or not shell() or is_bound_in(cells[-1:], exercise.asks)
 
 
-def count_review(exercise: Exercise) -> Note:
-    """Return a note on the place of an exercise on the ladder, after a review was recorded."""
+def review_notes(exercise: Exercise, verdict: Verdict, *, counts: bool) -> tuple[Note, ...]:
+    """Return a note on the place of an exercise on the ladder if a check counts as a review.
+
+    If `review` has asked for the exercise, and the answer is in another cell than the check, a note says so.
+    """
+    if counts:
+        return (_count_review(exercise),)
+    answered = verdict.state in (VerdictState.PASSED, VerdictState.NOT_YET)
+    return (Note("note.review.elsewhere", {}),) if answered and exercise.name in SESSION.reviewed else ()
+
+
+def _count_review(exercise: Exercise) -> Note:
     SESSION.reviewed.discard(exercise.name)
     step = climb(read_history(exercise.name).checks, time.time())[exercise.name].step
     if step == 0:
@@ -108,7 +121,7 @@ def _outlook(schedule: Schedule) -> Iterator[Text]:
     if schedule.later is None:
         yield message("review.never")
     else:
-        yield message("review.later", date=f"{datetime.fromtimestamp(schedule.later):%Y-%m-%d %H:%M}")
+        yield message("review.later", date=f"{datetime.fromtimestamp(schedule.later):%Y-%m-%d}")
 
 
 def _warnings(history: History, schedule: Schedule) -> Iterator[Text]:

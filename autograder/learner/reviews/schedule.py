@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 from ... import exercises
 from ...checking.exercise import Exercise
@@ -39,8 +40,14 @@ class Rung:
 
     @property
     def due(self) -> int | None:
-        """The time of the next review, or None after the last one."""
-        return self.since + LADDER[self.step] * DAY if self.step < len(LADDER) else None
+        """The first moment of the day of the next review, by this machine's calendar, or None after the last one.
+
+        Whoever learns in the evenings comes half an hour earlier one day.
+        """
+        if self.step == len(LADDER):
+            return None
+        begin = datetime.fromtimestamp(self.since).replace(hour=0, minute=0, second=0)
+        return int((begin + timedelta(days=LADDER[self.step])).timestamp())
 
 
 @dataclass(frozen=True)
@@ -64,7 +71,7 @@ def make_schedule(history: History, now: float) -> Schedule:
     """Return what is due at the time `now`, in seconds since 1970."""
     rungs = climb(history.checks, now)
     waiting = {name: rung for name, rung in rungs.items() if rung.due is not None}
-    ordered = sorted(waiting.values(), key=lambda rung: (not rung.mistaken, rung.due))
+    ordered = sorted(waiting.values(), key=lambda rung: (not rung.mistaken, rung.due, rung.since))
     due, gone, changed = [], [], []
     for rung in ordered:
         if rung.due is None or rung.due > now:

@@ -1,7 +1,11 @@
 """Variants of exercises: shown with `again()`, checked with `check(name, variant=3)`."""
 
+import json
 import linecache
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -9,6 +13,7 @@ import autograder
 from autograder import exercises
 from autograder.checking.verdict import VerdictState
 from autograder.history import read_history, verdicts
+from autograder.learner.reviews.schedule import DAY
 from autograder.lessons.source import solutions
 from autograder.lessons.variants import draw_table, variants_of
 from autograder.messages.cards import message
@@ -89,6 +94,20 @@ def test_a_variant_earns_nothing_and_the_next_one_is_new_after_a_restart():
     assert [verdict.exercise for verdict in verdicts()] == [UNEVEN]
 
 
+@pytest.mark.parametrize("is_right", [True, False])
+def test_a_variant_of_an_exercise_that_is_due_counts_as_its_review(is_right, own_home):
+    """So whoever works in files reviews with `autograder again`."""
+    check(right)
+    file = own_home / "progress.jsonl"
+    line = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps({**line, "time": line["time"] - 9 * DAY}) + "\n", encoding="utf-8")
+    cell = shown(UNEVEN)
+    answer = solutions(exercises.find(UNEVEN))[0] if is_right else f"def {UNEVEN}(model, batches):\n    pass"
+    notes = [note.id for note in answered(cell, UNEVEN, answer).notes]
+    assert ("note.review.up" in notes, "note.review.down" in notes) == (is_right, not is_right)
+    assert not any("review" in note.id for note in answered(cell, UNEVEN, answer).notes)  # not due any more
+
+
 @pytest.mark.parametrize("number", [0, -1, "3", 1.5])
 @pytest.mark.parametrize("language", ["en", "ru"], indirect=True)
 def test_a_number_that_no_variant_has_is_told(language, number):
@@ -117,3 +136,12 @@ def test_a_kernel_gets_the_variant_in_a_new_cell(own_home, tmp_path):
         assert message("note.variant", name=TABLE).read("en").partition(":")[0] in str(kernel.outputs(answer))
     finally:
         kernel.close()
+
+
+def test_ipython_in_a_terminal_shows_the_card(own_home):
+    """In a notebook the text of a verdict is the number that nbgrader reads."""
+    lines = f"from autograder import check\n{TABLE} = {{'first': 1}}\ncheck({TABLE!r})\n"
+    command = [sys.executable, "-m", "IPython", "--simple-prompt", "--no-banner", "--colors=NoColor"]
+    variables = {**os.environ, "AUTOGRADER_HOME": str(own_home), "IPYTHONDIR": str(own_home)}
+    shown = subprocess.run(command, input=lines, env=variables, capture_output=True, text=True, check=True).stdout
+    assert exercises.find(TABLE).title.en in shown

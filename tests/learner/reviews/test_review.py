@@ -56,6 +56,11 @@ def shown():
     return re.findall(r"^\d\. .*`(\w+)`$", repr(autograder.review()), re.M)
 
 
+def days_after(now, days):
+    """The first moment of the day that comes so many days after `now`."""
+    return time.mktime((*time.localtime(now)[:2], time.localtime(now)[2] + days, 0, 0, 0, 0, 0, -1))
+
+
 def restart():
     vars(SESSION).update(vars(Session(language="en", lesson="gradient_accumulation")))
 
@@ -76,11 +81,13 @@ def test_in_a_month_what_is_due_and_only_that_is_shown(habit, clock, answers):
     """The expectation is kept as the learner goes: the next time of each exercise. The history is not read for it."""
     comes, reviews, skill = HABITS[habit]
     dice = random.Random(habit)
-    waits, steps, mistaken = {}, {}, set()  # of each exercise: the next time, the right reviews in a row
+    waits, steps, mistaken = {}, {}, set()  # of each exercise: the next day and the last time; right reviews in a row
     for day in range(32):
         clock.now = BEGIN + day * (DAY + 60)
         restart()
-        due = sorted((name for name in waits if waits[name] <= clock.now), key=lambda n: (n not in mistaken, waits[n]))
+        due = sorted(
+            (name for name in waits if waits[name][0] <= clock.now), key=lambda n: (n not in mistaken, *waits[n])
+        )
         assert shown() == due
         for name in due[:reviews] if comes(day) else []:
             clock.now += 5
@@ -90,7 +97,7 @@ def test_in_a_month_what_is_due_and_only_that_is_shown(habit, clock, answers):
             mistaken |= set() if is_right else {name}
             waits.pop(name)
             if steps[name] < 4:
-                waits[name] = clock.now + DAY * (1, 3, 7, 21)[steps[name]]
+                waits[name] = (days_after(clock.now, (1, 3, 7, 21)[steps[name]]), clock.now)
             clock.now += 5
             check(answers[name][True], name)  # mended at once: no review
         if not reviews:
@@ -109,7 +116,7 @@ def test_in_a_month_what_is_due_and_only_that_is_shown(habit, clock, answers):
                 mistaken.add(name)
                 check(answers[name][False], name)
             check(answers[name][True], name)
-            waits[name], steps[name] = clock.now + DAY, 0
+            waits[name], steps[name] = (days_after(clock.now, 1), clock.now), 0
     if habit == "diligent":
         assert set(steps.values()) == {3}
         assert not shown()

@@ -36,6 +36,13 @@ def accumulate_equal(model, batches):
     for x, y in batches:
         mse_loss(model(x), y).backward()
 
+# %% mistake="neither_clears_nor_divides" theme="accumulation"
+# Two things are missing: the gradient of before is not cleared, and the means are summed without a division by K.
+# Не сделано два шага: прежний градиент не обнулён, и средние сложены без деления на K.
+def accumulate_equal(model, batches):
+    for x, y in batches:
+        mse_loss(model(x), y).backward()
+
 # %% mistake="multiplies_by_size" theme="scaling"
 # Each loss was multiplied by the size of its micro-batch, but not divided by the number of samples.
 # Каждое значение функции потерь умножено на размер микробатча, но не разделено на общее число примеров.
