@@ -29,7 +29,7 @@ def test_the_page_holds_every_lesson_and_every_explanation(language):
     assert all(each.says.read(language) in text for each in EXPLANATIONS)
 
 
-@pytest.mark.parametrize("pattern", sorted({each.pattern.pattern for each in EXPLANATIONS}))
-def test_a_text_on_the_page_is_one_that_its_explanation_matches(pattern):
-    text = readable(pattern)
-    assert any(re.search(pattern, text.replace("…", sample) + end) for sample in SAMPLES for end in ("", " "))
+def test_a_text_on_the_page_is_one_that_its_explanation_matches():
+    for pattern in {each.pattern.pattern for each in EXPLANATIONS}:
+        filled = [readable(pattern).replace("…", sample) + end for sample in SAMPLES for end in ("", " ")]
+        assert any(re.search(pattern, text) for text in filled), pattern

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ..checking.exercise import Exercise
+from ..checking.exercise import Exercise, seed_of_variant
+from ..checking.expected import expect
 from ..checking.judge import judge
 from ..checking.observe import observe
 from ..checking.verdict import VerdictState
 from ..lessons.mistakes import mistakes_of
-from ..lessons.variants import draw_table, expect_variant, variants_of
+from ..lessons.variants import draw_table, variants_of
 
 STRUCTURES, NUMBERS = 4, 20
 
@@ -29,8 +30,9 @@ def variant_problems(exercise: Exercise) -> Iterator[str]:
     yield from (f"variants: {name} is no mistake of the exercise" for name in variants.beliefs if name not in known)
     seen, wrong = set[str](), Counter[str]()
     for number in range(1, NUMBERS + 1) if variants.programs else ():
-        table, expected = draw_table(exercise, number), expect_variant(exercise, number)
+        table = draw_table(exercise, number)
         assert table is not None
+        expected = expect(exercise, table.right, table.mistaken, seed_of_variant(number))
         seen |= table.mistaken.keys()
         for name, answer in {"": table.right, **table.mistaken}.items():
             verdict = judge(exercise, observe(exercise, answer, expected.seed), expected, lambda: None)
