@@ -3,13 +3,17 @@
 import linecache
 import os
 import re
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
+from IPython.core.formatters import DisplayFormatter
 from torch.nn.functional import mse_loss
 
 import autograder
 from autograder.checking.verdict import Verdict
+from autograder.learner import cells_run
 from autograder.learner import commands as notebook
 from autograder.messages.cards import message
 from autograder.session import SESSION, Session
@@ -234,3 +238,13 @@ def test_a_file_beside_the_notebook_cannot_stand_in_for_our_exercises(language, 
     (tmp_path / "exercises" / "gradient_accumulation.py").write_text("raise SystemExit('taken over')")
     os.chdir(tmp_path)
     assert check(raises).state == "not yet"
+
+
+@pytest.mark.parametrize(("kind", "shows"), [("terminal", "✓ passed"), ("notebook", "4")])
+def test_ipython_in_a_terminal_shows_the_card_as_text(kind, shows, monkeypatch):
+    """In a notebook the text of a verdict is the number that nbgrader reads."""
+    shell = SimpleNamespace(display_formatter=DisplayFormatter(), **({"kernel": None} if kind == "notebook" else {}))
+    monkeypatch.setattr(cells_run, "shell", lambda: shell)
+    cells_run.show_cards_in_terminal()
+    text = shell.display_formatter.format(replace(check(right), language="en"))[0]["text/plain"]
+    assert text.startswith(shows)
