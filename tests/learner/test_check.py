@@ -243,8 +243,9 @@ def test_a_file_beside_the_notebook_cannot_stand_in_for_our_exercises(language, 
 @pytest.mark.parametrize(("kind", "shows"), [("terminal", "✓ passed"), ("notebook", "4")])
 def test_ipython_in_a_terminal_shows_the_card_as_text(kind, shows, monkeypatch):
     """In a notebook the text of a verdict is the number that nbgrader reads."""
+    verdict = replace(check(right), language="en")
     shell = SimpleNamespace(display_formatter=DisplayFormatter(), **({"kernel": None} if kind == "notebook" else {}))
     monkeypatch.setattr(cells_run, "shell", lambda: shell)
     cells_run.show_cards_in_terminal()
-    text = shell.display_formatter.format(replace(check(right), language="en"))[0]["text/plain"]
+    text = shell.display_formatter.format(verdict)[0]["text/plain"]
     assert text.startswith(shows)
