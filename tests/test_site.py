@@ -6,9 +6,12 @@ import base64
 import json
 import re
 from collections.abc import Iterator
+from functools import partial
 from html import unescape
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from threading import Thread
+from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Page
@@ -22,8 +25,11 @@ from autograder.checking.values import Other
 from autograder.cli import main
 from autograder.exercises import key_of
 from autograder.language import LANGUAGES
+from autograder.lessons.collection import COURSE
 from autograder.lessons.source import solutions
-from autograder.site.pages import TEMPLATES
+from autograder.site.errors import error_pages, error_runs, explanations_of, page_name
+from autograder.site.pages import TEMPLATES, lesson_page
+from autograder.site.pages import Page as SitePage
 from autograder.site.predictions import judge_data
 from support.browser import barriers, browser_page, picture
 from support.kernel import forked_kernels
@@ -98,22 +104,22 @@ def test_links_lead_to_what_is_there(site: Path) -> None:
             assert not place or f'id="{place}"' in target.read_text(encoding="utf-8"), f"{path.name}: {link}"
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(("language", "scheme", "width"), [("en", "light", 1280), ("ru", "dark", 390)])
 @pytest.mark.parametrize("name", ["index.html", PAGE])
-def test_a_page_has_no_barrier_and_asks_nobody(site: Path, page: Page, language: str, name: str) -> None:
+def test_a_page_has_no_barrier_and_asks_nobody(
+    site: Path, page: Page, name: str, language: str, scheme: Literal["light", "dark"], width: int
+) -> None:
     said: list[str] = []
     page.on("console", listen := lambda message: said.append(message.text))
     page.on("pageerror", fail := lambda error: said.append(str(error)))
     page.on("request", ask := lambda request: request.url.startswith(("file:", "data:")) or said.append(request.url))
-    for scheme, width in (("light", 1280), ("dark", 390)):
-        page.emulate_media(color_scheme=scheme)
-        page.set_viewport_size({"width": width, "height": 900})
-        page.goto((site / language / name).as_uri())
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert said == []
-        picture(page, f"site-{language}-{name}-{scheme}")
-        assert barriers(page) == []
-        said.clear()  # axe-core asks for the style sheet, which a page from a disk may not read
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto((site / language / name).as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert said == []
+    picture(page, f"site-{language}-{name}-{scheme}")
+    assert barriers(page) == []
     for event, listener in (("console", listen), ("pageerror", fail), ("request", ask)):
         page.remove_listener(event, listener)
 
@@ -184,3 +190,50 @@ def test_the_page_judges_recorded_tables_as_the_checker_does(site: Path, page: P
         if verdict.mistake:
             names = [each for each in recorded if compare(truth, recorded[each]) is not None]
             assert ours["mistake"] == sentences[names.index(verdict.mistake)][0], name
+
+
+def test_search_finds_a_word_in_another_form(site: Path, page: Page) -> None:
+    """The site lies below a sub-path of its server."""
+    handler = partial(SimpleHTTPRequestHandler, directory=str(site.parents[1]))
+    handler.log_message = lambda *words: None  # type: ignore[attr-defined]
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/below/site"
+        for language, word, title in (
+            ("en", "derivatives", "A first gradient"),
+            ("ru", "усреднять", "Первый градиент"),
+        ):
+            page.goto(f"{address}/{language}/index.html")
+            page.locator("header a", has_text="Search" if language == "en" else "Поиск").click()
+            page.get_by_role("searchbox").fill(word)
+            page.keyboard.press("Enter")
+            page.locator("#found a", has_text=title).click()
+            page.wait_for_url(f"{address}/{language}/{PAGE}")
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def errors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, SitePage]]:
+    """Pages of some explained errors, by language and name."""
+    lessons = COURSE.read(["engine"])
+    found = explanations_of(lessons)
+    runs = error_runs(found, tmp_path_factory.mktemp("cache"))
+    return {
+        language: {each.name: each for each in error_pages(found, runs, lessons, language)} for language in LANGUAGES
+    }
+
+
+def test_an_error_has_its_message_as_title_and_its_traceback(errors: dict[str, dict[str, SitePage]]) -> None:
+    for language, pages in errors.items():
+        for explanation in explanations_of(COURSE.read(["engine"])):
+            one = pages[page_name(explanation)]
+            html = lesson_page(one, None, None)
+            (title,) = re.findall("<title>(.*?) · ", html)
+            assert explanation.pattern.search(unescape(title)), title
+            shown = unescape(re.sub(r"<[^>]*>", "", html))
+            for line in explanation.program.splitlines()[-1:]:  # an error of GPUs has no program
+                assert line in shown
+                assert re.search(r'File "program.py", line \d|^\S+\.py:\d+: \w*Warning', shown, re.M)
+            assert "site-packages" not in shown.replace(".../site-packages", "")
+            assert f'href="{one.name}.html"' in lesson_page(pages["errors"], None, None)
+            assert f"../{'ru' if language == 'en' else 'en'}/{one.name}.html" in html

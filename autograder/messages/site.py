@@ -46,6 +46,32 @@ WORDS = {
         "Записывайте значения как в Python: `0.5`, `None`, `True`, `[1, 2]`, `RuntimeError`. Ответы хранятся только в "
         "этом браузере.",
     ),
+    "errors": Text("Errors and warnings, explained", "Объяснения ошибок и предупреждений"),
+    "errors_about": Text(
+        "What torch.autograd's errors and warnings mean: cause, cure, and the smallest program that raises each.",
+        "Что означают ошибки и предупреждения torch.autograd: причина, средство и наименьшая программа, которая их "
+        "вызывает.",
+    ),
+    "error_cause": Text("Cause and cure", "Причина и средство"),
+    "error_program": Text("The smallest program that shows it", "Наименьшая программа, в которой это происходит"),
+    "error_output": Text("What Python prints, with torch {version}", "Что выводит Python с torch {version}"),
+    "error_others": Text("The same text has other causes", "Другие причины того же сообщения"),
+    "error_taught": Text("The lesson [{title}]({page}.html) is about this.", "Об этом — урок [{title}]({page}.html)."),
+    "error_practised": Text(
+        "Its exercise [`{exercise}`]({page}.html#{exercise}) is about it.",
+        "Об этом же — упражнение [`{exercise}`]({page}.html#{exercise}).",
+    ),
+    "error_device": Text(
+        "It needs a GPU: there is no program here that raises it.",
+        "Для этой ошибки нужен графический процессор, поэтому программы здесь нет.",
+    ),
+    "search": Text("Search", "Поиск"),
+    "search_for": Text("Words of an error or a subject:", "Слова из сообщения об ошибке или тема:"),
+    "search_none": Text("Nothing was found: try fewer words.", "Ничего не найдено: попробуйте меньше слов."),
+    "search_server": Text(
+        "Search works only where the pages come from a server: python -m http.server in the folder of the site.",
+        "Поиск работает, только если страницы отдаёт сервер: выполните python -m http.server в папке сайта.",
+    ),
     "needs_script": Text("Without JavaScript nothing is checked here.", "Без JavaScript проверка здесь не работает."),
     "right": Text("✓ right", "✓ верно"),
     "wrong": Text("✗ not yet", "✗ пока неверно"),

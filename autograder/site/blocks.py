@@ -91,6 +91,7 @@ def markdown(source: str) -> str:
     """Return Markdown as HTML, with links to pages in place of links to notebooks."""
     html = render_markdown(source, exclude_anchor_links=True)
     html = _TO_NOTEBOOK.sub(lambda found: f"{found[1]}.html" + (f"#{found[2]}" if found[2] else ""), html)
+    html = html.replace("<pre>", '<pre tabindex="0">')
     return _WIDE.sub(r'<div class="wide" tabindex="0">\g<0></div>', html)
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from nbformat.notebooknode import NotebookNode
 
+from ..errors import UserError
 from ..language import LANGUAGES
 from ..lessons.collection import COURSE
 from ..lessons.notebooks import source_notebook, student_notebook
@@ -14,10 +18,12 @@ from ..lessons.source import Lesson
 from ..lessons.summary import NAME as SUMMARY
 from ..lessons.summary import with_contents
 from .blocks import blocks
+from .errors import error_pages, error_runs, explanations_of
 from .execution import executed
 from .headings import places
-from .pages import TEMPLATES, Page, door, index_page, lesson_page, style
+from .pages import TEMPLATES, Page, door, index_page, lesson_page, search_page, style
 
+_SCRIPTS = ("site.js", "search.js")
 _LOOKED_UP = ("summary", "gallery")
 
 
@@ -31,13 +37,26 @@ def build_site(folder: Path, cache: Path, names: Sequence[str] = ()) -> Iterator
     if not names:
         lessons += [lesson for name in _LOOKED_UP for lesson in COURSE.read([name])]
     made = {lesson.file_name: _pages(lesson, cache) for lesson in lessons}
-    files = {"index.html": door(), "site.css": style(), "site.js": _script()}
+    files = {
+        "index.html": door(),
+        "site.css": style(),
+        "site.js": _script("site.js"),
+        "search.js": _script("search.js"),
+    }
+    explanations = explanations_of(lessons)
+    told = error_runs(explanations, cache) if explanations else {}
     for language in LANGUAGES:
+        errors = error_pages(explanations, told, lessons, language) if explanations else []
+        files |= {f"{language}/{each.name}.html": lesson_page(each, None, None) for each in errors}
         pages = [each[language] for each in made.values()]
-        files[f"{language}/index.html"] = index_page(pages, language)
+        files[f"{language}/search.html"] = search_page(language)
+        files[f"{language}/index.html"] = index_page([*pages, *errors[:1]], language)
         for before, page, after in zip([None, *pages], pages, [*pages[1:], None]):
             files[f"{language}/{page.name}.html"] = lesson_page(page, before, after)
-    yield from _write(folder, files)
+    written = list(_write(folder, files))
+    if written or not (folder / "pagefind").is_dir():
+        _make_index(folder)
+    yield from written
 
 
 def _pages(lesson: Lesson, cache: Path) -> dict[str, Page]:
@@ -59,8 +78,16 @@ def _pages(lesson: Lesson, cache: Path) -> dict[str, Page]:
     return made
 
 
-def _script() -> str:
-    return (TEMPLATES / "site.js").read_text(encoding="utf-8")
+def _make_index(folder: Path) -> None:
+    """Make Pagefind's index of the pages, for search. Raises UserError if Pagefind fails."""
+    shutil.rmtree(folder / "pagefind", ignore_errors=True)
+    done = subprocess.run([sys.executable, "-m", "pagefind_bin", "--site", str(folder)], capture_output=True, text=True)
+    if done.returncode:
+        raise UserError(f"Pagefind made no index of the site: {done.stderr or done.stdout}")
+
+
+def _script(name: str) -> str:
+    return (TEMPLATES / name).read_text(encoding="utf-8")
 
 
 def _write(folder: Path, files: dict[str, str]) -> Iterator[Path]:

@@ -73,6 +73,11 @@ def index_page(pages: list[Page], language: str) -> str:
     return _render("index.html", language, pages=pages)
 
 
+def search_page(language: str) -> str:
+    """Return the page of search in one language."""
+    return _render("search.html", language)
+
+
 def door() -> str:
     """Return the page at the root of the site, which leads to both languages."""
     return _render("door.html", "en", languages=LANGUAGES, texts=WORDS)
