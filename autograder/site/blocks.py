@@ -20,7 +20,7 @@ from .outputs import failed, to_html
 from .predictions import judge_data
 
 _TO_NOTEBOOK = re.compile(r'(<a href="[^":?#]*)\.ipynb(?:#cell-id=(?:answer|check)-(\w+))?')
-_WIDE = re.compile(r"<table.*?</table>|<math display=\"block\".*?</math>", re.S)
+_WIDE = re.compile(r'<table.*?</table>|<math display="block".*?</math>', re.S)
 _START = re.compile(r"^start\(", re.M)
 
 
