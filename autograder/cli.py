@@ -264,7 +264,7 @@ def _site(chosen: argparse.Namespace) -> int:
     from .site.build import build_site
 
     cache = chosen.cache or chosen.directory.absolute().parent / ".site-cache"
-    written = sum(1 for _ in build_site(chosen.directory, cache, chosen.lessons))
+    written = sum(1 for _ in build_site(chosen.directory, cache, chosen.lessons, chosen.address))
     print(f"wrote {quantity(written, 'file')}: begin with {chosen.directory / 'index.html'}")
     return 0
 

@@ -35,6 +35,7 @@ from support.browser import barriers, browser_page, picture
 from support.kernel import forked_kernels
 
 PAGE = "00_first_gradient.html"
+ADDRESS = "https://example.org/autograd"
 TABLES = [each for name in exercises.lessons() for each in exercises.load(name).values() if each.asks_for == "dict"]
 
 
@@ -43,7 +44,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder: Path = tmp_path_factory.mktemp("site") / "below" / "site"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JUPYTER_PATH", str(forked_kernels()))
-        assert main(["site", str(folder), "first_gradient"]) == 0
+        assert main(["site", str(folder), "first_gradient", "--address", ADDRESS]) == 0
     return folder
 
 
@@ -63,7 +64,7 @@ def test_a_build_without_changes_runs_and_writes_nothing(
 ) -> None:
     before = files(site)
     monkeypatch.setattr("autograder.site.execution._run", None)
-    assert main(["site", str(site), "first_gradient"]) == 0
+    assert main(["site", str(site), "first_gradient", "--address", ADDRESS]) == 0
     assert "wrote 0 files" in capsys.readouterr().out
     assert files(site) == before
 
@@ -78,6 +79,11 @@ def test_no_page_holds_a_solution(site: Path) -> None:
                 assert body not in shown
         assert '"x.grad": ...' in shown
         assert shown.count("    raise NotImplementedError") == 2
+
+
+def test_the_sitemap_lists_every_page(site: Path) -> None:
+    listed = re.findall(r"<loc>(.*?)</loc>", (site / "sitemap.xml").read_text(encoding="utf-8"))
+    assert sorted(listed) == sorted(f"{ADDRESS}/{path.relative_to(site).as_posix()}" for path in site.glob("*/*.html"))
 
 
 def test_both_languages_have_the_same_sections_and_pictures(site: Path) -> None:

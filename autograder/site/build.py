@@ -22,15 +22,17 @@ from .errors import error_pages, error_runs, explanations_of
 from .execution import executed
 from .headings import places
 from .pages import TEMPLATES, Page, door, index_page, lesson_page, search_page, style
+from .sitemap import sitemap
 
 _SCRIPTS = ("site.js", "search.js")
 _LOOKED_UP = ("summary", "gallery")
 
 
-def build_site(folder: Path, cache: Path, names: Sequence[str] = ()) -> Iterator[Path]:
+def build_site(folder: Path, cache: Path, names: Sequence[str] = (), address: str = "") -> Iterator[Path]:
     """Write the site into `folder` and yield the path of each written file. Files that stay the same are left alone.
 
-    `cache` keeps outputs of executed cells. `names` are lessons; if there are none, all lessons are on the site.
+    `cache` keeps outputs of executed cells. `names` are lessons; if there are none, all lessons are on the site. Only
+    with the `address` at which the site will be there is a `sitemap.xml`.
     Raises Unknown if there is no such lesson, and BrokenSource if a lesson cannot be built.
     """
     lessons = COURSE.read(list(names) or None)
@@ -53,6 +55,9 @@ def build_site(folder: Path, cache: Path, names: Sequence[str] = ()) -> Iterator
         files[f"{language}/index.html"] = index_page([*pages, *errors[:1]], language)
         for before, page, after in zip([None, *pages], pages, [*pages[1:], None]):
             files[f"{language}/{page.name}.html"] = lesson_page(page, before, after)
+    if address:
+        found = sorted({Path(name).stem for name in files if name.startswith(f"{LANGUAGES[0]}/")})
+        files["sitemap.xml"] = sitemap(address, found)
     written = list(_write(folder, files))
     if written or not (folder / "pagefind").is_dir():
         _make_index(folder)

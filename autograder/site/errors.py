@@ -111,6 +111,7 @@ def _page(
         begin("error_others", "others")
         items = [f'<li><a href="{page_name(each)}.html">{_first(each, language)}</a></li>' for each in same]
         parts.append(_prose(f"<ul>{''.join(items)}</ul>"))
+    parts.append(_prose(f'<p><a href="{INDEX}.html">{escape(say("errors"))}</a></p>'))
     about = explanation.says.read(language)
     return Page(page_name(explanation), language, _as_markdown(title), about, parts, headings)
 
