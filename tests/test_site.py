@@ -28,6 +28,7 @@ from autograder.language import LANGUAGES
 from autograder.lessons.collection import COURSE
 from autograder.lessons.source import solutions
 from autograder.site.errors import error_pages, error_runs, explanations_of, page_name
+from autograder.site.headings import places
 from autograder.site.pages import TEMPLATES, lesson_page
 from autograder.site.pages import Page as SitePage
 from autograder.site.predictions import judge_data
@@ -243,3 +244,11 @@ def test_an_error_has_its_message_as_title_and_its_traceback(errors: dict[str, d
             assert "site-packages" not in shown.replace(".../site-packages", "")
             assert f'href="{one.name}.html"' in lesson_page(pages["errors"], None, None)
             assert f"../{'ru' if language == 'en' else 'en'}/{one.name}.html" in html
+
+
+def test_every_exercise_has_a_place_of_its_name() -> None:
+    """Pages of errors link there."""
+    for lesson in COURSE.read():
+        ids = places(lesson)
+        assert set(COURSE.exercises(lesson)) <= set(ids)
+        assert len(set(ids)) == len(ids)

@@ -12,7 +12,7 @@ from ..lessons.source import Lesson
 _HEADING = re.compile(r"<h([1-6])[^>]*>(.*?)</h\1>", re.S)
 _LINE = re.compile(r"^#{1,6} (.+)$", re.M)
 _FENCED = re.compile(r"^```.*?^```", re.M | re.S)
-_NAMED = re.compile(r"^(?:Exercise|Question) `(\w+)`")
+_NAMED = re.compile(r"^(?:Exercise|Extra exercise|Question) `(\w+)`")
 
 
 @dataclass(frozen=True)
