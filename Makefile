@@ -12,7 +12,7 @@ WORKERS := --numprocesses=4 --dist=loadfile --no-loadscope-reorder
 # Nightly tests are slow, and each has a faster twin here: see CONTRIBUTING.md.
 EVERY_COMMIT := -m "not nightly"
 
-.PHONY: install lab lint test test-all mypy pytest pytest-all quick screenshots versions wheel
+.PHONY: install lab lint test test-all mypy pytest pytest-all quick screenshots site versions wheel
 
 install: .venv/installed
 
@@ -61,6 +61,10 @@ quick: install
 # The package with the course in it, into the folder `dist`.
 wheel: install
 	$(BIN)/python -m pip wheel --disable-pip-version-check --quiet --no-deps --wheel-dir dist .
+
+# The course as a static site, into the folder `dist/site`. Some minutes; seconds where nothing has changed.
+site: install
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/autograder site dist/site
 
 # The screenshots of both READMEs. Needs Chromium.
 screenshots: install

@@ -125,6 +125,14 @@ def _add_authoring(commands: Any) -> None:
     )
     verify.add_argument("--course", type=Path, metavar="DIR", help="the private lessons of this course folder instead")
 
+    site = commands.add_parser("site", help="build the course as a static site, in both languages")
+    site.add_argument("directory", type=Path, metavar="DIR")
+    site.add_argument("lessons", nargs="*", metavar="LESSON", help="only these lessons (default: all)")
+    site.add_argument("--address", default="", metavar="URL", help="where the site will be, for its sitemap.xml")
+    site.add_argument(
+        "--cache", type=Path, metavar="DIR", help="keeps outputs of cells (default: .site-cache beside the site)"
+    )
+
     convert = commands.add_parser("convert", help="give the mistakes of private lessons files of their own")
     convert.add_argument("directory", type=Path, metavar="DIR")
 

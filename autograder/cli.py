@@ -40,6 +40,7 @@ _FOR_INSTRUCTORS = (
 _EXTRAS = {
     "lab": "lab",
     "singleuser": "hub",
+    "site": "site",
     **dict.fromkeys(_FOR_INSTRUCTORS, "instructor"),
 }
 
@@ -261,6 +262,16 @@ def _build(chosen: argparse.Namespace) -> int:
     for complaint in complaints:
         print(complaint, file=sys.stderr)
     return int(bool(complaints))
+
+
+def _site(chosen: argparse.Namespace) -> int:
+    from .language import quantity
+    from .site.build import build_site
+
+    cache = chosen.cache or chosen.directory.absolute().parent / ".site-cache"
+    written = sum(1 for _ in build_site(chosen.directory, cache, chosen.lessons, chosen.address))
+    print(f"wrote {quantity(written, 'file')}: begin with {chosen.directory / 'index.html'}")
+    return 0
 
 
 def _verify(chosen: argparse.Namespace) -> int:

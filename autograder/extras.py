@@ -13,6 +13,7 @@ MODULES = {
     "pictures": ("graphviz", "matplotlib", "pygraphviz"),
     "lab": ("ipykernel", "jupyterlab", "nbclient", "nbformat"),
     "instructor": ("latex2mathml", "nbgrader", "nh3", "rapidfuzz", "sqlalchemy", "yaml"),
+    "site": ("jinja2", "nbconvert", "pagefind_bin"),
     "hub": ("jupyterhub",),
     "scale": ("cryptography", "distributed"),
 }

@@ -161,7 +161,7 @@ def test_a_learner_needs_torch_and_numpy_alone():
     assert [each.split(">")[0] for each in project["dependencies"]] == ["torch", "numpy"]
     assert project["name"] == extras.DISTRIBUTION
     for name, modules in extras.MODULES.items():
-        packages = {each.split(">")[0] for each in project["optional-dependencies"][name]}
+        packages = {each.split(">")[0].replace("-", "_") for each in project["optional-dependencies"][name]}
         assert set(modules) - {"nbformat", "yaml"} <= packages  # they come with nbclient and pyyaml
 
 

@@ -1,0 +1,82 @@
+"""Sentences of the site's pages, in both languages."""
+
+from __future__ import annotations
+
+from ..language import Text
+
+WORDS = {
+    "course": Text("torch.autograd, learned by doing", "torch.autograd на деле"),
+    "about": Text(
+        "A course on torch.autograd: read it here, answer predictions in the page, solve the exercises in notebooks.",
+        "Курс по torch.autograd: уроки можно читать здесь, на предсказания — отвечать прямо на странице, а упражнения "
+        "решать в тетрадях Jupyter.",
+    ),
+    "language": Text("Русский", "English"),
+    "home": Text("All lessons", "Все уроки"),
+    "skip": Text("Skip to the text", "Перейти к тексту"),
+    "contents": Text("On this page", "На этой странице"),
+    "previous": Text("Previous", "Назад"),
+    "next": Text("Next", "Дальше"),
+    "between": Text("Neighbouring lessons", "Соседние уроки"),
+    "minutes": Text("minutes", "мин"),
+    "needs": Text("first: {needs}", "сначала: {needs}"),
+    "lessons": Text("Lessons", "Уроки"),
+    "more": Text("To look up", "Справочные страницы"),
+    "hints": Text("Hints", "Подсказки"),
+    "hint": Text("Hint {number}", "Подсказка {number}"),
+    "in_notebook": Text(
+        'Answer in the notebook: run the cell there, then `check("{name}")`.',
+        'Отвечайте в тетради: выполните там ячейку, а затем `check("{name}")`.',
+    ),
+    "written": Text("Answer in the notebook, in your own words.", "Ответьте в тетради своими словами."),
+    "spoiler": Text("Show the output: it gives the table away", "Показать вывод: в нём ответы к таблице"),
+    "needs_answer": Text(
+        "This cell needs your answer: run it in the notebook.",
+        "Для этой ячейки нужен ваш ответ: выполните её в тетради.",
+    ),
+    "check": Text("Check", "Проверить"),
+    "reset": Text("Clear", "Очистить"),
+    "entry": Text("Expression", "Выражение"),
+    "prediction": Text("Your prediction", "Ваше предсказание"),
+    "prediction_of": Text("Your prediction: {entry}", "Ваше предсказание: {entry}"),
+    "outcome": Text("Result", "Результат"),
+    "as_code": Text("The same table as code", "Та же таблица в виде кода"),
+    "write": Text(
+        "Write a value as in Python: `0.5`, `None`, `True`, `[1, 2]`, `RuntimeError`. Your answers stay in this browser.",
+        "Записывайте значения как в Python: `0.5`, `None`, `True`, `[1, 2]`, `RuntimeError`. Ответы хранятся только в "
+        "этом браузере.",
+    ),
+    "errors": Text("Errors and warnings, explained", "Объяснения ошибок и предупреждений"),
+    "errors_about": Text(
+        "What torch.autograd's errors and warnings mean: cause, cure, and the smallest program that raises each.",
+        "Что означают ошибки и предупреждения torch.autograd: причина, средство и наименьшая программа, которая их "
+        "вызывает.",
+    ),
+    "error_cause": Text("Cause and cure", "Причина и средство"),
+    "error_program": Text("The smallest program that shows it", "Наименьшая программа, в которой это происходит"),
+    "error_output": Text("What Python prints, with torch {version}", "Что выводит Python с torch {version}"),
+    "error_others": Text("The same text has other causes", "Другие причины того же сообщения"),
+    "error_taught": Text("The lesson [{title}]({page}.html) is about this.", "Об этом — урок [{title}]({page}.html)."),
+    "error_practised": Text(
+        "Its exercise [`{exercise}`]({page}.html#{exercise}) is about it.",
+        "Об этом же — упражнение [`{exercise}`]({page}.html#{exercise}).",
+    ),
+    "error_device": Text(
+        "It needs a GPU: there is no program here that raises it.",
+        "Для этой ошибки нужен графический процессор, поэтому программы здесь нет.",
+    ),
+    "search": Text("Search", "Поиск"),
+    "search_for": Text("Words of an error or a subject:", "Слова из сообщения об ошибке или тема:"),
+    "search_none": Text("Nothing was found: try fewer words.", "Ничего не найдено: попробуйте меньше слов."),
+    "search_server": Text(
+        "Search works only where the pages come from a server: python -m http.server in the folder of the site.",
+        "Поиск работает, только если страницы отдаёт сервер: выполните python -m http.server в папке сайта.",
+    ),
+    "needs_script": Text("Without JavaScript nothing is checked here.", "Без JavaScript проверка здесь не работает."),
+    "right": Text("✓ right", "✓ верно"),
+    "wrong": Text("✗ not yet", "✗ пока неверно"),
+    "empty": Text("… empty", "… пусто"),
+    "all_right": Text("Every entry is right.", "Все строки верны."),
+    "some": Text("Right so far: {right} of {total}.", "Пока верно: {right} из {total}."),
+    "looks_like": Text("It looks like this:", "Похоже на такую ошибку:"),
+}

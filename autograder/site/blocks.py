@@ -1,0 +1,108 @@
+"""The cells of a lesson's notebook as blocks of a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from nbconvert.filters import Highlight2HTML
+from nbformat.notebooknode import NotebookNode
+
+from ..checking.exercise import Exercise
+from ..grade_ids import CellKind, GradeId
+from ..grading.plugin.mathml import render_markdown
+from ..lessons.source import CHECK
+from .execution import Outputs, is_run
+from .headings import Heading, with_places
+from .outputs import failed, to_html
+from .predictions import judge_data
+
+_TO_NOTEBOOK = re.compile(r'(<a href="[^":?#]*)\.ipynb(?:#cell-id=(?:answer|check)-(\w+))?')
+_WIDE = re.compile(r'<table.*?</table>|<math display="block".*?</math>', re.S)
+_START = re.compile(r"^start\(", re.M)
+
+
+@dataclass
+class Block:
+    """One part of a page, which the template `block.html` shows.
+
+    `kind` is "prose", "code", "exercise", "prediction" or "written". `html` is prose or highlighted code, `output` the
+    output of the code. `spoils` is true if the output gives a prediction away, and `unrun` if the code needs an answer.
+    """
+
+    kind: str
+    html: str
+    output: str = ""
+    spoils: bool = False
+    unrun: bool = False
+    exercise: Exercise | None = None
+    hints: list[str] = field(default_factory=list)
+    entries: list[str] = field(default_factory=list)
+    data: str = ""
+
+
+def blocks(
+    notebook: NotebookNode, language: str, exercises: Mapping[str, Exercise], outputs: Outputs, ids: list[str]
+) -> tuple[list[Block], list[Heading]]:
+    """Return the blocks of a student's notebook, and its headings. `ids` are the places of headings in order."""
+    headings: list[Heading] = []
+    places, spoils, found = iter(ids), False, list[Block]()
+    for cell in notebook.cells:
+        named = GradeId(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
+        if named.kind is CellKind.WRITTEN:
+            found.append(Block("written", ""))
+        elif cell.cell_type == "markdown":
+            html, new = with_places(markdown(cell.source), places)
+            headings += new
+            spoils = spoils and not new and "<details>" not in html  # which tells what the table shows
+            found.append(Block("prose", html))
+        elif named.kind is CellKind.ANSWER:
+            exercise = exercises[named.exercise]
+            found.append(_exercise(exercise, highlighted(cell.source), language))
+            spoils = exercise.asks_for == "dict"
+        elif is_run(cell) and not _START.search(cell.source):
+            shown = outputs.get(cell.id, {}).get(language, [])
+            unrun = failed(shown)
+            output = "" if unrun else to_html(shown)
+            found.append(Block("code", highlighted(cell.source), output, spoils and bool(output), unrun))
+        elif not CHECK.search(cell.source):
+            found.append(Block("code", highlighted(cell.source)))
+    return found, headings
+
+
+def _exercise(exercise: Exercise, code: str, language: str) -> Block:
+    hints = [inner(markdown(hint.read(language))) for hint in exercise.hints]
+    if exercise.asks_for != "dict":
+        return Block("exercise", code, exercise=exercise, hints=hints)
+    truth = _entries(exercise)
+    data = judge_data(exercise, language)
+    return Block("prediction", code, exercise=exercise, hints=hints, entries=list(truth), data=data)
+
+
+def _entries(exercise: Exercise) -> Iterator[str]:
+    from ..exercises import key_of
+
+    return iter(key_of(exercise).expected.solution[0].values[exercise.aspects[0].name])
+
+
+def markdown(source: str) -> str:
+    """Return Markdown as HTML, with links to pages in place of links to notebooks."""
+    html = render_markdown(source, exclude_anchor_links=True)
+    html = _TO_NOTEBOOK.sub(lambda found: f"{found[1]}.html" + (f"#{found[2]}" if found[2] else ""), html)
+    html = html.replace("<pre>", '<pre tabindex="0">')
+    return _WIDE.sub(r'<div class="wide" tabindex="0">\g<0></div>', html)
+
+
+def inner(html: str) -> str:
+    """Return HTML without the paragraph around it, if there is only one."""
+    inside = html.strip().removeprefix("<p>").removesuffix("</p>")
+    return inside if "<p>" not in inside else html
+
+
+@lru_cache(maxsize=4096)  # both languages have the same code
+def highlighted(source: str) -> str:
+    """Return Python code as highlighted HTML."""
+    html: str = Highlight2HTML(pygments_lexer="python")(source)
+    return html.replace("<pre>", '<pre tabindex="0">', 1)

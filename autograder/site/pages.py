@@ -1,0 +1,97 @@
+"""Pages of the site, made with Jinja's templates."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from pygments.formatters import HtmlFormatter
+
+from ..language import LANGUAGES
+from ..messages.site import WORDS
+from .blocks import Block, inner, markdown
+from .headings import Heading, contents
+
+TEMPLATES = Path(__file__).parent / "templates"
+_LIGHT, _DARK = "default", "github-dark"  # styles of Pygments
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page in one language.
+
+    `name` is its file name without `.html`. `title` and `about`, a line about it, are Markdown.
+    """
+
+    name: str
+    language: str
+    title: str
+    about: str
+    blocks: list[Block]
+    headings: list[Heading]
+    minutes: int = 0
+    needs: str = ""
+
+    @property
+    def is_lesson(self) -> bool:
+        return self.name[:2].isdigit()
+
+
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    made.filters["inline"] = lambda source: inner(markdown(source))
+    made.filters["bare"] = bare
+    return made
+
+
+def bare(html: str) -> str:
+    """Return HTML as plain text, for titles and descriptions."""
+    return " ".join(unescape(re.sub(r"<[^>]*>", "", html)).split())
+
+
+_ENVIRONMENT = _environment()
+
+
+def lesson_page(page: Page, before: Page | None, after: Page | None) -> str:
+    """Return a page as HTML, with links to the pages before and after it."""
+    listed = contents(page.headings)
+    return _render("lesson.html", page.language, page=page, before=before, after=after, contents=listed)
+
+
+def index_page(pages: list[Page], language: str) -> str:
+    """Return the first page in one language, which lists `pages`."""
+    return _render("index.html", language, pages=pages)
+
+
+def search_page(language: str) -> str:
+    """Return the page of search in one language."""
+    return _render("search.html", language)
+
+
+def door() -> str:
+    """Return the page at the root of the site, which leads to both languages."""
+    return _render("door.html", "en", languages=LANGUAGES, texts=WORDS)
+
+
+def style() -> str:
+    """Return the style sheet, with the colours of code in light and dark."""
+    sheet = (TEMPLATES / "site.css").read_text(encoding="utf-8")
+    light = HtmlFormatter(style=_LIGHT).get_style_defs(".highlight")
+    dark = HtmlFormatter(style=_DARK).get_style_defs(".highlight")
+    return f"{light}\n@media screen and (prefers-color-scheme: dark) {{\n{dark}\n}}\n{sheet}"
+
+
+def _render(template: str, language: str, **values: Any) -> str:
+    words = {name: text.read(language) for name, text in WORDS.items()}
+    other = next(each for each in LANGUAGES if each != language)
+    return _ENVIRONMENT.get_template(template).render(language=language, other=other, words=words, **values)

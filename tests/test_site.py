@@ -1,0 +1,254 @@
+"""The static site, built by the command and looked at in a real Chromium."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from functools import partial
+from html import unescape
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any, Literal
+
+import pytest
+from playwright.sync_api import Page
+
+from autograder import exercises
+from autograder.checking.comparison import compare
+from autograder.checking.exercise import Exercise
+from autograder.checking.judge import judge
+from autograder.checking.run import Run
+from autograder.checking.values import Other
+from autograder.cli import main
+from autograder.exercises import key_of
+from autograder.language import LANGUAGES
+from autograder.lessons.collection import COURSE
+from autograder.lessons.source import solutions
+from autograder.site.errors import error_pages, error_runs, explanations_of, page_name
+from autograder.site.headings import places
+from autograder.site.pages import TEMPLATES, lesson_page
+from autograder.site.pages import Page as SitePage
+from autograder.site.predictions import judge_data
+from support.browser import barriers, browser_page, picture
+from support.kernel import forked_kernels
+
+PAGE = "00_first_gradient.html"
+ADDRESS = "https://example.org/autograd"
+TABLES = [each for name in exercises.lessons() for each in exercises.load(name).values() if each.asks_for == "dict"]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("site") / "below" / "site"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JUPYTER_PATH", str(forked_kernels()))
+        assert main(["site", str(folder), "first_gradient", "--address", ADDRESS]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    with browser_page() as page:
+        yield page
+
+
+def files(folder: Path) -> dict[str, tuple[bytes, int]]:
+    found = {path: path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    return {name: (path.read_bytes(), path.stat().st_mtime_ns) for path, name in found.items()}
+
+
+def test_a_build_without_changes_runs_and_writes_nothing(
+    site: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = files(site)
+    monkeypatch.setattr("autograder.site.execution._run", None)
+    assert main(["site", str(site), "first_gradient", "--address", ADDRESS]) == 0
+    assert "wrote 0 files" in capsys.readouterr().out
+    assert files(site) == before
+
+
+def test_no_page_holds_a_solution(site: Path) -> None:
+    for language in LANGUAGES:
+        shown = unescape(re.sub(r"<[^>]*>", "", (site / language / PAGE).read_text(encoding="utf-8")))
+        for exercise in exercises.load("first_gradient").values():
+            for code in solutions(exercise):
+                body = code.partition("\n")[2]
+                assert body
+                assert body not in shown
+        assert '"x.grad": ...' in shown
+        assert shown.count("    raise NotImplementedError") == 2
+
+
+def test_the_sitemap_lists_every_page(site: Path) -> None:
+    listed = re.findall(r"<loc>(.*?)</loc>", (site / "sitemap.xml").read_text(encoding="utf-8"))
+    assert sorted(listed) == sorted(f"{ADDRESS}/{path.relative_to(site).as_posix()}" for path in site.glob("*/*.html"))
+
+
+def test_both_languages_have_the_same_sections_and_pictures(site: Path) -> None:
+    texts = [(site / language / PAGE).read_text(encoding="utf-8") for language in LANGUAGES]
+    sections, pictures = ([re.findall(what, text) for text in texts] for what in (r'<h\d id="([^"]+)"', r"<img "))
+    assert sections[0] == sections[1]
+    assert {"predict_chain", "descend", "what-to-keep"} <= set(sections[0])
+    assert len(pictures[0]) == len(pictures[1]) > 3
+    for language, text in zip(LANGUAGES, texts):
+        assert f'<div data-steps lang="{language}"' in text
+
+
+def test_links_lead_to_what_is_there(site: Path) -> None:
+    whole = ("summary.html", "gallery.html")  # left out with the other lessons
+    for path in site.rglob("*.html"):
+        for link in re.findall(r'(?:href|src)="([^"]+)"', path.read_text(encoding="utf-8")):
+            if link.startswith(("data:", "https:")):
+                continue
+            name, _, place = link.partition("#")
+            target = (path.parent / name) if name else path
+            if name in whole or (name[:2].isdigit() and name != PAGE):
+                continue
+            assert target.is_file(), f"{path.name}: {link}"
+            assert not place or f'id="{place}"' in target.read_text(encoding="utf-8"), f"{path.name}: {link}"
+
+
+@pytest.mark.parametrize(("language", "scheme", "width"), [("en", "light", 1280), ("ru", "dark", 390)])
+@pytest.mark.parametrize("name", ["index.html", PAGE])
+def test_a_page_has_no_barrier_and_asks_nobody(
+    site: Path, page: Page, name: str, language: str, scheme: Literal["light", "dark"], width: int
+) -> None:
+    said: list[str] = []
+    page.on("console", listen := lambda message: said.append(message.text))
+    page.on("pageerror", fail := lambda error: said.append(str(error)))
+    page.on("request", ask := lambda request: request.url.startswith(("file:", "data:")) or said.append(request.url))
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto((site / language / name).as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert said == []
+    picture(page, f"site-{language}-{name}-{scheme}")
+    assert barriers(page) == []
+    for event, listener in (("console", listen), ("pageerror", fail), ("request", ask)):
+        page.remove_listener(event, listener)
+
+
+def test_a_learner_predicts_and_finds_the_answers_again(site: Path, page: Page) -> None:
+    page.goto((site / "en" / PAGE).as_uri())
+    form = page.locator("#table-predict_chain")
+    for number, written in enumerate(["9 / 2", "4.5", "1", ""]):
+        form.locator("input").nth(number).fill(written)
+    form.get_by_role("button", name="Check").click()
+    assert form.locator(".outcome").all_inner_texts() == ["✓ right", "✓ right", "✗ not yet", "… empty"]
+    assert form.locator(".verdict").inner_text() == "Right so far: 2 of 4."
+    form.locator("input").nth(3).fill("1.0")
+    form.get_by_role("button", name="Check").click()
+    assert "The mean was forgotten" in form.locator(".verdict").inner_text()
+    page.reload()
+    assert form.locator("input").nth(0).input_value() == "9 / 2"
+    form.locator("input").nth(2).fill("1/4")
+    page.keyboard.press("Enter")
+    assert form.locator(".verdict").inner_text() == "Every entry is right."
+
+
+def test_the_language_changes_at_the_same_section(site: Path, page: Page) -> None:
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto(f"{(site / 'en' / PAGE).as_uri()}#descend")
+    box = page.locator("a.language").bounding_box()
+    assert box
+    page.mouse.click(box["x"] + 5, box["y"] + 5)  # `click` would scroll first
+    page.wait_for_url("**/ru/*")
+    assert page.url.endswith(f"/ru/{PAGE}#descend")
+
+
+def test_the_script_is_small() -> None:
+    assert len((TEMPLATES / "site.js").read_bytes()) <= 10_000
+
+
+def written(value: Any) -> str:
+    """A value as a learner writes it in a cell of Python."""
+    return "torch.float64" if value == Other("dtype") else repr(value)
+
+
+def tables(exercise: Exercise) -> dict[str, dict[str, Any]]:
+    expected, aspect = key_of(exercise).expected, exercise.aspects[0].name
+    return {
+        "": expected.solution[0].values[aspect],
+        **{name: runs[0].values[aspect] for name, runs in expected.mistakes.items()},
+    }
+
+
+@pytest.mark.parametrize("exercise", TABLES, ids=lambda each: each.name)
+def test_the_page_judges_recorded_tables_as_the_checker_does(site: Path, page: Page, exercise: Exercise) -> None:
+    if not page.url.endswith(PAGE):
+        page.goto((site / "en" / PAGE).as_uri())
+    key, aspect = key_of(exercise), exercise.aspects[0].name
+    truth, recorded = tables(exercise)[""], tables(exercise)
+    judged = page.evaluate(
+        """([data, tables]) => {
+            const opened = site.open({dataset: {judge: data}});
+            return tables.map(table => site.judge(opened, table.map(site.read)));
+        }""",
+        [judge_data(exercise, "en"), [[written(table[entry]) for entry in truth] for table in recorded.values()]],
+    )
+    sentences = json.loads(base64.b64decode(judge_data(exercise, "en")))["mistakes"]
+    for (name, table), ours in zip(recorded.items(), judged, strict=True):
+        verdict = judge(exercise, [Run({**key.expected.solution[0].values, aspect: table})], key.expected)
+        assert ours["entries"] == [compare(value, table[entry]) is None for entry, value in truth.items()], name
+        assert (ours["mistake"] is None) == (verdict.mistake is None), name
+        if verdict.mistake:
+            names = [each for each in recorded if compare(truth, recorded[each]) is not None]
+            assert ours["mistake"] == sentences[names.index(verdict.mistake)][0], name
+
+
+def test_search_finds_a_word_in_another_form(site: Path, page: Page) -> None:
+    """The site lies below a sub-path of its server."""
+    handler = partial(SimpleHTTPRequestHandler, directory=str(site.parents[1]))
+    handler.log_message = lambda *words: None  # type: ignore[attr-defined]
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/below/site"
+        for language, word, title in (
+            ("en", "derivatives", "A first gradient"),
+            ("ru", "усреднять", "Первый градиент"),
+        ):
+            page.goto(f"{address}/{language}/index.html")
+            page.locator("header a", has_text="Search" if language == "en" else "Поиск").click()
+            page.get_by_role("searchbox").fill(word)
+            page.keyboard.press("Enter")
+            page.locator("#found a", has_text=title).click()
+            page.wait_for_url(f"{address}/{language}/{PAGE}")
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def errors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, SitePage]]:
+    """Pages of some explained errors, by language and name."""
+    lessons = COURSE.read(["engine"])
+    found = explanations_of(lessons)
+    runs = error_runs(found, tmp_path_factory.mktemp("cache"))
+    return {
+        language: {each.name: each for each in error_pages(found, runs, lessons, language)} for language in LANGUAGES
+    }
+
+
+def test_an_error_has_its_message_as_title_and_its_traceback(errors: dict[str, dict[str, SitePage]]) -> None:
+    for language, pages in errors.items():
+        for explanation in explanations_of(COURSE.read(["engine"])):
+            one = pages[page_name(explanation)]
+            html = lesson_page(one, None, None)
+            (title,) = re.findall("<title>(.*?) · ", html)
+            assert explanation.pattern.search(unescape(title)), title
+            shown = unescape(re.sub(r"<[^>]*>", "", html))
+            for line in explanation.program.splitlines()[-1:]:  # an error of GPUs has no program
+                assert line in shown
+                assert re.search(r'File "program.py", line \d|^\S+\.py:\d+: \w*Warning', shown, re.M)
+            assert "site-packages" not in shown.replace(".../site-packages", "")
+            assert f'href="{one.name}.html"' in lesson_page(pages["errors"], None, None)
+            assert f"../{'ru' if language == 'en' else 'en'}/{one.name}.html" in html
+
+
+def test_every_exercise_has_a_place_of_its_name() -> None:
+    """Pages of errors link there."""
+    for lesson in COURSE.read():
+        ids = places(lesson)
+        assert set(COURSE.exercises(lesson)) <= set(ids)
+        assert len(set(ids)) == len(ids)
