@@ -35,6 +35,8 @@ from autograder.site.predictions import judge_data
 from support.browser import barriers, browser_page, picture
 from support.kernel import forked_kernels
 
+pytestmark = pytest.mark.long(25)
+
 PAGE = "00_first_gradient.html"
 ADDRESS = "https://example.org/autograd"
 TABLES = [each for name in exercises.lessons() for each in exercises.load(name).values() if each.asks_for == "dict"]

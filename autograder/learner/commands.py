@@ -168,7 +168,7 @@ def check_in(
         verdict = _checked_at(place, exercise, namespace, verdict)
     elif _wrong_elsewhere_alone(verdict):
         verdict = replace(verdict, notes=(*verdict.notes, Note("note.device.try", {"name": exercise.name})))
-    return with_why(exercise, verdict) if variant is None else verdict  # a variant may be about another program
+    return with_why(exercise, verdict) if number is None else verdict  # a variant may be about another program
 
 
 def _checked_at(place: Place, exercise: Exercise, namespace: Mapping[str, Any], verdict: Verdict) -> Verdict:

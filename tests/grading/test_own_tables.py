@@ -21,6 +21,8 @@ from autograder.lessons.variants import VariantTable, draw_table
 from support.course import Course
 from support.submissions import Submission, read
 
+pytestmark = pytest.mark.long(15)
+
 LESSON, TABLE = "graph_and_backward", "predict_second_backward"
 EXERCISES = exercises.load(LESSON)
 SOLVED = {name: solutions(exercise)[0] for name, exercise in EXERCISES.items()}

@@ -19,6 +19,8 @@ from support.check import NAME as UNEVEN
 from support.check import check, right
 from support.kernel import Kernel
 
+pytestmark = pytest.mark.long(15)
+
 TABLE = "predict_accumulation"
 WITH_VARIANTS = [
     each for name in exercises.lessons() for each in exercises.load(name).values() if variants_of(each).programs
