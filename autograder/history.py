@@ -45,6 +45,11 @@ class Check:
     imported: bool = False
     is_placement: bool = False
 
+    @property
+    def counts(self) -> bool:
+        """True if the check is on the exercise itself: variants and placement earn no points."""
+        return self.variant is None and not self.is_placement
+
 
 @dataclass(frozen=True)
 class History:
@@ -60,8 +65,8 @@ class History:
     refused: str = ""
 
     def verdicts(self) -> Iterator[Verdict]:
-        """Yield the verdicts on exercises themselves, oldest first. Variants and placement earn no points."""
-        return (check.verdict for check in self.checks if check.variant is None and not check.is_placement)
+        """Yield the verdicts on exercises themselves, oldest first."""
+        return (check.verdict for check in self.checks if check.counts)
 
 
 def record(

@@ -95,13 +95,15 @@ class Collection:
         """Return a dict from path to text for the notebooks of a lesson, one in each language."""
         from .notebooks import source_notebook, student_notebook, to_text
 
-        if lesson.file_name == SUMMARY:
-            lesson = with_contents(lesson, self.read())
-        source = source_notebook(lesson, self.exercises(lesson))
+        source = source_notebook(self.complete(lesson), self.exercises(lesson))
         return {
             self.notebooks / language / f"{lesson.file_name}.ipynb": to_text(student_notebook(source, language))
             for language in LANGUAGES
         }
+
+    def complete(self, lesson: Lesson) -> Lesson:
+        """Return a lesson as it is, and the page `summary` with what it collects of all lessons."""
+        return with_contents(lesson, self.read()) if lesson.file_name == SUMMARY else lesson
 
     def files(self, lesson: Lesson) -> dict[Path, str | bytes]:
         """Return a dict from path to content for every file built from a lesson source. Writes nothing.

@@ -15,8 +15,6 @@ from ..language import LANGUAGES
 from ..lessons.collection import COURSE
 from ..lessons.notebooks import source_notebook, student_notebook
 from ..lessons.source import Lesson
-from ..lessons.summary import NAME as SUMMARY
-from ..lessons.summary import with_contents
 from .blocks import blocks
 from .errors import error_pages, error_runs, explanations_of
 from .execution import executed
@@ -67,7 +65,7 @@ def build_site(folder: Path, cache: Path, names: Sequence[str] = (), address: st
 def _pages(lesson: Lesson, cache: Path) -> dict[str, Page]:
     """Return the page of a lesson in each language."""
     exercises = COURSE.exercises(lesson)
-    whole = with_contents(lesson, COURSE.read()) if lesson.file_name == SUMMARY else lesson
+    whole = COURSE.complete(lesson)
     source = source_notebook(whole, exercises)
     notebooks: dict[str, NotebookNode] = {each: student_notebook(source, each) for each in LANGUAGES}
     outputs = executed(notebooks["en"], lesson.files, cache)

@@ -58,7 +58,7 @@ class Caught:
 
 
 def kind_of(error: BaseException) -> str:
-    """Return the name of an exception's class. Of a class of the learner's own, it is the name of the nearest base."""
+    """Return the name of an exception's class, or of the nearest base of a learner's own class."""
     libraries = ("builtins", "torch")
     return next(each.__name__ for each in type(error).__mro__ if each.__module__.partition(".")[0] in libraries)
 

@@ -82,7 +82,7 @@ def render_record(history: History, language: str, now: datetime) -> str:
     def say(id: str, **parameters: object) -> str:
         return html.escape(WORDS[id].format(**parameters).read(language))
 
-    checks = [check for check in history.checks if check.variant is None and not check.is_placement]
+    checks = [check for check in history.checks if check.counts]
     lessons = [*_lessons(checks)]
     overcome, still_open = _misconceptions(checks, lessons)
     tried, at_once = (sum(len(getattr(each, name)) for each in lessons) for name in ("tried", "at_once"))
