@@ -91,6 +91,7 @@ with Engine(wall="landlock") as engine, engine.fork() as child:
 """
 
 
+@pytest.mark.nightly(twin="tests/grading/test_doctor.py::test_a_machine_that_forbids_namespaces")
 def test_root_and_an_ordinary_user_of_a_container() -> None:
     """On a machine where Python may be read by all. There, root gives each child a user of its own."""
     with machine([]) as here:

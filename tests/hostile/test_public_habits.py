@@ -16,7 +16,7 @@ from hostile.habits.notebook import Points, learners_points, notebook
 from support.assignment import Assignment, open_assignment, points
 from support.course import forked_fork_servers
 
-pytestmark = pytest.mark.long(40)
+pytestmark = pytest.mark.long(55)
 
 LIMITS = Limits(cell_seconds=60, total_seconds=200, memory=2 << 30)
 TOGETHER = together()

@@ -134,7 +134,7 @@ def test_awkward_graphs_are_stepped_undisturbed(name: str) -> None:
         assert shown(result)[1] == str(result)
 
 
-@settings(max_examples=60, derandomize=True, database=None)
+@settings(max_examples=30, derandomize=True, database=None)
 @given(PROGRAMS)
 def test_random_graphs_are_stepped_undisturbed(program: list[tuple[str, int, int]]) -> None:
     assert_undisturbed(run(program), run(program))

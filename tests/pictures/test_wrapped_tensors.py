@@ -1,15 +1,13 @@
 """Tensors without numbers of their own: FakeTensor, DTensor, masked and nested ones.
 
-Each program runs in a process of its own: torch ends a process that reads such numbers.
+Each program runs in a fork of its own: torch ends a process that reads such numbers.
 """
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
+
+from support.course import run_autograder
 
 PREAMBLE = """
 import tempfile, warnings
@@ -68,19 +66,8 @@ SHOWN = {
 }
 
 
-@pytest.fixture(scope="module")
-def ended() -> dict[str, subprocess.CompletedProcess[str]]:
-    def run(program: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([sys.executable, "-c", PREAMBLE + program], capture_output=True, text=True)
-
-    with ThreadPoolExecutor(2) as executor:
-        return dict(zip(PROGRAMS, executor.map(run, PROGRAMS.values())))
-
-
 @pytest.mark.parametrize("kind", PROGRAMS)
-def test_graph_and_steps_are_told_without_numbers(
-    kind: str, ended: dict[str, subprocess.CompletedProcess[str]]
-) -> None:
-    done = ended[kind]
+def test_graph_and_steps_are_told_without_numbers(kind: str) -> None:
+    done = run_autograder("--help", first=PREAMBLE + PROGRAMS[kind])
     assert done.returncode == 0, done.stderr
     assert [part for part in SHOWN[kind] if part not in done.stdout] == [], done.stdout

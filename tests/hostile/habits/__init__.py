@@ -44,9 +44,9 @@ HARMED = {
 
 
 def together(most: int = 12) -> dict[str, list[Habit]]:
-    """Return the public habits that cost nothing, at most so many of a kind in one notebook."""
+    """Return the habits that cost nothing, at most so many of a kind in one notebook."""
     found = {}
-    for kind, habits in PUBLIC.items():
+    for kind, habits in {"known": KNOWN, **PUBLIC}.items():
         harmless = [habit for habit in habits if habit.name not in HARMED and habit.name not in LOSES]
         parts = -(-len(harmless) // most)
         for part in range(parts):
