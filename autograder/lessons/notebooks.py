@@ -109,8 +109,9 @@ def source_notebook(lesson: Lesson, exercises: dict[str, Exercise]) -> NotebookN
     ]
     kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
     written = sum(cell.metadata.get("minutes", 0) for _, cell in lesson.with_role("written"))
-    minutes = lesson.reading + written + sum(exercise.minutes for exercise in exercises.values() if exercise.core)
-    extra = sum(exercise.minutes for exercise in exercises.values() if not exercise.core)
+    minutes, extra = lesson.reading([name for name, exercise in exercises.items() if not exercise.core])
+    minutes += written + sum(exercise.minutes for exercise in exercises.values() if exercise.core)
+    extra += sum(exercise.minutes for exercise in exercises.values() if not exercise.core)
     ours = {"lesson": lesson.name, "version": __version__, "minutes": minutes, "extra": extra}
     ours |= {"needs": lesson.needs, "about": lesson.about}
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}, "autograder": ours}

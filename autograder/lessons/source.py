@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -37,6 +37,7 @@ STUB = "# YOUR CODE HERE / ВАШ КОД ЗДЕСЬ\nraise NotImplementedError"
 # copy of the release, it also has the number of the student's table.
 CHECK = re.compile(r"""^check\(["'](?P<name>\w+)["'](?:, personal=(?P<number>\d{1,9}))?\)\s*\Z""", re.M)
 
+_SECTION = re.compile(r"^## ", re.M)
 _SOLUTION = re.compile(r"^(?P<indent>[ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION(?:\n|\Z)", re.M | re.S)
 
 
@@ -63,20 +64,27 @@ class Lesson:
         """
         return self.path.with_suffix("")
 
-    @property
-    def reading(self) -> int:
-        """The minutes that reading the lesson takes, as stated in the first cell, or else counted.
+    def reading(self, extra: Container[str]) -> tuple[int, int]:
+        """Return the minutes of reading that go with the core, and those of sections with `extra` exercises alone.
 
-        Counted are the words of the English prose and the lines of code that a learner sees.
+        If the first cell states `reading`, all of it goes with the core.
         """
         if stated := self.cells and self.cells[0].metadata.get("reading"):
-            return int(stated)
-        markdown = [cell for cell in self.cells if cell.kind == "markdown" and not cell.role]
-        prose = [cell.source for cell in markdown if cell.language != "ru"]
-        shown = [cell for cell in self.cells if cell.kind == "code" and not cell.is_fact and cell.language != "ru"]
-        code = [cell.source for cell in shown if not cell.role or cell.role[0] == "given"]
-        lines = sum(bool(line.strip()) for source in code for line in source.splitlines())
-        return round(sum(len(text.split()) for text in prose) / _WORDS + lines / _LINES)
+            return int(stated), 0
+        minutes = [0.0, 0.0]
+        for section in self._sections():
+            checked = [cell.role[1] for cell in section if cell.role and cell.role[0] == "check"]
+            minutes[bool(checked) and all(name in extra for name in checked)] += _reading(section)
+        return round(minutes[False]), round(minutes[True])
+
+    def _sections(self) -> list[list[Cell]]:
+        """Return the cells by section. A section begins with the cell that holds a heading of the second level."""
+        sections: list[list[Cell]] = [[]]
+        for cell in self.cells:
+            if cell.kind == "markdown" and cell.language != "ru" and _SECTION.search(cell.source):
+                sections.append([])
+            sections[-1].append(cell)
+        return sections
 
     @property
     def needs(self) -> str:
@@ -105,6 +113,16 @@ class Lesson:
 
     def of(self, role: str, name: str) -> list[Cell]:
         return [cell for each, cell in self.with_role(role) if each == name]
+
+
+def _reading(cells: list[Cell]) -> float:
+    """Return the minutes in which a learner reads the English prose and the code of cells."""
+    markdown = [cell for cell in cells if cell.kind == "markdown" and not cell.role]
+    prose = [cell.source for cell in markdown if cell.language != "ru"]
+    shown = [cell for cell in cells if cell.kind == "code" and not cell.is_fact and cell.language != "ru"]
+    code = [cell.source for cell in shown if not cell.role or cell.role[0] == "given"]
+    lines = sum(bool(line.strip()) for source in code for line in source.splitlines())
+    return sum(len(text.split()) for text in prose) / _WORDS + lines / _LINES
 
 
 def read(path: Path) -> Lesson:

@@ -119,7 +119,7 @@ draw(L)
 # Из вывода видно следующее.
 #
 # * Узлы — это функции, а не тензоры. Тензор хранит указатель на один узел, свой `grad_fn`. У листа это поле равно `None`; в графе его место занимает узел `AccumulateGrad`, который прибавляет пришедший градиент к `.grad`.
-# * `AddBackward0` — не сложение. Это *производная* сложения: такой узел можно вызвать, передав ему градиент, и он вернёт по одному градиенту на каждое слагаемое. Складывать он не умеет, у него нет ни метода `forward`, ни метода `apply`.
+# * `AddBackward0` — не сложение. Это *производная* сложения: такой узел можно вызвать, передав ему градиент, и он вернёт по одному градиенту на каждое слагаемое. Складывать он не умеет, у него нет ни метода `forward`, ни метода `apply`.
 # * Рёбра идут назад: от результата к тому, из чего он вычислен.
 # * Метод `backward()` ещё не вызывали. Граф построен во время прямого прохода, операция за операцией, всюду, где хотя бы один вход требовал градиента, а отслеживание вычислений было включено (то есть вне `no_grad`).
 # %% [markdown] tags=["en"]
@@ -162,7 +162,7 @@ assert [number for _, number in (first * second).grad_fn.next_functions] == [0, 
 #
 # This walk took the first edge each time; the second, if there was one, led to `None`. And if both lead to nodes?
 # %% [markdown] tags=["ru"] of="0f7bc978"
-# Цепочка заканчивается узлом `AccumulateGrad`: список рёбер у него пуст, а поле `variable` — это сам лист. Пара `(None, 0)` стоит там, куда градиенту идти незачем. В этой цепочке числа 1 и 2 превращены в тензоры, поэтому у узлов умножения и сложения по две пары. Так бывает не всегда: у узла выражения `10 - d` пара одна. Номер в паре важен только для операций с несколькими выходами, таких как `unbind`: все результаты такой операции ссылаются на один и тот же узел.
+# Цепочка заканчивается узлом `AccumulateGrad`: список рёбер у него пуст, а поле `variable` — это сам лист. Пара `(None, 0)` стоит там, куда градиенту идти незачем. В этой цепочке числа 1 и 2 превращены в тензоры, поэтому у узлов умножения и сложения по две пары. Так бывает не всегда: у узла выражения `10 - d` пара одна. Номер в паре важен только для операций с несколькими выходами, таких как `unbind`: все результаты такой операции ссылаются на один и тот же узел.
 #
 # Мы каждый раз шли по первому ребру: второе, если было, вело в `None`. А если оба ведут к узлам?
 # %% [markdown] tags=["en"]
@@ -170,7 +170,7 @@ assert [number for _, number in (first * second).grad_fn.next_functions] == [0, 
 #
 # Double a number fifteen times: `t = t + t`. How many nodes does the graph have, and how many visits does a walk make that treats it as a tree?
 # %% [markdown] tags=["ru"] of="4e814e66"
-# ## Граф — не дерево
+# ## Граф — не дерево
 #
 # Удвоим число пятнадцать раз: `t = t + t`. Сколько узлов в графе? И сколько посещений понадобится, если обходить граф как дерево?
 # %%
@@ -346,10 +346,115 @@ steps(y)
 
 
 # %% [markdown] tags=["en"]
-# After the second step `h` has 5, after the third 17. Its node is called once, with 17, and only when all three have arrived. So two rules make a backward pass, which is also called backpropagation: gradients that meet are *added*, and a node waits for the gradients of *all* edges that lead to it (topological order).
+# After the second step `h` has 5, after the third 17. Its node is called once, with 17, and only when all three have arrived. So two rules make a backward pass, which is also called backpropagation: gradients that meet are *added*, and a node waits for the gradients of *all* edges that lead to it. To wait, a program has to know for how many.
+#
+# ### Exercise `edges_into`: for how many edges a node waits
+# *complete · ●○○ · 8 minutes · 2 points*
+#
+# * **Given.** `root`, computed from leaves that require grad: it has a `grad_fn`.
+# * **Result.** A dict from each node of its graph to the number of edges that lead to it from other nodes of the graph. The node of `root` itself has 0. Two edges from one node count as two. <!-- edges -->
+# * **Result.** The keys are nodes. `None` is no node. <!-- others -->
+# * **Result.** A second call begins anew. <!-- forgets -->
+# * **Not allowed.** To follow every path: on a graph of ten doublings `next_functions` may be read 80 times. <!-- reads -->
+# %% [markdown] tags=["ru"] of="a6b36c2a"
+# После второго шага у `h` градиент 5, после третьего — 17. Узел вызывается один раз, с градиентом 17, и лишь после того, как пришли все три градиента. Обратный проход, то есть обратное распространение ошибки (backpropagation), основан на двух правилах: встретившиеся градиенты *складываются*, а узел вызывается только тогда, когда пришли градиенты по *всем* ведущим к нему рёбрам. Чтобы дождаться всех, программа должна знать, сколько их.
+#
+# ### Упражнение `edges_into`: скольких рёбер ждёт узел
+# *дописать · ●○○ · 8 минут · 2 балла*
+#
+# * **Дано.** Тензор `root`, вычисленный из листьев, которые требуют градиента: у него есть `grad_fn`.
+# * **Результат.** Словарь: для каждого узла графа — число рёбер, которые ведут к нему от других узлов этого графа. У узла самого `root` стоит 0. Два ребра от одного узла считаются за два. <!-- edges -->
+# * **Результат.** Ключи словаря — узлы. Значение `None` узлом не считается. <!-- others -->
+# * **Результат.** Второй вызов считает заново. <!-- forgets -->
+# * **Нельзя.** Перебирать все пути: на графе из десяти удвоений можно обратиться к `next_functions` не больше 80 раз. <!-- reads -->
+# %% answer="edges_into"
+def edges_into(root):
+    """A dict from each node of the graph behind `root` to the number of edges that lead to it."""
+    ### BEGIN SOLUTION
+    edges, todo = {root.grad_fn: 0}, [root.grad_fn]
+    while todo:
+        for child, _ in todo.pop().next_functions:
+            if child is None:
+                continue
+            if child not in edges:
+                edges[child] = 0
+                todo.append(child)
+            edges[child] += 1
+    return edges
+    ### END SOLUTION
+
+
+# %% alternative="edges_into"
+def edges_into(root):
+    edges = {root.grad_fn: 0}
+
+    def visit(node):  # short, but a chain of some thousand nodes is too deep for Python's recursion
+        for child, _ in node.next_functions:
+            if child in edges:
+                edges[child] += 1
+            elif child is not None:
+                edges[child] = 1
+                visit(child)
+
+    visit(root.grad_fn)
+    return edges
+
+
+# %% alternative="edges_into"
+def edges_into(root):
+    nodes = {root.grad_fn: None}
+    ends = []
+    for node in (waiting := [root.grad_fn]):  # grows while it is walked
+        after = [child for child, _ in node.next_functions if child]
+        waiting += [child for child in dict.fromkeys(after) if child not in nodes]
+        nodes |= dict.fromkeys(after)
+        ends += after
+    return {node: ends.count(node) for node in nodes}
+
+
+# %% alternative="edges_into"
+from collections import Counter
+
+
+def edges_into(root):
+    level, edges = {root.grad_fn}, Counter({root.grad_fn: 0})
+    while level:
+        reached = [child for node in level for child, _ in node.next_functions if child]
+        level = {*reached} - {*edges}
+        edges.update(reached)
+    return edges
+
+
+# %% check="edges_into"
+from autograder import check
+
+check("edges_into")
+# %% [markdown] tags=["en"]
+# With these numbers the order makes itself. Begin with the node that waits for nobody. After each node, take one off for every edge that leads on from it; whoever comes down to 0 may run. The cell does that for your `y`, with the numbers typed in. No gradient flows yet.
+# %% [markdown] tags=["ru"] of="09c8bd97"
+# С этими числами порядок получается сам. Начнём с узла, который никого не ждёт. После каждого узла вычтем по единице за каждое его ребро у того узла, к которому оно ведёт. У кого осталось 0, тот может выполняться. В ячейке ниже мы обходим так граф тензора `y`. Числа вписаны вручную, градиентов пока нет.
+# %%
+waits_for = {add: 0, square: 1, times_5: 1, times_2: 3}
+may_run = [add]
+while may_run:
+    node = may_run.pop()
+    print(node.name(), "runs")
+    for child, _ in node.next_functions:
+        if child in waits_for:
+            waits_for[child] -= 1
+            print("    to", child.name() + ", which now waits for", waits_for[child])
+            if waits_for[child] == 0:
+                may_run.append(child)
+# %% tags=["fact"]
+assert {node: edges_into(y)[node] for node in waits_for} == {add: 0, square: 1, times_5: 1, times_2: 3}
+assert len(edges_into(y)) == 5 and set(waits_for.values()) == {0} and node is times_2
+
+
+# %% [markdown] tags=["en"]
+# An order in which each node stands after all nodes that lead to it is a *topological order*. Counting down is one way to it (Kahn's algorithm). Another is a walk that writes a node down when everything behind it has been written; that list is read from its end.
 #
 # ### Exercise `run_backward`: the backward pass by hand
-# *find the bug · ●●● · 25 minutes · 5 points*
+# *find the bug · ●●○ · 20 minutes · 5 points*
 #
 # The function below follows widespread pseudo-code: set the gradient, then recurse into the inputs. On $h^2 + 5h$ it finds 5 for $h$ and nothing for $x$. Three things are wrong with it: it assigns a gradient where it should add, it passes over the leaves, and it walks every path on its own. Mend it.
 #
@@ -359,19 +464,19 @@ steps(y)
 # * **Result.** It is a tensor of the leaf's own, without a graph: it shares no memory with another one. <!-- own -->
 # * **Result.** Each node is called once, an `AccumulateGrad` at most once. <!-- calls -->
 # * **Not allowed.** `backward()` and `torch.autograd.grad`. <!-- engine_runs -->
-# %% [markdown] tags=["ru"] of="5e2679da"
-# После второго шага у `h` градиент 5, после третьего — 17. Узел вызывается один раз, с градиентом 17, и лишь после того, как пришли все три градиента. Обратный проход, то есть обратное распространение ошибки (backpropagation), основан на двух правилах: встретившиеся градиенты *складываются*, а узел вызывается только тогда, когда пришли градиенты по *всем* ведущим к нему рёбрам (топологический порядок).
+# %% [markdown] tags=["ru"] of="f3f270cf"
+# Порядок, в котором каждый узел стоит после всех узлов, которые к нему ведут, называется *топологическим*. Один путь к нему — обратный отсчёт, как выше (алгоритм Кана). Другой — обход, который записывает узел, когда записано всё, что лежит за ним. Такой список читают с конца.
 #
 # ### Упражнение `run_backward`: обратный проход вручную
-# *найти ошибку · ●●● · 25 минут · 5 баллов*
+# *найти ошибку · ●●○ · 20 минут · 5 баллов*
 #
 # Функция ниже повторяет распространённый псевдокод: записать градиент, затем рекурсивно обойти входы. Для $h^2 + 5h$ градиент по $h$ получается равным 5, а градиент по $x$ вообще не вычисляется. В функции три ошибки: градиент присваивается, а не прибавляется; листья пропускаются; каждый путь проходится отдельно. Исправьте её.
 #
-# * **Дано.** Тензор `root` из одного элемента; его форма — `()` или другая, например `(1,)`, а dtype может быть и float64. Все `.grad` равны `None`.
-# * **Дано.** Транслирование (broadcasting) не используется, у каждой операции один выход, так что функции `call(node, gradient)` из ячейки выше достаточно. У узла `AccumulateGrad` есть поле `variable` — его лист; вызов такого узла прибавляет градиент к полю `.grad` листа и возвращает `()`. Можно обойтись без этого вызова и самим записать градиент в поле `.grad`.
+# * **Дано.** Тензор `root` из одного элемента; его форма — `()` или другая, например `(1,)`, а dtype может быть и float64. Все `.grad` равны `None`.
+# * **Дано.** Транслирование (broadcasting) не используется, у каждой операции один выход, так что функции `call(node, gradient)` из ячейки выше достаточно. У узла `AccumulateGrad` есть поле `variable` — его лист; вызов такого узла прибавляет градиент к полю `.grad` листа и возвращает `()`. Можно обойтись без этого вызова и самим записать градиент в поле `.grad`.
 # * **Результат.** В `.grad` каждого листа лежит то же, что оставил бы `root.backward()`. <!-- gradients -->
 # * **Результат.** Это собственный тензор листа, без графа: общей памяти с другими у него нет. <!-- own -->
-# * **Результат.** Каждый узел вызван один раз, `AccumulateGrad` — не больше одного раза. <!-- calls -->
+# * **Результат.** Каждый узел вызван один раз, `AccumulateGrad` — не больше одного раза. <!-- calls -->
 # * **Нельзя.** Использовать `backward()` и `torch.autograd.grad`. <!-- engine_runs -->
 # %% answer="run_backward"
 def run_backward(root):
@@ -525,7 +630,7 @@ assert x.grad.item() == 34
 #
 # "A graph can go backward only once" is a rule that many know. Here are three graphs with two passes each; a pass with `retain_graph=True` frees nothing. Read the function; do not call it yet.
 # %% [markdown] tags=["ru"] of="a8b8c5bc"
-# То же делает и движок autograd, только он написан на C++ и может работать в нескольких потоках: он вызывает узлы в топологическом порядке, каждый один раз, и складывает градиенты там, где пути сходятся. Кроме того, если форма входа была расширена транслированием, движок суммированием приводит градиент к исходной форме. Он же вызывает хуки и освобождает то, что сохранено в узле, как только тот отработал. Об этом освобождении и пойдёт речь дальше. Но сначала — ещё одно правило движка, которое там понадобится: готовый `AccumulateGrad` выполняется вне очереди, раньше других готовых узлов.
+# То же делает и движок autograd, только он написан на C++ и может работать в нескольких потоках: он вызывает узлы в топологическом порядке, каждый один раз, и складывает градиенты там, где пути сходятся. Кроме того, если форма входа была расширена транслированием, движок суммированием приводит градиент к исходной форме. Он же вызывает хуки и освобождает то, что сохранено в узле, как только тот отработал. Об этом освобождении и пойдёт речь дальше. Но сначала — ещё одно правило движка, которое там понадобится: готовый `AccumulateGrad` выполняется вне очереди, раньше других готовых узлов.
 #
 # ## Второй обратный проход
 #
@@ -701,7 +806,7 @@ assert 4_000 <= retained <= 4_016 and live.now <= 16, (retained, live.now)
 #
 # В функции ниже тоже выполняются два обратных прохода. Исправьте её.
 #
-# * **Дано.** Лист `w`, у которого `.grad` равен `None`; `share` — число типа `float`.
+# * **Дано.** Лист `w`, у которого `.grad` равен `None`; `share` — число типа `float`.
 # * **Результат.** В `w.grad` лежит градиент суммы `fit + share * size`. <!-- gradient -->
 # * **Результат.** Возвращается пара `(fit, size)`: тензоры или числа. <!-- losses -->
 # * **Не менять.** Тензоры `w`, `x` и `y`. <!-- untouched -->
@@ -792,7 +897,7 @@ assert bytes_after(lambda loss: loss.detach()) == bytes_after(lambda loss: loss.
 #
 # Now a case where you want one graph and not the others.
 #
-# ### Exercise `mean_and_worst`: one graph to keep, the others to let go
+# ### Extra exercise `mean_and_worst`: one graph to keep, the others to let go
 # *design · ●●○ · 12 minutes · 4 points*
 #
 # * **Given.** `batches`, a list of pairs `(x, y)`, all with the same number of rows. The loss of a batch is `mse_loss(model(x), y)`.
@@ -803,17 +908,17 @@ assert bytes_after(lambda loss: loss.detach()) == bytes_after(lambda loss: loss.
 # * **Leave.** The model, its mode, `.grad`, and `batches`. <!-- state -->
 # * **Not allowed.** A backward pass inside the function. <!-- state -->
 # * **Not allowed.** More than three graphs in memory at any moment, however many batches there are: the worst one, that of the previous batch, to which a variable still refers, and the one being built. <!-- live_bytes -->
-# %% [markdown] tags=["ru"] of="a138fe98"
-# В графе каждого батча сохранено 4000 байт для обратного прохода, которого не было, и из-за суммы всё это осталось в памяти. Вызов `item()` даёт число, `detach()` — тензор без истории. А где градиенты вовсе не нужны, там лучше вообще не строить граф, то есть использовать `torch.no_grad()`.
+# %% [markdown] tags=["ru"] of="3502b8e8"
+# В графе каждого батча сохранено 4000 байт для обратного прохода, которого не было, и из-за суммы всё это осталось в памяти. Вызов `item()` даёт число, `detach()` — тензор без истории. А где градиенты вовсе не нужны, там лучше вообще не строить граф, то есть использовать `torch.no_grad()`.
 #
 # Рассмотрим теперь случай, когда один граф нужен, а остальные нет.
 #
-# ### Упражнение `mean_and_worst`: один граф оставить, остальные освободить
+# ### Дополнительное упражнение `mean_and_worst`: один граф оставить, остальные освободить
 # *спроектировать · ●●○ · 12 минут · 4 балла*
 #
-# * **Дано.** Список пар `(x, y)` в аргументе `batches`, все батчи одного размера. Функция потерь на батче — `mse_loss(model(x), y)`.
-# * **Результат.** Пара `(mean, worst)`: `mean` — среднее значение функции потерь по всем батчам, число типа `float`. <!-- mean -->
-# * **Результат.** `worst` — значение функции потерь на худшем батче, то есть наибольшее. <!-- worst -->
+# * **Дано.** Список пар `(x, y)` в аргументе `batches`, все батчи одного размера. Функция потерь на батче — `mse_loss(model(x), y)`.
+# * **Результат.** Пара `(mean, worst)`: `mean` — среднее значение функции потерь по всем батчам, число типа `float`. <!-- mean -->
+# * **Результат.** `worst` — значение функции потерь на худшем батче, то есть наибольшее. <!-- worst -->
 # * **Результат.** Это тензор, для которого и вне функции можно вызвать `backward()`, даже если все значения равны 0. <!-- gradient -->
 # * **Результат.** Функция работает и тогда, когда модель и батчи лежат не на CPU, а на другом устройстве, например на GPU. <!-- device -->
 # * **Не менять.** Модель, её режим, `.grad` и `batches`. <!-- state -->
@@ -940,7 +1045,7 @@ steps(loss)
 #
 # In a long graph you see only the end of this: a NaN in some `.grad`. *Anomaly detection* looks at what each node gives and stops at the first NaN. With the forward pass inside it, the warning ends with the line of code that made the node. It slows everything down, and it does not object to infinity, so it belongs in debugging only.
 # %% [markdown] tags=["ru"] of="0f5751b1"
-# Для `where` создаётся такой же узел, как и для других операций. Вычислены обе ветви, и обе есть в графе. Узел `WhereBackward0` посылает в невыбранную ветвь градиент 0, а узел `SqrtBackward0` умножает его на производную в нуле: $0 \cdot \infty$ — это NaN.
+# Для `where` создаётся такой же узел, как и для других операций. Вычислены обе ветви, и обе есть в графе. Узел `WhereBackward0` посылает в невыбранную ветвь градиент 0, а узел `SqrtBackward0` умножает его на производную в нуле: $0 \cdot \infty$ — это NaN.
 #
 # В большом графе виден только конечный результат: NaN в каком-нибудь `.grad`. В *режиме обнаружения аномалий* проверяется, что выдаёт каждый узел, и проход прерывается при первом NaN. Если в этом режиме выполнен и прямой проход, выводится ещё и предупреждение, в конце которого указана строка кода, в которой создан узел. Бесконечность ошибкой не считается. Все эти проверки замедляют вычисления, поэтому включайте режим только при отладке.
 # %%
@@ -1087,19 +1192,19 @@ check("safe_sqrt")
 # * **Result.** The name of that node, the string `node.name()`; `None` when no gradient becomes NaN. An infinite gradient is not a NaN, even one that holds `inf` and `-inf`. <!-- node -->
 # * **Not allowed.** To raise. The backward pass may be run, the graph need not survive, and what is left in `.grad` does not matter. <!-- node -->
 # %% [markdown] tags=["ru"] of="a4308938"
-# Правило такое: опасное число не должно *попадать* в функцию, а выбирать из результатов уже поздно. То же верно для логарифма, деления, степени и для нормы, записанной вручную: градиент `(x * x).sum().sqrt()` на нулевом векторе — NaN, а градиент `x.norm()` — 0. (Верны и `x.relu().sqrt()`, и `torch.where(x > 0, x, 0.0).sqrt()`, но по другой причине: узел операции, стоящей перед `sqrt`, не умножает на 0, а выбирает и отбрасывает бесконечность, которая возникла в `sqrt`.)
+# Правило такое: опасное число не должно *попадать* в функцию, а выбирать из результатов уже поздно. То же верно для логарифма, деления, степени и для нормы, записанной вручную: градиент `(x * x).sum().sqrt()` на нулевом векторе — NaN, а градиент `x.norm()` — 0. (Верны и `x.relu().sqrt()`, и `torch.where(x > 0, x, 0.0).sqrt()`, но по другой причине: узел операции, стоящей перед `sqrt`, не умножает на 0, а выбирает и отбрасывает бесконечность, которая возникла в `sqrt`.)
 #
 # На этом основная часть урока закончена. Всё, что ниже, необязательно: баллы за дополнительные упражнения на оценку не влияют.
 #
 # ## Где возник NaN
 #
-# Режим обнаружения аномалий прерывает выполнение, но можно и просто наблюдать. Вызов `node.register_hook(f)` регистрирует хук: когда узел отработает, вызывается `f(given, received)`. Оба аргумента — кортежи градиентов: в первом — то, что узел выдал, во втором — то, что он получил. Вместо градиента может стоять `None`, а узел `AccumulateGrad` выдаёт пустой кортеж. Сама функция `f` не должна ничего возвращать.
+# Режим обнаружения аномалий прерывает выполнение, но можно и просто наблюдать. Вызов `node.register_hook(f)` регистрирует хук: когда узел отработает, вызывается `f(given, received)`. Оба аргумента — кортежи градиентов: в первом — то, что узел выдал, во втором — то, что он получил. Вместо градиента может стоять `None`, а узел `AccumulateGrad` выдаёт пустой кортеж. Сама функция `f` не должна ничего возвращать.
 #
 # ### Дополнительное упражнение `nan_node`: узел, в котором возникает NaN
 # *дописать · ●●● · 20 минут · 3 балла · дополнительно*
 #
 # * **Дано.** Тензор `loss` из одного элемента, для которого построен граф. При обратном проходе NaN возникает не больше чем в одном узле: этот узел выдаёт NaN, хотя на вход ему NaN не приходил. При сложении градиентов NaN не возникает.
-# * **Результат.** Имя этого узла, строка `node.name()`; если ни в одном градиенте нет NaN — `None`. Бесконечный градиент — это не NaN, даже если в нём есть и `inf`, и `-inf`. <!-- node -->
+# * **Результат.** Имя этого узла, строка `node.name()`; если ни в одном градиенте нет NaN — `None`. Бесконечный градиент — это не NaN, даже если в нём есть и `inf`, и `-inf`. <!-- node -->
 # * **Нельзя.** Завершаться ошибкой. Обратный проход выполнять можно, сохранять граф не обязательно, а что останется в `.grad`, неважно. <!-- node -->
 # %% answer="nan_node"
 def nan_node(loss):
@@ -1249,8 +1354,8 @@ assert to_p is not v and to_p.data_ptr() == v.data_ptr()
 # ### Дополнительное упражнение `fix_shared_gradients`: градиенты, которые меняются вместе
 # *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
 #
-# * **Дано.** Тензор `y`, вычисленный из некоторых тензоров списка `inputs`; `v`, с которого начинается обратный проход; `factors` — множитель для каждого входа. autograd может вернуть и представление тензора `v`.
-# * **Результат.** Список или кортеж: градиенты тензора `y` по каждому из тензоров `inputs`, умноженные каждый на свой множитель. Для входа, от которого `y` не зависит, — нули той же формы и с тем же dtype. <!-- gradients -->
+# * **Дано.** Тензор `y`, вычисленный из некоторых тензоров списка `inputs`; `v`, с которого начинается обратный проход; `factors` — множитель для каждого входа. autograd может вернуть и представление тензора `v`.
+# * **Результат.** Список или кортеж: градиенты тензора `y` по каждому из тензоров `inputs`, умноженные каждый на свой множитель. Для входа, от которого `y` не зависит, — нули той же формы и с тем же dtype. <!-- gradients -->
 # * **Не менять.** Тензор `v` и `.grad` входов: там остаётся `None`. <!-- untouched -->
 # * **Нельзя.** Возвращать градиенты, у которых есть граф или общая память с `v` или друг с другом. <!-- own -->
 # %% answer="fix_shared_gradients"
@@ -1325,12 +1430,12 @@ check("fix_shared_gradients")
 # ### Дополнительное упражнение `hide_the_bug`: граф, на котором неверный код даёт верный ответ
 # *построить контрпример · ●●● · 10 минут · 2 балла · дополнительно*
 #
-# Ниже — рекурсия с присваиванием. Напишите функцию `hide_the_bug(x)` — вычисление, на котором она не ошибается.
+# Ниже — рекурсия с присваиванием. Напишите функцию `hide_the_bug(x)` — вычисление, на котором она не ошибается.
 #
 # * **Дано.** Лист `x` с одним положительным числом.
 # * **Результат.** Тензор из одного элемента, вычисленный из `x`. <!-- result -->
 # * **Результат.** Хотя бы к одному узлу его графа ведут два ребра или больше. <!-- shared -->
-# * **Результат.** Производная по `x` — не 0 и не NaN; бесконечной она быть может. <!-- depends -->
+# * **Результат.** Производная по `x` — не 0 и не NaN; бесконечной она быть может. <!-- depends -->
 # * **Результат.** Функция `assigning_backward` оставляет в `x.grad` верную производную. <!-- agrees -->
 # * **Не менять.** Тензор `x`. <!-- untouched -->
 # * **Нельзя.** Использовать операции, которых нет в самом torch или у которых больше одного выхода. <!-- operations -->

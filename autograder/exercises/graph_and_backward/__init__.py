@@ -2,6 +2,7 @@
 
 EXERCISES = (
     "count_nodes",
+    "edges_into",
     "run_backward",
     "predict_second_backward",
     "fix_two_losses",

@@ -2,73 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from autograder.checking.comparison import compare
 from autograder.checking.counted_run import number_from
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import leaf, uniform
-from autograder.checking.values import AtMost, canonical, number
+from autograder.checking.values import canonical, number
 from autograder.language import Text
 
-from .common import FLOAT64
-
-
-class _Twice(torch.autograd.Function):
-    """A custom Function that returns a + b.
-
-    Its nodes have a class of their own. `_count_reads` can therefore change the attribute `next_functions` for these
-    nodes alone.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
-        return a + b
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
-        return gradient, gradient
-
-
-_reads: list[None] = []
-
-
-def _count_reads() -> None:
-    """Make every node of `_Twice` record each read of its `next_functions`. A read appends to the list `_reads`."""
-    kind: Any = _Twice._backward_cls  # type: ignore[attr-defined]
-    plain = kind.next_functions
-
-    def counted(node: Any) -> Any:
-        _reads.append(None)
-        return plain.__get__(node)
-
-    kind.next_functions = property(counted)
-
-
-_count_reads()
-
-
-_DOUBLINGS = 10
-
-
-def _measure_reads(count: Callable[[Tensor], object], others: int) -> AtMost:
-    """Return the number of reads of `next_functions` that an answer needs, with a limit.
-
-    The graph has 10 nodes of doublings and 2047 paths from the result, and `others` nodes before them. An answer that
-    remembers visited nodes reads each node once. The limit is 8 reads per doubling.
-    """
-    doubled = torch.ones((), dtype=FLOAT64, requires_grad=True)
-    for _ in range(others):
-        doubled = doubled.sin()
-    for _ in range(_DOUBLINGS):
-        doubled = _Twice.apply(doubled, doubled)  # type: ignore[no-untyped-call]
-    _reads.clear()
-    nodes = count(doubled)
-    return AtMost(limit=8 * _DOUBLINGS, used=len(_reads), of=number(nodes))
+from .counted_reads import measure_reads
 
 
 @exercise(
@@ -135,7 +81,7 @@ def count_nodes(answer: Any, case: Case) -> dict[str, object]:
     return {
         "forgets": compare(first, second) is None,
         "nodes": number(nodes),
-        "reads": _measure_reads(answer.count_nodes, round(6 * start)),
+        "reads": measure_reads(lambda root: number(answer.count_nodes(root)), round(6 * start)),
     }
 
 

@@ -1,4 +1,4 @@
-"""Core exercise: return mean loss and worst loss, keeping one graph alive."""
+"""Extra exercise: return mean loss and worst loss, keeping one graph alive."""
 
 from __future__ import annotations
 
@@ -54,7 +54,6 @@ def _measure_peak(answer: Callable[..., Any], start: float) -> tuple[AtMost, str
 @exercise(
     title=Text("One graph to keep, the others to let go", "Один граф оставить, остальные освободить"),
     kind="design",
-    core=True,
     difficulty=2,
     minutes=12,
     aspects=[

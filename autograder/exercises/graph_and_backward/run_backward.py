@@ -61,8 +61,8 @@ def _count_calls(backward: Callable[[Tensor], object], start: float) -> tuple[li
     title=Text("The backward pass by hand", "Обратный проход вручную"),
     kind="find the bug",
     core=True,
-    difficulty=3,
-    minutes=25,
+    difficulty=2,
+    minutes=20,
     aspects=[
         aspect(
             "engine_runs",
