@@ -122,7 +122,7 @@ NAMES: dict[str, Text] = {
     "require grad": Text("require grad", "требуют градиента"),
     "model's mode stays": Text("the model's mode stays the same", "режим модели не меняется"),
     "model's flags": Text("the model's parameters that require grad", "параметры модели, требующие градиента"),
-    "graph freed": Text("the graph is freed", "граф освобождён"),
+    "graph freed": Text("the graph is freed", "сохранённое в графе освобождено"),
     "list unchanged": Text("the list unchanged", "список не изменён"),
     "shares memory with the list": Text("`.grad` shares memory with the list", "у `.grad` и списка общая память"),
     "results require grad": Text("the results require grad", "результаты требуют градиента"),

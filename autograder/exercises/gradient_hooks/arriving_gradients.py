@@ -111,7 +111,7 @@ def _is_freed(loss: Tensor) -> bool:
             "nothing_came",
             0.5,
             en="A hook that torch calls with None does no harm: there is None in the list.",
-            ru="Хук, который torch вызывает с None, ничего не портит: в списке стоит None.",
+            ru="Если torch вызвал хук с None, проход продолжается, а в списке стоит None.",
             entries=(Entries(Text.same("`tensors[{i}]`"), Text("gradients", "градиентов")),),
         ),
     ],

@@ -45,7 +45,7 @@ predict_compiled = {**solution, "growth: retain_graph": "RuntimeError"}
 # You expected `retain_graph=True` to fail for every function after a plain pass. Here only `x` is kept, which
 #     belongs to the caller and is not written over.
 # Вы ожидали, что после обычного прохода `retain_graph=True` не работает ни для какой функции. Но здесь хранится
-#     только `x`, а это тензор вызывающего, и поверх него не пишут.
+#     только `x`, а это тензор вызывающего кода, и поверх него не пишут.
 predict_compiled = {**solution, "wave: plain, then retain_graph": "RuntimeError"}
 
 # %% mistake="differentiates_twice" theme="graph_life"

@@ -101,7 +101,7 @@ def has_second_derivative(f, x):
 
 # %% mistake="looks_at_the_symmetry" theme="test"
 # What counts here is that the Hessian is symmetric. A wrong one can be symmetric, too.
-# Здесь важно лишь, что матрица Гессе симметрична. Но симметричной бывает и неверная.
+# Тест проверяет лишь, что матрица Гессе симметрична. Но симметричной бывает и неверная.
 def has_second_derivative(f, x):
     found = _hessian(f, x)
     return found is not None and torch.allclose(found, found.T)

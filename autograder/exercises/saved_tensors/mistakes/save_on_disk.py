@@ -57,7 +57,7 @@ def remove_files(names):
 # %% mistake="writes_no_file" theme="missing"
 # `f` runs without the hooks, or its result comes from another folder: `folder` is empty while the graph is alive,
 #     and the saved tensors are in memory.
-# Функция `f` выполняется без хуков, или её результат взят из другой папки: пока граф жив, папка `folder` пуста, а
+# Функция `f` выполняется без хуков, или её результат взят из другой папки: пока граф существует, папка `folder` пуста, а
 #     сохранённые тензоры лежат в памяти.
 def save_on_disk(f, x, parameters, folder):
     return f(x)
