@@ -92,6 +92,29 @@ MESSAGES: dict[str, Text] = {
         "Проверка считает, что делает этот код в одном потоке. Не запускайте здесь других потоков.",
     ),
     "raised.used": Text("using `{name}` raised {type}: {message}", "при использовании `{name}` — {type}: {message}"),
+    "raised.base": Text(
+        "The class `{name}` does not derive from `{base}`.", "Класс `{name}` не унаследован от `{base}`."
+    ),
+    "raised.borrowed": Text(
+        "The node of the result is `{node}`, not that of a custom Function.",
+        "Узел результата — `{node}`, а должен быть узлом пользовательской функции.",
+    ),
+    "raised.type": Text(
+        "Came back: `{got}`. Asked for is {expected}.", "Возвращено значение типа `{got}`, а нужно: {expected}."
+    ),
+    "raised.cond": Text(
+        "`torch.cond`, a prototype, is not accepted here: choose by operations on tensors.",
+        "Функция `torch.cond` — пока прототип, и здесь она не принимается: делайте выбор с помощью операций над "
+        "тензорами.",
+    ),
+    "raised.locked_twice": Text(
+        "This thread holds the lock already: to acquire it once more would wait for ever.",
+        "Этот поток уже захватил блокировку: если захватить её ещё раз, ожидание будет вечным.",
+    ),
+    "raised.never_unlocked": Text(
+        "The lock is held, and nobody will release it: this would wait for ever.",
+        "Блокировка захвачена, и никто её не освободит: ожидание будет вечным.",
+    ),
     "raised.line": Text("in your line {line}: {code}", "в вашей строке {line}: {code}"),
     "raised.arguments": Text(
         "`{name}` cannot be called with the arguments that the exercise names ({count}): {message}",
@@ -830,9 +853,15 @@ MESSAGES: dict[str, Text] = {
     "kind.function": Text("a function", "функция"),
     "kind.no_error": Text("none", "без ошибки"),
     "kind.result": Text("a result", "результат"),
+    "kind.nothing": Text("nothing", "ничего"),
+    "kind.value": Text("a value", "значение"),
     "kind.tensor": Text("a tensor", "тензор"),
     "kind.class": Text("a class", "класс"),
     "kind.dict": Text("a dict", "словарь (dict)"),
+    "kind.names": Text("a list of names", "список имён"),
+    "kind.three_numbers": Text("a list of three numbers", "список из трёх чисел"),
+    "kind.two_lists": Text("two lists", "два списка"),
+    "kind.model_and_batches": Text("a pair `(model, batches)`", "пара `(model, batches)`"),
     **{f"silent.{each.name}": each.says for each in SILENT},
 }
 

@@ -135,6 +135,9 @@ NAMES: dict[str, Text] = {
     "own": Text("it is the model's own exception", "это исключение самой модели"),
     "numbers read": Text("a number of an ordinary tensor was read", "число прочитано из обычного тензора"),
     "runs on fake": Text("the function runs on a fake tensor", "функция выполняется на фиктивном тензоре"),
+    "same operations on fake": Text(
+        "it runs the same operations on a fake tensor", "на фиктивном тензоре функция выполняет те же операции"
+    ),
     "numbers": Text("numbers", "чисел"),
     "from 0.1 to 10": Text("each from 0.1 to 10", "каждое от 0.1 до 10"),
     "requires grad": Text("the result requires grad", "результат требует градиента"),
