@@ -2164,7 +2164,7 @@ check("cube_function")
 #
 # * **Дано.** Класс, унаследованный от `torch.autograd.Function`; вызов `function.apply(x, k)` должен вычислять `x * torch.exp(-k)` для двух тензоров одной формы.
 # * **Результат.** `True`, если класс правильный, как бы он ни был написан. Класс правильный, если верны значение и оба градиента при любом `grad_output`, верны все вторые производные, в том числе смешанные, по `x` и `k`, а обратный проход без `create_graph` не меняет `grad_output`. <!-- accepts_right -->
-# * **Результат.** Иначе `False`. `AssertionError` и ошибка `gradcheck` считаются ответом `False`. Если класс неправильный, ответом `False` считается и `RuntimeError`, возникший по другой причине. Любое другое исключение прерывает проверку. Баллы начисляются за каждый отвергнутый неправильный класс, но только если тест принял все правильные. <!-- catches_wrong_value, catches_local_derivative, catches_swapped, catches_missing_gradient, catches_negative, catches_second_derivative, catches_mixed_derivative, catches_edited_grad_output -->
+# * **Результат.** Иначе `False`. `AssertionError` и ошибка `gradcheck` считаются ответом `False`. Если класс неправильный, так же считается и ошибка `RuntimeError`, возникшая по другой причине. Любое другое исключение прерывает проверку. Баллы начисляются за каждый отвергнутый неправильный класс, но только если тест принял все правильные. <!-- catches_wrong_value, catches_local_derivative, catches_swapped, catches_missing_gradient, catches_negative, catches_second_derivative, catches_mixed_derivative, catches_edited_grad_output -->
 # %% answer="is_right_function"
 def is_right_function(function):
     """Does `function.apply(x, k)` compute `x * exp(-k)`, with right derivatives and without side effects?"""

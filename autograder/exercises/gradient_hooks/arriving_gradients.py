@@ -105,7 +105,7 @@ def _is_freed(loss: Tensor) -> bool:
             1,
             en="No hook of yours stays, even if `backward()` raises; its error goes on to the caller. The graph is freed.",
             ru="Ни одного вашего хука не остаётся, даже если `backward()` завершился ошибкой; сама ошибка доходит до "
-            "вызывающего кода. Граф освобождён.",
+            "вызывающего кода. Сохранённое в графе освобождено.",
         ),
         aspect(
             "nothing_came",

@@ -68,8 +68,8 @@ from .tensor_files import count_files, empty_folder, largest_file, largest_lacki
             1,
             en="No file is left after a backward pass that frees the graph, none when the result is dropped, and none of "
             "what `f` itself has dropped (number of files).",
-            ru="Файлов не остаётся ни после обратного прохода, который освобождает граф, ни после того, как результат "
-            "отброшен, ни от того, что отбросила сама `f` (сколько файлов).",
+            ru="Файлов не остаётся ни после обратного прохода, который освобождает сохранённое в графе, ни после "
+            "того, как результат отброшен, ни от того, что отбросила сама `f` (сколько файлов).",
         ),
     ],
     hints=[

@@ -397,7 +397,7 @@ def cures():
 
 # %% mistake="thaws_the_body" theme="state"
 # D: a frozen parameter of the body requires grad afterwards. Keep the flags as they were.
-# D: после вызова замороженный параметр основы (`body`) требует градиента. Флаги должны остаться прежними.
+# D: после вызова замороженный параметр основы (body) требует градиента. Флаги должны остаться прежними.
 def cures():
     def run(model, outputs, lr):
         model.head = nn.Linear(model.head.in_features, outputs)

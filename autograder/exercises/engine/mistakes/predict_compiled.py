@@ -56,7 +56,8 @@ predict_compiled = {**solution, "wave: second derivative, aot_eager": "accepted"
 
 # %% mistake="eager_backend_fails" theme="own"
 # You expected the backend `eager` to fail as well. It runs the traced operations under ordinary autograd.
-# Вы ожидали, что и с `eager` будет ошибка. Но этот вариант выполняет записанные операции под обычным autograd.
+# Вы ожидали, что и с `eager` будет ошибка. Но этот бэкенд выполняет записанные операции, а
+#     дифференцирует их обычный autograd.
 predict_compiled = {**solution, "wave: second derivative, eager": "RuntimeError"}
 
 # %% mistake="both_branches" theme="own"
