@@ -131,7 +131,7 @@ def _difference(exercise: Exercise, name: str, run: Run, expected: Run, *, revea
     if run.raised:
         return Difference(run.raised.id, run.raised.parameters)
     if name not in run.values:
-        return Difference("differs.kind", {"what": "", "got": "nothing", "expected": "a value"})
+        return Difference("differs.kind", {"what": "", "got": "kind.nothing", "expected": "kind.value"})
     return compare(expected.values[name], run.values[name], rtol=exercise.rtol, reveal=reveal)
 
 

@@ -23,6 +23,7 @@ from .allocations import ProfilerInterfered
 from .containment import timeout_causes as overlong
 from .containment.caught import Spot, explained, functions_of, learners_line, message_of, places_of, spots_in
 from .containment.edits import copy_tensors, find_edited
+from .containment.refused import Refused
 from .containment.surroundings import undisturbed
 from .containment.switches import as_in_a_fresh_process
 from .containment.tensor_overrides import find_replaced
@@ -247,6 +248,8 @@ def _explain(error: BaseException, answer: object, exercise: Exercise) -> Raised
     cause = error if marked is None else marked
     kind, said = type(cause).__name__, message_of(cause)
     line, code = learners_line(places_of(cause), answer)
+    if isinstance(cause, Refused):
+        return Raised("answer", cause.note.id, cause.note.parameters, Spot(line, code))
     if marked is None and line is None:
         where = traceback.extract_tb(cause.__traceback__)[-1].name
         return Raised("ours", "fault.probe", {"exercise": exercise.name, "error": f"{kind}: {said}, {where}"})

@@ -92,6 +92,29 @@ MESSAGES: dict[str, Text] = {
         "Проверка считает, что делает этот код в одном потоке. Не запускайте здесь других потоков.",
     ),
     "raised.used": Text("using `{name}` raised {type}: {message}", "при использовании `{name}` — {type}: {message}"),
+    "raised.base": Text(
+        "The class `{name}` does not derive from `{base}`.", "Класс `{name}` не унаследован от `{base}`."
+    ),
+    "raised.borrowed": Text(
+        "The node of the result is `{node}`, not that of a custom Function.",
+        "Узел результата — `{node}`, а должен быть узлом пользовательской функции.",
+    ),
+    "raised.type": Text(
+        "Came back: `{got}`. Asked for is {expected}.", "Возвращено значение типа `{got}`, а нужно: {expected}."
+    ),
+    "raised.cond": Text(
+        "`torch.cond`, a prototype, is not accepted here: choose by operations on tensors.",
+        "Функция `torch.cond` — пока прототип, и здесь она не принимается: делайте выбор с помощью операций над "
+        "тензорами.",
+    ),
+    "raised.locked_twice": Text(
+        "This thread holds the lock already: to acquire it once more would wait for ever.",
+        "Этот поток уже захватил блокировку: если захватить её ещё раз, ожидание будет вечным.",
+    ),
+    "raised.never_unlocked": Text(
+        "The lock is held, and nobody will release it: this would wait for ever.",
+        "Блокировка захвачена, и никто её не освободит: ожидание будет вечным.",
+    ),
     "raised.line": Text("in your line {line}: {code}", "в вашей строке {line}: {code}"),
     "raised.arguments": Text(
         "`{name}` cannot be called with the arguments that the exercise names ({count}): {message}",
@@ -123,7 +146,7 @@ MESSAGES: dict[str, Text] = {
     "absent.cell_ended": Text(
         "The last cell that defines `{name}` did not get that far: {error} in its line {line}. Mend it, run it, then "
         "this one.",
-        "Последняя ячейка, где определяется `{name}`, до этого не дошла: {error} в её строке {line}. Исправьте её, "
+        "Последняя ячейка, где определяется `{name}`, до этого места не дошла: {error} в её строке {line}. Исправьте её, "
         "выполните, затем запустите эту.",
     ),
     "absent.kind": Text(
@@ -154,7 +177,7 @@ MESSAGES: dict[str, Text] = {
     ),
     "fault.tampered": Text(
         "What the check relies on was replaced or left on: {what}. It has no points until a person has looked at it.",
-        "То, на чём держится проверка, заменено или оставлено включённым: {what}. Баллов нет, пока работу "
+        "Заменено или оставлено включённым то, на чём держится проверка: {what}. Баллов нет, пока работу "
         "не посмотрит преподаватель.",
     ),
     # -- failures of a graded submission -------------------------------------------------------------------------
@@ -221,11 +244,11 @@ MESSAGES: dict[str, Text] = {
     ),
     "note.unknown_entry": Text(
         "`{entry}` is no entry of this table.",
-        "Записи `{entry}` в этой таблице нет.",
+        "Строки `{entry}` в этой таблице нет.",
     ),
     "note.cyrillic_letter": Text(
         "`{entry}` is no entry of this table: its letter `{letter}` is Cyrillic. Type `{meant}` in Latin letters.",
-        "Записи `{entry}` в этой таблице нет: буква `{letter}` в ней русская. Наберите `{meant}` латинскими буквами.",
+        "Строки `{entry}` в этой таблице нет: буква `{letter}` в ней русская. Наберите `{meant}` латинскими буквами.",
     ),
     "note.entry_text": Text(
         "`{entry}`: `{value}` is given in quotes, as a text. Write it without them.",
@@ -301,7 +324,7 @@ MESSAGES: dict[str, Text] = {
     ),
     "note.review.down": Text(
         "Counted as a review: this exercise begins again, and is due tomorrow.",
-        "Засчитано как повторение: упражнение начинает сначала, следующий раз завтра.",
+        "Засчитано как повторение: но повторения этого упражнения начинаются сначала, следующее — завтра.",
     ),
     "note.no_time_limit": Text(
         "This system has no timer, so checks have no time limit. If a check does not end, interrupt the kernel.",
@@ -524,7 +547,7 @@ MESSAGES: dict[str, Text] = {
         "{hours} hours in all. Passed: {count} of {total}{extra}. Go on with {lesson}, exercise {exercise}.",
         "Всего часов: {hours}. Верно: {count} из {total}{extra}. Продолжайте: {lesson}, упражнение {exercise}.",
     ),
-    "contents.known": Text(" (known, by `placement()`)", " (знакомо, по `placement()`)"),
+    "contents.known": Text(" (known, by `placement()`)", " (знакомо по итогам `placement()`)"),
     "contents.extra": Text(" and {count} extra", " и дополнительных: {count}"),
     # -- reviews ------------------------------------------------------------------------------------------------
     "review.title": Text("Due for review: {count}", "Пора повторить: {count}"),
@@ -607,7 +630,7 @@ MESSAGES: dict[str, Text] = {
     "import.added": Text(
         "Checks added: {count}. Here already: {known}.", "Добавлено проверок: {count}. Здесь уже были: {known}."
     ),
-    "import.broken": Text("Damaged lines, left out: {count}.", "Повреждённых строк, они пропущены: {count}."),
+    "import.broken": Text("Damaged lines, left out: {count}.", "Пропущено повреждённых строк: {count}."),
     "import.nothing": Text(
         "{file} holds no history of checks: name a file that `autograder progress --export` wrote",
         "в файле {file} нет истории проверок: назовите файл, который записала команда `autograder progress --export`",
@@ -639,7 +662,7 @@ MESSAGES: dict[str, Text] = {
     "file.broken": Text("Line {line} raises {error}:", "Строка {line} вызывает {error}:"),
     "file.passed": Text("Passed: {count} of {total}", "Верно: {count} из {total}"),
     "review.since": Text("days due", "дней ждёт"),
-    "review.today": Text("since today", "с сегодня"),
+    "review.today": Text("since today", "с сегодняшнего дня"),
     "review.mistake": Text("misconception seen", "ошибка распознана"),
     "review.yes": Text("yes", "да"),
     "review.command": Text(
@@ -830,9 +853,15 @@ MESSAGES: dict[str, Text] = {
     "kind.function": Text("a function", "функция"),
     "kind.no_error": Text("none", "без ошибки"),
     "kind.result": Text("a result", "результат"),
+    "kind.nothing": Text("nothing", "ничего"),
+    "kind.value": Text("a value", "значение"),
     "kind.tensor": Text("a tensor", "тензор"),
     "kind.class": Text("a class", "класс"),
     "kind.dict": Text("a dict", "словарь (dict)"),
+    "kind.names": Text("a list of names", "список имён"),
+    "kind.three_numbers": Text("a list of three numbers", "список из трёх чисел"),
+    "kind.two_lists": Text("two lists", "два списка"),
+    "kind.model_and_batches": Text("a pair `(model, batches)`", "пара `(model, batches)`"),
     **{f"silent.{each.name}": each.says for each in SILENT},
 }
 

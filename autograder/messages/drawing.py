@@ -83,7 +83,7 @@ STEP_WORDS: dict[str, Text] = {
     "steps.out": Text("out, for {name}: {said}", "на выходе, для {name}: {said}"),
     "steps.out.first": Text(
         "out, for {name}: {said} (the first of {count}, which will add up)",
-        "на выходе, для {name}: {said} (первый из складываемых, всего их {count})",
+        "на выходе, для {name}: {said} (первый из градиентов, которые здесь сложатся; всего их {count})",
     ),
     "steps.out.sum": Text(
         "out, for {name}: {increment}; it is added: {before} + {increment} = {after} ({number} of {count})",
@@ -137,7 +137,7 @@ WORDS: dict[str, Text] = {
     "stop": Text("no gradient", "градиента нет"),
     "output_number": Text("output {number}", "выход {number}"),
     "folded": Text("{count} nodes", "узлов: {count}"),
-    "folded.repeats": Text("the same again, {repeats} more times", "то же самое ещё, повторов: {repeats}"),
+    "folded.repeats": Text("the same again, {repeats} more times", "то же самое, ещё повторов: {repeats}"),
     "folded.leaves": Text("more leaves", "другие листья"),
     "folded.rest": Text("the rest of the graph", "остальной граф"),
     "lane": Text("only behind {name}", "только для {name}"),
@@ -213,7 +213,7 @@ WORDS: dict[str, Text] = {
     ),
     "note.inference": Text(
         "{name} was made under inference_mode(): it can never be part of a graph.",
-        "{name} получен под inference_mode(): частью графа он быть не может.",
+        "{name} получен внутри inference_mode(): частью графа он быть не может.",
     ),
     "note.refused": Text(
         "torch refuses to say what this tensor was computed from: {error}",

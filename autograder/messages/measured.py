@@ -122,7 +122,7 @@ NAMES: dict[str, Text] = {
     "require grad": Text("require grad", "требуют градиента"),
     "model's mode stays": Text("the model's mode stays the same", "режим модели не меняется"),
     "model's flags": Text("the model's parameters that require grad", "параметры модели, требующие градиента"),
-    "graph freed": Text("the graph is freed", "граф освобождён"),
+    "graph freed": Text("the graph is freed", "сохранённое в графе освобождено"),
     "list unchanged": Text("the list unchanged", "список не изменён"),
     "shares memory with the list": Text("`.grad` shares memory with the list", "у `.grad` и списка общая память"),
     "results require grad": Text("the results require grad", "результаты требуют градиента"),
@@ -135,6 +135,9 @@ NAMES: dict[str, Text] = {
     "own": Text("it is the model's own exception", "это исключение самой модели"),
     "numbers read": Text("a number of an ordinary tensor was read", "число прочитано из обычного тензора"),
     "runs on fake": Text("the function runs on a fake tensor", "функция выполняется на фиктивном тензоре"),
+    "same operations on fake": Text(
+        "it runs the same operations on a fake tensor", "на фиктивном тензоре функция выполняет те же операции"
+    ),
     "numbers": Text("numbers", "чисел"),
     "from 0.1 to 10": Text("each from 0.1 to 10", "каждое от 0.1 до 10"),
     "requires grad": Text("the result requires grad", "результат требует градиента"),

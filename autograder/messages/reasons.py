@@ -13,11 +13,11 @@ REASONS: dict[str, Text] = {
     ),
     "copy.common": Text(
         "the common notebook, not the student's own copy; its tables are judged by the student's own programs",
-        "это общая тетрадь, а не своя копия студента; таблицы в ней проверены по программам студента",
+        "это общая тетрадь, а не личная копия студента; таблицы в ней проверены по программам студента",
     ),
     "copy.unknown": Text(
         "not the student's own copy: its tables are somebody else's, and judged by the student's own programs",
-        "это не своя копия студента: таблицы в ней чужие, а проверены по программам студента",
+        "это не личная копия студента: таблицы в ней чужие, а проверены по программам студента",
     ),
     "repeated": Text(
         "there more than once, the last one counts: {cell}", "встречается несколько раз, засчитана последняя: {cell}"
@@ -178,7 +178,7 @@ REASONS: dict[str, Text] = {
     "look.computed": Text(
         "{where}, line {line}: computes a name: {what}", "{where}, строка {line}: вычисляет имя: {what}"
     ),
-    "look.text": Text("{where}, line {line}: a text names {what}", "{where}, строка {line}: строка называет {what}"),
+    "look.text": Text("{where}, line {line}: a text names {what}", "{where}, строка {line}: в тексте названо {what}"),
     "look.outside": Text(
         "{where}, line {line}: keeps numbers outside of torch, where only torch's memory is counted: {what}",
         "{where}, строка {line}: хранит числа вне torch, а считается только память torch: {what}",
@@ -187,7 +187,7 @@ REASONS: dict[str, Text] = {
         "{where}, line {line}: makes code or objects out of data: {what}",
         "{where}, строка {line}: делает код или объекты из данных: {what}",
     ),
-    "look.more": Text("{what} more, up to {where}, line {line}", "ещё {what}, до {where}, строка {line}"),
+    "look.more": Text("{what} more, up to {where}, line {line}", "ещё {what}, вплоть до {where}, строка {line}"),
     "look.unread": Text(
         "{where}: too long or nested too deeply to be looked at",
         "{where}: слишком длинная или слишком глубоко вложенная, не просмотрена",

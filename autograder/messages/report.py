@@ -41,7 +41,7 @@ WORDS = {
     "scores": Text("Scores", "Баллы"),
     "points": Text("points", "баллы"),
     "number": Text("submissions", "работы"),
-    "histogram": Text("How many submissions have which score", "Сколько работ набрало столько баллов"),
+    "histogram": Text("How many submissions have which score", "Распределение работ по баллам"),
     "numbers": Text("The numbers", "Числа"),
     "exercises": Text("Exercises", "Упражнения"),
     "exercise": Text("exercise", "упражнение"),
@@ -122,7 +122,7 @@ WORDS = {
     "tampered": Text("What the check relies on was replaced", "Подменено то, на чём держится проверка"),
     "fault": Text("The checker itself failed", "Сбой самой проверки"),
     "again": Text("Graded by hand, then autograded anew", "Оценено вручную, затем проверено заново"),
-    "read": Text("Points from a person are missing", "Баллы ставит преподаватель"),
+    "read": Text("Points from a person are missing", "Нет баллов, которые ставит преподаватель"),
     "remarks": Text("Flagged, and why", "Отмечено при проверке: почему"),
     "odd_code": Text("Unusual code, to look at", "Необычный код: стоит взглянуть"),
     "odd_code_note": Text(

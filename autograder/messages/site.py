@@ -8,8 +8,8 @@ WORDS = {
     "course": Text("torch.autograd, learned by doing", "torch.autograd на деле"),
     "about": Text(
         "A course on torch.autograd: read it here, answer predictions in the page, solve the exercises in notebooks.",
-        "Курс по torch.autograd: уроки можно читать здесь, на предсказания — отвечать прямо на странице, а упражнения "
-        "решать в тетрадях Jupyter.",
+        "Курс по torch.autograd: уроки можно читать здесь, таблицы предсказаний — заполнять прямо на странице, а "
+        "упражнения — решать в тетрадях Jupyter.",
     ),
     "language": Text("Русский", "English"),
     "home": Text("All lessons", "Все уроки"),
@@ -49,10 +49,10 @@ WORDS = {
     "errors": Text("Errors and warnings, explained", "Объяснения ошибок и предупреждений"),
     "errors_about": Text(
         "What torch.autograd's errors and warnings mean: cause, cure, and the smallest program that raises each.",
-        "Что означают ошибки и предупреждения torch.autograd: причина, средство и наименьшая программа, которая их "
-        "вызывает.",
+        "Что означают ошибки и предупреждения torch.autograd: причина, исправление и наименьшая программа, которая "
+        "их вызывает.",
     ),
-    "error_cause": Text("Cause and cure", "Причина и средство"),
+    "error_cause": Text("Cause and cure", "Причина и исправление"),
     "error_program": Text("The smallest program that shows it", "Наименьшая программа, в которой это происходит"),
     "error_output": Text("What Python prints, with torch {version}", "Что выводит Python с torch {version}"),
     "error_others": Text("The same text has other causes", "Другие причины того же сообщения"),

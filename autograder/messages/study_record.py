@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..language import Text
 
 WORDS = {
-    "title": Text("torch.autograd: what I have done", "torch.autograd: что я прошёл и сделал"),
+    "title": Text("torch.autograd: what I have done", "torch.autograd: что пройдено и сделано"),
     "name": Text("Name", "Имя"),
     "period": Text("From {first} to {last}", "С {first} по {last}"),
     "days": Text("Days with checks", "Дней с проверками"),

@@ -513,7 +513,7 @@ assert kink.grad.item() == 1
 #
 # * **Дано.** Тензор `x` на любом устройстве, и на CPU, и на GPU. NaN и бесконечностей нет ни в нём, ни в `grad_output`.
 # * **Результат.** Значение и градиент `ReLU.apply(x)` такие же, как у `torch.relu(x)`, при любых числах, даже самых малых, и любом `grad_output`. <!-- derivative -->
-# * **Результат.** Они лежат на том же устройстве, что и `x`. <!-- device -->
+# * **Результат.** Значение и градиент лежат на том же устройстве, что и `x`. <!-- device -->
 # * **Не менять.** Вход и то, что нужно более раннему вызову. <!-- each_call -->
 # * **Не менять.** Тензор `grad_output`. <!-- grad_output_after -->
 # %% answer="fix_relu"
@@ -2164,7 +2164,7 @@ check("cube_function")
 #
 # * **Дано.** Класс, унаследованный от `torch.autograd.Function`; вызов `function.apply(x, k)` должен вычислять `x * torch.exp(-k)` для двух тензоров одной формы.
 # * **Результат.** `True`, если класс правильный, как бы он ни был написан. Класс правильный, если верны значение и оба градиента при любом `grad_output`, верны все вторые производные, в том числе смешанные, по `x` и `k`, а обратный проход без `create_graph` не меняет `grad_output`. <!-- accepts_right -->
-# * **Результат.** Иначе `False`. `AssertionError` и ошибка `gradcheck` считаются ответом `False`. Ошибка `RuntimeError`, возникшая по другой причине, тоже считается таким ответом, но только на неправильном классе; любое другое исключение прерывает проверку. Баллы начисляются за каждый отвергнутый неправильный класс, но только если тест принял все правильные. <!-- catches_wrong_value, catches_local_derivative, catches_swapped, catches_missing_gradient, catches_negative, catches_second_derivative, catches_mixed_derivative, catches_edited_grad_output -->
+# * **Результат.** Иначе `False`. `AssertionError` и ошибка `gradcheck` считаются ответом `False`. Если класс неправильный, так же считается и ошибка `RuntimeError`, возникшая по другой причине. Любое другое исключение прерывает проверку. Баллы начисляются за каждый отвергнутый неправильный класс, но только если тест принял все правильные. <!-- catches_wrong_value, catches_local_derivative, catches_swapped, catches_missing_gradient, catches_negative, catches_second_derivative, catches_mixed_derivative, catches_edited_grad_output -->
 # %% answer="is_right_function"
 def is_right_function(function):
     """Does `function.apply(x, k)` compute `x * exp(-k)`, with right derivatives and without side effects?"""
@@ -2336,7 +2336,7 @@ with pretended_device("cuda") as devices:
 # * **Не менять.** Тензор `x` и то, что нужно более раннему вызову. <!-- each_call -->
 # * **Не менять.** Тензор `grad_output`. <!-- grad_output_after -->
 #
-# GPU для этого не нужен: проверка его имитирует. Так же работает `check("fix_gray", device="cuda")`: там запускаются все примеры.
+# GPU для этого не нужен: проверка его имитирует. Имитирует его и `check("fix_gray", device="cuda")`, и там запускаются уже все примеры.
 # %% answer="fix_gray"
 class Gray(torch.autograd.Function):
     """The gray value of colours, a tensor of shape (..., 3)."""
@@ -2434,7 +2434,7 @@ progress()
 # %% [markdown] tags=["en"]
 # This is the last lesson. `plot_progress()` puts all lessons that you have begun into one picture: the points of each, and how many different mistakes the checks have recognised so far.
 # %% [markdown] tags=["ru"] of="6e8f9a86"
-# Функция `plot_progress()` показывает на одном рисунке все уроки, которые вы начали: баллы за каждый и число разных ошибок, которые за это время распознали проверки.
+# Функция `plot_progress()` показывает на одном рисунке все уроки, которые вы начали: баллы за каждый и число разных ошибок, которые в них распознали проверки.
 # %% tags=["picture"]
 from autograder import plot_progress
 

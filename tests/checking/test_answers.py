@@ -165,7 +165,7 @@ def test_a_table_with_entries_missing_or_too_many_is_not_guessed_at(language):
     for table, state, says in [
         ({"x.grad": 4.5}, "not attempted", "`y.grad`, `z.grad`, `out.grad`"),
         ({**right, "grad": 1, "out.grad": ...}, "not attempted", "`out.grad`"),
-        ({"x.grad": 4.5, "x": 1}, "not attempted", {"en": "`x` is no entry", "ru": "Записи `x`"}[language]),
+        ({"x.grad": 4.5, "x": 1}, "not attempted", {"en": "`x` is no entry", "ru": "Строки `x`"}[language]),
         ({**right, "w.grad": 1}, "not yet", "`w.grad`"),
         ({name: torch.tensor(value) for name, value in right.items()}, "passed", ""),
     ]:

@@ -148,6 +148,25 @@ def test_an_error_in_place_of_a_result_has_its_message_and_line(lesson, name, mi
         assert f"{words}{line}: {source}" in text
 
 
+@pytest.mark.parametrize(
+    ("name", "mistake", "en", "ru"),
+    [
+        ("exp_function", "forgets_the_base", "does not derive from", "не унаследован от"),
+        ("exp_function", "borrows_the_exponential", "The node of the result", "Узел результата"),
+        ("order_changes_bits", "nests_the_list", "a list of three numbers", "список из трёх чисел"),
+        ("locked_accumulation", "locks_twice", "holds the lock already", "уже захватил блокировку"),
+        ("one_graph", "uses_cond", "a prototype", "пока прототип"),
+    ],
+)
+def test_what_a_probe_refuses_is_said_in_the_learners_language(name, mistake, en, ru):
+    exercise, known = exercises.find(name), public_key(name)
+    verdict = judge(exercise, observe(exercise, program(exercise, mistake), known.seed), known)
+    assert verdict.mistake == mistake
+    assert en in verdict.text("en")
+    assert ru in verdict.text("ru")
+    assert en not in verdict.text("ru")
+
+
 def test_an_explanation_on_a_card_is_of_the_cause_that_shows_in_the_line(tmp_path):
     """The text of the error alone has a dozen causes."""
     path = tmp_path / "answer.py"

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from autograder.checking.containment.caught import Caught, kind_of
+from autograder.checking.containment.refused import Refused
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, uniform, with_old_gradients
 from autograder.checking.observe import using_answer
@@ -81,7 +82,7 @@ def cures(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
         found = answer.cures()
         if not isinstance(found, dict):
-            raise TypeError("cures() does not return a dict")
+            raise Refused("raised.type", got=type(found).__name__, expected="kind.dict")
         return {
             letter: _or_error(observe, found.get(letter), case)
             for letter, observe in {"A": _policy, "B": _sample, "C": _mean, "D": _optimizer, "E": _attack}.items()

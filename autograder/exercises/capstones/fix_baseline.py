@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from autograder.checking.containment.refused import Refused
 from autograder.checking.devices.device_run import works_on
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
@@ -80,7 +81,7 @@ def fix_baseline(answer: Any, case: Case) -> dict[str, object]:
 def _made(answer: Any, case: Case) -> nn.Module:
     made = answer.Baseline(case.batches[0].shape[1], case.rate)
     if not isinstance(made, nn.Module):
-        raise TypeError("the class does not derive from torch.nn.Module")
+        raise Refused("raised.base", name="Baseline", base="torch.nn.Module")
     return made.to(case.batches[0].device)
 
 

@@ -78,7 +78,7 @@ _WIDE = _ROWS * _WIDTH * _FEATURES * 8  # bytes of the widest tensor in a block
             "The old checkpoint is a custom Function, and its result requires grad only if a tensor argument "
             "does. The output of the frozen embedding does not, and the weights are no arguments.",
             "Старый вариант контрольной точки — пользовательская функция, и её результат требует градиента, "
-            "только если его требует тензор среди аргументов. Выход замороженного эмбеддинга не требует, а веса "
+            "только если его требует тензор среди аргументов. Выход замороженного слоя эмбеддингов не требует, а веса "
             "— не аргументы.",
         ),
     ),

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.containment.refused import Refused
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.observe import using_answer
 from autograder.language import Text
@@ -57,7 +58,7 @@ def hide_the_fault(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
         found = answer.hide_the_fault()
         if isinstance(found, dict):
-            raise TypeError("hide_the_fault() returns a dict, not two lists")
+            raise Refused("raised.type", got="dict", expected="kind.two_lists")
         weights, rewards = found
         w, r = (torch.tensor([float(each) for each in numbers], dtype=torch.float64) for numbers in (weights, rewards))
         fits = len(w) == len(r) >= 3 and bool(torch.cat([w, r]).isfinite().all())

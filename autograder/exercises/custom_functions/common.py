@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
 from autograder.checking.containment.caught import Caught, kind_of
+from autograder.checking.containment.refused import Refused
 from autograder.checking.counted_run import condense
 from autograder.checking.exercise import Case, aspect
 from autograder.checking.inputs import signed, uniform
@@ -54,21 +55,21 @@ _MOST_OF_ERROR = 200  # characters of an error that a card shows
 def apply(function: Any, *arguments: object) -> Any:
     """Return `function.apply(*arguments)`.
 
-    Raises TypeError if the class `function` does not derive from `torch.autograd.Function`.
+    Raises Refused if the class `function` does not derive from `torch.autograd.Function`.
     """
     if not issubclass(function, torch.autograd.Function):
-        raise TypeError("the class does not derive from torch.autograd.Function")
+        raise Refused("raised.base", name=function.__name__, base="torch.autograd.Function")
     return function.apply(*arguments)
 
 
 def apply_custom(function: Any, *arguments: object) -> Any:
     """Return `function.apply(*arguments)`.
 
-    Raises TypeError if `function` is no custom Function or if an ordinary torch operation made the result.
+    Raises Refused if `function` is no custom Function or if an ordinary torch operation made the result.
     """
     y = apply(function, *arguments)
     if isinstance(y, Tensor) and y.grad_fn is not None and not isinstance(y.grad_fn, BackwardCFunction):
-        raise TypeError(f"the node of the result is {y.grad_fn.name()}, not that of a custom Function")
+        raise Refused("raised.borrowed", node=y.grad_fn.name())
     return y
 
 

@@ -71,7 +71,7 @@ _EXACT = 1e-10  # a sigmoid from `exp` or `tanh` reaches 1e-13, float32 only 1e-
     why=Why(
         Text(
             "Why does it cost no memory to save the input and compute the sigmoid again?",
-            "Почему сохранить вход и вычислить сигмоиду заново ничего не стоит по памяти?",
+            "Почему не тратится лишняя память, если сохранить вход, а сигмоиду вычислить заново?",
         ),
         Text(
             "The caller holds the input anyway, so saving it adds only a reference. The sigmoid would be one "

@@ -167,7 +167,7 @@ class _Model(torch.nn.Module):
         ),
         Text(
             "Enter `no_grad` in the function that runs in the thread. Keep the exception, and raise it after `join()`.",
-            "Войдите в `no_grad` внутри той функции, которая выполняется в потоке. Исключение сохраните и поднимите после "
+            "Войдите в `no_grad` внутри той функции, которая выполняется в потоке. Исключение сохраните и вызовите снова после "
             "`join()`.",
         ),
         Text.same(

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from autograder.checking.containment.refused import Refused
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import Formula, leaf, signed, with_old_gradient
 from autograder.checking.labels import Entries
@@ -37,9 +38,9 @@ class _Lock:
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
         if self._holder is threading.current_thread():
-            raise RuntimeError("this thread holds the lock already: a second acquire would wait for ever")
+            raise Refused("raised.locked_twice")
         if self._holder is not None:
-            raise RuntimeError("the lock is held and nobody will release it: this would wait for ever")
+            raise Refused("raised.never_unlocked")
         if (not blocking or timeout >= 0) and threading.current_thread() not in self.refused:
             self.refused.add(threading.current_thread())
             return False

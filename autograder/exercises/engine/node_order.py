@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from autograder.checking.containment.caught import Caught
+from autograder.checking.containment.refused import Refused
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import uniform
 from autograder.checking.labels import Entries
@@ -120,7 +121,7 @@ def node_order(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
         returned = answer.node_order(case.loss)
         if not isinstance(returned, (list, tuple)):
-            raise TypeError(f"a list of names is asked for, not {type(returned).__name__}")
+            raise Refused("raised.type", got=type(returned).__name__, expected="kind.names")
         order = [re.sub(" object at 0x[0-9a-f]+", " …", name) if isinstance(name, str) else name for name in returned]
     grad = None if case.x.grad is None else case.x.grad.clone()
     left = _has_hooks(case.loss, case.x)

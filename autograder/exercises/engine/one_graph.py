@@ -11,6 +11,7 @@ from torch._ops import HigherOrderOperator
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from autograder.checking.containment.refused import Refused
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
@@ -18,8 +19,6 @@ from autograder.language import Text
 from autograder.measure import graph_nodes
 
 from .common import unmarked
-
-_NO_COND = "torch.cond, a prototype, is not accepted here: choose by operations on tensors"
 
 
 @exercise(
@@ -82,10 +81,10 @@ def one_graph(answer: Any, case: Case) -> dict[str, object]:
         y = answer.one_graph(x, case.limit)
     with using_answer():
         if any("CondAutograd" in node.name() for node in graph_nodes(y)):  # it cannot be differentiated in the sandbox
-            raise TypeError(_NO_COND)
+            raise Refused("raised.cond")
         (gradient,) = torch.autograd.grad((y * case.v).sum(), x, allow_unused=True)
-    runs = _runs_without_numbers(answer.one_graph, case, numbers.operations)
-    no_numbers = {"numbers read": numbers.any, "runs on fake": runs}
+    fake = _run_on_fake(answer.one_graph, case, numbers.operations)
+    no_numbers = {"numbers read": numbers.any, **fake}
     return {"value": y, "gradient": gradient, "no_numbers": no_numbers}
 
 
@@ -101,26 +100,23 @@ class _NumbersRead(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if isinstance(func, HigherOrderOperator):
-            raise TypeError(_NO_COND)
+            raise Refused("raised.cond")
         if func.namespace == "aten":  # a fake tensor also asks for its device by an operation
             self.operations.add(func.name())
         self.any = self.any or func.overloadpacket in (torch.ops.aten._local_scalar_dense, torch.ops.aten.equal)
         return func(*args, **(kwargs or {}))
 
 
-def _runs_without_numbers(function: Any, case: Case, operations: set[str]) -> bool | str:
-    """Return whether the learner's function runs on a fake tensor.
-
-    Returns a text if it runs there by other operations than `operations`, those on a real tensor.
-    """
+def _run_on_fake(function: Any, case: Case, operations: set[str]) -> dict[str, bool]:
+    """Run the learner's function on a fake tensor. Return whether it runs, and whether by the same `operations`."""
     with FakeTensorMode() as mode:
         x = mode.from_tensor(case.x).requires_grad_()
         try:
             with _NumbersRead() as numbers:
                 unmarked(function)(x, case.limit)
         except Exception:
-            return False
-    return True if numbers.operations == operations else "by other operations"
+            return {"runs on fake": False, "same operations on fake": False}
+    return {"runs on fake": True, "same operations on fake": numbers.operations == operations}
 
 
 @one_graph.cases

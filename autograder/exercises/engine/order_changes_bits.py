@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.containment.refused import Refused
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.observe import using_answer
 from autograder.language import Text
@@ -64,9 +65,9 @@ def order_changes_bits(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
         returned = answer.order_changes_bits()
         if not isinstance(returned, (list, tuple)):
-            raise TypeError(f"a list of three numbers is asked for, not {type(returned).__name__}")
+            raise Refused("raised.type", got=type(returned).__name__, expected="kind.three_numbers")
         if strange := {type(each).__name__ for each in returned if isinstance(each, (str, list, tuple))}:
-            raise TypeError(f"a list of three numbers is asked for, not one of {min(strange)}")
+            raise Refused("raised.type", got=f"list[{min(strange)}]", expected="kind.three_numbers")
         numbers = [float(number) for number in returned[:4]]
         inside = all(LEAST <= number <= MOST for number in numbers)
 

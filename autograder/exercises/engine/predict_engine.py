@@ -42,7 +42,7 @@ from autograder.language import Text
         Text(
             "It is a state of the thread that entered the block, and a new thread begins with the default. "
             "`.grad` belongs to the tensor, so all threads share it.",
-            "Это состояние того потока, который вошёл в блок, а новый поток начинает с обычного. Поле `.grad` "
+            "Режим — это состояние того потока, который вошёл в блок, а новый поток начинает с обычного. Поле `.grad` "
             "принадлежит тензору, поэтому оно у всех потоков общее.",
         ),
     ),

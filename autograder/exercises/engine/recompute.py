@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from autograder.checking.containment.caught import Caught, kind_of
+from autograder.checking.containment.refused import Refused
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, uniform
 from autograder.checking.labels import Entries
@@ -87,7 +88,7 @@ def recompute(answer: Any, case: Case) -> dict[str, object]:
     f, x = _Layer(case.w), case.x.clone().requires_grad_()
     with using_answer():
         if not issubclass(answer.Recompute, torch.autograd.Function):
-            raise TypeError("the class does not derive from torch.autograd.Function")
+            raise Refused("raised.base", name="Recompute", base="torch.autograd.Function")
         y = answer.Recompute.apply(f if case.module else f.forward, x.exp())
         value = {"value": y, "requires grad": y.requires_grad}
         loss = (answer.Recompute.apply(f.wave, y) * case.v).sum()

@@ -22,8 +22,6 @@ from .common import flags, randomized, weights_of
 
 _BATCH, _WIDTH = 64, 32
 
-_NO_PARAMETER = "no parameter of the model"
-
 
 def _measure_saved(freezing: Callable[[Any, int], object]) -> AtMost:
     """Return the bytes that a forward pass saves after 2 of 4 hidden layers are frozen, with a limit.
@@ -123,7 +121,7 @@ def freeze(answer: Any, case: Case) -> dict[str, object]:
     optimizer = SGD(model.parameters(), lr=0.1, weight_decay=0.1)
     returned = answer.freeze(model, case.k)
     with using_answer():
-        known = [names.get(id(p), _NO_PARAMETER) for p in returned] if isinstance(returned, (list, tuple)) else returned
+        known = [names.get(id(p)) for p in returned] if isinstance(returned, (list, tuple)) else returned
         same = [id(parameter) for parameter in model.parameters()] == list(names)
         seen = {"flags": flags(model) | {"parameter is old_parameter": same}, "returned": known}
         loss = model(uniform(torch.Generator().manual_seed(1), 4, model[0].in_features).to(model[0].weight.dtype))

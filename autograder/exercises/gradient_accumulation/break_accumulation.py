@@ -11,6 +11,7 @@ from torch.nn.functional import mse_loss
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 
+from autograder.checking.containment.refused import Refused
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.observe import using_answer
 from autograder.language import Text
@@ -82,7 +83,7 @@ def break_accumulation(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
         model, batches = answer.break_accumulation()
         if not isinstance(model, torch.nn.Module):
-            raise TypeError("the first item of the pair is not a torch.nn.Module")
+            raise Refused("raised.type", got=f"({type(model).__name__}, …)", expected="kind.model_and_batches")
         sizes = [len(x) for x, _ in batches]
         big = [(torch.cat([x for x, _ in batches]), torch.cat([y for _, y in batches]))]
         twin = copy.deepcopy(model)

@@ -105,13 +105,13 @@ def _is_freed(loss: Tensor) -> bool:
             1,
             en="No hook of yours stays, even if `backward()` raises; its error goes on to the caller. The graph is freed.",
             ru="Ни одного вашего хука не остаётся, даже если `backward()` завершился ошибкой; сама ошибка доходит до "
-            "вызывающего кода. Граф освобождён.",
+            "вызывающего кода. Сохранённое в графе освобождено.",
         ),
         aspect(
             "nothing_came",
             0.5,
             en="A hook that torch calls with None does no harm: there is None in the list.",
-            ru="Хук, который torch вызывает с None, ничего не портит: в списке стоит None.",
+            ru="Если torch вызвал хук с None, проход продолжается, а в списке стоит None.",
             entries=(Entries(Text.same("`tensors[{i}]`"), Text("gradients", "градиентов")),),
         ),
     ],

@@ -120,7 +120,7 @@ _OTHERS = Entries(
             "nothing_came",
             0.5,
             en="A hook that torch calls with None does no harm: the pass goes on.",
-            ru="Хук, который torch вызывает с None, ничего не портит: проход продолжается.",
+            ru="Если torch вызвал хук с None, проход продолжается.",
         ),
     ],
     hints=[

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
 from autograder.checking.containment.caught import Caught
+from autograder.checking.containment.refused import Refused
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
@@ -19,13 +20,13 @@ from autograder.language import Text
 def _apply(function: Any, *arguments: Tensor) -> Any:
     """Return `function.apply(*arguments)`.
 
-    Raises TypeError if an ordinary operation of torch made the result.
+    Raises Refused if an ordinary operation of torch made the result.
     """
     if not issubclass(function, torch.autograd.Function):
-        raise TypeError("the class does not derive from torch.autograd.Function")
+        raise Refused("raised.base", name=function.__name__, base="torch.autograd.Function")
     result = function.apply(*arguments)
     if isinstance(result, Tensor) and result.grad_fn is not None and not isinstance(result.grad_fn, BackwardCFunction):
-        raise TypeError(f"the node of the result is {result.grad_fn.name()}, not that of a custom Function")
+        raise Refused("raised.borrowed", node=result.grad_fn.name())
     return result
 
 

@@ -34,7 +34,7 @@ _STEPS = 3
             en="After each call `.grad` is the gradient of the loss plus the penalty, whatever it held before, and does "
             "not require grad.",
             ru="После каждого вызова в `.grad` лежит градиент суммы функции потерь и штрафа, что бы там ни было "
-            "раньше, и градиента он не требует.",
+            "раньше, и сам этот тензор градиента не требует.",
             entries=(OF_PARAMETERS,),
         ),
         aspect(

@@ -42,8 +42,8 @@ class Tied(torch.nn.Module):
             2.5,
             en="The dict has an entry for each parameter that requires grad: the gradients of all samples, of shape "
             "$(B, \\ldots)$.",
-            ru="В словаре есть запись для каждого параметра, который требует градиента: градиенты всех примеров формы "
-            "$(B, \\ldots)$.",
+            ru="В словаре есть элемент для каждого параметра, который требует градиента: тензор формы $(B, \\ldots)$ с "
+            "градиентами всех примеров.",
         ),
         untouched(0.5),
         aspect(
@@ -81,7 +81,7 @@ class Tied(torch.nn.Module):
             "Each of those passes goes through the graph of the whole batch, with zeros for all other samples. "
             "`vmap` runs the program of one sample once, on tensors with one more dimension.",
             "Каждый такой проход идёт через граф всего батча, с нулями для всех остальных примеров. `vmap` один "
-            "раз выполняет программу для одного примера, на тензорах с дополнительной размерностью.",
+            "раз выполняет программу для одного примера, на тензорах с дополнительным измерением.",
         ),
     ),
 )

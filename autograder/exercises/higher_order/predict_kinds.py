@@ -22,8 +22,8 @@ from autograder.language import Text
         Text(
             "$\\mathrm{Re}\\, z^2 = x^2 - y^2$. And an embedding stores a row for each index that it looked up, twice if "
             "the index came twice.",
-            "$\\mathrm{Re}\\, z^2 = x^2 - y^2$. А у эмбеддинга хранится по строке на каждый прочитанный индекс, и "
-            "дважды, если индекс встретился дважды.",
+            "$\\mathrm{Re}\\, z^2 = x^2 - y^2$. А у эмбеддинга хранится по строке на каждый прочитанный индекс, а "
+            "если индекс встретился дважды — две строки.",
         ),
         Text(
             "Plain descent touches the stored rows only. What multiplies every weight, or keeps an average for each, "

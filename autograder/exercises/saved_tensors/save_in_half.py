@@ -47,7 +47,7 @@ def _scale(count: int) -> Tensor:
             1,
             en="While the graph lives, its float32 and float64 tensors take two bytes per entry (bytes in memory, the "
             "result of `f` included).",
-            ru="Пока граф жив, его тензоры float32 и float64 занимают по два байта на элемент (байты в памяти вместе с "
+            ru="Пока граф существует, его тензоры float32 и float64 занимают по два байта на элемент (байты в памяти вместе с "
             "результатом `f`).",
             measured=BYTES_IN_MEMORY,
         ),

@@ -31,7 +31,7 @@ from .tensor_files import count_files, empty_folder, largest_file, largest_lacki
             "in_files",
             0,
             en="While the graph lives, everything that it saved, also a small tensor, lies in files in `folder`.",
-            ru="Пока граф жив, всё сохранённое, в том числе малые тензоры, лежит в файлах в папке `folder`.",
+            ru="Пока граф существует, всё сохранённое, в том числе малые тензоры, лежит в файлах в папке `folder`.",
         ),
         aspect(
             "gradient",
@@ -43,7 +43,7 @@ from .tensor_files import count_files, empty_folder, largest_file, largest_lacki
             "again",
             1,
             en="After `retain_graph=True` a second backward pass gives them again.",
-            ru="После `retain_graph=True` второй обратный проход даёт их снова.",
+            ru="После `retain_graph=True` второй обратный проход даёт те же градиенты.",
             after=("in_files", "gradient"),
         ),
         aspect(
@@ -60,7 +60,7 @@ from .tensor_files import count_files, empty_folder, largest_file, largest_lacki
             1,
             en="While the graph lives, the memory holds the result and none of the tensors in files (bytes, 1024 to "
             "spare).",
-            ru="Пока граф жив, в памяти лежит результат, а тензоров из файлов там нет (байты, с запасом 1024).",
+            ru="Пока граф существует, в памяти лежит результат, а тензоров из файлов там нет (байты, с запасом 1024).",
             measured=BYTES_IN_MEMORY,
         ),
         aspect(
@@ -68,8 +68,8 @@ from .tensor_files import count_files, empty_folder, largest_file, largest_lacki
             1,
             en="No file is left after a backward pass that frees the graph, none when the result is dropped, and none of "
             "what `f` itself has dropped (number of files).",
-            ru="Файлов не остаётся ни после обратного прохода, который освобождает граф, ни после того, как результат "
-            "отброшен, ни от того, что отбросила сама `f` (сколько файлов).",
+            ru="Файлов не остаётся ни после обратного прохода, который освобождает сохранённое в графе, ни после "
+            "того, как результат отброшен, ни от того, что отбросила сама `f` (сколько файлов).",
         ),
     ],
     hints=[

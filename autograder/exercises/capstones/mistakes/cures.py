@@ -55,14 +55,14 @@ def _by_backward(retains, clears):
 # %% mistake="leaks_into_the_critic" theme="recording"
 # A: the policy loss still moves the value. Logarithms of probabilities are negative, so this loss falls when the
 #     value rises, and the critic is pushed above the returns.
-# A: функция потерь стратегии по-прежнему меняет оценку. Логарифмы вероятностей отрицательны, поэтому с ростом
-#     оценки эта функция уменьшается, и критик завышает оценку.
+# A: функция потерь актора по-прежнему меняет предсказание критика. Логарифмы вероятностей отрицательны, поэтому с
+#     ростом предсказания эта функция уменьшается, и критик его завышает.
 def cures():
     return _with("A", lambda lp, v, r: -(lp * (r - v)).mean() + mse_loss(v, r))
 
 # %% mistake="critic_learns_nothing" theme="recording"
 # A: the value is cut off in both terms, so the critic learns nothing.
-# A: оценка отсоединена в обоих слагаемых, и критик не учится.
+# A: предсказание критика отсоединено в обоих слагаемых, и критик не учится.
 def cures():
     return _with("A", lambda lp, v, r: -(lp * (r - v.detach())).mean() + mse_loss(v.detach(), r))
 
@@ -82,7 +82,7 @@ def cures():
 
 # %% mistake="spread_without_a_gradient" theme="recording"
 # B: the noise is added to `mu`, but its size has no gradient.
-# B: шум прибавлен к `mu`, но у его размера нет градиента.
+# B: шум прибавлен к `mu`, но через множитель шума градиент не идёт.
 def cures():
     return _with("B", lambda mu, ls: mu + ls.exp().detach() * torch.randn_like(mu))
 
@@ -200,13 +200,13 @@ def cures():
 
 # %% mistake="swaps_the_terms" theme="recording"
 # A: the squared error does not reach `value`, and the policy loss does.
-# A: квадрат ошибки не доходит до `value`, а функция потерь стратегии доходит.
+# A: квадрат ошибки не доходит до `value`, а функция потерь актора доходит.
 def cures():
     return _with("A", lambda lp, v, r: -(lp * (r - v)).mean() + mse_loss(v.detach(), r))
 
 # %% mistake="cuts_log_prob" theme="recording"
 # A: `log_prob` is cut off, so the actor learns nothing, and the policy loss moves the value.
-# A: `log_prob` отсоединён от графа: актор не учится, а функция потерь стратегии меняет оценку.
+# A: `log_prob` отсоединён от графа: актор не учится, а функция потерь актора меняет предсказание критика.
 def cures():
     return _with("A", lambda lp, v, r: -(lp.detach() * (r - v)).mean() + mse_loss(v, r))
 
@@ -317,20 +317,20 @@ def cures():
 
 # %% mistake="turns_the_policy" theme="derivative"
 # A: the policy loss has the wrong sign: what brought more than predicted becomes less likely.
-# A: у функции потерь стратегии не тот знак: действие, которое принесло больше предсказанного, становится менее
+# A: у функции потерь актора не тот знак: действие, которое принесло больше предсказанного, становится менее
 #     вероятным.
 def cures():
     return _with("A", lambda lp, v, r: (lp * (r - v).detach()).mean() + mse_loss(v, r))
 
 # %% mistake="sums_the_policy" theme="scaling"
 # A: the policy loss is a sum over the entries. It had to stay a mean.
-# A: функция потерь стратегии — сумма по элементам, а должна была остаться средним.
+# A: функция потерь актора — сумма по элементам, а должна была остаться средним.
 def cures():
     return _with("A", lambda lp, v, r: -(lp * (r - v).detach()).sum() + mse_loss(v, r))
 
 # %% mistake="policy_alone" theme="missing"
 # A: the policy loss alone is returned. Asked for is the sum of both losses.
-# A: возвращена только функция потерь стратегии, а нужна сумма обеих.
+# A: возвращена только функция потерь актора, а нужна сумма обеих.
 def cures():
     return _with("A", lambda lp, v, r: -(lp * (r - v).detach()).mean())
 
@@ -397,7 +397,7 @@ def cures():
 
 # %% mistake="thaws_the_body" theme="state"
 # D: a frozen parameter of the body requires grad afterwards. Keep the flags as they were.
-# D: после вызова замороженный параметр тела модели (body) требует градиента. Флаги должны остаться прежними.
+# D: после вызова замороженный параметр основы (body) требует градиента. Флаги должны остаться прежними.
 def cures():
     def run(model, outputs, lr):
         model.head = nn.Linear(model.head.in_features, outputs)

@@ -45,7 +45,8 @@ class Baseline(_Baseline):
 
 # %% mistake="trains_the_mean" theme="own"
 # The mean is a parameter. An optimizer that gets `parameters()` would train it or let it decay.
-# Среднее стало параметром. Оптимизатор, получив `parameters()`, обучал бы его или уменьшал бы при weight decay.
+# Среднее стало параметром. Оптимизатор, получив `parameters()`, обучал бы его или уменьшал бы при
+#     затухании весов (weight decay).
 class Baseline(_Baseline):
     def __init__(self, features, rate):
         nn.Module.__init__(self)

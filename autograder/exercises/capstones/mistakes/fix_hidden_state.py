@@ -62,7 +62,7 @@ def _cut(state):
 # %% mistake="only_frees" theme="graph_life"
 # `retain_graph=True` is gone, and the first error is back: the state still carries the freed graph of its window.
 # Аргумента `retain_graph=True` больше нет, и вернулась первая ошибка: состояние по-прежнему тянет за собой
-#     освобождённый граф своего окна.
+#     граф своего окна, а сохранённое в нём уже освобождено.
 def fix_hidden_state(cell, o, x, y, state, k):
     return _run(cell, o, x, y, state, k, between=lambda state: state)
 
@@ -220,7 +220,7 @@ def fix_hidden_state(cell, o, x, y, state, k):
 # A single tensor is detached, but not every part of a tuple: what is left still carries the freed graph of its
 #     window.
 # Одиночный тензор отсоединён от графа, но в кортеже — не всё: то, что осталось, по-прежнему тянет за собой
-#     освобождённый граф своего окна.
+#     граф своего окна, а сохранённое в нём уже освобождено.
 def fix_hidden_state(cell, o, x, y, state, k):
     def between(state):
         return (state[0].detach(), *state[1:]) if isinstance(state, tuple) else state.detach()

@@ -154,7 +154,7 @@ def fix_traces(m, o, s, r, gamma, lam):
 
 # %% mistake="decays_by_lambda" theme="missing"
 # The trace decays by `lam` alone. The factor is `gamma * lam`.
-# След затухает только с множителем `lam`, а множитель — `gamma * lam`.
+# След затухает с множителем `lam`, а нужен множитель `gamma * lam`.
 def fix_traces(m, o, s, r, gamma, lam):
     _run(m, o, s, r, gamma, lam, decay=lam)
 

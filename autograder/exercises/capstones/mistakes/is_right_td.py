@@ -91,7 +91,7 @@ def is_right_td(td):
 
 # %% mistake="single_steps" theme="test"
 # The test has episodes of one step only. Traces never get old there.
-# В тесте только эпизоды из одного шага. Следы там не успевают состариться.
+# В тесте только эпизоды из одного шага. Следы там не успевают затухнуть.
 def is_right_td(td):
     return _test(td, [(0, 1.0, 1, True, False), (1, 0.5, 2, False, True)])
 

@@ -50,7 +50,7 @@ def td_lambda(model, steps, gamma, lam, alpha):
 
 # %% mistake="decays_by_lambda" theme="missing"
 # The traces decay by `lam` alone. The factor is `gamma * lam`.
-# Следы затухают только с множителем `lam`, а множитель — `gamma * lam`.
+# Следы затухают с множителем `lam`, а нужен множитель `gamma * lam`.
 def td_lambda(model, steps, gamma, lam, alpha):
     return _learn(model, steps, gamma, lam, alpha, ends="terminated", decay=lam)
 

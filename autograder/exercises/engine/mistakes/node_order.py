@@ -155,14 +155,15 @@ def node_order(loss):
 
 # %% mistake="frees_the_graph" theme="graph_life"
 # The order is watched in a pass that frees the graph. Without `retain_graph=True` there is no later backward pass.
-# Порядок подсмотрен в проходе, который освобождает граф. Без `retain_graph=True` следующий обратный проход
-#     невозможен.
+# Порядок подсмотрен в проходе, который освобождает сохранённое в графе. Без `retain_graph=True` следующий обратный
+#     проход невозможен.
 def node_order(loss):
     return _by_hooks(loss, lambda: _to_leaf(loss, keep=False))
 
 # %% mistake="runs_backward" theme="accumulation"
 # The order is watched in a plain `loss.backward()`. It adds to `.grad`, and it frees the graph.
-# Порядок подсмотрен в обычном вызове `loss.backward()`. Он прибавляет к `.grad` и освобождает граф.
+# Порядок подсмотрен в обычном вызове `loss.backward()`. Он прибавляет к `.grad` и освобождает
+#     сохранённое в графе.
 def node_order(loss):
     return _by_hooks(loss, loss.backward)
 
@@ -186,7 +187,7 @@ def node_order(loss):
 
 # %% mistake="each_name_once" theme="own"
 # Nodes of one name stand in the list only once. Each of them is run, so each has an entry.
-# Узлы с одинаковым именем попали в список только один раз. Движок выполняет каждый из них, и записей должно быть
+# Узлы с одинаковым именем попали в список только один раз. Движок выполняет каждый из них, и имён должно быть
 #     столько же.
 def node_order(loss):
     return list(dict.fromkeys(forward_order(loss)[::-1]))

@@ -54,7 +54,7 @@ def order_changes_bits():
 
 # %% mistake="no_difference" theme="test"
 # No order of these numbers changes the bits in float32.
-# Никакой порядок этих чисел битов в float32 не меняет.
+# В float32 биты суммы одни и те же при любом порядке этих чисел.
 def order_changes_bits():
     return [0.1, 0.1, 0.1]
 

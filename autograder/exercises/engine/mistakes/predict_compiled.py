@@ -45,7 +45,7 @@ predict_compiled = {**solution, "growth: retain_graph": "RuntimeError"}
 # You expected `retain_graph=True` to fail for every function after a plain pass. Here only `x` is kept, which
 #     belongs to the caller and is not written over.
 # Вы ожидали, что после обычного прохода `retain_graph=True` не работает ни для какой функции. Но здесь хранится
-#     только `x`, а это тензор вызывающего, и поверх него не пишут.
+#     только `x`, а это тензор вызывающего кода, и поверх него не пишут.
 predict_compiled = {**solution, "wave: plain, then retain_graph": "RuntimeError"}
 
 # %% mistake="differentiates_twice" theme="graph_life"
@@ -56,7 +56,8 @@ predict_compiled = {**solution, "wave: second derivative, aot_eager": "accepted"
 
 # %% mistake="eager_backend_fails" theme="own"
 # You expected the backend `eager` to fail as well. It runs the traced operations under ordinary autograd.
-# Вы ожидали, что и с `eager` будет ошибка. Но этот вариант выполняет записанные операции под обычным autograd.
+# Вы ожидали, что и с `eager` будет ошибка. Но этот бэкенд выполняет записанные операции, а
+#     дифференцирует их обычный autograd.
 predict_compiled = {**solution, "wave: second derivative, eager": "RuntimeError"}
 
 # %% mistake="both_branches" theme="own"

@@ -395,8 +395,8 @@ def arriving_gradients(loss, tensors):
 
 # %% mistake="keeps_the_graph" theme="graph_life"
 # The graph is not freed: `retain_graph=True` keeps all that it has saved. An ordinary `loss.backward()` frees it.
-# Граф не освобождён: из-за `retain_graph=True` всё, что в нём сохранено, остаётся в памяти. Обычный вызов
-#     `loss.backward()` его освобождает.
+# Из-за `retain_graph=True` всё, что сохранено в графе, остаётся в памяти. Обычный вызов `loss.backward()` это
+#     освобождает.
 def arriving_gradients(loss, tensors):
     found = [None] * len(tensors)
     handles = [

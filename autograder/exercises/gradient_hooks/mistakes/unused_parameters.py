@@ -41,7 +41,8 @@ def unused_parameters(model, loss):
 
 # %% mistake="frees_the_graph" theme="graph_life"
 # The pass frees the graph, and `loss.backward()` cannot be called any more: `retain_graph=True` is missing.
-# Проход освобождает граф, и `loss.backward()` вызвать уже нельзя: не хватает `retain_graph=True`.
+# Проход освобождает сохранённое в графе, и `loss.backward()` вызвать уже нельзя: не хватает
+#     `retain_graph=True`.
 def unused_parameters(model, loss):
     trained = _trained(model)
     found = torch.autograd.grad(loss, list(trained.values()), allow_unused=True)

@@ -182,7 +182,7 @@ def fix_leak(model, x, y, weight):
 # %% mistake="only_frees" theme="graph_life"
 # The first error is back: a pass goes through a graph that is freed. Either the inner gradient was computed without
 #     `create_graph=True`, or what is in `.grad` from the step before still has its graph: clear it first.
-# Вернулась первая ошибка: проход идёт по уже освобождённому графу. Либо внутренний градиент вычислен без
+# Вернулась первая ошибка: проход идёт по графу, где сохранённое уже освобождено. Либо внутренний градиент вычислен без
 #     `create_graph=True`, либо у того, что осталось в `.grad` с прошлого шага, есть граф: сначала обнулите это поле.
 def fix_leak(model, x, y, weight):
     loss = mse_loss(model(x), y)

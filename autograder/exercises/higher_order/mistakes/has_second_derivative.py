@@ -40,7 +40,7 @@ def has_second_derivative(f, x):
 
 # %% mistake="waits_for_an_error" theme="test"
 # What counts here is that no error is raised. A second derivative can be wrong without any.
-# Здесь важно лишь, что не возникает ошибки. Но вторая производная бывает неверной и без ошибки.
+# Тест проверяет лишь, что ошибки не возникает. Но вторая производная бывает неверной и без ошибки.
 def has_second_derivative(f, x):
     g = _gradient(f, x.requires_grad_())
     if g.requires_grad:
@@ -101,7 +101,7 @@ def has_second_derivative(f, x):
 
 # %% mistake="looks_at_the_symmetry" theme="test"
 # What counts here is that the Hessian is symmetric. A wrong one can be symmetric, too.
-# Здесь важно лишь, что матрица Гессе симметрична. Но симметричной бывает и неверная.
+# Тест проверяет лишь, что матрица Гессе симметрична. Но симметричной бывает и неверная.
 def has_second_derivative(f, x):
     found = _hessian(f, x)
     return found is not None and torch.allclose(found, found.T)

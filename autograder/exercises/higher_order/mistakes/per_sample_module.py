@@ -122,7 +122,7 @@ def per_sample_module(model, x, y):
 
 # %% mistake="both_names" theme="own"
 # A shared weight was passed under both of its names. One entry serves both layers.
-# Общий вес передан под обоими именами. Одной записи хватает для обоих слоёв.
+# Общий вес передан под обоими именами. Одного элемента хватает для обоих слоёв.
 def per_sample_module(model, x, y):
     named = {name: p.detach() for name, p in model.named_parameters(remove_duplicate=False) if p.requires_grad}
     return _all_samples(model, x, y, named)
@@ -145,7 +145,7 @@ def per_sample_module(model, x, y):
 
 # %% mistake="without_the_biases" theme="missing"
 # The biases are missing in the dict. It has an entry for each parameter that requires grad.
-# В словаре нет смещений. Запись нужна для каждого параметра, который требует градиента.
+# В словаре нет смещений. Элемент нужен для каждого параметра, который требует градиента.
 def per_sample_module(model, x, y):
     return {name: g for name, g in _all_samples(model, x, y).items() if g.dim() > 2}
 
@@ -191,8 +191,8 @@ def per_sample_module(model, x, y):
 # %% mistake="an_entry_for_each_name" theme="accumulation"
 # A shared weight has two entries, one for each name, and each holds the gradients from one layer alone. It is one
 #     parameter with one entry.
-# У общего веса две записи, по одной на каждое имя, и в каждой градиенты только из одного слоя. Но это один
-#     параметр, и запись нужна одна.
+# У общего веса два элемента словаря, по одному на каждое имя, и в каждом градиенты только из одного слоя. Но это
+#     один параметр, и элемент нужен один.
 def per_sample_module(model, x, y):
     named = {name: p.detach() for name, p in model.named_parameters(remove_duplicate=False) if p.requires_grad}
 
@@ -243,8 +243,8 @@ def per_sample_module(model, x, y):
 # %% mistake="drops_the_statistics" theme="recording"
 # The `BatchNorm` takes its statistics from a batch of one sample: its own were removed, or the model is in training
 #     mode. It was in evaluation mode, and needs its own there.
-# Слой `BatchNorm` вычисляет статистики по батчу из одного примера: его собственные убраны, или модель переведена в
-#     режим обучения. Она была в режиме оценки, и там ему нужны собственные.
+# Слой `BatchNorm` вычисляет статистики по батчу из одного примера: его накопленные статистики убраны, или модель
+#     переведена в режим обучения. Модель была в режиме оценки, и там слою нужны накопленные статистики.
 def per_sample_module(model, x, y):
     torch.func.replace_all_batch_norm_modules_(model)
     return _all_samples(model, x, y)

@@ -234,7 +234,7 @@ def sharpness(model, x, y, v, steps):
 
 # %% mistake="frees_the_graph" theme="graph_life"
 # The graph of the gradient was freed by the first product. `retain_graph=True` keeps it for the next one.
-# Граф градиента освобождён при первом умножении. Для следующего его сохраняет `retain_graph=True`.
+# Первое умножение освободило то, что сохранено в графе градиента. Для следующего это сохраняет `retain_graph=True`.
 def sharpness(model, x, y, v, steps):
     g = _gradient(model, x, y)
     return _iterate(lambda v: flat(list(torch.autograd.grad(g, _weights(model), v, materialize_grads=True))), v, steps)

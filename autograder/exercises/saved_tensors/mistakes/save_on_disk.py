@@ -57,7 +57,7 @@ def remove_files(names):
 # %% mistake="writes_no_file" theme="missing"
 # `f` runs without the hooks, or its result comes from another folder: `folder` is empty while the graph is alive,
 #     and the saved tensors are in memory.
-# Функция `f` выполняется без хуков, или её результат взят из другой папки: пока граф жив, папка `folder` пуста, а
+# Функция `f` выполняется без хуков, или её результат взят из другой папки: пока граф существует, папка `folder` пуста, а
 #     сохранённые тензоры лежат в памяти.
 def save_on_disk(f, x, parameters, folder):
     return f(x)
@@ -226,7 +226,7 @@ def save_on_disk(f, x, parameters, folder):
 
 # %% mistake="keeps_dropped_files" theme="graph_life"
 # Files of what `f` has dropped stay while the graph lives: something other than the graph holds them.
-# Файлы того, что отбросила `f`, остаются, пока жив граф: их держит не граф, а что-то другое.
+# Файлы того, что отбросила `f`, остаются, пока существует граф: их держит не граф, а что-то другое.
 def save_on_disk(f, x, parameters, folder):
     own = tempfile.TemporaryDirectory(dir=folder)
 

@@ -64,7 +64,7 @@ ENTRIES = (
         (torch.rand(2, requires_grad=True) * 1).grad_dtype = torch.float64
         """,
         "`grad_dtype` says in which dtype a leaf accumulates its gradient. Set it on the leaf, and while there is no gradient yet: `w.grad = None` first.",
-        "`grad_dtype` задаёт dtype, в котором лист накапливает градиент. Задавайте его у листа и пока градиента ещё нет: сначала `w.grad = None`.",
+        "`grad_dtype` задаёт dtype, в котором лист накапливает градиент. Задавайте его только у листа и только пока градиента нет: сначала `w.grad = None`.",
         exercise="predict_accumulation",
     ),
     entry(

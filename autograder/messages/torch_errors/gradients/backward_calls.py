@@ -17,7 +17,7 @@ ENTRIES = (
         torch.autograd.grad(x.sum(), x, allow_unused=False, materialize_grads=True)
         """,
         "`materialize_grads=True` gives zeros for unused inputs, so it allows them. Leave `allow_unused` out.",
-        "`materialize_grads=True` возвращает нули для неиспользованных входов, то есть разрешает их. Уберите `allow_unused`.",
+        "`materialize_grads=True` возвращает нули для неиспользованных входов, то есть и так их допускает. Уберите `allow_unused`.",
         exercise="fix_two_losses",
     ),
     entry(

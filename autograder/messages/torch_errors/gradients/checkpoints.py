@@ -39,7 +39,7 @@ ENTRIES = (
         torch.autograd.grad(checkpoint(torch.exp, x, use_reentrant=True).sum(), x)
         """,
         "A checkpoint with `use_reentrant=True` knows only `backward()` to all leaves, neither `torch.autograd.grad` nor `inputs=`. Write `use_reentrant=False`.",
-        "Контрольная точка с `use_reentrant=True` понимает только `backward()` до всех листьев, но не `torch.autograd.grad` и не `inputs=`. Напишите `use_reentrant=False`.",
+        "Контрольная точка с `use_reentrant=True` работает только с `backward()`, который идёт до всех листьев, но не с `torch.autograd.grad` и не с `inputs=`. Напишите `use_reentrant=False`.",
         exercise="checkpointed",
     ),
     entry(

@@ -41,7 +41,7 @@ ENTRIES = (
         torch.tensor(x)
         """,
         "`torch.tensor(t)` copies the values and leaves the graph behind. Say which you mean: `t.clone()` is a copy inside the graph, `t.detach().clone()` one outside of it.",
-        "`torch.tensor(t)` копирует значения, а граф теряет. Скажите, что имеется в виду: `t.clone()` — копия внутри графа, `t.detach().clone()` — вне его.",
+        "`torch.tensor(t)` копирует значения, а граф теряет. Укажите, что вам нужно: `t.clone()` — копия внутри графа, `t.detach().clone()` — вне его.",
         exercise="snapshot",
     ),
     entry(

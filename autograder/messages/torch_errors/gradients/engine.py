@@ -56,7 +56,7 @@ ENTRIES = (
             pass
         """,
         "Every node is checked for NaN now and remembers its line, which takes much time. Keep it for the search, and take it out afterwards.",
-        "Теперь каждый узел проверяется на NaN и помнит свою строку, а это отнимает много времени. Оставьте этот режим на время поиска, потом уберите.",
+        "Теперь каждый узел проверяется на NaN и помнит свою строку, а это отнимает много времени. Включайте этот режим только на время поиска.",
         exercise="fix_anomaly",
     ),
     entry(

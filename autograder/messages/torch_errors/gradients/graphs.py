@@ -115,7 +115,7 @@ ENTRIES = (
         F.binary_cross_entropy(x, torch.tensor([0, 1])).backward()
         """,
         "Prediction and target have different dtypes, and the backward pass of this loss computes in one. Convert the target: `y.float()`, or `y.to(prediction.dtype)`.",
-        "У предсказания и цели разные dtype, а обратный проход этой функции потерь считает в одном. Преобразуйте цель: `y.float()` или `y.to(prediction.dtype)`.",
+        "У предсказания и цели разные dtype, а обратному проходу этой функции потерь нужен один общий. Преобразуйте цель: `y.float()` или `y.to(prediction.dtype)`.",
         exercise="mean_and_worst",
     ),
     entry(

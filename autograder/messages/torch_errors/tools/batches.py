@@ -143,7 +143,7 @@ ENTRIES = (
         torch.func.vmap(torch.histc)(torch.rand(3, 4))
         """,
         "The result is right, but this operation has no rule for batches: `vmap` runs it in a loop, one sample after the other. Take another formula, or accept the time.",
-        "Результат верен, но правила для батчей у этой операции нет: `vmap` выполняет её в цикле, пример за примером. Возьмите другую формулу или примите это время.",
+        "Результат верен, но правила для батчей у этой операции нет: `vmap` выполняет её в цикле, пример за примером. Возьмите другую формулу или согласитесь на такую скорость.",
         exercise="fix_vmap",
     ),
     entry(

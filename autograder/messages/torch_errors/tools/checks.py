@@ -125,7 +125,7 @@ ENTRIES = (
         gradcheck(Sum.apply, torch.rand(2, dtype=torch.float64, requires_grad=True))
         """,
         "`backward` returns the derivative alone, without the gradient that comes in. It computes vᵀJ: multiply by `grad`.",
-        "`backward` возвращает одну производную, без пришедшего градиента. Он вычисляет vᵀJ: умножьте на `grad`.",
+        "`backward` возвращает только производную и не учитывает пришедший градиент. Он должен вычислять vᵀJ: умножьте на `grad`.",
         exercise="cube_function",
     ),
     entry(
@@ -202,7 +202,7 @@ ENTRIES = (
         gradcheck(Double.apply, torch.rand(2, dtype=torch.float64, requires_grad=True))
         """,
         "When no gradient comes in, none may go out: `backward` answers None with something other than zero. Return None for None, or leave `ctx.set_materialize_grads(False)` out.",
-        "Если градиент не пришёл, не должно быть и ответа: `backward` возвращает на None что-то отличное от нуля. Возвращайте на None тоже None или уберите `ctx.set_materialize_grads(False)`.",
+        "Если градиент не пришёл, не должно быть и ответа, а `backward` в ответ на None возвращает что-то отличное от нуля. В ответ на None возвращайте тоже None или уберите `ctx.set_materialize_grads(False)`.",
         exercise="clip_function",
     ),
 )

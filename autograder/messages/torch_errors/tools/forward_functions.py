@@ -68,7 +68,7 @@ ENTRIES = (
         Double.apply(torch.rand(2, requires_grad=True))
         """,
         "`forward` takes `ctx` first, and then the arguments of `apply`: `def forward(ctx, x)`. Without `ctx` it needs a `setup_context(ctx, inputs, output)` beside it.",
-        "Первый аргумент `forward` — `ctx`, за ним идут аргументы `apply`: `def forward(ctx, x)`. Без `ctx` рядом нужен `setup_context(ctx, inputs, output)`.",
+        "Первый аргумент `forward` — `ctx`, за ним идут аргументы `apply`: `def forward(ctx, x)`. Если `ctx` там нет, нужен ещё метод `setup_context(ctx, inputs, output)`.",
         exercise="predict_function",
         shows=lambda scene: is_call_of("apply")(scene) and not in_backward(scene),
     ),
@@ -136,7 +136,7 @@ ENTRIES = (
         torch.func.vmap(Double.apply)(torch.rand(3, 2))
         """,
         "`vmap` does not know how this Function treats a batch. If its methods consist of torch operations, write `generate_vmap_rule = True` in the class; otherwise give it a method `vmap`.",
-        "`vmap` не знает, как эта функция обходится с батчем. Если её методы состоят из операций torch, напишите в классе `generate_vmap_rule = True`, иначе добавьте метод `vmap`.",
+        "`vmap` не знает, как применить эту функцию к батчу. Если её методы состоят из операций torch, напишите в классе `generate_vmap_rule = True`, иначе добавьте метод `vmap`.",
         exercise="silu_function",
     ),
     entry(

@@ -18,7 +18,7 @@ ENTRIES = (
         g.sum().backward()
         """,
         "The operation has a derivative, but no second one. For attention allow the plain formula alone in the forward pass: `with sdpa_kernel(SDPBackend.MATH)`; others write out in plain operations.",
-        "У операции есть производная, но второй производной нет. Для внимания разрешите в прямом проходе только обычную формулу: `with sdpa_kernel(SDPBackend.MATH)`; другое запишите обычными операциями.",
+        "У операции есть производная, но второй производной нет. Для внимания разрешите в прямом проходе только обычную формулу: `with sdpa_kernel(SDPBackend.MATH)`; остальное запишите обычными операциями.",
         exercise="fix_attention",
     ),
     entry(
@@ -93,7 +93,7 @@ ENTRIES = (
         torch.func.jvp(slope, (torch.rand(2),), (torch.rand(2),))
         """,
         "torch cannot run this backward pass in forward mode: `jvp` of `grad` meets a zero that it may not write to. Take two backward passes instead, or write the loss in plain operations, such as `(a - b).square().mean()`.",
-        "torch не может выполнить этот обратный проход в прямом режиме: в `jvp` от `grad` встречается нуль, в который нельзя писать. Сделайте два обратных прохода или запишите функцию потерь обычными операциями, например `(a - b).square().mean()`.",
+        "torch не может выполнить этот обратный проход в прямом режиме: в `jvp` от `grad` встречается нулевой тензор, в который нельзя писать. Сделайте два обратных прохода или запишите функцию потерь обычными операциями, например `(a - b).square().mean()`.",
         exercise="sharpness",
     ),
     entry(

@@ -132,7 +132,7 @@ ENTRIES = (
         torch.func.grad(lambda x: torch.from_numpy(np.sin(x.detach().numpy())).sum())(torch.rand(2))
         """,
         "Inside a transform of `torch.func` a tensor stands for many, or carries a derivative, and has no numbers to hand out: no `.numpy()`, no `.tolist()`. Use torch's operations.",
-        "Внутри преобразования `torch.func` тензор заменяет сразу многие или несёт производную, и отдать числа он не может: ни `.numpy()`, ни `.tolist()`. Используйте операции torch.",
+        "Внутри преобразования `torch.func` один тензор представляет сразу целый батч или несёт с собой производную, и отдать числа он не может: ни `.numpy()`, ни `.tolist()`. Используйте операции torch.",
         exercise="per_sample_gradients",
     ),
     entry(
@@ -190,7 +190,7 @@ ENTRIES = (
         torch.func.jvp(lambda x: torch.sin(x, out=torch.empty(2)), (torch.rand(2),), (torch.rand(2),))
         """,
         "`out=` writes over a tensor, and a derivative cannot follow it there. Leave `out=` out.",
-        "`out=` перезаписывает тензор, и производная за ним не следует. Уберите `out=`.",
+        "`out=` перезаписывает тензор, и производная теряется. Уберите `out=`.",
         exercise="jvp",
     ),
     entry(
