@@ -15,6 +15,7 @@ from nbclient import NotebookClient
 
 from autograder import extras
 from autograder.arguments import read_arguments
+from autograder.authoring.lint import banned_words, typography
 from autograder.cli import main
 from autograder.grading.commands.check_rules import describe_assignment
 from autograder.grading.rules.course_file import parse_rules
@@ -23,6 +24,7 @@ from autograder.lessons.source import REPOSITORY
 from support.exercises import write_exercises
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+RUSSIAN_README = (REPOSITORY / "README.ru.md").read_text(encoding="utf-8")
 
 
 def block_after(marker: str) -> str:
@@ -71,8 +73,7 @@ def commands(text: str) -> list[str]:
 
 
 def test_both_readmes_have_the_same_commands():
-    russian = (REPOSITORY / "README.ru.md").read_text(encoding="utf-8")
-    assert commands(README) == [line.replace(" --language ru", "") for line in commands(russian)]
+    assert commands(README) == [line.replace(" --language ru", "") for line in commands(RUSSIAN_README)]
 
 
 @pytest.mark.parametrize("language", GUIDES)
@@ -82,6 +83,11 @@ def test_readme_says_of_each_lesson_what_the_page_of_contents_says(language):
     lessons = {each.file_name[:2]: each.about for each in COURSE.read() if each.file_name[:2].isdigit()}
     assert rows == {number: about[language] for number, about in lessons.items()}
     assert len(rows) == 12
+
+
+@pytest.mark.parametrize("text", [RUSSIAN_README, GUIDES["ru"]], ids=["readme", "guide"])
+def test_the_russian_guides_keep_to_the_glossary_and_to_typography(text):
+    assert [*banned_words(text), *typography(text)] == []
 
 
 def test_both_guides_have_the_same_commands_and_outputs():

@@ -38,7 +38,7 @@ from ..lessons.mistakes import mistakes_of
 from ..lessons.source import Lesson
 from .idle_calls import idle_calls
 from .junk import accepted_helpers, accepted_junk, helpers
-from .lint import banned_words, problems
+from .lint import banned_words, lonely_pronoun, problems
 from .trials import TRIALS, Trials, try_answers
 from .variant_trials import variant_problems
 
@@ -221,6 +221,8 @@ def _texts(exercise: Exercise) -> Iterator[str]:
         if text.en.count("`") != text.ru.count("`"):
             yield f"{name} has different code spans in the two languages"
         yield from (f"{name}: {complaint}" for complaint in banned_words(text.ru))
+        if name.startswith("aspect "):
+            yield from (f"{name}: {complaint}" for complaint in lonely_pronoun(text.ru))
     if len(exercise.hints) < HINTS:
         yield f"{len(exercise.hints)} hints; a learner gets {HINTS}: a question, a pointer, a skeleton"
     yield from _unexplained(exercise)

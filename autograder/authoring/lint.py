@@ -30,6 +30,7 @@ _HYPHEN_AS_MINUS = re.compile(r"(?<![\w)\]])-(?=\d)")
 # In prose a semicolon stands between the items of a list, so a sentence has none or several. Lists and tables are free.
 _SENTENCE = re.compile(r"(?<=[.!?:»])\s")
 _ITEM = re.compile(r"[*|-] |\||\d+\. ")
+_PRONOUN = re.compile(r"(?:(?:В|У|На|К|От) )?(?:он[аои]?|его|её|их|ему|ей|им|н[её]м|ней|них|него|неё)\b", re.I)
 
 
 def problems(lesson: Lesson) -> Iterator[tuple[int, str]]:
@@ -66,10 +67,10 @@ def _twins(english: Cell, russian: Cell) -> Iterator[tuple[int, str]]:
         command = "autograder build --accept LESSON"  # and --course DIR for a lesson of one's own
         yield russian.line, f"the English text {known}, then say that they match: `{command}`"
     yield from ((russian.line, complaint) for complaint in banned_words(russian.source))
-    yield from ((russian.line, complaint) for complaint in _typography(russian.source))
+    yield from ((russian.line, complaint) for complaint in typography(russian.source))
 
 
-def _typography(text: str) -> Iterator[str]:
+def typography(text: str) -> Iterator[str]:
     """Yield a complaint for each slip in numbers and semicolons of a Russian text, outside code and formulas."""
     for name in ("code blocks", "formulas", "code spans"):
         text = _SHARED[name].sub(" ", text)
@@ -93,6 +94,12 @@ def banned_words(text: str) -> Iterator[str]:
         found = re.search(rf"\b{re.escape(stem)}\w*", plain)
         if found:
             yield f"«{found[0]}» is not in the glossary: write «{term}»"
+
+
+def lonely_pronoun(text: str) -> Iterator[str]:
+    """Yield a complaint if a Russian sentence that stands alone on a card begins with a pronoun."""
+    if found := _PRONOUN.match(text):
+        yield f"«{found[0]}» begins a sentence that stands alone on a card: name the thing"
 
 
 @cache

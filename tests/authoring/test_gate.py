@@ -207,6 +207,7 @@ def test_a_bad_lesson_is_told(tmp_path, old, new, complaint):
         ('return {"value": answer.double(case.x)}', UNREAD, "aspect value has a tensor that cannot be read"),
         ('ru="Это удвоенный `x`."', 'ru="Это удвоенный икс."', "aspect value has different code spans"),
         ("Это квадрат.", "Это бэкпроп.", "«бэкпроп» is not in the glossary"),
+        ('ru="Это удвоенный `x`."', 'ru="Он вдвое больше `x`."', "aspect value: «Он» begins a sentence"),
         ('{"value": answer.double(case.x)}', '{"value": answer.double(case.x) + 0}', "gives “our error”"),
         (
             'return {"value": answer.double(case.x)}',

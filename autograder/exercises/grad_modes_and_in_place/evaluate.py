@@ -88,8 +88,8 @@ def _measure_run(evaluating: Callable[[Any, list[Tensor]], object], start: float
             1,
             en="Afterwards the model is as it was (the mode of each module, flags, statistics, hooks), and so is the "
             "list; recording is on or off as before the call.",
-            ru="После вызова модель прежняя (режим каждого модуля, флаги, статистики, хуки), список тоже, а запись "
-            "включена или выключена, как и до вызова.",
+            ru="После вызова модель прежняя (режим каждого модуля, флаги, статистики, хуки), список батчей тоже, а "
+            "отслеживание включено или выключено, как и до вызова.",
         ),
         aspect(
             "peak",

@@ -75,7 +75,7 @@ def _thaws_frozen(answer: Any, case: Case) -> dict[str, bool | None]:
     hints=[
         Text(
             "Which weights does the backward pass of `g_loss` go through, and which line has changed them by then?",
-            "Через какие веса идёт обратный проход из `g_loss` и какая строка кода к этому времени их изменила?",
+            "Через какие веса идёт обратный проход от `g_loss` и какая строка кода к этому времени их изменила?",
         ),
         Text(
             "Moving a step down is half of it. Whose `.grad` do `d_loss` and `g_loss` write into besides? Compare "
@@ -99,7 +99,7 @@ def _thaws_frozen(answer: Any, case: Case) -> dict[str, bool | None]:
             "`g_loss` goes back through `D`, whose layers saved their weights. A step changes these in place, "
             "and autograd refuses the pass: it would mix old activations with new weights.",
             "`g_loss` идёт назад через `D`, слои которого сохранили свои веса. Шаг меняет их на месте, и "
-            "autograd отказывается от прохода: в нём старые активации смешались бы с новыми весами.",
+            "autograd прерывает проход ошибкой: иначе старые активации смешались бы с новыми весами.",
         ),
     ),
 )

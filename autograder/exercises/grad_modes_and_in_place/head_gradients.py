@@ -35,7 +35,8 @@ def _prefixed(owner: str, values: dict[str, Any]) -> dict[str, object]:
             2,
             en="The gradient of the loss has been added to the `.grad` of every parameter of `head`; the modes of `body` "
             "count.",
-            ru="Градиент функции потерь прибавлен к `.grad` каждого параметра `head`; режимы `body` учтены.",
+            ru="Градиент функции потерь прибавлен к `.grad` каждого параметра `head`; модель `body` выполнена в "
+            "своих режимах.",
         ),
         aspect(
             "body",

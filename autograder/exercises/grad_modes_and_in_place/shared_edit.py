@@ -120,7 +120,8 @@ def _goes_in_steps(function: Callable[[Tensor], Any], x: Tensor, index: int, gra
             "gradients",
             2,
             en="Backward runs from either of them, and the gradient of `x` agrees with finite differences.",
-            ru="Обратный проход от каждого из них выполняется, и градиент `x` совпадает с конечными разностями.",
+            ru="Обратный проход от каждого из двух тензоров выполняется, и градиент по `x` совпадает с конечными "
+            "разностями.",
         ),
     ],
     hints=[

@@ -63,7 +63,7 @@ def _measure_saved(smoothing: Callable[[Tensor, Tensor], Tensor], start: float) 
             1.5,
             en="Backward from `y` runs, the gradients of `x` and of `a` are those of the whole recurrence, and "
             "`smooth` itself puts nothing into `.grad`.",
-            ru="Обратный проход от `y` выполняется, градиенты тензоров `x` и `a` верны для всей рекуррентности, а сама "
+            ru="Обратный проход от `y` выполняется, градиенты тензоров `x` и `a` верны с учётом всех шагов, а сама "
             "функция `smooth` ничего не пишет в `.grad`.",
         ),
         aspect(

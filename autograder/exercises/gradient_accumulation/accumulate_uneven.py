@@ -25,7 +25,8 @@ from .common import ONE_BACKWARD_EACH, WEIGHT_STAYS, linear, micro_batches, obse
             "gradient",
             3,
             en="`.grad` equals the gradient of the mean loss over all samples, also when sizes differ.",
-            ru="В `.grad` лежит градиент функции потерь, усреднённой по всем примерам, и при разных размерах.",
+            ru="В `.grad` лежит градиент функции потерь, усреднённой по всем примерам, даже если размеры "
+            "микробатчей разные.",
         ),
         ONE_BACKWARD_EACH,
     ],

@@ -68,7 +68,7 @@ def _name_accepted(answer: Any, programs: Lineup, verdicts: list[bool | None]) -
             "accepts_right",
             0.5,
             en="Every right function is accepted, however it is written, and not every wrong one.",
-            ru="Любая правильная функция принимается, как бы она ни была написана, а неправильные — не все.",
+            ru="Любая правильная функция принимается, как бы она ни была написана, а неправильные принимаются не все.",
         ),
         aspect(
             "catches_old_gradient",

@@ -26,8 +26,8 @@ from autograder.language import Text
         Text(
             "After the first step velocity is 1 and w is 0.9. A gradient of 0 leaves a velocity of 0.9; None skips the "
             "parameter.",
-            "После первого шага velocity равна 1, а w — 0.9. Градиент 0 оставляет velocity 0.9; None пропускает "
-            "параметр.",
+            "После первого шага velocity равна 1, а w — 0.9. При градиенте 0 velocity становится 0.9, а при None "
+            "параметр пропускается.",
         ),
     ],
 )

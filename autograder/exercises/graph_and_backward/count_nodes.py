@@ -27,7 +27,7 @@ from .counted_reads import measure_reads
             "forgets",
             0,
             en="A second call begins anew: two graphs of the same form have as many nodes as each other.",
-            ru="Второй вызов считает заново: в двух одинаково устроенных графах узлов поровну.",
+            ru="При втором вызове подсчёт начинается заново: в двух одинаково устроенных графах узлов поровну.",
         ),
         aspect(
             "nodes",

@@ -73,7 +73,7 @@ def _compare_small(x: Tensor, value: Tensor, gradient: Tensor | None) -> dict[st
             "small",
             0.5,
             en="Both hold for small positive numbers as well.",
-            ru="То и другое верно и для малых положительных чисел.",
+            ru="И значение, и производная верны и для малых положительных чисел.",
             after=("untouched", "value", "gradient"),
         ),
         works_on(

@@ -37,7 +37,7 @@ _WIDTH = 32  # numbers in the hidden layer
             "exact",
             0.5,
             en="It is exact up to rounding: the error is at most 1e-12 of its largest entry.",
-            ru="Она точна до округления: погрешность не больше 1e-12 от наибольшего элемента.",
+            ru="Матрица верна с точностью до округления: погрешность не больше 1e-12 от наибольшего элемента.",
             measured=ERROR,
         ),
         aspect(

@@ -28,13 +28,13 @@ EXACT = 1e-12  # the chain rule reaches about 1e-15, finite differences in float
 
 TO_ROUNDING = Text(
     "The product is exact up to rounding: its error is at most 1e-12 of its largest entry.",
-    "Произведение точно до округления: погрешность не больше 1e-12 от наибольшего элемента.",
+    "Произведение верно с точностью до округления: погрешность не больше 1e-12 от наибольшего элемента.",
 )
 
 
 EXACT_ROWS = Text(
     "The result is exact up to rounding: its error is at most 1e-12 of the largest entry.",
-    "Результат точен до округления: погрешность не больше 1e-12 от наибольшего элемента.",
+    "Результат верен с точностью до округления: погрешность не больше 1e-12 от наибольшего элемента.",
 )
 
 

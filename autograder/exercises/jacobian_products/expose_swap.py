@@ -71,8 +71,8 @@ def _jacobian_and_product(f: Function, x: Tensor, v: Tensor) -> tuple[Tensor, Te
             0.5,
             en="Both functions take and return vectors of one length, two or more, and give the same at each call: "
             "`swapped` raises no error.",
-            ru="Обе функции принимают и возвращают векторы одной длины, не меньше двух, и при каждом вызове дают одно "
-            "и то же; вызов `swapped` выполняется без ошибки.",
+            ru="Обе функции принимают и возвращают векторы одной длины, не меньше двух, и при повторном "
+            "вызове дают то же самое; вызов `swapped` выполняется без ошибки.",
         ),
         aspect(
             "hides",

@@ -62,7 +62,7 @@ from .common import EXACT, EXACT_ROWS, tracked
     hints=[
         Text(
             "Run it with an `f` whose output is smaller than its input. What does the error say about the two shapes?",
-            "Запустите её с `f`, у которой выход меньше входа. Что в сообщении об ошибке сказано о двух формах?",
+            "Вызовите функцию с `f`, у которой выход меньше входа. Что в сообщении об ошибке сказано о двух формах?",
         ),
         Text(
             "`first` and `second` are two names of `inp.grad`. Which call returns the product and does not touch "

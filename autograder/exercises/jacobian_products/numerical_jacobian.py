@@ -75,7 +75,8 @@ class BlackBox:
             "jacobian",
             1.5,
             en="Column j tells how the outputs change with `x[j]`: a float64 tensor of shape (m, n), right to 1 %.",
-            ru="Столбец j показывает, как меняются выходы вместе с `x[j]`: тензор float64 формы (m, n), верный до 1 %.",
+            ru="Столбец j показывает, как меняются выходы вместе с `x[j]`: это тензор float64 формы (m, n), верный с "
+            "точностью до 1 %.",
         ),
         aspect(
             "accurate",

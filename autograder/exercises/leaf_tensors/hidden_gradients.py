@@ -30,7 +30,7 @@ from .networks import random_network, recording_outputs, state_of
             3,
             en="The list holds the derivative of the loss with respect to the output of each layer, in order of the "
             "layers.",
-            ru="В списке производные функции потерь по выходу каждого слоя, в порядке слоёв.",
+            ru="В списке — производные функции потерь по выходу каждого слоя, в порядке слоёв.",
             entries=(
                 Entries(
                     Text("gradient of the output of layer {n}", "градиент выхода слоя {n}"),

@@ -25,7 +25,7 @@ from autograder.language import Text
             "values",
             1,
             en="`h` itself holds the numbers of `values`, in memory of its own, and `values` is as it was.",
-            ru="В самом тензоре `h` лежат числа из `values`, причём в собственной памяти, а `values` не изменился.",
+            ru="В самом тензоре `h` лежат числа из `values`, память у него по-прежнему своя, а `values` не изменился.",
         ),
         aspect(
             "noticed",

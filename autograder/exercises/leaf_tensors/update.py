@@ -50,13 +50,13 @@ def _is_empty(gradient: Tensor | None) -> bool:
             "flags",
             1,
             en="They are still leaves that require grad.",
-            ru="Они по-прежнему листья, которые требуют градиента.",
+            ru="Тензоры из списка — по-прежнему листья, которые требуют градиента.",
         ),
         aspect(
             "cleared",
             1,
             en="Their `.grad` is None or zero.",
-            ru="В их `.grad` лежит None или нули.",
+            ru="В `.grad` каждого тензора из списка лежит None или нули.",
         ),
         aspect(
             "recording",

@@ -146,8 +146,8 @@ def evaluate(model, batches):
 
 # %% mistake="switches_recording_on" theme="state"
 # Recording was switched on at the end, whatever it was before. A caller inside `no_grad()` finds it on.
-# В конце отслеживание включено, какой бы она ни была раньше. Если функцию вызвали внутри `no_grad()`, после вызова
-#     запись окажется включена.
+# В конце отслеживание включено, каким бы оно ни было раньше. Если функцию вызвали внутри `no_grad()`, после вызова
+#     оно окажется включено.
 def evaluate(model, batches):
     predictions = leaks_the_mode(model, batches)
     torch.set_grad_enabled(True)
@@ -253,7 +253,7 @@ def evaluate(model, batches):
 
 # %% mistake="joins_the_last_dimension" theme="axes"
 # The predictions were joined along the last dimension. The samples lie along the first.
-# Предсказания соединены по последнему измерению. А примеры идут по первому.
+# Предсказания склеены по последнему измерению. А примеры идут вдоль измерения 0.
 def evaluate(model, batches):
     return torch.cat(_predict(model, batches), dim=-1)
 

@@ -92,13 +92,13 @@ def head_gradients(body, head, x, y):
 
 # %% mistake="trains_the_body" theme="recording"
 # The body takes part in the backward pass: its parameters got gradients as well.
-# Тело участвует в обратном проходе: его параметры тоже получили градиенты.
+# Основа участвует в обратном проходе: её параметры тоже получили градиенты.
 def head_gradients(body, head, x, y):
     _mean_square(head(body(x)), y).backward()
 
 # %% mistake="leaves_the_body_frozen" theme="state"
 # The body was frozen for the computation and not thawed. Its flags were to stay as before.
-# Тело заморожено на время вычислений и не разморожено. Его флаги должны были остаться прежними.
+# Основа заморожена на время вычислений и не разморожена. Её флаги должны были остаться прежними.
 def head_gradients(body, head, x, y):
     body.requires_grad_(False)
     _mean_square(head(body(x)), y).backward()
@@ -106,7 +106,7 @@ def head_gradients(body, head, x, y):
 # %% mistake="thaws_the_body" theme="state"
 # The body was frozen for the computation, and at the end all its flags were switched on. One parameter had been
 #     frozen before the call.
-# Тело заморожено на время вычислений, а в конце флаги включены у всех его параметров, хотя один из них был
+# Основа заморожена на время вычислений, а в конце флаги включены у всех её параметров, хотя один из них был
 #     заморожен ещё до вызова.
 def head_gradients(body, head, x, y):
     leaves_the_body_frozen(body, head, x, y)
@@ -114,7 +114,7 @@ def head_gradients(body, head, x, y):
 
 # %% mistake="clears_the_body" theme="accumulation"
 # The gradients of the body were cleared. What lay in its `.grad` was to stay.
-# Градиенты тела обнулены, а содержимое его `.grad` должно было остаться прежним.
+# Градиенты основы обнулены, а содержимое её `.grad` должно было остаться прежним.
 def head_gradients(body, head, x, y):
     body.zero_grad()
     with torch.no_grad():
@@ -123,7 +123,7 @@ def head_gradients(body, head, x, y):
 
 # %% mistake="leaves_the_body_in_eval" theme="state"
 # The body was left in evaluation mode. Its modes were to stay as before.
-# Тело осталось в режиме оценки, а его режимы должны были остаться прежними.
+# Основа осталась в режиме оценки, а её режимы должны были остаться прежними.
 def head_gradients(body, head, x, y):
     body.eval()
     with torch.no_grad():
@@ -133,7 +133,7 @@ def head_gradients(body, head, x, y):
 # %% mistake="trains_all_of_the_body" theme="state"
 # `train()` was called at the end. It puts every module of the body into training mode, also those that had been in
 #     evaluation mode.
-# В конце вызван метод `train()`. Он переводит в режим обучения все модули тела, в том числе те, что были в режиме
+# В конце вызван метод `train()`. Он переводит в режим обучения все модули основы, в том числе те, что были в режиме
 #     оценки.
 def head_gradients(body, head, x, y):
     leaves_the_body_in_eval(body, head, x, y)

@@ -57,8 +57,8 @@ def shared_edit(x):
 # %% mistake="edits_the_base_of_parts" theme="in_place"
 # A part from `unbind`, `split` or `chunk` was returned, and its base was edited. One of several views of one call
 #     may not be used after that.
-# Возвращена часть, которую дал `unbind`, `split` или `chunk`, а её исходный тензор изменён. Если представлений за
-#     один вызов получено несколько, после этого использовать их нельзя.
+# Возвращена часть, которую дал `unbind`, `split` или `chunk`, а её исходный тензор изменён. Если один вызов
+#     вернул сразу несколько представлений, после такого изменения использовать их нельзя.
 def shared_edit(x):
     h = x * 2
     part = h.unbind()[0]

@@ -283,8 +283,8 @@ def smooth(x, a):
 # %% mistake="weights_on_the_cpu" theme="device"
 # A tensor was made on the CPU, although `x` and `a` lie on a GPU, and torch refuses to mix the two.
 #     `x.new_zeros(...)` and `device=x.device` follow `x`.
-# Какой-то тензор создан на CPU, хотя `x` и `a` лежат на GPU, и torch отказывается их смешивать. За `x` следуют
-#     `x.new_zeros(...)` и `device=x.device`.
+# Какой-то тензор создан на CPU, хотя `x` и `a` лежат на GPU, и torch отказывается их смешивать.
+#     Устройство тензора `x` дают `x.new_zeros(...)` и `device=x.device`.
 def smooth(x, a):
     previous, rows = torch.zeros(x.shape[1], dtype=x.dtype), [x[0]]
     for row in x[1:]:

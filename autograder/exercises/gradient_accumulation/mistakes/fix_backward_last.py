@@ -99,7 +99,7 @@ def fix_backward_last(model, optimizer, batches, accumulation_steps):
 
 # %% mistake="divides_the_weight_alone" theme="missing"
 # Only `model.weight.grad` is divided by K. A model may have other parameters, such as a bias.
-# На K делится только `model.weight.grad`. У модели могут быть и другие параметры, например сдвиг (bias).
+# На K делится только `model.weight.grad`. У модели могут быть и другие параметры, например смещение (bias).
 def fix_backward_last(model, optimizer, batches, accumulation_steps):
     for i, (x, y) in enumerate(batches):
         mse_loss(model(x), y).backward()
@@ -156,7 +156,7 @@ def fix_backward_last(model, optimizer, batches, accumulation_steps):
 # %% mistake="clears_the_weight_alone" theme="accumulation"
 # Only `model.weight.grad` is cleared. A model may have other parameters, such as a bias: `optimizer.zero_grad()`
 #     clears them all.
-# Обнуляется только `model.weight.grad`. У модели могут быть и другие параметры, например сдвиг (bias): метод
+# Обнуляется только `model.weight.grad`. У модели могут быть и другие параметры, например смещение (bias): метод
 #     `optimizer.zero_grad()` обнуляет градиенты всех.
 def fix_backward_last(model, optimizer, batches, accumulation_steps):
     for i, (x, y) in enumerate(batches):

@@ -143,7 +143,7 @@ def train_epoch(model, optimizer, batches, accumulation_steps):
 
 # %% mistake="divides_the_weight_of_a_window" theme="missing"
 # Only `model.weight.grad` is divided by K. A model may have other parameters, such as a bias.
-# На K делится только `model.weight.grad`. У модели могут быть и другие параметры, например сдвиг (bias).
+# На K делится только `model.weight.grad`. У модели могут быть и другие параметры, например смещение (bias).
 def train_epoch(model, optimizer, batches, accumulation_steps):
     total = 0.0
     for start in range(0, len(batches), accumulation_steps):

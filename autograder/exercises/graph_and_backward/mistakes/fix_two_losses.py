@@ -28,8 +28,8 @@ def fix_two_losses(w, x, y, share):
 # %% mistake="retains_out_of_habit" theme="graph_life"
 # There is one pass now, but all saved values stay as long as one of the losses is alive: the pass kept its graph
 #     (`retain_graph=True`, `create_graph=True`), or the losses come from a second forward pass.
-# Проход теперь один, но, пока жив хотя бы один из двух тензоров потерь, остаётся всё сохранённое: граф не
-#     освобождён (`retain_graph=True`, `create_graph=True`), или потери взяты из второго прямого прохода.
+# Проход теперь один, но, пока существует хотя бы один из двух тензоров потерь, в памяти остаётся всё сохранённое:
+#     проход его не освободил (`retain_graph=True`, `create_graph=True`), или потери взяты из второго прямого прохода.
 def fix_two_losses(w, x, y, share):
     fit, size = _losses(w, x, y)
     (fit + share * size).backward(retain_graph=True)

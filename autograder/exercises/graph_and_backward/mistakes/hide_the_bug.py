@@ -54,7 +54,7 @@ def hide_the_bug(x):
 
 # %% mistake="derivative_of_zero" theme="test"
 # All paths bring 0. Every backward pass agrees then, and nothing is shown.
-# Все пути приносят 0. При этом любой обратный проход даёт то же самое, и ничего не видно.
+# Все пути приносят 0. Тогда любой обратный проход даёт один и тот же ответ, и ошибки не видно.
 def hide_the_bug(x):
     return 0 * x + 0 * x
 

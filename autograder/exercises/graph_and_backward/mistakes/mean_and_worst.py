@@ -108,7 +108,7 @@ def mean_and_worst(model, batches):
 
 # %% mistake="joins_the_batches" theme="cost"
 # All batches were put together and computed at once. The memory grows with their number, with a graph or without.
-# Все батчи собраны вместе и вычислены сразу. Расход памяти растёт с числом батчей, есть граф или нет.
+# Все батчи склеены, и функция потерь вычислена для всех сразу. Расход памяти растёт с числом батчей, есть граф или нет.
 def mean_and_worst(model, batches):
     with torch.no_grad():
         x, y = (torch.cat(each) for each in zip(*batches))

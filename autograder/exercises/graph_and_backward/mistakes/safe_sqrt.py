@@ -155,8 +155,8 @@ def safe_sqrt(x):
 # %% mistake="ones_on_the_cpu" theme="device"
 # A tensor was made on the CPU, although `x` lies on a GPU, and torch refuses to mix the two.
 #     `torch.ones_like(x)`, `device=x.device` or a plain number follow `x`.
-# Какой-то тензор создан на CPU, хотя `x` лежит на GPU, и torch отказывается их смешивать. За `x` следуют
-#     `torch.ones_like(x)`, `device=x.device` или просто число.
+# Какой-то тензор создан на CPU, хотя `x` лежит на GPU, и torch отказывается их смешивать. Устройство
+#     тензора `x` дают `torch.ones_like(x)` и `device=x.device`, а числу устройство не нужно.
 def safe_sqrt(x):
     inside = torch.where(x > 0, x, torch.ones(x.shape, dtype=x.dtype))
     return torch.where(x > 0, inside.sqrt(), 0.0)

@@ -33,7 +33,7 @@ def cheap_jacobian(f, x):
 
 # %% mistake="always_jacfwd" theme="cost"
 # For a wide matrix too, all columns are computed at once, as `jacfwd` does: n tangents at once.
-# И у широкой матрицы вычисляются сразу все столбцы, как в `jacfwd`: это n касательных векторов сразу.
+# И у широкой матрицы вычисляются сразу все столбцы, как в `jacfwd`: это батч из n касательных векторов.
 def cheap_jacobian(f, x):
     return torch.func.jacfwd(f)(x)
 
@@ -47,13 +47,13 @@ def cheap_jacobian(f, x):
 
 # %% mistake="the_other_way_round" theme="cost"
 # The choice is the wrong way round: columns where rows are few, rows where columns are few.
-# Выбор сделан наоборот: столбцы там, где мало строк, и строки там, где мало столбцов.
+# Выбрано наоборот: столбцы там, где мало строк, и строки там, где мало столбцов.
 def cheap_jacobian(f, x):
     return torch.func.jacrev(f)(x) if len(f(x)) > len(x) else torch.func.jacfwd(f)(x)
 
 # %% mistake="loops_the_wrong_way" theme="cost"
 # The choice is the wrong way round: a pass for each column where rows are few, for each row where columns are few.
-# Выбор сделан наоборот: проход на каждый столбец там, где мало строк, и на каждую строку там, где мало столбцов.
+# Выбрано наоборот: проход на каждый столбец там, где мало строк, и на каждую строку там, где мало столбцов.
 def cheap_jacobian(f, x):
     return always_rows(f, x) if len(f(x)) > len(x) else always_columns(f, x)
 

@@ -229,8 +229,8 @@ def fix_two_products(f, inp, v):
 # %% mistake="ones_on_the_cpu" theme="device"
 # A tensor was made on the CPU, although `inp` lies on a GPU, and torch refuses to mix the two. `torch.ones_like`
 #     of the output follows it.
-# Какой-то тензор создан на CPU, хотя `inp` лежит на GPU, и torch отказывается их смешивать. За выходом следует
-#     `torch.ones_like` от него.
+# Какой-то тензор создан на CPU, хотя `inp` лежит на GPU, и torch отказывается их смешивать. Функция
+#     `torch.ones_like` от выхода создаёт единицы на его устройстве.
 def fix_two_products(f, inp, v):
     out = f(inp)
     (first,) = torch.autograd.grad(out, inp, torch.ones(out.shape, dtype=out.dtype), retain_graph=True)

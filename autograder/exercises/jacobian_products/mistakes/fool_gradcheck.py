@@ -40,7 +40,7 @@ def fool_gradcheck():
 
 # %% mistake="right_everywhere" theme="test"
 # At `elsewhere`, too, autograd agrees with the differences, to 1 %: nothing is there to be overlooked.
-# И в точке `elsewhere` градиент от autograd согласуется с разностями, до 1 %: упускать там нечего.
+# И в точке `elsewhere` градиент от autograd согласуется с разностями с точностью до 1 %: обнаруживать там нечего.
 def fool_gradcheck():
     return torch.sin, _at(1.0, 2.0), _at(3.0, 4.0)
 
@@ -66,8 +66,8 @@ def fool_gradcheck():
 # %% mistake="too_far_to_measure" theme="test"
 # The derivative cannot be measured at `elsewhere`: the values change too fast between neighbouring numbers, or
 #     rounding hides the change. Take a point where differences mean something.
-# В точке `elsewhere` производную не измерить: значения меняются слишком быстро от числа к соседнему числу, или
-#     изменение теряется в округлении. Возьмите точку, где разности что-то значат.
+# В точке `elsewhere` производную не измерить: соседние числа дают слишком разные значения, или изменение
+#     теряется в округлении. Возьмите точку, где разностям можно верить.
 def fool_gradcheck():
     return torch.sin, _at(1.0), _at(1e17)
 

@@ -22,8 +22,8 @@ def hvp(f, x, v):
     return torch.autograd.grad(g @ v, x)[0]
 
 # %% mistake="gradient_of_its_square" theme="derivative"
-# The gradient of `g @ g` was taken: that is `2 H g`, since `v` does not depend on x.
-# Взят градиент `g @ g`, а это `2 H g`: ведь `v` от x не зависит.
+# The gradient of `g @ g` was taken: that is `2 H g`. In `g @ v`, the second factor is constant.
+# Взят градиент `g @ g`, а это `2 H g`. Во втором множителе должен стоять постоянный вектор, как в `g @ v`.
 def hvp(f, x, v):
     x = tracked(x)
     g = _gradient(f, x)

@@ -154,7 +154,7 @@ def jvp(f, x, v):
 
 # %% mistake="cotangent_like_the_input" theme="axes"
 # The auxiliary vector `u` has the shape of the input. It stands on the side of the outputs and needs their shape.
-# У вспомогательного вектора `u` форма входа. Но он стоит на стороне выходов, и форма ему нужна их.
+# У вспомогательного вектора `u` форма входа. А он стоит на стороне выходов, поэтому форма нужна как у выхода.
 def jvp(f, x, v):
     x = tracked(x)
     u = torch.zeros_like(x, requires_grad=True)

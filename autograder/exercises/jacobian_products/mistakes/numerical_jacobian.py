@@ -153,8 +153,8 @@ def numerical_jacobian(f, x):
 # %% mistake="identity_on_the_cpu" theme="device"
 # A tensor was made on the CPU, although `x` lies on a GPU, and torch refuses to mix the two. `torch.eye(n,
 #     device=x.device)` and `torch.zeros_like(x)` follow `x`.
-# Какой-то тензор создан на CPU, хотя `x` лежит на GPU, и torch отказывается их смешивать. За `x` следуют
-#     `torch.eye(n, device=x.device)` и `torch.zeros_like(x)`.
+# Какой-то тензор создан на CPU, хотя `x` лежит на GPU, и torch отказывается их смешивать. На устройстве
+#     тензора `x` лежат результаты `torch.eye(n, device=x.device)` и `torch.zeros_like(x)`.
 def numerical_jacobian(f, x):
     steps = 5e-6 * torch.eye(len(x), dtype=x.dtype)
     return torch.stack([(f(x + step) - f(x - step)) / 1e-5 for step in steps], dim=1)

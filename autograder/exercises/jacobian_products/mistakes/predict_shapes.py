@@ -36,7 +36,7 @@ predict_shapes = {**solution, "jacobian of the batch": (4, 4, 3)}
 
 # %% mistake="hessian_like_gradient" theme="axes"
 # The Hessian was given the shape of the gradient. It has a row and a column for each input.
-# За форму матрицы Гессе принята форма градиента. Но в ней по строке и по столбцу на каждый вход.
+# За форму матрицы Гессе принята форма градиента. Но в этой матрице по строке и по столбцу на каждый вход.
 predict_shapes = {**solution, "hessian of one sample": (3,)}
 
 # %% mistake="gradient_for_jacobian" theme="axes"

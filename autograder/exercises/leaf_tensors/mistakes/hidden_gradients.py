@@ -273,7 +273,8 @@ def hidden_gradients(model, x):
 
 # %% mistake="detaches_the_inputs" theme="recording"
 # No graph leads back from the loss: each layer got a detached input, or the layers ran under `no_grad()`.
-# От функции потерь назад графа нет: каждый слой получил отсоединённый вход или слои вычислены внутри `no_grad()`.
+# Графа, который вёл бы от функции потерь назад, нет: каждый слой получил отсоединённый вход или слои вычислены
+#     внутри `no_grad()`.
 def hidden_gradients(model, x):
     outputs = []
     for layer in model:

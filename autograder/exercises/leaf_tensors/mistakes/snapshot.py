@@ -28,8 +28,8 @@ def snapshot(x):
 # %% mistake="moves_x" theme="in_place"
 # `x` was given new memory. A tensor that shares the old one no longer sees its edits; it is the snapshot that needs
 #     new memory.
-# Новая память досталась тензору `x`. Если прежняя память у кого-то осталась, изменений в ней уже не видно; новая
-#     память нужна снимку.
+# Новая память досталась тензору `x`, а нужна она снимку. Тензор, у которого память была с ним общей, следующих
+#     изменений уже не увидит.
 def snapshot(x):
     x.data = x.data.clone()
     return x.detach().clone()

@@ -256,7 +256,7 @@ def update(weights, lr):
 
 # %% mistake="steps_the_gradient" theme="missing"
 # The step was made on `.grad` itself, and the tensors in the list keep their old values.
-# Шаг сделан на самом `.grad`, а в тензорах из списка лежат прежние значения.
+# Изменён сам `.grad`, а в тензорах из списка лежат прежние значения.
 def update(weights, lr):
     for _, w, gradient in _with_gradients(weights):
         gradient -= lr * w.detach()
