@@ -36,9 +36,14 @@ def places(lesson: Lesson) -> list[str]:
     found: list[str] = []
     for text in english:
         named = _NAMED.match(text)
-        slug = named[1] if named else re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
-        found.append(slug if slug not in found else f"{slug}-{len(found)}")
+        id = named[1] if named else slug(text)
+        found.append(id if id not in found else f"{id}-{len(found)}")
     return found
+
+
+def slug(text: str) -> str:
+    """Return the words of an English heading as an id."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
 def _headings(lesson: Lesson, language: str) -> Iterator[str]:
