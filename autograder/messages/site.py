@@ -97,7 +97,8 @@ WORDS = {
     "teach_report": Text("What you see of the class", "Что вы видите о группе"),
     "teach_pictures": Text("What students draw of their own tensors", "Что студенты рисуют по своим тензорам"),
     "teach_commands": Text("The first commands", "Первые команды"),
-    "teach_systems": Text(
+    "teach_systems": Text("With an LMS", "Если работы сдаются в LMS"),
+    "teach_tables": Text(
         "`autograder collect` reads submissions of {read}, and plain folders; `autograder return` fills in the tables of "
         "grades of {written}.",
         "Команда `autograder collect` читает работы из {read} и из обычных папок, а `autograder return` заполняет "

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..exercises import key_of
 from ..grading.lms.exchange import Exchange
 from ..grading.lms.systems import SYSTEMS
-from ..language import Text
+from ..language import Text, grouped
 from ..lessons.collection import COURSE
 from ..lessons.source import Lesson
 from ..messages.site import WORDS
@@ -45,10 +45,11 @@ def instructors_page(lessons: Sequence[Lesson], pages: Sequence[Page], language:
         "": [about, _figures(lessons, pages, language)],
         "teach_seen": [card],
         "teach_report": others[-1:],
-        "teach_commands": [commands, _systems(language)],
         "teach_promises": [promises],
-        "teach_pictures": others[:-1],
         "teach_time": ["\n".join(_minutes(lessons, pages, language))],
+        "teach_commands": [commands],
+        "teach_systems": [_systems(language)],
+        "teach_pictures": others[:-1],
         "teach_questions": [answers, questions],
     }
     said = {word: WORDS[word or "instructors"].read(language) for word in parts}
@@ -95,14 +96,15 @@ def _figures(lessons: Sequence[Lesson], pages: Sequence[Page], language: str) ->
         "core": sum(each.core for each in exercises),
         "mistakes": sum(len(key_of(each).misconceptions) for each in exercises),
     }
-    return WORDS["teach_figures"].format(**figures).read(language)
+    shown = {name: grouped(number, language) for name, number in figures.items()}
+    return WORDS["teach_figures"].format(**shown).read(language)
 
 
 def _systems(language: str) -> str:
     """Return a sentence on learning management systems: which are read, and which get grades back."""
     read = [each.title for each in SYSTEMS if not isinstance(each, Exchange)]
     written = [each.title for each in SYSTEMS if each.table_form]
-    return WORDS["teach_systems"].format(read=", ".join(read), written=", ".join(written)).read(language)
+    return WORDS["teach_tables"].format(read=", ".join(read), written=", ".join(written)).read(language)
 
 
 def _minutes(lessons: Sequence[Lesson], pages: Sequence[Page], language: str) -> Iterator[str]:
