@@ -106,9 +106,11 @@ WORDS = {
     ),
     "teach_promises": Text("What grading guarantees", "Что гарантирует проверка"),
     "teach_time": Text("How long it takes", "Сколько времени занимает курс"),
-    "teach_columns": Text(
-        "| lesson | minutes | exercises | extra |", "| урок | минуты | упражнения | дополнительные |"
+    "teach_minutes": Text(
+        "Minutes of reading and of the exercises that count; extra exercises come on top.",
+        "В минутах указано время на чтение и на упражнения, которые идут в зачёт; дополнительные упражнения — сверх него.",
     ),
+    "teach_columns": Text("| lesson | min | graded | extra |", "| урок | мин | в зачёт | доп. |"),
     "teach_questions": Text("What instructors ask", "О чём спрашивают преподаватели"),
     "guide_about": Text(
         "The guide for instructors: a question, the command, and what it prints.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..cells import BrokenSource
 from ..lessons.source import Lesson
@@ -12,6 +12,7 @@ from ..lessons.source import Lesson
 _HEADING = re.compile(r"<h([1-6])[^>]*>(.*?)</h\1>", re.S)
 _LINE = re.compile(r"^#{1,6} (.+)$", re.M)
 _FENCED = re.compile(r"^```.*?^```", re.M | re.S)
+_LINK = re.compile(r"</?a\b[^>]*>")
 _NAMED = re.compile(r"^(?:Exercise|Extra exercise|Question) `(\w+)`")
 
 
@@ -65,5 +66,8 @@ def with_places(html: str, ids: Iterator[str]) -> tuple[str, list[Heading]]:
 
 
 def contents(headings: Iterable[Heading]) -> list[Heading]:
-    """Return the headings that the contents of a page list: all below the title, down to exercises."""
-    return [each for each in headings if each.level in (2, 3)]
+    """Return the headings that the contents of a page list: all below the title, down to exercises.
+
+    They hold no links of their own, because each is inside a link.
+    """
+    return [replace(each, html=_LINK.sub("", each.html)) for each in headings if each.level in (2, 3)]

@@ -46,7 +46,7 @@ def instructors_page(lessons: Sequence[Lesson], pages: Sequence[Page], language:
         "teach_seen": [card],
         "teach_report": others[-1:],
         "teach_promises": [promises],
-        "teach_time": ["\n".join(_minutes(lessons, pages, language))],
+        "teach_time": [WORDS["teach_minutes"].read(language), "\n".join(_minutes(lessons, pages, language))],
         "teach_commands": [commands],
         "teach_systems": [_systems(language)],
         "teach_pictures": others[:-1],
@@ -131,7 +131,8 @@ def _linked(text: str, base: str, language: str, addresses: Addresses) -> str:
         if target.startswith(("https:", "http:")) or target.endswith(".html"):
             return found[0]
         if sign:
-            return f"![{says}](../{posixpath.basename(path)})"
+            file = f"../{posixpath.basename(path)}"
+            return f"[![{says}]({file})]({file})"  # a phone shows it large
         if whole == f"autograder/{_TEACHING.read(language)}" or not path:
             return f"[{says}]({GUIDE}.html{f'#{places[place]}' if place else ''})"
         source = addresses.source(whole)
