@@ -29,7 +29,7 @@ from autograder.language import LANGUAGES
 from autograder.lessons.collection import COURSE
 from autograder.lessons.source import solutions
 from autograder.site.errors import error_pages, error_runs, explanations_of, page_name
-from autograder.site.headings import places
+from autograder.site.headings import Heading, contents, places
 from autograder.site.lesson_map import lesson_map
 from autograder.site.pages import TEMPLATES, lesson_page
 from autograder.site.pages import Page as SitePage
@@ -338,6 +338,11 @@ def test_an_error_has_its_message_as_title_and_its_traceback(errors: dict[str, d
             assert "site-packages" not in shown.replace(".../site-packages", "")
             assert f'href="{one.name}.html"' in lesson_page(pages["errors"], None, None)
             assert f"../{'ru' if language == 'en' else 'en'}/{one.name}.html" in html
+
+
+def test_the_contents_of_a_page_hold_no_link_in_a_link() -> None:
+    (listed,) = contents([Heading(2, "leaf", '<a href="01.html">Leaf</a> <code>grad</code>'), Heading(1, "top", "Top")])
+    assert listed == Heading(2, "leaf", "Leaf <code>grad</code>")
 
 
 def test_every_exercise_has_a_place_of_its_name() -> None:

@@ -81,7 +81,7 @@ WORDS = {
         "An arrow leads from a lesson to those whose exercises use its ideas.",
         "Стрелка ведёт от урока к тем, в упражнениях которых нужны его идеи.",
     ),
-    "teaching": Text("For instructors: decide in five minutes", "Преподавателю: решить за пять минут"),
+    "teaching": Text("For instructors: the course in five minutes", "Преподавателю: о курсе за пять минут"),
     "instructors": Text("For instructors", "Преподавателю"),
     "teach_about": Text(
         "What a class gets, how it is graded, how long it takes, and the first commands.",
@@ -94,8 +94,8 @@ WORDS = {
         "ошибок, которые распознают проверки: {mistakes}.",
     ),
     "teach_seen": Text("What a student sees", "Что видит студент"),
-    "teach_report": Text("What you see of the class", "Что вы видите о группе"),
-    "teach_pictures": Text("What students draw of their own tensors", "Что студенты рисуют по своим тензорам"),
+    "teach_report": Text("What you see of the class", "Что вы узнаёте о группе"),
+    "teach_pictures": Text("What students draw of their own tensors", "Рисунки по собственным тензорам студента"),
     "teach_commands": Text("The first commands", "Первые команды"),
     "teach_systems": Text("With an LMS", "Если работы сдаются в LMS"),
     "teach_tables": Text(

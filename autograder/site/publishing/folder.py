@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ...errors import UserError
@@ -23,13 +23,13 @@ def update(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
     known = _recorded(folder)
     index = {name for name in known if name.startswith(f"{_INDEX}/")}
     _record(folder, known | files.keys())  # a build that ends early leaves no stranger
-    written = [*_write(folder, files)]
-    removed = [*_remove(folder, known - index - files.keys())]
+    written = _write(folder, files)
+    removed = _remove(folder, known - index - files.keys())
     if written or removed or not index or not all((folder / name).is_file() for name in index):
         made = _search_index(folder)
         _record(folder, known | files.keys() | made.keys())
         written += _write(folder, made)
-        [*_remove(folder, index - made.keys())]
+        _remove(folder, index - made.keys())
         index = set(made)
     _record(folder, files.keys() | index)
     return written
@@ -52,20 +52,25 @@ def _recorded(folder: Path) -> set[str]:
 
 
 def _record(folder: Path, names: Iterable[str]) -> None:
-    [*_write(folder, {_LIST: "".join(f"{name}\n" for name in sorted(names)).encode()})]
+    _write(folder, {_LIST: "".join(f"{name}\n" for name in sorted(names)).encode()})
 
 
-def _write(folder: Path, files: Mapping[str, bytes]) -> Iterator[Path]:
+def _write(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
+    """Write the files that are missing or differ, and return their paths."""
+    written = []
     for name, data in files.items():
         path = folder / name
         if not path.is_file() or path.read_bytes() != data:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-            yield path
+            written.append(path)
+    return written
 
 
-def _remove(folder: Path, names: Iterable[str]) -> Iterator[Path]:
-    for path in (folder / name for name in names):
-        if path.is_file() and path.resolve().is_relative_to(folder.resolve()):
-            path.unlink()
-            yield path
+def _remove(folder: Path, names: Iterable[str]) -> list[Path]:
+    """Delete the files inside the folder that are there, and return their paths."""
+    inside = [path for name in names if (path := folder / name).resolve().is_relative_to(folder.resolve())]
+    removed = [path for path in inside if path.is_file()]
+    for path in removed:
+        path.unlink()
+    return removed
