@@ -1,4 +1,4 @@
-"""Pages for instructors: what a class gets, and the guide. Both come from the repository's documents."""
+"""Pages for instructors, from README and the guide."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The site among other sites: addresses, files for machines, the folder that is published."""
+"""Publishing: addresses, files for machines, the site's folder."""

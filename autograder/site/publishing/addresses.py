@@ -12,10 +12,10 @@ _REPOSITORY = re.compile(r"https://github\.com/[A-Za-z0-9-]+/[A-Za-z0-9._-]+/tre
 
 @dataclass(frozen=True)
 class Addresses:
-    """The site's address and that of its repository on GitHub, "" if it has none.
+    """Addresses of the site and of its repository on GitHub.
 
-    `repository` names a branch: https://github.com/OWNER/NAME/tree/BRANCH. Raises UserError if it does not, or if
-    `site` is no address of the web.
+    Each may be "". `repository` names a branch: https://github.com/OWNER/NAME/tree/BRANCH. Raises UserError if it does
+    not, or if `site` is no address of the web.
     """
 
     site: str = ""

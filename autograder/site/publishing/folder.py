@@ -1,4 +1,4 @@
-"""The site's folder: what builds have written into it, and no other file."""
+"""The site's folder, and the list of what builds wrote there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The picture that other sites show beside a link to this one (Open Graph)."""
+"""The picture beside a link on other sites (Open Graph)."""
 
 from __future__ import annotations
 
