@@ -22,6 +22,27 @@ WORDS = {
     "needs": Text("first: {needs}", "сначала: {needs}"),
     "lessons": Text("Lessons", "Уроки"),
     "more": Text("To look up", "Справочные страницы"),
+    "colab": Text("Open in Colab", "Открыть в Colab"),
+    "download": Text("Download this notebook", "Скачать эту тетрадь"),
+    "install": Text(
+        "To run it, install the course first: `%pip install autograd-course`.",
+        "Чтобы выполнять ячейки, сначала установите курс: `%pip install autograd-course`.",
+    ),
+    "feed": Text("Feed of changes (Atom, in English)", "Лента изменений (Atom, на английском)"),
+    "share": Text(
+        "The course's name beside the graph behind a loss, with what it has saved",
+        "Название курса и граф, который стоит за функцией потерь, с тем, что в нём сохранено",
+    ),
+    "way": Text("The way through the course", "Путь по курсу"),
+    "way_about": Text(
+        "An arrow leads from a lesson to those whose exercises use its ideas.",
+        "Стрелка ведёт от урока к тем, в упражнениях которых нужны его идеи.",
+    ),
+    "teaching": Text("For instructors: the course in five minutes", "Преподавателю: о курсе за пять минут"),
+    "search_about": Text(
+        "Search the lessons and the explained errors by words.",
+        "Поиск по урокам и объяснениям ошибок.",
+    ),
     "hints": Text("Hints", "Подсказки"),
     "hint": Text("Hint {number}", "Подсказка {number}"),
     "in_notebook": Text(
@@ -65,62 +86,7 @@ WORDS = {
         "It needs a GPU: there is no program here that raises it.",
         "Для этой ошибки нужен графический процессор, поэтому программы здесь нет.",
     ),
-    "colab": Text("Open in Colab", "Открыть в Colab"),
-    "download": Text("Download this notebook", "Скачать эту тетрадь"),
-    "install": Text(
-        "To run it, install the course first: `%pip install autograd-course`.",
-        "Чтобы выполнять ячейки, сначала установите курс: `%pip install autograd-course`.",
-    ),
-    "feed": Text("Feed of changes (Atom, in English)", "Лента изменений (Atom, на английском)"),
-    "share": Text(
-        "The course's name beside the graph behind a loss, with what it has saved",
-        "Название курса и граф, который стоит за функцией потерь, с тем, что в нём сохранено",
-    ),
-    "way": Text("The way through the course", "Путь по курсу"),
-    "way_about": Text(
-        "An arrow leads from a lesson to those whose exercises use its ideas.",
-        "Стрелка ведёт от урока к тем, в упражнениях которых нужны его идеи.",
-    ),
-    "teaching": Text("For instructors: the course in five minutes", "Преподавателю: о курсе за пять минут"),
-    "instructors": Text("For instructors", "Преподавателю"),
-    "teach_about": Text(
-        "What a class gets, how it is graded, how long it takes, and the first commands.",
-        "Что получает группа, как проверяются работы, сколько времени занимает курс и с каких команд начать.",
-    ),
-    "teach_figures": Text(
-        "The course has {lessons} lessons, {hours} hours in all, and {exercises} exercises, {core} of which count. Its "
-        "checks know {mistakes} mistakes by name.",
-        "Уроков в курсе: {lessons}, всего часов: {hours}, упражнений: {exercises}, из них в зачёт идут {core}. Типичных "
-        "ошибок, которые распознают проверки: {mistakes}.",
-    ),
-    "teach_seen": Text("What a student sees", "Что видит студент"),
-    "teach_report": Text("What you see of the class", "Что вы узнаёте о группе"),
-    "teach_pictures": Text("What students draw of their own tensors", "Рисунки по собственным тензорам студента"),
-    "teach_commands": Text("The first commands", "Первые команды"),
-    "teach_systems": Text("With an LMS", "Если работы сдаются в LMS"),
-    "teach_tables": Text(
-        "`autograder collect` reads submissions of {read}, and plain folders; `autograder return` fills in the tables of "
-        "grades of {written}.",
-        "Команда `autograder collect` читает работы из {read} и из обычных папок, а `autograder return` заполняет "
-        "таблицы оценок {written}.",
-    ),
-    "teach_promises": Text("What grading guarantees", "Что гарантирует проверка"),
-    "teach_time": Text("How long it takes", "Сколько времени занимает курс"),
-    "teach_minutes": Text(
-        "Minutes of reading and of the exercises that count; extra exercises come on top.",
-        "В минутах указано время на чтение и на упражнения, которые идут в зачёт; дополнительные упражнения — сверх него.",
-    ),
-    "teach_columns": Text("| lesson | min | graded | extra |", "| урок | мин | в зачёт | доп. |"),
-    "teach_questions": Text("What instructors ask", "О чём спрашивают преподаватели"),
-    "guide_about": Text(
-        "The guide for instructors: a question, the command, and what it prints.",
-        "Руководство для преподавателя: вопрос, команда и то, что она выводит.",
-    ),
     "search": Text("Search", "Поиск"),
-    "search_about": Text(
-        "Search the lessons and the explained errors by words.",
-        "Поиск по урокам и объяснениям ошибок.",
-    ),
     "search_for": Text("Words of an error or a subject:", "Слова из сообщения об ошибке или тема:"),
     "search_none": Text("Nothing was found: try fewer words.", "Ничего не найдено: попробуйте меньше слов."),
     "search_server": Text(

@@ -13,7 +13,7 @@ from ..grading.lms.systems import SYSTEMS
 from ..language import Text, grouped
 from ..lessons.collection import COURSE
 from ..lessons.source import Lesson
-from ..messages.site import WORDS
+from ..messages.instructors import SAYS
 from .blocks import Block, markdown
 from .headings import slug, with_places
 from .pages import Page
@@ -43,26 +43,26 @@ def instructors_page(lessons: Sequence[Lesson], pages: Sequence[Page], language:
     card, *others = (f"![{says}]({path})" for says, path in _pictures(readme))
     parts = {
         "": [about, _figures(lessons, pages, language)],
-        "teach_seen": [card],
-        "teach_report": others[-1:],
-        "teach_promises": [promises],
-        "teach_time": [WORDS["teach_minutes"].read(language), "\n".join(_minutes(lessons, pages, language))],
-        "teach_commands": [commands],
-        "teach_systems": [_systems(language)],
-        "teach_pictures": others[:-1],
-        "teach_questions": [answers, questions],
+        "seen": [card],
+        "report": others[-1:],
+        "promises": [promises],
+        "time": [SAYS["minutes"].read(language), "\n".join(_minutes(lessons, pages, language))],
+        "commands": [commands],
+        "systems": [_systems(language)],
+        "pictures": others[:-1],
+        "questions": [answers, questions],
     }
-    said = {word: WORDS[word or "instructors"].read(language) for word in parts}
+    said = {word: SAYS[word or "instructors"].read(language) for word in parts}
     text = "\n\n".join("\n\n".join([f"#{'#' if word else ''} {said[word]}", *inside]) for word, inside in parts.items())
-    ids = [word.removeprefix("teach_") or PAGE for word in parts]
-    return _page(PAGE, _linked(text, "", language, addresses), ids, language, WORDS["teach_about"].read(language))
+    ids = [word.removeprefix("") or PAGE for word in parts]
+    return _page(PAGE, _linked(text, "", language, addresses), ids, language, SAYS["about"].read(language))
 
 
 def guide_page(language: str, addresses: Addresses) -> Page:
     """Return the guide for instructors as a page."""
     text = _SWITCH.sub("", _guide(language))
     ids = [GUIDE, *map(slug, _HEADING.findall(_guide("en")))]
-    about = WORDS["guide_about"].read(language)
+    about = SAYS["guide_about"].read(language)
     return _page(GUIDE, _linked(text, "autograder", language, addresses), ids, language, about)
 
 
@@ -97,18 +97,18 @@ def _figures(lessons: Sequence[Lesson], pages: Sequence[Page], language: str) ->
         "mistakes": sum(len(key_of(each).misconceptions) for each in exercises),
     }
     shown = {name: grouped(number, language) for name, number in figures.items()}
-    return WORDS["teach_figures"].format(**shown).read(language)
+    return SAYS["figures"].format(**shown).read(language)
 
 
 def _systems(language: str) -> str:
     """Return a sentence on learning management systems: which are read, and which get grades back."""
     read = [each.title for each in SYSTEMS if not isinstance(each, Exchange)]
     written = [each.title for each in SYSTEMS if each.table_form]
-    return WORDS["teach_tables"].format(read=", ".join(read), written=", ".join(written)).read(language)
+    return SAYS["tables"].format(read=", ".join(read), written=", ".join(written)).read(language)
 
 
 def _minutes(lessons: Sequence[Lesson], pages: Sequence[Page], language: str) -> Iterator[str]:
-    yield WORDS["teach_columns"].read(language)
+    yield SAYS["columns"].read(language)
     yield "| :-- | --: | --: | --: |"
     for lesson, page in zip(lessons, pages):
         exercises = COURSE.exercises(lesson).values()

@@ -1,4 +1,4 @@
-"""Workflows, forms and texts for GitHub and PyPI, and the notes of a version."""
+"""Publishing: the site's folder and addresses, files for GitHub, the notes of a version."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ import pytest
 import yaml
 
 from autograder import __version__
+from autograder.cli import main
 from autograder.lessons.source import REPOSITORY
 from autograder.site.publishing.changes import feed, release_notes, versions
+from autograder.site.publishing.folder import update
 
 GITHUB = REPOSITORY / ".github"
 WORKFLOWS = sorted(GITHUB.glob("workflows/*.yml"))
@@ -89,3 +91,27 @@ def test_the_feed_has_an_entry_for_each_version() -> None:
 
 def test_the_changelog_can_be_read() -> None:
     assert [*versions((REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8"))]
+
+
+def test_a_rebuild_deletes_its_own_old_pages_alone(tmp_path: Path) -> None:
+    page = b"<html lang='en'><main data-pagefind-body>%s</main></html>"
+    update(tmp_path, {"en/old.html": page % b"old", "en/kept.html": page % b"kept"})
+    for name in ("en/stranger.html", "pagefind/stranger.txt", "CNAME"):
+        (tmp_path / name).write_text("mine", encoding="utf-8")
+    indexed = {path for path in (tmp_path / "pagefind").iterdir() if path.suffix == ".pf_meta"}
+    update(tmp_path, {"en/kept.html": page % b"kept"})
+    assert {path.relative_to(tmp_path).as_posix() for path in tmp_path.glob("en/*")} == {
+        "en/kept.html",
+        "en/stranger.html",
+    }
+    assert (tmp_path / "pagefind" / "stranger.txt").read_text(encoding="utf-8") == "mine"
+    assert (tmp_path / "CNAME").is_file()
+    assert indexed
+    assert not any(path.exists() for path in indexed)  # the index of the old pages
+
+
+@pytest.mark.parametrize("option", ["--address=example.org", "--repository=https://github.com/someone/course"])
+def test_an_address_of_another_form_is_refused(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["site", str(tmp_path), option]) == 1
+    assert "write" in capsys.readouterr().err
+    assert not any(tmp_path.iterdir())
