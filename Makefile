@@ -12,7 +12,7 @@ WORKERS := --numprocesses=4 --dist=loadfile --no-loadscope-reorder
 # Nightly tests are slow, and each has a faster twin here: see CONTRIBUTING.md.
 EVERY_COMMIT := -m "not nightly"
 
-.PHONY: install lab lint test test-all mypy pytest pytest-all quick screenshots site versions wheel
+.PHONY: install lab lint test test-all mypy pytest pytest-all quick release screenshots site versions wheel
 
 install: .venv/installed
 
@@ -62,9 +62,18 @@ quick: install
 wheel: install
 	$(BIN)/python -m pip wheel --disable-pip-version-check --quiet --no-deps --wheel-dir dist .
 
-# The course as a static site, into the folder `dist/site`. Some minutes; seconds where nothing has changed.
+# Packages and notes of a version, into `dist/release`: make release TAG=v0.1.0. Needs no torch.
+release:
+	$(PYTHON) -m venv dist/.venv
+	dist/.venv/bin/pip install --disable-pip-version-check --quiet --constraint constraints.txt hatchling
+	test "$(TAG)" = "v$$(dist/.venv/bin/hatchling version)"
+	dist/.venv/bin/hatchling build --directory dist/release/packages
+	$(PYTHON) -c 'from autograder.site.publishing.changes import release_notes as notes; print(notes("$(TAG:v%=%)"))' > dist/release/notes.md
+
+# The course as a static site, into the folder `dist/site`. Some minutes; seconds where nothing has changed. Options of
+# `autograder site` are in SITE.
 site: install
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/autograder site dist/site
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/autograder site dist/site $(SITE)
 
 # The screenshots of both READMEs. Needs Chromium.
 screenshots: install

@@ -128,7 +128,15 @@ def _add_authoring(commands: Any) -> None:
     site = commands.add_parser("site", help="build the course as a static site, in both languages")
     site.add_argument("directory", type=Path, metavar="DIR")
     site.add_argument("lessons", nargs="*", metavar="LESSON", help="only these lessons (default: all)")
-    site.add_argument("--address", default="", metavar="URL", help="where the site will be, for its sitemap.xml")
+    site.add_argument(
+        "--address", default="", metavar="URL", help="where the site will be, for search engines and feeds"
+    )
+    site.add_argument(
+        "--repository",
+        default="",
+        metavar="URL",
+        help="the course's branch, https://github.com/OWNER/NAME/tree/BRANCH, for links to Colab and to sources",
+    )
     site.add_argument(
         "--cache", type=Path, metavar="DIR", help="keeps outputs of cells (default: .site-cache beside the site)"
     )

@@ -267,9 +267,11 @@ def _build(chosen: argparse.Namespace) -> int:
 def _site(chosen: argparse.Namespace) -> int:
     from .language import quantity
     from .site.build import build_site
+    from .site.publishing.addresses import Addresses
 
     cache = chosen.cache or chosen.directory.absolute().parent / ".site-cache"
-    written = sum(1 for _ in build_site(chosen.directory, cache, chosen.lessons, chosen.address))
+    addresses = Addresses(chosen.address, chosen.repository)
+    written = len(build_site(chosen.directory, cache, chosen.lessons, addresses))
     print(f"wrote {quantity(written, 'file')}: begin with {chosen.directory / 'index.html'}")
     return 0
 

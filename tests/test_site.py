@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import struct
 from collections.abc import Iterator
 from functools import partial
 from html import unescape
@@ -39,6 +40,7 @@ pytestmark = pytest.mark.long(25)
 
 PAGE = "00_first_gradient.html"
 ADDRESS = "https://example.org/autograd"
+COMMAND = ["first_gradient", "--address", ADDRESS, "--repository", "https://github.com/someone/course/tree/main"]
 TABLES = [each for name in exercises.lessons() for each in exercises.load(name).values() if each.asks_for == "dict"]
 
 
@@ -47,7 +49,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder: Path = tmp_path_factory.mktemp("site") / "below" / "site"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JUPYTER_PATH", str(forked_kernels()))
-        assert main(["site", str(folder), "first_gradient", "--address", ADDRESS]) == 0
+        assert main(["site", str(folder), *COMMAND]) == 0
     return folder
 
 
@@ -67,7 +69,7 @@ def test_a_build_without_changes_runs_and_writes_nothing(
 ) -> None:
     before = files(site)
     monkeypatch.setattr("autograder.site.execution._run", None)
-    assert main(["site", str(site), "first_gradient", "--address", ADDRESS]) == 0
+    assert main(["site", str(site), *COMMAND]) == 0
     assert "wrote 0 files" in capsys.readouterr().out
     assert files(site) == before
 
@@ -89,6 +91,51 @@ def test_the_sitemap_lists_every_page(site: Path) -> None:
     assert sorted(listed) == sorted(f"{ADDRESS}/{path.relative_to(site).as_posix()}" for path in site.glob("*/*.html"))
 
 
+def test_a_lesson_opens_in_colab_and_is_downloaded(site: Path) -> None:
+    for language in LANGUAGES:
+        text, name = (site / language / PAGE).read_text(encoding="utf-8"), Path(PAGE).stem
+        opened = f"https://colab.research.google.com/github/someone/course/blob/main/notebooks/{language}/{name}.ipynb"
+        assert f'<a href="{opened}">' in text
+        assert f'<a href="{name}.ipynb" download>' in text
+        assert (site / language / f"{name}.ipynb").read_bytes() == (
+            COURSE.notebooks / language / f"{name}.ipynb"
+        ).read_bytes()
+
+
+def heads(folder: Path) -> dict[str, dict[str, str]]:
+    """What search engines and other sites read of each page, by the page's file."""
+    found = {}
+    for path in folder.rglob("*.html"):
+        head = path.read_text(encoding="utf-8").partition("</head>")[0]
+        found[path.relative_to(folder).as_posix()] = {
+            "title": re.findall("<title>(.*?)</title>", head)[0],
+            **dict(re.findall(r'<meta (?:name|property)="([\w:]+)" content="(.*?)">', head)),
+            **{f"in {language}": href for language, href in re.findall(r'hreflang="([\w-]+)" href="(.*?)"', head)},
+            "canonical": re.findall(r'rel="canonical" href="(.*?)"', head)[0],
+        }
+    return found
+
+
+def test_a_page_says_what_other_sites_ask(site: Path) -> None:
+    known = heads(site)
+    assert len(known) > 10
+    for file, head in known.items():
+        assert head["canonical"] == head["og:url"] == f"{ADDRESS}/{file}"
+        assert head["og:title"] == head["title"]
+        assert head["og:description"] == head["description"]
+        assert (head["og:image:width"], head["og:image:height"]) == ("1200", "630")
+        assert png_size(site / head["og:image"].removeprefix(f"{ADDRESS}/")) == (1200, 630)
+        for language in LANGUAGES:  # the other page says the same
+            other = known[head[f"in {language}"].removeprefix(f"{ADDRESS}/")]
+            assert {key: other[key] for key in ("in en", "in ru")} == {key: head[key] for key in ("in en", "in ru")}
+    for key in ("title", "description"):
+        assert len({head[key] for file, head in known.items() if "/" in file}) == len(known) - 1, key
+
+
+def png_size(path: Path) -> tuple[int, int]:
+    return struct.unpack(">II", path.read_bytes()[16:24])
+
+
 def test_both_languages_have_the_same_sections_and_pictures(site: Path) -> None:
     texts = [(site / language / PAGE).read_text(encoding="utf-8") for language in LANGUAGES]
     sections, pictures = ([re.findall(what, text) for text in texts] for what in (r'<h\d id="([^"]+)"', r"<img "))
@@ -97,16 +144,22 @@ def test_both_languages_have_the_same_sections_and_pictures(site: Path) -> None:
     assert len(pictures[0]) == len(pictures[1]) > 3
     for language, text in zip(LANGUAGES, texts):
         assert f'<div data-steps lang="{language}"' in text
+    for name, pictures_there in (("instructors.html", 4), ("guide.html", 0), ("index.html", 0)):
+        texts = [(site / language / name).read_text(encoding="utf-8") for language in LANGUAGES]
+        sections = [re.findall(r'<h\d id="([^"]+)"', text) for text in texts]
+        assert sections[0] == sections[1]
+        assert [text.count("<img ") for text in texts] == [pictures_there] * 2
 
 
 def test_links_lead_to_what_is_there(site: Path) -> None:
     whole = ("summary.html", "gallery.html")  # left out with the other lessons
     for path in site.rglob("*.html"):
         for link in re.findall(r'(?:href|src)="([^"]+)"', path.read_text(encoding="utf-8")):
-            if link.startswith(("data:", "https:")):
+            name, _, place = unescape(link).removeprefix(f"{ADDRESS}/").partition("#")
+            if name.startswith(("data:", "https:")):
                 continue
-            name, _, place = link.partition("#")
-            target = (path.parent / name) if name else path
+            above = site if link.startswith(ADDRESS) else path.parent
+            target = (above / name) if name else path
             if name in whole or (name[:2].isdigit() and name != PAGE):
                 continue
             assert target.is_file(), f"{path.name}: {link}"
@@ -114,7 +167,7 @@ def test_links_lead_to_what_is_there(site: Path) -> None:
 
 
 @pytest.mark.parametrize(("language", "scheme", "width"), [("en", "light", 1280), ("ru", "dark", 390)])
-@pytest.mark.parametrize("name", ["index.html", PAGE])
+@pytest.mark.parametrize("name", ["index.html", "instructors.html", PAGE])
 def test_a_page_has_no_barrier_and_asks_nobody(
     site: Path, page: Page, name: str, language: str, scheme: Literal["light", "dark"], width: int
 ) -> None:
@@ -123,9 +176,10 @@ def test_a_page_has_no_barrier_and_asks_nobody(
     page.on("pageerror", fail := lambda error: said.append(str(error)))
     page.on("request", ask := lambda request: request.url.startswith(("file:", "data:")) or said.append(request.url))
     page.emulate_media(color_scheme=scheme)
-    page.set_viewport_size({"width": width, "height": 900})
     page.goto((site / language / name).as_uri())
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for each in (768, 1600, width):
+        page.set_viewport_size({"width": each, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= each
     assert said == []
     picture(page, f"site-{language}-{name}-{scheme}")
     assert barriers(page) == []

@@ -22,6 +22,27 @@ WORDS = {
     "needs": Text("first: {needs}", "сначала: {needs}"),
     "lessons": Text("Lessons", "Уроки"),
     "more": Text("To look up", "Справочные страницы"),
+    "colab": Text("Open in Colab", "Открыть в Colab"),
+    "download": Text("Download this notebook", "Скачать эту тетрадь"),
+    "install": Text(
+        "To run it, install the course first: `%pip install autograd-course`.",
+        "Чтобы выполнять ячейки, сначала установите курс: `%pip install autograd-course`.",
+    ),
+    "feed": Text("Feed of changes (Atom, in English)", "Лента изменений (Atom, на английском)"),
+    "share": Text(
+        "The course's name beside the graph behind a loss, with what it has saved",
+        "Название курса и граф, который стоит за функцией потерь, с тем, что в нём сохранено",
+    ),
+    "way": Text("The way through the course", "Путь по курсу"),
+    "way_about": Text(
+        "An arrow leads from a lesson to those whose exercises use its ideas.",
+        "Стрелка ведёт от урока к тем, в упражнениях которых нужны его идеи.",
+    ),
+    "teaching": Text("For instructors: the course in five minutes", "Преподавателю: о курсе за пять минут"),
+    "search_about": Text(
+        "Search the lessons and the explained errors by words.",
+        "Поиск по урокам и объяснениям ошибок.",
+    ),
     "hints": Text("Hints", "Подсказки"),
     "hint": Text("Hint {number}", "Подсказка {number}"),
     "in_notebook": Text(

@@ -2,64 +2,82 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from nbformat.notebooknode import NotebookNode
 
-from ..errors import UserError
 from ..language import LANGUAGES
 from ..lessons.collection import COURSE
-from ..lessons.notebooks import source_notebook, student_notebook
+from ..lessons.notebooks import source_notebook, student_notebook, to_text
 from ..lessons.source import Lesson
+from ..messages.site import WORDS
 from .blocks import blocks
 from .errors import error_pages, error_runs, explanations_of
 from .execution import executed
 from .headings import places
+from .instructors import guide_page, instructors_page, pictures
+from .lesson_map import lesson_map
 from .pages import TEMPLATES, Page, door, index_page, lesson_page, search_page, style
-from .sitemap import sitemap
+from .publishing.addresses import NOWHERE, Addresses
+from .publishing.changes import CHANGELOG, FEED, feed
+from .publishing.documents import document
+from .publishing.folder import update
+from .publishing.share_picture import share_picture
+from .publishing.sitemap import sitemap
 
 _SCRIPTS = ("site.js", "search.js")
 _LOOKED_UP = ("summary", "gallery")
 
 
-def build_site(folder: Path, cache: Path, names: Sequence[str] = (), address: str = "") -> Iterator[Path]:
-    """Write the site into `folder` and yield the path of each written file. Files that stay the same are left alone.
+def build_site(folder: Path, cache: Path, names: Sequence[str] = (), addresses: Addresses = NOWHERE) -> list[Path]:
+    """Write the site into `folder` and return the path of each written file. Files that stay the same are left alone.
 
-    `cache` keeps outputs of executed cells. `names` are lessons; if there are none, all lessons are on the site. Only
-    with the `address` at which the site will be there is a `sitemap.xml`.
+    `cache` keeps outputs of executed cells. `names` are lessons; if there are none, all lessons are on the site.
+    Files of an earlier build that are no longer part of the site are deleted.
     Raises Unknown if there is no such lesson, and BrokenSource if a lesson cannot be built.
     """
     lessons = COURSE.read(list(names) or None)
-    if not names:
-        lessons += [lesson for name in _LOOKED_UP for lesson in COURSE.read([name])]
-    made = {lesson.file_name: _pages(lesson, cache) for lesson in lessons}
-    files = {
-        "index.html": door(),
-        "site.css": style(),
-        "site.js": _script("site.js"),
-        "search.js": _script("search.js"),
-    }
-    explanations = explanations_of(lessons)
+    others = [] if names else [lesson for name in _LOOKED_UP for lesson in COURSE.read([name])]
+    made = {lesson.file_name: _pages(lesson, cache) for lesson in [*lessons, *others]}
+    explanations = explanations_of([*lessons, *others])
     told = error_runs(explanations, cache) if explanations else {}
+    files: dict[str, str | bytes] = {
+        "index.html": door(addresses),
+        "site.css": style(),
+        **{name: (TEMPLATES / name).read_text(encoding="utf-8") for name in _SCRIPTS},
+    }
     for language in LANGUAGES:
-        errors = error_pages(explanations, told, lessons, language) if explanations else []
-        files |= {f"{language}/{each.name}.html": lesson_page(each, None, None) for each in errors}
         pages = [each[language] for each in made.values()]
-        files[f"{language}/search.html"] = search_page(language)
-        files[f"{language}/index.html"] = index_page([*pages, *errors[:1]], language)
+        errors = error_pages(explanations, told, lessons, language) if explanations else []
+        teaching = [
+            instructors_page(lessons, pages[: len(lessons)], language, addresses),
+            guide_page(language, addresses),
+        ]
+        html = {
+            "search": search_page(language, addresses),
+            "index": index_page(
+                [*pages, *errors[:1], *teaching], language, lesson_map(pages[: len(lessons)]), addresses
+            ),
+            **{each.name: lesson_page(each, None, None, addresses) for each in [*errors, *teaching]},
+        }
         for before, page, after in zip([None, *pages], pages, [*pages[1:], None]):
-            files[f"{language}/{page.name}.html"] = lesson_page(page, before, after)
-    if address:
-        found = sorted({Path(name).stem for name in files if name.startswith(f"{LANGUAGES[0]}/")})
-        files["sitemap.xml"] = sitemap(address, found)
-    written = list(_write(folder, files))
-    if written or not (folder / "pagefind").is_dir():
-        _make_index(folder)
-    yield from written
+            html[page.name] = lesson_page(page, before, after, addresses)
+            files[f"{language}/{page.name}.ipynb"] = page.notebook
+        files |= {f"{language}/{name}.html": page for name, page in html.items()}
+        files |= pictures(language)
+    if addresses.site:
+        files |= _for_machines(addresses.site, sorted(html))
+    return update(folder, {name: data.encode() if isinstance(data, str) else data for name, data in files.items()})
+
+
+def _for_machines(site: str, names: Sequence[str]) -> dict[str, str | bytes]:
+    """Return what search engines, readers of feeds and other sites ask for. `names` are pages of each language."""
+    return {
+        "sitemap.xml": sitemap(site, names),
+        FEED: feed(document(CHANGELOG), WORDS["course"].en, site),
+        **{f"share.{language}.png": share_picture(language) for language in LANGUAGES},
+    }
 
 
 def _pages(lesson: Lesson, cache: Path) -> dict[str, Page]:
@@ -75,28 +93,6 @@ def _pages(lesson: Lesson, cache: Path) -> dict[str, Page]:
         found, headings = blocks(notebook, language, exercises, outputs, ids)
         about = lesson.about.get(language, "")
         title = whole.titles()[language]
-        made[language] = Page(
-            lesson.file_name, language, title, about, found, headings, int(ours.minutes), str(ours.needs)
-        )
+        times = int(ours.minutes), str(ours.needs)
+        made[language] = Page(lesson.file_name, language, title, about, found, headings, *times, to_text(notebook))
     return made
-
-
-def _make_index(folder: Path) -> None:
-    """Make Pagefind's index of the pages, for search. Raises UserError if Pagefind fails."""
-    shutil.rmtree(folder / "pagefind", ignore_errors=True)
-    done = subprocess.run([sys.executable, "-m", "pagefind_bin", "--site", str(folder)], capture_output=True, text=True)
-    if done.returncode:
-        raise UserError(f"Pagefind made no index of the site: {done.stderr or done.stdout}")
-
-
-def _script(name: str) -> str:
-    return (TEMPLATES / name).read_text(encoding="utf-8")
-
-
-def _write(folder: Path, files: dict[str, str]) -> Iterator[Path]:
-    for name, text in files.items():
-        path = folder / name
-        if not path.is_file() or path.read_bytes() != text.encode():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(text.encode())
-            yield path

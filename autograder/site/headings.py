@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..cells import BrokenSource
 from ..lessons.source import Lesson
@@ -12,6 +12,7 @@ from ..lessons.source import Lesson
 _HEADING = re.compile(r"<h([1-6])[^>]*>(.*?)</h\1>", re.S)
 _LINE = re.compile(r"^#{1,6} (.+)$", re.M)
 _FENCED = re.compile(r"^```.*?^```", re.M | re.S)
+_LINK = re.compile(r"</?a\b[^>]*>")
 _NAMED = re.compile(r"^(?:Exercise|Extra exercise|Question) `(\w+)`")
 
 
@@ -36,9 +37,14 @@ def places(lesson: Lesson) -> list[str]:
     found: list[str] = []
     for text in english:
         named = _NAMED.match(text)
-        slug = named[1] if named else re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
-        found.append(slug if slug not in found else f"{slug}-{len(found)}")
+        id = named[1] if named else slug(text)
+        found.append(id if id not in found else f"{id}-{len(found)}")
     return found
+
+
+def slug(text: str) -> str:
+    """Return the words of an English heading as an id."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
 def _headings(lesson: Lesson, language: str) -> Iterator[str]:
@@ -60,5 +66,8 @@ def with_places(html: str, ids: Iterator[str]) -> tuple[str, list[Heading]]:
 
 
 def contents(headings: Iterable[Heading]) -> list[Heading]:
-    """Return the headings that the contents of a page list: all below the title, down to exercises."""
-    return [each for each in headings if each.level in (2, 3)]
+    """Return the headings that the contents of a page list: all below the title, down to exercises.
+
+    They hold no links of their own, because each is inside a link.
+    """
+    return [replace(each, html=_LINK.sub("", each.html)) for each in headings if each.level in (2, 3)]

@@ -15,6 +15,9 @@ from ..language import LANGUAGES
 from ..messages.site import WORDS
 from .blocks import Block, inner, markdown
 from .headings import Heading, contents
+from .publishing.addresses import NOWHERE, Addresses
+from .publishing.changes import FEED
+from .publishing.share_picture import HEIGHT, WIDTH
 
 TEMPLATES = Path(__file__).parent / "templates"
 _LIGHT, _DARK = "default", "github-dark"  # styles of Pygments
@@ -24,7 +27,8 @@ _LIGHT, _DARK = "default", "github-dark"  # styles of Pygments
 class Page:
     """A page in one language.
 
-    `name` is its file name without `.html`. `title` and `about`, a line about it, are Markdown.
+    `name` is its file name without `.html`. `title` and `about`, a line about it, are Markdown. `notebook` is the text
+    of the notebook that it shows, or "".
     """
 
     name: str
@@ -35,6 +39,7 @@ class Page:
     headings: list[Heading]
     minutes: int = 0
     needs: str = ""
+    notebook: str = ""
 
     @property
     def is_lesson(self) -> bool:
@@ -62,25 +67,25 @@ def bare(html: str) -> str:
 _ENVIRONMENT = _environment()
 
 
-def lesson_page(page: Page, before: Page | None, after: Page | None) -> str:
+def lesson_page(page: Page, before: Page | None, after: Page | None, addresses: Addresses = NOWHERE) -> str:
     """Return a page as HTML, with links to the pages before and after it."""
     listed = contents(page.headings)
-    return _render("lesson.html", page.language, page=page, before=before, after=after, contents=listed)
+    return _render("lesson.html", page.language, addresses, page=page, before=before, after=after, contents=listed)
 
 
-def index_page(pages: list[Page], language: str) -> str:
-    """Return the first page in one language, which lists `pages`."""
-    return _render("index.html", language, pages=pages)
+def index_page(pages: list[Page], language: str, drawn: str, addresses: Addresses = NOWHERE) -> str:
+    """Return the first page in one language, which lists `pages`. `drawn` is an SVG of the way through the lessons."""
+    return _render("index.html", language, addresses, pages=pages, map=drawn)
 
 
-def search_page(language: str) -> str:
+def search_page(language: str, addresses: Addresses = NOWHERE) -> str:
     """Return the page of search in one language."""
-    return _render("search.html", language)
+    return _render("search.html", language, addresses)
 
 
-def door() -> str:
+def door(addresses: Addresses = NOWHERE) -> str:
     """Return the page at the root of the site, which leads to both languages."""
-    return _render("door.html", "en", languages=LANGUAGES, texts=WORDS)
+    return _render("door.html", "en", addresses, texts=WORDS)
 
 
 def style() -> str:
@@ -91,7 +96,8 @@ def style() -> str:
     return f"{light}\n@media screen and (prefers-color-scheme: dark) {{\n{dark}\n}}\n{sheet}"
 
 
-def _render(template: str, language: str, **values: Any) -> str:
+def _render(template: str, language: str, addresses: Addresses, **values: Any) -> str:
     words = {name: text.read(language) for name, text in WORDS.items()}
     other = next(each for each in LANGUAGES if each != language)
-    return _ENVIRONMENT.get_template(template).render(language=language, other=other, words=words, **values)
+    common = {"language": language, "other": other, "languages": LANGUAGES, "words": words, "addresses": addresses}
+    return _ENVIRONMENT.get_template(template).render(**common, **values, width=WIDTH, height=HEIGHT, feed=FEED)

@@ -1,0 +1,1 @@
+"""Publishing: addresses, files for machines, the site's folder."""
