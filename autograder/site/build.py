@@ -16,7 +16,8 @@ from ..lessons.collection import COURSE
 from ..lessons.notebooks import source_notebook, student_notebook
 from ..lessons.source import Lesson
 from .blocks import blocks
-from .errors import error_pages, error_runs, explanations_of
+from .errors.kept import error_runs
+from .errors.pages import error_pages, explanations_of
 from .execution import executed
 from .headings import places
 from .pages import TEMPLATES, Page, door, index_page, lesson_page, search_page, style

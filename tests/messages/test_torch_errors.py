@@ -120,6 +120,9 @@ def test_what_is_said_elsewhere_is_explained(text):
 def test_every_entry_has_a_program_or_a_text():
     without = {each.name for each in EXPLANATIONS if not each.program}
     assert without <= {*ON_A_GPU.values(), *ELSEWHERE.values()}
+    met = {each.name: each.met for each in EXPLANATIONS if each.met}
+    assert met.keys() == without | {each.name for each in EXPLANATIONS if 'device="meta"' in each.program}
+    assert [name for name, text in met.items() if explain(text.partition(": ")[2]).name != name] == []
 
 
 @pytest.mark.parametrize("program", UNRELATED)
