@@ -83,11 +83,13 @@ WORDS = {
     "error_graph": Text("The graph at that moment", "Граф в этот момент"),
     "error_similar": Text("Similar errors", "Похожие ошибки"),
     "search": Text("Search", "Поиск"),
-    "search_for": Text("Words of an error or a subject:", "Слова из сообщения об ошибке или тема:"),
+    "search_for": Text("An error's message, or words of a subject:", "Сообщение об ошибке или слова темы:"),
     "search_none": Text("Nothing was found: try fewer words.", "Ничего не найдено: попробуйте меньше слов."),
     "search_server": Text(
-        "Search works only where the pages come from a server: python -m http.server in the folder of the site.",
-        "Поиск работает, только если страницы отдаёт сервер: выполните python -m http.server в папке сайта.",
+        "Search works only where the pages come from a server: python -m http.server in the folder of the site. Without "
+        "one, look through the page “Errors and warnings, explained”.",
+        "Поиск работает, только если страницы отдаёт сервер: выполните python -m http.server в папке сайта. Без сервера "
+        "просмотрите страницу «Объяснения ошибок и предупреждений».",
     ),
     "needs_script": Text("Without JavaScript nothing is checked here.", "Без JavaScript проверка здесь не работает."),
     "right": Text("✓ right", "✓ верно"),

@@ -146,26 +146,49 @@ def test_a_page_of_each_kind_has_no_barrier(
         assert barriers(browser) == [], name
 
 
-def test_search_finds_an_error_by_five_of_its_words(site: Path, runs: dict[str, ErrorRun], browser: Page) -> None:
-    messages = {name: message(BY_NAME[name], runs) for name in SEARCHED}
+@pytest.fixture(scope="module")
+def server(site: Path) -> Iterator[str]:
     handler = partial(SimpleHTTPRequestHandler, directory=str(site))
     handler.log_message = lambda *words: None  # type: ignore[attr-defined]
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         Thread(target=server.serve_forever, daemon=True).start()
-        browser.goto(f"http://127.0.0.1:{server.server_port}/en/search.html")
-        found = browser.evaluate(
-            """async queries => {
-                const pagefind = await import("/pagefind/pagefind.js");
-                const first = async query => (await pagefind.search(query)).results.slice(0, 3);
-                const title = async result => (await result.data()).meta.title;
-                return Promise.all(queries.map(async query => Promise.all((await first(query)).map(title))));
-            }""",
-            [" ".join(_five_words(messages[name])) for name in SEARCHED],
-        )
+        yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
+
+
+def test_search_finds_an_error_by_five_of_its_words(server: str, runs: dict[str, ErrorRun], browser: Page) -> None:
+    messages = {name: message(BY_NAME[name], runs) for name in SEARCHED}
+    browser.goto(f"{server}/en/search.html")
+    found = browser.evaluate(
+        """async queries => {
+            const pagefind = await import("/pagefind/pagefind.js");
+            const first = async query => (await pagefind.search(query)).results.slice(0, 3);
+            const title = async result => (await result.data()).meta.title;
+            return Promise.all(queries.map(async query => Promise.all((await first(query)).map(title))));
+        }""",
+        [" ".join(_five_words(text)) for text in messages.values()],
+    )
     assert {name: titles for name, titles in zip(SEARCHED, found) if messages[name] not in titles} == {}
 
 
 def _five_words(text: str) -> list[str]:
     known = dict.fromkeys(re.findall(r"[A-Za-z_]{2,}", text.partition(":")[2]))
     return random.Random(text).sample([*known], min(5, len(known)))
+
+
+def test_search_finds_a_pasted_message_with_names_of_ones_own(server: str, browser: Page) -> None:
+    pasted = (
+        "RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation: "
+        "[torch.cuda.FloatTensor [64, 10]], which is output 0 of AddmmBackward0, is at version 2; expected version 1"
+    )
+    browser.goto(f"{server}/ru/search.html")
+    browser.get_by_role("searchbox").fill(pasted)
+    browser.keyboard.press("Enter")
+    found = browser.locator("#found a").first
+    found.wait_for()
+    assert found.inner_text().startswith(pasted[:110])
+
+
+def test_search_without_a_server_says_what_to_do(site: Path, browser: Page) -> None:
+    browser.goto((site / "en/search.html").as_uri())
+    assert "python -m http.server" in browser.get_by_role("status").inner_text()

@@ -1,4 +1,4 @@
-"""Cures: programs that no longer raise an explained error, as cells of the files `*/cures/SUBJECT.py`.
+"""Cures of explained errors: programs, as cells of `*/cures/SUBJECT.py`.
 
     # %% cure="misspelt_flag"
     x = torch.rand(2)

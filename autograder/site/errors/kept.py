@@ -1,4 +1,4 @@
-"""Outcomes of the programs of explained errors, kept from one build to the next."""
+"""Outcomes of the programs of explained errors, kept between builds."""
 
 from __future__ import annotations
 

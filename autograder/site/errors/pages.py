@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
@@ -47,7 +47,10 @@ def page_name(explanation: Explanation) -> str:
 
 @dataclass(frozen=True)
 class _Table:
-    """Explained errors in one language. `subjects` are titles of lessons, `titles` those of the errors' pages."""
+    """Explained errors in one language.
+
+    `subjects` are titles of lessons, `titles` those of the errors' pages.
+    """
 
     explanations: Sequence[Explanation]
     runs: Mapping[str, ErrorRun]
@@ -100,10 +103,10 @@ def _page(explanation: Explanation, table: _Table) -> Page:
     same, similar = _neighbours(explanation, table.explanations)
     if same:
         parts.begin("others", escape(table.say("error_others")))
-        parts.add(f"<ul>{''.join(map(table.cause, same))}</ul>")
+        parts.add(_list(map(table.cause, same)))
     if similar:
         parts.begin("similar", escape(table.say("error_similar")))
-        parts.add(f'<ul class="errors">{"".join(map(table.listed, similar))}</ul>')
+        parts.add(_list(map(table.listed, similar)))
     parts.add(f'<p><a href="{INDEX}.html">{escape(table.say("errors"))}</a></p>')
     title = as_markdown(table.titles[explanation.name])
     return Page(page_name(explanation), language, title, about(explanation, language), parts.blocks, parts.headings)
@@ -172,8 +175,13 @@ def _index(table: _Table) -> Page:
         parts.begin(lesson, inner(markdown(table.subjects[lesson])))
         found = (each for each in table.explanations if each.lesson == lesson)
         groups = [list(group) for _, group in groupby(found, lambda each: message(each, table.runs))]
-        parts.add(f'<ul class="errors">{"".join(_group(group, table) for group in groups)}</ul>')
+        parts.add(_list(_group(group, table) for group in groups))
     return Page(INDEX, table.language, title, said, parts.blocks, parts.headings)
+
+
+def _list(entries: Iterable[str]) -> str:
+    """Return a list of links, which search leaves out: each error has a page of its own."""
+    return f'<ul class="errors" data-pagefind-ignore>{"".join(entries)}</ul>'
 
 
 def _group(explanations: Sequence[Explanation], table: _Table) -> str:
