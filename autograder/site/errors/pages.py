@@ -158,12 +158,11 @@ def _neighbours(
     explanation: Explanation, explanations: Sequence[Explanation]
 ) -> tuple[list[Explanation], list[Explanation]]:
     """Return the explanations of the same text, and those nearest in the table that lead to the same exercise."""
-    others = [each for each in explanations if each is not explanation]
-    same = [each for each in others if each.pattern == explanation.pattern]
-    place = explanations.index(explanation)
-    near = sorted(others, key=lambda each: abs(explanations.index(each) - place))
-    subject = (explanation.lesson, explanation.exercise)
-    return same, [each for each in near if (each.lesson, each.exercise) == subject and each not in same][:_MOST]
+    here = next(place for place, each in enumerate(explanations) if each is explanation)
+    others = [(abs(place - here), each) for place, each in enumerate(explanations) if place != here]
+    same = [each for _, each in others if each.pattern == explanation.pattern]
+    near = [pair for pair in others if pair[1].exercise == explanation.exercise and pair[1] not in same]
+    return same, [each for _, each in sorted(near, key=lambda pair: pair[0])[:_MOST]]
 
 
 def _index(table: _Table) -> Page:
