@@ -29,12 +29,10 @@ from autograder.site.errors.titles import message
 from autograder.site.pages import TEMPLATES, lesson_page, search_page, style
 from autograder.site.pages import Page as SitePage
 from support.browser import barriers, browser_page, picture
-from support.torch_programs import heard
 
 pytestmark = pytest.mark.long(15)
 
 BY_NAME = {each.name: each for each in EXPLANATIONS}
-WITHOUT_CURE = {"gpu_after_a_fork", "no_deterministic_implementation"}  # they need a GPU
 # One of each kind of page: a picture, one text of two causes, a warning, a program on "meta", none, no cure either.
 KINDS = ("saved_value_overwritten", "no_graph", "misspelt_flag", "anomaly_traceback", "mixture_of_devices")
 KINDS += ("no_gpu_here", "gpu_after_a_fork")
@@ -75,16 +73,6 @@ def site(pages: dict[str, dict[str, SitePage]], tmp_path_factory: pytest.TempPat
 def browser() -> Iterator[Page]:
     with browser_page() as page:
         yield page
-
-
-def test_every_cure_runs_and_no_explained_error_is_left() -> None:
-    told = {name: [each.text for each in heard(cure) if each.by] for name, cure in cures().items()}
-    assert {name: texts for name, texts in told.items() if texts} == {}
-
-
-def test_every_explanation_has_a_cure_that_changes_its_program() -> None:
-    assert cures().keys() == BY_NAME.keys() - WITHOUT_CURE
-    assert [name for name, cure in cures().items() if cure == BY_NAME[name].program] == []
 
 
 def test_an_error_has_its_message_as_title_and_its_traceback(pages: dict[str, dict[str, SitePage]]) -> None:
