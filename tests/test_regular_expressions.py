@@ -17,7 +17,8 @@ from support.backtracking import Growth, growth
 ROOT = Path(autograder.__file__).parent
 METHODS = {"search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer"}
 ANCHORED = {"match", "fullmatch"}
-OF_AUTHORS = {"authoring", "lessons", "mistakes", "programs", "site", "__main__", "namespace_trial"}  # or programs
+# Modules that read files of authors, or are programs.
+OF_AUTHORS = {"authoring", "lessons", "mistakes", "programs", "cures", "site", "__main__", "namespace_trial"}
 
 # Modules in which a pattern may take steps with the square of its text, and why the text is short.
 SHORT = {

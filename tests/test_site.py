@@ -28,10 +28,8 @@ from autograder.exercises import key_of
 from autograder.language import LANGUAGES
 from autograder.lessons.collection import COURSE
 from autograder.lessons.source import solutions
-from autograder.site.errors import error_pages, error_runs, explanations_of, page_name
 from autograder.site.headings import places
-from autograder.site.pages import TEMPLATES, lesson_page
-from autograder.site.pages import Page as SitePage
+from autograder.site.pages import TEMPLATES
 from autograder.site.predictions import judge_data
 from support.browser import barriers, browser_page, picture
 from support.kernel import forked_kernels
@@ -273,33 +271,6 @@ def test_search_finds_a_word_in_another_form(site: Path, page: Page) -> None:
             page.locator("#found a", has_text=title).click()
             page.wait_for_url(f"{address}/{language}/{PAGE}")
         server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def errors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, SitePage]]:
-    """Pages of some explained errors, by language and name."""
-    lessons = COURSE.read(["engine"])
-    found = explanations_of(lessons)
-    runs = error_runs(found, tmp_path_factory.mktemp("cache"))
-    return {
-        language: {each.name: each for each in error_pages(found, runs, lessons, language)} for language in LANGUAGES
-    }
-
-
-def test_an_error_has_its_message_as_title_and_its_traceback(errors: dict[str, dict[str, SitePage]]) -> None:
-    for language, pages in errors.items():
-        for explanation in explanations_of(COURSE.read(["engine"])):
-            one = pages[page_name(explanation)]
-            html = lesson_page(one, None, None)
-            (title,) = re.findall("<title>(.*?) · ", html)
-            assert explanation.pattern.search(unescape(title)), title
-            shown = unescape(re.sub(r"<[^>]*>", "", html))
-            for line in explanation.program.splitlines()[-1:]:  # an error of GPUs has no program
-                assert line in shown
-                assert re.search(r'File "program.py", line \d|^\S+\.py:\d+: \w*Warning', shown, re.M)
-            assert "site-packages" not in shown.replace(".../site-packages", "")
-            assert f'href="{one.name}.html"' in lesson_page(pages["errors"], None, None)
-            assert f"../{'ru' if language == 'en' else 'en'}/{one.name}.html" in html
 
 
 def test_every_exercise_has_a_place_of_its_name() -> None:

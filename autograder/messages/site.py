@@ -86,12 +86,31 @@ WORDS = {
         "It needs a GPU: there is no program here that raises it.",
         "Для этой ошибки нужен графический процессор, поэтому программы здесь нет.",
     ),
+    "error_no_cure": Text(
+        "It needs a GPU: here is neither a program that raises it nor one that is cured of it.",
+        "Для этой ошибки нужен графический процессор, поэтому здесь нет ни программы, которая её вызывает, ни исправленной.",
+    ),
+    "error_cure": Text("The cure as a program", "Исправленная программа"),
+    "error_without": Text("A program without it", "Программа без этой ошибки"),
+    "error_difference": Text(
+        "The struck-out lines after “−” go, those after “+” come. A copy holds the mended program alone.",
+        "Зачёркнутые строки со знаком «−» убраны, строки со знаком «+» добавлены. Копируется только исправленная программа.",
+    ),
+    "error_met": Text(
+        "The device `meta` stands for a GPU here, so that it runs on every machine. torch words it a little differently.",
+        "Вместо GPU здесь устройство `meta`, чтобы программу можно было выполнить на любой машине. Слова в сообщении "
+        "немного отличаются.",
+    ),
+    "error_graph": Text("The graph at that moment", "Граф в этот момент"),
+    "error_similar": Text("Similar errors", "Похожие ошибки"),
     "search": Text("Search", "Поиск"),
-    "search_for": Text("Words of an error or a subject:", "Слова из сообщения об ошибке или тема:"),
+    "search_for": Text("An error's message, or words of a subject:", "Сообщение об ошибке или слова темы:"),
     "search_none": Text("Nothing was found: try fewer words.", "Ничего не найдено: попробуйте меньше слов."),
     "search_server": Text(
-        "Search works only where the pages come from a server: python -m http.server in the folder of the site.",
-        "Поиск работает, только если страницы отдаёт сервер: выполните python -m http.server в папке сайта.",
+        "Search works only where the pages come from a server: python -m http.server in the folder of the site. Without "
+        "one, look through the page “Errors and warnings, explained”.",
+        "Поиск работает, только если страницы отдаёт сервер: выполните python -m http.server в папке сайта. Без сервера "
+        "просмотрите страницу «Объяснения ошибок и предупреждений».",
     ),
     "needs_script": Text("Without JavaScript nothing is checked here.", "Без JavaScript проверка здесь не работает."),
     "right": Text("✓ right", "✓ верно"),

@@ -13,7 +13,8 @@ from ..lessons.notebooks import source_notebook, student_notebook, to_text
 from ..lessons.source import Lesson
 from ..messages.site import WORDS
 from .blocks import blocks
-from .errors import error_pages, error_runs, explanations_of
+from .errors.kept import error_runs
+from .errors.pages import error_pages, explanations_of
 from .execution import executed
 from .headings import places
 from .instructors import guide_page, instructors_page, pictures

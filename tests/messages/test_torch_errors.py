@@ -12,8 +12,9 @@ from autograder.exercises import load
 from autograder.learner.tracebacks import as_html, as_text
 from autograder.lessons.collection import COURSE
 from autograder.messages.torch_errors.table import EXPLANATIONS, explain
+from autograder.site.errors.cures import cures
 from support.gpu_programs import MIXTURES, ON_A_GPU_ALONE
-from support.torch_programs import told
+from support.torch_programs import heard, told
 
 BY_NAME = {each.name: each for each in EXPLANATIONS}
 RECORDED = json.loads((Path(__file__).parents[1] / "checking/devices/recorded.json").read_text(encoding="utf-8"))
@@ -37,6 +38,7 @@ ON_A_GPU = {
     "a random order": "no_deterministic_implementation",
     "a generator": "",  # it is about random numbers, not about gradients
 }
+WITHOUT_CURE = {"gpu_after_a_fork", "no_deterministic_implementation"}  # they need a GPU
 SINCE = {"asarray_of_a_tracked_tensor": "2.13"}  # older versions of torch say nothing
 # Texts of other versions of torch, other devices and other builds, as people reported them.
 ELSEWHERE = {
@@ -120,6 +122,19 @@ def test_what_is_said_elsewhere_is_explained(text):
 def test_every_entry_has_a_program_or_a_text():
     without = {each.name for each in EXPLANATIONS if not each.program}
     assert without <= {*ON_A_GPU.values(), *ELSEWHERE.values()}
+    met = {each.name: each.met for each in EXPLANATIONS if each.met}
+    assert met.keys() == without | {each.name for each in EXPLANATIONS if 'device="meta"' in each.program}
+    assert [name for name, text in met.items() if explain(text.partition(": ")[2]).name != name] == []
+
+
+def test_every_cure_runs_and_no_explained_error_is_left() -> None:
+    told = {name: [each.text for each in heard(cure) if each.by] for name, cure in cures().items()}
+    assert {name: texts for name, texts in told.items() if texts} == {}
+
+
+def test_every_explanation_has_a_cure_that_changes_its_program() -> None:
+    assert cures().keys() == BY_NAME.keys() - WITHOUT_CURE
+    assert [name for name, cure in cures().items() if cure == BY_NAME[name].program] == []
 
 
 @pytest.mark.parametrize("program", UNRELATED)

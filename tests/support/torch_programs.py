@@ -34,6 +34,13 @@ def told(program: str, preamble: str = PREAMBLE) -> list[Told]:
 
     Raises AssertionError if it raised and warned nothing.
     """
+    found = heard(program, preamble)
+    assert found, "it raised and warned nothing"
+    return found
+
+
+def heard(program: str, preamble: str = PREAMBLE) -> list[Told]:
+    """Run a program in a new namespace, below `preamble`. Returns its warnings and, last, its error, if it has any."""
     found: list[Told] = []
 
     def show(message: Warning | str, *where: Any, **more: Any) -> None:
@@ -53,7 +60,6 @@ def told(program: str, preamble: str = PREAMBLE) -> list[Told]:
             torch.set_warn_always(False)
             if torch.distributed.is_initialized():
                 torch.distributed.destroy_process_group()
-    assert found, "it raised and warned nothing"
     return found
 
 

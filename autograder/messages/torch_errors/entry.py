@@ -36,6 +36,8 @@ class Explanation:
     A text such as "element 0 of tensors does not require grad" has many causes. An entry with `shows` is about one of
     them: it explains the error only where `shows` finds this cause in the scene. An entry with `fits` is left out
     where `fits` is False: the text is Python's own, and the scene has nothing to do with gradients.
+
+    `met` is the error as people meet it on a GPU, where no program shows it without one.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Explanation:
     exercise: str
     shows: Judge | None
     fits: Judge | None
+    met: str
 
 
 def entry(
@@ -59,7 +62,8 @@ def entry(
     exercise: str,
     shows: Judge | None = None,
     fits: Judge | None = None,
+    met: str = "",
 ) -> Explanation:
     """Return an entry of the table. The indentation of `program` is removed."""
     says = Text(en, ru)
-    return Explanation(name, lesson, re.compile(pattern), inspect.cleandoc(program), says, exercise, shows, fits)
+    return Explanation(name, lesson, re.compile(pattern), inspect.cleandoc(program), says, exercise, shows, fits, met)

@@ -67,5 +67,6 @@ ENTRIES = (
         "This operation adds in an order that varies on a GPU, and `use_deterministic_algorithms(True)` forbids that. Take another operation (another mode of interpolation, for example), compute it on the CPU, or accept differences in the last digits with `warn_only=True`.",
         "На GPU эта операция складывает числа в порядке, который меняется, а `use_deterministic_algorithms(True)` это запрещает. Возьмите другую операцию (например, другой режим интерполяции), выполните её на CPU или согласитесь на различия в последних цифрах: `warn_only=True`.",
         exercise="deterministic_sum",
+        met="RuntimeError: upsample_linear1d_backward_out_cuda does not have a deterministic implementation, but you set 'torch.use_deterministic_algorithms(True)'.",
     ),
 )

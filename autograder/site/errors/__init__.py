@@ -1,0 +1,1 @@
+"""Pages of the explained errors: their programs, run; cures; graphs."""
