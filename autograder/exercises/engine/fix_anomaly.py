@@ -126,6 +126,7 @@ def fix_anomaly(answer: Any, case: Case) -> dict[str, object]:
         "left on": after,
         "notice": "has been enabled" in str(report),
         "warning of f": _OLD in str(report),
+        "type": type(report).__name__,
     }
 
 
