@@ -12,12 +12,14 @@ from .checking.verdict import Verdict
 class CellRun:
     """The last run of a cell.
 
-    `error` is the type of the error that ended it, such as "NameError", and `line` the error's line.
+    `error` is the type of the error that ended it, such as "NameError", and `line` the error's line. `above` is the
+    number of lines above the cell in a plain file, or None in a notebook.
     """
 
     source: str
     error: str | None = None
     line: int | None = None
+    above: int | None = None
 
 
 @dataclass

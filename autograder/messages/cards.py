@@ -126,12 +126,16 @@ MESSAGES: dict[str, Text] = {
         "Последняя ячейка, где определяется `{name}`, до этого не дошла: {error} в её строке {line}. Исправьте её, "
         "выполните, затем запустите эту.",
     ),
+    "absent.file_ended": Text(
+        "`{name}` was not reached: {error} in line {line} of the file. Mend it, and check the file again.",
+        "До `{name}` дело не дошло: {error} в строке {line} файла. Исправьте её и проверьте файл снова.",
+    ),
     "absent.kind": Text(
         "`{name}` should be {expected}; here it is {got}.", "В `{name}` лежит {got}, а нужно: {expected}."
     ),
     "absent.stub": Text(
-        "The answer is still the stub. Write it, run its cell, then check again.",
-        "В ячейке ответа пока заготовка. Напишите ответ, выполните ячейку и проверьте снова.",
+        "The answer is still the stub. Write it, run it, then check again.",
+        "Вместо ответа пока заготовка. Напишите ответ, выполните его и проверьте снова.",
     ),
     "absent.entries": Text(
         "Entries still to fill in: {entries}. Put a value in place of each `...`.",
