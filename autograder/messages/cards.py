@@ -473,6 +473,10 @@ MESSAGES: dict[str, Text] = {
     ),
     "hint.title": Text("Hint {number} of {total}", "Подсказка {number} из {total}"),
     "hint.next": Text('The next one: `hint("{exercise}")`', 'Следующая: `hint("{exercise}")`'),
+    "hint.varied": Text(
+        "Your table is about another program: numbers in the hints are those of the lesson's.",
+        "Ваша таблица — о другой программе: числа в подсказках относятся к программе из урока.",
+    ),
     "hint.last": Text(
         'That was the last hint. Still stuck? `solution("{exercise}", give_up=True)`',
         'Это последняя подсказка. Всё ещё не получается? `solution("{exercise}", give_up=True)`',
@@ -585,6 +589,7 @@ MESSAGES: dict[str, Text] = {
     "placement.proposal": Text("proposal", "предложение"),
     "placement.skip": Text("skip it, or read its last section", "пропустить или прочесть последний раздел"),
     "placement.begin": Text("begin here", "начать отсюда"),
+    "placement.finished": Text("done", "пройден"),
     "placement.do": Text("do it", "пройти"),
     "placement.below": Text(
         "One row says little: a lesson that you skip stays open. Its exercises count as not done.",
@@ -826,6 +831,10 @@ MESSAGES: dict[str, Text] = {
     "explain.nothing": Text(
         'No error was shown in this session. After one: `explain()`; for the text of one: `explain("...")`',
         'В этом сеансе ошибок не было. После ошибки вызовите `explain()`, а для текста ошибки — `explain("...")`',
+    ),
+    "explain.several": Text(
+        "Several messages have “{part}”. Give more of yours:",
+        "Слова «{part}» есть в нескольких сообщениях. Приведите своё полнее:",
     ),
     "explain.unknown": Text(
         "The course has no explanation of this error: {error}", "В курсе нет объяснения этой ошибки: {error}"

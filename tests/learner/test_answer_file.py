@@ -62,8 +62,8 @@ def train_epoch(:
     assert f'answers.py", line {line}' in errors
     assert "autograder" not in errors  # no frame of ours
     last = text[: text.index("def train_epoch(:")].count("\n") + 1
-    for error, name, line in ("ZeroDivisionError", EQUAL, line), ("SyntaxError", "train_epoch", last):
-        assert message("absent.file_ended", name=name, error=error, line=line).read(language) in said
+    for error, name, at in ("ZeroDivisionError", EQUAL, line), ("SyntaxError", "train_epoch", last):
+        assert message("absent.file_ended", name=name, error=error, line=at).read(language) in said
     assert message("file.passed", count=1, total=3).read(language) in said
     assert [verdict.exercise for verdict in verdicts()].count(CLIP) == 1
 

@@ -50,6 +50,7 @@ def next_variant(exercise: Exercise) -> int:
     checked = (check.variant or 0 for check in read_history(exercise.name).checks)
     number = max([SESSION.variants.get(exercise.name, 0), *checked]) + 1
     SESSION.variants[exercise.name] = number
+    SESSION.varied.add(exercise.name)
     return number
 
 
