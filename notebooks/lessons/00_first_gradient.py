@@ -25,7 +25,7 @@
 #
 # Предполагается, что вы уже работали с torch. Знать, как он устроен, не требуется.
 # %% tags=["en"]
-# The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
+# The import fails? Install the course's file (or autograd-course) by pip, uninstall another `autograder`.
 from autograder import hint, ready, reproduce, solution, start, why
 
 start("first_gradient", language="en")
