@@ -73,7 +73,7 @@ def page(tell: StepTelling, pictures: Sequence[str]) -> str:
     for number, frame in enumerate(tell.frames):
         heading = tell.heading(number)
         items = "".join(f"<li>{html.escape(line)}</li>" for line in tell.lines(frame))
-        drawn = image(pictures[number], heading, "max-height:75vh") if number < len(pictures) else ""
+        drawn = image(pictures[number], heading, "max-height:72vh") if number < len(pictures) else ""
         count = html.escape(say("steps.count", number=number + 1, count=total))
         summary = f'<summary style="cursor:pointer;padding:.2em 0"><strong>{html.escape(heading)}</strong></summary>'
         inside = f'<div style="{_SIDE_BY_SIDE}"><ul style="{_LIST}">{items}</ul>{drawn}</div>'
