@@ -221,7 +221,8 @@ MESSAGES: dict[str, Text] = {
     ),
     "note.cell_above": Text(
         "A cell above defines `{name}`, and it was not run in this kernel: Run > Run All Above Selected Cell.",
-        "Имя `{name}` определяется в ячейке выше, но в этом ядре она не выполнена: Run > Run All Above Selected Cell.",
+        "Имя `{name}` определяется в ячейке выше, но в этом ядре она не выполнена: «Выполнить > Выполнить все ячейки, "
+        "выше выбранной» (Run > Run All Above Selected Cell).",
     ),
     "note.unknown_entry": Text(
         "`{entry}` is no entry of this table.",
@@ -420,7 +421,8 @@ MESSAGES: dict[str, Text] = {
     ),
     "start.kernel": Text(
         "This kernel is new: select the cell of the exercise, then Run > Run All Above Selected Cell.",
-        "Это новое ядро: выберите ячейку упражнения, затем Run > Run All Above Selected Cell.",
+        "Это новое ядро: выберите ячейку упражнения, затем «Выполнить > Выполнить все ячейки, выше выбранной» (Run > "
+        "Run All Above Selected Cell).",
     ),
     "start.due": Text(
         "Due for review: {count}. They come one by one: `from autograder import review; review()`",

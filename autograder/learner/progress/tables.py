@@ -111,9 +111,9 @@ class _Row:
 
     @property
     def done(self) -> str:
-        """A text such as "✓ 4/4 and 1 extra": how many core exercises have passed, with a tick if all have."""
+        """A text such as "✓ 4/4 + 1": passed core and extra exercises, with a tick if all core ones have passed."""
         extra = len(self.passed - self.core)
-        more = message("contents.extra", count=extra).read(self.language) if extra else ""
+        more = f" + {extra}" if extra else ""
         if self.is_known and not self.passed:
             more = message("contents.known").read(self.language)
         return f"{'✓ ' if self.is_done else ''}{len(self.passed & self.core)}/{len(self.core)}{more}"
