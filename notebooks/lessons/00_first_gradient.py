@@ -157,8 +157,8 @@ def numerical_slope(f, x, h):
 # %% alternative="numerical_slope"
 def numerical_slope(f, x, h):
     right, left = x.item() + h, x.item() - h
-    rise = f(torch.tensor(right, dtype=torch.float64)) - f(torch.tensor(left, dtype=torch.float64))
-    return rise.item() / (right - left)
+    high, low = (f(torch.tensor(place, dtype=torch.float64)) for place in (right, left))
+    return (high - low).item() / (right - left)
 
 
 # %% alternative="numerical_slope"
