@@ -70,7 +70,8 @@ def _messages_with(part: str) -> dict[str, Explanation]:
     from ..lessons.summary import readable
     from ..messages.torch_errors.table import EXPLANATIONS
 
-    words, found = re.sub(r"\d+", "…", " ".join(part.lower().split())), {}
+    words = re.sub(r"\d+", "…", " ".join(part.lower().split()))
+    found: dict[str, Explanation] = {}
     for each in EXPLANATIONS if len(words) >= _PART else ():
         text = readable(each.pattern.pattern)
         if words in text.lower() and not each.shows:
