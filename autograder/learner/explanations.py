@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # The last line of a traceback that was pasted: "RuntimeError: one of the variables ..."
 _LAST_LINE = re.compile(r"^(?:[\w.]+\.)?\w*(?:Error|Exception|Warning): (?=\S)", re.M)
 _SHOWN = 300  # characters of an unknown error
+_LISTED = 8  # messages with a part that are shown
 _PART = 8  # characters that a part of a message has at least
 
 
@@ -60,7 +61,7 @@ def explain(error: BaseException | str | None = None) -> Explained | Reply:
         if found is None:
             having = _messages_with(said)
             if len(having) > 1:
-                return Reply((message("explain.several", part=said), "\n".join(having)))
+                return Reply((message("explain.several", part=said), "\n".join([*having][:_LISTED])))
             found = next(iter(having.values()), None)
     return Explained(found) if found else Reply((message("explain.unknown", error=said[:_SHOWN]),))
 
