@@ -19,8 +19,8 @@ contents("ru")
 # %% [markdown] tags=["en"]
 # The table shows what you had done when JupyterLab was started. Run the cell above to bring it up to date.
 #
-# You know a part of this already? `from autograder import placement; placement(language="en")`, in a new cell, asks one question for each lesson, a quarter of an hour in all, and says which lessons you can skip.
+# You know a part of this already? `from autograder import placement; placement()`, in a new cell, asks one question for each lesson, a quarter of an hour in all, and says which lessons you can skip.
 # %% [markdown] tags=["ru"] of="d1979814"
 # В таблице видно, что было сделано к запуску JupyterLab. Чтобы её обновить, выполните ячейку выше.
 #
-# Часть курса вам уже знакома? Выполните в новой ячейке `from autograder import placement; placement(language="ru")`: курс задаст по одному вопросу на урок, всего минут на пятнадцать, и скажет, какие уроки можно пропустить.
+# Часть курса вам уже знакома? Выполните в новой ячейке `from autograder import placement; placement()`: курс задаст по одному вопросу на урок, всего минут на пятнадцать, и скажет, какие уроки можно пропустить.
