@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .grading.limits import Wall
+from .language import LANGUAGES
 
 _ON_AN_EXERCISE = {
     "hint": "show the hints for an exercise",
@@ -33,10 +34,20 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     _add_grading(commands)
     _add_results(commands)
     chosen = parser.parse_args(arguments)
+    if chosen.command == "explain" and chosen.arguments[:1] == ["--language"]:
+        _read_language(chosen, parser)
     for condition, complaint in _complaints(chosen):
         if condition:
             parser.error(complaint)
     return chosen
+
+
+def _read_language(chosen: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
+    """Take `--language` right after the file or message as ours. What follows later is for the script."""
+    given = chosen.arguments[1:]
+    if not given or given[0] not in LANGUAGES:
+        parser.error(f"--language is one of: {', '.join(LANGUAGES)}")
+    chosen.language, *chosen.arguments = given
 
 
 def _complaints(chosen: argparse.Namespace) -> list[tuple[bool, str]]:

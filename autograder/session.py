@@ -12,12 +12,14 @@ from .checking.verdict import Verdict
 class CellRun:
     """The last run of a cell.
 
-    `error` is the type of the error that ended it, such as "NameError", and `line` the error's line.
+    `error` is the type of the error that ended it, such as "NameError", and `line` the error's line. `above` is the
+    number of lines above the cell in a plain file, or None in a notebook.
     """
 
     source: str
     error: str | None = None
     line: int | None = None
+    above: int | None = None
 
 
 @dataclass
@@ -28,7 +30,8 @@ class Session:
     verdict on the CPU, the latest last. `hints` is a dict from exercise name to the number of the last hint shown.
     `told` holds ids of notes that are shown once in a session. `cells` is a dict from cell id to the cell's last run,
     the latest last. `reviewed` holds names of exercises: `review` has asked for them, and `check` has not counted
-    them yet. `variants` is a dict from exercise name to the number of the variant shown last.
+    them yet. `variants` is a dict from exercise name to the number of the variant shown last. `varied` holds names of
+    exercises: what was shown or checked last is a variant.
     """
 
     language: str | None = None
@@ -40,6 +43,7 @@ class Session:
     cells: dict[str, CellRun] = field(default_factory=dict)
     reviewed: set[str] = field(default_factory=set)
     variants: dict[str, int] = field(default_factory=dict)
+    varied: set[str] = field(default_factory=set)
 
     @property
     def speaks(self) -> str:

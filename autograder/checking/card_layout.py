@@ -253,7 +253,7 @@ def _div(inside: str, style: str = "", lang: str = "") -> str:
 
 
 def _aspect(state: AspectState, says: str, points: str) -> str:
-    end = f' <small style="white-space:nowrap">· {points}</small>' if points else ""
+    end = f"&nbsp;<small>·&nbsp;{points}</small>" if points else ""  # the last word goes to the next line with it
     hanging = "padding-left:1.6em;text-indent:-1.2em"
     return _div(
         f"{_ASPECT_SIGNS[state]}&nbsp;{inline(says)}{end}",

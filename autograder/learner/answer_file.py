@@ -150,7 +150,7 @@ def _tell(file: Path, cell: _Cell, error: Exception) -> None:
     if shown is not None:
         line = shown.tb_lineno
     name = type(error).__name__
-    SESSION.cells[f"line {cell.line}"] = CellRun(cell.source, name, line and line - cell.line)
+    SESSION.cells[f"line {cell.line}"] = CellRun(cell.source, name, line and line - cell.line, cell.line)
     print("\n" + message("file.broken", line=line or "?", error=name).read(SESSION.speaks), flush=True)
     traceback.print_exception(type(error), error, shown)
 

@@ -74,7 +74,9 @@ def unfinished(name: str) -> Note | None:
         if defines.search(run.source):
             if run.error is None or not _is_before(run, name):
                 return None
-            return Note("absent.cell_ended", {"name": name, "error": run.error, "line": run.line or "?"})
+            id = "absent.cell_ended" if run.above is None else "absent.file_ended"
+            line = run.line and run.line + (run.above or 0)
+            return Note(id, {"name": name, "error": run.error, "line": line or "?"})
     return None
 
 

@@ -142,6 +142,7 @@ def check_in(
     except UnknownDevice as unknown:
         return Reply((message("unknown.device", name=str(unknown)),), value="0")
     number = personal if variant is None else variant
+    SESSION.varied.discard(exercise.name) if number is None else SESSION.varied.add(exercise.name)
     verdict = replace(_judged(exercise, namespace, variant=number), language=SESSION.language)
     verdict = with_cell_above(verdict, namespace)
     if variant is None:
@@ -243,6 +244,8 @@ def hint(name: str = "", number: int | None = None) -> Reply:
     for shown, says in enumerate(exercise.hints[:number], 1):
         is_code = "\n" in says.read("en")
         parts += [message("hint.title", number=shown, total=total), says.read(SESSION.speaks) if is_code else says]
+    if exercise.kind == "predict" and exercise.name in SESSION.varied:
+        parts.append(message("hint.varied"))
     after = "hint.next" if number < total else "hint.last"
     return Reply((*parts, message(after, exercise=exercise.name)))
 
@@ -359,15 +362,18 @@ def again(name: str = "") -> Prose | Reply:
         return Reply((unknown.says,))
 
 
-def placement(name: str = "", answer: object = None) -> Prose | Reply | Table:
+def placement(name: str = "", answer: object = None, *, language: str | None = None) -> Prose | Reply | Table:
     """Ask the hardest row of each lesson's table, one after the other, and propose which lessons to skip.
 
     `placement()` shows the next question in a new cell. That cell calls `placement(name, answer)`; an answer of `...`
-    means "I do not know". The answers are kept, so that a question is asked once.
+    means "I do not know". The answers are kept, so that a question is asked once. Lessons that are done are not asked
+    about. `language` is "en" or "ru", or None for the notebook's.
     """
     from .reviews.placement import ask
 
     _attend()
+    if language in LANGUAGES:
+        SESSION.language = language
     return ask(name, answer)
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 # The last line of a traceback that was pasted: "RuntimeError: one of the variables ..."
 _LAST_LINE = re.compile(r"^(?:[\w.]+\.)?\w*(?:Error|Exception|Warning): (?=\S)", re.M)
 _SHOWN = 300  # characters of an unknown error
+_LISTED = 8  # messages with a part that are shown
+_PART = 8  # characters that a part of a message has at least
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,8 @@ def explain(error: BaseException | str | None = None) -> Explained | Reply:
     """Explain an error of torch's autograd: cause, cure, and the lesson with an exercise on it.
 
     `error` is an exception or the text of one, which may be a whole traceback. None stands for the last error that was
-    shown in this session. Returns a `Reply` if there is none, or if the course does not know the error.
+    shown in this session. A part of a message is enough if only one message has it. Returns a `Reply` if there is no
+    error, if the course does not know it, or if several messages have the part.
     """
     if error is None:
         error = getattr(sys, "last_value", None)
@@ -55,7 +58,26 @@ def explain(error: BaseException | str | None = None) -> Explained | Reply:
 
         *_, said = _LAST_LINE.split(str(error).strip())
         found = explain_text(said)
+        if found is None:
+            having = _messages_with(said)
+            if len(having) > 1:
+                return Reply((message("explain.several", part=said), "\n".join([*having][:_LISTED])))
+            found = next(iter(having.values()), None)
     return Explained(found) if found else Reply((message("explain.unknown", error=said[:_SHOWN]),))
+
+
+def _messages_with(part: str) -> dict[str, Explanation]:
+    """Return a dict from each message that the course explains and that has a part, to its explanation."""
+    from ..lessons.summary import readable
+    from ..messages.torch_errors.table import EXPLANATIONS
+
+    words = re.sub(r"\d+", "…", " ".join(part.lower().split()))
+    found: dict[str, Explanation] = {}
+    for each in EXPLANATIONS if len(words) >= _PART else ():
+        text = readable(each.pattern.pattern)
+        if words in text.lower() and not each.shows:
+            found.setdefault(text, each)
+    return found
 
 
 def run_and_explain(file: Path, arguments: Sequence[str]) -> int:

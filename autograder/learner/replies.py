@@ -10,6 +10,7 @@ from ..checking.card_layout import aside, inline, unlinked
 from ..language import LANGUAGES, Text
 from ..session import SESSION
 
+_ONE_LINE = 20  # characters of a cell that is not wrapped
 _CALL = re.compile(r'`?\b(hint|solution|why|again)\("(\w+)"(, give_up=True)?\)`?')
 
 
@@ -95,10 +96,15 @@ class Table:
 
     def _repr_html_(self) -> str:
         def row(cells: tuple[str, ...], tag: str) -> str:
-            inside = "".join(f'<{tag} style="text-align:left">{inline(cell)}</{tag}>' for cell in cells)
-            return f"<tr>{inside}</tr>"
+            return f"<tr>{''.join(_cell(each, tag) for each in cells)}</tr>"
 
         body = "".join(row(cells, "td") for cells in self.rows)
         above = "".join(f"<p><strong>{inline(sentence)}</strong></p>" for sentence in (self.title, *self.warnings))
         below = "".join(f"<p>{inline(sentence)}</p>" for sentence in self.below)
         return f"{above}<table>{row(self.head, 'th')}{body}</table>{below}"
+
+
+def _cell(text: str, tag: str) -> str:
+    """Return a cell of a table. A short text is kept on one line."""
+    keep = ";white-space:nowrap" if len(text) <= _ONE_LINE else ""
+    return f'<{tag} style="text-align:left{keep}">{inline(text)}</{tag}>'

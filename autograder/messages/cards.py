@@ -149,12 +149,16 @@ MESSAGES: dict[str, Text] = {
         "Последняя ячейка, где определяется `{name}`, до этого места не дошла: {error} в её строке {line}. Исправьте её, "
         "выполните, затем запустите эту.",
     ),
+    "absent.file_ended": Text(
+        "`{name}` was not reached: {error} in line {line} of the file. Mend it, and check the file again.",
+        "До `{name}` дело не дошло: {error} в строке {line} файла. Исправьте её и проверьте файл снова.",
+    ),
     "absent.kind": Text(
         "`{name}` should be {expected}; here it is {got}.", "В `{name}` лежит {got}, а нужно: {expected}."
     ),
     "absent.stub": Text(
-        "The answer is still the stub. Write it, run its cell, then check again.",
-        "В ячейке ответа пока заготовка. Напишите ответ, выполните ячейку и проверьте снова.",
+        "The answer is still the stub. Write it, run it, then check again.",
+        "Вместо ответа пока заготовка. Напишите ответ, выполните его и проверьте снова.",
     ),
     "absent.entries": Text(
         "Entries still to fill in: {entries}. Put a value in place of each `...`.",
@@ -240,7 +244,8 @@ MESSAGES: dict[str, Text] = {
     ),
     "note.cell_above": Text(
         "A cell above defines `{name}`, and it was not run in this kernel: Run > Run All Above Selected Cell.",
-        "Имя `{name}` определяется в ячейке выше, но в этом ядре она не выполнена: Run > Run All Above Selected Cell.",
+        "Имя `{name}` определяется в ячейке выше, но в этом ядре она не выполнена: «Выполнить > Выполнить все ячейки, "
+        "выше выбранной» (Run > Run All Above Selected Cell).",
     ),
     "note.unknown_entry": Text(
         "`{entry}` is no entry of this table.",
@@ -439,7 +444,8 @@ MESSAGES: dict[str, Text] = {
     ),
     "start.kernel": Text(
         "This kernel is new: select the cell of the exercise, then Run > Run All Above Selected Cell.",
-        "Это новое ядро: выберите ячейку упражнения, затем Run > Run All Above Selected Cell.",
+        "Это новое ядро: выберите ячейку упражнения, затем «Выполнить > Выполнить все ячейки, выше выбранной» (Run > "
+        "Run All Above Selected Cell).",
     ),
     "start.due": Text(
         "Due for review: {count}. They come one by one: `from autograder import review; review()`",
@@ -492,6 +498,10 @@ MESSAGES: dict[str, Text] = {
     ),
     "hint.title": Text("Hint {number} of {total}", "Подсказка {number} из {total}"),
     "hint.next": Text('The next one: `hint("{exercise}")`', 'Следующая: `hint("{exercise}")`'),
+    "hint.varied": Text(
+        "Your table is about another program: numbers in the hints are those of the lesson's.",
+        "Ваша таблица — о другой программе: числа в подсказках относятся к программе из урока.",
+    ),
     "hint.last": Text(
         'That was the last hint. Still stuck? `solution("{exercise}", give_up=True)`',
         'Это последняя подсказка. Всё ещё не получается? `solution("{exercise}", give_up=True)`',
@@ -604,6 +614,7 @@ MESSAGES: dict[str, Text] = {
     "placement.proposal": Text("proposal", "предложение"),
     "placement.skip": Text("skip it, or read its last section", "пропустить или прочесть последний раздел"),
     "placement.begin": Text("begin here", "начать отсюда"),
+    "placement.finished": Text("done", "пройден"),
     "placement.do": Text("do it", "пройти"),
     "placement.below": Text(
         "One row says little: a lesson that you skip stays open. Its exercises count as not done.",
@@ -845,6 +856,10 @@ MESSAGES: dict[str, Text] = {
     "explain.nothing": Text(
         'No error was shown in this session. After one: `explain()`; for the text of one: `explain("...")`',
         'В этом сеансе ошибок не было. После ошибки вызовите `explain()`, а для текста ошибки — `explain("...")`',
+    ),
+    "explain.several": Text(
+        "Several messages have “{part}”. Give more of yours:",
+        "Слова «{part}» есть в нескольких сообщениях. Приведите своё полнее:",
     ),
     "explain.unknown": Text(
         "The course has no explanation of this error: {error}", "В курсе нет объяснения этой ошибки: {error}"

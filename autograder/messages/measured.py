@@ -165,6 +165,8 @@ NAMES: dict[str, Text] = {
     "kind": Text("the kind of the state", "вид состояния"),
     "passed x stays": Text("the `x` that was passed stays the same", "переданный тензор `x` не меняется"),
     "passed x requires grad": Text("the `x` that was passed requires grad", "переданный тензор `x` требует градиента"),
+    "error of f passed on": Text("the error of `f` reached the caller", "исключение из `f` дошло до вызывающего кода"),
+    "no report": Text("the report is None", "отчёт — None"),
     "names the node": Text("the report names the node", "узел в отчёте назван"),
     "names the line": Text("the report names the line", "строка в отчёте названа"),
     "one length, first example": Text(

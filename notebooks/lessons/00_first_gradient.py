@@ -25,7 +25,7 @@
 #
 # Предполагается, что вы уже работали с torch. Знать, как он устроен, не требуется.
 # %% tags=["en"]
-# The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
+# The import fails? Install the course's file (or autograd-course) by pip, uninstall another `autograder`.
 from autograder import hint, ready, reproduce, solution, start, why
 
 start("first_gradient", language="en")
@@ -157,8 +157,8 @@ def numerical_slope(f, x, h):
 # %% alternative="numerical_slope"
 def numerical_slope(f, x, h):
     right, left = x.item() + h, x.item() - h
-    rise = f(torch.tensor(right, dtype=torch.float64)) - f(torch.tensor(left, dtype=torch.float64))
-    return rise.item() / (right - left)
+    high, low = (f(torch.tensor(place, dtype=torch.float64)) for place in (right, left))
+    return (high - low).item() / (right - left)
 
 
 # %% alternative="numerical_slope"

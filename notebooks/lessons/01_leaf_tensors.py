@@ -29,7 +29,7 @@
 #
 # Понадобится урок 00: `backward()`, `.grad`, один шаг градиентного спуска.
 # %% tags=["en"]
-# The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
+# The import fails? Install the course's file (or autograd-course) by pip, uninstall another `autograder`.
 from autograder import hint, ready, reproduce, solution, start, why
 
 start("leaf_tensors", language="en")

@@ -25,7 +25,7 @@
 #
 # Понадобится урок 01: листовые тензоры, `requires_grad`, `.grad`.
 # %% tags=["en"]
-# The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
+# The import fails? Install the course's file (or autograd-course) by pip, uninstall another `autograder`.
 from autograder import hint, ready, reproduce, solution, start, why
 
 start("graph_and_backward", language="en")

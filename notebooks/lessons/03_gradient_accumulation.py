@@ -25,7 +25,7 @@
 #
 # Понадобится урок 01: листовой тензор, `requires_grad`, `backward()`.
 # %% tags=["en"]
-# The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
+# The import fails? Install the course's file (or autograd-course) by pip, uninstall another `autograder`.
 from autograder import hint, ready, reproduce, solution, start, why
 
 start("gradient_accumulation", language="en")

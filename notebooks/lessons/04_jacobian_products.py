@@ -25,7 +25,7 @@
 #
 # Понадобится урок 02: граф, `backward()`, `retain_graph`, `torch.autograd.grad`.
 # %% tags=["en"]
-# The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
+# The import fails? Install the course's file (or autograd-course) by pip, uninstall another `autograder`.
 from autograder import hint, ready, reproduce, solution, start, why
 
 start("jacobian_products", language="en")

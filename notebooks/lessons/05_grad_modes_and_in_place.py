@@ -29,7 +29,7 @@
 #
 # Понадобится урок 01: листья, `no_grad()`, `.data` и счётчик версий.
 # %% tags=["en"]
-# The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
+# The import fails? Install the course's file (or autograd-course) by pip, uninstall another `autograder`.
 from autograder import hint, ready, reproduce, solution, start, why
 
 start("grad_modes_and_in_place", language="en")

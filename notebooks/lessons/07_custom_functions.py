@@ -25,7 +25,7 @@
 #
 # Понадобятся уроки 04 (`gradcheck`, вторые производные) и 05 (операции с изменением на месте, счётчик версий). Поможет урок 06 (сохранённые тензоры).
 # %% tags=["en"]
-# The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
+# The import fails? Install the course's file (or autograd-course) by pip, uninstall another `autograder`.
 from autograder import hint, ready, reproduce, solution, start, why
 
 start("custom_functions", language="en")

@@ -25,7 +25,7 @@
 #
 # Понадобится урок 03: что лежит в `.grad` и когда градиенты обнуляют.
 # %% tags=["en"]
-# The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
+# The import fails? Install the course's file (or autograd-course) by pip, uninstall another `autograder`.
 from autograder import hint, ready, reproduce, solution, start, why
 
 start("gradient_hooks", language="en")
@@ -135,12 +135,12 @@ assert "expected Variable, but hook returned 'float'" in refusal(h.backward)
 
 
 # %% [markdown] tags=["en"]
-# A second kind of hook belongs to leaves: `register_post_accumulate_grad_hook(f)` calls `f(parameter)` after the gradient has been added to `.grad`. So a leaf has a moment before and a moment after the addition. Here is everything in one function. Read it; do not call it yet.
-# %% [markdown] tags=["ru"] of="c41b7449"
-# Хук второго вида бывает только у листьев: его ставят методом `register_post_accumulate_grad_hook(f)`, и функция `f(parameter)` вызывается после того, как градиент прибавлен к `.grad`. Значит, на листе хук может сработать и до сложения, и после него. В следующей функции собраны все эти случаи. Прочтите её, но пока не вызывайте.
+# A second kind of hook belongs to leaves: `register_post_accumulate_grad_hook(f)` calls `f(parameter)` after the gradient has been added to `.grad`. So a leaf has a moment before and a moment after the addition. Here are both kinds in one function. Read it; do not call it yet.
+# %% [markdown] tags=["ru"] of="79b72c55"
+# Хук второго вида бывает только у листьев: его ставят методом `register_post_accumulate_grad_hook(f)`, и функция `f(parameter)` вызывается после того, как градиент прибавлен к `.grad`. Значит, на листе хук может сработать и до сложения, и после него. В следующей функции есть хуки обоих видов. Прочтите её, но пока не вызывайте.
 # %%
 def hook_table():
-    seen, calls = {}, []
+    seen = {}
     w = torch.tensor(2.0, requires_grad=True)
     w.grad = torch.tensor(100.0)  # from an earlier pass
     h = 3 * w
@@ -154,12 +154,10 @@ def hook_table():
         seen["second hook on h"] = gradient.item()
 
     def before(gradient):
-        calls.append("before")
         seen["hook on w"] = gradient.item()
         seen["w.grad in the hook on w"] = w.grad.item()
 
     def after(parameter):
-        calls.append("after")
         seen["w.grad in the post-accumulate hook"] = parameter.grad.item()
 
     h.register_hook(ten_times)
@@ -167,35 +165,19 @@ def hook_table():
     w.register_hook(before)
     w.register_post_accumulate_grad_hook(after)
     (5 * h).backward()
-    table = {**seen, "h.grad": h.grad.item()}
-
-    calls.clear()
-    (2 * w + 3 * w).backward()
-    table["calls of the hook on w, used twice"] = calls.count("before")
-
-    calls.clear()
-    torch.autograd.grad(2 * w, w)
-    table["hook on w runs in autograd.grad"] = "before" in calls
-    table["post-accumulate hook runs in autograd.grad"] = "after" in calls
-
-    h = 1 * w
-    h.register_hook(lambda gradient: table.update({"hook before h.mul_(4)": gradient.item()}))
-    h.mul_(4)
-    h.register_hook(lambda gradient: table.update({"hook after h.mul_(4)": gradient.item()}))
-    h.backward()
-    return table
+    return {**seen, "h.grad": h.grad.item()}
 
 
 # %% [markdown] tags=["en"]
 # ### Exercise `predict_hook_order`: when a hook sees what
-# *predict · ●●○ · 10 minutes · 1 point*
+# *predict · ●●○ · 6 minutes · 1 point*
 #
-# Put what `hook_table()` returns in place of each `...`: numbers, in the two entries on `autograd.grad` True or False.
-# %% [markdown] tags=["ru"] of="bb3b1fef"
+# Put what `hook_table()` returns in place of each `...`: numbers.
+# %% [markdown] tags=["ru"] of="aa82ee57"
 # ### Упражнение `predict_hook_order`: когда и что видит хук
-# *предсказать · ●●○ · 10 минут · 1 балл*
+# *предсказать · ●●○ · 6 минут · 1 балл*
 #
-# Вместо каждого `...` поставьте то, что вернёт `hook_table()`: числа, а в двух строках про `autograd.grad` — True или False.
+# Вместо каждого `...` поставьте число, которое вернёт `hook_table()`.
 # %% answer="predict_hook_order"
 predict_hook_order = {
     "first hook on h": 5.0,
@@ -204,11 +186,6 @@ predict_hook_order = {
     "w.grad in the hook on w": 100.0,
     "w.grad in the post-accumulate hook": 250.0,
     "h.grad": 50.0,
-    "calls of the hook on w, used twice": 1,
-    "hook on w runs in autograd.grad": True,
-    "post-accumulate hook runs in autograd.grad": False,
-    "hook before h.mul_(4)": 4.0,
-    "hook after h.mul_(4)": 1.0,
 }
 # %% given="predict_hook_order"
 predict_hook_order = {
@@ -218,18 +195,13 @@ predict_hook_order = {
     "w.grad in the hook on w": ...,
     "w.grad in the post-accumulate hook": ...,
     "h.grad": ...,
-    "calls of the hook on w, used twice": ...,
-    "hook on w runs in autograd.grad": ...,
-    "post-accumulate hook runs in autograd.grad": ...,
-    "hook before h.mul_(4)": ...,
-    "hook after h.mul_(4)": ...,
 }
 # %% check="predict_hook_order"
 from autograder import check
 
 check("predict_hook_order")
 # %% tags=["fact"]
-assert {name: value for name, value in hook_table().items()} == predict_hook_order
+assert hook_table() == predict_hook_order
 order = []
 w = torch.tensor(2.0, requires_grad=True)
 h = 3 * w
@@ -259,27 +231,97 @@ assert [g.item() for g in torch.autograd.grad(2 * h, [h, w])] == [2, 2 * 7 * 3 *
 # %%
 hook_table()
 # %% [markdown] tags=["en"] explains="predict_hook_order"
-# Four rules are in that table.
+# Two rules are in that table.
 #
 # * Hooks of one tensor run in the order of their registration, and each gets what the one before it returned. `h.grad` holds what is left after all of them, even though `retain_grad()` was called first.
 # * A tensor hook runs before the addition to `.grad`, a post-accumulate hook after it. The first gets the gradient of this pass, the second finds the sum in `.grad`.
+# %% [markdown] tags=["ru"] explains="predict_hook_order" of="1b13057b"
+# Из этой таблицы следуют два правила.
+#
+# * Хуки одного тензора выполняются в порядке регистрации, и каждый получает то, что вернул предыдущий. В `h.grad` лежит то, что осталось после всех, хотя `retain_grad()` вызван раньше них.
+# * Хук тензора выполняется до прибавления к `.grad`, а хук post-accumulate — после. Первый получает градиент этого прохода, второй находит в `.grad` сумму.
+# %% [markdown] tags=["en"]
+# Which hooks run at all, how often, and to what do they belong? The second function asks that. Do not call it yet, either.
+# %% [markdown] tags=["ru"] of="a4a805e8"
+# А какие хуки вообще сработают, сколько раз и к чему они привязаны? Об этом вторая функция. Её тоже пока не вызывайте.
+# %%
+def hook_calls():
+    calls, table = [], {}
+    w = torch.tensor(2.0, requires_grad=True)
+    w.register_hook(lambda gradient: calls.append("before"))
+    w.register_post_accumulate_grad_hook(lambda parameter: calls.append("after"))
+    (2 * w + 3 * w).backward()
+    table["calls of the hook on w, used twice"] = calls.count("before")
+
+    calls.clear()
+    torch.autograd.grad(2 * w, w)
+    table["hook on w runs in autograd.grad"] = "before" in calls
+    table["post-accumulate hook runs in autograd.grad"] = "after" in calls
+
+    h = 1 * w
+    h.register_hook(lambda gradient: table.update({"hook before h.mul_(4)": gradient.item()}))
+    h.mul_(4)
+    h.register_hook(lambda gradient: table.update({"hook after h.mul_(4)": gradient.item()}))
+    h.backward()
+    return table
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `predict_hook_calls`: which hooks run
+# *predict · ●●○ · 5 minutes · 1 point*
+#
+# Put what `hook_calls()` returns in place of each `...`: numbers, in the two entries on `autograd.grad` True or False.
+# %% [markdown] tags=["ru"] of="8de22f8f"
+# ### Упражнение `predict_hook_calls`: какие хуки сработают
+# *предсказать · ●●○ · 5 минут · 1 балл*
+#
+# Вместо каждого `...` поставьте то, что вернёт `hook_calls()`: числа, а в двух строках про `autograd.grad` — True или False.
+# %% answer="predict_hook_calls"
+predict_hook_calls = {
+    "calls of the hook on w, used twice": 1,
+    "hook on w runs in autograd.grad": True,
+    "post-accumulate hook runs in autograd.grad": False,
+    "hook before h.mul_(4)": 4.0,
+    "hook after h.mul_(4)": 1.0,
+}
+# %% given="predict_hook_calls"
+predict_hook_calls = {
+    "calls of the hook on w, used twice": ...,
+    "hook on w runs in autograd.grad": ...,
+    "post-accumulate hook runs in autograd.grad": ...,
+    "hook before h.mul_(4)": ...,
+    "hook after h.mul_(4)": ...,
+}
+# %% check="predict_hook_calls"
+from autograder import check
+
+check("predict_hook_calls")
+# %% tags=["fact"]
+assert hook_calls() == predict_hook_calls
+# %% [markdown] tags=["en"]
+# Now call it.
+# %% [markdown] tags=["ru"] of="0cc3540a"
+# Вызовем эту функцию и сравним с таблицей.
+# %%
+hook_calls()
+# %% [markdown] tags=["en"] explains="predict_hook_calls"
+# Two more rules.
+#
 # * The hook of `w` runs once per pass, with the sum over all uses of `w`. `autograd.grad` runs it, too; only what belongs to `.grad` is left out. What it returns for an intermediate tensor depends on the call. With a hook on `h` that multiplies by 7, `autograd.grad(2 * h, h)` gives 14, but `autograd.grad(2 * h, [h, w])` gives 2 for `h`, the gradient from before its hooks.
 # * A hook belongs to a value, not to a name. After `h.mul_(4)` the hook registered earlier still gets the gradient with respect to the old value, 4. Likewise, after `h = torch.relu(h)` a hook stays with the old `h`.
 #
-# And one rule that is not in it: a hook may be called with None. `a, b = x.split(2)` are two results of one operation. If the loss depends on `a` alone, torch calls a hook on `b` with None in place of a gradient. The same holds for `unbind`, `chunk` or `torch.linalg.svd`.
+# And one rule that is in neither table: a hook may be called with None. `a, b = x.split(2)` are two results of one operation. If the loss depends on `a` alone, torch calls a hook on `b` with None in place of a gradient. The same holds for `unbind`, `chunk` or `torch.linalg.svd`.
 #
 # ## Handles, and hooks that stay
 #
 # A hook on an intermediate tensor goes when the tensor and its graph go. A hook on a parameter stays as long as the parameter, and with it all that the function refers to. A hook that is registered in each turn of a loop is there a thousand times after a thousand turns. Here each adds its factor 0.5:
-# %% [markdown] tags=["ru"] explains="predict_hook_order" of="d42441cb"
-# Из этой таблицы следуют четыре правила.
+# %% [markdown] tags=["ru"] explains="predict_hook_calls" of="aa5b44cc"
+# Ещё два правила.
 #
-# * Хуки одного тензора выполняются в порядке регистрации, и каждый получает то, что вернул предыдущий. В `h.grad` лежит то, что осталось после всех, хотя `retain_grad()` вызван раньше них.
-# * Хук тензора выполняется до прибавления к `.grad`, а хук post-accumulate — после. Первый получает градиент этого прохода, второй находит в `.grad` сумму.
 # * Хук на `w` выполняется за проход один раз и получает сумму по всем использованиям `w`. Он срабатывает и при вызове `autograd.grad`; не выполняется только то, что связано с `.grad`. Что будет возвращено для промежуточного тензора, зависит от вызова. Если хук на тензоре `h` умножает градиент на 7, то `autograd.grad(2 * h, h)` даст 14, а `autograd.grad(2 * h, [h, w])` для тензора `h` — 2, то есть градиент, каким он был до хуков.
 # * Хук привязан к значению, а не к имени. После `h.mul_(4)` хук, поставленный раньше, по-прежнему получает градиент по старому значению, то есть 4. Точно так же после `h = torch.relu(h)` хук остаётся на прежнем `h`.
 #
-# И ещё одно правило, которого в таблице нет: вместо градиента хук может получить None. В строке `a, b = x.split(2)` у одной операции два результата. Если функция потерь зависит только от `a`, torch вызовет хук на `b` с аргументом None. Так же обстоит дело с результатами `unbind`, `chunk` и `torch.linalg.svd`.
+# И ещё одно правило, которого в таблицах нет: вместо градиента хук может получить None. В строке `a, b = x.split(2)` у одной операции два результата. Если функция потерь зависит только от `a`, torch вызовет хук на `b` с аргументом None. Так же обстоит дело с результатами `unbind`, `chunk` и `torch.linalg.svd`.
 #
 # ## Дескрипторы и забытые хуки
 #

@@ -27,7 +27,7 @@
 #
 # Понадобятся уроки 05 (режимы отслеживания), 06 (хуки сохранённых тензоров, контрольные точки) и 08 (хуки градиентов и узлов), а для дополнительного упражнения `recompute` — ещё и урок 07 (пользовательские функции). Для всех примеров достаточно одного ядра. Ни GPU, ни компилятор C++ не нужны.
 # %% tags=["en"]
-# The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
+# The import fails? Install the course's file (or autograd-course) by pip, uninstall another `autograder`.
 from autograder import hint, ready, reproduce, solution, start, why
 
 start("engine", language="en")

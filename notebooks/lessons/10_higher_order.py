@@ -33,7 +33,7 @@
 #
 # Понадобятся уроки 04 (произведения с матрицей Якоби, `vmap`) и 07 (пользовательские функции).
 # %% tags=["en"]
-# The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
+# The import fails? Install the course's file (or autograd-course) by pip, uninstall another `autograder`.
 from autograder import hint, ready, reproduce, solution, start, why
 
 start("higher_order", language="en")

@@ -7,7 +7,7 @@
 #
 # Вызов `draw(loss)` показывает граф тензора, а `steps(loss)` — обратный проход от него по шагам. В каждом разделе — один пример того, что можно увидеть на рисунке. Измените код и посмотрите ещё раз.
 # %% tags=["en"]
-# The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
+# The import fails? Install the course's file (or autograd-course) by pip, uninstall another `autograder`.
 from autograder import start
 
 start(language="en")

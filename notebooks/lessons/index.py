@@ -7,13 +7,15 @@
 #
 # Чтобы открыть урок, щёлкните по его названию. В минутах указано время на чтение и на упражнения, которые идут в зачёт. Дополнительные упражнения сюда не входят. На [одной странице](summary.ipynb) собрано то, что стоит запомнить из всех уроков, объяснения ошибок и термины, а что рисуют `draw` и `steps`, показано в [галерее](gallery.ipynb).
 # %% tags=["en"]
+# The import fails? Install the course's file with pip, and uninstall the other `autograder`.
 from autograder import contents
 
-contents("en")  # the import fails? Install the course's file with pip, and uninstall the other `autograder`
+contents("en")
 # %% tags=["ru"]
+# Ошибка импорта? Установите через pip файл курса, а другой `autograder` удалите.
 from autograder import contents
 
-contents("ru")  # ошибка импорта? Установите через pip файл курса, а другой `autograder` удалите
+contents("ru")
 # %% [markdown] tags=["en"]
 # The table shows what you had done when JupyterLab was started. Run the cell above to bring it up to date.
 #

@@ -119,6 +119,14 @@ def test_in_a_terminal(language, tmp_path, capsys):
     status, printed = say(text)
     assert (status, printed[:10]) == (0, SAYS[language][:10])
     assert say(*text.split()) == (status, printed)
+    for half in (
+        ("backward through the graph", "--language", language),
+        ("element 0 of tensors", "--language", language),
+    ):
+        assert cli.main(["explain", *half]) == 0
+    assert SAYS[language] in capsys.readouterr().out
+    status, printed = say("does not require grad")
+    assert (status, "One of the differentiated Tensors does not require grad" in printed) == (1, True)
     assert say("an error of somebody else") == (
         1,
         message("explain.unknown", error="an error of somebody else").read(language) + "\n",

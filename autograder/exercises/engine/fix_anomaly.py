@@ -112,10 +112,13 @@ def fix_anomaly(answer: Any, case: Case) -> dict[str, object]:
     finally:
         after = torch.is_anomaly_enabled()
         torch.autograd.set_detect_anomaly(False)
-    seen: object = report
-    if isinstance(report, str) and report != "RuntimeError":
-        line, node = case.f.__name__, _NODES.get(case.f, "nothing")
-        seen = {"names the node": node in report, "names the line": f"in {line}" in report}
+    raised, text, line = report == "RuntimeError", report if isinstance(report, str) else "", case.f.__name__
+    seen = {
+        "error of f passed on": raised,
+        "no report": report is None,
+        "names the node": not raised and _NODES.get(case.f, "nothing") in text,
+        "names the line": not raised and f"in {line}" in text,
+    }
     return {
         "report": seen,
         "mode": after == case.on and counted.times > 0,
@@ -123,6 +126,7 @@ def fix_anomaly(answer: Any, case: Case) -> dict[str, object]:
         "left on": after,
         "notice": "has been enabled" in str(report),
         "warning of f": _OLD in str(report),
+        "type": type(report).__name__,
     }
 
 

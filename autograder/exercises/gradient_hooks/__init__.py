@@ -2,6 +2,7 @@
 
 EXERCISES = (
     "predict_hook_order",
+    "predict_hook_calls",
     "arriving_gradients",
     "damp",
     "clip_globally",

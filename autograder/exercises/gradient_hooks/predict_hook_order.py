@@ -14,7 +14,7 @@ from autograder.language import Text
     kind="predict",
     core=True,
     difficulty=2,
-    minutes=10,
+    minutes=6,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(
@@ -25,15 +25,13 @@ from autograder.language import Text
         ),
         Text(
             "A tensor hook runs before anything is added to `.grad`; a post-accumulate hook runs after. "
-            "`autograd.grad` adds nothing to `.grad`.",
-            "Хук тензора выполняется раньше, чем градиент прибавлен к `.grad`, а post-accumulate — позже. Вызов "
-            "`autograd.grad` к `.grad` ничего не прибавляет.",
+            "`retain_grad()` keeps what is left after all hooks.",
+            "Хук тензора выполняется раньше, чем градиент прибавлен к `.grad`, а post-accumulate — позже. После "
+            "`retain_grad()` сохраняется то, что осталось после всех хуков.",
         ),
         Text(
-            "On the way: 5, then 50, then 150. In `w.grad` there was 100 before. A hook stays with the value that the "
-            "tensor had when the hook was registered.",
-            "По пути: 5, затем 50, затем 150. В `w.grad` до этого лежало 100. Хук остаётся с тем значением тензора, "
-            "при котором он был зарегистрирован.",
+            "On the way: 5, then 50, then 150. In `w.grad` there was 100 before.",
+            "По пути: 5, затем 50, затем 150. В `w.grad` до этого лежало 100.",
         ),
     ],
     why=Why(

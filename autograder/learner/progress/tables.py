@@ -44,8 +44,9 @@ def progress_table() -> Table | Reply:
     rows = []
     here = set(exercises.lessons())  # a private lesson's module may not be found from this folder
     shown = [*(standing.best for standing in done.values()), *begun.values()]
-    for lesson in dict.fromkeys(verdict.lesson for verdict in shown if verdict.lesson in here):
-        known, title = exercises.load(lesson), title_of_lesson(lesson, language)
+    titles = {each: title_of_lesson(each, language) for each in {verdict.lesson for verdict in shown} & here}
+    for lesson, title in sorted(titles.items(), key=lambda named: named[1]):
+        known = exercises.load(lesson)
         if SESSION.lesson not in (None, lesson):
             rows.append(_summed(title, known, done, language))
             continue
@@ -110,9 +111,9 @@ class _Row:
 
     @property
     def done(self) -> str:
-        """A text such as "✓ 4/4 and 1 extra": how many core exercises have passed, with a tick if all have."""
+        """A text such as "✓ 4/4 + 1": passed core and extra exercises, with a tick if all core ones have passed."""
         extra = len(self.passed - self.core)
-        more = message("contents.extra", count=extra).read(self.language) if extra else ""
+        more = f" + {extra}" if extra else ""
         if self.is_known and not self.passed:
             more = message("contents.known").read(self.language)
         return f"{'✓ ' if self.is_done else ''}{len(self.passed & self.core)}/{len(self.core)}{more}"
@@ -140,13 +141,14 @@ class Contents:
         rows = list(self._rows())
         lines = [self._head("lesson", "about", "minutes", "needs", "done"), (":--", ":--", "--:", ":--", ":--")]
         lines += [(f"[{row.title}]({row.file})", row.about, row.time, row.needs, row.done) for row in rows]
-        return "\n".join([*(f"| {' | '.join(line)} |" for line in lines), "", self._onward(rows)])
+        table = (f"| {' | '.join(line)} |" for line in lines)
+        return "\n".join([self._onward(rows), "", *table])  # the table alone fills a screen
 
     def _head(self, *columns: str) -> tuple[str, ...]:
         return tuple(message(f"contents.{column}").read(self.language) for column in columns)
 
     def _onward(self, rows: list[_Row]) -> str:
-        """Return the sentences below the table: what is done, where to go on, and what is due for review."""
+        """Return the sentences beside the table: what is done, where to go on, and what is due for review."""
         hours, passed = round(sum(row.minutes for row in rows) / 60), sum(len(row.passed & row.core) for row in rows)
         extra = sum(len(row.passed - row.core) for row in rows)
         counts = {

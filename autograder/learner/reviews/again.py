@@ -25,7 +25,7 @@ def offer_variant(exercise: Exercise) -> Prose | Reply:
         return Reply((refused,))
     language, ipython = SESSION.speaks, shell()
     statement = state(exercise, language, next_variant(exercise))
-    parts = describe(exercise, statement, language, with_code=ipython is None)
+    _, *parts = describe(exercise, statement, language, with_code=ipython is None)  # a rule parts it from a list
     if ipython:
         ipython.set_next_input(statement.cell, replace=False)
     return Prose(Text.same("\n\n".join(parts)))
@@ -50,6 +50,7 @@ def next_variant(exercise: Exercise) -> int:
     checked = (check.variant or 0 for check in read_history(exercise.name).checks)
     number = max([SESSION.variants.get(exercise.name, 0), *checked]) + 1
     SESSION.variants[exercise.name] = number
+    SESSION.varied.add(exercise.name)
     return number
 
 

@@ -10,7 +10,7 @@ from ...checking.exercise import Exercise
 from ...checking.judge import judge
 from ...checking.observe import observe
 from ...checking.verdict import Verdict, VerdictState
-from ...history import read_history, record
+from ...history import read_history, record, standings, verdicts
 from ...language import Text
 from ...lessons.needed_code import needed_code
 from ...lessons.source import lesson_source
@@ -39,16 +39,28 @@ def ask(name: str = "", answer: object = None) -> Prose | Reply | Table:
     if name and name not in {each.name for each in tables}:
         return Reply((message("placement.unknown", name=name),))
     said = _judged(exercises.find(name), answer) if name else None
-    answered = _answered()
-    left = [each for each in tables if each.name not in answered]
+    answered, done = _answered(), _done_lessons()
+    left = [each for each in tables if not (each.name in answered or each.lesson in done)]
     if not left:
-        return _proposal(tables, {name for name, verdict in answered.items() if verdict.state == VerdictState.PASSED})
-    return _show(left[0], len(tables) - len(left) + 1, len(tables), said)
+        known = {name for name, verdict in answered.items() if verdict.state == VerdictState.PASSED}
+        return _proposal(tables, known, done)
+    total = sum(each.name in answered for each in tables) + len(left)
+    return _show(left[0], total - len(left) + 1, total, said)
 
 
 def skipped_lessons() -> set[str]:
     """Return the lessons whose question was answered rightly at the last placement."""
     return {verdict.lesson for verdict in _answered().values() if verdict.state == VerdictState.PASSED}
+
+
+def _done_lessons() -> set[str]:
+    """Return the lessons whose core exercises have all passed. They are not asked about."""
+    best = standings(verdicts())
+    passed = {name for name, standing in best.items() if standing.best.state == VerdictState.PASSED}
+    core = {
+        lesson: {each.name for each in exercises.load(lesson).values() if each.core} for lesson in exercises.lessons()
+    }
+    return {lesson for lesson, names in core.items() if names and names <= passed}
 
 
 def _tables() -> Iterator[Exercise]:
@@ -107,18 +119,21 @@ def _show(exercise: Exercise, place: int, total: int, said: Text | None) -> Pros
     return Prose(Text.same("\n\n".join(parts)))
 
 
-def _proposal(tables: list[Exercise], known: set[str]) -> Table:
-    """Return a table of lessons: which can be skipped, and where to begin. `known` names tables answered rightly."""
+def _proposal(tables: list[Exercise], known: set[str], done: set[str]) -> Table:
+    """Return a table of lessons: which can be skipped, and where to begin.
+
+    `known` names tables answered rightly, `done` lessons that are done.
+    """
     language = SESSION.speaks
 
     def say(id: str, **parameters: object) -> str:
         return message(id, **parameters).read(language)
 
-    first = next((each for each in tables if each.name not in known), None)
+    first = next((each for each in tables if not (each.name in known or each.lesson in done)), None)
     rows = []
     for each in tables:
         proposal = "skip" if each.name in known else "begin" if each is first else "do"
-        answer = "✓" if each.name in known else "✗"
+        proposal, answer = ("finished", "") if each.lesson in done else (proposal, "✓" if each.name in known else "✗")
         rows.append((title_of_lesson(each.lesson, language), answer, say(f"placement.{proposal}")))
     head = (say("progress.lesson"), say("placement.answer"), say("placement.proposal"))
     return Table(say("placement.done"), head, tuple(rows), (say("placement.below"),))

@@ -156,7 +156,7 @@ class Jacobian(Plot):
         sides = [side for side in ("left", "right") if getattr(self, side) is not None] or ["none"]
         # A vector is about as wide as one entry, within limits, so that rows and columns stay aligned.
         wide, high = max(1.0, columns / 10), max(1.0, rows / 9)
-        height = min(max(0.42 * rows, 1.2), 4.5)
+        height = min(max(0.42 * rows, 1.2), 3.3)  # with two sides the plot fits a page of 720 pixels
         extra = (0.95 if "left" in sides else 0) + (0.95 if "right" in sides else 0)
         figure = new_figure(8.0 if len(sides) > 1 or columns > 8 else 5.2, height + extra + 1.05)
         blocks = {

@@ -20,6 +20,7 @@ from .style import ARROW, BOX, FAINT, FOLDED, GREEN, INK, LANE, PAGE, SIGN, STAT
 if TYPE_CHECKING:
     import graphviz  # type: ignore[import-untyped]
 
+_LINE = 32  # characters of shape and value in one line
 _COLUMNS = 4  # columns in the box of a node: saved tensor, shape, bytes, state
 
 
@@ -179,11 +180,13 @@ class _Drawing:
         rows = [row(tell.name(tensor.id), size=12, bold=True, aside=tell.kind(tensor))]
         if tensor.kind == "leaf":
             rows.insert(0, row("", size=4))  # room for the lid of the cylinder
-        rows += [row(line, size=9) for line in tell.facts(tensor)]
+        rows += [row(line, size=9) for line in _joined(tell.facts(tensor))]
         if gradient := tell.gradient(tensor):
             first, *more = gradient
-            chip = tensor.grad_kept or tensor.grad is not None
-            rows.append(landing(first, tensor.grad is not None) if chip else row(first, FAINT, 9))
+            if tensor.grad_kept or tensor.grad is not None:
+                rows.append(landing(first, tensor.grad is not None))
+            elif not self.moment.rows:  # a step says in this place which gradient has arrived
+                rows.append(row(first, FAINT, 9))
             rows += [row(line, GREEN, 9) for line in more]
         self._box(where, tensor_box(tensor.id), rows, {**TENSORS[tensor.kind], "tooltip": tell.kind(tensor)})
 
@@ -241,6 +244,13 @@ class _Drawing:
             if tensor.view_of is not None and tensor.view_of in self.tell.tensors:
                 said = _beside(self.tell.say("view_edge"))
                 self.dot.edge(tensor_box(tensor.id), tensor_box(tensor.view_of), said, **VIEW)
+
+
+def _joined(facts: list[str]) -> list[str]:
+    """Return facts on a tensor with shape and value in one line if they are short. Pictures fit a page more often."""
+    if len(facts) > 1 and facts[1].startswith("= ") and len(facts[0]) + len(facts[1]) <= _LINE:
+        return [f"{facts[0]} {facts[1]}", *facts[2:]]
+    return facts
 
 
 def _beside(label: str) -> str | None:

@@ -68,19 +68,20 @@ def page(tell: StepTelling, pictures: Sequence[str]) -> str:
     say, notes = tell.tell.say, tell.notes()
     if pictures:
         notes.append(say("steps.marks"))
-    parts = [f"<p><strong>{html.escape(tell.title())}</strong></p>"]
-    parts += [f'<p style="margin:.3em 0;max-width:58em">{html.escape(note)}</p>' for note in notes]
+    parts = [f'<p style="margin:.3em 0"><strong>{html.escape(tell.title())}</strong></p>']
     total = len(tell.frames)
     for number, frame in enumerate(tell.frames):
         heading = tell.heading(number)
         items = "".join(f"<li>{html.escape(line)}</li>" for line in tell.lines(frame))
-        drawn = image(pictures[number], heading, "max-height:75vh") if number < len(pictures) else ""
+        drawn = image(pictures[number], heading, "max-height:72vh") if number < len(pictures) else ""
         count = html.escape(say("steps.count", number=number + 1, count=total))
         summary = f'<summary style="cursor:pointer;padding:.2em 0"><strong>{html.escape(heading)}</strong></summary>'
         inside = f'<div style="{_SIDE_BY_SIDE}"><ul style="{_LIST}">{items}</ul>{drawn}</div>'
         opened = " open" if number == 0 else ""
         parts.append(f'<details{opened} data-count="{count}">{summary}{inside}</details>')
     parts += [f"<p>{html.escape(line)}</p>" for line in tell.rest()]
+    # Below the pictures, so that buttons and picture are on one screen of 720 pixels.
+    parts += [f'<p style="margin:.3em 0;max-width:58em">{html.escape(note)}</p>' for note in notes]
     said = {"back": say("steps.back"), "forward": say("steps.forward"), "keys": say("steps.keys")}
     attributes = "".join(f' data-{key}="{html.escape(value)}"' for key, value in said.items())
     script = f"<script>{_SCRIPT}</script>" if total > 1 else ""

@@ -25,7 +25,7 @@ PAGE = {
     "rankdir": "TB",
     "fontname": FONT,
     "nodesep": "0.25",
-    "ranksep": "0.28",
+    "ranksep": "0.22",
     "labelloc": "t",
     "labeljust": "l",
 }

@@ -67,6 +67,10 @@ def test_a_misconception_is_named_in_a_variant_too(language):
     assert verdict.mistake == "alias_is_a_snapshot"
     assert exercises.sentence_for(exercises.find(TABLE), verdict.mistake).read(language) in verdict.text(language)
     assert message("note.variant", name=TABLE).read(language) in verdict.text(language)
+    numbers = message("hint.varied").read(language)
+    assert numbers in str(autograder.hint(TABLE))
+    autograder.check(TABLE)
+    assert numbers not in str(autograder.hint(TABLE))
 
 
 def test_a_function_shown_again_is_checked_on_new_cases_that_can_be_seen():

@@ -5,7 +5,11 @@ import re
 import pytest
 
 import autograder
-from autograder.history import read_history, verdicts
+from autograder import exercises
+from autograder.checking.judge import unobserved
+from autograder.checking.verdict import VerdictState
+from autograder.history import read_history, record, verdicts
+from autograder.language import Note
 from autograder.learner.progress.tables import Contents
 from autograder.learner.reviews.schedule import make_schedule
 from autograder.messages.cards import message
@@ -27,7 +31,8 @@ def answers(shown, is_right):
 
 @pytest.mark.parametrize("language", ["en", "ru"], indirect=True)
 def test_what_was_right_is_proposed_to_be_skipped(language):
-    shown, asked, wrong = autograder.placement(), [], {2, 5}
+    SESSION.language = "ru" if language == "en" else "en"
+    shown, asked, wrong = autograder.placement(language=language), [], {2, 5}
     while not hasattr(shown, "rows"):
         name, shown = answers(shown, is_right=len(asked) not in wrong)
         asked.append(name)
@@ -45,7 +50,12 @@ def test_what_was_right_is_proposed_to_be_skipped(language):
     page = Contents(language)
     assert repr(page).count(message("contents.known").read(language)) == len(proposed) - len(wrong)
     third = shown.rows[2][0].split()[0]
-    assert f"({third}_" in page._repr_markdown_().rpartition("|")[2]
+    assert f"({third}_" in page._repr_markdown_().partition("|")[0]
+    last = exercises.find(asked[-1]).lesson
+    for exercise in exercises.load(last).values():
+        record(unobserved(exercise, VerdictState.PASSED, Note("absent.withdrawn", {})))
+    done = message("placement.finished").read(language)
+    assert [row[2] for row in autograder.placement().rows] == [*proposed[:-1], done]
 
 
 @pytest.mark.parametrize("language", ["en", "ru"], indirect=True)
