@@ -80,8 +80,9 @@ def never_made(exercises: Iterable[Exercise], path: Path) -> dict[str, list[str]
     Raises BrokenSource if the file is malformed or an answer's cell raises.
     """
     known, made = {each.name: each for each in exercises}, defaultdict(set)
+    answers = list(recorded_answers(path))  # before the folder changes, because `path` may be relative
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        for answer in recorded_answers(path):
+        for answer in answers:
             if exercise := known.get(answer.exercise):
                 made[exercise.name].add(answer.judge(exercise, key_of(exercise).expected).mistake)
     return {

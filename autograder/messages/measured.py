@@ -40,6 +40,10 @@ NAMES: dict[str, Text] = {
     "snapshot": Text("snapshot", "снимок"),
     "snapshot of another x": Text("a snapshot of another `x`", "снимок другого `x`"),
     "the result was f(x)": Text("the result was `f(x)`", "возвращалось значение `f(x)`"),
+    "the result is f(x)": Text("the result is `f(x)`", "возвращено значение `f(x)`"),
+    "batches[i] is old_batch": Text(
+        "the list holds the same batches in order", "в списке прежние батчи и в прежнем порядке"
+    ),
     "snapshot of the edited x": Text("a snapshot of the edited `x`", "снимок изменённого `x`"),
     "shared": Text("memory is shared", "память общая"),
     "one memory for both": Text("`h` and `values` share memory", "у `h` и `values` общая память"),

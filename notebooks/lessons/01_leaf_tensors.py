@@ -449,13 +449,13 @@ assert [t.grad.item() for t in (x1, x2, x3, x4)] == [3, 2, 4, 1] and grad_of(z1)
 #
 # Mend `trainable_weight(values, dtype, device)`, which returns a weight to be trained.
 #
-# * **Given.** `values`, a constant; `dtype`, a `torch.dtype`; `device`, text such as `"cpu"`.
+# * **Given.** `values`, a constant of any shape, also `()`; `dtype`, a `torch.dtype`; `device`, text such as `"cpu"`.
 # * **Result.** 0.01 times `values`, with the shape of `values`, of this dtype, on this device. <!-- made -->
 # * **Result.** A leaf that requires grad, so that it can be trained. <!-- flags -->
 # * **Leave.** `values`. <!-- input -->
 #
 # The check uses the device `"meta"` as well. Everybody has it: its tensors have a shape and a dtype and no numbers, and moving there is as much an operation as moving to a GPU.
-# %% [markdown] tags=["ru"] of="e517edc2"
+# %% [markdown] tags=["ru"] of="93ce6558"
 # ## Лист, потерянный по дороге
 #
 # В начале обучения веса должны быть малы, иметь нужную точность и находиться на нужном устройстве. Для каждого из этих требований нужна отдельная операция.
@@ -465,7 +465,7 @@ assert [t.grad.item() for t in (x1, x2, x3, x4)] == [3, 2, 4, 1] and grad_of(z1)
 #
 # Исправьте функцию `trainable_weight(values, dtype, device)`, которая возвращает вес для обучения.
 #
-# * **Дано.** Константа `values`; `dtype` — это `torch.dtype`; `device` — строка, например `"cpu"`.
+# * **Дано.** Константа `values` любой формы, в том числе `()`; `dtype` — это `torch.dtype`; `device` — строка, например `"cpu"`.
 # * **Результат.** Тензор `values`, умноженный на 0.01, с той же формой, что у `values`, с заданным dtype и на заданном устройстве. <!-- made -->
 # * **Результат.** Лист, который требует градиента, чтобы его можно было обучать. <!-- flags -->
 # * **Не менять.** Тензор `values`. <!-- input -->
@@ -761,19 +761,19 @@ assert replaced.is_leaf and not replaced.requires_grad
 #
 # Mend `update(weights, lr)`.
 #
-# * **Given.** `weights`, a list, not empty, of leaves that require grad; their gradients are in `w.grad`. A `.grad` may be None: that weight stays as it is.
+# * **Given.** `weights`, a list, not empty, of leaves that require grad, of any shape, also `()`; their gradients are in `w.grad`. A `.grad` may be None: that weight stays as it is.
 # * **Result.** One step of descent, $w \leftarrow w - \mathrm{lr} \cdot \nabla_w$, in place: the tensors of the list are changed themselves. What is returned does not matter. <!-- weights -->
 # * **Result.** `_version` of each tensor that was stepped has grown. <!-- noticed -->
 # * **Result.** Afterwards every `.grad` is None or zero. <!-- cleared -->
 # * **Leave.** The flags: the tensors stay leaves that require grad. <!-- flags -->
 # * **Leave.** The mode: operations are recorded afterwards as before. <!-- recording -->
-# %% [markdown] tags=["ru"] of="605428ac"
+# %% [markdown] tags=["ru"] of="f6c6ca79"
 # ### Упражнение `update`: шаг, который ничего не меняет
 # *найти ошибку · ●●○ · 8 минут · 5 баллов*
 #
 # Исправьте функцию `update(weights, lr)`.
 #
-# * **Дано.** Непустой список `weights`, в котором лежат листья, требующие градиента; их градиенты лежат в `w.grad`. Если `.grad` равен None, вес остаётся прежним.
+# * **Дано.** Непустой список `weights`, в котором лежат листья любой формы, в том числе `()`, требующие градиента; их градиенты лежат в `w.grad`. Если `.grad` равен None, вес остаётся прежним.
 # * **Результат.** Один шаг спуска, $w \leftarrow w - \mathrm{lr} \cdot \nabla_w$, на месте: меняются сами тензоры из списка. Что функция возвращает, неважно. <!-- weights -->
 # * **Результат.** Счётчик `_version` каждого изменённого тензора вырос. <!-- noticed -->
 # * **Результат.** После шага каждый `.grad` равен None или нулю. <!-- cleared -->
@@ -997,17 +997,17 @@ assert x.tolist() == [100, 2, 3] and y.data_ptr() == x.data_ptr() and not y.requ
 #
 # `snapshot(x)` records what a tensor holds now, say before a step. Mend it.
 #
-# * **Given.** `x`: a weight, a result or a constant. A constant may hold whole numbers or logical values, and it may be empty.
+# * **Given.** `x`, of any shape, also `()`: a weight, a result or a constant. A constant may hold whole numbers or logical values, and it may be empty.
 # * **Result.** A tensor of the same shape and dtype with the numbers of `x`. Later edits of `x` do not show in it, nor do later snapshots. <!-- snapshot -->
 # * **Result.** It is a constant. <!-- flags -->
 # * **Leave.** `x`, its history and its flag. Edits of the snapshot do not show in `x` either. <!-- x -->
-# %% [markdown] tags=["ru"] of="9d2a8f61"
+# %% [markdown] tags=["ru"] of="621ae0d3"
 # ### Дополнительное упражнение `snapshot`: снимок, который меняется
 # *найти ошибку · ●○○ · 3 минуты · 3 балла · дополнительно*
 #
 # Функция `snapshot(x)` запоминает, что лежит в тензоре сейчас, например перед шагом. Исправьте её.
 #
-# * **Дано.** Аргумент `x`: вес, результат или константа. В константе могут лежать целые числа или логические значения, и она может быть пустой.
+# * **Дано.** Аргумент `x` любой формы, в том числе `()`: вес, результат или константа. В константе могут лежать целые числа или логические значения, и она может быть пустой.
 # * **Результат.** Тензор той же формы и с тем же dtype, с числами из `x`. Последующие изменения `x` в нём не видны, а новые снимки не меняют прежних. <!-- snapshot -->
 # * **Результат.** Этот тензор — константа. <!-- flags -->
 # * **Не менять.** Сам `x`, его историю и флаг. Изменения снимка тоже не видны в `x`. <!-- x -->

@@ -458,7 +458,7 @@ assert len(edges_into(y)) == 5 and set(waits_for.values()) == {0} and node is ti
 #
 # The function below follows widespread pseudo-code: set the gradient, then recurse into the inputs. On $h^2 + 5h$ it finds 5 for $h$ and nothing for $x$. Three things are wrong with it: it assigns a gradient where it should add, it passes over the leaves, and it walks every path on its own. Mend it.
 #
-# * **Given.** `root`, of one element, of shape `()` or another, such as `(1,)`, perhaps float64. Every `.grad` is `None`.
+# * **Given.** `root`, of one element, of shape `()` or another, such as `(1,)`, float32 or float64. Every `.grad` is `None`.
 # * **Given.** No tensor is broadcast, and each node has one output, so `call(node, gradient)` from above is all that you need. An `AccumulateGrad` node has a `variable`, its leaf; a call adds the gradient to the leaf's `.grad` and returns `()`. You may also set `.grad` yourself, without that call.
 # * **Result.** `.grad` of every leaf holds what `root.backward()` would leave there. <!-- gradients -->
 # * **Result.** It is a tensor of the leaf's own, without a graph: it shares no memory with another one. <!-- own -->
@@ -472,8 +472,8 @@ assert len(edges_into(y)) == 5 and set(waits_for.values()) == {0} and node is ti
 #
 # Функция ниже повторяет распространённый псевдокод: записать градиент, затем рекурсивно обойти входы. Для $h^2 + 5h$ градиент по $h$ получается равным 5, а градиент по $x$ вообще не вычисляется. В функции три ошибки: градиент присваивается, а не прибавляется; листья пропускаются; каждый путь проходится отдельно. Исправьте её.
 #
-# * **Дано.** Тензор `root` из одного элемента; его форма — `()` или другая, например `(1,)`, а dtype может быть и float64. Все `.grad` равны `None`.
-# * **Дано.** Транслирование (broadcasting) не используется, у каждой операции один выход, так что функции `call(node, gradient)` из ячейки выше достаточно. У узла `AccumulateGrad` есть поле `variable` — его лист; вызов такого узла прибавляет градиент к полю `.grad` листа и возвращает `()`. Можно обойтись без этого вызова и самим записать градиент в поле `.grad`.
+# * **Дано.** Тензор `root` из одного элемента; его форма — `()` или другая, например `(1,)`, а dtype — float32 или float64. Все `.grad` равны `None`.
+# * **Дано.** Транслирование (broadcasting) не используется, у каждой операции один выход, так что функции `call(node, gradient)` из ячейки выше достаточно. У узла `AccumulateGrad` есть поле `variable` — его лист; вызов такого узла прибавляет градиент к полю `.grad` листа и возвращает `()`. Можно обойтись без этого вызова и самим записать градиент в поле `.grad`.
 # * **Результат.** В `.grad` каждого листа лежит то же, что оставил бы `root.backward()`. <!-- gradients -->
 # * **Результат.** Это собственный тензор листа, без графа: общей памяти с другими у него нет. <!-- own -->
 # * **Результат.** Каждый узел вызван один раз, `AccumulateGrad` — не больше одного раза. <!-- calls -->
@@ -1104,19 +1104,19 @@ assert said == "Function 'SqrtBackward0' returned nan values in its 0th output."
 #
 # Mend `safe_sqrt(x)`.
 #
-# * **Given.** `x`, a tensor of any shape, `float32` or `float64`, without NaN.
+# * **Given.** `x`, a tensor of any shape, `float32` or `float64`, without NaN; `inf` may be in it, but not `-inf`.
 # * **Result.** A tensor of the same shape: $\sqrt{x}$ where $x > 0$, and 0 elsewhere, negative numbers included. <!-- value -->
 # * **Result.** Its derivative is $1 / (2\sqrt{x})$ where $x > 0$, and 0 elsewhere. <!-- gradient -->
 # * **Result.** Both are right up to rounding for small positive numbers, down to $10^{-36}$ in `float32` and $10^{-200}$ in `float64`. <!-- small -->
 # * **Result.** The function works on the device of `x`, on a GPU as on the CPU. (The check pretends a GPU: you need none.) <!-- device -->
 # * **Leave.** `x`: its numbers, and no hook on it. <!-- untouched -->
-# %% [markdown] tags=["ru"] of="8d6cf89f"
+# %% [markdown] tags=["ru"] of="4620317c"
 # ### Упражнение `safe_sqrt`: корень, который даёт NaN
 # *найти ошибку · ●●○ · 10 минут · 3 балла*
 #
 # Исправьте функцию `safe_sqrt(x)`.
 #
-# * **Дано.** Тензор `x` любой формы, `float32` или `float64`, без NaN.
+# * **Дано.** Тензор `x` любой формы, `float32` или `float64`, без NaN; в нём может быть `inf`, но не `-inf`.
 # * **Результат.** Тензор той же формы: $\sqrt{x}$ при $x > 0$ и 0 в остальных точках, в том числе для отрицательных чисел. <!-- value -->
 # * **Результат.** Его производная равна $1 / (2\sqrt{x})$ при $x > 0$ и 0 в остальных точках. <!-- gradient -->
 # * **Результат.** Для малых положительных чисел, вплоть до $10^{-36}$ в `float32` и $10^{-200}$ в `float64`, то и другое верно с точностью до округления. <!-- small -->

@@ -957,9 +957,9 @@ except AttributeError as error:
 # ### Extra exercise `clip_once`: clip once per window
 # *complete · ●●○ · 8 minutes · 2 points · extra*
 #
-# * **Given.** One window: `batches` are micro-batches of the same size. The optimizer may be any, so the gradient itself is clipped; `y` may have several columns.
+# * **Given.** One window: `batches` are micro-batches of the same size. The optimizer may be any, also one with several groups of parameters, so the gradient itself is clipped; `y` may have several columns.
 # * **Result.** One `optimizer.step()` with the gradient of the mean loss over all samples, whatever `.grad` held before, its norm over all parameters clipped to `max_norm`. The number of backward passes does not matter. Nothing is returned. <!-- weights -->
-# %% [markdown] tags=["ru"] of="04e26381"
+# %% [markdown] tags=["ru"] of="1bec57cd"
 # ## Отсечение один раз за окно
 #
 # Отсечение градиента по норме (клиппинг) укорачивает градиент, норма которого больше `max_norm`. При накоплении отсекать нужно градиент всего окна. Если отсекать после каждого микробатча, укорачиваются частичные суммы и меняется направление результата: вклад микробатчей, вошедших в укороченные суммы, уменьшается.
@@ -967,7 +967,7 @@ except AttributeError as error:
 # ### Дополнительное упражнение `clip_once`: отсечение один раз за окно
 # *дописать · ●●○ · 8 минут · 2 балла · дополнительно*
 #
-# * **Дано.** Одно окно: `batches` — список микробатчей одного размера. Оптимизатор может быть любым, поэтому отсекать нужно сами градиенты, а не уменьшать скорость обучения; в `y` может быть несколько столбцов.
+# * **Дано.** Одно окно: `batches` — список микробатчей одного размера. Оптимизатор может быть любым, в том числе с несколькими группами параметров, поэтому отсекать нужно сами градиенты, а не уменьшать скорость обучения; в `y` может быть несколько столбцов.
 # * **Результат.** Один `optimizer.step()` с градиентом функции потерь, усреднённой по всем примерам, что бы ни лежало в `.grad` раньше; норма этого градиента по всем параметрам ограничена числом `max_norm`. Число обратных проходов неважно. Функция ничего не возвращает. <!-- weights -->
 # %% answer="clip_once"
 def clip_once(model, optimizer, batches, max_norm):

@@ -1575,10 +1575,10 @@ check("leaky_function")
 #
 # `Square.apply(x)` is right when it is called once. After two calls, for 1 and for 5, the gradients are 10 and 10 instead of 2 and 10. Mend the class.
 #
-# * **Result.** Each call has its own gradient, in whatever order they are asked for. <!-- two_calls -->
+# * **Result.** The value is `x**2`, as before. Each call has its own gradient, in whatever order they are asked for. <!-- two_calls -->
 # * **Result.** If the input is changed in place before `backward`, torch raises its `RuntimeError` about an in-place operation. <!-- input_edited_before_backward -->
 # * **Leave.** The input and the tensor `grad_output`. <!-- unchanged -->
-# %% [markdown] tags=["ru"] of="867e38ac"
+# %% [markdown] tags=["ru"] of="6f6416a7"
 # ## Состояние одного вызова
 #
 # Класс у всех вызовов функции общий, поэтому то, что нужно одному вызову, хранят в его `ctx`.
@@ -1588,7 +1588,7 @@ check("leaky_function")
 #
 # Если вызов один, `Square.apply(x)` работает верно. После двух вызовов, для 1 и для 5, градиенты равны 10 и 10 вместо 2 и 10. Исправьте класс.
 #
-# * **Результат.** У каждого вызова свой градиент, в каком бы порядке их ни вычисляли. <!-- two_calls -->
+# * **Результат.** Значение, как и прежде, — `x**2`. У каждого вызова свой градиент, в каком бы порядке их ни вычисляли. <!-- two_calls -->
 # * **Результат.** Если вход изменён на месте до `backward`, torch сообщает об этом ошибкой `RuntimeError`. <!-- input_edited_before_backward -->
 # * **Не менять.** Вход и тензор `grad_output`. <!-- unchanged -->
 # %% answer="square_function"

@@ -33,10 +33,10 @@ from .common import apply, apply_custom, gradient_after_edit, gradients, same_nu
         aspect(
             "two_calls",
             2,
-            en="After two calls, `y` of `a` and `z` of `b`, each of the two tensors gets its own gradient, in whatever "
-            "order they are computed.",
-            ru="После двух вызовов, `y` от `a` и `z` от `b`, каждый из двух тензоров получает свой градиент, в "
-            "каком бы порядке их ни вычисляли.",
+            en="The value is `x**2`. After two calls, `y` of `a` and `z` of `b`, each of the two tensors gets its own "
+            "gradient, in whatever order they are computed.",
+            ru="Значение — это `x**2`. После двух вызовов, `y` от `a` и `z` от `b`, каждый из двух тензоров получает "
+            "свой градиент, в каком бы порядке их ни вычисляли.",
         ),
         aspect(
             "input_edited_before_backward",
@@ -66,7 +66,7 @@ def square_function(answer: Any, case: Case) -> dict[str, object]:
         x, v = case.a.clone().requires_grad_(), case.grad_output.clone()
         once = apply_custom(answer.Square, x)
         saved = getattr(once.grad_fn, "saved_tensors", ()) if isinstance(once, Tensor) else ()
-        found["one call"] = gradients(once, [x], v)[0]
+        found["value"], found["one call"] = once, gradients(once, [x], v)[0]
         unchanged = {
             "input unchanged": same_numbers(x, case.a),
             "grad_output unchanged": same_numbers(v, case.grad_output),

@@ -146,7 +146,8 @@ def evaluate(answer: Any, case: Case) -> dict[str, object]:
     predictions = answer.evaluate(case.model, case.batches)
     recording = torch.is_grad_enabled()
     with using_answer():
-        afterwards = _state_of(case.model) | {"len(batches)": len(case.batches)}
+        same = [a is b for a, b in zip(case.batches, batches)]
+        afterwards = _state_of(case.model) | {"len(batches)": len(case.batches), "batches[i] is old_batch": all(same)}
     torch.set_grad_enabled(False)
     again = answer.evaluate(case.model, batches)
     under_no_grad = torch.is_grad_enabled() if _same(again, predictions) else None
@@ -180,17 +181,18 @@ def on_device(answer: Any, case: Case) -> dict[str, object]:
 
 @evaluate.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    def model(dtype: torch.dtype = torch.float64) -> Any:
+    def model(dtype: torch.dtype = torch.float64, outputs: int = 2) -> Any:
         block = Sequential(Linear(4, 4), Dropout(0.5))
-        layers = Linear(3, 4), BatchNorm1d(4), Noise(), block, Linear(4, 2)
+        layers = Linear(3, 4), BatchNorm1d(4), Noise(), block, Linear(4, outputs)
         return randomized(Sequential(*layers), rng, dtype)
 
     def batches(*sizes: int, dtype: torch.dtype = torch.float64) -> list[Tensor]:
         return [signed(rng, size, 3).to(dtype) for size in sizes]
 
     yield Case(model=model(torch.float32), batches=batches(4, 2, 3, dtype=torch.float32))
-    fine_tuned = model().eval()
+    fine_tuned = model(outputs=1).eval()  # one output, which `squeeze()` would drop
     fine_tuned[4].train()
     fine_tuned[3][1].train()
     fine_tuned[0].weight.requires_grad_(False)
-    yield Case(model=fine_tuned, batches=batches(2, 5))
+    fine_tuned[0].weight.grad = None
+    yield Case(model=fine_tuned, batches=batches(2, 1))

@@ -136,7 +136,10 @@ def freeze(answer: Any, case: Case) -> dict[str, object]:
 @freeze.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     plain = Sequential(Linear(3, 4), Tanh(), Linear(4, 2), Tanh(), Linear(2, 1))
-    yield Case(model=randomized(plain, rng, torch.float32), k=1)
+    randomized(plain, rng, torch.float32)
+    plain[4].bias.requires_grad_(False)
+    plain[0].bias.grad = plain[4].bias.grad = None
+    yield Case(model=plain, k=1)
     block = Sequential(Linear(4, 5), Sequential(Linear(5, 5), Tanh()), BatchNorm1d(5), Linear(5, 4))
     tanh = Tanh()  # one object in two places
     first = {"first": Linear(2, 4), "tanh": tanh, "second": Linear(4, 4), "tanh_again": tanh, "block": block}

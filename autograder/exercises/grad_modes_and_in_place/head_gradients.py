@@ -98,7 +98,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         body[3].eval()
         if deep:
             body[0].bias.requires_grad_(False)
-            head[2].bias.grad = None
+            body[0].weight.grad = head[2].bias.grad = None
+            head[1].eval()
         yield Case(
             body=body,
             head=head,

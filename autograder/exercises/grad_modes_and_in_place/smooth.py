@@ -12,7 +12,7 @@ from torch import Tensor
 from autograder.checking.counted_run import condense, number_from
 from autograder.checking.devices.device_run import gradients_there, works_on
 from autograder.checking.exercise import Case, Why, aspect, exercise
-from autograder.checking.inputs import leaf, uniform
+from autograder.checking.inputs import leaf, signed, uniform, with_old_gradient
 from autograder.checking.labels import BYTES_KEPT
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
@@ -149,4 +149,6 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         x = uniform(rng, *shape).abs().cumsum(0).to(dtype).requires_grad_()
         a = (leaf(rng).detach() / 3).to(dtype).requires_grad_()
         yield Case(x=x, a=a)
-    yield Case(x=leaf(rng, 4, 3), a=torch.zeros((), dtype=torch.float64, requires_grad=True))
+    x = signed(rng, 4, 3).requires_grad_()
+    a = torch.zeros((), dtype=torch.float64, requires_grad=True)
+    yield Case(x=with_old_gradient(x), a=with_old_gradient(a))

@@ -50,8 +50,8 @@ def micro_batches(rng: torch.Generator, *sizes: int, features: int = 3, outputs:
 
 
 def sgd(model: torch.nn.Module, lr: float = 0.01, momentum: float = 0.0) -> torch.optim.SGD:
-    """Return an SGD optimizer for `model`. Every `.grad` is set to None."""
-    optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=momentum)
+    """Return an SGD optimizer for `model`, with a group for each parameter. Every `.grad` is set to None."""
+    optimizer = torch.optim.SGD([{"params": [each]} for each in model.parameters()], lr=lr, momentum=momentum)
     optimizer.zero_grad()
     return optimizer
 

@@ -18,12 +18,12 @@ from .common import adam, affine, alternating_batches, mean_gradient_norm, sgd, 
 class CountingScaler(torch.amp.GradScaler):
     """A `GradScaler` for the CPU that counts its steps and updates."""
 
-    def __init__(self) -> None:
-        super().__init__("cpu", init_scale=2.0**16)
+    def __init__(self, scale: int = 2**16) -> None:
+        super().__init__("cpu", init_scale=float(scale))
         self.steps, self.updates = 0, 0
 
     def __repr__(self) -> str:
-        return "GradScaler with scale 65536"
+        return f"GradScaler with scale {self.get_scale():.0f}"
 
     def step(self, optimizer: torch.optim.Optimizer, *args: Any, **kwargs: Any) -> float | None:
         self.steps += 1
@@ -92,10 +92,10 @@ def unscale_then_clip(answer: Any, case: Case) -> dict[str, object]:
 
 @unscale_then_clip.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    for factor, outputs in ((0.5, 1), (4.0, 2)):
+    for factor, outputs, scale in ((0.05, 1, 2**16), (4.0, 2, 2**19)):
         model, batches = affine(rng, outputs), alternating_batches(rng, 3, 3, 3, outputs=outputs)
         max_norm = factor * mean_gradient_norm(model, batches)
-        optimizer, scaler = with_old_gradients(sgd(model)), CountingScaler()
+        optimizer, scaler = with_old_gradients(sgd(model)), CountingScaler(scale)
         yield Case(model=model, optimizer=optimizer, scaler=scaler, batches=batches, max_norm=max_norm)
     model, batches = affine(rng), alternating_batches(rng, 3, 3)
     max_norm = 0.5 * mean_gradient_norm(model, batches)

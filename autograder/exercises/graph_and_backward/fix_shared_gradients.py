@@ -62,6 +62,7 @@ _INPUTS = Entries(Text.same("`inputs[{i}]`"), Text("gradients", "градиен�
     ],
 )
 def fix_shared_gradients(answer: Any, case: Case) -> dict[str, object]:
+    inputs = list(case.inputs)
     gradients = answer.fix_shared_gradients(case.y, case.inputs, case.v, case.factors)
     with using_answer():
         tensors = [g for g in gradients if isinstance(g, Tensor)] if isinstance(gradients, (list, tuple)) else []
@@ -72,7 +73,7 @@ def fix_shared_gradients(answer: Any, case: Case) -> dict[str, object]:
             "shared": len(places) <= len(tensors),
             "requires_grad": any(each.requires_grad for each in tensors),
         },
-        "untouched": {"v": case.v, ".grad": [x.grad for x in case.inputs]},
+        "untouched": {"v": case.v, ".grad": [x.grad for x in inputs]},
     }
 
 

@@ -136,7 +136,7 @@ def fix_two_losses(answer: Any, case: Case) -> dict[str, object]:
         gradient = None if case.w.grad is None else case.w.grad.clone()
         again = [_can_go_again(fit, case.w), _can_go_again(size, case.w)]
     return {
-        "untouched": {"w": case.w, "x": case.x, "y": case.y},
+        "untouched": {"w": case.w, "x": case.x, "y": case.y, "w.requires_grad": case.w.requires_grad},
         "losses": losses,
         "gradient": gradient,
         "goes_again": again,

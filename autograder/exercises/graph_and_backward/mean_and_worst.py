@@ -130,7 +130,7 @@ def _measure_peak(answer: Callable[..., Any], start: float) -> tuple[AtMost, str
 )
 def mean_and_worst(answer: Any, case: Case) -> dict[str, object]:
     start = number_from(case.model.weight)
-    weight = case.model.weight
+    weight, batches = case.model.weight, list(case.batches)
     with counting_backward_runs() as runs:
         pair = answer.mean_and_worst(case.model, case.batches)
     state = {
@@ -139,6 +139,7 @@ def mean_and_worst(answer: Any, case: Case) -> dict[str, object]:
         "weight.grad": None if weight.grad is None else weight.grad.clone(),
         "model.training": case.model.training,
         "len(batches)": len(case.batches),
+        "batches[i] is old_batch": all(a is b for a, b in zip(case.batches, batches)),
     }
     weight.grad = None
     with using_answer():
@@ -190,6 +191,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         model = _linear(rng, features, torch.nn.Linear if features == 2 else ModeDependent)
         if features == 3:
             model.weight.grad = 100 * signed(rng, 1, 3)
+        else:
+            model.eval()
         yield Case(model=model, batches=_batches(rng, *targets, features=features, scale=scale))
     model = _linear(rng, 2)
     torch.nn.init.zeros_(model.weight)

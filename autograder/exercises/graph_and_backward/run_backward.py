@@ -159,4 +159,5 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     a, w1, w2, w3, w4 = (leaf(rng, 2, 2) for _ in range(5))
     b, c = w1 * a, w2 * a
     yield Case(root=(10 - (w3 * b + w4 * c) @ b).mean())
-    yield Case(root=leaf(rng, 1) + leaf(rng, 1).exp())  # one element, but of shape (1,)
+    a, b = (leaf(rng, 1).detach().float().requires_grad_() for _ in range(2))
+    yield Case(root=a + b.exp())  # one element, but of shape (1,), and of another dtype

@@ -149,3 +149,6 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         x[0], x[1] = 0.0, -x[1]
         yield Case(x=x.to(dtype).requires_grad_())
     yield Case(x=uniform(rng).requires_grad_())
+    x = 1e30 * uniform(rng, 1, 3)  # far larger than an entry of any other case
+    x[0, 0] = torch.inf
+    yield Case(x=x.requires_grad_())

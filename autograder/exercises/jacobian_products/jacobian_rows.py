@@ -76,7 +76,7 @@ def jacobian_rows(answer: Any, case: Case) -> dict[str, object]:
 
 @jacobian_rows.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    for n, m, old in [(3, 2, False), (2, 4, True)]:
+    for n, m, old in [(3, 2, False), (2, 4, True), (3, 1, True)]:
         x = leaf(rng, n)
         y = curved(rng, n, m)(x)
         yield Case(y=y, x=with_old_gradient(x) if old else x)

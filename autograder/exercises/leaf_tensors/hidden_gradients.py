@@ -100,7 +100,9 @@ def hidden_gradients(answer: Any, case: Case) -> dict[str, object]:
 @hidden_gradients.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(model=random_network(rng, 3, 4), x=uniform(rng, 2, 3))
-    yield Case(model=random_network(rng, 2, 3, 5), x=with_old_gradient(leaf(rng, 4, 2)))
+    never_used = random_network(rng, 2, 3, 5)
+    never_used[2].weight.grad = None
+    yield Case(model=never_used, x=with_old_gradient(leaf(rng, 4, 2)))
     partly_frozen = random_network(rng, 2, 3, 2).eval()
     partly_frozen[2].weight.requires_grad_(False)
     yield Case(model=partly_frozen, x=uniform(rng, 3, 2))

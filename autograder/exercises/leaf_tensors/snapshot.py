@@ -90,3 +90,4 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(x=torch.randint(1, 9, (3,), generator=rng))
     yield Case(x=torch.rand(4, generator=rng) < 0.5)
     yield Case(x=torch.zeros(0, 3, dtype=torch.float64))
+    yield Case(x=leaf(rng))

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
-from autograder.checking.inputs import leaf, signed
+from autograder.checking.inputs import leaf, signed, uniform
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
@@ -52,6 +52,7 @@ def _count_leaves(root: Tensor) -> int:
             after=("loss", "w.grad"),
         ),
     ],
+    rtol=1e-5,
     hints=[
         Text(
             "Which leaves does the graph of the loss lead to? Look at `h.grad_fn`.",
@@ -79,4 +80,4 @@ def two_layer_loss(answer: Any, case: Case) -> dict[str, object]:
 @two_layer_loss.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(x=signed(rng, 4, 2), w=leaf(rng, 2, 3), u=leaf(rng, 3, 1))
-    yield Case(x=signed(rng, 2, 3), w=leaf(rng, 3, 2), u=leaf(rng, 2, 2))
+    yield Case(x=signed(rng, 2, 3).float(), w=uniform(rng, 3, 2).float(), u=uniform(rng, 2, 2).float())

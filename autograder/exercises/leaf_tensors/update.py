@@ -61,8 +61,8 @@ def _is_empty(gradient: Tensor | None) -> bool:
         aspect(
             "recording",
             0,
-            en="After the call operations are recorded again.",
-            ru="После вызова операции снова записываются.",
+            en="After the call operations are recorded if they were before it.",
+            ru="После вызова операции записываются, если записывались до него.",
         ),
         aspect(
             "noticed",
@@ -104,6 +104,9 @@ def update(answer: Any, case: Case) -> dict[str, object]:
     listed = list(weights)
     returned = answer.update(listed, case.lr)
     recording = torch.is_grad_enabled()
+    torch.set_grad_enabled(False)
+    answer.update(_copy_weights(case.weights), case.lr)
+    under_no_grad = torch.is_grad_enabled()
     torch.set_grad_enabled(True)
     cleared = {f"{name}.grad is empty": _is_empty(w.grad) for name, w in names.items()}
     grew = {f"{name}._version has grown": w._version > old for (name, w), old in zip(names.items(), versions)}
@@ -111,7 +114,7 @@ def update(answer: Any, case: Case) -> dict[str, object]:
         "weights": {name: w.detach() for name, w in names.items()},
         "flags": {key: value for name, w in names.items() for key, value in flags(name, w).items()},
         "cleared": cleared,
-        "recording": recording,
+        "recording": {"is_grad_enabled()": recording, "is_grad_enabled() under no_grad()": under_no_grad},
         "noticed": {key: yes for (key, yes), given in zip(grew.items(), case.weights) if given.grad is not None},
         "other_gradients": any(map(_is_another, weights, case.weights)),
         "in_list": [(new is w, isinstance(new, Tensor) and new.requires_grad) for new, w in zip(listed, weights)],
@@ -135,5 +138,5 @@ def _random_weights(rng: torch.Generator, *shapes: tuple[int, ...], unused: int 
 @update.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(weights=_random_weights(rng, (2, 3), (4,), unused=None), lr=0.1)
-    yield Case(weights=_random_weights(rng, (3,), (2, 2), (1,), (5,), unused=1), lr=0.25)
+    yield Case(weights=_random_weights(rng, (3,), (2, 2), (), (5,), unused=1), lr=0.25)
     yield Case(weights=_random_weights(rng, (2,), (2,), unused=0), lr=0.5)

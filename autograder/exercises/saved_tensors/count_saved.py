@@ -67,15 +67,15 @@ def _exp_and_sin(x: Tensor) -> Tensor:
 @count_saved.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     rows = int(torch.randint(3, 9, (), generator=rng))
-    W, b = leaf(rng, 5, 7), leaf(rng, 5)
+    W, b, V = leaf(rng, 5, 7), leaf(rng, 5), leaf(rng, 2, 3)
     slices = Formula("x[:2].sin() + x[1:3].cos()", lambda x: x[:2].sin() + x[1:3].cos())
     yield Case(f=Formula("x * x", lambda x: x * x), x=leaf(rng, rows, 4), parameters=[])
     yield Case(f=slices, x=leaf(rng, rows, 6), parameters=[])
     yield Case(f=Formula("x.expand(50, -1).cos()", lambda x: x.expand(50, -1).cos()), x=leaf(rng, rows), parameters=[])
     yield Case(
-        f=Formula("linear(x.exp(), W[2:], b[2:]).relu()", lambda x: linear(x.exp(), W[2:], b[2:]).relu()),
+        f=Formula("linear(x.exp(), W[2:], b[2:]).relu() @ V.T", lambda x: linear(x.exp(), W[2:], b[2:]).relu() @ V.T),
         x=leaf(rng, rows, 7),
-        parameters=[W, b],
+        parameters=[W, b, V],
     )
     index = torch.randint(0, rows, (7,), generator=rng)
     yield Case(f=Formula("x[index].sin()", lambda x: x[index].sin()), x=leaf(rng, rows, 3), parameters=[])

@@ -16,7 +16,7 @@ from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
 
-from .common import bytes_held, gradient, nbytes
+from .common import bytes_held, gradient
 
 
 def _gradient(y: object, leaf: Tensor, retain_graph: bool = False) -> object:
@@ -57,8 +57,8 @@ def _activation(leaf: Tensor) -> Tensor:
         aspect(
             "memory",
             1,
-            en="No copies are kept (bytes in memory after the forward pass, the result of `f` alone is allowed).",
-            ru="Копии не хранятся (байты в памяти после прямого прохода; допускается только результат `f`).",
+            en="No copies are kept (bytes in memory after the forward pass, what `f` itself keeps is allowed).",
+            ru="Копии не хранятся (байты в памяти после прямого прохода; допускается то, что хранит сама `f`).",
             measured=BYTES_IN_MEMORY,
         ),
         aspect(
@@ -110,11 +110,13 @@ def notice_edits(answer: Any, case: Case) -> dict[str, object]:
         del x, y, edited
     with using_answer():
         # other numbers, so that no earlier result is right
-        used, left, right = bytes_held(run, case.f, (case.leaf.detach() * 0.75).requires_grad_())
+        other = (case.leaf.detach() * 0.75).requires_grad_()
+        limit, _, _ = bytes_held(lambda f, x: f(x), case.f, other)
+        used, left, right = bytes_held(run, case.f, other)
     return {
         "gradient": found,
         "after_edit": after,
-        "memory": AtMost(nbytes(case.leaf), used, of=right),
+        "memory": AtMost(limit, used, of=right),
         "left": AtMost(0, left, of=right),
         "used": used,
     }
@@ -127,3 +129,5 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(f=Formula("x.exp()", lambda x: x.exp()), leaf=leaf(rng, 2), edits="f(x)")
     small = uniform(rng, 2, 1).float().requires_grad_()
     yield Case(f=Formula("x.sin()", lambda x: x.sin()), leaf=small, edits="x")
+    # two saved tensors of different versions
+    yield Case(f=Formula("x.sin() + x.exp()", lambda x: x.sin() + x.exp()), leaf=leaf(rng, 3), edits="x")

@@ -107,6 +107,7 @@ def save_in_half(answer: Any, case: Case) -> dict[str, object]:
     f, later = CountedCalls(case.f), torch.ones(2, requires_grad=True)
     with using_answer():
         y = run(f.function, case.x)
+        torch.set_grad_enabled(True)  # the answer may have left it off
         copies = bytes_of_copies(y, case.f.constants)
     has_graph = isinstance(y, Tensor) and y.requires_grad
     result = y.detach().clone() if isinstance(y, Tensor) else y

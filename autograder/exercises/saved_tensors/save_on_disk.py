@@ -6,6 +6,7 @@ import gc
 from contextlib import nullcontext
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from autograder.checking.exercise import Case, Why, aspect, exercise
@@ -110,7 +111,7 @@ def save_on_disk(answer: Any, case: Case) -> dict[str, object]:
     wanted = {"x": case.x, "parameter": case.parameters[0]}
 
     def run(folder: str) -> Any:
-        return answer.save_on_disk(case.f, case.x, case.parameters, folder)
+        return answer.save_on_disk(case.f, case.x, list(case.parameters), folder)
 
     def backward(y: Any, **how: bool) -> object:
         for tensor in wanted.values():
@@ -129,7 +130,7 @@ def save_on_disk(answer: Any, case: Case) -> dict[str, object]:
         return found
 
     y = case.f(case.x)
-    plain = backward(y)
+    truth, plain = y.detach().clone(), backward(y)
     del y
     alive = count_saves(case.f, case.x, case.parameters)
     again: object = None
@@ -139,6 +140,7 @@ def save_on_disk(answer: Any, case: Case) -> dict[str, object]:
         with live_bytes() if case.measured else nullcontext() as live:
             y = run(folder)
             used = unread = live.now if live else 0
+            right = isinstance(y, Tensor) and torch.equal(y, truth)
             files, written = count_files(folder)
             largest, lacking = largest_file(folder), largest_lacking(folder, saved)
             gradients = gradients_of(y, retain_graph=True)
@@ -157,6 +159,7 @@ def save_on_disk(answer: Any, case: Case) -> dict[str, object]:
     backward(None)
     return {
         "in_files": {
+            "the result is f(x)": right,
             "saved tensors without a file": max(0, len(saved) - files),
             "largest without a file": lacking,
             "files hold all bytes": written >= 0.8 * sum(saved),

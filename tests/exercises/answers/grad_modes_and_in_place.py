@@ -234,3 +234,171 @@ def shared_edit(x):
     other = h.view_as(h)
     h.data.mul_(10)
     return h, other
+# %% exercise="evaluate" verdict="refused" mistake="overwrites_the_list"
+def evaluate(model, batches):
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    with torch.no_grad():
+        for i, x in enumerate(batches):
+            batches[i] = model(x)
+    for module, training in modes:
+        module.training = training
+    return torch.cat(batches)
+# %% exercise="evaluate" verdict="refused" mistake="drops_a_dimension"
+def evaluate(model, batches):
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    with torch.no_grad():
+        predictions = torch.cat([model(x) for x in batches]).squeeze()
+    for module, training in modes:
+        module.training = training
+    return predictions
+# %% exercise="evaluate" verdict="refused"
+def evaluate(model, batches):
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    with torch.no_grad():
+        predictions = torch.cat([model(x).squeeze() for x in batches])
+    for module, training in modes:
+        module.training = training
+    return predictions
+# %% exercise="evaluate" verdict="refused"
+def evaluate(model, batches):
+    modes = [(module, module.training) for module in model.modules()]
+    gradients = [p.grad.clone() if p.grad is not None else torch.zeros_like(p) for p in model.parameters()]
+    model.eval()
+    with torch.no_grad():
+        predictions = torch.cat([model(x) for x in batches])
+    for p, g in zip(model.parameters(), gradients):
+        p.grad = g
+    for module, training in modes:
+        module.training = training
+    return predictions
+# %% exercise="evaluate" verdict="refused" mistake="overwrites_the_list"
+def evaluate(model, batches):
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    predictions = []
+    with torch.no_grad():
+        while batches:
+            predictions.append(model(batches.pop(0)))
+    batches.extend(predictions)
+    for module, training in modes:
+        module.training = training
+    return torch.cat(predictions)
+# %% exercise="smooth" verdict="refused"
+def smooth(x, a):
+    x.grad = a.grad = None
+    rows = [x[0]]
+    for t in range(1, len(x)):
+        rows.append(a * rows[-1] + (1 - a) * x[t])
+    return torch.stack(rows)
+# %% exercise="smooth" verdict="refused"
+def smooth(x, a):
+    for t in (x, a):
+        if t.grad is not None:
+            t.grad.zero_()
+    rows = [x[0]]
+    for t in range(1, len(x)):
+        rows.append(a * rows[-1] + (1 - a) * x[t])
+    return torch.stack(rows)
+# %% exercise="smooth" verdict="refused"
+def smooth(x, a):
+    rows = [x[0]]
+    for t in range(1, len(x)):
+        rows.append((a * rows[-1] + (1 - a) * x[t]).clamp(min=0))
+    return torch.stack(rows)
+# %% exercise="smooth" verdict="refused"
+def smooth(x, a):
+    rows = [x[0]]
+    for t in range(1, len(x)):
+        rows.append(rows[-1].abs() * a + (1 - a) * x[t].abs())
+    return torch.stack(rows)
+# %% exercise="smooth" verdict="refused"
+def smooth(x, a):
+    rows = [x[0]]
+    for t in range(1, len(x)):
+        rows.append(a * rows[-1] + (1 - a) * x[t])
+    with torch.no_grad():
+        x.mul_(2)
+    return torch.stack(rows)
+# %% exercise="head_gradients" verdict="refused" mistake="trains_all_of_the_head"
+def head_gradients(body, head, x, y):
+    with torch.no_grad():
+        features = body(x)
+    head.train()
+    ((head(features) - y) ** 2).mean().backward()
+# %% exercise="head_gradients" verdict="refused"
+def head_gradients(body, head, x, y):
+    mode = body.training
+    with torch.no_grad():
+        features = body(x)
+    head.eval()
+    ((head(features) - y) ** 2).mean().backward()
+    head.train()
+# %% exercise="head_gradients" verdict="refused"
+def head_gradients(body, head, x, y):
+    for p in body.parameters():
+        if p.grad is None:
+            p.grad = torch.zeros_like(p)
+    with torch.no_grad():
+        features = body(x)
+    ((head(features) - y) ** 2).mean().backward()
+# %% exercise="freeze" verdict="refused"
+def freeze(model, k):
+    for p in model.parameters():
+        if p.grad is None:
+            p.grad = torch.zeros_like(p)
+    for p in model[:k].parameters():
+        p.requires_grad_(False)
+        p.grad = None
+    return [p for p in model.parameters() if p.requires_grad]
+# %% exercise="freeze" verdict="refused"
+def freeze(model, k):
+    for p in model[:k].parameters():
+        p.requires_grad_(False)
+        p.grad.zero_()
+        p.grad = None
+    return [p for p in model.parameters() if p.requires_grad]
+# %% exercise="freeze" verdict="passed"
+def freeze(model, k):
+    for layer in model[:k]:
+        for p in layer.parameters():
+            p.requires_grad = False
+            del p.grad
+    return [p for p in model.parameters() if p.requires_grad]
+# %% exercise="freeze" verdict="passed"
+def freeze(model, k):
+    learning = []
+    for number, layer in enumerate(model):
+        if number < k:
+            layer.requires_grad_(False)
+            layer.zero_grad()
+        else:
+            learning += [p for p in layer.parameters() if p.requires_grad]
+    return list(dict.fromkeys(learning))[: len(learning)]
+# %% exercise="gan_step" verdict="refused"
+def gan_step(G, D, opt_G, opt_D, real, ideas):
+    score_real = D(real)
+    score_fake = D(G(ideas))
+    d_loss = -score_real.clamp(1e-2, 0.99).log().mean() - (1 - score_fake).clamp(1e-2, 0.99).log().mean()
+    g_loss = (1 - score_fake).clamp(1e-2, 0.99).log().mean()
+    opt_D.zero_grad()
+    d_loss.backward(inputs=list(D.parameters()), retain_graph=True)
+    opt_G.zero_grad()
+    g_loss.backward(inputs=list(G.parameters()))
+    opt_D.step()
+    opt_G.step()
+# %% exercise="gan_step" verdict="passed"
+def gan_step(G, D, opt_G, opt_D, real, ideas):
+    bce = torch.nn.functional.binary_cross_entropy
+    score_real, score_fake = D(real), D(G(ideas))
+    ones, zeros = torch.ones_like(score_real), torch.zeros_like(score_fake)
+    d_loss = bce(score_real, ones) + bce(score_fake, zeros)
+    g_loss = -bce(score_fake, zeros)
+    opt_D.zero_grad()
+    opt_G.zero_grad()
+    d_loss.backward(inputs=list(D.parameters()), retain_graph=True)
+    g_loss.backward(inputs=list(G.parameters()))
+    opt_D.step()
+    opt_G.step()

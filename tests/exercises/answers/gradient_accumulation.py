@@ -1,6 +1,6 @@
 # %%
 import torch
-from torch.nn.functional import mse_loss
+from torch.nn.functional import cross_entropy, mse_loss
 # %% exercise="unscale_then_clip" verdict="refused"
 # scaler only for show
 def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
@@ -388,3 +388,73 @@ def is_right(accumulate):
         if w.grad is None or abs(w.grad.item() + 58 / 3) > 1e-6:
             return False
     return True
+# %% exercise="fix_zero_inside" verdict="refused"
+def fix_zero_inside(model, optimizer, batches, accumulation_steps):
+    for i, (x, y) in enumerate(batches):
+        mse_loss(model(x), y).backward()
+        if (i + 1) % accumulation_steps == 0:
+            for p in optimizer.param_groups[0]["params"]:
+                p.grad /= accumulation_steps
+            optimizer.step()
+            optimizer.zero_grad()
+# %% exercise="clip_once" verdict="refused" mistake="clips_the_first_group"
+def clip_once(model, optimizer, batches, max_norm):
+    optimizer.zero_grad()
+    for x, y in batches:
+        (mse_loss(model(x), y) / len(batches)).backward()
+    torch.nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], max_norm)
+    optimizer.step()
+# %% exercise="clip_once" verdict="passed"
+def clip_once(model, optimizer, batches, max_norm):
+    optimizer.zero_grad()
+    (sum(mse_loss(model(x), y) for x, y in batches) / len(batches)).backward()
+    torch.nn.utils.clip_grad_norm_([p for g in optimizer.param_groups for p in g["params"]], max_norm)
+    optimizer.step()
+# %% exercise="unscale_then_clip" verdict="refused"
+def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
+    optimizer.zero_grad()
+    for x, y in batches:
+        loss = mse_loss(model(x), y) / len(batches)
+        scaler.scale(loss).backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm * 65536)
+    scaler.step(optimizer)
+    scaler.update()
+# %% exercise="unscale_then_clip" verdict="refused"
+def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
+    optimizer.zero_grad()
+    for x, y in batches:
+        loss = mse_loss(model(x), y) / len(batches)
+        scaler.scale(loss).backward()
+    scaler.unscale_(optimizer)
+    torch.nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], max_norm)
+    scaler.step(optimizer)
+    scaler.update()
+# %% exercise="unscale_then_clip" verdict="passed"
+def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
+    optimizer.zero_grad()
+    loss = sum(mse_loss(model(x), y) for x, y in batches) / len(batches)
+    scaler.scale(loss).backward()
+    scaler.unscale_(optimizer)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)
+    scaler.update()
+# %% exercise="train_epoch" verdict="refused"
+def train_epoch(model, optimizer, batches, accumulation_steps):
+    total, in_epoch, in_window = 0.0, 0, 0
+    for i, (x, y) in enumerate(batches, 1):
+        loss = mse_loss(model(x), y, reduction="sum")
+        loss.backward()
+        total, in_epoch, in_window = total + loss.item(), in_epoch + y.numel(), in_window + y.numel()
+        if i % accumulation_steps == 0 or i == len(batches):
+            for p in optimizer.param_groups[0]["params"]:
+                p.grad /= in_window
+            optimizer.step()
+            optimizer.zero_grad()
+            in_window = 0
+    return total / in_epoch
+# %% exercise="token_mean" verdict="passed"
+def token_mean(model, batches):
+    xs = torch.cat([x.flatten(0, 1) for x, _ in batches])
+    ys = torch.cat([y.flatten() for _, y in batches])
+    model.weight.grad = None
+    cross_entropy(model(xs), ys).backward()

@@ -198,3 +198,119 @@ def safe_sqrt(x):
     with torch.no_grad():
         x[~positive] = 1.0
     return torch.where(positive, x.sqrt(), 0.0)
+# %% exercise="mean_and_worst" verdict="refused" mistake="leaves_training_mode"
+def mean_and_worst(model, batches):
+    model.train()
+    total, worst = 0.0, None
+    for x, y in batches:
+        loss = mse_loss(model(x), y)
+        total += loss.item()
+        if worst is None or loss.item() > worst.item():
+            worst = loss
+    return total / len(batches), worst
+# %% exercise="mean_and_worst" verdict="refused" mistake="reorders_the_list"
+def mean_and_worst(model, batches):
+    total = 0.0
+    with torch.no_grad():
+        losses = [mse_loss(model(x), y).item() for x, y in batches]
+    order = sorted(range(len(batches)), key=losses.__getitem__)
+    batches[:] = [batches[i] for i in order]
+    x, y = batches[-1]
+    return sum(losses) / len(losses), mse_loss(model(x), y)
+# %% exercise="mean_and_worst" verdict="passed"
+def mean_and_worst(model, batches):
+    with torch.no_grad():
+        losses = [mse_loss(model(x), y).item() for x, y in batches]
+    x, y = batches[losses.index(max(losses))]
+    return sum(losses) / len(losses), mse_loss(model(x), y)
+# %% exercise="safe_sqrt" verdict="refused"
+def safe_sqrt(x):
+    positive = x > 0
+    return torch.where(positive, torch.nan_to_num(torch.where(positive, x, 1.0).sqrt()), 0.0)
+# %% exercise="safe_sqrt" verdict="refused"
+def safe_sqrt(x):
+    positive = x > 0
+    safe = torch.where(positive, x, 1.0).clamp(max=1e6)
+    return torch.where(positive, safe.sqrt(), 0.0)
+# %% exercise="safe_sqrt" verdict="refused"
+def safe_sqrt(x):
+    positive = x > 0
+    safe = torch.where(positive, x, 1.0)
+    return positive * (safe / safe.sqrt())
+# %% exercise="safe_sqrt" verdict="passed"
+def safe_sqrt(x):
+    positive = (x > 0).to(x.dtype)
+    safe = x * positive + (1 - positive)
+    return safe.sqrt() * positive
+# %% exercise="safe_sqrt" verdict="passed"
+def safe_sqrt(x):
+    y = torch.zeros_like(x)
+    mask = x > 0
+    y[mask] = x[mask].sqrt()
+    return y
+# %% exercise="safe_sqrt" verdict="passed"
+def safe_sqrt(x):
+    safe = x.masked_fill(x <= 0, 1.0)
+    return (safe**0.5).masked_fill(x <= 0, 0.0)
+# %% exercise="fix_two_losses" verdict="refused"
+def fix_two_losses(w, x, y, share):
+    fit = mse_loss(x @ w, y)
+    size = w.square().sum()
+    (fit + share * size).backward()
+    w.requires_grad_(False)
+    return fit.item(), size.item()
+# %% exercise="run_backward" verdict="refused"
+def run_backward(root):
+    order, seen = [], set()
+
+    def visit(node):
+        if node is None or node in seen:
+            return
+        seen.add(node)
+        for following, _ in node.next_functions:
+            visit(following)
+        order.append(node)
+
+    visit(root.grad_fn)
+    arrived = {root.grad_fn: torch.ones(root.shape, dtype=torch.float64)}
+    for node in reversed(order):
+        gradient = arrived.pop(node)
+        if hasattr(node, "variable"):
+            node.variable.grad = gradient.clone()
+            continue
+        with torch.no_grad():
+            out = node(gradient)
+        out = out if isinstance(out, tuple) else (out,)
+        for (following, _), each in zip(node.next_functions, out):
+            if following is not None and each is not None:
+                arrived[following] = arrived[following] + each if following in arrived else each
+# %% exercise="run_backward" verdict="passed"
+def run_backward(root):
+    order, seen = [], set()
+
+    def visit(node):
+        if node is None or node in seen:
+            return
+        seen.add(node)
+        for following, _ in node.next_functions:
+            visit(following)
+        order.append(node)
+
+    visit(root.grad_fn)
+    arrived = {root.grad_fn: torch.ones_like(root).detach()}
+    for node in reversed(order):
+        gradient = arrived.pop(node)
+        if hasattr(node, "variable"):
+            node.variable.grad = gradient.clone()
+            continue
+        with torch.no_grad():
+            out = node(gradient)
+        out = out if isinstance(out, tuple) else (out,)
+        for (following, _), each in zip(node.next_functions, out):
+            if following is not None and each is not None:
+                arrived[following] = arrived[following] + each if following in arrived else each
+# %% exercise="fix_shared_gradients" verdict="passed"
+def fix_shared_gradients(y, inputs, v, factors):
+    gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
+    inputs.append(None)
+    return [torch.zeros_like(x) if g is None else g * f for x, g, f in zip(inputs, gradients, factors)]

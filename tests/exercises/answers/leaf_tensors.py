@@ -149,7 +149,7 @@ def hidden_gradients(model, x):
         h = layer(h)
         outs.append(h.clone())
     return list(torch.autograd.grad(h, outs, allow_unused=True))
-# %% exercise="hidden_gradients" verdict="refused" mistake="adds_to_the_weights_alone"
+# %% exercise="hidden_gradients" verdict="refused" mistake="restores_without_copies"
 def hidden_gradients(model, x):
     saved = [p.grad for p in model.parameters()]
     outs, h = [], x.detach()
@@ -284,3 +284,95 @@ def leaf_without_gradient():
         t = base[:2]
     t.requires_grad_()
     return t, lambda t: (t.detach() ** 2).sum() + base.sum()
+# %% exercise="update" verdict="refused" mistake="switches_recording_on"
+def update(weights, lr):
+    torch.set_grad_enabled(False)
+    for w in weights:
+        if w.grad is not None:
+            w -= lr * w.grad
+            w.grad = None
+    torch.set_grad_enabled(True)
+# %% exercise="update" verdict="refused"
+def update(weights, lr):
+    with torch.no_grad():
+        for w in weights:
+            if w.grad is not None:
+                w[:] = w - lr * w.grad
+                w.grad = None
+# %% exercise="update" verdict="refused"
+def update(weights, lr):
+    with torch.no_grad():
+        for w in weights:
+            if w.grad is not None:
+                for i in range(len(w)):
+                    w[i] -= lr * w.grad[i]
+                w.grad = None
+# %% exercise="update" verdict="passed"
+def update(weights, lr):
+    was = torch.is_grad_enabled()
+    torch.set_grad_enabled(False)
+    for w in weights:
+        if w.grad is not None:
+            w[...] = w - lr * w.grad
+        w.grad = None
+    torch.set_grad_enabled(was)
+# %% exercise="update" verdict="passed"
+def update(weights, lr):
+    optimizer = torch.optim.SGD(weights, lr=lr)
+    optimizer.step()
+    optimizer.zero_grad()
+# %% exercise="hidden_gradients" verdict="refused"
+def hidden_gradients(model, x):
+    old = [p.grad.clone() if p.grad is not None else torch.zeros_like(p) for p in model.parameters()]
+    outputs, h = [], x
+    for layer in model:
+        h = layer(h)
+        outputs.append(h)
+    grads = torch.autograd.grad(h, outputs)
+    for p, g in zip(model.parameters(), old):
+        p.grad = g
+    return grads
+# %% exercise="hidden_gradients" verdict="refused"
+def hidden_gradients(model, x):
+    old = {p: p.grad.clone() for p in model.parameters()}
+    outputs, h = [], x
+    for layer in model:
+        h = layer(h)
+        h.retain_grad()
+        outputs.append(h)
+    old_x = None if x.grad is None else x.grad.clone()
+    h.backward()
+    for p, g in old.items():
+        p.grad = g
+    x.grad = old_x
+    return [o.grad for o in outputs]
+# %% exercise="snapshot" verdict="refused"
+def snapshot(x):
+    return x.detach()[:].clone()
+# %% exercise="snapshot" verdict="refused"
+def snapshot(x):
+    return torch.stack([row.detach().clone() for row in x]) if x.numel() else torch.empty_like(x)
+# %% exercise="snapshot" verdict="passed"
+def snapshot(x):
+    return torch.empty_like(x, requires_grad=False).copy_(x.detach())
+# %% exercise="trainable_weight" verdict="refused"
+def trainable_weight(values, dtype, device):
+    weight = torch.empty(len(values), *values.shape[1:], dtype=dtype, device=device)
+    weight.copy_(0.01 * values)
+    return weight.requires_grad_()
+# %% exercise="trainable_weight" verdict="passed"
+def trainable_weight(values, dtype, device):
+    return torch.nn.Parameter((0.01 * values).to(device, dtype))
+# %% exercise="two_layer_loss" verdict="refused"
+def two_layer_loss(x, w, u):
+    h = (x @ w).tanh()
+    out = h @ u
+    return ((out - torch.zeros(len(x), u.shape[1], dtype=torch.float64)) ** 2).mean()
+# %% exercise="two_layer_loss" verdict="refused"
+def two_layer_loss(x, w, u):
+    h = (x.double() @ w.double()).tanh()
+    return (h @ u.double()).square().mean()
+# %% exercise="two_layer_loss" verdict="passed"
+def two_layer_loss(x, w, u):
+    h = torch.tanh(x.matmul(w))
+    return h.matmul(u).pow(2).mean()

@@ -196,6 +196,15 @@ def evaluate(model, batches):
     batches.clear()
     return predictions
 
+# %% mistake="overwrites_the_list" theme="in_place"
+# The batches in the list were replaced, as by `batches[i] = model(x)`. The list is the caller's, who may still need
+#     them.
+# Батчи в списке заменены, например присваиванием `batches[i] = model(x)`. А тому, кто вызвал функцию, они могут быть
+#     ещё нужны.
+def evaluate(model, batches):
+    batches[:] = _predict(model, batches)
+    return torch.cat(batches)
+
 # %% mistake="returns_a_list" theme="missing"
 # A list came back, one tensor for each batch. One tensor with all samples was asked for.
 # Возвращён список, по тензору на батч, а нужен один тензор со всеми примерами.
@@ -256,6 +265,12 @@ def evaluate(model, batches):
 # Предсказания склеены по последнему измерению. А примеры идут вдоль измерения 0.
 def evaluate(model, batches):
     return torch.cat(_predict(model, batches), dim=-1)
+
+# %% mistake="drops_a_dimension" theme="axes"
+# A dimension of size 1 is missing, as after `squeeze()`. The predictions have the shape that `model` gives them.
+# Пропало измерение размера 1, как после `squeeze()`. Форма предсказаний должна быть той, какую даёт `model`.
+def evaluate(model, batches):
+    return torch.cat(_predict(model, batches)).squeeze()
 
 # %% mistake="predictions_on_the_cpu" theme="device"
 # The predictions that came back lie on the CPU, although model and batches lie on a GPU.

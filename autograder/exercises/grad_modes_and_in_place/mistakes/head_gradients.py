@@ -139,6 +139,14 @@ def head_gradients(body, head, x, y):
     leaves_the_body_in_eval(body, head, x, y)
     body.train()
 
+# %% mistake="trains_all_of_the_head" theme="state"
+# All of `head` was put into training mode. One of its modules had been in evaluation mode and was to stay in it.
+# Вся сеть `head` переведена в режим обучения. Но один её модуль был в режиме оценки и должен был в нём остаться.
+def head_gradients(body, head, x, y):
+    with torch.no_grad():
+        features = body(x)
+    _mean_square(head.train()(features), y).backward()
+
 # %% mistake="clears_the_head" theme="accumulation"
 # The old gradients of `head` are lost: cleared, or replaced by the new ones. The new ones were to be added to them.
 # Старые градиенты сети `head` потеряны: обнулены или заменены новыми. А новые нужно было к ним прибавить.

@@ -21,6 +21,16 @@ def clip_once(model, optimizer, batches, max_norm):
     optimizer.step()
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
 
+# %% mistake="clips_the_first_group" theme="missing"
+# Only the first group of the optimizer's parameters was clipped, `optimizer.param_groups[0]`. There may be several,
+#     and the norm is over all parameters.
+# Отсечён градиент только первой группы параметров, `optimizer.param_groups[0]`. Групп может быть несколько, а норма
+#     берётся по всем параметрам.
+def clip_once(model, optimizer, batches, max_norm):
+    accumulate_window(model, optimizer, batches)
+    torch.nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], max_norm)
+    optimizer.step()
+
 # %% mistake="clips_by_value" theme="own"
 # Every entry is clipped by value. That turns the gradient; clipping by norm only shortens it.
 # Каждая компонента отсекается по значению. Это меняет направление градиента, а отсечение по норме меняет только

@@ -81,6 +81,22 @@ def mean_and_worst(model, batches):
     model.eval()
     return _mean_and_extreme(model, batches, max)
 
+# %% mistake="leaves_training_mode" theme="state"
+# The model was put into training mode. It came in evaluation mode, and the mode was not to be changed.
+# Модель переведена в режим обучения. Она была в режиме оценки, и менять режим не требовалось.
+def mean_and_worst(model, batches):
+    pair = _mean_and_extreme(model, batches, max)
+    model.train()
+    return pair
+
+# %% mistake="reorders_the_list" theme="in_place"
+# The batches stand in another order, as after `batches.sort()`. The list is the caller's: `sorted()` makes a new one.
+# Батчи стоят в другом порядке, как после `batches.sort()`. Это чужой список, а `sorted()` создаёт новый.
+def mean_and_worst(model, batches):
+    pair = _mean_and_extreme(model, batches, max)
+    batches.sort(key=lambda batch: mse_loss(model(batch[0]), batch[1]).item())
+    return pair
+
 # %% mistake="clears_the_gradients" theme="accumulation"
 # The function clears `.grad`. What lies there belongs to the caller.
 # В функции обнуляется `.grad`. То, что там лежит, принадлежит вызывающему коду.

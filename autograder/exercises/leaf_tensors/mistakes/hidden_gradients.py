@@ -166,6 +166,24 @@ def hidden_gradients(model, x):
 def hidden_gradients(model, x):
     return adds_to_the_weights(model, x.detach())
 
+# %% mistake="restores_without_copies" theme="accumulation"
+# The old `.grad` of the weights was put back, but not copied before: `backward()` had added to that very tensor.
+# Прежний `.grad` возвращён весам, но перед этим не скопирован: `backward()` прибавил градиент к тому же тензору.
+def hidden_gradients(model, x):
+    old = [weight.grad for weight in model.parameters()]
+    gradients = adds_to_the_weights(model, x.detach())
+    for weight, gradient in zip(model.parameters(), old):
+        weight.grad = gradient
+    return gradients
+
+# %% mistake="restores_without_copies_of_x" like="restores_without_copies"
+def hidden_gradients(model, x):
+    old = [weight.grad for weight in model.parameters()]
+    gradients = adds_to_the_weights(model, x)
+    for weight, gradient in zip(model.parameters(), old):
+        weight.grad = gradient
+    return gradients
+
 # %% mistake="adds_to_x" theme="accumulation"
 # The `.grad` of the weights is right again, but `x` may require grad, too: the pass added to `x.grad`.
 # Поля `.grad` у весов прежние, но и `x` может требовать градиента: при обратном проходе к `x.grad` прибавлен

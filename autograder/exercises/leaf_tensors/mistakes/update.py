@@ -200,6 +200,18 @@ def update(weights, lr):
         w -= lr * gradient
         w.grad = None
 
+# %% mistake="switches_recording_on" theme="state"
+# Recording was switched on at the end, whatever it was before. A caller inside `no_grad()` finds it on.
+# В конце запись операций включена, какой бы она ни была раньше. Если функцию вызвали внутри `no_grad()`, после вызова
+#     запись окажется включена.
+def update(weights, lr):
+    torch.set_grad_enabled(False)
+    for w in weights:
+        if w.grad is not None:
+            w -= lr * w.grad
+            w.grad = None
+    torch.set_grad_enabled(True)
+
 # %% mistake="applies_the_rate_twice" theme="scaling"
 # The step is multiplied by `lr` twice.
 # Шаг умножен на `lr` дважды.
