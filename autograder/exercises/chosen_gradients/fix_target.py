@@ -70,7 +70,7 @@ _AFTER_STEPS = Entries(Text("after step {n}", "после шага {n}"), Text("
     ],
     why=Why(
         Text(
-            "Why is the goal computed without a graph even if the optimizer does not know `target`?",
+            "Why compute the goal without a graph if the optimizer does not know `target`?",
             "Почему цель вычисляют без графа, даже если оптимизатор ничего не знает о `target`?",
         ),
         Text(

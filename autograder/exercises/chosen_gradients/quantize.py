@@ -29,7 +29,7 @@ from autograder.language import Text
         ),
         aspect(
             "gradient_x",
-            1.5,
+            1,
             en="The gradient passes to `x` inside the range and is 0 outside.",
             ru="Внутри диапазона градиент проходит к `x`, а вне его равен 0.",
         ),
@@ -42,10 +42,9 @@ from autograder.language import Text
         ),
         aspect(
             "rest",
-            0,
+            0.5,
             en="Inputs and their `.grad` are left as they were.",
             ru="Входы и их `.grad` остаются прежними.",
-            after=(),
         ),
     ],
     hints=[
@@ -61,14 +60,12 @@ from autograder.language import Text
             "Сначала ограничьте, потом округлите и в конце умножьте на `step`. Приём нужен только для округления: "
             "остальные производные, и производную по `step` тоже, autograd найдёт сам.",
         ),
-        Text.same(
-            "scaled = (x / step).clamp(...)\nrounded = scaled + (...).detach()\nreturn step * rounded"
-        ),
+        Text.same("scaled = (x / step).clamp(...)\nrounded = scaled + (...).detach()\nreturn step * rounded"),
     ],
     why=Why(
         Text(
-            "Why does the step get a gradient although `step * k` is flat in `x`?",
-            "Почему шаг получает градиент, хотя от `x` результат зависит ступенчато?",
+            "Why does the step get a gradient although the result is a staircase in x?",
+            "Почему шаг получает градиент, хотя от x результат зависит ступенчато?",
         ),
         Text(
             "The step stretches the whole grid: a value of k steps moves k times as fast. Through the straight-through "
@@ -120,7 +117,10 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     beyond = torch.tensor([2.7, 3.3, -3.2, 5.4], dtype=torch.float64) * step
     x = torch.cat([inside, beyond])
     yield Case(
-        x=with_old_gradient(x.requires_grad_()), step=with_old_gradient(step.requires_grad_()), levels=3, v=signed(rng, 7)
+        x=with_old_gradient(x.requires_grad_()),
+        step=with_old_gradient(step.requires_grad_()),
+        levels=3,
+        v=signed(rng, 7),
     )
     step = uniform(rng)
     x = _grid_point(rng, 4, step, 2, 1, 3) * torch.tensor([1.0, 1.0, 6.0], dtype=torch.float64)

@@ -15,7 +15,7 @@ from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
 
-_LESS = 4  # a baseline must divide the variance at least by this
+_LESS = 10  # a baseline must divide the variance at least by this
 
 
 @exercise(
@@ -40,8 +40,8 @@ _LESS = 4  # a baseline must divide the variance at least by this
         aspect(
             "noise",
             2,
-            en="The variance is at most a quarter of that without a baseline.",
-            ru="Дисперсия не больше четверти той, что получается без базового уровня.",
+            en="The variance is at most a tenth of that without a baseline.",
+            ru="Дисперсия не больше десятой части той, что получается без базового уровня.",
             measured=Text("Variance of the gradient", "Дисперсия градиента"),
         ),
     ],
@@ -64,7 +64,7 @@ _LESS = 4  # a baseline must divide the variance at least by this
     ],
     why=Why(
         Text(
-            "Why may the mean of the other losses be subtracted, but not the mean of all?",
+            "Why subtract the mean of the other losses, and not that of all?",
             "Почему можно вычитать среднее остальных потерь, но нельзя среднее всех?",
         ),
         Text(
@@ -120,9 +120,11 @@ def _moments(weights: list[Tensor], gradients: list[Tensor]) -> tuple[Tensor, Te
 def cases(rng: torch.Generator) -> Iterator[Case]:
     for size, choices in ((3, 3), (2, 4)):
         logits = (0.5 * signed(rng, choices)).requires_grad_()
-        yield _case(logits, size, costs=10 + 0.8 * signed(rng, choices), w=leaf(rng), slopes=0.2 * signed(rng, choices))
+        yield _case(logits, size, costs=10 + 0.4 * signed(rng, choices), w=leaf(rng), slopes=0.1 * signed(rng, choices))
     logits = (0.5 * signed(rng, 2)).requires_grad_()
-    yield _case(logits, 5, costs=-20 + signed(rng, 2), w=torch.ones((), dtype=torch.float64), slopes=signed(rng, 2))
+    yield _case(
+        logits, 5, costs=-20 + 0.4 * signed(rng, 2), w=torch.ones((), dtype=torch.float64), slopes=0.4 * signed(rng, 2)
+    )
 
 
 def _case(logits: Tensor, size: int, **rest: Tensor) -> Case:

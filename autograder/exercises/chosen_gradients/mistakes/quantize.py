@@ -13,8 +13,8 @@ def _limited(x, levels):
     return torch.where(inside, x, levels * x.sign())
 
 # %% mistake="rounds_without_a_trick" theme="derivative"
-# The gradient of `x` is 0 everywhere: the rounding was left as it is. Its own derivative is 0, and nothing before it is
-#     trained.
+# The gradient of `x` is 0 everywhere: the rounding was left as it is. Its own derivative is 0, and nothing comes
+#     back to `x`.
 # Градиент по `x` всюду равен 0: округление осталось как есть. Его собственная производная равна 0, и до `x` ничего не
 #     доходит.
 def quantize(x, step, levels):

@@ -1,5 +1,4 @@
 # %%
-import torch
 
 
 def _others(losses):
