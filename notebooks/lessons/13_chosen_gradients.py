@@ -71,7 +71,7 @@ def slope(function, at=0.6):
 
 
 print("heaviside:", slope(lambda x: torch.heaviside(x, torch.zeros(()))))
-print("square:   ", slope(lambda x: x**2))
+print("square:   ", round(slope(lambda x: x**2), 2))
 # %% tags=["fact"]
 assert slope(lambda x: torch.heaviside(x, torch.zeros(()))) == "RuntimeError"
 assert slope(lambda x: x // 1) == "RuntimeError"
@@ -184,7 +184,8 @@ assert train_rounded(straight_round) == "w = 2.60, rounded 3"
 from autograder import draw
 
 w = torch.tensor(0.6, requires_grad=True)
-draw((straight_round(w) - 3) ** 2)
+loss = (straight_round(w) - 3) ** 2
+draw(loss)
 
 
 # %% [markdown] tags=["en"]
@@ -323,6 +324,17 @@ for _ in range(200):
 assert round(p, 6) == 0.25 and p * loss_of(1) + (1 - p) * loss_of(0) - 3 * loss_of(0) < 1e-6
 for c in (-1.0, 0.3, 5.0):
     assert round(mean_gradient(lambda p, bit: (bit + p - p.detach() - c) ** 2, 0.5), 9) == round(1 - 2 * c, 9)
+# %% tags=["picture"]
+import matplotlib.pyplot as plt
+
+points = [number / 100 for number in range(1, 100)]
+figure, axes = plt.subplots(figsize=(5, 2.8))
+axes.plot(points, [mean_gradient(straight_through, p) for p in points], label="straight-through")
+axes.plot(points, [loss_of(1) - loss_of(0)] * len(points), "--", label="true")
+axes.axhline(0, color="gray", linewidth=0.8)
+axes.set(xlabel="p", ylabel="mean of the gradient")
+axes.legend()
+plt.show()
 
 
 # %% [markdown] tags=["en"]
@@ -330,7 +342,7 @@ for c in (-1.0, 0.3, 5.0):
 #
 # And why is it right at one half? The true derivative is the slope of the line through both ends of $f$. The estimator takes the slopes *at* the ends, weighted by $1 - p$ and $p$. For a parabola the average of the two is the slope of the line exactly. So every quadratic loss passes a test at one half. That is a property of the test, not of the estimator.
 #
-# An estimator should therefore be tested at several points, and exactly. For $n$ bits that is a sum over $2^n$ outcomes.
+# As in lesson 03, a test needs a truth of its own: the exact sum, and at several points. For $n$ bits it has $2^n$ terms.
 #
 # ### Exercise `moments`: mean and variance without chance
 # *complete · ●●○ · 12 minutes · 4 points*
@@ -343,12 +355,12 @@ for c in (-1.0, 0.3, 5.0):
 # * **Result.** The second is the variance of each entry of $g$, the mean of the squared distance from its mean. <!-- variance -->
 # * **Leave.** `logits` and its `.grad`; and the results have no graph. <!-- rest -->
 # * **Not allowed.** More than one call of `surrogate` for an outcome. <!-- calls -->
-# %% [markdown] tags=["ru"] of="d3992825"
+# %% [markdown] tags=["ru"] of="376a0e80"
 # Вот и разгадка. При $p = 0.5$ оценка верна до последней цифры. При 0.25 её среднее равно 0, и обучение останавливается, а ниже она даже толкает не в ту сторону. Это *смещение* (bias): ошибка самого среднего, от которой не избавит никакое число испытаний.
 #
 # А почему при одной второй она верна? Настоящая производная — это наклон прямой, проведённой через оба конца графика $f$. Оценка же берёт наклоны *в* этих концах с весами $1 - p$ и $p$. У параболы среднее арифметическое этих двух наклонов в точности равно наклону прямой. Поэтому проверку при одной второй проходит любая квадратичная функция потерь. Это свойство проверки, а не оценки.
 #
-# Значит, проверять оценку нужно в нескольких точках и точно. Для $n$ битов это сумма по $2^n$ исходам.
+# Как и в уроке 03, проверке нужен независимый эталон: точная сумма, причём в нескольких точках. Для $n$ битов в ней $2^n$ слагаемых.
 #
 # ### Упражнение `moments`: среднее и дисперсия без случайностей
 # *дописать · ●●○ · 12 минут · 4 балла*
@@ -437,18 +449,18 @@ check("moments")
 # A test at one half is blind to parabolas. Is there a point that is safe? Look for the answer yourself: given a $p$, find a loss for which a test at this $p$ is blind.
 #
 # ### Extra exercise `hide_bias`: a test that sees no bias
-# *write the counter-example · ●●● · 10 minutes · 3 points · extra*
+# *write the counter-example · ●●○ · 10 minutes · 3 points · extra*
 #
 # * **Given.** `p`, a number between 0.15 and 0.9, not 0.5. The true derivative by `p` is `loss(1) - loss(0)`; the mean of the straight-through gradient is `p * slope(1) + (1 - p) * slope(0)`, where `slope` is the derivative of the loss.
 # * **Result.** A function `loss` of a float64 tensor without dimensions, which returns one number as a tensor. At 0 and at 1, value and derivative are finite and the same at each call. <!-- usable -->
 # * **Result.** `loss(1)` and `loss(0)` differ, by at least a thousandth of the largest of the two values and slopes. <!-- matters -->
 # * **Result.** At `p` the two derivatives agree, to six digits. <!-- hides -->
 # * **Result.** At one of the probabilities 0.05, 0.10, ..., 0.95 they have opposite signs. <!-- misleads -->
-# %% [markdown] tags=["ru"] of="64cc7a80"
+# %% [markdown] tags=["ru"] of="7b3ad004"
 # Проверка при одной второй не видит смещения у парабол. А есть ли точка, в которой проверять безопасно? Попробуйте ответить сами: для данного $p$ найдите функцию потерь, у которой проверка при этом $p$ смещения не видит.
 #
 # ### Дополнительное упражнение `hide_bias`: проверка, которая не видит смещения
-# *построить контрпример · ●●● · 10 минут · 3 балла · дополнительно*
+# *построить контрпример · ●●○ · 10 минут · 3 балла · дополнительно*
 #
 # * **Дано.** `p` — число от 0.15 до 0.9, не равное 0.5. Настоящая производная по `p` — это `loss(1) - loss(0)`. Среднее сквозной оценки — `p * slope(1) + (1 - p) * slope(0)`, где `slope` — производная функции потерь.
 # * **Результат.** Функция `loss` от тензора float64 без измерений; она возвращает одно число в виде тензора. При 0 и при 1 её значение и производная конечны и при каждом вызове одни и те же. <!-- usable -->
@@ -501,17 +513,17 @@ check("hide_bias")
 # %% [markdown] tags=["en"]
 # ## The gradient of a probability
 #
-# Is there an estimator without bias? Write out what is to be differentiated, and move the derivative to where it belongs:
+# Is there an estimator without bias? Write out what is to be differentiated, and move the derivative into the sum, as lesson 03 did with a sum of losses:
 #
 # $$\nabla \sum_b P(b)\, f(b) = \sum_b \nabla P(b)\, f(b) = \sum_b P(b)\, f(b)\, \nabla \log P(b).$$
 #
 # The sum on the right is a mean again, so a single sample estimates it: draw $b$, and multiply $\nabla \log P(b)$ by the number $f(b)$. This is the *score-function* estimator, in reinforcement learning REINFORCE. It asks for no derivative of $f$; $f$ may be a game or a compiler. As a loss for autograd it reads `log_prob * f(b).detach()`: what autograd is to differentiate is the probability, never the sample.
 #
 # Its price is noise. `study` below has mean and standard deviation over both outcomes of one bit, at the logit 1 ($p \approx 0.73$) and with $f(b) = (b - 0.49)^2$.
-# %% [markdown] tags=["ru"] of="efbb5265"
+# %% [markdown] tags=["ru"] of="d79eb31f"
 # ## Градиент вероятности
 #
-# Есть ли оценка без смещения? Выпишем то, что нужно продифференцировать, и перенесём производную туда, где ей место:
+# Есть ли оценка без смещения? Выпишем то, что нужно продифференцировать, и внесём производную под знак суммы, как в уроке 03 с суммой потерь:
 #
 # $$\nabla \sum_b P(b)\, f(b) = \sum_b \nabla P(b)\, f(b) = \sum_b P(b)\, f(b)\, \nabla \log P(b).$$
 #
@@ -542,6 +554,7 @@ surrogates = {
     "score function": lambda logit, bit: log_prob(logit, bit) * f(bit),
     "score function, baseline": lambda logit, bit: log_prob(logit, bit) * (f(bit) - baseline),
 }
+# %%
 p = torch.tensor(1.0).sigmoid().item()
 print(f"{'true derivative':<26}{p * (1 - p) * (f(1) - f(0)):.4f}")
 for name, surrogate in surrogates.items():
@@ -776,13 +789,13 @@ check("fix_gumbel")
 #
 # So far a gradient was put where there was none. Now the other way round. Learning by *temporal differences* sets a goal for the value of a state, $r + 0.9\, v(s')$: the reward, and the discounted value of the next state. The goal is computed by the same weights. Which of the two is to move, the value towards the goal or the goal towards the value?
 #
-# For autograd there is no difference. In a small example, A is followed by B or by C, each with probability 1/2. B pays 1 and C pays 0; then the episode is over. So B is worth 1, C is worth 0, and A one half. The losses are squared differences, their mean over all transitions is minimized to the end.
-# %% [markdown] tags=["ru"] of="4aaf68c5"
+# For autograd there is no difference. In a small example, A is followed by B or by C, each with probability 1/2. B pays 1 and C pays 0; then the episode is over. So B is worth 1, C is worth 0, and A one half. The loss sums the squared differences of all transitions; it is minimized to the end. Behind the values stands what is left of it.
+# %% [markdown] tags=["ru"] of="8dfe8b04"
 # ## Градиенты, которые остановлены намеренно
 #
 # До сих пор градиент ставили туда, где его не было. Теперь наоборот. В обучении по *временным разностям* (temporal differences, TD) цель для ценности состояния — это $r + 0.9\, v(s')$: награда плюс ценность следующего состояния с коэффициентом дисконтирования. Цель вычисляют с теми же весами. Что же должно сдвинуться: ценность к цели или цель к ценности?
 #
-# Для autograd разницы нет. Небольшой пример: из A с вероятностью 1/2 попадают в B или в C. В B награда 1, в C — 0, после этого эпизод окончен. Значит, ценность B равна 1, ценность C — 0, а ценность A — одна вторая. Функция потерь — квадрат разности. Её среднее по всем переходам минимизируют до конца.
+# Для autograd разницы нет. Небольшой пример: из A с вероятностью 1/2 попадают в B или в C. В B награда 1, в C — 0, после этого эпизод окончен. Значит, ценность B равна 1, ценность C — 0, а ценность A — одна вторая. Функция потерь — сумма квадратов разностей по всем переходам. Её минимизируют до конца. После ценностей напечатано, сколько от неё осталось.
 # %%
 def values_after_training(stop):
     """The values of A, B and C, with goals that are stopped or not."""
@@ -886,7 +899,8 @@ stop_table()
 # %% tags=["picture"]
 w = torch.tensor(2.0, requires_grad=True)
 value, target = 1 * w, 1 + 0.5 * (3 * w)
-draw((target - value) ** 2)
+loss = (target - value) ** 2
+draw(loss)
 
 
 # %% [markdown] tags=["en"]
@@ -935,13 +949,13 @@ assert abs(w.item()) < 1e-4  # the code of everything is the same
 
 
 # %% [markdown] tags=["en"]
-# All four losses are equal, and so a test that looks at the loss can see none of these mistakes. Only gradients tell: with the code in front of the predictor detached, the encoder is not trained at all, and nothing is said.
+# All four losses are equal, and so a test that looks at the loss can see none of these mistakes. Only gradients tell: with the predictor's input detached as well, the encoder is not trained at all, and nothing is said. `None` means what it meant in lesson 01: no path led there.
 #
 # ## A target network
 #
 # A goal that moves with every step is hard to reach. So often a second network computes it, the *target network*, which follows the first one slowly: after each step its weights are an exponential moving average, $\theta' \leftarrow (1 - \tau)\,\theta' + \tau\,\theta$. Three ways to make the second network look alike. What has become of them after one step of the first?
-# %% [markdown] tags=["ru"] of="f679147d"
-# Все четыре значения функции потерь равны, поэтому проверка, которая смотрит только на потери, ни одной из этих ошибок не увидит. Видны они только по градиентам: если отсоединить код перед предиктором, кодировщик вообще не обучается, и никакого сообщения нет.
+# %% [markdown] tags=["ru"] of="cfb5e8f7"
+# Все четыре значения функции потерь равны, поэтому проверка, которая смотрит только на потери, ни одной из этих ошибок не увидит. Видны они только по градиентам: если отсоединить и вход предиктора, кодировщик вообще не обучается, и никакого сообщения нет. Значение `None`, как и в уроке 01, говорит о том, что пути туда не было.
 #
 # ## Целевая сеть
 #

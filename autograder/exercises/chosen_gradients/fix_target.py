@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
@@ -12,11 +12,8 @@ from torch.optim import SGD, Adam, Optimizer
 
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import linear_layer, signed, uniform, with_old_gradients
-from autograder.checking.labels import Entries
 from autograder.checking.observe import using_answer
 from autograder.language import Text
-
-_AFTER_STEPS = Entries(Text("after step {n}", "после шага {n}"), Text("steps", "шагов"))
 
 
 @exercise(
@@ -33,14 +30,12 @@ _AFTER_STEPS = Entries(Text("after step {n}", "после шага {n}"), Text("
             en="The optimizer makes one step of `net` with the gradient of its values alone; the loss before it is returned.",
             ru="Оптимизатор делает один шаг `net` по градиенту, который идёт только через её собственные значения. "
             "Возвращаются потери до шага.",
-            entries=(_AFTER_STEPS,),
         ),
         aspect(
             "target",
             2,
             en="After the step `target` moves towards the new weights, and its buffers are those of `net`.",
             ru="После шага `target` сдвигается к новым весам, а её буферы такие же, как у `net`.",
-            entries=(_AFTER_STEPS,),
             after=(),
         ),
         aspect(
@@ -83,37 +78,35 @@ _AFTER_STEPS = Entries(Text("after step {n}", "после шага {n}"), Text("
 )
 def fix_target(answer: Any, case: Case) -> dict[str, object]:
     net, target = case.net, case.target
-    own = {name: p for name, p in target.named_parameters() if all(p is not other for other in net.parameters())}
+    shared = {id(parameter) for parameter in net.parameters()}
+    own = {name: p for name, p in target.named_parameters() if id(p) not in shared}
     flags = {name: p.requires_grad for name, p in own.items()}
     modes = [module.training for module in [*net.modules(), *target.modules()]]
     gradients = {name: None if p.grad is None else p.grad.clone() for name, p in own.items()}
-    seen: dict[str, list[object]] = {"net": [], "target": []}
-    for batch in (case.batch, case.next_batch):
-        loss = answer.fix_target(net, target, case.optimizer, batch, case.discount, case.rate)
-        with using_answer():
-            seen["net"].append(_weights(net) | {"loss": None if loss is None else float(loss)})
-            seen["target"].append(_weights(target) | dict(_copies(target.named_buffers())))
+    loss = answer.fix_target(net, target, case.optimizer, case.batch, case.discount, case.rate)
     with using_answer():
         now = dict(target.named_parameters())
         kept = {
             "same tensors": all(now.get(name) is p for name, p in own.items()),
-            "own memory": _memory(own.values()).isdisjoint(_memory(net.parameters())),
-            "flags of the parameters": {name: now[name].requires_grad for name in own} == flags,
-            ".grad of the parameters": all(_same(now[name].grad, gradients[name]) for name in own),
+            "own memory": _memory([*own.values(), *target.buffers()]).isdisjoint(
+                _memory([*net.parameters(), *net.buffers()])
+            ),
+            "requires_grad is as before": {name: now[name].requires_grad for name in own} == flags,
+            ".grad is as before": all(_same(now[name].grad, gradients[name]) for name in own),
             "modes stay": modes == [module.training for module in [*net.modules(), *target.modules()]],
         }
-    return {**seen, "kept": kept}
+        return {
+            "net": _copies(net.named_parameters()) | {"loss": None if loss is None else float(loss)},
+            "target": _copies((name, now[name]) for name in own) | _copies(target.named_buffers()),
+            "kept": kept,
+        }
 
 
-def _copies(named: Any) -> Iterator[tuple[str, Tensor]]:
-    yield from ((name, tensor.detach().clone()) for name, tensor in named)
+def _copies(named: Iterable[tuple[str, Tensor]]) -> dict[str, object]:
+    return {name: tensor.detach().clone() for name, tensor in named}
 
 
-def _weights(module: nn.Module) -> dict[str, object]:
-    return dict(_copies(module.named_parameters()))
-
-
-def _memory(tensors: Any) -> set[int]:
+def _memory(tensors: Iterable[Tensor]) -> set[int]:
     return {tensor.untyped_storage().data_ptr() for tensor in tensors}
 
 
@@ -139,7 +132,6 @@ def _case(net: nn.Module, target: nn.Module, optimizer: Optimizer, rng: torch.Ge
         batch=_batch(rng, size, 2),
         discount=0.9,
         rate=0.25,
-        next_batch=_batch(rng, size + 1, 2),
     )
 
 

@@ -35,7 +35,7 @@ def _value(loss: Callable[[Tensor], Tensor], bit: float) -> float:
 @exercise(
     title=Text("A test that sees no bias", "Проверка, которая не видит смещения"),
     kind="write the counter-example",
-    difficulty=3,
+    difficulty=2,
     minutes=10,
     aspects=[
         aspect(

@@ -95,7 +95,7 @@ def moments(answer: Any, case: Case) -> dict[str, object]:
             "mean": parts.get("mean"),
             "variance": parts.get("variance"),
             "calls": AtMost(limit=2 ** case.logits.numel(), used=calls.times),
-            "rest": {"`logits.grad`": case.logits.grad, "results require grad": any(graph)},
+            "rest": {"logits.grad": case.logits.grad, "results require grad": any(graph)},
         }
 
 

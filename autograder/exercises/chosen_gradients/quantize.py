@@ -83,21 +83,18 @@ def quantize(answer: Any, case: Case) -> dict[str, object]:
             "values": y,
             "gradient_x": gradients[0],
             "gradient_step": gradients[1],
-            "rest": {"`x.grad`": case.x.grad, "`step.grad`": case.step.grad},
+            "rest": {"x.grad": case.x.grad, "step.grad": case.step.grad},
         }
 
 
 def _gradients(y: Tensor, case: Case) -> tuple[object, object]:
     """Return the gradients of `x` and `step` for the cotangent of the case, or a word where there is none."""
-    if not y.requires_grad:
-        return "no graph", "no graph"
     found: list[object] = []
     for tensor in (case.x, case.step):
-        if not tensor.requires_grad:
-            found.append("not asked for")
-            continue
-        (gradient,) = torch.autograd.grad(y, tensor, case.v, retain_graph=True, allow_unused=True)
-        found.append(gradient)
+        if tensor.requires_grad and y.requires_grad:
+            found += torch.autograd.grad(y, tensor, case.v, retain_graph=True, allow_unused=True)
+        else:
+            found.append("no graph" if tensor.requires_grad else "not asked for")
     return found[0], found[1]
 
 

@@ -67,6 +67,14 @@ def fix_target(net, target, optimizer, batch, discount, rate):
         slow.copy_(fast)
     return loss
 
+# %% mistake="shares_the_buffers" like="shares_the_weights"
+def fix_target(net, target, optimizer, batch, discount, rate):
+    loss = _train(net, target, optimizer, batch, discount)
+    _follow(net, target, rate)
+    for slow, fast in zip(target.buffers(), net.buffers()):
+        slow.data = fast.data
+    return loss
+
 # %% mistake="follows_too_early" theme="order"
 # `target` moved towards the weights from before the step.
 # Сеть `target` сдвинулась к весам, какими они были до шага.

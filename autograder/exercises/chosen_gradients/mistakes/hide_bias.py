@@ -23,7 +23,7 @@ def hide_bias(p):
 # The gradient is wrong at the given `p`, too, and has the wrong sign somewhere else. A test at `p` would see it.
 # Градиент неверен и при данном `p`, а где-то ещё у него неверный знак. Проверка при `p` это заметит.
 def hide_bias(p):
-    return lambda b: b**9 - 0.2 * b
+    return lambda b: b**9 - 0.7 * b
 
 # %% mistake="value_does_not_matter" theme="test"
 # Both values of the bit have the same loss, so the true derivative is 0 and there is nothing to train.
