@@ -949,13 +949,13 @@ assert abs(w.item()) < 1e-4  # the code of everything is the same
 
 
 # %% [markdown] tags=["en"]
-# All four losses are equal, and so a test that looks at the loss can see none of these mistakes. Only gradients tell: with the predictor's input detached as well, the encoder is not trained at all, and nothing is said. `None` means what it meant in lesson 01: no path led there.
+# The first line is the right one. All four losses are equal, and so a test that looks at the loss can see none of these mistakes. Only gradients tell: with the predictor's input detached as well, the encoder is not trained at all, and nothing is said. `None` means what it meant in lesson 01: no path led there.
 #
 # ## A target network
 #
 # A goal that moves with every step is hard to reach. So often a second network computes it, the *target network*, which follows the first one slowly: after each step its weights are an exponential moving average, $\theta' \leftarrow (1 - \tau)\,\theta' + \tau\,\theta$. Three ways to make the second network look alike. What has become of them after one step of the first?
-# %% [markdown] tags=["ru"] of="cfb5e8f7"
-# Все четыре значения функции потерь равны, поэтому проверка, которая смотрит только на потери, ни одной из этих ошибок не увидит. Видны они только по градиентам: если отсоединить и вход предиктора, кодировщик вообще не обучается, и никакого сообщения нет. Значение `None`, как и в уроке 01, говорит о том, что пути туда не было.
+# %% [markdown] tags=["ru"] of="92d09e61"
+# Верна первая строка. Все четыре значения функции потерь равны, поэтому проверка, которая смотрит только на потери, ни одной из этих ошибок не увидит. Видны они только по градиентам: если отсоединить и вход предиктора, кодировщик вообще не обучается, и никакого сообщения нет. Значение `None`, как и в уроке 01, говорит о том, что пути туда не было.
 #
 # ## Целевая сеть
 #
@@ -994,9 +994,9 @@ assert nodes[99] > 9 * nodes[9] > 9 * nodes[0]
 # * **Given.** `net` and `target`, modules of the same structure with one output. They may share a layer, and their parameters may require grad or not. `optimizer` holds the parameters of `net`; they may have old gradients.
 # * **Given.** `batch`, a tuple `(state, reward, next_state, done)`: two batches of inputs, and two tensors of shape $(n,)$; `done` is 1 where the episode is over, else 0.
 # * **Result.** One step of the optimizer with the gradient of the mean squared difference between `net(state)` and the goal, $r + \gamma\,(1 - d)\, v'(s')$. The goal comes from `target`, before it moves, and is a constant. The loss before the step is returned, as a number or a tensor. <!-- net -->
-# * **Result.** Then `target` moves: each parameter becomes `(1 - rate) * old + rate * new`, where `new` is the parameter of `net` after the step. Its buffers become copies of those of `net`. <!-- target -->
+# * **Result.** Then `target` moves: each parameter becomes `(1 - rate) * old + rate * new`, where `new` is the parameter of `net` after the step; a shared layer stays as the step has made it. Its buffers become copies of those of `net`. <!-- target, net -->
 # * **Leave.** The parameters of `target` are the same tensors as before, with memory of their own, the same flags and the same `.grad`, apart from those of a shared layer. The modes of all modules stay. <!-- kept -->
-# %% [markdown] tags=["ru"] of="4392ec2f"
+# %% [markdown] tags=["ru"] of="06053863"
 # Отдельная сеть — только результат `deepcopy`. У `state_dict()` память с весами общая, как и у первого имени (в уроке 01 так было с `.grad`). Но и копия сама по себе не остановлена: без `detach` или `no_grad` её `.grad` заполняется при каждом проходе. А среднее нужно вычислять внутри `no_grad`, иначе его граф растёт с каждым шагом.
 #
 # ### Упражнение `fix_target`: цель, которая стоит на месте
@@ -1007,7 +1007,7 @@ assert nodes[99] > 9 * nodes[9] > 9 * nodes[0]
 # * **Дано.** `net` и `target` — модули одинакового устройства с одним выходом. У них может быть общий слой, а их параметры могут и требовать градиента, и не требовать. В `optimizer` входят параметры `net`, и у них могут быть прежние градиенты.
 # * **Дано.** `batch` — кортеж `(state, reward, next_state, done)`: два батча входов и два тензора формы $(n,)$; `done` равен 1 там, где эпизод окончен, иначе 0.
 # * **Результат.** Один шаг оптимизатора по градиенту среднего квадрата разности между `net(state)` и целью, $r + \gamma\,(1 - d)\, v'(s')$. Цель вычисляет `target`, прежде чем сдвинуться, и это константа. Возвращаются потери до шага — число или тензор. <!-- net -->
-# * **Результат.** Затем сдвигается `target`: каждый параметр становится равным `(1 - rate) * old + rate * new`, где `new` — параметр `net` после шага. Её буферы становятся копиями буферов `net`. <!-- target -->
+# * **Результат.** Затем сдвигается `target`: каждый параметр становится равным `(1 - rate) * old + rate * new`, где `new` — параметр `net` после шага (общий слой остаётся таким, каким его сделал шаг). Её буферы становятся копиями буферов `net`. <!-- target, net -->
 # * **Не менять.** Параметры `target` — те же тензоры, что и раньше, со своей памятью, с теми же флагами и тем же `.grad`, не считая общего слоя. Режимы всех модулей прежние. <!-- kept -->
 # %% answer="fix_target"
 def fix_target(net, target, optimizer, batch, discount, rate):

@@ -84,3 +84,12 @@ def fix_gumbel(logits, temperature, noise):
 def fix_gumbel(logits, temperature, noise):
     soft = (_noisy(logits, noise) / temperature).softmax(-1)
     return _hard(soft) * soft
+
+# %% mistake="noise_with_a_minus" theme="own"
+# The noise was subtracted: $\log(-\log u)$ was added in place of $-\log(-\log u)$. Then the draws have other
+#     probabilities.
+# Шум вычтен: прибавлено $\log(-\log u)$ вместо $-\log(-\log u)$. Тогда вероятности выбора другие.
+def fix_gumbel(logits, temperature, noise):
+    scores = logits + torch.log(-torch.log(noise))
+    soft = (scores / temperature).softmax(-1)
+    return _hard(scores) + soft - soft.detach()

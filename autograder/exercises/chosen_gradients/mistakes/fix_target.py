@@ -210,3 +210,29 @@ def fix_target(net, target, optimizer, batch, discount, rate):
 def fix_target(net, target, optimizer, batch, discount, rate):
     _train(net, target, optimizer, batch, discount)
     _follow(net, target, rate)
+
+# %% mistake="shrinks_what_is_shared" theme="in_place"
+# A layer that both share has shrunk: the first operation in place changed the very weights that the second one reads.
+# Общий слой уменьшился: первая операция на месте изменила те самые веса, которые читает вторая.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    loss = _train(net, target, optimizer, batch, discount)
+    with torch.no_grad():
+        for slow, fast in zip(target.parameters(), net.parameters()):
+            slow.mul_(1 - rate).add_(fast, alpha=rate)
+        for slow, fast in zip(target.buffers(), net.buffers()):
+            slow.copy_(fast)
+    return loss
+
+# %% mistake="every_value_with_every_goal" theme="axes"
+# Each value was compared with each goal: $(n, 1)$ and $(n,)$ give $(n, n)$ differences.
+# Каждое значение сравнивается с каждой целью: из форм $(n, 1)$ и $(n,)$ получается $(n, n)$ разностей.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = ((net(state) - goal) ** 2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    _follow(net, target, rate)
+    return loss.item()

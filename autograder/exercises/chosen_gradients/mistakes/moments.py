@@ -147,3 +147,16 @@ def moments(surrogate, logits):
     p, outcomes = logits.sigmoid(), _outcomes(logits)
     weights = torch.stack([torch.where(bits == 1, p, 1 - p).prod() for bits in outcomes])
     return _moments(weights, _gradients(surrogate, logits, outcomes))
+
+# %% mistake="mean_alone" theme="missing"
+# Only the mean was returned. Asked for is a pair, mean and variance.
+# Возвращено только среднее. А нужна пара: среднее и дисперсия.
+def moments(surrogate, logits):
+    return _moments(*_all(surrogate, logits))[0]
+
+# %% mistake="variance_of_a_sample" theme="scaling"
+# The variance was taken as if every outcome had been drawn once, without the probabilities.
+# Дисперсия взята так, будто каждый исход выпал по одному разу: вероятности не учтены.
+def moments(surrogate, logits):
+    weights, gradients = _all(surrogate, logits)
+    return _moments(weights, gradients)[0], gradients.var(0)

@@ -106,3 +106,9 @@ def quantize(x, step, levels):
 def quantize(x, step, levels):
     rounded = _through(x / step)
     return step * torch.where(rounded.abs() < levels, rounded, levels * rounded.sign())
+
+# %% mistake="returns_x" theme="missing"
+# `x` came back as it is. Its values have to lie on the grid.
+# Возвращён сам `x`. А его значения должны лежать на сетке.
+def quantize(x, step, levels):
+    return x

@@ -105,3 +105,24 @@ def score_loss(log_probs, losses):
 # Логиты не получают градиента, потому что отсоединены `log_probs`. Числом должен быть другой множитель — потери.
 def score_loss(log_probs, losses):
     return (log_probs.detach() * (losses - _others(losses)) + losses).mean()
+
+# %% mistake="normalises_with_all" theme="scaling"
+# The losses were normalised with mean and standard deviation of the whole batch. Both hold the sample's own loss, and
+#     the gradient on the average is another one.
+# Потери нормированы средним и стандартным отклонением всей выборки. В оба входят потери самого примера, и градиент в
+#     среднем получается другим.
+def score_loss(log_probs, losses):
+    advantage = ((losses - losses.mean()) / (losses.std() + 1e-8)).detach()
+    return (log_probs * advantage + losses).mean()
+
+# %% mistake="worst_loss_as_baseline" theme="own"
+# The largest loss of the batch is the baseline. It may be the sample's own, and then its gradient is lost.
+# Базовый уровень — наибольшие потери в выборке. Они могут быть у самого этого примера, и тогда его градиент теряется.
+def score_loss(log_probs, losses):
+    return (log_probs * (losses - losses.max()).detach() + losses).mean()
+
+# %% mistake="one_term_for_each" theme="axes"
+# A term for each sample came back. Asked for is one number, their mean.
+# Возвращено по слагаемому на каждый пример. А нужно одно число, их среднее.
+def score_loss(log_probs, losses):
+    return log_probs * (losses - _others(losses)).detach() + losses
