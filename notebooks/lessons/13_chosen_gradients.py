@@ -26,7 +26,7 @@
 # * сказать, что даёт дискретная операция в обратном проходе: ноль, ничего или ошибку;
 # * поставить на место нуля сквозную оценку и обучать даже шаг сетки, на которую округляют;
 # * вычислять смещение и дисперсию оценки точно, без единого случайного числа;
-# * написать несмещённую оценку через логарифм вероятности, в которой мало шума;
+# * написать функцию потерь для несмещённой оценки, в которой мало шума;
 # * сказать о любом `detach`, кто обучается с ним и кто обучался бы без него.
 #
 # Понадобятся уроки 05 (`no_grad`, `detach`, замораживание) и 07 (что может вернуть `backward`).
@@ -52,11 +52,11 @@ from torch.nn.functional import gumbel_softmax, mse_loss, one_hot
 # %% [markdown] tags=["en"]
 # ## Zero, nothing, or an error
 #
-# “It has no gradient” is said of rounding, of comparisons and of random bits. torch does three different things with them, and only one of the three tells you. `slope` asks for the derivative of a function at one point.
-# %% [markdown] tags=["ru"] of="40ccc959"
+# “It has no gradient” is said of rounding, of comparisons and of random bits. torch does three different things with them, and only one of the three always says so. `slope` asks for the derivative of a function at one point.
+# %% [markdown] tags=["ru"] of="a263fe11"
 # ## Ноль, ничего или ошибка
 #
-# «Градиента нет» говорят и об округлении, и о сравнении, и о случайном бите. На самом деле torch поступает с ними по-разному, тремя способами, и только при одном из трёх вы узнаете, что что-то не так. Функция `slope` вычисляет производную в одной точке.
+# «Градиента нет» говорят и об округлении, и о сравнении, и о случайном бите. На самом деле torch поступает с ними тремя разными способами, и только при одном из трёх об этом всегда будет сказано. Функция `slope` вычисляет производную в одной точке.
 # %%
 def slope(function, at=0.6):
     """The derivative of `function` at a point, "no graph", or the name of an error."""
@@ -147,10 +147,10 @@ slope_table()
 #
 # Две последние строки имеют *значение* округления, но другой градиент. Метод `detach` (урок 05) даёт значение без истории, поэтому значение и градиент одного выражения можно выбрать отдельно. В последней строке отсоединили не то слагаемое. Значение верно, а обучение идёт в гору.
 # %% [markdown] tags=["en"]
-# ## A one in the place of the zero
+# ## A one in place of the zero
 #
 # Here a weight is rounded before it is used, and the result should become 3. It begins at 0.6. Once the rounding is left as it is, once its gradient is replaced by 1, as in the table.
-# %% [markdown] tags=["ru"] of="5caed43c"
+# %% [markdown] tags=["ru"] of="aa13c0b2"
 # ## Единица на месте нуля
 #
 # В этом примере вес перед использованием округляется, и результат должен стать равным 3. Начальное значение — 0.6. Один раз округление оставлено как есть, другой раз его градиент заменён единицей, как в таблице.
@@ -321,7 +321,7 @@ assert loss_of(1) - loss_of(0) == 0.5
 p = 0.5
 for _ in range(200):
     p -= 0.1 * mean_gradient(straight_through, p)
-assert round(p, 6) == 0.25 and p * loss_of(1) + (1 - p) * loss_of(0) - 3 * loss_of(0) < 1e-6
+assert round(p, 6) == 0.25 and abs(p * loss_of(1) + (1 - p) * loss_of(0) - 3 * loss_of(0)) < 1e-6
 for c in (-1.0, 0.3, 5.0):
     assert round(mean_gradient(lambda p, bit: (bit + p - p.detach() - c) ** 2, 0.5), 9) == round(1 - 2 * c, 9)
 # %% tags=["picture"]
@@ -356,7 +356,7 @@ plt.show()
 # * **Leave.** `logits` and its `.grad`; and the results have no graph. <!-- rest -->
 # * **Not allowed.** More than one call of `surrogate` for an outcome. <!-- calls -->
 # %% [markdown] tags=["ru"] of="376a0e80"
-# Вот и разгадка. При $p = 0.5$ оценка верна до последней цифры. При 0.25 её среднее равно 0, и обучение останавливается, а ниже она даже толкает не в ту сторону. Это *смещение* (bias): ошибка самого среднего, от которой не избавит никакое число испытаний.
+# Вот и разгадка. При $p = 0.5$ оценка верна до последней цифры. При 0.25 её среднее равно 0, и обучение останавливается, а при меньших значениях оценка даже толкает не в ту сторону. Это *смещение* (bias): ошибка самого среднего, от которой не избавит никакое число испытаний.
 #
 # А почему при одной второй она верна? Настоящая производная — это наклон прямой, проведённой через оба конца графика $f$. Оценка же берёт наклоны *в* этих концах с весами $1 - p$ и $p$. У параболы среднее арифметическое этих двух наклонов в точности равно наклону прямой. Поэтому проверку при одной второй проходит любая квадратичная функция потерь. Это свойство проверки, а не оценки.
 #
@@ -527,7 +527,7 @@ check("hide_bias")
 #
 # $$\nabla \sum_b P(b)\, f(b) = \sum_b \nabla P(b)\, f(b) = \sum_b P(b)\, f(b)\, \nabla \log P(b).$$
 #
-# Сумма справа — снова среднее, поэтому для оценки хватает одного испытания: выберите случайный $b$ и умножьте $\nabla \log P(b)$ на число $f(b)$. Такая оценка называется *score function*, а в обучении с подкреплением — REINFORCE. Производная $f$ ей не нужна: вместо $f$ может стоять хоть игра, хоть компилятор. Для autograd это функция потерь `log_prob * f(b).detach()`: дифференцировать нужно вероятность и ни в коем случае не сам выбранный пример.
+# Сумма справа — снова среднее, поэтому для оценки хватает одного испытания: возьмите случайный $b$ и умножьте $\nabla \log P(b)$ на число $f(b)$. Такая оценка называется *score function*, а в обучении с подкреплением — REINFORCE. Производная $f$ ей не нужна: вместо $f$ может стоять хоть игра, хоть компилятор. Для autograd это функция потерь `log_prob * f(b).detach()`: дифференцировать нужно вероятность и ни в коем случае не сам выбранный пример.
 #
 # Расплачиваться приходится шумом. Функция `study` ниже вычисляет среднее и стандартное отклонение по обоим исходам одного бита при логите 1 ($p \approx 0.73$) и $f(b) = (b - 0.49)^2$.
 # %%
@@ -568,6 +568,12 @@ for name in ("score function", "score function, baseline"):
     assert abs(found[name][0] - true) < 1e-6
 assert found["score function"][1] > 20 * found["score function, baseline"][1]
 assert round(found["score function"][1] / true) == 28
+logit, with_own = torch.ones((), dtype=torch.float64, requires_grad=True), 0.0
+for bits in product((0.0, 1.0), repeat=3):
+    log_probs, losses = torch.stack([log_prob(logit, bit) for bit in bits]), f(torch.tensor(bits, dtype=torch.float64))
+    (gradient,) = torch.autograd.grad((log_probs * (losses - losses.mean())).mean(), logit)
+    with_own += log_probs.sum().exp().item() * gradient.item()
+assert abs(with_own - 2 / 3 * true) < 1e-9
 mean = torch.tensor(0.0, requires_grad=True)
 normal = torch.distributions.Normal(mean, 1.0)
 z = normal.rsample()
@@ -601,7 +607,7 @@ assert abs(torch.autograd.grad(normal.log_prob(z.detach()), mean, retain_graph=T
 # ### Упражнение `score_loss`: выборка, в которой примеры сравнивают друг с другом
 # *спроектировать · ●●● · 14 минут · 5 баллов*
 #
-# Примеры выбраны независимо из одного и того же распределения. При проверке ваша функция вычисляется для всех возможных исходов, и суммы берутся точно.
+# Примеры получены независимо из одного и того же распределения. При проверке ваша функция вычисляется для всех возможных исходов, и суммы берутся точно.
 #
 # * **Дано.** `log_probs` — тензор float64 формы $(n,)$, где $n \ge 2$: логарифмы вероятностей $n$ примеров, с графом. `losses` — тензор той же формы: потери на этих примерах. У них может быть свой граф, а может и не быть; они могут быть далеки от нуля, положительны или отрицательны.
 # * **Результат.** Тензор из одного числа. Его градиент по параметрам, от которых зависят `log_probs`, в среднем по всем исходам равен градиенту среднего значения функции потерь. <!-- mean -->
@@ -706,7 +712,7 @@ assert rows.abs().max() == 0
 
 
 # %% [markdown] tags=["en"]
-# The colder, the smaller the bias, and the larger the noise. It is a trade and no cure: at a temperature of 0.001 the softmax of two logits that differ by 1 has a gradient of exactly 0.
+# The colder, the smaller the bias, and the larger the noise. One is paid for with the other, and there is an end to it: at a temperature of 0.001 the softmax of two logits that differ by 1 has a gradient of exactly 0.
 #
 # ### Extra exercise `fix_gumbel`: a choice that learns backwards
 # *find the bug · ●●○ · 8 minutes · 3 points · extra*
@@ -716,8 +722,8 @@ assert rows.abs().max() == 0
 # * **Given.** `logits`, a float64 tensor with the choices along its last dimension, which requires grad. `temperature`, a positive number. `noise`, of the same shape: the $u$, between 0 and 1.
 # * **Result.** A tensor of the same shape with a 1 at the largest noisy logit and zeros elsewhere. <!-- values -->
 # * **Result.** Its gradient is that of `softmax(noisy / temperature)` along the last dimension. <!-- gradient -->
-# %% [markdown] tags=["ru"] of="7c6c3a1a"
-# Чем ниже температура, тем меньше смещение и тем больше шум. Это обмен, а не лекарство: при температуре 0.001 градиент softmax от двух логитов, которые различаются на 1, в точности равен 0.
+# %% [markdown] tags=["ru"] of="e7a3b040"
+# Чем ниже температура, тем меньше смещение и тем больше шум. Одно покупается ценой другого, и предел у этого есть: при температуре 0.001 градиент softmax от двух логитов, которые различаются на 1, в точности равен 0.
 #
 # ### Дополнительное упражнение `fix_gumbel`: выбор, который учится наоборот
 # *найти ошибку · ●●○ · 8 минут · 3 балла · дополнительно*
@@ -789,13 +795,13 @@ check("fix_gumbel")
 #
 # So far a gradient was put where there was none. Now the other way round. Learning by *temporal differences* sets a goal for the value of a state, $r + 0.9\, v(s')$: the reward, and the discounted value of the next state. The goal is computed by the same weights. Which of the two is to move, the value towards the goal or the goal towards the value?
 #
-# For autograd there is no difference. In a small example, A is followed by B or by C, each with probability 1/2. B pays 1 and C pays 0; then the episode is over. So B is worth 1, C is worth 0, and A one half. The loss sums the squared differences of all transitions; it is minimized to the end. Behind the values stands what is left of it.
-# %% [markdown] tags=["ru"] of="8dfe8b04"
+# For autograd there is no difference. In a small example, A is followed by B or by C, each with probability 1/2. B pays 1 and C pays 0; then the episode is over. So B is worth 1, C is worth 0, and A one half. The loss sums the squared differences of all transitions; it is minimized until it no longer falls. Its last value is printed behind the values.
+# %% [markdown] tags=["ru"] of="8336cbb7"
 # ## Градиенты, которые остановлены намеренно
 #
-# До сих пор градиент ставили туда, где его не было. Теперь наоборот. В обучении по *временным разностям* (temporal differences, TD) цель для ценности состояния — это $r + 0.9\, v(s')$: награда плюс ценность следующего состояния с коэффициентом дисконтирования. Цель вычисляют с теми же весами. Что же должно сдвинуться: ценность к цели или цель к ценности?
+# До сих пор градиент ставили туда, где его не было. Теперь наоборот. В обучении по *временным разностям* (temporal differences, TD) цель для ценности состояния — это $r + 0.9\, v(s')$: награда плюс ценность следующего состояния с коэффициентом дисконтирования. Цель вычисляют по тем же весам. Что же должно сдвинуться: ценность к цели или цель к ценности?
 #
-# Для autograd разницы нет. Небольшой пример: из A с вероятностью 1/2 попадают в B или в C. В B награда 1, в C — 0, после этого эпизод окончен. Значит, ценность B равна 1, ценность C — 0, а ценность A — одна вторая. Функция потерь — сумма квадратов разностей по всем переходам. Её минимизируют до конца. После ценностей напечатано, сколько от неё осталось.
+# Для autograd разницы нет. Небольшой пример: из A с вероятностью 1/2 попадают в B или в C. В B награда 1, в C — 0, после этого эпизод окончен. Значит, ценность B равна 1, ценность C — 0, а ценность A — одна вторая. Функция потерь — сумма квадратов разностей по всем переходам. Её минимизируют, пока она не перестанет уменьшаться. Рядом с ценностями напечатано её последнее значение.
 # %%
 def values_after_training(stop):
     """The values of A, B and C, with goals that are stopped or not."""
@@ -821,7 +827,7 @@ assert values_after_training(stop=False) == ([0.5, 0.75, 0.25], 0.25)
 # %% [markdown] tags=["en"]
 # Without a stop, B is worth 0.75 and C 0.25: the goals have come to meet A. The loss is smaller, and the values are wrong. Lesson 11 trains with this *semi-gradient* by hand. In code it is a matter of one `detach`, and there are many ways to miss it. Read the table; do not call it yet.
 # %% [markdown] tags=["ru"] of="0d75129c"
-# Без остановки ценность B равна 0.75, а C — 0.25: цели пошли навстречу A. Потери меньше, а ценности неверны. В уроке 11 с таким *полуградиентом* (semi-gradient) обучают вручную. В коде всё решает один `detach`, и промахнуться мимо него можно по-разному. Прочтите таблицу, но пока не вызывайте функцию.
+# Без остановки ценность B равна 0.75, а C — 0.25: цели пошли навстречу A. Потери меньше, а ценности неверны. В уроке 11 с таким *полуградиентом* (semi-gradient) обучают вручную. В коде всё решает один `detach`, и ошибиться в нём можно по-разному. Прочтите таблицу, но пока не вызывайте функцию.
 # %%
 def gradient_of(loss, w):
     return torch.autograd.grad(loss, w, retain_graph=True)[0].item() if loss.requires_grad else "no graph"
@@ -997,14 +1003,14 @@ assert nodes[99] > 9 * nodes[9] > 9 * nodes[0]
 # * **Result.** Then `target` moves: each parameter becomes `(1 - rate) * old + rate * new`, where `new` is the parameter of `net` after the step; a shared layer stays as the step has made it. Its buffers become copies of those of `net`. <!-- target, net -->
 # * **Leave.** The parameters of `target` are the same tensors as before, with memory of their own, the same flags and the same `.grad`, apart from those of a shared layer. The modes of all modules stay. <!-- kept -->
 # %% [markdown] tags=["ru"] of="06053863"
-# Отдельная сеть — только результат `deepcopy`. У `state_dict()` память с весами общая, как и у первого имени (в уроке 01 так было с `.grad`). Но и копия сама по себе не остановлена: без `detach` или `no_grad` её `.grad` заполняется при каждом проходе. А среднее нужно вычислять внутри `no_grad`, иначе его граф растёт с каждым шагом.
+# Отдельной сетью стал только результат `deepcopy`. У `state_dict()` память с весами общая, как и у первого имени (в уроке 01 так было с `.grad`). Но и копия сама по себе не остановлена: без `detach` или `no_grad` её `.grad` заполняется при каждом проходе. А среднее нужно вычислять внутри `no_grad`, иначе его граф растёт с каждым шагом.
 #
 # ### Упражнение `fix_target`: цель, которая стоит на месте
 # *найти ошибку · ●●○ · 12 минут · 5 баллов*
 #
 # Целевая сеть в этом шаге не движется никогда, а её `.grad` заполняется. Исправьте и то и другое.
 #
-# * **Дано.** `net` и `target` — модули одинакового устройства с одним выходом. У них может быть общий слой, а их параметры могут и требовать градиента, и не требовать. В `optimizer` входят параметры `net`, и у них могут быть прежние градиенты.
+# * **Дано.** `net` и `target` — модули одинаковой структуры с одним выходом. У них может быть общий слой, а их параметры могут и требовать градиента, и не требовать. В `optimizer` входят параметры `net`, и у них могут быть прежние градиенты.
 # * **Дано.** `batch` — кортеж `(state, reward, next_state, done)`: два батча входов и два тензора формы $(n,)$; `done` равен 1 там, где эпизод окончен, иначе 0.
 # * **Результат.** Один шаг оптимизатора по градиенту среднего квадрата разности между `net(state)` и целью, $r + \gamma\,(1 - d)\, v'(s')$. Цель вычисляет `target`, прежде чем сдвинуться, и это константа. Возвращаются потери до шага — число или тензор. <!-- net -->
 # * **Результат.** Затем сдвигается `target`: каждый параметр становится равным `(1 - rate) * old + rate * new`, где `new` — параметр `net` после шага (общий слой остаётся таким, каким его сделал шаг). Её буферы становятся копиями буферов `net`. <!-- target, net -->
@@ -1110,19 +1116,19 @@ check("fix_target")
 # * `round`, `sign` and a random bit have the gradient 0, and that is said to nobody. A comparison and `argmax` end the graph. Only few operations raise an error.
 # * `x + (g(x) - x).detach()` has the value of $g$ and the gradient of the identity. Detach the wrong term, and training goes uphill.
 # * A straight-through gradient is 0 outside the range. Whatever is not detached, such as the step of the grid, gets a gradient of its own.
-# * Straight-through and Gumbel estimates are biased. A test at $p = 1/2$ does not see that for a quadratic loss: test at several points, by adding up all outcomes.
+# * Straight-through and Gumbel estimates are biased. For a straight-through bit and a quadratic loss a test at $p = 1/2$ does not see that: test at several points, by adding up all outcomes.
 # * The score function, `log_prob * loss.detach()`, is unbiased and noisy. Subtract what does not depend on the sample itself, such as the mean of the *other* losses.
 # * `gumbel_softmax` takes logits. A cold one has less bias and more noise.
 # * A target is a constant because you make it one. `clone()`, a copy of the network and `state_dict()` do not.
 # * A wrong `detach` changes no loss. Test gradients: who has one, who has None.
 # * Write averages of weights in place, under `no_grad`; `slow = ...` only gives a name.
-# %% [markdown] tags=["ru"] of="2ddf60dc"
+# %% [markdown] tags=["ru"] of="730e6dfc"
 # ## Что стоит запомнить
 #
 # * У `round`, `sign` и случайного бита градиент равен 0, и сообщений об этом нет. На сравнении и на `argmax` граф кончается. Ошибку вызывают лишь немногие операции.
 # * У `x + (g(x) - x).detach()` значение как у $g$, а градиент как у тождественной функции. Если отсоединить не то слагаемое, обучение пойдёт в гору.
 # * Вне диапазона сквозной градиент равен 0. Всё, что не отсоединено, например шаг сетки, получает собственный градиент.
-# * Сквозная оценка и оценка Гумбеля смещены. При квадратичной функции потерь проверка при $p = 1/2$ этого не видит: проверяйте в нескольких точках и складывайте по всем исходам.
+# * Сквозная оценка и оценка Гумбеля смещены. Если бит один, а функция потерь квадратичная, проверка сквозной оценки при $p = 1/2$ этого не видит: проверяйте в нескольких точках и складывайте по всем исходам.
 # * Оценка score function, `log_prob * loss.detach()`, не смещена, но шумит. Вычитайте то, что не зависит от самого примера, например среднее *остальных* потерь.
 # * Функция `gumbel_softmax` принимает логиты. Чем ниже температура, тем меньше смещение и тем больше шум.
 # * Цель становится константой, только если вы её такой сделали. Ни `clone()`, ни копия сети, ни `state_dict()` этого не делают.

@@ -32,6 +32,16 @@ def fix_target(net, target, optimizer, batch, discount, rate):
     _follow(net, target, rate)
     return loss
 
+# %% mistake="not_stopped_and_shrunk" like="not_stopped"
+def fix_target(net, target, optimizer, batch, discount, rate):
+    loss = _train(net, target, optimizer, batch, discount, stopped=False)
+    with torch.no_grad():
+        for slow, fast in zip(target.parameters(), net.parameters()):
+            slow.mul_(1 - rate).add_(fast, alpha=rate)
+        for slow, fast in zip(target.buffers(), net.buffers()):
+            slow.copy_(fast)
+    return loss
+
 # %% mistake="average_gets_a_name" theme="in_place"
 # `target` does not move: the average got the name `slow`, and the parameter of that name before is as it was.
 # Сеть `target` не движется: имя `slow` получило новый тензор со средним, а параметр, который так назывался, остался
