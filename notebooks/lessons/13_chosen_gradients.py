@@ -990,7 +990,7 @@ assert nodes[99] > 9 * nodes[9] > 9 * nodes[0]
 
 
 # %% [markdown] tags=["en"]
-# Only the `deepcopy` is a network of its own. A `state_dict()` shares the memory of the weights, as the first name does (lesson 01 met that with `.grad`). But a copy is not stopped either: without `detach` or `no_grad` its `.grad` is filled in every pass. And the average belongs under `no_grad`, or its graph grows with every step.
+# Only the `deepcopy` is a network of its own. A `state_dict()` shares the memory of the weights, as the first name does (lesson 03 met that with `.grad`). But a copy is not stopped either: without `detach` or `no_grad` its `.grad` is filled in every pass. And the average belongs under `no_grad`, or its graph grows with every step.
 #
 # ### Exercise `fix_target`: a target that stands still
 # *find the bug · ●●○ · 12 minutes · 5 points*
@@ -1002,8 +1002,8 @@ assert nodes[99] > 9 * nodes[9] > 9 * nodes[0]
 # * **Result.** One step of the optimizer with the gradient of the mean squared difference between `net(state)` and the goal, $r + \gamma\,(1 - d)\, v'(s')$. The goal comes from `target`, before it moves, and is a constant. The loss before the step is returned, as a number or a tensor. <!-- net -->
 # * **Result.** Then `target` moves: each parameter becomes `(1 - rate) * old + rate * new`, where `new` is the parameter of `net` after the step; a shared layer stays as the step has made it. Its buffers become copies of those of `net`. <!-- target, net -->
 # * **Leave.** The parameters of `target` are the same tensors as before, with memory of their own, the same flags and the same `.grad`, apart from those of a shared layer. The modes of all modules stay. <!-- kept -->
-# %% [markdown] tags=["ru"] of="06053863"
-# Отдельной сетью стал только результат `deepcopy`. У `state_dict()` память с весами общая, как и у первого имени (в уроке 01 так было с `.grad`). Но и копия сама по себе не остановлена: без `detach` или `no_grad` её `.grad` заполняется при каждом проходе. А среднее нужно вычислять внутри `no_grad`, иначе его граф растёт с каждым шагом.
+# %% [markdown] tags=["ru"] of="92e5fc11"
+# Отдельной сетью стал только результат `deepcopy`. У `state_dict()` память с весами общая, как и у первого имени (в уроке 03 так было с `.grad`). Но и копия сама по себе не остановлена: без `detach` или `no_grad` её `.grad` заполняется при каждом проходе. А среднее нужно вычислять внутри `no_grad`, иначе его граф растёт с каждым шагом.
 #
 # ### Упражнение `fix_target`: цель, которая стоит на месте
 # *найти ошибку · ●●○ · 12 минут · 5 баллов*
