@@ -1,0 +1,69 @@
+"""Extra exercise: a hard choice that is trained backwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import signed, with_old_gradient
+from autograder.checking.observe import using_answer
+from autograder.language import Text
+
+
+@exercise(
+    title=Text("A choice that learns backwards", "Выбор, который учится наоборот"),
+    kind="find the bug",
+    difficulty=2,
+    minutes=8,
+    aspects=[
+        aspect(
+            "values",
+            0,
+            en="The result is one-hot, and the 1 is at the largest noisy logit.",
+            ru="Результат — one-hot вектор, и единица стоит там, где логит с шумом наибольший.",
+        ),
+        aspect(
+            "gradient",
+            3,
+            en="The gradient is that of the softmax of the noisy logits at this temperature.",
+            ru="Градиент такой же, как у softmax от логитов с шумом при этой температуре.",
+        ),
+    ],
+    hints=[
+        Text(
+            "The value of the last line is right. Which of its terms has a graph, and with which sign does it enter?",
+            "Значение последней строки верно. У какого её слагаемого есть граф и с каким знаком оно входит?",
+        ),
+        Text(
+            "Two copies of `soft` must cancel in the value. The one that is added keeps its graph, the one that is "
+            "subtracted is a constant.",
+            "В значении две копии `soft` должны сокращаться. У той, которую прибавляют, граф остаётся, а та, которую "
+            "вычитают, — константа.",
+        ),
+        Text.same("return hard + ... - ....detach()"),
+    ],
+)
+def fix_gumbel(answer: Any, case: Case) -> dict[str, object]:
+    y = answer.fix_gumbel(case.logits, case.temperature, case.noise)
+    with using_answer():
+        gradient: object = "no graph"
+        if isinstance(y, Tensor) and y.shape != case.logits.shape:
+            gradient = "another shape"
+        elif isinstance(y, Tensor) and y.requires_grad:
+            (gradient,) = torch.autograd.grad(y, case.logits, case.v, allow_unused=True)
+        return {"values": y.round(decimals=9) if isinstance(y, Tensor) else y, "gradient": gradient}
+
+
+@fix_gumbel.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    for shape, temperature in (((4, 3), 0.5), ((2, 2, 4), 2.0), ((3,), 1.5)):
+        yield Case(
+            logits=with_old_gradient((0.5 * signed(rng, *shape)).requires_grad_()),
+            temperature=temperature,
+            noise=torch.rand(shape, generator=rng, dtype=torch.float64) * 0.9 + 0.05,
+            v=signed(rng, *shape),
+        )

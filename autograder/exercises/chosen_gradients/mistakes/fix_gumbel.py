@@ -1,0 +1,95 @@
+# %%
+import torch
+from torch.nn.functional import one_hot
+
+
+def _noisy(logits, noise):
+    found = logits - torch.log(-torch.log(noise))
+    return found
+
+
+def _hard(scores):
+    found = one_hot(scores.argmax(-1), scores.shape[-1]).to(scores.dtype)
+    return found
+
+# %% mistake="hard_alone" theme="recording"
+# The result has no graph: the one-hot vector was returned by itself, or all of the sum is detached. `argmax` ends the
+#     graph.
+# У результата нет графа: возвращён сам one-hot вектор, или отсоединена вся сумма. На `argmax` граф кончается.
+def fix_gumbel(logits, temperature, noise):
+    return _hard(_noisy(logits, noise))
+
+# %% mistake="soft_alone" theme="own"
+# The soft vector was returned. Its gradient is right, but its values are not 0 and 1.
+# Возвращён мягкий вектор. Градиент у него верный, но его значения — не 0 и 1.
+def fix_gumbel(logits, temperature, noise):
+    return (_noisy(logits, noise) / temperature).softmax(-1)
+
+# %% mistake="logits_pass_through" theme="derivative"
+# The gradient goes to the logits as it is. It should go through the softmax, in which an entry rises at the cost of the
+#     others.
+# Градиент доходит до логитов без изменений. А он должен пройти через softmax, где одно значение растёт за счёт остальных.
+def fix_gumbel(logits, temperature, noise):
+    scores = _noisy(logits, noise)
+    return _hard(scores) + scores - scores.detach()
+
+# %% mistake="without_temperature" theme="scaling"
+# The gradient is that of temperature 1. The noisy logits are divided by `temperature` before the softmax.
+# Градиент такой, как при температуре 1. Перед softmax логиты с шумом делят на `temperature`.
+def fix_gumbel(logits, temperature, noise):
+    soft = _noisy(logits, noise).softmax(-1)
+    return _hard(soft) + soft - soft.detach()
+
+# %% mistake="without_noise" theme="own"
+# The gradient is that of the softmax without noise. Value and gradient belong to the same noisy logits.
+# Градиент взят у softmax без шума. Но значение и градиент относятся к одним и тем же логитам с шумом.
+def fix_gumbel(logits, temperature, noise):
+    soft = (logits / temperature).softmax(-1)
+    return _hard(_noisy(logits, noise)) + soft - soft.detach()
+
+# %% mistake="noise_is_forgotten" theme="own"
+# The 1 is at the largest logit, whatever the noise is. Then nothing is drawn: it is always the same choice.
+# Единица стоит у наибольшего логита, каким бы ни был шум. Тогда это не случайный выбор: он всегда один и тот же.
+def fix_gumbel(logits, temperature, noise):
+    soft = (logits / temperature).softmax(-1)
+    return _hard(soft) + soft - soft.detach()
+
+# %% mistake="along_the_first_dimension" theme="axes"
+# The softmax was taken along the first dimension. The choices lie along the last one.
+# Функция softmax взята по первому измерению. А варианты выбора лежат вдоль последнего.
+def fix_gumbel(logits, temperature, noise):
+    scores = _noisy(logits, noise)
+    soft = (scores / temperature).softmax(0 if logits.dim() > 1 else -1)
+    return _hard(scores) + soft - soft.detach()
+
+# %% mistake="passes_twice" theme="scaling"
+# The gradient is twice as large as that of the softmax: `soft` is in the sum twice with its graph.
+# Градиент вдвое больше, чем у softmax: `soft` входит в сумму дважды вместе с графом.
+def fix_gumbel(logits, temperature, noise):
+    scores = _noisy(logits, noise)
+    soft = (scores / temperature).softmax(-1)
+    return _hard(scores) + 2 * (soft - soft.detach())
+
+# %% mistake="multiplied_by_temperature" theme="scaling"
+# The noisy logits were multiplied by `temperature`. They are divided by it: the colder, the nearer to a hard choice.
+# Логиты с шумом умножены на `temperature`. На неё делят: чем холоднее, тем ближе к жёсткому выбору.
+def fix_gumbel(logits, temperature, noise):
+    scores = _noisy(logits, noise)
+    soft = (scores * temperature).softmax(-1)
+    return _hard(scores) + soft - soft.detach()
+
+# %% mistake="product_with_soft" theme="own"
+# The chosen entry is not 1 but a probability: the one-hot vector was multiplied by the soft one.
+# Выбранное значение — не 1, а вероятность: one-hot вектор умножен на мягкий.
+def fix_gumbel(logits, temperature, noise):
+    soft = (_noisy(logits, noise) / temperature).softmax(-1)
+    return _hard(soft) * soft
+
+# %% mistake="noise_with_a_minus" theme="own"
+# The noise was subtracted: $\log(-\log u)$ was added in place of $-\log(-\log u)$. Then the draws have other
+#     probabilities.
+# Шум вычтен: прибавлено $\log(-\log u)$ вместо $-\log(-\log u)$. Тогда вероятности выбора другие.
+def fix_gumbel(logits, temperature, noise):
+    scores = logits + torch.log(-torch.log(noise))
+    soft = (scores / temperature).softmax(-1)
+    return _hard(scores) + soft - soft.detach()

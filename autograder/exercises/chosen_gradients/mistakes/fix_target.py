@@ -1,0 +1,248 @@
+# %%
+import torch
+from torch.nn.functional import mse_loss
+
+
+def _train(net, target, optimizer, batch, discount, stopped=True):
+    """Make the step of `net`, right or with a path through the target."""
+    state, reward, next_state, done = batch
+    with torch.set_grad_enabled(not stopped):
+        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(net(state).squeeze(-1), goal)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+@torch.no_grad()
+def _follow(net, target, rate, buffers=True):
+    for slow, fast in zip(target.parameters(), net.parameters()):
+        slow.lerp_(fast, rate)
+    for slow, fast in zip(target.buffers(), net.buffers() if buffers else []):
+        slow.copy_(fast)
+
+# %% mistake="not_stopped" theme="recording"
+# The loss has a path through `target`: its `.grad` is filled, and a layer that both share is trained through the goal as
+#     well.
+# От функции потерь есть путь через `target`: заполняются её `.grad`, а слой, общий для обеих сетей, обучается и через
+#     цель.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    loss = _train(net, target, optimizer, batch, discount, stopped=False)
+    _follow(net, target, rate)
+    return loss
+
+# %% mistake="not_stopped_and_shrunk" like="not_stopped"
+def fix_target(net, target, optimizer, batch, discount, rate):
+    loss = _train(net, target, optimizer, batch, discount, stopped=False)
+    with torch.no_grad():
+        for slow, fast in zip(target.parameters(), net.parameters()):
+            slow.mul_(1 - rate).add_(fast, alpha=rate)
+        for slow, fast in zip(target.buffers(), net.buffers()):
+            slow.copy_(fast)
+    return loss
+
+# %% mistake="average_gets_a_name" theme="in_place"
+# `target` does not move: the average got the name `slow`, and the parameter of that name before is as it was.
+# Сеть `target` не движется: имя `slow` получило новый тензор со средним, а параметр, который так назывался, остался
+#     прежним.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    return _train(net, target, optimizer, batch, discount)
+
+# %% mistake="rate_the_other_way" theme="own"
+# The roles of `rate` and `1 - rate` are swapped: `rate` is the share of the new weights.
+# Множители `rate` и `1 - rate` перепутаны: `rate` — доля новых весов.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    loss = _train(net, target, optimizer, batch, discount)
+    _follow(net, target, 1 - rate)
+    return loss
+
+# %% mistake="copies_the_weights" theme="own"
+# `target` has the weights of `net` after each step. It should move towards them by the share `rate`.
+# После каждого шага у `target` веса `net`. А она должна лишь сдвигаться к ним на долю `rate`.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    loss = _train(net, target, optimizer, batch, discount)
+    target.load_state_dict(net.state_dict())
+    return loss
+
+# %% mistake="shares_the_weights" theme="in_place"
+# `target` and `net` share memory: what was assigned is no copy. From then on every step of the optimizer moves both.
+# У `target` и `net` общая память: при присваивании ничего не скопировано. С этого момента каждый шаг оптимизатора
+#     двигает обе сети.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    loss = _train(net, target, optimizer, batch, discount)
+    for slow, fast in zip(target.parameters(), net.parameters()):
+        slow.data = fast.data
+    for slow, fast in zip(target.buffers(), net.buffers()):
+        slow.copy_(fast)
+    return loss
+
+# %% mistake="shares_the_buffers" like="shares_the_weights"
+def fix_target(net, target, optimizer, batch, discount, rate):
+    loss = _train(net, target, optimizer, batch, discount)
+    _follow(net, target, rate)
+    for slow, fast in zip(target.buffers(), net.buffers()):
+        slow.data = fast.data
+    return loss
+
+# %% mistake="follows_too_early" theme="order"
+# `target` moved towards the weights from before the step.
+# Сеть `target` сдвинулась к весам, какими они были до шага.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(net(state).squeeze(-1), goal)
+    optimizer.zero_grad()
+    loss.backward()
+    _follow(net, target, rate)
+    optimizer.step()
+    return loss.item()
+
+# %% mistake="goal_from_the_net" theme="own"
+# The goal was computed by `net` itself. `target` is there to keep the goal steady while `net` moves.
+# Цель вычислена самой `net`. Но `target` для того и нужна, чтобы цель оставалась почти неподвижной, пока `net` меняется.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    loss = _train(net, net, optimizer, batch, discount)
+    _follow(net, target, rate)
+    return loss
+
+# %% mistake="stops_the_value" theme="recording"
+# Nothing reaches the weights of `net` through its values: they are detached, and the goal is not.
+# До весов `net` через её значения ничего не доходит: отсоединены они, а не цель.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(net(state).squeeze(-1).detach(), goal)
+    optimizer.zero_grad()
+    if loss.requires_grad:
+        loss.backward()
+    optimizer.step()
+    _follow(net, target, rate)
+    return loss.item()
+
+# %% mistake="freezes_the_target" theme="state"
+# Everything moves rightly, but the parameters of `target` are frozen afterwards. A flag that the caller has set is not
+#     yours to change.
+# Всё движется верно, но параметры `target` после вызова заморожены. Флаги задаёт вызывающий код, менять их нельзя.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    loss = _train(net, target, optimizer, batch, discount)
+    _follow(net, target, rate)
+    for parameter in target.parameters():
+        if all(parameter is not other for other in net.parameters()):
+            parameter.requires_grad_(False)
+    return loss
+
+# %% mistake="leaves_buffers_behind" theme="missing"
+# The buffers of `target` stay behind: `parameters()` does not hold the statistics of a batch normalization.
+# Буферы `target` остались прежними: статистики батч-нормализации в `parameters()` не входят.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    loss = _train(net, target, optimizer, batch, discount)
+    _follow(net, target, rate, buffers=False)
+    return loss
+
+# %% mistake="averages_the_buffers" theme="own"
+# The buffers were averaged like the weights. They are statistics already, and are taken from `net` as they are.
+# Буферы усреднены так же, как веса. Но это и так накопленные статистики, их берут из `net` без изменений.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    loss = _train(net, target, optimizer, batch, discount)
+    _follow(net, target, rate, buffers=False)
+    with torch.no_grad():
+        for slow, fast in zip(target.buffers(), net.buffers()):
+            if slow.is_floating_point():
+                slow.lerp_(fast, rate)
+            else:
+                slow.copy_(fast)
+    return loss
+
+# %% mistake="no_end_of_episode" theme="missing"
+# The value of the next state counts even where the episode is over: `1 - done` is missing.
+# Ценность следующего состояния учтена и там, где эпизод окончен: нет множителя `1 - done`.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    loss = _train(net, target, optimizer, (state, reward, next_state, 0 * done), discount)
+    _follow(net, target, rate)
+    return loss
+
+# %% mistake="leaves_it_in_eval" theme="state"
+# `target` stays in evaluation mode. Which mode it is in is the caller's business.
+# Сеть `target` остаётся в режиме оценки. Её режим выбирает вызывающий код.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    modes = [module.training for module in net.modules()]
+    target.eval()
+    for module, mode in zip(net.modules(), modes):
+        module.train(mode) if not list(module.children()) else None
+    loss = _train(net, target, optimizer, batch, discount)
+    _follow(net, target, rate)
+    return loss
+
+# %% mistake="clears_the_target" theme="accumulation"
+# The `.grad` of `target` was cleared. Nothing is trained there, and what was in it may belong to somebody else.
+# Поля `.grad` у `target` обнулены. Она не обучается, а прежнее содержимое может быть нужно кому-то ещё.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    target.zero_grad()
+    loss = _train(net, target, optimizer, batch, discount)
+    _follow(net, target, rate)
+    return loss
+
+# %% mistake="never_clears" theme="accumulation"
+# Gradients of earlier passes have joined the step: nothing was cleared before `backward()`.
+# В шаг вошли градиенты прежних проходов: перед `backward()` ничего не обнулено.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(net(state).squeeze(-1), goal)
+    loss.backward()
+    optimizer.step()
+    _follow(net, target, rate)
+    return loss.item()
+
+# %% mistake="new_parameters" theme="state"
+# The values are right, but `target` has new parameters. Whoever holds the old ones, such as an optimizer or a hook, no
+#     longer sees it move.
+# Значения верны, но у `target` новые параметры. Кто хранит прежние, например хук или оптимизатор, больше не увидит, как
+#     она меняется.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    loss = _train(net, target, optimizer, batch, discount)
+    fresh = [(1 - rate) * slow.detach() + rate * fast.detach() for slow, fast in zip(target.parameters(), net.parameters())]
+    for (name, old), value in zip(list(target.named_parameters()), fresh):
+        if all(old is not other for other in net.parameters()):
+            owner, _, leaf = name.rpartition(".")
+            setattr(target.get_submodule(owner), leaf, torch.nn.Parameter(value, requires_grad=old.requires_grad))
+    for slow, fast in zip(target.buffers(), net.buffers()):
+        slow.copy_(fast)
+    return loss
+
+# %% mistake="nothing_returned" theme="return"
+# The networks are right, and no loss is returned.
+# Сети верны, а потери не возвращены.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    _train(net, target, optimizer, batch, discount)
+    _follow(net, target, rate)
+
+# %% mistake="shrinks_what_is_shared" theme="in_place"
+# A layer that both share has shrunk: the first operation in place changed the very weights that the second one reads.
+# Общий слой уменьшился: первая операция на месте изменила те самые веса, которые читает вторая.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    loss = _train(net, target, optimizer, batch, discount)
+    with torch.no_grad():
+        for slow, fast in zip(target.parameters(), net.parameters()):
+            slow.mul_(1 - rate).add_(fast, alpha=rate)
+        for slow, fast in zip(target.buffers(), net.buffers()):
+            slow.copy_(fast)
+    return loss
+
+# %% mistake="every_value_with_every_goal" theme="axes"
+# Each value was compared with each goal: $(n, 1)$ and $(n,)$ give $(n, n)$ differences.
+# Каждое значение сравнивается с каждой целью: из форм $(n, 1)$ и $(n,)$ получается $(n, n)$ разностей.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = ((net(state) - goal) ** 2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    _follow(net, target, rate)
+    return loss.item()

@@ -1,0 +1,56 @@
+# %% mistake="hides_at_one_half" theme="test"
+# The bias is hidden at p = 1/2, as for any quadratic loss. The loss has to hide it at the `p` that is given.
+# Смещение скрыто при p = 1/2, как у любой квадратичной функции. А скрыть его нужно при том `p`, которое дано.
+def hide_bias(p):
+    return lambda b: (b - 0.25) ** 2
+
+# %% mistake="never_biased" theme="test"
+# The straight-through gradient is right for every probability: the loss is linear, or behaves so at 0 and 1. There is no
+#     bias to hide.
+# Сквозная оценка верна при любой вероятности: функция линейна или ведёт себя так в точках 0 и 1. Скрывать нечего.
+def hide_bias(p):
+    return lambda b: 3 * b
+
+# %% mistake="never_the_wrong_sign" theme="test"
+# The bias is hidden at the given `p`, but at no other probability does the gradient point the wrong way: it is only too
+#     large or too small.
+# При данном `p` смещение скрыто, но ни при какой другой вероятности градиент не указывает в неверную сторону: он лишь
+#     слишком велик или слишком мал.
+def hide_bias(p):
+    return lambda b: b ** (1 / p)
+
+# %% mistake="shows_at_p" theme="test"
+# The gradient is wrong at the given `p`, too, and has the wrong sign somewhere else. A test at `p` would see it.
+# Градиент неверен и при данном `p`, а где-то ещё у него неверный знак. Проверка при `p` это заметит.
+def hide_bias(p):
+    return lambda b: b**9 - 0.7 * b
+
+# %% mistake="value_does_not_matter" theme="test"
+# Both values of the bit have the same loss, so the true derivative is 0 and there is nothing to train.
+# При обоих значениях бита потери одинаковы, поэтому настоящая производная равна 0 и обучать нечего.
+def hide_bias(p):
+    return lambda b: b * (b - 1)
+
+# %% mistake="flat_at_both_ends" theme="derivative"
+# The loss has no slope at 0 and at 1, so the straight-through gradient is 0 for every probability.
+# В точках 0 и 1 у функции нет наклона, поэтому сквозная оценка равна 0 при любой вероятности.
+def hide_bias(p):
+    return lambda b: b.round()
+
+# %% mistake="random_loss" theme="test"
+# The loss is another one at each call, or not finite. Then there is no derivative to compare with.
+# При каждом вызове потери другие, или они не конечны. Тогда сравнивать не с чем.
+def hide_bias(p):
+    state = [0.0]
+
+    def loss(b):
+        state[0] += 1
+        return b * state[0]
+
+    return loss
+
+# %% mistake="returns_the_value" theme="return"
+# A number came back. Asked for is the loss itself, a function of the bit.
+# Возвращено число. А нужна сама функция потерь — функция бита.
+def hide_bias(p):
+    return 1 / p

@@ -1,0 +1,162 @@
+# %%
+from itertools import product
+
+import torch
+
+
+def _outcomes(logits):
+    """Return all outcomes of bits with the shape of `logits`."""
+    found = [
+        torch.tensor(bits, dtype=logits.dtype).reshape(logits.shape)
+        for bits in product((0.0, 1.0), repeat=logits.numel())
+    ]
+    return found
+
+
+def _probability(logits, bits):
+    p = logits.detach().sigmoid()
+    return torch.where(bits == 1, p, 1 - p).prod()
+
+
+def _gradients(surrogate, logits, outcomes):
+    """Return the gradient of each outcome, stacked."""
+    found = [torch.autograd.grad(surrogate(logits, bits), logits)[0] for bits in outcomes]
+    return torch.stack(found)
+
+
+def _moments(weights, gradients):
+    weights = weights.reshape(-1, *[1] * (gradients.dim() - 1))
+    mean = (weights * gradients).sum(0)
+    return mean, (weights * (gradients - mean) ** 2).sum(0)
+
+
+def _all(surrogate, logits):
+    outcomes = _outcomes(logits)
+    weights = torch.stack([_probability(logits, bits) for bits in outcomes])
+    return weights, _gradients(surrogate, logits, outcomes)
+
+# %% mistake="weights_in_the_graph" theme="recording"
+# The probability of an outcome is a part of the graph, so its own gradient has joined the mean. A weight is a number.
+# Вероятность исхода входит в граф, и к среднему добавился её собственный градиент. А вес — это просто число.
+def moments(surrogate, logits):
+    p, outcomes = logits.sigmoid(), _outcomes(logits)
+    weights = [torch.where(bits == 1, p, 1 - p).prod() for bits in outcomes]
+    values = [surrogate(logits, bits) for bits in outcomes]
+    (mean,) = torch.autograd.grad(sum(w * v for w, v in zip(weights, values)), logits, retain_graph=True)
+    gradients = torch.stack([torch.autograd.grad(v, logits, retain_graph=True)[0] for v in values])
+    return mean, _moments(torch.stack(weights).detach(), (gradients - mean))[1]
+
+# %% mistake="all_outcomes_alike" theme="scaling"
+# All outcomes have the same weight. An outcome counts as often as it occurs.
+# У всех исходов один и тот же вес. А исход должен учитываться настолько, насколько он вероятен.
+def moments(surrogate, logits):
+    weights, gradients = _all(surrogate, logits)
+    return _moments(torch.ones_like(weights) / len(weights), gradients)
+
+# %% mistake="second_moment" theme="own"
+# The second tensor is the mean of the squares. The variance is the mean of the squared distances from the mean.
+# Второй тензор — средний квадрат. Дисперсия — это средний квадрат отклонения от среднего.
+def moments(surrogate, logits):
+    weights, gradients = _all(surrogate, logits)
+    return _moments(weights, gradients)[0], _moments(weights, gradients**2)[0]
+
+# %% mistake="standard_deviation" theme="own"
+# The second tensor is the standard deviation, the root of the variance.
+# Второй тензор — стандартное отклонение, то есть корень из дисперсии.
+def moments(surrogate, logits):
+    mean, variance = _moments(*_all(surrogate, logits))
+    return mean, variance.sqrt()
+
+# %% mistake="one_variance_for_all" theme="axes"
+# There is one variance for the whole gradient, a sum over its entries. Asked for is one for each entry.
+# Дисперсия одна на весь градиент: сумма по его элементам. А нужна своя для каждого элемента.
+def moments(surrogate, logits):
+    weights, gradients = _all(surrogate, logits)
+    mean, variance = _moments(weights, gradients)
+    return mean, variance.sum().expand_as(mean) if mean.dim() else 2 * variance
+
+# %% mistake="weights_never_sum_to_one" theme="own"
+# An outcome has the weight of its bits that are on. The bits that are off have a probability as well, `1 - p`.
+# Вес исхода взят только по включённым битам. Но и у выключенных битов есть вероятность, `1 - p`.
+def moments(surrogate, logits):
+    outcomes, p = _outcomes(logits), logits.detach().sigmoid()
+    weights = torch.stack([torch.where(bits == 1, p, 1.0).prod() for bits in outcomes])
+    return _moments(weights, _gradients(surrogate, logits, outcomes))
+
+# %% mistake="swapped_probabilities" theme="own"
+# The probabilities of the two values of a bit are swapped: it is 1 with probability `sigmoid(logits)`.
+# Вероятности двух значений бита перепутаны: он равен 1 с вероятностью `sigmoid(logits)`.
+def moments(surrogate, logits):
+    outcomes = _outcomes(logits)
+    weights = torch.stack([_probability(-logits, bits) for bits in outcomes])
+    return _moments(weights, _gradients(surrogate, logits, outcomes))
+
+# %% mistake="all_bits_together" theme="axes"
+# Only two outcomes were computed, all bits off and all bits on. The bits are independent, so n of them have 2ⁿ outcomes.
+# Вычислены только два исхода: все биты выключены или все включены. Но биты независимы, и у n битов 2ⁿ исходов.
+def moments(surrogate, logits):
+    outcomes = [torch.zeros_like(logits), torch.ones_like(logits)]
+    outcomes = [bits.detach() for bits in outcomes]
+    weights = torch.stack([_probability(logits, bits) for bits in outcomes])
+    weights = weights / weights.sum() if logits.numel() > 1 else weights.flip(0)
+    return _moments(weights, _gradients(surrogate, logits, outcomes))
+
+# %% mistake="by_backward" theme="accumulation"
+# The numbers are right, but `backward()` has put gradients into `logits.grad`, or cleared what was there.
+#     `autograd.grad` returns a gradient and leaves `.grad` alone.
+# Числа верны, но `backward()` записал градиенты в `logits.grad`, или прежний градиент стёрт. Функция `autograd.grad`
+#     возвращает градиент и не меняет `.grad`.
+def moments(surrogate, logits):
+    outcomes, found = _outcomes(logits), []
+    for bits in outcomes:
+        logits.grad = None
+        surrogate(logits, bits).backward()
+        found.append(logits.grad)
+    return _moments(torch.stack([_probability(logits, bits) for bits in outcomes]), torch.stack(found))
+
+# %% mistake="accumulates_between" theme="accumulation"
+# Each gradient holds those of the outcomes before it: `backward()` adds to `.grad`, and nothing was cleared in between.
+# В каждом градиенте есть и градиенты предыдущих исходов: `backward()` прибавляет к `.grad`, а между исходами поле не
+#     обнулялось.
+def moments(surrogate, logits):
+    outcomes, found = _outcomes(logits), []
+    logits.grad = None
+    for bits in outcomes:
+        surrogate(logits, bits).backward()
+        found.append(logits.grad.clone())
+    return _moments(torch.stack([_probability(logits, bits) for bits in outcomes]), torch.stack(found))
+
+# %% mistake="computes_twice" theme="cost"
+# Mean and variance are right, but the outcomes were computed twice. One gradient serves both.
+# Среднее и дисперсия верны, но исходы вычислены дважды. Одного и того же градиента хватает для обоих.
+def moments(surrogate, logits):
+    _all(surrogate, logits)
+    return _moments(*_all(surrogate, logits))
+
+# %% mistake="divides_by_the_outcomes" theme="scaling"
+# The weighted sum was divided by the number of outcomes. The probabilities are the weights, and they sum to 1.
+# Взвешенная сумма ещё и разделена на число исходов. Вероятности — это уже веса, и их сумма равна 1.
+def moments(surrogate, logits):
+    weights, gradients = _all(surrogate, logits)
+    return _moments(weights / len(weights), gradients)
+
+# %% mistake="keeps_a_graph" theme="graph_life"
+# The numbers are right, but the result requires grad: the weights were computed from `logits` with a graph.
+# Числа верны, но результат требует градиента: веса вычислены из `logits` вместе с графом.
+def moments(surrogate, logits):
+    p, outcomes = logits.sigmoid(), _outcomes(logits)
+    weights = torch.stack([torch.where(bits == 1, p, 1 - p).prod() for bits in outcomes])
+    return _moments(weights, _gradients(surrogate, logits, outcomes))
+
+# %% mistake="mean_alone" theme="missing"
+# Only the mean was returned. Asked for is a pair, mean and variance.
+# Возвращено только среднее. А нужна пара: среднее и дисперсия.
+def moments(surrogate, logits):
+    return _moments(*_all(surrogate, logits))[0]
+
+# %% mistake="variance_of_a_sample" theme="scaling"
+# The variance was taken as if every outcome had been drawn once, without the probabilities.
+# Дисперсия взята так, будто каждый исход выпал по одному разу: вероятности не учтены.
+def moments(surrogate, logits):
+    weights, gradients = _all(surrogate, logits)
+    return _moments(weights, gradients)[0], gradients.var(0)
