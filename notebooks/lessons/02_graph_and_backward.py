@@ -464,7 +464,7 @@ assert len(edges_into(y)) == 5 and set(waits_for.values()) == {0} and node is ti
 # * **Result.** It is a tensor of the leaf's own, without a graph: it shares no memory with another one. <!-- own -->
 # * **Result.** Each node is called once, an `AccumulateGrad` at most once. <!-- calls -->
 # * **Not allowed.** `backward()` and `torch.autograd.grad`. <!-- engine_runs -->
-# %% [markdown] tags=["ru"] of="f3f270cf"
+# %% [markdown] tags=["ru"] of="c9accd14"
 # Порядок, в котором каждый узел стоит после всех узлов, которые к нему ведут, называется *топологическим*. Один путь к нему — обратный отсчёт, как выше (алгоритм Кана). Другой — обход, который записывает узел, когда записано всё, что лежит за ним. Такой список читают с конца.
 #
 # ### Упражнение `run_backward`: обратный проход вручную
