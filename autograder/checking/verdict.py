@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from ..language import Note
+from .moved import lesson_today
 
 MIME = "application/vnd.autograder.verdict+json"
 
@@ -128,7 +129,7 @@ class Verdict:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Verdict:
-        """Return the verdict that `to_json` wrote.
+        """Return the verdict that `to_json` wrote. Its lesson is the one in which the exercise is today.
 
         Raises KeyError, TypeError or ValueError if the data is in another form.
         """
@@ -143,6 +144,7 @@ class Verdict:
         return cls(
             **{
                 **data,
+                "lesson": lesson_today(data["lesson"], data["exercise"]),
                 "state": VerdictState(data["state"]),
                 "aspects": tuple(map(aspect, data["aspects"])),
                 "finding": finding and Finding(**{**finding, "got": notes(finding["got"])}),

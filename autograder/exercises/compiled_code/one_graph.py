@@ -13,11 +13,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed
-from autograder.checking.observe import using_answer
+from autograder.checking.observe import unmarked, using_answer
 from autograder.language import Text
 from autograder.measure import graph_nodes
-
-from .common import unmarked
 
 _NO_COND = "torch.cond, a prototype, is not accepted here: choose by operations on tensors"
 
