@@ -138,13 +138,13 @@ def graph_table():
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `predict_graphs`: how many graphs
-# *predict · ●○○ · 6 minutes · 1 point*
+# ### Extra exercise `predict_graphs`: how many graphs
+# *predict · ●○○ · 6 minutes · 1 point · extra*
 #
 # Put what `graph_table()` returns in place of each `...`: the number of graphs over all calls.
 # %% [markdown] tags=["ru"]
-# ### Упражнение `predict_graphs`: сколько графов
-# *предсказать · ●○○ · 6 минут · 1 балл*
+# ### Дополнительное упражнение `predict_graphs`: сколько графов
+# *предсказать · ●○○ · 6 минут · 1 балл · дополнительно*
 #
 # Вместо каждого `...` поставьте то, что вернёт `graph_table()`: число графов за все вызовы.
 # %% answer="predict_graphs"
@@ -189,7 +189,7 @@ graph_table()
 # ### Exercise `one_graph`: a graph in two pieces
 # *find the bug · ●●○ · 10 minutes · 4 points*
 #
-# The function shortens a tensor whose norm is above a limit, as gradient clipping does. Its `if` breaks the graph. Rewrite it.
+# The function shortens a tensor whose norm is above a limit, as gradient clipping does (lesson 03). Its `if` breaks the graph. Rewrite it.
 #
 # * **Given.** A tensor of any shape, float32 or float64; entries may be as small as $10^{-9}$. `limit`, a positive number; the norm is never exactly the limit.
 # * **Result.** The same values; the norm is that of the whole tensor. A relative error up to $10^{-5}$ is allowed. <!-- value -->
@@ -199,7 +199,7 @@ graph_table()
 # ### Упражнение `one_graph`: граф из двух частей
 # *найти ошибку · ●●○ · 10 минут · 4 балла*
 #
-# Функция укорачивает тензор, норма которого больше предела, — как при отсечении градиента. Инструкция `if` разрывает граф. Перепишите функцию.
+# Функция укорачивает тензор, норма которого больше предела, — как при отсечении градиента (урок 03). Инструкция `if` разрывает граф. Перепишите функцию.
 #
 # * **Дано.** Тензор любой формы, float32 или float64; элементы бывают малы, до $10^{-9}$. Положительное число `limit`; в точности равной пределу норма не бывает.
 # * **Результат.** Те же значения; норма — это норма всего тензора. Допускается относительная погрешность до $10^{-5}$. <!-- value -->
@@ -587,11 +587,11 @@ check("costly_node")
 # %% [markdown] tags=["en"]
 # ## Anomaly mode, and its price
 #
-# In anomaly mode torch does two things. In the forward pass each node notes the Python lines that made it. In the backward pass each gradient is searched for NaN as soon as its node has run, and the first one found raises an error with the name of the node. The lines come as a warning. How much work is that? The cell counts operations.
+# Lesson 02 looked for the node behind a NaN by hand. Anomaly mode finds it for you, and does two things for that. In the forward pass each node notes the Python lines that made it. In the backward pass each gradient is searched for NaN as soon as its node has run, and the first one found raises an error with the name of the node. The lines come as a warning. How much work is that? The cell counts operations.
 # %% [markdown] tags=["ru"]
 # ## Режим обнаружения аномалий и его цена
 #
-# В этом режиме torch выполняет дополнительную работу двух видов. В прямом проходе для каждого узла запоминаются строки кода на Python, в которых он создан. В обратном проходе каждый градиент проверяется на NaN сразу после выполнения узла, и первый же найденный NaN вызывает исключение с именем узла. Сами строки выводятся в предупреждении. Много ли это работы? Ячейка считает операции.
+# В уроке 02 узел, из-за которого возник NaN, мы искали сами. В режиме обнаружения аномалий его находит torch и выполняет для этого дополнительную работу двух видов. В прямом проходе для каждого узла запоминаются строки кода на Python, в которых он создан. В обратном проходе каждый градиент проверяется на NaN сразу после выполнения узла, и первый же найденный NaN вызывает исключение с именем узла. Сами строки выводятся в предупреждении. Много ли это работы? Ячейка считает операции.
 # %%
 class CountOperations(TorchDispatchMode):
     times = 0
@@ -983,7 +983,7 @@ assert "Shapes" in str(found["test_faketensor"])
 # * **Result.** A tensor of the shape that `distances` gives. <!-- shape -->
 # * **Result.** Its dtype is theirs, float32 or float64. <!-- dtype -->
 # * **Result.** It is contiguous, as the operator's result is, whatever the strides of `x` and `y` are. <!-- layout -->
-# * **Result.** It lies on the device of `x` and `y`. <!-- device -->
+# * **Result.** It lies on the device of `x` and `y`. <!-- place -->
 # %% [markdown] tags=["ru"]
 # Функция `opcheck` выполняет оператор и его фиктивную реализацию на одном примере и сравнивает их. Для матрицы 2 × 2 она ничего не находит, а для матрицы 2 × 3 сообщает, что формы различаются. Значит, всё решают примеры: они не должны быть квадратными, должны включать матрицы, не непрерывные в памяти, и больше одного dtype.
 #
@@ -996,7 +996,7 @@ assert "Shapes" in str(found["test_faketensor"])
 # * **Результат.** Тензор той формы, которую даёт `distances`. <!-- shape -->
 # * **Результат.** Его dtype такой же, как у них: float32 или float64. <!-- dtype -->
 # * **Результат.** Он непрерывен в памяти, как и результат оператора, при любых шагах (strides) у `x` и `y`. <!-- layout -->
-# * **Результат.** Он лежит на том же устройстве, что `x` и `y`. <!-- device -->
+# * **Результат.** Он лежит на том же устройстве, что `x` и `y`. <!-- place -->
 # %%
 @custom_op("lesson::distances", mutates_args=())
 def distances(x: Tensor, y: Tensor) -> Tensor:

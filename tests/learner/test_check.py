@@ -87,6 +87,11 @@ def test_one_record_reads_in_either_language(exercises):
         assert again.text(language) == verdict.text(language)
 
 
+def test_a_record_of_an_exercise_that_moved_counts_where_it_is_today():
+    record = check("one_graph").to_json()
+    assert Verdict.from_json({**record, "lesson": "engine"}) == Verdict.from_json(record)
+
+
 def test_a_missing_key_is_our_error_not_the_learners(language, monkeypatch, tmp_path):
     monkeypatch.setattr("autograder.exercises.key_path", lambda exercise: tmp_path / "none.json")
     verdict = check(right)

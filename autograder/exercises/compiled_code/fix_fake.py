@@ -50,7 +50,7 @@ def distances(x: Tensor, y: Tensor) -> Tensor:
             ru="Шаги (strides) такие же, как у результата оператора: он непрерывен в памяти при любых входах.",
         ),
         aspect(
-            "device",
+            "place",
             0.5,
             en="The result lies on the device of the inputs.",
             ru="Результат лежит на том же устройстве, что и входы.",
@@ -90,7 +90,7 @@ def fix_fake(answer: Any, case: Case) -> dict[str, object]:
         fake = unmarked(answer.fix_fake)(mode.from_tensor(case.x), mode.from_tensor(case.y))
         found = {"shape": list(fake.shape), "dtype": str(fake.dtype), "layout": _same_layout(fake, real)}
         there = [torch.empty_strided(each.shape, each.stride(), device="cuda") for each in (case.x, case.y)]
-        found["device"] = unmarked(answer.fix_fake)(*there).device.type
+        found["place"] = unmarked(answer.fix_fake)(*there).device.type
     return found
 
 

@@ -1,10 +1,10 @@
-"""Core exercise: predictions about the number of compiled graphs."""
+"""Extra exercise: predictions about the number of compiled graphs."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from autograder.checking.exercise import EVERY_ENTRY, Case, Why, exercise
+from autograder.checking.exercise import EVERY_ENTRY, Case, exercise
 from autograder.checking.values import entries
 from autograder.language import Text
 
@@ -12,7 +12,6 @@ from autograder.language import Text
 @exercise(
     title=Text("How many graphs", "Сколько графов"),
     kind="predict",
-    core=True,
     difficulty=1,
     minutes=6,
     aspects=[EVERY_ENTRY],
@@ -34,18 +33,6 @@ from autograder.language import Text
             "раз, сразу для всех длин.",
         ),
     ],
-    why=Why(
-        Text(
-            "Why does an `if` on the length break nothing, and an `if` on the sum does?",
-            "Почему `if` по длине ничего не разрывает, а `if` по сумме разрывает?",
-        ),
-        Text(
-            "The graph is recorded for tensors that have shape and dtype, but no numbers. The length is known then, so "
-            "Python can choose. The sum is not: Python has to wait.",
-            "Граф записывается для тензоров, у которых есть форма и dtype, но нет чисел. Длина при этом известна, и "
-            "Python может выбрать ветвь. Сумма неизвестна, и её приходится ждать.",
-        ),
-    ),
 )
 def predict_graphs(answer: Any, case: Case) -> dict[str, object]:
     return {"table": entries(answer.predict_graphs)}
