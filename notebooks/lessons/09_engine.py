@@ -10,7 +10,7 @@
 # * say where the last bits of a gradient come from, and make them the same each time.
 #
 # You need lessons 05 (modes), 06 (hooks of saved tensors, checkpoints) and 08 (hooks on gradients and on nodes); for the extra exercise `recompute` also 07 (custom Functions). Everything here runs on one core and without a GPU.
-# %% [markdown] tags=["ru"] about="в каком потоке и в каком порядке, гонки, последние биты, проход внутри прохода"
+# %% [markdown] tags=["ru"] about="в каком потоке и в каком порядке, гонки, последние биты, проход внутри прохода" of="2339e9ac"
 # # Что стоит за вызовом `backward()`
 #
 # Два потока накапливают градиенты одного веса, и один из градиентов пропадает. Те же числа складываются в другом порядке, и последние биты суммы меняются. Хук печатает имя потока, которого никто не ждал. Вызов `backward()` занимает одну строку, но за ним стоит движок autograd: он решает, какой узел выполнить следующим и в каком потоке.
@@ -42,7 +42,7 @@ import torch
 # ## Which thread
 #
 # In which thread does a backward pass run: in that of the forward pass, in one of torch's own, or in yours? A hook on a gradient (lesson 08) can tell. The helper `in_thread` runs a function in a new thread called "worker" and waits for it; `together` runs several functions at once, each in a thread of its own.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="721388a8"
 # ## В каком потоке
 #
 # В каком потоке выполняется обратный проход: в потоке прямого прохода, в собственном потоке torch или в вашем? Это может сообщить хук градиента (урок 08). Вспомогательная функция `in_thread` выполняет другую функцию в новом потоке с именем «worker» и ждёт её завершения, а `together` выполняет несколько функций одновременно, каждую в своём потоке.
@@ -96,7 +96,7 @@ assert seen == [threading.current_thread().name, "worker"]
 # Twice the pass ran where everything else ran. That leaves open whose thread it is if forward and backward pass are called in different ones. Try it: `y = result_that_tells()`, then `in_thread(y.backward)`.
 #
 # On the CPU torch keeps no thread of its own for the backward pass: whoever calls `backward()` runs it. The function `engine_table` below starts threads and notes what they see. Its questions have short answers, and some of them are guessed wrong by almost everybody. Read the cell; do not call it yet.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="1c5f5879"
 # Оба раза проход выполнился там же, где и всё остальное. Остаётся вопрос, чей это поток, если прямой и обратный проходы вызваны в разных. Попробуйте: `y = result_that_tells()`, затем `in_thread(y.backward)`.
 #
 # На CPU у torch нет отдельного потока для обратного прохода: проход выполняет тот поток, который вызвал `backward()`. Функция `engine_table` ниже запускает потоки и записывает, что в каждом из них происходит. Ответы короткие, но в некоторых ошибаются почти все. Прочтите ячейку, но функцию пока не вызывайте.
@@ -133,7 +133,7 @@ def engine_table():
 # *predict · ●○○ · 8 minutes · 1 point*
 #
 # Put what `engine_table()` returns in place of each `...`. The first entry is the name of a thread: `"main"` for the one of this notebook (its real name is longer), or `"worker"`. `two passes through one graph` is `"accepted"` or `"RuntimeError"`. What is read from `w.grad` is a number, and so are the packs. `recorded` and `anomaly mode` are True or False.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="d5979819"
 # ### Упражнение `predict_engine`: что видит каждый поток
 # *предсказать · ●○○ · 8 минут · 1 балл*
 #
@@ -978,7 +978,7 @@ if not torch.cuda.is_available():
 # * Threads may share a leaf: `backward()` adds under a lock of torch's. They may not share a graph. Your own `w.grad = w.grad + g` needs a lock of yours.
 # * Of the nodes that are ready, the one created last runs first.
 # * Another order, other bits. Fix the order (or sort) where bits matter; `use_deterministic_algorithms` knows nothing of your own order.
-# %% [markdown] tags=["ru"] of="eadb37e9"
+# %% [markdown] tags=["ru"] of="40775bde"
 # ## Что стоит запомнить
 #
 # * На CPU обратный проход выполняет тот поток, который вызвал `backward()`. Режим `no_grad` и хуки сохранённых тензоров действуют только в своём потоке, а режим обнаружения аномалий — во всех.

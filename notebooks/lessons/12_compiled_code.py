@@ -14,7 +14,7 @@
 # * test such an operator, where `opcheck` is not enough.
 #
 # You need lessons 04 (`gradcheck`), 06 (saved tensors) and 07 (custom Functions). Everything here runs on one core, without a GPU and without a C++ compiler.
-# %% [markdown] tags=["ru"] about="разрывы графа, что `torch.compile` делает с обратным проходом, профиль, поиск NaN, собственные операторы и чего не видит `opcheck`"
+# %% [markdown] tags=["ru"] about="разрывы графа, что `torch.compile` делает с обратным проходом, профиль, поиск NaN, собственные операторы и чего не видит `opcheck`" of="d1dde079"
 # # Скомпилированный код и собственные операторы
 #
 # Оператор проходит все четыре проверки torch, а градиент у него втрое больше верного. Среднее в программе равно 5, а в той же программе после компиляции — 7.5, и никаких сообщений нет. Счётчик в `backward` после трёх проходов показывает 1.
@@ -57,10 +57,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 # `torch.compile` reads the bytecode of a function and writes down a graph of its operations; that is done by Dynamo. The graph goes to a *backend*. The default one, Inductor, writes fused kernels in C++ or Triton, and needs a compiler; the more it gets in one piece, the more it can fuse.
 #
 # A graph holds operations, not numbers. Where Python asks for a number (`if x.sum() > 0`, `.item()`), the graph ends; Python decides, and another graph begins. This is a *graph break*. A backend of our own counts the graphs: it keeps what it gets, and runs the operations as they are.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="465a2ebf"
 # ## Один граф или несколько
 #
-# Функция `torch.compile` читает байт-код вашей функции и записывает граф её операций. Эта часть называется Dynamo. Граф получает *бэкенд*. Стандартный бэкенд, Inductor, генерирует слитые (fused) ядра на C++ или Triton, и ему нужен компилятор; чем больше операций он получит одним куском, тем больше сможет слить.
+# Функция `torch.compile` читает байт-код вашей функции и записывает граф её операций. Эта часть называется Dynamo. Граф получает *бэкенд*. Стандартный бэкенд, Inductor, генерирует слитые (fused) ядра на C++ или Triton, и ему нужен компилятор. Чем больше операций он получит одним куском, тем больше сможет слить.
 #
 # В графе есть операции, но нет чисел. Там, где программе на Python нужно само число (`if x.sum() > 0`, `.item()`), граф обрывается: выбор делает Python, после чего начинается новый граф. Это называют *разрывом графа* (graph break). Посчитаем графы с помощью собственного бэкенда: он запоминает всё, что получил, и выполняет операции как есть.
 # %%
@@ -102,7 +102,7 @@ assert graphs(choosing, torch.ones(3), torch.ones(3, dtype=torch.float64)) == 2
 # A graph is made for what came: for this dtype, this shape, these flags. Dynamo notes these conditions as *guards*, and compiles anew when a call does not meet them. One thing it does not wait for: when a second length arrives, the length becomes a variable of the graph.
 #
 # Try it: what do `graphs(branching, torch.ones(3), -torch.ones(3))` and `graphs(choosing, torch.ones(3), torch.ones(3).double())` give? Then read the table. Do not call `graph_table()` yet.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="4d2b7915"
 # С `if` графов два: условие и та ветвь, которая выполнилась. Другая ветвь не компилируется: до неё не дошло дело. С `torch.where` граф один: он вычисляет обе ветви и выбирает.
 #
 # Граф рассчитан на то, что пришло: на этот dtype, эту форму, эти флаги. Dynamo запоминает такие условия (guards) и, если очередной вызов им не отвечает, компилирует функцию ещё раз. Для длин есть исключение: как только приходит вторая длина, длина становится переменной графа.
@@ -142,7 +142,7 @@ def graph_table():
 # *predict · ●○○ · 6 minutes · 1 point · extra*
 #
 # Put what `graph_table()` returns in place of each `...`: the number of graphs over all calls.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="a2a42600"
 # ### Дополнительное упражнение `predict_graphs`: сколько графов
 # *предсказать · ●○○ · 6 минут · 1 балл · дополнительно*
 #
@@ -175,13 +175,13 @@ check("predict_graphs")
 assert graph_table() == predict_graphs
 # %% [markdown] tags=["en"]
 # Now call it.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="0cc3540a"
 # А теперь вызовите эту функцию.
 # %%
 graph_table()
 # %% [markdown] tags=["en"] explains="predict_graphs"
 # What is known without a number breaks nothing: shapes, dtypes, flags, the turns of a loop. Such an `if` is decided while the graph is recorded, and such a loop is unrolled. Each break ends one graph and begins another. The part before an `if` serves both branches, so the second branch adds one graph, not two.
-# %% [markdown] tags=["ru"] explains="predict_graphs"
+# %% [markdown] tags=["ru"] explains="predict_graphs" of="abef7688"
 # Что известно без чисел, графа не разрывает: форма, dtype, флаги, число шагов цикла. Такой `if` решается при записи графа, а такой цикл разворачивается. Каждый разрыв заканчивает один граф и начинает другой. Часть до `if` общая для обеих ветвей, поэтому вторая ветвь добавляет один граф, а не два.
 
 
@@ -195,7 +195,7 @@ graph_table()
 # * **Result.** The same values; the norm is that of the whole tensor. A relative error up to $10^{-5}$ is allowed. <!-- value -->
 # * **Result.** The same gradients, for a vector of zeros too, where the gradient passes unchanged. <!-- gradient -->
 # * **Not allowed.** To look at a number of a tensor. Choose by operations on tensors; `torch.cond`, a prototype, is not accepted here. The check runs your function on a *fake tensor* as well, which is how Dynamo runs it: it has a shape and a dtype, but no numbers, and raises if asked for one. <!-- no_numbers -->
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="804db22d"
 # ### Упражнение `one_graph`: граф из двух частей
 # *найти ошибку · ●●○ · 10 минут · 4 балла*
 #
@@ -250,7 +250,7 @@ torch.compiler.reset()
 # ## Both passes ahead of time
 #
 # Between Dynamo and the backend stands AOTAutograd. It differentiates the graph *ahead of time*, before anything is computed, and gives both halves to the backend: the forward half at once, the backward half when it is first called. The backend `aot_eager` runs the two graphs with the usual operations: the same derivatives, no compiler, no gain in speed. It is enough to see what happens. Let us look at what an ordinary and a compiled result have behind them, and at what they keep (lesson 06).
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="36ab8fe2"
 # ## Оба прохода заранее
 #
 # Между Dynamo и бэкендом работает AOTAutograd. Он дифференцирует граф *заранее* (ahead of time), ещё до всяких вычислений, и передаёт бэкенду обе половины: прямую — сразу, обратную — при первом обратном проходе. Бэкенд `aot_eager` выполняет оба графа обычными операциями: производные те же, компилятор не нужен, ускорения нет. Чтобы увидеть, что происходит, этого достаточно. Посмотрим, какой граф стоит за обычным результатом и за скомпилированным и что хранит каждый из них (урок 06).
@@ -289,7 +289,7 @@ assert result.grad_fn.next_functions[0][0].name() == "torch::autograd::Accumulat
 
 # %% [markdown] tags=["en"]
 # One node and one saved tensor: AOTAutograd knows both passes, so it decides anew what to keep. Now for a table. `outcome` compiles a function and tries one or more kinds of backward pass on it, each with a new result. Here are the kinds of pass. Try `outcome(wave, plain)` first.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="a33627d8"
 # Один узел и один сохранённый тензор: AOTAutograd знает оба прохода и сам решает, что хранить. Теперь таблица. В `outcome` функция компилируется, а затем выполняются обратные проходы, один или несколько, каждый — от заново вычисленного результата. Ниже перечислены виды проходов. Сначала попробуйте `outcome(wave, plain)`.
 # %%
 def outcome(function, *passes, backend="aot_eager"):
@@ -320,7 +320,7 @@ def second_derivative(result, x):
 
 # %% [markdown] tags=["en"]
 # Read the cell; do not call `compiled_table()` yet. (It takes a few seconds.)
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="b9e1cb9a"
 # Прочтите ячейку, но `compiled_table()` пока не вызывайте. (Вызов займёт несколько секунд.)
 # %%
 def compiled_table():
@@ -342,7 +342,7 @@ def compiled_table():
 # *predict · ●●● · 8 minutes · 1 point · extra*
 #
 # Put what `compiled_table()` returns in place of each `...`. The first two entries are numbers, the others `"accepted"` or `"RuntimeError"`. The backend `eager` runs Dynamo's graph under ordinary autograd, without AOTAutograd.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="e9914ce3"
 # ### Дополнительное упражнение `predict_compiled`: что умеет скомпилированный обратный проход
 # *предсказать · ●●● · 8 минут · 1 балл · дополнительно*
 #
@@ -375,7 +375,7 @@ check("predict_compiled")
 assert compiled_table() == predict_compiled
 # %% [markdown] tags=["en"]
 # Now call it.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="0cc3540a"
 # А теперь вызовите эту функцию.
 # %%
 compiled_table()
@@ -385,7 +385,7 @@ compiled_table()
 # * AOTAutograd sees both passes, so it decides anew what to keep. For `wave` it keeps `x` alone and computes the sine again.
 # * Kept tensors that nobody else has are *donated buffers*: the compiled backward may write over them, so `retain_graph=True` and `create_graph=True` raise. Whether it may is settled by the *first* backward pass. If that one keeps the graph, nothing is donated, and all goes well; if a plain pass came first, the same call raises. `torch._functorch.config.donated_buffer = False` gives the donation up.
 # * A second derivative raises, and only when it is computed: `create_graph=True` alone may still succeed. Either compile with `eager`, or put the first derivative *inside* the compiled function, with `torch.func.grad`: then only one derivative is taken of it from outside. Old versions of torch returned wrong numbers here without an error.
-# %% [markdown] tags=["ru"] explains="predict_compiled"
+# %% [markdown] tags=["ru"] explains="predict_compiled" of="ecda5eaa"
 # Для движка скомпилированный граф — *один* узел, `CompiledFunctionBackward`. В профиле по узлам, в строках режима обнаружения аномалий, при поиске внутренних узлов для хуков — везде виден только он. Отсюда три следствия.
 #
 # * AOTAutograd видит оба прохода и сам решает, что хранить. Для функции `wave` хранится только `x`, а синус вычисляется заново.
@@ -422,7 +422,7 @@ torch.compiler.reset()
 # `torch.profiler` notes every operation with its time, and, if asked, the number of floating-point operations (FLOPs). Times change from run to run; counts do not. A profile of nine numbers, in the forward pass only, says little, even if a line in it says that `mul` costs 46 %.
 #
 # Let us profile a backward pass through two products, $24 \times 8$ and $8 \times 18$, and read the rows that begin with `autograd::engine::evaluate_function`. Each is a node, and below it stand the operations that it called. The profiler counts the FLOPs of matrix products, of convolutions, and of `mul` and `add`, one for each entry; the helper `flops_of` takes the matrix products alone.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="c8b070e2"
 # ## Как читать профиль
 #
 # Профилировщик `torch.profiler` записывает каждую операцию и её время, а если задать соответствующий параметр, то и число операций с плавающей точкой (FLOP). Время от запуска к запуску меняется, числа операций — нет. Если профилировали только прямой проход, да ещё над девятью числами, строка «46 % времени — на `mul`» почти ничего не значит.
@@ -493,7 +493,7 @@ assert sum(flops_of(event) for event in profiled.events() if event.cpu_parent is
 # * **Given.** `loss`, in which `mul` and `add` are cheap: counting them as well does not change the result. No two names cost the same.
 # * **Result.** The name of the nodes (such as `"MmBackward0"`, `node.name()`) whose matrix products cost the most floating-point operations in the backward pass, all nodes of one name together. <!-- name -->
 # * **Result.** One backward pass is run, and the leaves have the gradients of one `loss.backward()` in `.grad`. <!-- gradients -->
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="039e928e"
 # Строк с именем `MmBackward0` здесь две. Второе произведение в прямом проходе дешевле ($2 \cdot 5 \cdot 8 \cdot 18 = 1440$ против $2 \cdot 5 \cdot 24 \cdot 8 = 1920$), а в обратном дороже: 2880 против 1920. Для второго в обратном проходе вычисляются два произведения, по одному на каждый множитель, а для первого — только одно, потому что по данным градиент не нужен.
 #
 # В таблице `key_averages()` все узлы с одним именем занимают одну строку. Чтобы их различить, запишите формы с помощью `record_shapes=True` и вызовите `key_averages(group_by_input_shape=True)`: узлы, к которым пришли градиенты разных форм, попадут в разные строки.
@@ -588,7 +588,7 @@ check("costly_node")
 # ## Anomaly mode, and its price
 #
 # Lesson 02 looked for the node behind a NaN by hand. Anomaly mode finds it for you, and does two things for that. In the forward pass each node notes the Python lines that made it. In the backward pass each gradient is searched for NaN as soon as its node has run, and the first one found raises an error with the name of the node. The lines come as a warning. How much work is that? The cell counts operations.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="37ebe41f"
 # ## Режим обнаружения аномалий и его цена
 #
 # В уроке 02 узел, из-за которого возник NaN, мы искали сами. В режиме обнаружения аномалий его находит torch и выполняет для этого дополнительную работу двух видов. В прямом проходе для каждого узла запоминаются строки кода на Python, в которых он создан. В обратном проходе каждый градиент проверяется на NaN сразу после выполнения узла, и первый же найденный NaN вызывает исключение с именем узла. Сами строки выводятся в предупреждении. Много ли это работы? Ячейка считает операции.
@@ -641,7 +641,7 @@ assert not torch.ones(2, requires_grad=True).exp().grad_fn.metadata
 # * **Result.** If a NaN turns up in the backward pass, the text of torch's warning, with the node and the forward line; otherwise None. An infinite number alone is no NaN, and warnings of `f` itself or a NaN in its value alone are no report. An error of `f` reaches the caller. <!-- report -->
 # * **Result.** `f` is called once. <!-- once -->
 # * **Leave.** Anomaly mode: afterwards it is what it was before the call, on or off, also after an error. <!-- mode -->
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="1e646abc"
 # На каждый градиент приходится на три операции больше: найти, где здесь NaN, проверить, есть ли он хоть где-нибудь, и прочитать ответ. Последняя из них ждёт готового числа, а на GPU из-за этого ждёт вся очередь. К этому прибавляется память: для каждого узла запоминаются строки кода, в которых он создан. Поэтому включайте режим, только чтобы найти NaN, а затем выключайте. О бесконечном градиенте режим не сообщает.
 #
 # ### Дополнительное упражнение `fix_anomaly`: строка не названа
@@ -736,7 +736,7 @@ check("fix_anomaly")
 # Not everything is made of torch's operations: a routine of SciPy, a C library, a kernel by somebody else. Take the running log-sum-exp, $\log(e^{x_0} + \dots + e^{x_i})$ for each $i$, as NumPy computes it. Inside a compiled function it breaks the graph, because Dynamo cannot look into it. A custom Function (lesson 07) does not help: Dynamo looks into its `forward`, and finds the same.
 #
 # `torch.library.custom_op` makes an *operator*, a black box with a name and a signature. In the graph it is one operation. Nobody looks inside, so three things have to be said: what it returns, what it changes (`mutates_args`), and how it is differentiated. First the result. The *fake* is a second implementation that computes nothing: it gives a tensor of the right shape, dtype and strides.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="0d37bc44"
 # ## Собственный оператор
 #
 # Не всё составлено из операций torch: бывает нужна функция из SciPy, библиотека на C, чужое ядро. Возьмём накопленный log-sum-exp, то есть $\log(e^{x_0} + \dots + e^{x_i})$ для каждого $i$, как его считает NumPy. Внутри скомпилированной функции он разрывает граф: заглянуть в него Dynamo не может. Пользовательская функция (урок 07) не поможет: Dynamo смотрит внутрь её `forward` и находит там то же самое.
@@ -776,8 +776,8 @@ torch.compiler.reset()
 
 # %% [markdown] tags=["en"]
 # Now the derivative: `register_autograd` takes a `setup_context` and a formula, the counterparts of `setup_context` and `backward` in a Function. Two differences: the parameters must be called `ctx`, `inputs` and `output`, because they are passed by keyword; and the formula will be traced, so it consists of operations of torch (or of other operators). The derivative of output $i$ by input $j \le i$ is $e^{x_j - y_i}$; a sum from the end gives all of them at once.
-# %% [markdown] tags=["ru"]
-# Теперь производная. Метод `register_autograd` принимает `setup_context` и формулу: они соответствуют `setup_context` и `backward` пользовательской функции. Отличия два: параметры должны называться `ctx`, `inputs` и `output`, потому что передаются по имени; а формула будет записана в граф, поэтому состоит из операций torch (или других операторов). Производная выхода $i$ по входу $j \le i$ равна $e^{x_j - y_i}$; суммирование с конца даёт их все сразу.
+# %% [markdown] tags=["ru"] of="b7fa6e39"
+# Теперь производная. Метод `register_autograd` принимает `setup_context` и формулу: они соответствуют `setup_context` и `backward` пользовательской функции. Отличия два. Параметры должны называться `ctx`, `inputs` и `output`, потому что передаются по имени. Формула будет записана в граф, поэтому состоит из операций torch (или других операторов). Производная выхода $i$ по входу $j \le i$ равна $e^{x_j - y_i}$, и суммирование с конца даёт их все сразу.
 # %%
 def setup_context(ctx, inputs, output):
     ctx.save_for_backward(*inputs, output)
@@ -842,7 +842,7 @@ running.register_autograd(formula, setup_context=setup_context)
 # * **Result.** The gradients can be differentiated again. <!-- second -->
 # * **Result.** The formula can be traced: `opcheck(op, (x, y, a))` finds nothing wrong. <!-- traced -->
 # * **Result.** If `y` is changed in place between the passes, the backward pass raises torch's error, as for any operation (lesson 05). <!-- guarded -->
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="32e4905a"
 # Один вызов на три прохода: формула выполнилась, когда записывался граф обратного прохода, а дальше работал уже граф. Счётчик, `print` или список внутри формулы видят запись, а не проходы. Вот откуда единица, о которой шла речь в начале.
 #
 # ### Упражнение `add_formula`: формула для оператора
@@ -939,7 +939,7 @@ check("add_formula")
 # ## When the fake is wrong
 #
 # The compiler believes the fake. If it is wrong, the operator still computes what it should, but everything that the program derives from a shape is wrong, too: the graph was written down with the shape of the fake. Here is the mean of the beginning.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="aeec6755"
 # ## Если фиктивная реализация неверна
 #
 # Компилятор верит фиктивной реализации. Если она неверна, сам оператор вычисляет то, что должен, но всё, что программа выводит из формы, тоже неверно: граф записан с формой из фиктивной реализации. Вот то среднее, с которого мы начали.
@@ -984,7 +984,7 @@ assert "Shapes" in str(found["test_faketensor"])
 # * **Result.** Its dtype is theirs, float32 or float64. <!-- dtype -->
 # * **Result.** It is contiguous, as the operator's result is, whatever the strides of `x` and `y` are. <!-- layout -->
 # * **Result.** It lies on the device of `x` and `y`. <!-- place -->
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="bbc5a5bc"
 # Функция `opcheck` выполняет оператор и его фиктивную реализацию на одном примере и сравнивает их. Для матрицы 2 × 2 она ничего не находит, а для матрицы 2 × 3 сообщает, что формы различаются. Значит, всё решают примеры: они не должны быть квадратными, должны включать матрицы, не непрерывные в памяти, и больше одного dtype.
 #
 # ### Упражнение `fix_fake`: фиктивная реализация, верная только для квадратов
@@ -1049,7 +1049,7 @@ for dtype in (torch.float32, torch.float64):
 # ## What `opcheck` cannot see
 #
 # Let us spoil the formula of `running`: three times the gradient.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="4eb46058"
 # ## Чего не видит `opcheck`
 #
 # Испортим формулу оператора `running`: утроим градиент.
@@ -1080,7 +1080,7 @@ running.register_autograd(formula, setup_context=setup_context)
 # Four times SUCCESS. `opcheck` compares the operator with itself: run as it is, and run through fake and tracing. Both ways lead through the same formula, so both are wrong alike. A truth from outside comes from finite differences, `gradcheck` (lesson 04). In turn, `gradcheck` knows nothing of fakes and tracing.
 #
 # Below stand three operators with a fault each. `said` gives "accepted" or "refused". Read the cell; do not call `operator_table()` yet.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="3e788a0d"
 # Четыре раза SUCCESS. `opcheck` сравнивает оператор с ним же самим: выполненный как есть и выполненный через фиктивную реализацию и запись в граф. Оба пути ведут через одну и ту же формулу и неверны одинаково. Независимый эталон дают конечные разности, то есть `gradcheck` (урок 04). А `gradcheck`, в свою очередь, ничего не знает о фиктивных реализациях и записи в граф.
 #
 # Ниже три оператора, у каждого по одному изъяну. Функция `said` возвращает "accepted" или "refused". Прочтите ячейку, но `operator_table()` пока не вызывайте.
@@ -1158,7 +1158,7 @@ def operator_table():
 # *predict · ●●○ · 8 minutes · 1 point · extra*
 #
 # Put what `operator_table()` returns in place of each `...`. `requires grad` is True or False; `opcheck` and `gradcheck` are `"accepted"` or `"refused"`; the others are numbers. The right derivative of `square` at 1 is 2.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="1158b634"
 # ### Дополнительное упражнение `predict_operators`: о чём оператор молчит
 # *предсказать · ●●○ · 8 минут · 1 балл · дополнительно*
 #
@@ -1191,7 +1191,7 @@ check("predict_operators")
 assert operator_table() == predict_operators
 # %% [markdown] tags=["en"]
 # Now call it.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="0cc3540a"
 # А теперь вызовите эту функцию.
 # %%
 operator_table()
@@ -1209,8 +1209,8 @@ operator_table()
 # | result is an input or its view | allowed | raises |
 #
 # So: a Function for what is made of torch's operations, an operator for what is not.
-# %% [markdown] tags=["ru"] explains="predict_operators"
-# Два числа здесь неверны, и никто об этом не сообщает: касательный вектор в прямом режиме равен 0, а должен быть 2; градиент через объявленное изменение на месте равен 3, а должен быть 6. Из `mutates_args` об изменении узнаёт компилятор, но не autograd, а `register_autograd` такой оператор не принимает. Поэтому делайте оператор функциональным: пусть возвращает новый тензор.
+# %% [markdown] tags=["ru"] explains="predict_operators" of="4edbdc59"
+# Два числа здесь неверны, и никто об этом не сообщает: касательный вектор в прямом режиме равен 0 вместо 2, а градиент через объявленное изменение на месте — 3 вместо 6. Из `mutates_args` об изменении узнаёт компилятор, но не autograd, а `register_autograd` такой оператор не принимает. Поэтому делайте оператор функциональным: пусть возвращает новый тензор.
 #
 # | | `autograd.Function` | оператор |
 # |:--|:--|:--|
@@ -1277,7 +1277,7 @@ assert said(opcheck, bare, torch.ones(2)) == "accepted" and refuses(lambda: bare
 # * **Given.** `op`, an operator that takes one float64 matrix of any shape, contiguous or transposed, and returns one tensor. `x`, an example: a contiguous matrix of 2 × 2 that does not require grad.
 # * **Result.** `True` if for all such matrices the fake agrees with the operator, nothing is changed that was not declared, and the formula is right and can be traced. <!-- accepts_right -->
 # * **Result.** Else `False`. An `AssertionError` and the errors of `opcheck` and `gradcheck` count as `False`; on a wrong operator any error does. The test earns points for the wrong operators that it refuses, but only if it accepts every right one. <!-- catches_derivative, catches_shape, catches_layout, catches_numpy, catches_mutation -->
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="731d8a8c"
 # ### Упражнение `is_right_operator`: верен ли оператор?
 # *написать тест · ●●● · 15 минут · 3 балла*
 #
@@ -1329,12 +1329,10 @@ def is_right_operator(op, x):
 
 # %% alternative="is_right_operator"
 def is_right_operator(op, x):
-    examples = [torch.tensor([[0.5, -1.0, 2.0]], dtype=x.dtype).expand(2, 3).clone(), x]
-    examples += [each.clone().t() for each in examples]
-    for each in examples:
-        each.requires_grad_()
-    checks = (opcheck, gradcheck)
-    return all(check(op, (each,)) for check in checks for each in examples)
+    tall = torch.cat([x, 2 * x, x.flip(0)], dim=1).t()
+    for check, needs in ((opcheck, True), (gradcheck, True), (opcheck, False)):
+        check(op, (tall.detach().requires_grad_(needs),))
+    return True
 
 
 # %% check="is_right_operator"
@@ -1350,7 +1348,7 @@ check("is_right_operator")
 # * Anomaly mode: around both passes, three operations for each gradient, off again afterwards.
 # * A routine that is not torch's becomes an operator: `custom_op`, `register_fake`, `register_autograd`. Functional, with a formula of torch's operations, saved by `save_for_backward`.
 # * Test it by `opcheck` *and* `gradcheck`, on examples that require grad and are neither square nor contiguous. `opcheck` passes a wrong derivative; forward mode is silently 0.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="b84fc8a1"
 # ## Что стоит запомнить
 #
 # * Граф `torch.compile` разрывается там, где программе на Python нужно само число. Формы, dtype и флаги известны и ничего не разрывают.
@@ -1365,7 +1363,7 @@ from autograder import progress
 progress()
 # %% [markdown] tags=["en"]
 # Save the notebook (Ctrl+S) and run the last cell: `ready()` runs the saved file from top to bottom in a fresh process and lists your points. In a class, it also names the file to hand in; if you study alone, it shows whether your answers hold without this session.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="53419bae"
 # Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи. Если занимаетесь самостоятельно, вы узнаете, проходят ли ответы проверку с чистого листа, без переменных, оставшихся от ваших опытов.
 # %%
 from autograder import ready

@@ -82,5 +82,5 @@ def program(name):
 
 # %% wrong="catches_derivative"
 def program(name):
-    op = _square(name, lambda x, grad: grad * torch.where(x > 0, 2 * x, 3 * x))
+    op = _square(name, lambda x, grad: 3 * x * grad)
     return op
