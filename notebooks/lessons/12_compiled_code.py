@@ -485,21 +485,21 @@ assert sum(flops_of(event) for event in profiled.events() if event.cpu_parent is
 #
 # In the table of `key_averages()` all nodes of a name share one row. To tell nodes of one name apart, record the shapes with `record_shapes=True` and call `key_averages(group_by_input_shape=True)`: nodes whose gradients have different shapes get rows of their own.
 #
-# ### Exercise `costly_node`: the costly node
-# *complete · ●●○ · 12 minutes · 3 points*
+# ### Extra exercise `costly_node`: the costly node
+# *complete · ●●○ · 12 minutes · 3 points · extra*
 #
 # Write `costly_node(loss)`. Use the helper `flops_of` if you like.
 #
 # * **Given.** `loss`, in which `mul` and `add` are cheap: counting them as well does not change the result. No two names cost the same.
 # * **Result.** The name of the nodes (such as `"MmBackward0"`, `node.name()`) whose matrix products cost the most floating-point operations in the backward pass, all nodes of one name together. <!-- name -->
 # * **Result.** One backward pass is run, and the leaves have the gradients of one `loss.backward()` in `.grad`. <!-- gradients -->
-# %% [markdown] tags=["ru"] of="039e928e"
+# %% [markdown] tags=["ru"] of="397cf1cf"
 # Строк с именем `MmBackward0` здесь две. Второе произведение в прямом проходе дешевле ($2 \cdot 5 \cdot 8 \cdot 18 = 1440$ против $2 \cdot 5 \cdot 24 \cdot 8 = 1920$), а в обратном дороже: 2880 против 1920. Для второго в обратном проходе вычисляются два произведения, по одному на каждый множитель, а для первого — только одно, потому что по данным градиент не нужен.
 #
 # В таблице `key_averages()` все узлы с одним именем занимают одну строку. Чтобы их различить, запишите формы с помощью `record_shapes=True` и вызовите `key_averages(group_by_input_shape=True)`: узлы, к которым пришли градиенты разных форм, попадут в разные строки.
 #
-# ### Упражнение `costly_node`: самый дорогой узел
-# *дописать · ●●○ · 12 минут · 3 балла*
+# ### Дополнительное упражнение `costly_node`: самый дорогой узел
+# *дописать · ●●○ · 12 минут · 3 балла · дополнительно*
 #
 # Напишите функцию `costly_node(loss)`. Можно взять готовую функцию `flops_of`.
 #
