@@ -19,8 +19,7 @@ from typing import Any
 
 from .. import exercises
 from ..checking.exercise import Exercise
-from ..checking.moved import moved_from
-from ..checking.verdict import MIME, Verdict, VerdictState
+from ..checking.verdict import MIME, Verdict, VerdictState, moved_from
 from ..grade_ids import CellKind, GradeId
 from ..language import Text
 from ..lessons.source import NOTEBOOKS

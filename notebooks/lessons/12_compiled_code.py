@@ -1079,11 +1079,11 @@ running.register_autograd(formula, setup_context=setup_context)
 # %% [markdown] tags=["en"]
 # Four times SUCCESS. `opcheck` compares the operator with itself: run as it is, and run through fake and tracing. Both ways lead through the same formula, so both are wrong alike. A truth from outside comes from finite differences, `gradcheck` (lesson 04). In turn, `gradcheck` knows nothing of fakes and tracing.
 #
-# Below stand three operators with a fault each. `said` gives "accepted" or "refused". Read the cell; do not call `operator_table()` yet.
-# %% [markdown] tags=["ru"] of="3e788a0d"
+# Below stand four operators, and three of them have a fault. `said` gives "accepted" or "refused". Read the cell; do not call `operator_table()` yet.
+# %% [markdown] tags=["ru"] of="350318d4"
 # Четыре раза SUCCESS. `opcheck` сравнивает оператор с ним же самим: выполненный как есть и выполненный через фиктивную реализацию и запись в граф. Оба пути ведут через одну и ту же формулу и неверны одинаково. Независимый эталон дают конечные разности, то есть `gradcheck` (урок 04). А `gradcheck`, в свою очередь, ничего не знает о фиктивных реализациях и записи в граф.
 #
-# Ниже три оператора, у каждого по одному изъяну. Функция `said` возвращает "accepted" или "refused". Прочтите ячейку, но `operator_table()` пока не вызывайте.
+# Ниже четыре оператора, и у трёх из них есть изъян. Функция `said` возвращает "accepted" или "refused". Прочтите ячейку, но `operator_table()` пока не вызывайте.
 # %%
 bodies = []
 

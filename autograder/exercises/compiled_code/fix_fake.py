@@ -1,4 +1,4 @@
-"""Core exercise: the fake of an operator, wrong where examples are too kind."""
+"""Core exercise: a fake that is right for squares alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Core exercise: write a test for custom operators, where `opcheck` is not enough."""
+"""Core exercise: write a test for custom operators."""
 
 from __future__ import annotations
 

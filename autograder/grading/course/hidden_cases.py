@@ -18,7 +18,7 @@ import torch
 
 from ...checking.exercise import Exercise
 from ...checking.expected import Expected
-from ...checking.moved import moved_from
+from ...checking.verdict import moved_from
 from ...errors import UserError
 from ...exercises import path_of
 from ...grade_ids import CellKind, GradeId

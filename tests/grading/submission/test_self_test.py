@@ -29,9 +29,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
         yield engine
 
 
-def test_an_exercise_that_moved_is_graded_in_a_notebook_released_before(
-    engine: Engine, tmp_path: Path
-) -> None:
+def test_an_exercise_that_moved_is_graded_in_a_notebook_released_before(engine: Engine, tmp_path: Path) -> None:
     (today,) = COURSE.read(["engine"])
     source = tmp_path / "source" / today.file_name / f"{today.file_name}.ipynb"
     source.parent.mkdir(parents=True)

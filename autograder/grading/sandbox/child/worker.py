@@ -26,9 +26,9 @@ from ....checking.containment.switches import as_in_a_fresh_process
 from ....checking.containment.time_limit import TimeIsUp, limited
 from ....checking.exercise import Exercise
 from ....checking.judge import screen
-from ....checking.moved import moved_from
 from ....checking.observe import code_digest, observe_in_order
 from ....checking.run import Run
+from ....checking.verdict import moved_from
 from ....exercises.module_texts import defined_in, modules_of
 from ....messages.cards import message
 from ...conspicuous.outside_torch import counted_in
