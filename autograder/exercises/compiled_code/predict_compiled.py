@@ -8,6 +8,8 @@ from autograder.checking.exercise import EVERY_ENTRY, Case, exercise
 from autograder.checking.values import entries
 from autograder.language import Text
 
+_FORMER = ("graphs of branching", "graphs of choosing", "compilations for lengths 3, 4, 5", "wave: create_graph")
+
 
 @exercise(
     title=Text("What a compiled backward can do", "Что умеет скомпилированный обратный проход"),
@@ -39,4 +41,4 @@ from autograder.language import Text
     ],
 )
 def predict_compiled(answer: Any, case: Case) -> dict[str, object]:
-    return {"table": entries(answer.predict_compiled)}
+    return {"table": entries(answer.predict_compiled, former=_FORMER)}

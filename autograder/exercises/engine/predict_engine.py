@@ -47,4 +47,4 @@ from autograder.language import Text
     ),
 )
 def predict_engine(answer: Any, case: Case) -> dict[str, object]:
-    return {"table": entries(answer.predict_engine)}
+    return {"table": entries(answer.predict_engine, former=("order of a, b, c",))}
