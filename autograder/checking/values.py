@@ -8,7 +8,7 @@ safely from a process that is not trusted.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -121,10 +121,11 @@ def number(value: object) -> object:
     return value
 
 
-def entries(table: dict[str, object]) -> dict[str, object]:
+def entries(table: dict[str, object], former: Container[str] = ()) -> dict[str, object]:
     """Return a table of predictions with entries in a uniform form.
 
-    A one-element tensor becomes a number, an exception the name of its class, a `torch.Size` a tuple.
+    A one-element tensor becomes a number, an exception the name of its class, a `torch.Size` a tuple. Entries named in
+    `former` are left out: a notebook released before may ask for them.
     """
 
     def plain(value: object) -> object:
@@ -135,7 +136,7 @@ def entries(table: dict[str, object]) -> dict[str, object]:
             return value.__name__
         return tuple(value) if isinstance(value, torch.Size) else value
 
-    return {name: plain(value) for name, value in table.items()}
+    return {name: plain(value) for name, value in table.items() if name not in former}
 
 
 def relative_error(truth: torch.Tensor, got: object) -> float:

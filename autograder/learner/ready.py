@@ -19,7 +19,7 @@ from typing import Any
 
 from .. import exercises
 from ..checking.exercise import Exercise
-from ..checking.verdict import MIME, Verdict, VerdictState
+from ..checking.verdict import MIME, Verdict, VerdictState, moved_from
 from ..grade_ids import CellKind, GradeId
 from ..language import Text
 from ..lessons.source import NOTEBOOKS
@@ -80,7 +80,7 @@ def _rehearse(file: Path, folder: Path, hand_in: Text) -> Table | Reply:
     try:
         notebook = read_notebook(file)
         metadata = notebook.get("metadata", {})
-        known = _exercises(metadata)
+        known = _exercises(notebook)
         if not known:
             return Reply((message("ready.no_lesson", path=file),))
         restore_metadata(notebook, _built(known, _language(metadata)))
@@ -99,11 +99,18 @@ def _built(known: dict[str, Exercise], language: str) -> dict[str, Any]:
     return read_notebook(path) if path else {"cells": []}
 
 
-def _exercises(metadata: dict[str, Any]) -> dict[str, Exercise]:
-    """Return the exercises of a notebook's lesson, or of the session's lesson if the notebook names none."""
-    lesson = metadata.get("autograder", {}).get("lesson") or SESSION.lesson
+def _exercises(notebook: dict[str, Any]) -> dict[str, Exercise]:
+    """Return the exercises of a notebook's lesson, or of the session's lesson if the notebook names none.
+
+    An old notebook may also hold exercises that have moved to another lesson since.
+    """
+    lesson = notebook.get("metadata", {}).get("autograder", {}).get("lesson") or SESSION.lesson
+    if not lesson:
+        return {}
+    held = {nbgrader_of(cell).get("grade_id") for cell in notebook["cells"]}
+    moved = [name for name in moved_from(lesson) if GradeId.of(CellKind.CHECK, name) in held]
     try:
-        return exercises.load(lesson) if lesson else {}
+        return {**exercises.load(lesson), **{name: exercises.find(name) for name in moved}}
     except exercises.Unknown:
         return {}
 

@@ -1,31 +1,27 @@
-# %% [markdown] tags=["en"] needs="05, 06, 08" about="which thread and which order, last bits, nested passes, profiles, what `torch.compile` does to backward"
+# %% [markdown] tags=["en"] needs="05, 06, 08" about="which thread and which order, races, last bits, a pass inside a pass"
 # # The engine behind `backward()`
 #
-# Two threads add their gradients to one weight, and one of the two is lost. The same numbers are added in another order, and the last bits differ. A function is compiled, and its second derivative raises. `backward()` is one line; behind it an engine decides which node runs next, and in which thread.
+# Two threads add their gradients to one weight, and one of the two is lost. The same numbers are added in another order, and the last bits differ. A hook prints the name of a thread that nobody expected. `backward()` is one line; behind it an engine decides which node runs next, and in which thread.
 #
 # After this lesson you can:
 #
 # * say which thread runs what, and use several threads without losing a gradient;
 # * predict the order in which the nodes run;
-# * say where the last bits of a gradient come from, and make them the same each time;
-# * find the node that costs most in a profile;
-# * say what `torch.compile` does to the backward pass, and what it takes away.
+# * say where the last bits of a gradient come from, and make them the same each time.
 #
-# You need lessons 05 (modes), 06 (hooks of saved tensors, checkpoints) and 08 (hooks on gradients and on nodes); for the extra exercise `recompute` also 07 (custom Functions). Everything here runs on one core, without a GPU and without a C++ compiler.
-# %% [markdown] tags=["ru"] about="в каком потоке и в каком порядке, последние биты, вложенные проходы, профиль, что `torch.compile` делает с обратным проходом" of="5b13882c"
+# You need lessons 05 (modes), 06 (hooks of saved tensors, checkpoints) and 08 (hooks on gradients and on nodes); for the extra exercise `recompute` also 07 (custom Functions). Everything here runs on one core and without a GPU.
+# %% [markdown] tags=["ru"] about="в каком потоке и в каком порядке, гонки, последние биты, проход внутри прохода" of="2339e9ac"
 # # Что стоит за вызовом `backward()`
 #
-# Два потока накапливают градиенты одного веса, и один из градиентов пропадает. Те же числа складываются в другом порядке, и последние биты суммы меняются. Функцию скомпилировали, и вторую производную взять уже нельзя. Вызов `backward()` занимает одну строку, но за ним стоит движок autograd: он решает, какой узел выполнить следующим и в каком потоке.
+# Два потока накапливают градиенты одного веса, и один из градиентов пропадает. Те же числа складываются в другом порядке, и последние биты суммы меняются. Хук печатает имя потока, которого никто не ждал. Вызов `backward()` занимает одну строку, но за ним стоит движок autograd: он решает, какой узел выполнить следующим и в каком потоке.
 #
 # После урока вы сможете:
 #
 # * сказать, в каком потоке что выполняется, и работать в нескольких потоках, не теряя градиентов;
 # * предсказать, в каком порядке выполняются узлы;
-# * объяснить, откуда берутся последние биты градиента, и сделать их всегда одинаковыми;
-# * найти по профилю самый дорогой узел;
-# * сказать, что `torch.compile` делает с обратным проходом и чего после этого делать нельзя.
+# * объяснить, откуда берутся последние биты градиента, и сделать их всегда одинаковыми.
 #
-# Понадобятся уроки 05 (режимы отслеживания), 06 (хуки сохранённых тензоров, контрольные точки) и 08 (хуки градиентов и узлов), а для дополнительного упражнения `recompute` — ещё и урок 07 (пользовательские функции). Для всех примеров достаточно одного ядра. Ни GPU, ни компилятор C++ не нужны.
+# Понадобятся уроки 05 (режимы отслеживания), 06 (хуки сохранённых тензоров, контрольные точки) и 08 (хуки градиентов и узлов), а для дополнительного упражнения `recompute` — ещё и урок 07 (пользовательские функции). Для всех примеров достаточно одного ядра, GPU не нужен.
 # %% tags=["en"]
 # The import fails? Install the course's file (or autograd-course) by pip, uninstall another `autograder`.
 from autograder import hint, ready, reproduce, solution, start, why
@@ -43,17 +39,13 @@ import torch
 
 
 # %% [markdown] tags=["en"]
-# ## Which thread, which order
+# ## Which thread
 #
-# On the CPU torch keeps no thread of its own for the backward pass: whoever calls `backward()` runs it. The function `engine_table` below starts threads and notes what they see. Each question has a short answer; some of them are guessed wrong by almost everybody.
+# In which thread does a backward pass run: in that of the forward pass, in one of torch's own, or in yours? A hook on a gradient (lesson 08) can tell. The helper `in_thread` runs a function in a new thread called "worker" and waits for it; `together` runs several functions at once, each in a thread of its own.
+# %% [markdown] tags=["ru"] of="721388a8"
+# ## В каком потоке
 #
-# The helper `in_thread` runs a function in a new thread and waits for it.
-# %% [markdown] tags=["ru"] of="ea742c55"
-# ## В каком потоке и в каком порядке
-#
-# На CPU у torch нет отдельного потока для обратного прохода: проход выполняет тот поток, который вызвал `backward()`. Функция `engine_table` ниже запускает потоки и записывает, что в каждом из них происходит. Ответы короткие, но в некоторых ошибаются почти все.
-#
-# Нам понадобится вспомогательная функция: `in_thread` выполняет другую функцию в новом потоке и ждёт её завершения.
+# В каком потоке выполняется обратный проход: в потоке прямого прохода, в собственном потоке torch или в вашем? Это может сообщить хук градиента (урок 08). Вспомогательная функция `in_thread` выполняет другую функцию в новом потоке с именем «worker» и ждёт её завершения, а `together` выполняет несколько функций одновременно, каждую в своём потоке.
 # %%
 def in_thread(work):
     """Run `work()` in a new thread called "worker", and return its result or the name of its error."""
@@ -71,63 +63,81 @@ def in_thread(work):
     return outcome[0]
 
 
+def together(*works):
+    """Run each of `works` in a thread of its own, and wait for all of them."""
+    threads = [threading.Thread(target=work) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def result_that_tells():
+    """Return exp(3w), whose gradient prints the thread in which it arrives."""
+    w = torch.tensor(1.0, requires_grad=True)
+    y = (3 * w).exp()
+    y.register_hook(lambda _: print("the gradient arrives in", threading.current_thread().name))
+    return y
+
+
+result_that_tells().backward()
+in_thread(lambda: result_that_tells().backward())
+print("in a new thread recording is", in_thread(torch.is_grad_enabled))
+# %% tags=["fact"]
+seen = []
+for call in (lambda work: work(), in_thread):
+    y = torch.ones(2, requires_grad=True).sum()
+    y.register_hook(lambda _: seen.append(threading.current_thread().name))
+    call(y.backward)
+assert seen == [threading.current_thread().name, "worker"]
+
+
 # %% [markdown] tags=["en"]
-# `seen` is the table. Read the cell; do not call `engine_table()` yet.
-# %% [markdown] tags=["ru"] of="cf7b3ae5"
-# Словарь `seen` — это и есть таблица. Прочтите ячейку, но `engine_table()` пока не вызывайте.
+# Twice the pass ran where everything else ran. That leaves open whose thread it is if forward and backward pass are called in different ones. Try it: `y = result_that_tells()`, then `in_thread(y.backward)`.
+#
+# On the CPU torch keeps no thread of its own for the backward pass: whoever calls `backward()` runs it. The function `engine_table` below starts threads and notes what they see. Its questions have short answers, and some of them are guessed wrong by almost everybody. Read the cell; do not call it yet.
+# %% [markdown] tags=["ru"] of="1c5f5879"
+# Оба раза проход выполнился там же, где и всё остальное. Остаётся вопрос, чей это поток, если прямой и обратный проходы вызваны в разных. Попробуйте: `y = result_that_tells()`, затем `in_thread(y.backward)`.
+#
+# На CPU у torch нет отдельного потока для обратного прохода: проход выполняет тот поток, который вызвал `backward()`. Функция `engine_table` ниже запускает потоки и записывает, что в каждом из них происходит. Ответы короткие, но в некоторых ошибаются почти все. Прочтите ячейку, но функцию пока не вызывайте.
 # %%
 def engine_table():
-    seen = {}
+    seen, packed = {}, []
     w = torch.tensor(1.0, requires_grad=True)
-
     y = (3 * w).exp()  # the forward pass runs here
     y.register_hook(lambda _: seen.update({"the hook runs in": threading.current_thread().name}))
     in_thread(y.backward)
     seen["two passes through one graph"] = in_thread(y.backward) or "accepted"
 
-    w.grad = None
-    both_have_added = threading.Barrier(2)
+    w.grad, both_have_added = None, threading.Barrier(2)
 
     def contribute(k):
         (k * w).backward()
         both_have_added.wait()
         seen[f"w.grad read by thread {k}"] = w.grad.item()
 
-    threads = [threading.Thread(target=contribute, args=(k,)) for k in (1, 2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
+    together(lambda: contribute(1), lambda: contribute(2))
     with torch.no_grad():
         seen["recorded in a thread, under no_grad"] = in_thread(lambda: (2 * w).requires_grad)
-    packed = []
     with torch.autograd.graph.saved_tensors_hooks(packed.append, lambda t: t):
         in_thread(lambda: w.detach().requires_grad_().square())
     seen["packs in a thread"] = len(packed)
     torch.autograd.set_detect_anomaly(True)
     seen["anomaly mode in a thread"] = in_thread(torch.is_anomaly_enabled)
     torch.autograd.set_detect_anomaly(False)
-
-    order = []
-    a, b, c = w.sin(), w.cos(), w.exp()
-    for name, result in {"a": a, "b": b, "c": c}.items():
-        result.grad_fn.register_prehook(lambda _, name=name: order.append(name))
-    ((b + c) + a).backward()
-    seen["order of a, b, c"] = "".join(order)
     return seen
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `predict_engine`: which thread, which order
-# *predict · ●●○ · 10 minutes · 1 point*
+# ### Exercise `predict_engine`: which thread sees what
+# *predict · ●○○ · 8 minutes · 1 point*
 #
-# Put what `engine_table()` returns in place of each `...`. The first entry is the name of a thread: `"main"` for the one of this notebook (its real name is longer), or `"worker"`. `two passes through one graph` is `"accepted"` or `"RuntimeError"`. What is read from `w.grad` is a number, and so are the packs. `recorded` and `anomaly mode` are True or False. The last entry is a word of three letters, such as `"abc"`.
-# %% [markdown] tags=["ru"] of="9c49b5d2"
-# ### Упражнение `predict_engine`: в каком потоке и в каком порядке
-# *предсказать · ●●○ · 10 минут · 1 балл*
+# Put what `engine_table()` returns in place of each `...`. The first entry is the name of a thread: `"main"` for the one of this notebook (its real name is longer), or `"worker"`. `two passes through one graph` is `"accepted"` or `"RuntimeError"`. What is read from `w.grad` is a number, and so are the packs. `recorded` and `anomaly mode` are True or False.
+# %% [markdown] tags=["ru"] of="d5979819"
+# ### Упражнение `predict_engine`: что видит каждый поток
+# *предсказать · ●○○ · 8 минут · 1 балл*
 #
-# Вместо каждого `...` поставьте то, что вернёт `engine_table()`. В первой строке — имя потока: `"main"`, если это поток самой тетради (полное имя длиннее), или `"worker"`. В строке `two passes through one graph` — `"accepted"` или `"RuntimeError"`. Значение, прочитанное из `w.grad`, — число, количество упаковок (packs) — тоже. В строках `recorded` и `anomaly mode` — True или False. В последней строке — три буквы подряд, например `"abc"`.
+# Вместо каждого `...` поставьте то, что вернёт `engine_table()`. В первой строке — имя потока: `"main"`, если это поток самой тетради (полное имя длиннее), или `"worker"`. В строке `two passes through one graph` — `"accepted"` или `"RuntimeError"`. Значение, прочитанное из `w.grad`, — число, количество упаковок (packs) — тоже. В строках `recorded` и `anomaly mode` — True или False.
 # %% answer="predict_engine"
 predict_engine = {
     "the hook runs in": "worker",
@@ -137,7 +147,6 @@ predict_engine = {
     "recorded in a thread, under no_grad": True,
     "packs in a thread": 0,
     "anomaly mode in a thread": True,
-    "order of a, b, c": "cba",
 }
 # %% given="predict_engine"
 predict_engine = {
@@ -148,7 +157,6 @@ predict_engine = {
     "recorded in a thread, under no_grad": ...,
     "packs in a thread": ...,
     "anomaly mode in a thread": ...,
-    "order of a, b, c": ...,
 }
 # %% check="predict_engine"
 from autograder import check
@@ -330,15 +338,6 @@ check("node_order")
 #
 # Можно встретить такой совет: если потоков несколько, берите `torch.autograd.grad`, а не `backward()`, иначе возможна гонка. Посчитаем. Восемь потоков делают по 100 обратных проходов, и каждый проход прибавляет 1 к одному и тому же полю `.grad`.
 # %%
-def together(*works):
-    """Run each of `works` in a thread of its own, and wait for all of them."""
-    threads = [threading.Thread(target=work) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-
 w = torch.tensor(1.0, requires_grad=True)
 
 
@@ -903,581 +902,6 @@ class Deeper(torch.autograd.Function):
 Deeper.apply(torch.ones(1, requires_grad=True), 70).backward()
 assert [i for i in range(1, 71) if passes[i] != passes[i - 1]] == [61]
 # %% [markdown] tags=["en"]
-# ## Anomaly mode, and its price
-#
-# In anomaly mode torch does two things. In the forward pass each node notes the Python lines that made it. In the backward pass each gradient is searched for NaN as soon as its node has run, and the first one found raises an error with the name of the node. The lines come as a warning. How much work is that? The cell counts operations.
-# %% [markdown] tags=["ru"] of="8bb23197"
-# ## Режим обнаружения аномалий и его цена
-#
-# В этом режиме torch выполняет дополнительную работу двух видов. В прямом проходе для каждого узла запоминаются строки кода на Python, в которых он создан. В обратном проходе каждый градиент проверяется на NaN сразу после выполнения узла, и первый же найденный NaN вызывает исключение с именем узла. Сами строки выводятся в предупреждении. Много ли это работы? Ячейка считает операции.
-# %%
-import warnings
-
-from torch.utils._python_dispatch import TorchDispatchMode
-
-
-class CountOperations(TorchDispatchMode):
-    times = 0
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self.times += 1
-        return func(*args, **(kwargs or {}))
-
-
-def operations_of_backward(layers, anomaly):
-    y = torch.ones(3, requires_grad=True)
-    with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(anomaly):
-        warnings.simplefilter("ignore")
-        for _ in range(layers):
-            y = y.sin()
-        with CountOperations() as count:
-            y.sum().backward()
-    return count.times
-
-
-for layers in (3, 10):
-    print(layers, "layers:", operations_of_backward(layers, False), "and", operations_of_backward(layers, True))
-# %% tags=["fact"]
-for layers in (3, 10):
-    extra = operations_of_backward(layers, True) - operations_of_backward(layers, False)
-    assert extra == 3 * (layers + 1)
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    with torch.autograd.detect_anomaly():
-        y = torch.ones(2, requires_grad=True).exp()
-    assert any("in <module>" in line for line in y.grad_fn.metadata["traceback_"])
-    with torch.autograd.detect_anomaly():
-        torch.tensor(0.0, requires_grad=True).sqrt().backward()  # the gradient is inf, which is no NaN
-assert not torch.ones(2, requires_grad=True).exp().grad_fn.metadata
-
-
-# %% [markdown] tags=["en"]
-# There are three operations more for each gradient: find where it is NaN, find out whether that is anywhere, and read the answer. The last of them waits for the number, which on a GPU makes the whole queue wait. To this add the Python lines noted for every node. So: on to find a NaN, then off. An infinite gradient is not reported.
-#
-# ### Extra exercise `fix_anomaly`: no forward line
-# *find the bug · ●●○ · 10 minutes · 3 points · extra*
-#
-# Mend the function, which runs `f(x)` (a scalar) and its backward pass.
-#
-# * **Given.** `f` may raise an error or give warnings of its own; the backward pass fails only for a NaN. The `.grad` of `x` does not matter.
-# * **Result.** If a NaN turns up in the backward pass, the text of torch's warning, with the node and the forward line; otherwise None. An infinite number alone is no NaN, and warnings of `f` itself or a NaN in its value alone are no report. An error of `f` reaches the caller. <!-- report -->
-# * **Result.** `f` is called once. <!-- once -->
-# * **Leave.** Anomaly mode: afterwards it is what it was before the call, on or off, also after an error. <!-- mode -->
-# %% [markdown] tags=["ru"] of="1e646abc"
-# На каждый градиент приходится на три операции больше: найти, где в градиенте NaN, проверить, есть ли он хоть где-нибудь, и прочитать ответ. Последняя из них ждёт готового числа, а на GPU из-за этого ждёт вся очередь. К этому прибавляется память: для каждого узла запоминаются строки кода, в которых он создан. Поэтому включайте режим, только чтобы найти NaN, а затем выключайте. О бесконечном градиенте режим не сообщает.
-#
-# ### Дополнительное упражнение `fix_anomaly`: строка не названа
-# *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
-#
-# Исправьте функцию, которая вычисляет `f(x)` (это скаляр) и выполняет обратный проход.
-#
-# * **Дано.** Сама `f` может вызвать исключение или выдать предупреждения; в обратном проходе ошибка возможна только из-за NaN. Что окажется в поле `.grad` у `x`, не важно.
-# * **Результат.** Если в обратном проходе появился NaN, возвращается текст предупреждения torch, в котором названы узел и строка прямого прохода, иначе — None. Бесконечное число — ещё не NaN. Если предупреждение выдала сама `f` или NaN есть только в значении, тоже возвращается None. Исключение из `f` доходит до вызывающего кода. <!-- report -->
-# * **Результат.** Функция `f` вызвана один раз. <!-- once -->
-# * **Не менять.** Режим обнаружения аномалий: после вызова, в том числе после исключения, он такой же, каким был до него, включён или выключен. <!-- mode -->
-# %% answer="fix_anomaly"
-def fix_anomaly(f, x):
-    with torch.autograd.set_detect_anomaly(True):
-        loss = f(x)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                loss.backward()
-            except RuntimeError:
-                return str(caught[-1].message)
-    return None
-
-
-# %% given="fix_anomaly"
-def fix_anomaly(f, x):
-    loss = f(x)
-    torch.autograd.set_detect_anomaly(True)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            loss.backward()
-        except RuntimeError:
-            return str(caught[-1].message)
-    return None
-
-
-# %% alternative="fix_anomaly"
-def fix_anomaly(f, x):
-    before = torch.is_anomaly_enabled()
-    torch.autograd.set_detect_anomaly(True)
-    try:
-        loss = f(x)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                loss.backward()
-            except RuntimeError:
-                return str(caught[-1].message)
-    finally:
-        torch.autograd.set_detect_anomaly(before)
-
-
-# %% alternative="fix_anomaly"
-def fix_anomaly(f, x):
-    texts = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("always")
-        warnings.showwarning = lambda message, *_: texts.append(str(message))
-        with torch.autograd.set_detect_anomaly(True):
-            loss = f(x)
-            try:
-                torch.autograd.grad(loss, x)
-            except RuntimeError as error:
-                texts.append(str(error))
-    return next((text for text in texts if "Traceback of forward call" in text), None)
-
-
-# %% alternative="fix_anomaly"
-def fix_anomaly(f, x):
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        with torch.autograd.detect_anomaly():
-            loss = f(x)
-            try:
-                loss.backward()
-            except RuntimeError as error:
-                assert "nan" in str(error)
-    reports = [str(each.message) for each in said if "Error detected" in str(each.message)]
-    return reports[0] if reports else None
-
-
-# %% check="fix_anomaly"
-from autograder import check
-
-check("fix_anomaly")
-# %% [markdown] tags=["en"]
-# ## Reading a profile
-#
-# `torch.profiler` notes every operation with its time, and, if asked, the number of floating-point operations (FLOPs). Times change from run to run; counts do not. A profile of nine numbers, in the forward pass only, says little, even if a line in it says that `mul` costs 46 %.
-#
-# Let us profile a backward pass through two products, $24 \times 8$ and $8 \times 18$, and read the rows that begin with `autograd::engine::evaluate_function`. Each is a node, and below it stand the operations that it called. The profiler counts the FLOPs of matrix products, of convolutions, and of `mul` and `add`, one for each entry; the helper `flops_of` takes the matrix products alone.
-# %% [markdown] tags=["ru"] of="c8b070e2"
-# ## Как читать профиль
-#
-# Профилировщик `torch.profiler` записывает каждую операцию и её время, а если задать соответствующий параметр, то и число операций с плавающей точкой (FLOP). Время от запуска к запуску меняется, числа операций — нет. Если профилировали только прямой проход, да ещё над девятью числами, строка «46 % времени — на `mul`» почти ничего не значит.
-#
-# Запишем профиль обратного прохода через два умножения на матрицы, $24 \times 8$ и $8 \times 18$, и прочтём строки, которые начинаются с `autograd::engine::evaluate_function`. Каждая из них соответствует узлу, а под ней перечислены операции, которые он вызвал. Профилировщик считает FLOP матричных произведений и свёрток, а также операций `mul` и `add`, по одной на элемент. Функция `flops_of` учитывает только матричные произведения.
-# %%
-import os
-
-os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the profiler does not report its start and stop
-from torch.profiler import ProfilerActivity, profile
-
-ENGINE = "autograd::engine::evaluate_function: "
-
-
-PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm")
-
-
-def flops_of(event):
-    """The FLOPs of the matrix products in a row of the profile and in everything below it."""
-    own = event.flops if event.name in PRODUCTS else 0
-    return own + sum(flops_of(child) for child in event.cpu_children)
-
-
-data = torch.ones(5, 24)
-w1 = torch.ones(24, 8, requires_grad=True)
-w2 = torch.ones(8, 18, requires_grad=True)
-loss = ((data @ w1).tanh() @ w2).sum()
-
-with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:
-    loss.backward()
-for event in profiled.events():
-    if event.name.startswith(ENGINE):
-        calls = [child.name for node in event.cpu_children for child in node.cpu_children]
-        print(f"{event.name.removeprefix(ENGINE):32}{flops_of(event):6}  {' '.join(calls)}")
-# %% tags=["fact"]
-costs = [
-    flops_of(event) for event in profiled.events() if event.name.startswith(ENGINE) and "MmBackward0" in event.name
-]
-assert costs == [2 * 2 * 5 * 8 * 18, 2 * 5 * 24 * 8]
-with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as profiled:
-    with torch.profiler.record_function("first"):
-        hidden = (data @ w1).tanh()
-    (hidden @ w2).sum().backward()
-by_name = [row for row in profiled.key_averages() if row.key == "MmBackward0"]
-by_shape = [row for row in profiled.key_averages(group_by_input_shape=True) if row.key == "MmBackward0"]
-assert [row.count for row in by_name] == [2]  # `record_function` does not divide the row
-assert sorted(row.input_shapes for row in by_shape) == [[[5, 8]], [[5, 18]]]
-assert 2 * 5 * 24 * 8 > 2 * 5 * 8 * 18  # in the forward pass the first product costs more
-wide = torch.ones(3, 50)
-with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:
-    wide * wide, wide + wide, wide.exp(), wide @ torch.ones(50, 2)
-    torch.nn.functional.conv2d(torch.ones(1, 1, 5, 5), torch.ones(1, 1, 3, 3))
-counted = {event.name: event.flops for event in profiled.events() if event.flops}
-assert counted == {"aten::mul": 150, "aten::add": 150, "aten::mm": 2 * 3 * 50 * 2, "aten::conv2d": 2 * 9 * 9}
-assert sum(flops_of(event) for event in profiled.events() if event.cpu_parent is None) == 2 * 3 * 50 * 2
-
-
-# %% [markdown] tags=["en"]
-# Two rows are called `MmBackward0`. The second product cost less in the forward pass ($2 \cdot 5 \cdot 8 \cdot 18 = 1440$ against $2 \cdot 5 \cdot 24 \cdot 8 = 1920$). In the backward pass it costs more: 2880 against 1920. It makes two products, one for each factor; the first layer makes one, because the data need no gradient.
-#
-# In the table of `key_averages()` all nodes of a name share one row. To tell nodes of one name apart, record the shapes with `record_shapes=True` and call `key_averages(group_by_input_shape=True)`: nodes whose gradients have different shapes get rows of their own.
-#
-# ### Exercise `costly_node`: the costly node
-# *complete · ●●○ · 12 minutes · 3 points*
-#
-# Write `costly_node(loss)`. Use the helper `flops_of` if you like.
-#
-# * **Given.** `loss`, in which `mul` and `add` are cheap: counting them as well does not change the result. No two names cost the same.
-# * **Result.** The name of the nodes (such as `"MmBackward0"`, `node.name()`) whose matrix products cost the most floating-point operations in the backward pass, all nodes of one name together. <!-- name -->
-# * **Result.** One backward pass is run, and the leaves have the gradients of one `loss.backward()` in `.grad`. <!-- gradients -->
-# %% [markdown] tags=["ru"] of="039e928e"
-# Строк с именем `MmBackward0` здесь две. Второе произведение в прямом проходе дешевле ($2 \cdot 5 \cdot 8 \cdot 18 = 1440$ против $2 \cdot 5 \cdot 24 \cdot 8 = 1920$), а в обратном дороже: 2880 против 1920. Для второго в обратном проходе вычисляются два произведения, по одному на каждый множитель, а для первого — только одно, потому что по данным градиент не нужен.
-#
-# В таблице `key_averages()` все узлы с одним именем занимают одну строку. Чтобы их различить, запишите формы с помощью `record_shapes=True` и вызовите `key_averages(group_by_input_shape=True)`: узлы, к которым пришли градиенты разных форм, попадут в разные строки.
-#
-# ### Упражнение `costly_node`: самый дорогой узел
-# *дописать · ●●○ · 12 минут · 3 балла*
-#
-# Напишите функцию `costly_node(loss)`. Можно взять готовую функцию `flops_of`.
-#
-# * **Дано.** Функция потерь `loss`, в которой операции `mul` и `add` дёшевы: если учесть и их, результат не изменится. Двух имён с одинаковой стоимостью не бывает.
-# * **Результат.** Имя узлов (например, `"MmBackward0"`, значение `node.name()`), матричные произведения которых требуют в обратном проходе больше всего операций с плавающей точкой; узлы с одним именем считаются вместе. <!-- name -->
-# * **Результат.** Выполнен один обратный проход, и в `.grad` у листьев лежат такие же градиенты, как после одного вызова `loss.backward()`. <!-- gradients -->
-# %% answer="costly_node"
-def costly_node(loss):
-    """The name of the nodes that cost most in the backward pass from `loss`."""
-    ### BEGIN SOLUTION
-    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:
-        loss.backward()
-    costs = {}
-    for event in profiled.events():
-        if event.name.startswith(ENGINE):
-            name = event.name.removeprefix(ENGINE)
-            costs[name] = costs.get(name, 0) + flops_of(event)
-    return max(costs, key=costs.get)
-    ### END SOLUTION
-
-
-# %% alternative="costly_node"
-def costly_node(loss):
-    from torch.utils.flop_counter import FlopCounterMode
-
-    nodes = [loss.grad_fn]
-    for node in nodes:
-        nodes += [parent for parent, _ in node.next_functions if parent is not None and parent not in nodes]
-    costs, started = {}, {}
-    with FlopCounterMode(display=False) as counter:
-        for node in set(nodes):
-
-            def before(_, node=node):
-                started[node] = counter.get_total_flops()
-
-            def after(*_, node=node):
-                costs[node.name()] = costs.get(node.name(), 0) + counter.get_total_flops() - started[node]
-
-            node.register_prehook(before)
-            node.register_hook(after)
-        loss.backward()
-    return max(costs, key=costs.get)
-
-
-# %% alternative="costly_node"
-def costly_node(loss):
-    costs = {}
-
-    class Watch(TorchDispatchMode):
-        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            result = func(*args, **(kwargs or {}))
-            node = torch._C._current_autograd_node()
-            if node is not None and func.overloadpacket in (torch.ops.aten.mm, torch.ops.aten.bmm):
-                inner = args[0].shape[-1]
-                costs[node.name()] = costs.get(node.name(), 0) + 2 * inner * result.numel()
-            return result
-
-    with Watch():
-        loss.backward()
-    return sorted(costs, key=costs.get)[-1]
-
-
-# %% alternative="costly_node"
-def costly_node(loss):
-    from collections import Counter
-
-    with torch.autograd.profiler.profile(with_flops=True) as profiled:
-        loss.backward()
-    costs = Counter()
-    for event in profiled.function_events:
-        parent = event
-        while parent is not None and not parent.name.startswith(ENGINE):
-            parent = parent.cpu_parent
-        if parent is not None and event.name in ("aten::mm", "aten::bmm"):
-            costs[parent.name.removeprefix(ENGINE)] += event.flops
-    return costs.most_common(1)[0][0]
-
-
-# %% check="costly_node"
-from autograder import check
-
-check("costly_node")
-
-
-# %% [markdown] tags=["en"]
-# ## What `torch.compile` does to the backward pass
-#
-# `torch.compile` reads the bytecode of a function and writes down a graph of its operations; that is done by Dynamo. AOTAutograd then differentiates this graph *ahead of time*, before anything is computed, and gives both halves to a backend: the forward half at once, the backward half when it is first called. The default backend, Inductor, writes fused kernels in C++ or Triton, and needs a compiler. The backend `aot_eager` runs the two graphs with the usual operations: the same derivatives, no compiler, no gain in speed. It is enough to see what happens.
-#
-# A graph holds operations, not numbers. Where Python asks for a number (`if x.sum() > 0`, `.item()`), the graph ends; Python decides, and another graph begins. This is a *graph break*. A backend of our own counts the graphs.
-# %% [markdown] tags=["ru"] of="f6ad5ffd"
-# ## Что `torch.compile` делает с обратным проходом
-#
-# Функция `torch.compile` читает байт-код вашей функции и записывает граф её операций. Эта часть называется Dynamo. Затем AOTAutograd дифференцирует этот граф *заранее* (ahead of time), ещё до всяких вычислений, и передаёт обе половины бэкенду: прямую — сразу, обратную — при первом обратном проходе. Стандартный бэкенд, Inductor, генерирует слитые (fused) ядра на C++ или Triton, и ему нужен компилятор. Бэкенд `aot_eager` выполняет оба графа обычными операциями: производные те же, компилятор не нужен, ускорения нет. Чтобы увидеть, что происходит, этого достаточно.
-#
-# В графе есть операции, но нет чисел. Там, где программе на Python нужно само число (`if x.sum() > 0`, `.item()`), граф обрывается: выбор делает Python, после чего начинается новый граф. Это называют *разрывом графа* (graph break). Посчитаем графы с помощью собственного бэкенда.
-# %%
-def graphs(function, *inputs):
-    """The number of graphs that `torch.compile` makes of a function, over calls with each of `inputs`."""
-    made = []
-
-    def backend(graph, example_inputs):
-        made.append(graph)
-        return graph.forward
-
-    torch.compiler.reset()
-    compiled = torch.compile(function, backend=backend)
-    for x in inputs:
-        compiled(x)
-    return len(made)
-
-
-def branching(x):
-    if x.sum() > 0:
-        return 2 * x
-    return 3 * x
-
-
-def choosing(x):
-    return torch.where(x.sum() > 0, 2 * x, 3 * x)
-
-
-def wave(x):
-    return x.sin().cos().sum()
-
-
-def growth(x):
-    return (x.exp() ** 2).sum()
-
-
-# %% [markdown] tags=["en"]
-# Now a table. `outcome` compiles a function with `aot_eager` and tries one or more kinds of backward pass on it, each with a new result. Here are the kinds of pass.
-# %% [markdown] tags=["ru"] of="5ca15f91"
-# Теперь таблица. В `outcome` функция компилируется с `aot_eager`, а затем выполняются обратные проходы, один или несколько, каждый — от заново вычисленного результата. Вот эти проходы.
-# %%
-def outcome(function, *passes, backend="aot_eager"):
-    """Compile a function, and try each of `passes` on a new result: "accepted", or the name of an error."""
-    torch.compiler.reset()
-    compiled = torch.compile(function, backend=backend)
-    x = torch.tensor([0.5, 1.0], requires_grad=True)
-    try:
-        for one_pass in passes:
-            one_pass(compiled(x), x)
-        return "accepted"
-    except RuntimeError as error:
-        return type(error).__name__
-
-
-def plain(result, x):
-    result.backward()
-
-
-def keep_graph(result, x):
-    result.backward(retain_graph=True)
-
-
-def record_gradient(result, x):
-    torch.autograd.grad(result, x, create_graph=True)
-
-
-def second_derivative(result, x):
-    (gradient,) = torch.autograd.grad(result, x, create_graph=True)
-    gradient.sum().backward()
-
-
-def count_saved(function):
-    saved = []
-    x = torch.tensor([0.5, 1.0], requires_grad=True)
-    with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.append(t) or t.detach(), lambda t: t):
-        function(x)
-    return len(saved)
-
-
-# %% [markdown] tags=["en"]
-# `count_saved` counts the tensors that a function saves. Read the cell; do not call `compiled_table()` yet. (It takes a few seconds.)
-# %% [markdown] tags=["ru"] of="19c898ed"
-# Функция `count_saved` считает тензоры, которые сохраняет переданная ей функция. Прочтите ячейку, но `compiled_table()` пока не вызывайте. (Вызов займёт несколько секунд.)
-# %%
-def compiled_table():
-    x = torch.ones(3)
-    table = {
-        "graphs of branching": graphs(branching, x),
-        "graphs of choosing": graphs(choosing, x),
-        "compilations for lengths 3, 4, 5": graphs(growth, x, torch.ones(4), torch.ones(5)),
-        "saved by wave": count_saved(wave),
-        "saved by compiled wave": count_saved(torch.compile(wave, backend="aot_eager")),
-        "growth: retain_graph": outcome(growth, keep_graph),
-        "growth: plain, then retain_graph": outcome(growth, plain, keep_graph),
-        "wave: plain, then retain_graph": outcome(wave, plain, keep_graph),
-        "wave: create_graph": outcome(wave, record_gradient),
-        "wave: second derivative, aot_eager": outcome(wave, second_derivative),
-        "wave: second derivative, eager": outcome(wave, second_derivative, backend="eager"),
-    }
-    torch.compiler.reset()
-    return table
-
-
-# %% [markdown] tags=["en"]
-# ### Extra exercise `predict_compiled`: what a compiled backward can do
-# *predict · ●●● · 10 minutes · 1 point · extra*
-#
-# Put what `compiled_table()` returns in place of each `...`. The first five entries are numbers, the others `"accepted"` or `"RuntimeError"`. The backend `eager` runs Dynamo's graph under ordinary autograd, without AOTAutograd.
-# %% [markdown] tags=["ru"] of="bb237dc3"
-# ### Дополнительное упражнение `predict_compiled`: что умеет скомпилированный обратный проход
-# *предсказать · ●●● · 10 минут · 1 балл · дополнительно*
-#
-# Вместо каждого `...` поставьте то, что вернёт `compiled_table()`. Первые пять строк — числа, остальные — `"accepted"` или `"RuntimeError"`. Бэкенд `eager` выполняет граф, записанный Dynamo, а дифференцирует его обычный autograd, без AOTAutograd.
-# %% answer="predict_compiled"
-predict_compiled = {
-    "graphs of branching": 2,
-    "graphs of choosing": 1,
-    "compilations for lengths 3, 4, 5": 2,
-    "saved by wave": 2,
-    "saved by compiled wave": 1,
-    "growth: retain_graph": "accepted",
-    "growth: plain, then retain_graph": "RuntimeError",
-    "wave: plain, then retain_graph": "accepted",
-    "wave: create_graph": "accepted",
-    "wave: second derivative, aot_eager": "RuntimeError",
-    "wave: second derivative, eager": "accepted",
-}
-# %% given="predict_compiled"
-predict_compiled = {
-    "graphs of branching": ...,
-    "graphs of choosing": ...,
-    "compilations for lengths 3, 4, 5": ...,
-    "saved by wave": ...,
-    "saved by compiled wave": ...,
-    "growth: retain_graph": ...,
-    "growth: plain, then retain_graph": ...,
-    "wave: plain, then retain_graph": ...,
-    "wave: create_graph": ...,
-    "wave: second derivative, aot_eager": ...,
-    "wave: second derivative, eager": ...,
-}
-# %% check="predict_compiled"
-from autograder import check
-
-check("predict_compiled")
-# %% tags=["fact"]
-assert compiled_table() == predict_compiled
-# %% [markdown] tags=["en"]
-# Now call it.
-# %% [markdown] tags=["ru"] of="0cc3540a"
-# А теперь вызовите эту функцию.
-# %%
-compiled_table()
-# %% [markdown] tags=["en"] explains="predict_compiled"
-# For the engine a compiled graph is *one* node, `CompiledFunctionBackward`. Hooks on nodes inside, profiles by node, anomaly mode's lines: all of these see the one node. Three things follow.
-#
-# * AOTAutograd sees both passes, so it decides anew what to keep. For `wave` it keeps `x` alone and computes the sine again.
-# * Kept tensors that nobody else has are *donated buffers*: the compiled backward may write over them, so `retain_graph=True` and `create_graph=True` raise. Whether it may is settled by the *first* backward pass. If that one keeps the graph, nothing is donated, and all goes well; if a plain pass came first, the same call raises. `torch._functorch.config.donated_buffer = False` gives the donation up.
-# * A second derivative raises, and only when it is computed: `create_graph=True` alone may still succeed. Either compile with `eager`, or put the first derivative *inside* the compiled function, with `torch.func.grad`: then only one derivative is taken of it from outside. Old versions of torch returned wrong numbers here without an error.
-# %% [markdown] tags=["ru"] explains="predict_compiled" of="ecda5eaa"
-# Для движка скомпилированный граф — *один* узел, `CompiledFunctionBackward`. В профиле по узлам, в строках режима обнаружения аномалий, при поиске внутренних узлов для хуков — везде виден только он. Отсюда три следствия.
-#
-# * AOTAutograd видит оба прохода и сам решает, что хранить. Для функции `wave` хранится только `x`, а синус вычисляется заново.
-# * Сохранённые тензоры, на которые больше никто не ссылается, — это *donated buffers*: скомпилированный проход вправе записывать поверх них, поэтому `retain_graph=True` и `create_graph=True` вызывают ошибку. Есть ли у него это право, зависит от *первого* обратного прохода. Если граф сохранён уже в нём, перезаписи нет и всё работает; если первым был обычный проход, последующий вызов с сохранением графа завершается ошибкой. Настройка `torch._functorch.config.donated_buffer = False` отключает перезапись.
-# * Попытка взять вторую производную завершается ошибкой, причём только в момент её вычисления: само по себе `create_graph=True` может и сработать. Обойти это можно двумя способами: скомпилировать с `eager` или взять первую производную *внутри* скомпилированной функции, с помощью `torch.func.grad`; тогда снаружи остаётся одно дифференцирование. Старые версии torch в этом месте молча возвращали неверные числа.
-# %% tags=["fact"]
-torch.compiler.reset()
-
-
-def slope_squared(w, x):
-    return torch.func.grad(lambda t: (w * t).sin().sum() ** 2)(x).square().sum()
-
-
-w, x = torch.tensor(1.5, requires_grad=True), torch.tensor([0.5, 1.0])
-(eager,) = torch.autograd.grad(slope_squared(w, x), w)
-(compiled,) = torch.autograd.grad(torch.compile(slope_squared, backend="aot_eager")(w, x), w)
-assert torch.allclose(eager, compiled)
-
-x = torch.tensor([0.5, 1.0], requires_grad=True)
-y = torch.compile(wave, backend="aot_eager")(x)
-assert y.grad_fn.name() == "CompiledFunctionBackward"
-assert y.grad_fn.next_functions[0][0].name() == "torch::autograd::AccumulateGrad"
-assert outcome(growth, plain, record_gradient) == "RuntimeError"
-torch._functorch.config.donated_buffer = False
-assert outcome(growth, plain, keep_graph) == "accepted"
-torch._functorch.config.donated_buffer = True
-torch.compiler.reset()
-
-
-# %% [markdown] tags=["en"]
-# ### Exercise `one_graph`: a graph in two pieces
-# *find the bug · ●●○ · 10 minutes · 4 points*
-#
-# The function shortens a tensor whose norm is above a limit, as gradient clipping does. Its `if` breaks the graph. Rewrite it.
-#
-# * **Given.** A tensor of any shape, float32 or float64; entries may be as small as $10^{-9}$. `limit`, a positive number; the norm is never exactly the limit.
-# * **Result.** The same values; the norm is that of the whole tensor. A relative error up to $10^{-5}$ is allowed. <!-- value -->
-# * **Result.** The same gradients, for a vector of zeros too, where the gradient passes unchanged. <!-- gradient -->
-# * **Not allowed.** To look at a number of a tensor. Choose by operations on tensors; `torch.cond`, a prototype, is not accepted here. The check runs your function on a *fake tensor* as well, which is how Dynamo runs it: it has a shape and a dtype, but no numbers, and raises if asked for one. <!-- no_numbers -->
-# %% [markdown] tags=["ru"] of="74acccf5"
-# ### Упражнение `one_graph`: граф из двух частей
-# *найти ошибку · ●●○ · 10 минут · 4 балла*
-#
-# Функция укорачивает тензор, норма которого больше предела, — как при отсечении градиента. Инструкция `if` разрывает граф. Перепишите функцию.
-#
-# * **Дано.** Тензор любой формы, float32 или float64; элементы бывают малы, до $10^{-9}$. Положительное число `limit`; в точности равной пределу норма не бывает.
-# * **Результат.** Те же значения; норма — это норма всего тензора. Допускается относительная погрешность до $10^{-5}$. <!-- value -->
-# * **Результат.** Те же градиенты, в том числе для нулевого вектора, где градиент проходит без изменений. <!-- gradient -->
-# * **Нельзя.** Читать числа из тензоров. Делайте выбор с помощью операций над тензорами; функция `torch.cond` — пока прототип, и здесь она не принимается. При проверке вашу функцию выполняют ещё и на *фиктивном тензоре* (fake tensor), как это делает Dynamo: у такого тензора есть форма и dtype, но нет чисел, и при попытке прочесть число возникает ошибка. <!-- no_numbers -->
-# %% answer="one_graph"
-def one_graph(x, limit):
-    return x * (limit / x.norm().clamp(min=limit))
-
-
-# %% given="one_graph"
-def one_graph(x, limit):
-    norm = x.norm()
-    if norm > limit:
-        x = x * (limit / norm)
-    return x
-
-
-# %% alternative="one_graph"
-def one_graph(x, limit):
-    norm = x.norm()
-    return x * (limit / torch.where(norm > limit, norm, limit))
-
-
-# %% alternative="one_graph"
-def one_graph(x, limit):
-    size = torch.linalg.vector_norm(x)
-    return limit * x / torch.maximum(size, torch.full_like(size, limit))
-
-
-# %% alternative="one_graph"
-def one_graph(x, limit):
-    excess = torch.relu(x.norm() - limit)
-    return x * limit / (limit + excess)
-
-
-# %% check="one_graph"
-from autograder import check
-
-check("one_graph")
-# %% tags=["fact"]
-assert graphs(lambda x: one_graph(x, 1.0), torch.ones(3)) == 1
-assert graphs(lambda x: x * 2 if x.norm() > 1.0 else x * 3, torch.ones(3)) == 2
-torch.compiler.reset()
-# %% [markdown] tags=["en"]
 # ## Several devices, several processes
 #
 # With a GPU the picture changes in three places; the cell below looks at all of them.
@@ -1554,19 +978,13 @@ if not torch.cuda.is_available():
 # * Threads may share a leaf: `backward()` adds under a lock of torch's. They may not share a graph. Your own `w.grad = w.grad + g` needs a lock of yours.
 # * Of the nodes that are ready, the one created last runs first.
 # * Another order, other bits. Fix the order (or sort) where bits matter; `use_deterministic_algorithms` knows nothing of your own order.
-# * Anomaly mode: around both passes, three operations for each gradient, off again afterwards.
-# * In a profile look for `autograd::engine::evaluate_function`; compare counts before times.
-# * A compiled graph is one node: no second derivative, and `retain_graph` only without donated buffers. Python asking for a number breaks the graph.
-# %% [markdown] tags=["ru"] of="eadb37e9"
+# %% [markdown] tags=["ru"] of="40775bde"
 # ## Что стоит запомнить
 #
 # * На CPU обратный проход выполняет тот поток, который вызвал `backward()`. Режим `no_grad` и хуки сохранённых тензоров действуют только в своём потоке, а режим обнаружения аномалий — во всех.
 # * Общий лист у потоков быть может: `backward()` складывает под защитой мьютекса самого torch. Общего графа быть не должно. А для собственного сложения `w.grad = w.grad + g` нужна и собственная блокировка.
 # * Из готовых узлов первым выполняется созданный последним.
 # * Другой порядок — другие биты. Там, где биты важны, закрепите порядок (или отсортируйте слагаемые); о вашем порядке `use_deterministic_algorithms` ничего не знает.
-# * Режим обнаружения аномалий включайте для обоих проходов, а потом выключайте: он добавляет три операции на каждый градиент.
-# * В профиле ищите `autograd::engine::evaluate_function`; сначала сравнивайте числа операций, потом время.
-# * Скомпилированный граф — один узел: второй производной нет, а `retain_graph` возможен только без donated buffers. Там, где программе на Python нужно само число, граф разрывается.
 # %%
 from autograder import progress
 

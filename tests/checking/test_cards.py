@@ -326,7 +326,7 @@ def test_a_wrong_aspect_is_not_stated_as_a_fact(language, not_met):
         ),
         ("gradient_accumulation", "fix_zero_inside", "steps_once", ("steps: 1, not 2", "шагов: 1, а не 2")),
         ("gradient_accumulation", "clip_once", "clips_each", ("weights after step 1", "веса после шага 1")),
-        ("engine", "fix_anomaly", "reports_a_value", ("the report is None: no", "отчёт — None: нет")),
+        ("compiled_code", "fix_anomaly", "reports_a_value", ("the report is None: no", "отчёт — None: нет")),
         ("capstones", "train_windows", "forgets_the_state", ("`adapter.weight` after window 2", "после окна 2")),
         ("capstones", "train_windows", "one_window", ("steps of the optimizer: 1", "шагов оптимизатора: 1")),
     ],

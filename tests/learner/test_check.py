@@ -13,8 +13,10 @@ from torch.nn.functional import mse_loss
 
 import autograder
 from autograder.checking.verdict import Verdict
+from autograder.exercises import find
 from autograder.learner import cells_run
 from autograder.learner import commands as notebook
+from autograder.lessons.source import solutions
 from autograder.messages.cards import message
 from autograder.session import SESSION, Session
 from support.check import NAME, check, raises, right
@@ -85,6 +87,20 @@ def test_one_record_reads_in_either_language(exercises):
     assert again == verdict
     for language in ("en", "ru"):
         assert again.text(language) == verdict.text(language)
+
+
+def test_a_record_of_an_exercise_that_moved_counts_where_it_is_today():
+    record = {**check(None).to_json(), "lesson": "engine"}
+    today = [Verdict.from_json({**record, "exercise": name}).lesson for name in ("one_graph", "node_order")]
+    assert today == ["compiled_code", "engine"]
+
+
+def test_a_table_may_hold_rows_that_an_older_notebook_asks_for():
+    found = {}
+    exec(solutions(find("predict_engine"))[0], found)
+    table = {**found["predict_engine"], "order of a, b, c": "cba"}
+    assert check(table, "predict_engine").state == "passed"
+    assert check({**table, "w.grad": 1}, "predict_engine").state != "passed"
 
 
 def test_a_missing_key_is_our_error_not_the_learners(language, monkeypatch, tmp_path):

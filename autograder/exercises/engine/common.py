@@ -7,15 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 
-def unmarked(function: Any) -> Callable[..., Any]:
-    """Return the learner's function without the wrapper that marks errors.
-
-    The wrapper also looks at tensors, which a probe could take for an access of the learner's code.
-    """
-    inner: Callable[..., Any] = function.__wrapped__
-    return inner
-
-
 def run_in_thread(work: Callable[[], Any], name: str = "worker") -> Any:
     """Return what `work()` returns in a new thread. An exception of `work` is raised here."""
     outcome: dict[str, Any] = {}

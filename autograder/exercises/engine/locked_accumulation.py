@@ -14,11 +14,11 @@ from autograder.checking.containment.refused import Refused
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import Formula, leaf, signed, with_old_gradient
 from autograder.checking.labels import Entries
-from autograder.checking.observe import using_answer
+from autograder.checking.observe import unmarked, using_answer
 from autograder.language import Text
 from autograder.measure import tensors
 
-from .common import run_in_thread, unmarked
+from .common import run_in_thread
 
 _GRAD: Any = Tensor.grad  # a descriptor; mypy sees the type of its value
 _GETS, _SETS = _GRAD.__get__, (_GRAD.__set__, _GRAD.__delete__)

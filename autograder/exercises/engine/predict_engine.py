@@ -1,4 +1,4 @@
-"""Core exercise: predictions about threads and the order of nodes."""
+"""Core exercise: predictions about threads."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from autograder.language import Text
 
 
 @exercise(
-    title=Text("Which thread, which order", "В каком потоке и в каком порядке"),
+    title=Text("Which thread sees what", "Что видит каждый поток"),
     kind="predict",
     core=True,
-    difficulty=2,
-    minutes=10,
+    difficulty=1,
+    minutes=8,
+    version=2,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(
@@ -23,15 +24,13 @@ from autograder.language import Text
         ),
         Text(
             "A mode belongs to the thread that entered it. One of the three here does not: it is a switch of the whole "
-            "process. And of the nodes that are ready, the one created last runs first.",
+            "process.",
             "Режим действует только в том потоке, который в него вошёл. Из трёх режимов в таблице это неверно для одного: "
-            "он переключается сразу во всём процессе. А из готовых узлов первым выполняется тот, который создан последним.",
+            "он переключается сразу во всём процессе.",
         ),
         Text(
-            "Both threads read after both have added: 1 + 2. Anomaly mode is the switch of the process. `c` was created "
-            "last.",
-            "Оба потока читают, когда оба уже прибавили: 1 + 2. Режим обнаружения аномалий общий для всего процесса. "
-            "Последним создан `c`.",
+            "Both threads read after both have added: 1 + 2. Anomaly mode is the switch of the process.",
+            "Оба потока читают, когда оба уже прибавили: 1 + 2. Режим обнаружения аномалий общий для всего процесса.",
         ),
     ],
     why=Why(
@@ -48,4 +47,4 @@ from autograder.language import Text
     ),
 )
 def predict_engine(answer: Any, case: Case) -> dict[str, object]:
-    return {"table": entries(answer.predict_engine)}
+    return {"table": entries(answer.predict_engine, former=("order of a, b, c",))}

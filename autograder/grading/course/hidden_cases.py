@@ -11,15 +11,17 @@ import hmac
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
 
 from ...checking.exercise import Exercise
 from ...checking.expected import Expected
+from ...checking.verdict import moved_from
 from ...errors import UserError
 from ...exercises import path_of
+from ...grade_ids import CellKind, GradeId
 from ...lessons.collection import COURSE, private
 from ...lessons.execute import run
 from ...lessons.source import Lesson, read
@@ -54,8 +56,25 @@ def lesson_of(course: Path, assignment: str) -> tuple[Lesson, dict[str, Exercise
         path = collection.lessons / f"{assignment}.py"
         if path.is_file():
             lesson = read(path)
-            return lesson, collection.exercises(lesson)
+            return _with_moved(course, lesson, collection.exercises(lesson))
     return None
+
+
+def _with_moved(course: Path, lesson: Lesson, known: dict[str, Exercise]) -> tuple[Lesson, dict[str, Exercise]]:
+    """Return a lesson and its exercises, with those that moved elsewhere since the course released its notebook.
+
+    A course keeps the notebook of a lesson that was handed in, and students have it. `known` maps exercise names to the
+    lesson's exercises of today.
+    """
+    moved = moved_from(lesson.name)
+    released = course / "source" / lesson.file_name / f"{lesson.file_name}.ipynb"
+    text = released.read_text(encoding="utf-8") if moved and released.is_file() else ""
+    asked = {name for name in moved if f'"{GradeId.of(CellKind.CHECK, name)}"' in text}
+    for other in COURSE.read(sorted({moved[name] for name in asked})) if asked else []:
+        cells = [cell for cell in other.cells if not cell.role or cell.role[1] in asked]
+        lesson = replace(lesson, cells=[*lesson.cells, *cells])
+        known = {**known, **{name: each for name, each in COURSE.exercises(other).items() if name in asked}}
+    return lesson, known
 
 
 def expected_results(course: Path, lesson: Lesson, known: dict[str, Exercise]) -> ExpectedResults:
@@ -122,7 +141,7 @@ def _stamp(lesson: Lesson, known: dict[str, Exercise], seeds: dict[str, str]) ->
 
     `known` maps exercise names to exercises. `seeds` maps exercise names to the seeds of their hidden cases.
     """
-    parts = [torch.__version__, *seeds.values(), lesson.path.read_text(encoding="utf-8")]
+    parts = [torch.__version__, *seeds.values(), *(cell.source for cell in lesson.cells)]
     parts += [path.read_text(encoding="utf-8") for path in sorted(modules_behind(known.values()))]
     found = hashlib.sha256("\0".join([*parts, *known]).encode())
     for path in sorted(lesson.files.rglob("*")):  # data of an instructor's own lesson

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import re
+from pathlib import Path
 
 import torch
 from nbformat.notebooknode import NotebookNode
@@ -39,9 +40,11 @@ def warm_up(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: E
     """
     source, path = source_notebook(lesson, known), exercises.lesson_path(exercises.PACKAGED, lesson.name)
     if path:
-        modules = {name: file.read_text(encoding="utf-8") for name, file in exercises.module_files(path).items()}
-        answers, helpers = _first_mistakes(known), {"mistakes": "", "mistakes.common": helpers_of_mistakes(path)}
-        engine.rehearse(Rehearsal(lesson.name, modules, plain_cells(source), answers=answers, helpers=helpers))
+        own = {name: each for name, each in known.items() if each.lesson == lesson.name}
+        moved = {each.lesson: _texts(exercises.path_of(each)) for name, each in known.items() if name not in own}
+        answers, helpers = _first_mistakes(own), {"mistakes": "", "mistakes.common": helpers_of_mistakes(path)}
+        modules, plain = _texts(path), plain_cells(source)
+        engine.rehearse(Rehearsal(lesson.name, modules, plain, answers=answers, helpers=helpers, moved=moved))
     else:  # a private lesson's exercises may change while an engine runs: only load the modules that they import
         # Replace the `start(...)` cell by `pass` instead of dropping it: cell numbers are part of the cache key.
         plain = [["pass" if _STARTS.search(cell) else cell for cell in cells] for cells in plain_cells(source)]
@@ -84,6 +87,11 @@ def grade_packaged_lesson(engine: Engine, lesson: Lesson, known: dict[str, Exerc
     public = {name: exercises.key_of(each).expected for name, each in known.items()}
     judge = LessonJudge(hidden.ExpectedResults(lesson, known, public))
     grade_solution(engine, judge, released_cells(student_notebook(source_notebook(lesson, known), "en")), {})
+
+
+def _texts(package: Path) -> dict[str, str]:
+    """Return a dict from module name to source, for the modules of a lesson's package."""
+    return {name: file.read_text(encoding="utf-8") for name, file in exercises.module_files(package).items()}
 
 
 def _first_mistakes(known: dict[str, Exercise]) -> dict[str, str]:

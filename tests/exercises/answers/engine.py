@@ -1,18 +1,10 @@
 # %%
 import math
 import threading
-import warnings
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
 from torch.profiler import ProfilerActivity, profile
-
-ENGINE = "autograd::engine::evaluate_function: "
-
-
-def flops_of(event):
-    return event.flops + sum(flops_of(child) for child in event.cpu_children)
 
 
 def _nodes(root):
@@ -368,114 +360,6 @@ class Recompute(torch.autograd.Function):
         y = ctx.f(x)
         y.backward(v)
         return None, x.grad
-# %% exercise="fix_anomaly" verdict="refused"
-# the mode switched by hand, and an error of `f` lost
-def fix_anomaly(f, x):
-    was = torch.is_anomaly_enabled()
-    torch.autograd.set_detect_anomaly(True)
-    report = None
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            f(x).backward()
-        except RuntimeError:
-            (report,) = [str(w.message) for w in caught if "Traceback" in str(w.message)]
-    torch.autograd.set_detect_anomaly(was)
-    return report
-# %% exercise="fix_anomaly" verdict="refused" mistake="leaves_it_on"
-def fix_anomaly(f, x):
-    torch.autograd.set_detect_anomaly(True)
-    loss = f(x)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            loss.backward()
-        except RuntimeError:
-            return str(caught[-1].message)
-    return None
-# %% exercise="fix_anomaly" verdict="refused" mistake="forward_outside"
-def fix_anomaly(f, x):
-    loss = f(x)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            with torch.autograd.detect_anomaly():
-                loss.backward()
-        except RuntimeError:
-            return str(caught[-1].message)
-    return None
-# %% exercise="fix_anomaly" verdict="refused"
-# a report of one's own
-def fix_anomaly(f, x):
-    f(x).backward()
-    return "NaN" if x.grad.isnan().any() else None
-# %% exercise="costly_node" verdict="passed"
-# the table, by rows of the engine
-def costly_node(loss):
-    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as prof:
-        loss.backward()
-    total = Counter()
-    for event in prof.events():
-        if event.name.endswith("Backward0") and not event.name.startswith("autograd"):
-            total[event.name] += flops_of(event)
-    return max(total, key=total.get)
-# %% exercise="costly_node" verdict="refused" mistake="keeps_the_prefix"
-def costly_node(loss):
-    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as prof:
-        loss.backward()
-    total = Counter()
-    for event in prof.events():
-        if event.name.startswith(ENGINE):
-            total[event.name] += flops_of(event)
-    return total.most_common(1)[0][0]
-# %% exercise="costly_node" verdict="refused" mistake="largest_single"
-def costly_node(loss):
-    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as prof:
-        loss.backward()
-    nodes = [event for event in prof.events() if event.name.startswith(ENGINE)]
-    return max(nodes, key=flops_of).name.removeprefix(ENGINE)
-# %% exercise="costly_node" verdict="refused"
-# the rows of the table have no FLOPs of their own
-def costly_node(loss):
-    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as prof:
-        loss.backward()
-    return max(prof.key_averages(), key=lambda row: row.flops).key
-# %% exercise="costly_node" verdict="refused"
-# nothing was run
-def costly_node(loss):
-    return loss.grad_fn.name()
-# %% exercise="one_graph" verdict="passed"
-# a safe norm first
-def one_graph(x, limit):
-    norm = torch.linalg.norm(x)
-    long = norm > limit
-    safe = torch.where(long, norm, torch.ones_like(norm))
-    return torch.where(long, x * (limit / safe), x)
-# %% exercise="one_graph" verdict="passed"
-def one_graph(x, limit):
-    return limit * x / torch.clamp_min(x.norm(), limit)
-# %% exercise="one_graph" verdict="refused" mistake="where_at_the_end"
-def one_graph(x, limit):
-    return x * torch.clamp(limit / x.norm(), max=1.0)
-# %% exercise="one_graph" verdict="refused"
-# a small number added: the value is another
-def one_graph(x, limit):
-    return x * torch.clamp(limit / (x.norm() + 1e-2), max=1.0)
-# %% exercise="one_graph" verdict="refused" mistake="still_branches"
-def one_graph(x, limit):
-    if x.norm().item() > limit:
-        return x * limit / x.norm()
-    return x
-# %% exercise="one_graph" verdict="refused"
-# recording is off
-@torch.no_grad()
-def one_graph(x, limit):
-    return x * (limit / x.norm().clamp(min=limit))
-# %% exercise="one_graph" verdict="refused"
-# a prototype that the lesson excludes
-def one_graph(x, limit):
-    norm = x.norm()
-    return torch.cond(norm > limit, lambda x, norm: x * (limit / norm), lambda x, norm: x.clone(), (x, norm))
 # %% exercise="locked_accumulation" verdict="refused" mistake="hooks_the_shared_leaf"
 def locked_accumulation(w, loss_of, lock):
     found = []
@@ -638,40 +522,6 @@ def deterministic_sum(gradients):
     for g in gradients:
         total += g.double()
     return total.float()
-# %% exercise="one_graph" verdict="passed"
-# square sum clamped before the root
-def one_graph(x, limit):
-    square = x.square().sum().clamp(min=limit * limit)
-    return x * (limit * square.rsqrt())
-# %% exercise="one_graph" verdict="refused" mistake="adds_to_the_norm"
-# eps in the denominator
-def one_graph(x, limit):
-    return x * (limit / (x.norm() + 1e-6)).clamp(max=1.0)
-# %% exercise="one_graph" verdict="refused" mistake="norm_of_rows"
-# norm of each row
-def one_graph(x, limit):
-    return x * (limit / x.norm(dim=-1, keepdim=True).clamp(min=limit))
-# %% exercise="one_graph" verdict="refused" mistake="divides_always"
-# always scaled
-def one_graph(x, limit):
-    return x * (limit / x.norm())
-# %% exercise="one_graph" verdict="passed"
-# limit as a float32 tensor
-def one_graph(x, limit):
-    return x * (torch.tensor(limit, dtype=torch.float32) / x.norm().float().clamp(min=limit)).to(x.dtype)
-# %% exercise="one_graph" verdict="refused" mistake="reads_if_it_can"
-# try: falls back when no number is there
-def one_graph(x, limit):
-    try:
-        if x.norm() > limit:
-            return x * (limit / x.norm())
-        return x * 1
-    except Exception:
-        return x * (limit / x.norm().clamp(min=limit))
-# %% exercise="one_graph" verdict="refused"
-# renorm
-def one_graph(x, limit):
-    return x.reshape(1, -1).renorm(2, 0, limit).reshape(x.shape)
 # %% exercise="node_order" verdict="refused" mistake="leaves_hooks"
 # post hooks stay, tuple of what came
 def node_order(loss):
@@ -761,25 +611,6 @@ def deterministic_sum(gradients):
     return (
         torch.tensor([math.fsum(set(c)) for c in zip(*rows)], dtype=torch.float64).float().reshape(gradients[0].shape)
     )
-# %% exercise="one_graph" verdict="refused" mistake="reads_if_it_can"
-# is_compiling
-def one_graph(x, limit):
-    if isinstance(x, torch._subclasses.FakeTensor) or torch.compiler.is_compiling():
-        return x * 1
-    norm = x.norm()
-    if norm > limit:
-        x = x * (limit / norm)
-    return x
-# %% exercise="one_graph" verdict="refused" mistake="norm_of_columns"
-# norm of each column
-def one_graph(x, limit):
-    if x.dim() == 0:
-        return x * (limit / x.abs().clamp(min=limit))
-    return x * (limit / x.norm(dim=0, keepdim=x.dim() > 1).clamp(min=limit))
-# %% exercise="one_graph" verdict="refused" mistake="compares_with_one"
-# only the direction: result divided by max(norm, 1)
-def one_graph(x, limit):
-    return x * limit / x.norm().clamp(min=1)
 # %% exercise="fix_threads" verdict="passed"
 # pool map
 def fix_threads(model, batches):
@@ -1042,77 +873,6 @@ class Recompute(torch.autograd.Function):
             y = ctx.f(x)
         y.backward(g)
         return None, x.grad
-# %% exercise="fix_anomaly" verdict="passed"
-# saved by hand, finally
-def fix_anomaly(f, x):
-    before, nan = torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
-    torch.autograd.set_detect_anomaly(True, check_nan=True)
-    try:
-        loss = f(x)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                loss.backward()
-            except RuntimeError:
-                texts = [str(w.message) for w in caught if "Traceback of forward call" in str(w.message)]
-                if not texts:
-                    raise
-                return texts[-1]
-        return None
-    finally:
-        torch.autograd.set_detect_anomaly(before, nan)
-# %% exercise="fix_anomaly" verdict="refused" mistake="restores_without_errors"
-# restored, but not when f fails
-def fix_anomaly(f, x):
-    before = torch.is_anomaly_enabled()
-    torch.autograd.set_detect_anomaly(True)
-    loss = f(x)
-    text = None
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            loss.backward()
-        except RuntimeError:
-            text = str(caught[-1].message)
-    torch.autograd.set_detect_anomaly(before)
-    return text
-# %% exercise="fix_anomaly" verdict="refused" mistake="returns_the_notice"
-# first warning
-def fix_anomaly(f, x):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        with torch.autograd.detect_anomaly():
-            loss = f(x)
-            try:
-                loss.backward()
-            except RuntimeError:
-                return str(caught[0].message)
-    return None
-# %% exercise="fix_anomaly" verdict="refused" mistake="swallows_errors"
-# errors of f swallowed
-def fix_anomaly(f, x):
-    with torch.autograd.set_detect_anomaly(True):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                f(x).backward()
-            except Exception:
-                return str(caught[-1].message) if caught else None
-    return None
-# %% exercise="fix_anomaly" verdict="refused" mistake="reports_what_is_not_finite"
-# forward NaN looked for
-def fix_anomaly(f, x):
-    with torch.autograd.set_detect_anomaly(True):
-        loss = f(x)
-        if not loss.isfinite():
-            return "NaN in the forward pass"
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                loss.backward()
-            except RuntimeError:
-                return str(caught[-1].message)
-    return None
 # %% exercise="recompute" verdict="refused" mistake="RecordsFAlone"
 # sum outside of enable_grad
 class Recompute(torch.autograd.Function):
@@ -1152,36 +912,6 @@ def order_changes_bits():
         n = [r.uniform(1, 10), 20.0, r.uniform(1, 10)]
         if accumulated(n) != accumulated(n[::-1]):
             return n
-# %% exercise="fix_anomaly" verdict="passed"
-# check_nan not restored
-def fix_anomaly(f, x):
-    before = torch.is_anomaly_enabled()
-    torch.autograd.set_detect_anomaly(True)
-    try:
-        loss = f(x)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                loss.backward()
-            except RuntimeError:
-                return str(caught[-1].message)
-        return None
-    finally:
-        torch.autograd.set_detect_anomaly(before)
-# %% exercise="fix_anomaly" verdict="refused" mistake="reports_infinity"
-# infinity reported as well
-def fix_anomaly(f, x):
-    with torch.autograd.set_detect_anomaly(True):
-        loss = f(x)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                loss.backward()
-            except RuntimeError:
-                return str(caught[-1].message)
-        if x.grad is not None and x.grad.isinf().any():
-            return "Error detected in " + loss.grad_fn.name()
-    return None
 # %% exercise="fix_threads" verdict="refused" mistake="joins_for_a_while"
 # daemon threads, joined with a time limit
 def fix_threads(model, batches):
@@ -1219,61 +949,6 @@ def fix_threads(model, batches):
     if errors:
         raise errors[0]
     return outputs
-# %% exercise="one_graph" verdict="refused" mistake="divides_by_one_at_zero"
-# SUBTLE safe only at 0: the factor is limit, not 1, for zeros
-def one_graph(x, limit):
-    norm = x.norm()
-    safe = torch.where(norm == 0, torch.ones_like(norm), norm)
-    return x * (limit / safe).clamp(max=1.0)
-# %% exercise="one_graph" verdict="refused" mistake="adds_under_the_root"
-# a square root with an epsilon
-def one_graph(x, limit):
-    norm = (x.square().sum() + 1e-12).sqrt()
-    return x * (limit / norm.clamp(min=limit))
-# %% exercise="one_graph" verdict="refused" mistake="uses_cond"
-# torch.cond
-def one_graph(x, limit):
-    norm = x.norm()
-    return torch.cond(norm > limit, lambda x: x * (limit / x.norm()), lambda x: x.clone(), (x,))
-# %% exercise="fix_anomaly" verdict="refused" mistake="returns_the_warning_of_f"
-# SUBTLE the first recorded warning, which may be one of f
-def fix_anomaly(f, x):
-    with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        loss = f(x)
-        try:
-            loss.backward()
-        except RuntimeError:
-            return str(caught[0].message)
-    return None
-# %% exercise="fix_anomaly" verdict="refused" mistake="reports_a_value"
-# SUBTLE a NaN in the forward pass is enough for a report
-def fix_anomaly(f, x):
-    with torch.autograd.set_detect_anomaly(True):
-        loss = f(x)
-        if loss.isnan():
-            return "Error detected: the loss is NaN"
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                loss.backward()
-            except RuntimeError:
-                return str(caught[-1].message)
-    return None
-# %% exercise="fix_anomaly" verdict="refused" mistake="looks_first"
-# f runs twice: first without the mode
-def fix_anomaly(f, x):
-    f(x).backward()
-    if not x.grad.isnan().any():
-        return None
-    with torch.autograd.set_detect_anomaly(True):
-        loss = f(x)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                loss.backward()
-            except RuntimeError:
-                return str(caught[-1].message)
 # %% exercise="fix_threads" verdict="refused" mistake="loses_the_order"
 # outputs in the order in which they are ready
 def fix_threads(model, batches):
@@ -1301,29 +976,6 @@ def deterministic_sum(gradients):
     for v in torch.stack([g.double() for g in gradients]).sort(dim=0).values:
         total = total + v
     return total.float()
-# %% exercise="costly_node" verdict="refused" mistake="largest_single"
-# SUBTLE the mean per node instead of the sum
-def costly_node(loss):
-    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:
-        loss.backward()
-    rows = {}
-    for event in profiled.events():
-        if event.name.startswith(ENGINE):
-            rows.setdefault(event.name.removeprefix(ENGINE), []).append(flops_of(event))
-    return max(rows, key=lambda n: sum(rows[n]) / len(rows[n]))
-# %% exercise="costly_node" verdict="refused" mistake="counts_products"
-# the number of products
-def costly_node(loss):
-    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:
-        loss.backward()
-    totals = {}
-    def products(e):
-        return (e.name in ("aten::mm", "aten::bmm", "aten::addmm")) + sum(products(c) for c in e.cpu_children)
-    for event in profiled.events():
-        if event.name.startswith(ENGINE):
-            name = event.name.removeprefix(ENGINE)
-            totals[name] = totals.get(name, 0) + products(event)
-    return max(totals, key=totals.get)
 # %% exercise="node_order" verdict="refused" mistake="queue_of_ready"
 # ready nodes in a FIFO queue
 def node_order(loss):
@@ -1388,38 +1040,6 @@ class Recompute(torch.autograd.Function):
             y = ctx.f(x)
             torch.autograd.backward(y, grad_output)
         return None, x.grad
-# %% exercise="one_graph" verdict="passed"
-# float32 limit tensor
-def one_graph(x, limit):
-    norm = x.float().norm()
-    return (x.float() * (limit / norm.clamp(min=limit))).to(x.dtype)
-# %% exercise="costly_node" verdict="passed"
-# hooks with FlopCounterMode
-def costly_node(loss):
-    from torch.utils.flop_counter import FlopCounterMode
-    nodes, todo = set(), [loss.grad_fn]
-    while todo:
-        n = todo.pop()
-        if n is None or n in nodes: continue
-        nodes.add(n)
-        todo += [c for c, _ in n.next_functions]
-    cost = {}
-    counter = FlopCounterMode(display=False)
-    start = {}
-    handles = []
-    for n in nodes:
-        def before(g, n=n): start[n] = counter.get_total_flops()
-        def after(gi, go, n=n): cost[n.name()] = cost.get(n.name(), 0) + counter.get_total_flops() - start[n]
-        handles += [n.register_prehook(before), n.register_hook(after)]
-    with counter:
-        loss.backward()
-    for h in handles: h.remove()
-    return max(cost, key=cost.get)
-# %% exercise="one_graph" verdict="passed"
-# norm gradient by minimum of ratios
-def one_graph(x, limit):
-    norm = torch.linalg.norm(x.flatten())
-    return x * torch.minimum(torch.ones_like(norm), limit / norm.clamp(min=limit / 2))
 # %% exercise="node_order" verdict="passed"
 # backward with .grad restored
 def node_order(loss):
@@ -1684,95 +1304,6 @@ class Recompute(torch.autograd.Function):
             y = ctx.f(x)
             torch.autograd.backward(y, grad_output)
         return None, x.grad
-# %% exercise="fix_anomaly" verdict="refused" mistake="returns_any_warning"
-# any warning is a report
-def fix_anomaly(f, x):
-    with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        loss = f(x)
-        try:
-            loss.backward()
-        except RuntimeError:
-            pass
-    return str(caught[-1].message) if caught else None
-# %% exercise="fix_anomaly" verdict="refused" mistake="switches_it_off_in_the_end"
-# off at the end, not on error
-def fix_anomaly(f, x):
-    torch.autograd.set_detect_anomaly(True)
-    loss = f(x)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            loss.backward()
-        except RuntimeError:
-            return str(caught[-1].message)
-    torch.autograd.set_detect_anomaly(False)
-    return None
-# %% exercise="fix_anomaly" verdict="refused" mistake="looks_at_the_gradient"
-# own message
-def fix_anomaly(f, x):
-    loss = f(x)
-    loss.backward()
-    if x.grad.isnan().any():
-        return "NaN in the gradient"
-    return None
-# %% exercise="fix_anomaly" verdict="refused" mistake="catches_no_error"
-# re-raises
-def fix_anomaly(f, x):
-    with torch.autograd.set_detect_anomaly(True):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            f(x).backward()
-    return str(caught[-1].message) if caught else None
-# %% exercise="costly_node" verdict="refused" mistake="clears_in_between"
-# retain then zero
-from collections import Counter
-def costly_node(loss):
-    todo, leaves = [loss.grad_fn], set()
-    while todo:
-        n = todo.pop()
-        if hasattr(n, "variable"): leaves.add(n.variable)
-        todo += [c for c, _ in n.next_functions if c is not None]
-    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:
-        loss.backward(retain_graph=True)
-    for l in leaves: l.grad = None
-    loss.backward()
-    cost = Counter()
-    for event in profiled.events():
-        if event.name.startswith(ENGINE):
-            cost[event.name.removeprefix(ENGINE)] += flops_of(event)
-    return cost.most_common(1)[0][0]
-# %% exercise="costly_node" verdict="refused" mistake="returns_the_cost"
-# returns pair
-from collections import Counter
-def costly_node(loss):
-    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:
-        loss.backward()
-    cost = Counter()
-    for event in profiled.events():
-        if event.name.startswith(ENGINE):
-            cost[event.name.removeprefix(ENGINE)] += flops_of(event)
-    return cost.most_common(1)[0]
-# %% exercise="one_graph" verdict="refused" mistake="bounds_the_norm"
-# eps where
-def one_graph(x, limit):
-    norm = x.norm()
-    return torch.where(norm > limit, x * (limit / norm.clamp(min=1e-8)), x)
-# %% exercise="one_graph" verdict="refused" mistake="squares_the_factor"
-# squares
-def one_graph(x, limit):
-    square = x.square().sum()
-    return x * (limit**2 / square.clamp(min=limit**2))
-# %% exercise="one_graph" verdict="refused" mistake="uses_renorm"
-# renorm
-def one_graph(x, limit):
-    return torch.renorm(x.reshape(1, -1), 2, 0, limit).reshape(x.shape)
-# %% exercise="one_graph" verdict="refused" mistake="changes_x_unrecorded"
-# in place on x
-def one_graph(x, limit):
-    with torch.no_grad():
-        x *= limit / x.norm().clamp(min=limit)
-    return x
 # %% exercise="locked_accumulation" verdict="refused" mistake="shares_the_copys_gradient"
 # w.grad += without clone in detached copy; returns copy.grad
 def locked_accumulation(w, loss_of, lock):
@@ -1864,33 +1395,6 @@ class Recompute(torch.autograd.Function):
             y = ctx.f(x)
             y.backward(grad_output)
         return None, x.grad
-# %% exercise="costly_node" verdict="refused" mistake="clears_in_between"
-# measures with autograd.grad then backward
-from collections import Counter
-def costly_node(loss):
-    todo, leaves = [loss.grad_fn], []
-    while todo:
-        n = todo.pop()
-        if hasattr(n, "variable"): leaves.append(n.variable)
-        todo += [c for c, _ in n.next_functions if c is not None]
-    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as prof:
-        torch.autograd.grad(loss, leaves, retain_graph=True)
-    loss.backward()
-    cost = Counter()
-    for ev in prof.events():
-        if ev.name.startswith(ENGINE): cost[ev.name.removeprefix(ENGINE)] += flops_of(ev)
-    return cost.most_common(1)[0][0]
-# %% exercise="costly_node" verdict="refused" mistake="returns_nothing"
-# no backward inside profile
-from collections import Counter
-def costly_node(loss):
-    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as prof:
-        pass
-    loss.backward()
-    cost = Counter()
-    for ev in prof.events():
-        if ev.name.startswith(ENGINE): cost[ev.name.removeprefix(ENGINE)] += flops_of(ev)
-    return max(cost, key=cost.get) if cost else None
 # %% exercise="node_order" verdict="refused" mistake="without_the_root"
 # skips root
 def node_order(loss):
@@ -1902,11 +1406,6 @@ def node_order(loss):
 # set
 def order_changes_bits():
     return {0.1, 0.7, 3.3}
-# %% exercise="one_graph" verdict="passed"
-# eps 1e-10 max
-def one_graph(x, limit):
-    n = x.norm().clamp(min=1e-10)
-    return torch.where(n > limit, x * (limit / n), x)
 # %%
 from multiprocessing.pool import ThreadPool
 
@@ -1925,18 +1424,6 @@ def fix_threads(model, batches):
         return model(x)
     with ThreadPool(len(batches)) as pool:
         return list(pool.imap(work, batches))
-# %% exercise="one_graph" verdict="refused"
-def one_graph(x, limit):
-    norm = torch.linalg.matrix_norm(torch.atleast_2d(x))
-    return x * (limit / norm.clamp(min=limit))
-# %% exercise="one_graph" verdict="refused" mistake="multiplies_by_the_condition"
-def one_graph(x, limit):
-    norm = x.norm()
-    return x / norm * norm.clamp(max=limit)
-# %% exercise="one_graph" verdict="refused" mistake="asks_norm_for_order_two"
-def one_graph(x, limit):
-    norm = torch.linalg.norm(x, 2)
-    return x * (limit / norm.clamp(min=limit))
 # %% exercise="deterministic_sum" verdict="refused" mistake="loses_the_shape"
 def deterministic_sum(gradients):
     return torch.tensor([math.fsum(column) for column in zip(*[g.flatten().tolist() for g in gradients])])
@@ -1967,35 +1454,6 @@ def node_order(loss):
         todo += [p for p, _ in n.next_functions]
     nodes.sort(key=lambda n: n._sequence_nr(), reverse=True)
     return [n.name() for n in nodes]
-# %% exercise="costly_node" verdict="refused" mistake="counts_mm_alone"
-def costly_node(loss):
-    costs = {}
-    class Watch(TorchDispatchMode):
-        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            result = func(*args, **(kwargs or {}))
-            node = torch._C._current_autograd_node()
-            if node is not None and func.overloadpacket is torch.ops.aten.mm:
-                n, m = args[0].shape
-                costs[node.name()] = costs.get(node.name(), 0) + 2 * n * m * args[1].shape[1]
-            return result
-    with Watch():
-        loss.backward()
-    return max(costs, key=costs.get)
-# %% exercise="costly_node" verdict="refused" mistake="counts_mm_alone"
-def costly_node(loss):
-    with torch.autograd.profiler.profile(with_flops=True) as profiled:
-        loss.backward()
-    costs = {}
-    start = "autograd::engine::evaluate_function: "
-    for event in profiled.function_events:
-        if event.name == "aten::mm":
-            parent = event
-            while parent is not None and not parent.name.startswith(start):
-                parent = parent.cpu_parent
-            if parent is not None:
-                name = parent.name[len(start):]
-                costs[name] = costs.get(name, 0) + event.flops
-    return max(costs, key=costs.get)
 # %% exercise="locked_accumulation" verdict="refused" mistake="adds_without_lock"
 def locked_accumulation(w, loss_of, lock):
     (own,) = torch.autograd.grad(loss_of(w), w)
@@ -2040,51 +1498,9 @@ class Recompute(torch.autograd.Function):
             y = ctx.f(ctx.leaf)
         y.backward(g)
         return None, ctx.leaf.grad
-# %% exercise="fix_anomaly" verdict="refused" mistake="switches_it_off_in_the_end"
-def fix_anomaly(f, x):
-    torch.autograd.set_detect_anomaly(True)
-    loss = f(x)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            loss.backward()
-        except RuntimeError:
-            return str(caught[-1].message)
-    torch.autograd.set_detect_anomaly(False)
-    return None
-# %% exercise="fix_anomaly" verdict="refused" mistake="restores_off_without_errors"
-def fix_anomaly(f, x):
-    torch.autograd.set_detect_anomaly(True)
-    loss = f(x)
-    result = None
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            loss.backward()
-        except RuntimeError:
-            result = str(caught[-1].message)
-    torch.autograd.set_detect_anomaly(False)
-    return result
-# %% exercise="fix_anomaly" verdict="refused" mistake="asks_a_missing_gradient"
-def fix_anomaly(f, x):
-    with torch.autograd.detect_anomaly():
-        loss = f(x)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                loss.backward()
-            except RuntimeError:
-                pass
-    if x.grad.isnan().any():
-        return str(caught[-1].message)
-    return None
 # %% exercise="order_changes_bits" verdict="refused" mistake="differs_in_float64"
 def order_changes_bits():
     return [0.1, 0.2, 0.3]
-# %% exercise="one_graph" verdict="refused" mistake="vanishes_at_zero"
-def one_graph(x, limit):
-    norm = x.norm()
-    return x / norm.clamp(min=1e-30) * norm.clamp(max=limit)
 # %% exercise="recompute" verdict="refused" mistake="AddsUpAndCopies"
 # makes the detached leaf once in forward, so its `.grad` grows from pass to pass and the second pass returns the sum of both
 class Recompute(torch.autograd.Function):

@@ -38,7 +38,7 @@ def test_a_function_is_asked_by_what_it_gives() -> None:
 
 
 def test_other_mistakes_are_asked_by_their_sentences() -> None:
-    found = question("engine", "costly_node", "keeps_the_prefix")
+    found = question("compiled_code", "costly_node", "keeps_the_prefix")
     assert found.choices[-1] == WORDS["nothing_wrong"]
     known = exercises.misconceptions_of(exercises.find("costly_node"))
     assert found.choices[found.answer] == known["keeps_the_prefix"].says

@@ -31,31 +31,10 @@ predict_engine = {**solution, "packs in a thread": 1}
 # Вы ожидали, что режим обнаружения аномалий действует в одном потоке. Но этот переключатель — один на весь процесс.
 predict_engine = {**solution, "anomaly mode in a thread": False}
 
-# %% mistake="in_order_of_creation" theme="order"
-# You expected nodes to run in the order of their creation. Of the nodes that are ready, the one created last runs
-#     first.
-# Вы ожидали, что узлы выполняются в том порядке, в котором созданы. Но из готовых узлов первым выполняется
-#     созданный последним.
-predict_engine = {**solution, "order of a, b, c": "abc"}
-
-# %% mistake="in_order_of_the_sum" theme="order"
-# You expected nodes to run in the order in which they stand in the sum. Of the nodes that are ready, the one
-#     created last runs first.
-# Вы ожидали, что узлы выполняются в том порядке, в каком стоят слагаемые. Но из готовых узлов первым выполняется
-#     созданный последним.
-predict_engine = {**solution, "order of a, b, c": "bca"}
-
 # %% mistake="last_thread_wins" theme="accumulation"
 # You expected the gradient of one thread to replace that of the other. Both are added.
 # Вы ожидали, что градиент одного потока заменит градиент другого. Но оба складываются.
 predict_engine = {**solution, "w.grad read by thread 1": 2.0, "w.grad read by thread 2": 2.0}
-
-# %% mistake="nearest_first" theme="order"
-# You expected `a` first, as it is added last. Of the nodes that are ready, the one created last runs first, and
-#     that is `c`.
-# Вы ожидали, что первым будет `a`: его прибавляют последним. Но из готовых узлов первым выполняется созданный
-#     последним, а это `c`.
-predict_engine = {**solution, "order of a, b, c": "acb"}
 
 # %% mistake="hooks_pack_for_each_factor" theme="own"
 # You expected hooks for saved tensors to reach another thread, and `square` to save its input twice. They belong to

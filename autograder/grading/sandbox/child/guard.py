@@ -153,7 +153,7 @@ class Guard:
             hiding = frozenset(vars(builtins)) - vars(module).keys()
             self._watch(module.__name__, vars(module), seen, hiding, whole=True)
         self._names.append(_Names("sys.modules", sys.modules, None, modules, frozenset()))
-        self._lesson: str | None = None
+        self._lessons: str | None = None
         self._looked_at = self._names
         processwide = ActiveHooks()
         self.in_order, self.left_on = processwide.in_order, processwide.now
@@ -205,15 +205,16 @@ class Guard:
         if was or hiding:
             self._names.append(_Names(where, namespace, owner, was, hiding))
 
-    def focus(self, lesson: str) -> None:
-        """Exclude the exercises of all lessons but `lesson` from later comparisons.
+    def focus(self, *lessons: str) -> None:
+        """Exclude the exercises of all lessons but `lessons` from later comparisons.
 
         The exercises of other lessons make up most of the recorded names.
         """
-        if lesson == self._lesson:
+        named = "|".join(sorted({*lessons}))
+        if named == self._lessons:
             return
-        self._lesson = lesson
-        others = re.compile(rf"autograder\.exercises\.(?!{lesson}\b)[a-z]\w*(\..*)?")
+        self._lessons = named
+        others = re.compile(rf"autograder\.exercises\.(?!({named})\b)[a-z]\w*(\..*)?")
         self._looked_at = [names for names in self._names if not others.fullmatch(names.where)]
 
     def changed(self, with_torch: bool = False) -> list[str]:

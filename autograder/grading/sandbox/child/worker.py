@@ -28,6 +28,7 @@ from ....checking.exercise import Exercise
 from ....checking.judge import screen
 from ....checking.observe import code_digest, observe_in_order
 from ....checking.run import Run
+from ....checking.verdict import moved_from
 from ....exercises.module_texts import defined_in, modules_of
 from ....messages.cards import message
 from ...conspicuous.outside_torch import counted_in
@@ -149,9 +150,12 @@ class Worker:
             self._known = defined_in(modules_of(f"private_exercises.{lesson}", sources))
         elif lesson in self._modules:
             self._known = defined_in(self._modules[lesson])
+            for name, there in moved_from(lesson).items():  # a notebook that was released before may ask for them
+                if there in self._modules:
+                    self._known[name] = defined_in(self._modules[there])[name]
         if lesson:
             exercises.provide(lesson, {name: each.texts() for name, each in self._known.items()})
-        self._guard.focus(lesson)
+        self._guard.focus(lesson, *{each.lesson for each in self._known.values()})
         # As in Jupyter, the notebook's folder comes first. What is imported already cannot be replaced by a file.
         sys.path.insert(0, "")
         self._released.bindings.own |= {path.partition("/")[0].removesuffix(".py") for path in files}

@@ -94,7 +94,7 @@ class Engine:
                 self._server.end()  # it cannot be forked any more: start one that only loads the exercises
                 self._server = ForkServerProcess(self.wall)
                 self._server.wait()
-                self._rehearses(Rehearsal(asked.lesson, asked.modules))
+                self._rehearses(Rehearsal(asked.lesson, asked.modules, moved=asked.moved))
 
     def _rehearses(self, asked: Rehearsal) -> bool:
         """Run a rehearsal in the fork server. Return whether the fork server can still be forked."""

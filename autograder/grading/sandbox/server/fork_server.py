@@ -97,9 +97,9 @@ class ForkServer:
         """
         with open(told, encoding="utf-8") as file:
             asked = Rehearsal(**json.load(file))
-        if asked.modules:
-            name = f"autograder.exercises.{asked.lesson}"
-            self._modules[asked.lesson] = modules_of(name, asked.modules)
+        for lesson, texts in {asked.lesson: asked.modules, **asked.moved}.items():
+            if texts:
+                self._modules[lesson] = modules_of(f"autograder.exercises.{lesson}", texts)
         single, ran = warm_up(self._shell, self._modules, asked)
         self._lesson, self._guard = asked.lesson, None
         self._released = ReleasedCode.of(list(chain(*asked.notebooks)), self._shell.transform_cell)

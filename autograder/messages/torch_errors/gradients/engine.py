@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..entry import entry
 
-LESSON = "09_engine"
+LESSON, COMPILED = "09_engine", "12_compiled_code"
 
 ENTRIES = (
     entry(
@@ -21,7 +21,7 @@ ENTRIES = (
     ),
     entry(
         "anomaly_without_a_traceback",
-        LESSON,
+        COMPILED,
         r"Error detected in \w+\. No forward pass information available",
         """
         y = torch.rand(2, requires_grad=True).exp()
@@ -35,7 +35,7 @@ ENTRIES = (
     ),
     entry(
         "anomaly_traceback",
-        LESSON,
+        COMPILED,
         r"Error detected in \w+\. Traceback of forward call that caused the error",
         """
         with torch.autograd.detect_anomaly():
@@ -49,7 +49,7 @@ ENTRIES = (
     ),
     entry(
         "anomaly_detection_is_on",
-        LESSON,
+        COMPILED,
         r"Anomaly Detection has been enabled",
         """
         with torch.autograd.detect_anomaly():

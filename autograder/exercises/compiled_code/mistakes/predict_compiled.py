@@ -1,25 +1,3 @@
-# %% mistake="breaks_cost_nothing" theme="own"
-# You expected one graph in spite of the `if`. Its condition is a number, so the graph ends there and another
-#     begins.
-# Вы ожидали один граф, несмотря на `if`. Но условие — это число, поэтому граф здесь обрывается и начинается другой.
-predict_compiled = {**solution, "graphs of branching": 1}
-
-# %% mistake="where_breaks" theme="own"
-# You expected `torch.where` to break the graph. It is an operation on tensors; Python sees no number.
-# Вы ожидали, что `torch.where` разорвёт граф. Но это операция над тензорами, и числа Python не видит.
-predict_compiled = {**solution, "graphs of choosing": 2}
-
-# %% mistake="every_length_anew" theme="own"
-# You expected a compilation for every length. The second one makes the length a variable, and it serves all others.
-# Вы ожидали новую компиляцию для каждой длины. Но при второй длина становится переменной, и этого хватает для
-#     остальных.
-predict_compiled = {**solution, "compilations for lengths 3, 4, 5": 3}
-
-# %% mistake="one_for_all_lengths" theme="own"
-# You expected one compilation for all lengths. The first is made for the very length that came.
-# Вы ожидали одну компиляцию для всех длин. Но первая рассчитана именно на ту длину, которая пришла.
-predict_compiled = {**solution, "compilations for lengths 3, 4, 5": 1}
-
 # %% mistake="saves_as_eager" theme="recording"
 # You expected the compiled function to save what the eager one does. It sees both passes, keeps `x` and recomputes
 #     the rest.
@@ -60,12 +38,6 @@ predict_compiled = {**solution, "wave: second derivative, aot_eager": "accepted"
 #     дифференцирует их обычный autograd.
 predict_compiled = {**solution, "wave: second derivative, eager": "RuntimeError"}
 
-# %% mistake="both_branches" theme="own"
-# You expected a graph for each branch. Only the branch that is taken is compiled: one graph before the `if`, one
-#     after.
-# Вы ожидали граф для каждой ветви. Но компилируется только та, которая выбрана: один граф до `if` и один после.
-predict_compiled = {**solution, "graphs of branching": 3}
-
 # %% mistake="wave_saves_one" theme="recording"
 # You expected one saved tensor. The sine saves its input `x`, and the cosine saves its own input, the sine of `x`.
 # Вы ожидали один сохранённый тензор. Но синус хранит свой вход `x`, а косинус — свой, то есть синус от `x`.
@@ -80,8 +52,3 @@ predict_compiled = {**solution, "saved by wave": 3}
 # You expected the compiled function to save nothing. Its backward pass needs `x` to compute the rest anew.
 # Вы ожидали, что скомпилированная функция ничего не хранит. Но чтобы вычислить остальное заново, нужен `x`.
 predict_compiled = {**solution, "saved by compiled wave": 0}
-
-# %% mistake="create_graph_fails" theme="graph_life"
-# You expected `create_graph=True` alone to raise. The error comes when the second derivative is computed.
-# Вы ожидали ошибку уже при `create_graph=True`. Но она возникает, только когда вычисляют вторую производную.
-predict_compiled = {**solution, "wave: create_graph": "RuntimeError"}

@@ -8,12 +8,15 @@ from autograder.checking.exercise import EVERY_ENTRY, Case, exercise
 from autograder.checking.values import entries
 from autograder.language import Text
 
+_FORMER = ("graphs of branching", "graphs of choosing", "compilations for lengths 3, 4, 5", "wave: create_graph")
+
 
 @exercise(
     title=Text("What a compiled backward can do", "Что умеет скомпилированный обратный проход"),
     kind="predict",
     difficulty=3,
-    minutes=10,
+    minutes=8,
+    version=2,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(
@@ -30,12 +33,12 @@ from autograder.language import Text
             "вычисляется повторно.",
         ),
         Text(
-            "`if` on a tensor makes two graphs, `where` one. A second length compiles once more, for all lengths. The second "
-            "derivative raises only when it is computed.",
-            "Инструкция `if` по тензору даёт два графа, `where` — один. При второй длине функция компилируется ещё раз, "
-            "сразу для всех длин. Вторая производная вызывает ошибку, только когда её вычисляют.",
+            "A compiled backward pass is not recorded: the second derivative is missing. With `eager` the operations are "
+            "recorded as always. In an ordinary pass sine and cosine each save their own input.",
+            "Скомпилированный обратный проход не записывается: второй производной нет. С `eager` операции записываются "
+            "как обычно. В обычном проходе синус и косинус хранят каждый свой вход.",
         ),
     ],
 )
 def predict_compiled(answer: Any, case: Case) -> dict[str, object]:
-    return {"table": entries(answer.predict_compiled)}
+    return {"table": entries(answer.predict_compiled, former=_FORMER)}

@@ -14,11 +14,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from autograder.checking.containment.refused import Refused
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed
-from autograder.checking.observe import using_answer
+from autograder.checking.observe import unmarked, using_answer
 from autograder.language import Text
 from autograder.measure import graph_nodes
 
-from .common import unmarked
 
 
 @exercise(

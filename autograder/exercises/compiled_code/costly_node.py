@@ -1,4 +1,4 @@
-"""Core exercise: the node that costs most in a backward pass."""
+"""Extra exercise: the node that costs most in a backward pass."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from autograder.language import Text
 @exercise(
     title=Text("The costly node", "Самый дорогой узел"),
     kind="complete",
-    core=True,
     difficulty=2,
     minutes=12,
     aspects=[

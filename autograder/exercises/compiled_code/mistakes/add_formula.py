@@ -1,0 +1,156 @@
+# %%
+import numpy as np
+import torch
+
+
+def _keep(ctx, inputs, output):
+    x, y, ctx.a = inputs
+    ctx.save_for_backward(x, y)
+
+
+def _right(ctx, grad):
+    x, y = ctx.saved_tensors
+    damping = (-ctx.a * y).exp()
+    return grad * damping, -ctx.a * grad * x * damping, None
+
+# %% mistake="without_grad" theme="derivative"
+# The gradient that arrives is missing in both results. The chain rule multiplies by it.
+# В обоих результатах нет пришедшего градиента. По правилу дифференцирования сложной функции на него умножают.
+def add_formula(op):
+    def backward(ctx, grad):
+        return _right(ctx, torch.ones_like(grad))
+
+    op.register_autograd(backward, setup_context=_keep)
+
+# %% mistake="without_the_factor" theme="derivative"
+# The inner derivative is missing: −a·y depends on `y` with the factor −a.
+# Не хватает внутренней производной: −a·y зависит от `y` с множителем −a.
+def add_formula(op):
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        damping = (-ctx.a * y).exp()
+        return grad * damping, grad * x * damping, None
+
+    op.register_autograd(backward, setup_context=_keep)
+
+# %% mistake="wrong_sign" theme="derivative"
+# The gradient of `y` has the wrong sign: the derivative of exp(−a·y) is −a·exp(−a·y).
+# У градиента по `y` неверный знак: производная exp(−a·y) равна −a·exp(−a·y).
+def add_formula(op):
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        damping = (-ctx.a * y).exp()
+        return grad * damping, ctx.a * grad * x * damping, None
+
+    op.register_autograd(backward, setup_context=_keep)
+
+# %% mistake="without_x" theme="derivative"
+# The factor `x` is missing in the gradient of `y`.
+# В градиенте по `y` не хватает множителя `x`.
+def add_formula(op):
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        damping = (-ctx.a * y).exp()
+        return grad * damping, -ctx.a * grad * damping, None
+
+    op.register_autograd(backward, setup_context=_keep)
+
+# %% mistake="swapped" theme="order"
+# The two gradients are swapped. They stand in the order of the inputs.
+# Два градиента переставлены. Они должны идти в порядке входов.
+def add_formula(op):
+    def backward(ctx, grad):
+        for_x, for_y, _ = _right(ctx, grad)
+        return for_y, for_x, None
+
+    op.register_autograd(backward, setup_context=_keep)
+
+# %% mistake="formula_in_numpy" theme="recording"
+# The formula computes in NumPy. The numbers are right, but nothing is recorded: the second derivative lacks terms or is
+#     missing, and the formula cannot be traced.
+# Формула вычисляется в NumPy. Числа верны, но в граф ничего не записывается: во второй производной не хватает слагаемых
+#     или её нет совсем, и скомпилировать формулу нельзя.
+def add_formula(op):
+    def backward(ctx, grad):
+        x, y = (each.detach().numpy() for each in ctx.saved_tensors)
+        damping = np.asarray(np.exp(-ctx.a * y))
+        return grad * torch.as_tensor(damping), grad * torch.as_tensor(np.asarray(-ctx.a * x * damping)), None
+
+    op.register_autograd(backward, setup_context=_keep)
+
+# %% mistake="saves_a_result" theme="recording"
+# What the formula needs was computed in `setup_context`, where nothing is recorded: the second derivative lacks terms.
+# То, что нужно формуле, вычислено в `setup_context`, где запись выключена: во второй производной не хватает слагаемых.
+def add_formula(op):
+    def setup_context(ctx, inputs, output):
+        x, y, ctx.a = inputs
+        ctx.save_for_backward(x, (-ctx.a * y).exp())
+
+    def backward(ctx, grad):
+        x, damping = ctx.saved_tensors
+        return grad * damping, -ctx.a * grad * x * damping, None
+
+    op.register_autograd(backward, setup_context=setup_context)
+
+# %% mistake="detaches" theme="recording"
+# The saved tensors were detached: the first derivative is right, and in the second one terms are missing.
+# Сохранённые тензоры отсоединены от графа: первая производная верна, а во второй не хватает слагаемых.
+def add_formula(op):
+    def backward(ctx, grad):
+        x, y = (each.detach() for each in ctx.saved_tensors)
+        damping = (-ctx.a * y).exp()
+        return grad * damping, -ctx.a * grad * x * damping, None
+
+    op.register_autograd(backward, setup_context=_keep)
+
+# %% mistake="attributes" theme="in_place"
+# The tensors are attributes of `ctx`. Nobody then notices a change in place, and the gradient is silently wrong;
+#     `ctx.save_for_backward` notices it.
+# Тензоры записаны в атрибуты `ctx`. Изменение на месте тогда никто не замечает, и градиент без всякой ошибки неверен;
+#     `ctx.save_for_backward` его заметит.
+def add_formula(op):
+    def setup_context(ctx, inputs, output):
+        ctx.x, ctx.y, ctx.a = inputs
+
+    def backward(ctx, grad):
+        damping = (-ctx.a * ctx.y).exp()
+        return grad * damping, -ctx.a * grad * ctx.x * damping, None
+
+    op.register_autograd(backward, setup_context=setup_context)
+
+# %% mistake="two_gradients" theme="missing"
+# The formula returns two gradients. There is one for each input, so the number `a` gets None.
+# Формула возвращает два градиента. Их нужно столько, сколько входов: для числа `a` это None.
+def add_formula(op):
+    def backward(ctx, grad):
+        return _right(ctx, grad)[:2]
+
+    op.register_autograd(backward, setup_context=_keep)
+
+# %% mistake="saves_nothing" theme="missing"
+# Nothing was saved: without `setup_context` the formula finds `ctx.saved_tensors` empty.
+# Ничего не сохранено: без `setup_context` формула находит в `ctx.saved_tensors` пустой кортеж.
+def add_formula(op):
+    op.register_autograd(lambda ctx, grad: (grad * (-0.5 * ctx.saved_tensors[1]).exp(), None, None))
+
+# %% mistake="other_names" theme="own"
+# `setup_context` is called by keyword: its parameters have to be called `ctx`, `inputs` and `output`.
+# Функция `setup_context` вызывается с именованными аргументами: её параметры должны называться `ctx`, `inputs` и
+#     `output`.
+def add_formula(op):
+    op.register_autograd(_right, setup_context=lambda c, inputs, out: _keep(c, inputs, out))
+
+# %% mistake="registers_nothing" theme="missing"
+# The operator has no formula still: `op.register_autograd(...)` was not called.
+# У оператора всё ещё нет формулы: `op.register_autograd(...)` не вызван.
+def add_formula(op):
+    return _right
+
+# %% mistake="gradient_of_x_alone" theme="missing"
+# `y` gets no gradient: its place holds None.
+# `y` не получает градиента: на его месте стоит None.
+def add_formula(op):
+    def backward(ctx, grad):
+        return _right(ctx, grad)[0], None, None
+
+    op.register_autograd(backward, setup_context=_keep)

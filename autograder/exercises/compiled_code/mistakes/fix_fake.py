@@ -1,0 +1,60 @@
+# %%
+import torch
+
+
+# %% mistake="dtype_by_default" theme="precision"
+# The dtype is always the default one, float32. The operator keeps that of its inputs.
+# dtype всегда стандартный, float32. Оператор же сохраняет dtype входов.
+def fix_fake(x, y):
+    return torch.empty(*x.shape[:-1], y.shape[-2], device=x.device)
+
+# %% mistake="device_by_default" theme="device"
+# The device is always the default one. The result has to lie where the inputs do.
+# Устройство всегда стандартное. Результат должен лежать там же, где входы.
+def fix_fake(x, y):
+    return torch.empty(*x.shape[:-1], y.shape[-2], dtype=x.dtype)
+
+# %% mistake="all_by_default" theme="missing"
+# The shape is right, and dtype and device are the default ones. Both should be those of the inputs.
+# Форма верна, а dtype и устройство стандартные. И то и другое нужно взять у входов.
+def fix_fake(x, y):
+    return torch.empty(*x.shape[:-1], y.shape[-2])
+
+# %% mistake="still_square" theme="axes"
+# The result is still square: the number of columns is the number of rows of `y`, not of `x`.
+# Результат по-прежнему квадратный: число столбцов равно числу строк `y`, а не `x`.
+def fix_fake(x, y):
+    return x.new_empty(*x.shape[:-1], x.shape[-2])
+
+# %% mistake="without_batches" theme="axes"
+# Batch dimensions are lost: with them `len(x)` or `x.shape[0]` is no number of rows. Count from the end.
+# Размерности батча потеряны: если они есть, `len(x)` или `x.shape[0]` — это не число строк. Отсчитывайте с конца.
+def fix_fake(x, y):
+    return x.new_empty(len(x), len(y))
+
+# %% mistake="rows_of_x_last" theme="axes"
+# Rows and columns are swapped: the rows of the result belong to `x`.
+# Строки и столбцы переставлены: строки результата относятся к `x`.
+def fix_fake(x, y):
+    return x.new_empty(*x.shape[:-2], y.shape[-2], x.shape[-2])
+
+# %% mistake="takes_the_last" theme="axes"
+# The last dimension was taken for the number of rows. It is the number of entries in a row.
+# За число строк принята последняя размерность, а это число элементов в строке.
+def fix_fake(x, y):
+    return x.new_empty(*x.shape[:-1], y.shape[-1])
+
+# %% mistake="keeps_layout" theme="axes"
+# The strides follow the inputs, as those of operations of torch do. The operator's result is always contiguous.
+# Шаги (strides) такие же, как у входов: так ведут себя операции torch. А результат оператора всегда непрерывен в
+#     памяти.
+def fix_fake(x, y):
+    rows, columns = x.shape[-2], y.shape[-2]
+    out = x.new_empty(*x.shape[:-2], columns, rows).transpose(-1, -2)
+    return out if x.stride(-1) > 1 else out.contiguous()
+
+# %% mistake="one_batch_dimension" theme="axes"
+# A batch dimension is always expected. Without one the operator gets two matrices.
+# Предполагается, что размерность батча есть всегда. Но без неё оператор получает две матрицы.
+def fix_fake(x, y):
+    return x.new_empty(x.shape[0], x.shape[-2], y.shape[-2])

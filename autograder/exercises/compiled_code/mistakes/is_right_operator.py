@@ -1,0 +1,87 @@
+# %%
+import torch
+from torch.autograd import gradcheck
+from torch.library import opcheck
+
+
+def _telling():
+    """Return a tall, transposed matrix that requires grad."""
+    return torch.linspace(-1, 2, 6, dtype=torch.float64).view(2, 3).t().requires_grad_()
+
+# %% mistake="trusts_opcheck" theme="test"
+# Wrong derivatives are accepted. `opcheck` compares the operator with itself, and looks at no number of the derivative.
+# Неверные производные приняты. `opcheck` сравнивает оператор с ним же самим и на числа производной не смотрит.
+def is_right_operator(op, x):
+    opcheck(op, (_telling(),))
+    return True
+
+# %% mistake="the_kind_example" theme="test"
+# Only the given example was tried, or another square and contiguous matrix. A fake that confuses rows and columns, or
+#     strides, is right for it.
+# Проверен только данный пример или другая квадратная матрица, непрерывная в памяти. Для неё верна и фиктивная
+#     реализация, которая путает строки со столбцами или шаги (strides).
+def is_right_operator(op, x):
+    x = x.requires_grad_()
+    opcheck(op, (x,))
+    return gradcheck(op, (x,))
+
+# %% mistake="requires_no_grad" theme="test"
+# Wrong formulas are accepted: the examples for `opcheck` do not require grad, so it looks at no formula.
+# Неправильные формулы приняты: примеры для `opcheck` не требуют градиента, и на формулу он не смотрит.
+def is_right_operator(op, x):
+    opcheck(op, (_telling().detach(),))
+    return True
+
+# %% mistake="opcheck_of_the_example" theme="test"
+# Only `opcheck` was asked, and only about the given example as it is: no formula is looked at, and a fake may be wrong
+#     for other shapes.
+# Вызвана только `opcheck` и только для данного примера как есть: на формулу она не смотрит, а для других форм
+#     фиктивная реализация может быть неверна.
+def is_right_operator(op, x):
+    opcheck(op, (x,))
+    return True
+
+# %% mistake="opcheck_of_a_square" theme="test"
+# Only `opcheck` was asked, and only about a square, contiguous matrix. Wrong derivatives are accepted, and a fake may
+#     be wrong for other shapes.
+# Вызвана только `opcheck` и только для квадратной матрицы, непрерывной в памяти. Неверные производные приняты, и для
+#     других форм фиктивная реализация может быть неверна.
+def is_right_operator(op, x):
+    opcheck(op, (x.requires_grad_(),))
+    return True
+
+# %% mistake="no_transposed_example" theme="test"
+# Every example is contiguous. A fake with wrong strides is right for them.
+# Все примеры непрерывны в памяти. Для них верна и фиктивная реализация с неверными шагами (strides).
+def is_right_operator(op, x):
+    wide = _telling().t().detach().requires_grad_()
+    opcheck(op, (wide,))
+    return gradcheck(op, (wide,))
+
+# %% mistake="transposes_a_square" theme="test"
+# Every example is square. A fake that confuses rows and columns is right for them.
+# Все примеры квадратные. Для них верна и фиктивная реализация, которая путает строки со столбцами.
+def is_right_operator(op, x):
+    x = x.t().requires_grad_()
+    opcheck(op, (x,))
+    return gradcheck(op, (x,))
+
+# %% mistake="gradcheck_alone" theme="test"
+# Only the derivative was compared. Fake, strides and tracing are never looked at: that is what `opcheck` is for.
+# Проверена только производная. Фиктивная реализация, шаги (strides) и запись в граф не проверяются: для этого есть
+#     `opcheck`.
+def is_right_operator(op, x):
+    return gradcheck(op, (_telling(),))
+
+# %% mistake="accepts_all" theme="test"
+# Every operator is accepted. Does the test look at what `opcheck` returns with `raise_exception=False`?
+# Принимается любой оператор. Если `opcheck` вызвана с `raise_exception=False`, прочитан ли её результат?
+def is_right_operator(op, x):
+    opcheck(op, (_telling(),), raise_exception=False)
+    return True
+
+# %% mistake="refuses_all" theme="test"
+# Every operator is refused.
+# Отвергается любой оператор.
+def is_right_operator(op, x):
+    return False

@@ -1,0 +1,1371 @@
+# %% [markdown] tags=["en"] needs="04, 06, 07" about="graph breaks, what `torch.compile` does to backward, profiles, anomaly mode, custom operators and what `opcheck` cannot see"
+# # Compiled code and custom operators
+#
+# An operator passes all four of torch's checks, and its gradient is three times too large. A mean is 5 in the program and 7.5 in the compiled program, without any message. A counter in `backward` says 1 after three passes.
+#
+# So far the engine of lesson 09 ran one node after the other, and each node was yours to see. A compiler replaces them by code of its own, and what it cannot look into it has to be told. This lesson is about what it sees, what you must tell it, and who checks that you told it the truth.
+#
+# After this lesson you can:
+#
+# * say where a compiled function falls into pieces, and mend it;
+# * say what `torch.compile` does to the backward pass, and what it takes away;
+# * find the node that costs most in a profile, and the line behind a NaN;
+# * make an operator of a routine that is not torch's, with a fake and a formula;
+# * test such an operator, where `opcheck` is not enough.
+#
+# You need lessons 04 (`gradcheck`), 06 (saved tensors) and 07 (custom Functions). Everything here runs on one core, without a GPU and without a C++ compiler.
+# %% [markdown] tags=["ru"] about="разрывы графа, что `torch.compile` делает с обратным проходом, профиль, поиск NaN, собственные операторы и чего не видит `opcheck`" of="d1dde079"
+# # Скомпилированный код и собственные операторы
+#
+# Оператор проходит все четыре проверки torch, а градиент у него втрое больше верного. Среднее в программе равно 5, а в той же программе после компиляции — 7.5, и никаких сообщений нет. Счётчик в `backward` после трёх проходов показывает 1.
+#
+# До сих пор движок (урок 09) выполнял узел за узлом, и каждый узел можно было увидеть. Компилятор заменяет узлы своим кодом, а о том, куда он заглянуть не может, ему нужно рассказать. Этот урок — о том, что компилятор видит сам, что ему должны сообщить вы и кто проверит, что вы сказали правду.
+#
+# После урока вы сможете:
+#
+# * сказать, где скомпилированная функция распадается на части, и исправить это;
+# * сказать, что `torch.compile` делает с обратным проходом и чего после этого делать нельзя;
+# * найти по профилю самый дорогой узел, а по предупреждению — строку, из-за которой возник NaN;
+# * превратить в оператор вычисление, написанное не на torch: с фиктивной реализацией и формулой обратного прохода;
+# * проверить такой оператор там, где одной `opcheck` мало.
+#
+# Понадобятся уроки 04 (`gradcheck`), 06 (сохранённые тензоры) и 07 (пользовательские функции). Для всех примеров достаточно одного ядра. Ни GPU, ни компилятор C++ не нужны.
+# %% tags=["en"]
+# The import fails? Install the course's file (or autograd-course) by pip, uninstall another `autograder`.
+from autograder import hint, ready, reproduce, solution, start, why
+
+start("compiled_code", language="en")
+# %% tags=["ru"]
+# Ошибка импорта? Установите через pip файл курса (или autograd-course), а другой `autograder` удалите.
+from autograder import hint, ready, reproduce, solution, start, why
+
+start("compiled_code", language="ru")
+# %%
+import warnings
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.autograd import gradcheck
+from torch.library import custom_op, opcheck
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+# %% [markdown] tags=["en"]
+# ## One graph, or several
+#
+# `torch.compile` reads the bytecode of a function and writes down a graph of its operations; that is done by Dynamo. The graph goes to a *backend*. The default one, Inductor, writes fused kernels in C++ or Triton, and needs a compiler; the more it gets in one piece, the more it can fuse.
+#
+# A graph holds operations, not numbers. Where Python asks for a number (`if x.sum() > 0`, `.item()`), the graph ends; Python decides, and another graph begins. This is a *graph break*. A backend of our own counts the graphs: it keeps what it gets, and runs the operations as they are.
+# %% [markdown] tags=["ru"] of="465a2ebf"
+# ## Один граф или несколько
+#
+# Функция `torch.compile` читает байт-код вашей функции и записывает граф её операций. Эта часть называется Dynamo. Граф получает *бэкенд*. Стандартный бэкенд, Inductor, генерирует слитые (fused) ядра на C++ или Triton, и ему нужен компилятор. Чем больше операций он получит одним куском, тем больше сможет слить.
+#
+# В графе есть операции, но нет чисел. Там, где программе на Python нужно само число (`if x.sum() > 0`, `.item()`), граф обрывается: выбор делает Python, после чего начинается новый граф. Это называют *разрывом графа* (graph break). Посчитаем графы с помощью собственного бэкенда: он запоминает всё, что получил, и выполняет операции как есть.
+# %%
+def graphs(function, *inputs):
+    """The number of graphs that `torch.compile` makes of a function, over calls with each of `inputs`."""
+    made = []
+
+    def backend(graph, example_inputs):
+        made.append(graph)
+        return graph.forward
+
+    torch.compiler.reset()
+    compiled = torch.compile(function, backend=backend)
+    for x in inputs:
+        compiled(x)
+    return len(made)
+
+
+def branching(x):
+    if x.sum() > 0:
+        return 2 * x
+    return 3 * x
+
+
+def choosing(x):
+    return torch.where(x.sum() > 0, 2 * x, 3 * x)
+
+
+print("if:   ", graphs(branching, torch.ones(3)))
+print("where:", graphs(choosing, torch.ones(3)))
+# %% tags=["fact"]
+assert graphs(branching, torch.ones(3)) == 2 and graphs(choosing, torch.ones(3)) == 1
+assert graphs(choosing, torch.ones(3), torch.ones(3, dtype=torch.float64)) == 2
+
+
+# %% [markdown] tags=["en"]
+# Two graphs with `if`: the condition, and the branch that was taken. The other branch is never compiled, because nobody went there. With `torch.where` there is one graph, which computes both branches and chooses.
+#
+# A graph is made for what came: for this dtype, this shape, these flags. Dynamo notes these conditions as *guards*, and compiles anew when a call does not meet them. One thing it does not wait for: when a second length arrives, the length becomes a variable of the graph.
+#
+# Try it: what do `graphs(branching, torch.ones(3), -torch.ones(3))` and `graphs(choosing, torch.ones(3), torch.ones(3).double())` give? Then read the table. Do not call `graph_table()` yet.
+# %% [markdown] tags=["ru"] of="4d2b7915"
+# С `if` графов два: условие и та ветвь, которая выполнилась. Другая ветвь не компилируется: до неё не дошло дело. С `torch.where` граф один: он вычисляет обе ветви и выбирает.
+#
+# Граф рассчитан на то, что пришло: на этот dtype, эту форму, эти флаги. Dynamo запоминает такие условия (guards) и, если очередной вызов им не отвечает, компилирует функцию ещё раз. Для длин есть исключение: как только приходит вторая длина, длина становится переменной графа.
+#
+# Попробуйте: что дадут `graphs(branching, torch.ones(3), -torch.ones(3))` и `graphs(choosing, torch.ones(3), torch.ones(3).double())`? Затем прочтите таблицу, но `graph_table()` пока не вызывайте.
+# %%
+def graph_table():
+    def on_flag(x):
+        return 2 * x if x.requires_grad else 3 * x
+
+    def loop(x):
+        for k in range(3):
+            x = k + x.sin()
+        return x
+
+    def two_ifs(x):
+        if x.sum() > 0:
+            x = 2 * x
+        if x.max() > 0:
+            x = x.sin()
+        return x
+
+    three = torch.ones(3)
+    return {
+        "if on the length": graphs(lambda x: 2 * x if len(x) > 2 else 3 * x, three),
+        "if on requires_grad": graphs(on_flag, three),
+        "a loop of three": graphs(loop, three),
+        "two ifs on numbers": graphs(two_ifs, three),
+        "one if, x and -x": graphs(branching, three, -three),
+        "lengths 3, 3, 4": graphs(choosing, three, three, torch.ones(4)),
+        "lengths 3, 4, 5": graphs(choosing, three, torch.ones(4), torch.ones(5)),
+    }
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `predict_graphs`: how many graphs
+# *predict · ●○○ · 6 minutes · 1 point · extra*
+#
+# Put what `graph_table()` returns in place of each `...`: the number of graphs over all calls.
+# %% [markdown] tags=["ru"] of="a2a42600"
+# ### Дополнительное упражнение `predict_graphs`: сколько графов
+# *предсказать · ●○○ · 6 минут · 1 балл · дополнительно*
+#
+# Вместо каждого `...` поставьте то, что вернёт `graph_table()`: число графов за все вызовы.
+# %% answer="predict_graphs"
+predict_graphs = {
+    "if on the length": 1,
+    "if on requires_grad": 1,
+    "a loop of three": 1,
+    "two ifs on numbers": 3,
+    "one if, x and -x": 3,
+    "lengths 3, 3, 4": 2,
+    "lengths 3, 4, 5": 2,
+}
+# %% given="predict_graphs"
+predict_graphs = {
+    "if on the length": ...,
+    "if on requires_grad": ...,
+    "a loop of three": ...,
+    "two ifs on numbers": ...,
+    "one if, x and -x": ...,
+    "lengths 3, 3, 4": ...,
+    "lengths 3, 4, 5": ...,
+}
+# %% check="predict_graphs"
+from autograder import check
+
+check("predict_graphs")
+# %% tags=["fact"]
+assert graph_table() == predict_graphs
+# %% [markdown] tags=["en"]
+# Now call it.
+# %% [markdown] tags=["ru"] of="0cc3540a"
+# А теперь вызовите эту функцию.
+# %%
+graph_table()
+# %% [markdown] tags=["en"] explains="predict_graphs"
+# What is known without a number breaks nothing: shapes, dtypes, flags, the turns of a loop. Such an `if` is decided while the graph is recorded, and such a loop is unrolled. Each break ends one graph and begins another. The part before an `if` serves both branches, so the second branch adds one graph, not two.
+# %% [markdown] tags=["ru"] explains="predict_graphs" of="abef7688"
+# Что известно без чисел, графа не разрывает: форма, dtype, флаги, число шагов цикла. Такой `if` решается при записи графа, а такой цикл разворачивается. Каждый разрыв заканчивает один граф и начинает другой. Часть до `if` общая для обеих ветвей, поэтому вторая ветвь добавляет один граф, а не два.
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `one_graph`: a graph in two pieces
+# *find the bug · ●●○ · 10 minutes · 4 points*
+#
+# The function shortens a tensor whose norm is above a limit, as gradient clipping does (lesson 03). Its `if` breaks the graph. Rewrite it.
+#
+# * **Given.** A tensor of any shape, float32 or float64; entries may be as small as $10^{-9}$. `limit`, a positive number; the norm is never exactly the limit.
+# * **Result.** The same values; the norm is that of the whole tensor. A relative error up to $10^{-5}$ is allowed. <!-- value -->
+# * **Result.** The same gradients, for a vector of zeros too, where the gradient passes unchanged. <!-- gradient -->
+# * **Not allowed.** To look at a number of a tensor. Choose by operations on tensors; `torch.cond`, a prototype, is not accepted here. The check runs your function on a *fake tensor* as well, which is how Dynamo runs it: it has a shape and a dtype, but no numbers, and raises if asked for one. <!-- no_numbers -->
+# %% [markdown] tags=["ru"] of="804db22d"
+# ### Упражнение `one_graph`: граф из двух частей
+# *найти ошибку · ●●○ · 10 минут · 4 балла*
+#
+# Функция укорачивает тензор, норма которого больше предела, — как при отсечении градиента (урок 03). Инструкция `if` разрывает граф. Перепишите функцию.
+#
+# * **Дано.** Тензор любой формы, float32 или float64; элементы бывают малы, до $10^{-9}$. Положительное число `limit`; в точности равной пределу норма не бывает.
+# * **Результат.** Те же значения; норма — это норма всего тензора. Допускается относительная погрешность до $10^{-5}$. <!-- value -->
+# * **Результат.** Те же градиенты, в том числе для нулевого вектора, где градиент проходит без изменений. <!-- gradient -->
+# * **Нельзя.** Читать числа из тензоров. Делайте выбор с помощью операций над тензорами; функция `torch.cond` — пока прототип, и здесь она не принимается. При проверке вашу функцию выполняют ещё и на *фиктивном тензоре* (fake tensor), как это делает Dynamo: у такого тензора есть форма и dtype, но нет чисел, и при попытке прочесть число возникает ошибка. <!-- no_numbers -->
+# %% answer="one_graph"
+def one_graph(x, limit):
+    return x * (limit / x.norm().clamp(min=limit))
+
+
+# %% given="one_graph"
+def one_graph(x, limit):
+    norm = x.norm()
+    if norm > limit:
+        x = x * (limit / norm)
+    return x
+
+
+# %% alternative="one_graph"
+def one_graph(x, limit):
+    norm = x.norm()
+    return x * (limit / torch.where(norm > limit, norm, limit))
+
+
+# %% alternative="one_graph"
+def one_graph(x, limit):
+    size = torch.linalg.vector_norm(x)
+    return limit * x / torch.maximum(size, torch.full_like(size, limit))
+
+
+# %% alternative="one_graph"
+def one_graph(x, limit):
+    excess = torch.relu(x.norm() - limit)
+    return x * limit / (limit + excess)
+
+
+# %% check="one_graph"
+from autograder import check
+
+check("one_graph")
+# %% tags=["fact"]
+assert graphs(lambda x: one_graph(x, 1.0), torch.ones(3)) == 1
+assert graphs(lambda x: x * 2 if x.norm() > 1.0 else x * 3, torch.ones(3)) == 2
+torch.compiler.reset()
+
+
+# %% [markdown] tags=["en"]
+# ## Both passes ahead of time
+#
+# Between Dynamo and the backend stands AOTAutograd. It differentiates the graph *ahead of time*, before anything is computed, and gives both halves to the backend: the forward half at once, the backward half when it is first called. The backend `aot_eager` runs the two graphs with the usual operations: the same derivatives, no compiler, no gain in speed. It is enough to see what happens. Let us look at what an ordinary and a compiled result have behind them, and at what they keep (lesson 06).
+# %% [markdown] tags=["ru"] of="36ab8fe2"
+# ## Оба прохода заранее
+#
+# Между Dynamo и бэкендом работает AOTAutograd. Он дифференцирует граф *заранее* (ahead of time), ещё до всяких вычислений, и передаёт бэкенду обе половины: прямую — сразу, обратную — при первом обратном проходе. Бэкенд `aot_eager` выполняет оба графа обычными операциями: производные те же, компилятор не нужен, ускорения нет. Чтобы увидеть, что происходит, этого достаточно. Посмотрим, какой граф стоит за обычным результатом и за скомпилированным и что хранит каждый из них (урок 06).
+# %%
+def wave(x):
+    return x.sin().cos().sum()
+
+
+def growth(x):
+    return (x.exp() ** 2).sum()
+
+
+def count_saved(function):
+    """The number of tensors that a call of the function saves."""
+    saved = []
+    x = torch.tensor([0.5, 1.0], requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.append(t) or t.detach(), lambda t: t):
+        function(x)
+    return len(saved)
+
+
+torch.compiler.reset()
+compiled_growth = torch.compile(growth, backend="aot_eager")
+result = compiled_growth(torch.tensor([0.5, 1.0], requires_grad=True))
+print("saved by growth:", count_saved(growth), " by compiled growth:", count_saved(compiled_growth))
+print("its node:", result.grad_fn.name())
+# %% tags=["picture"]
+from autograder import draw
+
+draw(result)
+# %% tags=["fact"]
+assert count_saved(growth) == 2 and count_saved(compiled_growth) == 1
+assert result.grad_fn.name() == "CompiledFunctionBackward"
+assert result.grad_fn.next_functions[0][0].name() == "torch::autograd::AccumulateGrad"
+
+
+# %% [markdown] tags=["en"]
+# One node and one saved tensor: AOTAutograd knows both passes, so it decides anew what to keep. Now for a table. `outcome` compiles a function and tries one or more kinds of backward pass on it, each with a new result. Here are the kinds of pass. Try `outcome(wave, plain)` first.
+# %% [markdown] tags=["ru"] of="a33627d8"
+# Один узел и один сохранённый тензор: AOTAutograd знает оба прохода и сам решает, что хранить. Теперь таблица. В `outcome` функция компилируется, а затем выполняются обратные проходы, один или несколько, каждый — от заново вычисленного результата. Ниже перечислены виды проходов. Сначала попробуйте `outcome(wave, plain)`.
+# %%
+def outcome(function, *passes, backend="aot_eager"):
+    """Compile a function, and try each of `passes` on a new result: "accepted", or the name of an error."""
+    torch.compiler.reset()
+    compiled = torch.compile(function, backend=backend)
+    x = torch.tensor([0.5, 1.0], requires_grad=True)
+    try:
+        for one_pass in passes:
+            one_pass(compiled(x), x)
+        return "accepted"
+    except RuntimeError as error:
+        return type(error).__name__
+
+
+def plain(result, x):
+    result.backward()
+
+
+def keep_graph(result, x):
+    result.backward(retain_graph=True)
+
+
+def second_derivative(result, x):
+    (gradient,) = torch.autograd.grad(result, x, create_graph=True)
+    gradient.sum().backward()
+
+
+# %% [markdown] tags=["en"]
+# Read the cell; do not call `compiled_table()` yet. (It takes a few seconds.)
+# %% [markdown] tags=["ru"] of="b9e1cb9a"
+# Прочтите ячейку, но `compiled_table()` пока не вызывайте. (Вызов займёт несколько секунд.)
+# %%
+def compiled_table():
+    table = {
+        "saved by wave": count_saved(wave),
+        "saved by compiled wave": count_saved(torch.compile(wave, backend="aot_eager")),
+        "growth: retain_graph": outcome(growth, keep_graph),
+        "growth: plain, then retain_graph": outcome(growth, plain, keep_graph),
+        "wave: plain, then retain_graph": outcome(wave, plain, keep_graph),
+        "wave: second derivative, aot_eager": outcome(wave, second_derivative),
+        "wave: second derivative, eager": outcome(wave, second_derivative, backend="eager"),
+    }
+    torch.compiler.reset()
+    return table
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `predict_compiled`: what a compiled backward can do
+# *predict · ●●● · 8 minutes · 1 point · extra*
+#
+# Put what `compiled_table()` returns in place of each `...`. The first two entries are numbers, the others `"accepted"` or `"RuntimeError"`. The backend `eager` runs Dynamo's graph under ordinary autograd, without AOTAutograd.
+# %% [markdown] tags=["ru"] of="e9914ce3"
+# ### Дополнительное упражнение `predict_compiled`: что умеет скомпилированный обратный проход
+# *предсказать · ●●● · 8 минут · 1 балл · дополнительно*
+#
+# Вместо каждого `...` поставьте то, что вернёт `compiled_table()`. Первые две строки — числа, остальные — `"accepted"` или `"RuntimeError"`. Бэкенд `eager` выполняет граф, записанный Dynamo, под обычным autograd, без AOTAutograd.
+# %% answer="predict_compiled"
+predict_compiled = {
+    "saved by wave": 2,
+    "saved by compiled wave": 1,
+    "growth: retain_graph": "accepted",
+    "growth: plain, then retain_graph": "RuntimeError",
+    "wave: plain, then retain_graph": "accepted",
+    "wave: second derivative, aot_eager": "RuntimeError",
+    "wave: second derivative, eager": "accepted",
+}
+# %% given="predict_compiled"
+predict_compiled = {
+    "saved by wave": ...,
+    "saved by compiled wave": ...,
+    "growth: retain_graph": ...,
+    "growth: plain, then retain_graph": ...,
+    "wave: plain, then retain_graph": ...,
+    "wave: second derivative, aot_eager": ...,
+    "wave: second derivative, eager": ...,
+}
+# %% check="predict_compiled"
+from autograder import check
+
+check("predict_compiled")
+# %% tags=["fact"]
+assert compiled_table() == predict_compiled
+# %% [markdown] tags=["en"]
+# Now call it.
+# %% [markdown] tags=["ru"] of="0cc3540a"
+# А теперь вызовите эту функцию.
+# %%
+compiled_table()
+# %% [markdown] tags=["en"] explains="predict_compiled"
+# For the engine a compiled graph is *one* node, `CompiledFunctionBackward`. Hooks on nodes inside, profiles by node, anomaly mode's lines: all of these see the one node. Three things follow.
+#
+# * AOTAutograd sees both passes, so it decides anew what to keep. For `wave` it keeps `x` alone and computes the sine again.
+# * Kept tensors that nobody else has are *donated buffers*: the compiled backward may write over them, so `retain_graph=True` and `create_graph=True` raise. Whether it may is settled by the *first* backward pass. If that one keeps the graph, nothing is donated, and all goes well; if a plain pass came first, the same call raises. `torch._functorch.config.donated_buffer = False` gives the donation up.
+# * A second derivative raises, and only when it is computed: `create_graph=True` alone may still succeed. Either compile with `eager`, or put the first derivative *inside* the compiled function, with `torch.func.grad`: then only one derivative is taken of it from outside. Old versions of torch returned wrong numbers here without an error.
+# %% [markdown] tags=["ru"] explains="predict_compiled" of="ecda5eaa"
+# Для движка скомпилированный граф — *один* узел, `CompiledFunctionBackward`. В профиле по узлам, в строках режима обнаружения аномалий, при поиске внутренних узлов для хуков — везде виден только он. Отсюда три следствия.
+#
+# * AOTAutograd видит оба прохода и сам решает, что хранить. Для функции `wave` хранится только `x`, а синус вычисляется заново.
+# * Сохранённые тензоры, на которые больше никто не ссылается, — это *donated buffers*: скомпилированный проход вправе записывать поверх них, поэтому `retain_graph=True` и `create_graph=True` вызывают ошибку. Есть ли у него это право, зависит от *первого* обратного прохода. Если граф сохранён уже в нём, перезаписи нет и всё работает; если первым был обычный проход, последующий вызов с сохранением графа завершается ошибкой. Настройка `torch._functorch.config.donated_buffer = False` отключает перезапись.
+# * Попытка взять вторую производную завершается ошибкой, причём только в момент её вычисления: само по себе `create_graph=True` может и сработать. Обойти это можно двумя способами: скомпилировать с `eager` или взять первую производную *внутри* скомпилированной функции, с помощью `torch.func.grad`; тогда снаружи остаётся одно дифференцирование. Старые версии torch в этом месте молча возвращали неверные числа.
+# %% tags=["fact"]
+torch.compiler.reset()
+
+
+def record_gradient(result, x):
+    torch.autograd.grad(result, x, create_graph=True)
+
+
+def slope_squared(w, x):
+    return torch.func.grad(lambda t: (w * t).sin().sum() ** 2)(x).square().sum()
+
+
+w, x = torch.tensor(1.5, requires_grad=True), torch.tensor([0.5, 1.0])
+(eager,) = torch.autograd.grad(slope_squared(w, x), w)
+(compiled,) = torch.autograd.grad(torch.compile(slope_squared, backend="aot_eager")(w, x), w)
+assert torch.allclose(eager, compiled)
+
+assert outcome(wave, record_gradient) == "accepted"
+assert outcome(growth, plain, record_gradient) == "RuntimeError"
+torch._functorch.config.donated_buffer = False
+assert outcome(growth, plain, keep_graph) == "accepted"
+torch._functorch.config.donated_buffer = True
+torch.compiler.reset()
+
+
+# %% [markdown] tags=["en"]
+# ## Reading a profile
+#
+# `torch.profiler` notes every operation with its time, and, if asked, the number of floating-point operations (FLOPs). Times change from run to run; counts do not. A profile of nine numbers, in the forward pass only, says little, even if a line in it says that `mul` costs 46 %.
+#
+# Let us profile a backward pass through two products, $24 \times 8$ and $8 \times 18$, and read the rows that begin with `autograd::engine::evaluate_function`. Each is a node, and below it stand the operations that it called. The profiler counts the FLOPs of matrix products, of convolutions, and of `mul` and `add`, one for each entry; the helper `flops_of` takes the matrix products alone.
+# %% [markdown] tags=["ru"] of="c8b070e2"
+# ## Как читать профиль
+#
+# Профилировщик `torch.profiler` записывает каждую операцию и её время, а если задать соответствующий параметр, то и число операций с плавающей точкой (FLOP). Время от запуска к запуску меняется, числа операций — нет. Если профилировали только прямой проход, да ещё над девятью числами, строка «46 % времени — на `mul`» почти ничего не значит.
+#
+# Запишем профиль обратного прохода через два умножения на матрицы, $24 \times 8$ и $8 \times 18$, и прочтём строки, которые начинаются с `autograd::engine::evaluate_function`. Каждая из них соответствует узлу, а под ней перечислены операции, которые он вызвал. Профилировщик считает FLOP матричных произведений и свёрток, а также операций `mul` и `add`, по одной на элемент. Функция `flops_of` учитывает только матричные произведения.
+# %%
+import os
+
+os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the profiler does not report its start and stop
+from torch.profiler import ProfilerActivity, profile
+
+ENGINE = "autograd::engine::evaluate_function: "
+
+
+PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm")
+
+
+def flops_of(event):
+    """The FLOPs of the matrix products in a row of the profile and in everything below it."""
+    own = event.flops if event.name in PRODUCTS else 0
+    return own + sum(flops_of(child) for child in event.cpu_children)
+
+
+data = torch.ones(5, 24)
+w1 = torch.ones(24, 8, requires_grad=True)
+w2 = torch.ones(8, 18, requires_grad=True)
+loss = ((data @ w1).tanh() @ w2).sum()
+
+with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:
+    loss.backward()
+for event in profiled.events():
+    if event.name.startswith(ENGINE):
+        calls = [child.name for node in event.cpu_children for child in node.cpu_children]
+        print(f"{event.name.removeprefix(ENGINE):32}{flops_of(event):6}  {' '.join(calls)}")
+# %% tags=["fact"]
+costs = [
+    flops_of(event) for event in profiled.events() if event.name.startswith(ENGINE) and "MmBackward0" in event.name
+]
+assert costs == [2 * 2 * 5 * 8 * 18, 2 * 5 * 24 * 8]
+with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as profiled:
+    with torch.profiler.record_function("first"):
+        hidden = (data @ w1).tanh()
+    (hidden @ w2).sum().backward()
+by_name = [row for row in profiled.key_averages() if row.key == "MmBackward0"]
+by_shape = [row for row in profiled.key_averages(group_by_input_shape=True) if row.key == "MmBackward0"]
+assert [row.count for row in by_name] == [2]  # `record_function` does not divide the row
+assert sorted(row.input_shapes for row in by_shape) == [[[5, 8]], [[5, 18]]]
+assert 2 * 5 * 24 * 8 > 2 * 5 * 8 * 18  # in the forward pass the first product costs more
+wide = torch.ones(3, 50)
+with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:
+    wide * wide, wide + wide, wide.exp(), wide @ torch.ones(50, 2)
+    torch.nn.functional.conv2d(torch.ones(1, 1, 5, 5), torch.ones(1, 1, 3, 3))
+counted = {event.name: event.flops for event in profiled.events() if event.flops}
+assert counted == {"aten::mul": 150, "aten::add": 150, "aten::mm": 2 * 3 * 50 * 2, "aten::conv2d": 2 * 9 * 9}
+assert sum(flops_of(event) for event in profiled.events() if event.cpu_parent is None) == 2 * 3 * 50 * 2
+
+
+# %% [markdown] tags=["en"]
+# Two rows are called `MmBackward0`. The second product cost less in the forward pass ($2 \cdot 5 \cdot 8 \cdot 18 = 1440$ against $2 \cdot 5 \cdot 24 \cdot 8 = 1920$). In the backward pass it costs more: 2880 against 1920. It makes two products, one for each factor; the first layer makes one, because the data need no gradient.
+#
+# In the table of `key_averages()` all nodes of a name share one row. To tell nodes of one name apart, record the shapes with `record_shapes=True` and call `key_averages(group_by_input_shape=True)`: nodes whose gradients have different shapes get rows of their own.
+#
+# ### Extra exercise `costly_node`: the costly node
+# *complete · ●●○ · 12 minutes · 3 points · extra*
+#
+# Write `costly_node(loss)`. Use the helper `flops_of` if you like.
+#
+# * **Given.** `loss`, in which `mul` and `add` are cheap: counting them as well does not change the result. No two names cost the same.
+# * **Result.** The name of the nodes (such as `"MmBackward0"`, `node.name()`) whose matrix products cost the most floating-point operations in the backward pass, all nodes of one name together. <!-- name -->
+# * **Result.** One backward pass is run, and the leaves have the gradients of one `loss.backward()` in `.grad`. <!-- gradients -->
+# %% [markdown] tags=["ru"] of="397cf1cf"
+# Строк с именем `MmBackward0` здесь две. Второе произведение в прямом проходе дешевле ($2 \cdot 5 \cdot 8 \cdot 18 = 1440$ против $2 \cdot 5 \cdot 24 \cdot 8 = 1920$), а в обратном дороже: 2880 против 1920. Для второго в обратном проходе вычисляются два произведения, по одному на каждый множитель, а для первого — только одно, потому что по данным градиент не нужен.
+#
+# В таблице `key_averages()` все узлы с одним именем занимают одну строку. Чтобы их различить, запишите формы с помощью `record_shapes=True` и вызовите `key_averages(group_by_input_shape=True)`: узлы, к которым пришли градиенты разных форм, попадут в разные строки.
+#
+# ### Дополнительное упражнение `costly_node`: самый дорогой узел
+# *дописать · ●●○ · 12 минут · 3 балла · дополнительно*
+#
+# Напишите функцию `costly_node(loss)`. Можно взять готовую функцию `flops_of`.
+#
+# * **Дано.** Функция потерь `loss`, в которой операции `mul` и `add` дёшевы: если учесть и их, результат не изменится. Двух имён с одинаковой стоимостью не бывает.
+# * **Результат.** Имя узлов (например, `"MmBackward0"`, значение `node.name()`), матричные произведения которых требуют в обратном проходе больше всего операций с плавающей точкой; узлы с одним именем считаются вместе. <!-- name -->
+# * **Результат.** Выполнен один обратный проход, и в `.grad` у листьев лежат такие же градиенты, как после одного вызова `loss.backward()`. <!-- gradients -->
+# %% answer="costly_node"
+def costly_node(loss):
+    """The name of the nodes that cost most in the backward pass from `loss`."""
+    ### BEGIN SOLUTION
+    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:
+        loss.backward()
+    costs = {}
+    for event in profiled.events():
+        if event.name.startswith(ENGINE):
+            name = event.name.removeprefix(ENGINE)
+            costs[name] = costs.get(name, 0) + flops_of(event)
+    return max(costs, key=costs.get)
+    ### END SOLUTION
+
+
+# %% alternative="costly_node"
+def costly_node(loss):
+    from torch.utils.flop_counter import FlopCounterMode
+
+    nodes = [loss.grad_fn]
+    for node in nodes:
+        nodes += [parent for parent, _ in node.next_functions if parent is not None and parent not in nodes]
+    costs, started = {}, {}
+    with FlopCounterMode(display=False) as counter:
+        for node in set(nodes):
+
+            def before(_, node=node):
+                started[node] = counter.get_total_flops()
+
+            def after(*_, node=node):
+                costs[node.name()] = costs.get(node.name(), 0) + counter.get_total_flops() - started[node]
+
+            node.register_prehook(before)
+            node.register_hook(after)
+        loss.backward()
+    return max(costs, key=costs.get)
+
+
+# %% alternative="costly_node"
+def costly_node(loss):
+    costs = {}
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result = func(*args, **(kwargs or {}))
+            node = torch._C._current_autograd_node()
+            if node is not None and func.overloadpacket in (torch.ops.aten.mm, torch.ops.aten.bmm):
+                inner = args[0].shape[-1]
+                costs[node.name()] = costs.get(node.name(), 0) + 2 * inner * result.numel()
+            return result
+
+    with Watch():
+        loss.backward()
+    return sorted(costs, key=costs.get)[-1]
+
+
+# %% alternative="costly_node"
+def costly_node(loss):
+    from collections import Counter
+
+    with torch.autograd.profiler.profile(with_flops=True) as profiled:
+        loss.backward()
+    costs = Counter()
+    for event in profiled.function_events:
+        parent = event
+        while parent is not None and not parent.name.startswith(ENGINE):
+            parent = parent.cpu_parent
+        if parent is not None and event.name in ("aten::mm", "aten::bmm"):
+            costs[parent.name.removeprefix(ENGINE)] += event.flops
+    return costs.most_common(1)[0][0]
+
+
+# %% check="costly_node"
+from autograder import check
+
+check("costly_node")
+
+
+# %% [markdown] tags=["en"]
+# ## Anomaly mode, and its price
+#
+# Lesson 02 looked for the node behind a NaN by hand. Anomaly mode finds it for you, and does two things for that. In the forward pass each node notes the Python lines that made it. In the backward pass each gradient is searched for NaN as soon as its node has run, and the first one found raises an error with the name of the node. The lines come as a warning. How much work is that? The cell counts operations.
+# %% [markdown] tags=["ru"] of="37ebe41f"
+# ## Режим обнаружения аномалий и его цена
+#
+# В уроке 02 узел, из-за которого возник NaN, мы искали сами. В режиме обнаружения аномалий его находит torch и выполняет для этого дополнительную работу двух видов. В прямом проходе для каждого узла запоминаются строки кода на Python, в которых он создан. В обратном проходе каждый градиент проверяется на NaN сразу после выполнения узла, и первый же найденный NaN вызывает исключение с именем узла. Сами строки выводятся в предупреждении. Много ли это работы? Ячейка считает операции.
+# %%
+class CountOperations(TorchDispatchMode):
+    times = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.times += 1
+        return func(*args, **(kwargs or {}))
+
+
+def operations_of_backward(layers, anomaly):
+    y = torch.ones(3, requires_grad=True)
+    with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(anomaly):
+        warnings.simplefilter("ignore")
+        for _ in range(layers):
+            y = y.sin()
+        with CountOperations() as count:
+            y.sum().backward()
+    return count.times
+
+
+for layers in (3, 10):
+    print(layers, "layers:", operations_of_backward(layers, False), "and", operations_of_backward(layers, True))
+# %% tags=["fact"]
+for layers in (3, 10):
+    extra = operations_of_backward(layers, True) - operations_of_backward(layers, False)
+    assert extra == 3 * (layers + 1)
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    with torch.autograd.detect_anomaly():
+        y = torch.ones(2, requires_grad=True).exp()
+    assert any("in <module>" in line for line in y.grad_fn.metadata["traceback_"])
+    with torch.autograd.detect_anomaly():
+        torch.tensor(0.0, requires_grad=True).sqrt().backward()  # the gradient is inf, which is no NaN
+assert not torch.ones(2, requires_grad=True).exp().grad_fn.metadata
+
+
+# %% [markdown] tags=["en"]
+# There are three operations more for each gradient: find where it is NaN, find out whether that is anywhere, and read the answer. The last of them waits for the number, which on a GPU makes the whole queue wait. To this add the Python lines noted for every node. So: on to find a NaN, then off. An infinite gradient is not reported.
+#
+# ### Extra exercise `fix_anomaly`: no forward line
+# *find the bug · ●●○ · 10 minutes · 3 points · extra*
+#
+# Mend the function, which runs `f(x)` (a scalar) and its backward pass.
+#
+# * **Given.** `f` may raise an error or give warnings of its own; the backward pass fails only for a NaN. The `.grad` of `x` does not matter.
+# * **Result.** If a NaN turns up in the backward pass, the text of torch's warning, with the node and the forward line; otherwise None. An infinite number alone is no NaN, and warnings of `f` itself or a NaN in its value alone are no report. An error of `f` reaches the caller. <!-- report -->
+# * **Result.** `f` is called once. <!-- once -->
+# * **Leave.** Anomaly mode: afterwards it is what it was before the call, on or off, also after an error. <!-- mode -->
+# %% [markdown] tags=["ru"] of="1e646abc"
+# На каждый градиент приходится на три операции больше: найти, где в градиенте NaN, проверить, есть ли он хоть где-нибудь, и прочитать ответ. Последняя из них ждёт готового числа, а на GPU из-за этого ждёт вся очередь. К этому прибавляется память: для каждого узла запоминаются строки кода, в которых он создан. Поэтому включайте режим, только чтобы найти NaN, а затем выключайте. О бесконечном градиенте режим не сообщает.
+#
+# ### Дополнительное упражнение `fix_anomaly`: строка не названа
+# *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
+#
+# Исправьте функцию, которая вычисляет `f(x)` (это скаляр) и выполняет обратный проход.
+#
+# * **Дано.** Сама `f` может вызвать исключение или выдать предупреждения; в обратном проходе ошибка возможна только из-за NaN. Что окажется в поле `.grad` у `x`, не важно.
+# * **Результат.** Если в обратном проходе появился NaN, возвращается текст предупреждения torch, в котором названы узел и строка прямого прохода, иначе — None. Бесконечное число — ещё не NaN. Если предупреждение выдала сама `f` или NaN есть только в значении, тоже возвращается None. Исключение из `f` доходит до вызывающего кода. <!-- report -->
+# * **Результат.** Функция `f` вызвана один раз. <!-- once -->
+# * **Не менять.** Режим обнаружения аномалий: после вызова, в том числе после исключения, он такой же, каким был до него, включён или выключен. <!-- mode -->
+# %% answer="fix_anomaly"
+def fix_anomaly(f, x):
+    with torch.autograd.set_detect_anomaly(True):
+        loss = f(x)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                loss.backward()
+            except RuntimeError:
+                return str(caught[-1].message)
+    return None
+
+
+# %% given="fix_anomaly"
+def fix_anomaly(f, x):
+    loss = f(x)
+    torch.autograd.set_detect_anomaly(True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            loss.backward()
+        except RuntimeError:
+            return str(caught[-1].message)
+    return None
+
+
+# %% alternative="fix_anomaly"
+def fix_anomaly(f, x):
+    before = torch.is_anomaly_enabled()
+    torch.autograd.set_detect_anomaly(True)
+    try:
+        loss = f(x)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                loss.backward()
+            except RuntimeError:
+                return str(caught[-1].message)
+    finally:
+        torch.autograd.set_detect_anomaly(before)
+
+
+# %% alternative="fix_anomaly"
+def fix_anomaly(f, x):
+    texts = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = lambda message, *_: texts.append(str(message))
+        with torch.autograd.set_detect_anomaly(True):
+            loss = f(x)
+            try:
+                torch.autograd.grad(loss, x)
+            except RuntimeError as error:
+                texts.append(str(error))
+    return next((text for text in texts if "Traceback of forward call" in text), None)
+
+
+# %% alternative="fix_anomaly"
+def fix_anomaly(f, x):
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        with torch.autograd.detect_anomaly():
+            loss = f(x)
+            try:
+                loss.backward()
+            except RuntimeError as error:
+                assert "nan" in str(error)
+    reports = [str(each.message) for each in said if "Error detected" in str(each.message)]
+    return reports[0] if reports else None
+
+
+# %% check="fix_anomaly"
+from autograder import check
+
+check("fix_anomaly")
+
+
+# %% [markdown] tags=["en"]
+# ## An operator of your own
+#
+# Not everything is made of torch's operations: a routine of SciPy, a C library, a kernel by somebody else. Take the running log-sum-exp, $\log(e^{x_0} + \dots + e^{x_i})$ for each $i$, as NumPy computes it. Inside a compiled function it breaks the graph, because Dynamo cannot look into it. A custom Function (lesson 07) does not help: Dynamo looks into its `forward`, and finds the same.
+#
+# `torch.library.custom_op` makes an *operator*, a black box with a name and a signature. In the graph it is one operation. Nobody looks inside, so three things have to be said: what it returns, what it changes (`mutates_args`), and how it is differentiated. First the result. The *fake* is a second implementation that computes nothing: it gives a tensor of the right shape, dtype and strides.
+# %% [markdown] tags=["ru"] of="0d37bc44"
+# ## Собственный оператор
+#
+# Не всё составлено из операций torch: бывает нужна функция из SciPy, библиотека на C, чужое ядро. Возьмём накопленный log-sum-exp, то есть $\log(e^{x_0} + \dots + e^{x_i})$ для каждого $i$, как его считает NumPy. Внутри скомпилированной функции он разрывает граф: заглянуть в него Dynamo не может. Пользовательская функция (урок 07) не поможет: Dynamo смотрит внутрь её `forward` и находит там то же самое.
+#
+# `torch.library.custom_op` создаёт *оператор*: чёрный ящик с именем и сигнатурой. В графе это одна операция. Внутрь никто не заглядывает, поэтому три вещи нужно сообщить: что он возвращает, что он изменяет (`mutates_args`) и как его дифференцировать. Начнём с результата. *Фиктивная реализация* (fake) ничего не вычисляет: она возвращает тензор нужной формы, с нужным dtype и нужными шагами (strides).
+# %%
+def running_by_numpy(x):
+    return torch.from_numpy(np.logaddexp.accumulate(x.detach().numpy()))
+
+
+@custom_op("lesson::running", mutates_args=())  # a namespace of your own and a name
+def running(x: Tensor) -> Tensor:  # the annotations are the operator's signature
+    return torch.from_numpy(np.logaddexp.accumulate(x.numpy()))
+
+
+@running.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+
+x = torch.tensor([0.5, 1.0, -1.0], dtype=torch.float64)
+print("NumPy:   ", graphs(lambda x: running_by_numpy(2 * x).exp(), x), "graphs")
+print("operator:", graphs(lambda x: running(2 * x).exp(), x), "graph")
+
+
+# %% tags=["fact"]
+class RunningFunction(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return running_by_numpy(x)
+
+
+assert graphs(lambda x: running_by_numpy(2 * x).exp(), x) > 1 == graphs(lambda x: running(2 * x).exp(), x)
+assert graphs(lambda x: RunningFunction.apply(2 * x).exp(), x) > 1
+torch.compiler.reset()
+
+
+# %% [markdown] tags=["en"]
+# Now the derivative: `register_autograd` takes a `setup_context` and a formula, the counterparts of `setup_context` and `backward` in a Function. Two differences: the parameters must be called `ctx`, `inputs` and `output`, because they are passed by keyword; and the formula will be traced, so it consists of operations of torch (or of other operators). The derivative of output $i$ by input $j \le i$ is $e^{x_j - y_i}$; a sum from the end gives all of them at once.
+# %% [markdown] tags=["ru"] of="b7fa6e39"
+# Теперь производная. Метод `register_autograd` принимает `setup_context` и формулу: они соответствуют `setup_context` и `backward` пользовательской функции. Отличия два. Параметры должны называться `ctx`, `inputs` и `output`, потому что передаются по имени. Формула будет записана в граф, поэтому состоит из операций torch (или других операторов). Производная выхода $i$ по входу $j \le i$ равна $e^{x_j - y_i}$, и суммирование с конца даёт их все сразу.
+# %%
+def setup_context(ctx, inputs, output):
+    ctx.save_for_backward(*inputs, output)
+
+
+calls = []
+
+
+def formula(ctx, grad):
+    calls.append("formula")
+    x, y = ctx.saved_tensors
+    return x.exp() * (grad * (-y).exp()).flip(0).cumsum(0).flip(0)
+
+
+running.register_autograd(formula, setup_context=setup_context)
+
+x.requires_grad_()
+print("formula:", torch.autograd.grad(running(x).sum(), x)[0])
+print("torch:  ", torch.autograd.grad(torch.logcumsumexp(x, 0).sum(), x)[0])
+
+compiled = torch.compile(lambda x: running(2 * x).exp().sum(), backend="aot_eager", fullgraph=True)
+calls.clear()
+for _ in range(3):
+    compiled(x).backward()
+print("calls of the formula in three compiled passes:", len(calls))
+# %% tags=["picture"]
+draw(running(2 * x).exp().sum())
+# %% tags=["fact"]
+ours, torchs = (torch.autograd.grad(f(x).sum(), x)[0] for f in (running, lambda x: torch.logcumsumexp(x, 0)))
+assert torch.allclose(ours, torchs) and len(calls) == 2
+torch.compiler.reset()
+calls.clear()
+for _ in range(3):
+    torch.compile(lambda x: running(2 * x).sum(), backend="aot_eager", fullgraph=True)(x).backward()
+    assert len(calls) == 1
+names = []
+
+
+def by_other_names(c, inputs, output):
+    names.append("called")
+
+
+running.register_autograd(formula, setup_context=by_other_names)
+try:
+    running(x)
+    raise AssertionError("it has to raise")
+except TypeError:
+    assert not names
+running.register_autograd(formula, setup_context=setup_context)
+
+
+# %% [markdown] tags=["en"]
+# One call for three passes: the formula ran while the graph of the backward pass was written down, and the graph ran afterwards. A counter, a `print` or a list inside it sees the tracing, not the passes. That is the 1 of the beginning.
+#
+# ### Exercise `add_formula`: a formula for an operator
+# *complete · ●●○ · 12 minutes · 4 points*
+#
+# Write `add_formula(op)`, which registers the backward formula of an operator. The cell below makes `damped`, one such operator, to try it on.
+#
+# * **Given.** `op(x, y, a)`, an operator for $x \cdot e^{-a y}$ that has a fake and no formula yet. `x` and `y` have the same shape (it may be `()`), `a` is a number.
+# * **Result.** After the call `op` gives each of `x` and `y` its gradient, for every gradient that arrives; one of the two may be frozen. <!-- gradients -->
+# * **Result.** The gradients can be differentiated again. <!-- second -->
+# * **Result.** The formula can be traced: `opcheck(op, (x, y, a))` finds nothing wrong. <!-- traced -->
+# * **Result.** If `y` is changed in place between the passes, the backward pass raises torch's error, as for any operation (lesson 05). <!-- guarded -->
+# %% [markdown] tags=["ru"] of="32e4905a"
+# Один вызов на три прохода: формула выполнилась, когда записывался граф обратного прохода, а дальше работал уже граф. Счётчик, `print` или список внутри формулы видят запись, а не проходы. Вот откуда единица, о которой шла речь в начале.
+#
+# ### Упражнение `add_formula`: формула для оператора
+# *дописать · ●●○ · 12 минут · 4 балла*
+#
+# Напишите функцию `add_formula(op)`, которая регистрирует формулу обратного прохода для оператора. Ячейка ниже создаёт один такой оператор, `damped`: на нём формулу можно попробовать.
+#
+# * **Дано.** Оператор `op(x, y, a)`, который вычисляет $x \cdot e^{-a y}$; фиктивная реализация у него есть, формулы ещё нет. Тензоры `x` и `y` одной формы (возможно, `()`), `a` — число.
+# * **Результат.** После вызова `op` передаёт `x` и `y` их градиенты при любом пришедшем градиенте; один из двух тензоров может быть заморожен. <!-- gradients -->
+# * **Результат.** Эти градиенты можно дифференцировать ещё раз. <!-- second -->
+# * **Результат.** Формулу можно записать в граф: `opcheck(op, (x, y, a))` не находит ошибок. <!-- traced -->
+# * **Результат.** Если между проходами изменить `y` на месте, обратный проход завершается ошибкой torch, как и для любой операции (урок 05). <!-- guarded -->
+# %%
+@custom_op("lesson::damped", mutates_args=())
+def damped(x: Tensor, y: Tensor, a: float) -> Tensor:
+    return torch.as_tensor(np.asarray(x.numpy() * np.exp(-a * y.numpy())))
+
+
+@damped.register_fake
+def _(x, y, a):
+    return x.new_empty(x.shape)
+
+
+# %% answer="add_formula"
+def add_formula(op):
+    """Register the backward formula of `op(x, y, a)`, an operator for x·exp(-a·y)."""
+    ### BEGIN SOLUTION
+
+    def setup_context(ctx, inputs, output):
+        x, y, ctx.a = inputs
+        ctx.save_for_backward(x, y)
+
+    def formula(ctx, grad):
+        x, y = ctx.saved_tensors
+        for_x = grad * (-ctx.a * y).exp()
+        return for_x, -ctx.a * x * for_x, None
+
+    op.register_autograd(formula, setup_context=setup_context)
+    ### END SOLUTION
+
+
+# %% alternative="add_formula"
+def add_formula(op):
+    def keep(ctx, inputs, output):
+        ctx.save_for_backward(inputs[1], output)
+        ctx.rate = -inputs[2]
+
+    def backward(ctx, gradient):
+        y, output = ctx.saved_tensors
+        return torch.exp(ctx.rate * y) * gradient, ctx.rate * output * gradient, None
+
+    op.register_autograd(backward, setup_context=keep)
+
+
+# %% alternative="add_formula"
+def add_formula(op):
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs[:2])
+        ctx.a = inputs[2]
+
+    def formula(ctx, grad):
+        x, y = ctx.saved_tensors
+        for_x = for_y = None
+        if ctx.needs_input_grad[0]:
+            for_x = op(grad, y, ctx.a)  # the operator itself, in its own formula
+        if ctx.needs_input_grad[1]:
+            for_y = op(-ctx.a * grad * x, y, ctx.a)
+        return for_x, for_y, None
+
+    op.register_autograd(formula, setup_context=setup_context)
+
+
+# %% alternative="add_formula"
+def add_formula(op):
+    def setup_context(ctx, inputs, output):
+        x, y, a = inputs
+        ctx.save_for_backward(x, y)
+        ctx.a = a
+
+    def formula(ctx, grad):
+        damping = (ctx.saved_tensors[1] * ctx.a).neg().exp()
+        return damping * grad, (-ctx.a) * damping * grad * ctx.saved_tensors[0], None
+
+    torch.library.register_autograd(op, formula, setup_context=setup_context)
+
+
+# %% check="add_formula"
+from autograder import check
+
+check("add_formula")
+
+
+# %% [markdown] tags=["en"]
+# ## When the fake is wrong
+#
+# The compiler believes the fake. If it is wrong, the operator still computes what it should, but everything that the program derives from a shape is wrong, too: the graph was written down with the shape of the fake. Here is the mean of the beginning.
+# %% [markdown] tags=["ru"] of="aeec6755"
+# ## Если фиктивная реализация неверна
+#
+# Компилятор верит фиктивной реализации. Если она неверна, сам оператор вычисляет то, что должен, но всё, что программа выводит из формы, тоже неверно: граф записан с формой из фиктивной реализации. Вот то среднее, с которого мы начали.
+# %%
+@custom_op("lesson::turned", mutates_args=())
+def turned(x: Tensor) -> Tensor:
+    return x.t().clone(memory_format=torch.contiguous_format)
+
+
+@turned.register_fake
+def _(x):
+    return torch.empty_like(x)  # right for square matrices
+
+
+def mean_of_rows(x):
+    rows = turned(x)
+    return rows.sum() / len(rows)
+
+
+wide = torch.arange(6.0).view(2, 3)
+print("program: ", mean_of_rows(wide))
+print("compiled:", torch.compile(mean_of_rows, backend="aot_eager")(wide))
+print("opcheck, 2 x 2:", set(opcheck(turned, (torch.ones(2, 2),)).values()))
+# %% tags=["fact"]
+assert mean_of_rows(wide) == 5 and torch.compile(mean_of_rows, backend="aot_eager")(wide) == 7.5
+torch.compiler.reset()
+assert set(opcheck(turned, (torch.ones(2, 2),)).values()) == {"SUCCESS"}
+found = opcheck(turned, (wide,), raise_exception=False)
+assert "Shapes" in str(found["test_faketensor"])
+
+
+# %% [markdown] tags=["en"]
+# `opcheck` runs the operator and its fake on one example and compares them. With a matrix of 2 × 2 it finds nothing; with 2 × 3 it says that the shapes differ. So the examples decide what it can see: not square, not contiguous, more than one dtype.
+#
+# ### Exercise `fix_fake`: a fake that is right for squares
+# *find the bug · ●●○ · 8 minutes · 3 points*
+#
+# `distances(x, y)` below is an operator: the distance of each row of `x` from each row of `y`. The function `fix_fake` is meant as its fake. Mend it.
+#
+# * **Given.** `x` of shape `(..., n, d)` and `y` of shape `(..., m, d)`, with the same dimensions in front, if any, the same dtype and device. In the check they are fake tensors: they have no numbers.
+# * **Result.** A tensor of the shape that `distances` gives. <!-- shape -->
+# * **Result.** Its dtype is theirs, float32 or float64. <!-- dtype -->
+# * **Result.** It is contiguous, as the operator's result is, whatever the strides of `x` and `y` are. <!-- layout -->
+# * **Result.** It lies on the device of `x` and `y`. <!-- place -->
+# %% [markdown] tags=["ru"] of="bbc5a5bc"
+# Функция `opcheck` выполняет оператор и его фиктивную реализацию на одном примере и сравнивает их. Для матрицы 2 × 2 она ничего не находит, а для матрицы 2 × 3 сообщает, что формы различаются. Значит, всё решают примеры: они не должны быть квадратными, должны включать матрицы, не непрерывные в памяти, и больше одного dtype.
+#
+# ### Упражнение `fix_fake`: фиктивная реализация, верная только для квадратов
+# *найти ошибку · ●●○ · 8 минут · 3 балла*
+#
+# Оператор `distances(x, y)` ниже вычисляет расстояние от каждой строки `x` до каждой строки `y`. Функция `fix_fake` задумана как его фиктивная реализация. Исправьте её.
+#
+# * **Дано.** Тензоры `x` формы `(..., n, d)` и `y` формы `(..., m, d)`; размерности впереди, если они есть, у них одинаковы, dtype и устройство тоже. При проверке это фиктивные тензоры: чисел в них нет.
+# * **Результат.** Тензор той формы, которую даёт `distances`. <!-- shape -->
+# * **Результат.** Его dtype такой же, как у них: float32 или float64. <!-- dtype -->
+# * **Результат.** Он непрерывен в памяти, как и результат оператора, при любых шагах (strides) у `x` и `y`. <!-- layout -->
+# * **Результат.** Он лежит на том же устройстве, что `x` и `y`. <!-- place -->
+# %%
+@custom_op("lesson::distances", mutates_args=())
+def distances(x: Tensor, y: Tensor) -> Tensor:
+    difference = x.numpy()[..., :, None, :] - y.numpy()[..., None, :, :]
+    return torch.from_numpy(np.ascontiguousarray(np.sqrt((difference**2).sum(-1))))
+
+
+# %% answer="fix_fake"
+def fix_fake(x, y):
+    return x.new_empty(*x.shape[:-1], y.shape[-2])
+
+
+# %% given="fix_fake"
+def fix_fake(x, y):
+    return torch.empty(len(x), len(x))
+
+
+# %% alternative="fix_fake"
+def fix_fake(x, y):
+    shape = list(x.shape)
+    shape[-1] = y.size(-2)
+    return torch.empty(shape, dtype=x.dtype, device=x.device)
+
+
+# %% alternative="fix_fake"
+def fix_fake(x, y):
+    return torch.cdist(x, y).contiguous()
+
+
+# %% alternative="fix_fake"
+def fix_fake(x, y):
+    *batch, rows, _ = x.shape
+    return torch.zeros((*batch, rows, y.shape[-2]), dtype=y.dtype, device=y.device)
+
+
+# %% check="fix_fake"
+from autograder import check
+
+check("fix_fake")
+# %% tags=["fact"]
+distances.register_fake(fix_fake)
+for dtype in (torch.float32, torch.float64):
+    three, five = torch.rand(2, 3, 4, dtype=dtype), torch.rand(2, 5, 4, dtype=dtype)
+    assert set(opcheck(distances, (three, five)).values()) == {"SUCCESS"}
+    turned_three, turned_five = torch.rand(4, 3, dtype=dtype).t(), torch.rand(4, 5, dtype=dtype).t()
+    assert set(opcheck(distances, (turned_three, turned_five)).values()) == {"SUCCESS"}
+
+
+# %% [markdown] tags=["en"]
+# ## What `opcheck` cannot see
+#
+# Let us spoil the formula of `running`: three times the gradient.
+# %% [markdown] tags=["ru"] of="4eb46058"
+# ## Чего не видит `opcheck`
+#
+# Испортим формулу оператора `running`: утроим градиент.
+# %%
+running.register_autograd(lambda ctx, grad: 3 * formula(ctx, grad), setup_context=setup_context)
+
+for test, said in opcheck(running, (x,)).items():
+    print(f"{test:28}{said}")
+try:
+    gradcheck(running, (x,))
+except RuntimeError as error:
+    print("gradcheck:", str(error).splitlines()[0])
+
+running.register_autograd(formula, setup_context=setup_context)
+# %% tags=["fact"]
+assert gradcheck(running, (x,))
+running.register_autograd(lambda ctx, grad: 3 * formula(ctx, grad), setup_context=setup_context)
+assert set(opcheck(running, (x,)).values()) == {"SUCCESS"} and len(opcheck(running, (x,))) == 4
+try:
+    gradcheck(running, (x,))
+    raise AssertionError("it has to raise")
+except RuntimeError as error:
+    assert "Jacobian mismatch" in str(error)
+running.register_autograd(formula, setup_context=setup_context)
+
+
+# %% [markdown] tags=["en"]
+# Four times SUCCESS. `opcheck` compares the operator with itself: run as it is, and run through fake and tracing. Both ways lead through the same formula, so both are wrong alike. A truth from outside comes from finite differences, `gradcheck` (lesson 04). In turn, `gradcheck` knows nothing of fakes and tracing.
+#
+# Below stand four operators, and three of them have a fault. `said` gives "accepted" or "refused". Read the cell; do not call `operator_table()` yet.
+# %% [markdown] tags=["ru"] of="350318d4"
+# Четыре раза SUCCESS. `opcheck` сравнивает оператор с ним же самим: выполненный как есть и выполненный через фиктивную реализацию и запись в граф. Оба пути ведут через одну и ту же формулу и неверны одинаково. Независимый эталон дают конечные разности, то есть `gradcheck` (урок 04). А `gradcheck`, в свою очередь, ничего не знает о фиктивных реализациях и записи в граф.
+#
+# Ниже четыре оператора, и у трёх из них есть изъян. Функция `said` возвращает "accepted" или "refused". Прочтите ячейку, но `operator_table()` пока не вызывайте.
+# %%
+bodies = []
+
+
+def square_operator(name):
+    @custom_op(f"lesson::{name}", mutates_args=())
+    def op(x: Tensor) -> Tensor:
+        bodies.append(name)
+        return x * x
+
+    op.register_fake(torch.empty_like)
+    return op
+
+
+bare, by_numpy, square = square_operator("bare"), square_operator("by_numpy"), square_operator("square")
+
+
+def keep_x(ctx, inputs, output):
+    ctx.save_for_backward(*inputs)
+
+
+def numpy_formula(ctx, grad):
+    return torch.from_numpy(2 * ctx.saved_tensors[0].detach().numpy()) * grad
+
+
+by_numpy.register_autograd(numpy_formula, setup_context=keep_x)
+square.register_autograd(lambda ctx, grad: 2 * ctx.saved_tensors[0] * grad, setup_context=keep_x)
+
+
+@custom_op("lesson::double_", mutates_args={"x"})  # declared: it changes `x` in place
+def double_(x: Tensor) -> None:
+    x.mul_(2)
+
+
+def said(check, op, x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            check(op, (x,))
+            return "accepted"
+        except Exception:
+            return "refused"
+
+
+# %%
+def operator_table():
+    x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    a = torch.tensor(1.0, requires_grad=True)
+    z = 3 * a
+    double_(z)  # z is 6 now
+    z.backward()
+
+    torch.compiler.reset()
+    compiled = torch.compile(lambda x: square(x).sum(), backend="aot_eager")
+    bodies.clear()
+    for _ in range(3):
+        compiled(x).backward()
+    runs = len(bodies)
+    return {
+        "runs of the body in three compiled passes": runs,
+        "no formula: requires grad": bare(x).requires_grad,
+        "no formula: opcheck": said(opcheck, bare, x),
+        "formula in NumPy: opcheck": said(opcheck, by_numpy, x),
+        "formula in NumPy: gradcheck": said(gradcheck, by_numpy, x),
+        "forward mode of square at 1": torch.func.jvp(square, (torch.ones(()),), (torch.ones(()),))[1].item(),
+        "gradient of a through double_": a.grad.item(),
+    }
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `predict_operators`: what an operator leaves unsaid
+# *predict · ●●○ · 8 minutes · 1 point · extra*
+#
+# Put what `operator_table()` returns in place of each `...`. `requires grad` is True or False; `opcheck` and `gradcheck` are `"accepted"` or `"refused"`; the others are numbers. The right derivative of `square` at 1 is 2.
+# %% [markdown] tags=["ru"] of="1158b634"
+# ### Дополнительное упражнение `predict_operators`: о чём оператор молчит
+# *предсказать · ●●○ · 8 минут · 1 балл · дополнительно*
+#
+# Вместо каждого `...` поставьте то, что вернёт `operator_table()`. В строке `requires grad` — True или False, в строках с `opcheck` и `gradcheck` — `"accepted"` или `"refused"`, остальные — числа. Верная производная `square` в точке 1 равна 2.
+# %% answer="predict_operators"
+predict_operators = {
+    "runs of the body in three compiled passes": 3,
+    "no formula: requires grad": True,
+    "no formula: opcheck": "refused",
+    "formula in NumPy: opcheck": "refused",
+    "formula in NumPy: gradcheck": "accepted",
+    "forward mode of square at 1": 0.0,
+    "gradient of a through double_": 3.0,
+}
+# %% given="predict_operators"
+predict_operators = {
+    "runs of the body in three compiled passes": ...,
+    "no formula: requires grad": ...,
+    "no formula: opcheck": ...,
+    "formula in NumPy: opcheck": ...,
+    "formula in NumPy: gradcheck": ...,
+    "forward mode of square at 1": ...,
+    "gradient of a through double_": ...,
+}
+# %% check="predict_operators"
+from autograder import check
+
+check("predict_operators")
+# %% tags=["fact"]
+assert operator_table() == predict_operators
+# %% [markdown] tags=["en"]
+# Now call it.
+# %% [markdown] tags=["ru"] of="0cc3540a"
+# А теперь вызовите эту функцию.
+# %%
+operator_table()
+
+
+# %% [markdown] tags=["en"] explains="predict_operators"
+# Two of these are wrong numbers without a word: the tangent of forward mode is 0 and should be 2; the gradient through the declared change in place is 3 and should be 6. `mutates_args` tells the compiler what changes; autograd hears nothing of it, and `register_autograd` refuses such an operator. So make it functional: return a new tensor.
+#
+# | | `autograd.Function` | operator |
+# |:--|:--|:--|
+# | under `torch.compile` | Dynamo looks into it | a black box, known by its fake |
+# | the formula while compiled | traced once | traced once |
+# | forward mode without a rule | raises | 0, silently |
+# | `torch.func.grad` | works with `setup_context` | raises |
+# | result is an input or its view | allowed | raises |
+#
+# So: a Function for what is made of torch's operations, an operator for what is not.
+# %% [markdown] tags=["ru"] explains="predict_operators" of="4edbdc59"
+# Два числа здесь неверны, и никто об этом не сообщает: касательный вектор в прямом режиме равен 0 вместо 2, а градиент через объявленное изменение на месте — 3 вместо 6. Из `mutates_args` об изменении узнаёт компилятор, но не autograd, а `register_autograd` такой оператор не принимает. Поэтому делайте оператор функциональным: пусть возвращает новый тензор.
+#
+# | | `autograd.Function` | оператор |
+# |:--|:--|:--|
+# | под `torch.compile` | Dynamo смотрит внутрь | чёрный ящик, известна только фиктивная реализация |
+# | формула после компиляции | записана один раз | записана один раз |
+# | прямой режим без своего правила | ошибка | 0, без сообщений |
+# | `torch.func.grad` | работает, если есть `setup_context` | ошибка |
+# | результат — вход или его представление | допустимо | ошибка |
+#
+# Итак, для того, что составлено из операций torch, нужна пользовательская функция, для остального — оператор.
+# %% tags=["fact"]
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x * x
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad):
+        traced.append("backward")
+        return 2 * ctx.saved_tensors[0] * grad
+
+
+class Same(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view(-1)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+@custom_op("lesson::same", mutates_args=())
+def same(x: Tensor) -> Tensor:
+    return x.view(-1)
+
+
+def refuses(call):
+    try:
+        call()
+    except RuntimeError:
+        return True
+    return False
+
+
+traced, one = [], torch.ones(())
+assert refuses(lambda: torch.func.jvp(Square.apply, (one,), (one,)))
+assert torch.func.grad(Square.apply)(one) == 2 and refuses(lambda: torch.func.grad(square)(one))
+assert Same.apply(torch.ones(2)).tolist() == [1, 1] and refuses(lambda: same(torch.ones(2)))
+assert refuses(lambda: double_.register_autograd(numpy_formula, setup_context=keep_x))
+assert said(opcheck, bare, torch.ones(2)) == "accepted" and refuses(lambda: bare(x).sum().backward())
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `is_right_operator`: is the operator right?
+# *write the test · ●●● · 15 minutes · 3 points*
+#
+# Write the test `is_right_operator(op, x)`. It is tried on right and wrong operators.
+#
+# * **Given.** `op`, an operator that takes one float64 matrix of any shape, contiguous or transposed, and returns one tensor. `x`, an example: a contiguous matrix of 2 × 2 that does not require grad.
+# * **Result.** `True` if for all such matrices the fake agrees with the operator, nothing is changed that was not declared, and the formula is right and can be traced. <!-- accepts_right -->
+# * **Result.** Else `False`. An `AssertionError` and the errors of `opcheck` and `gradcheck` count as `False`; on a wrong operator any error does. The test earns points for the wrong operators that it refuses, but only if it accepts every right one. <!-- catches_derivative, catches_shape, catches_layout, catches_numpy, catches_mutation -->
+# %% [markdown] tags=["ru"] of="731d8a8c"
+# ### Упражнение `is_right_operator`: верен ли оператор?
+# *написать тест · ●●● · 15 минут · 3 балла*
+#
+# Напишите тест `is_right_operator(op, x)`. Он проверяется на правильных и неправильных операторах.
+#
+# * **Дано.** Оператор `op`, который принимает одну матрицу float64 любой формы, непрерывную в памяти или транспонированную, и возвращает один тензор. Пример `x`: непрерывная в памяти матрица 2 × 2, которая не требует градиента.
+# * **Результат.** `True`, если для всех таких матриц фиктивная реализация согласуется с оператором, ничего не изменяется без объявления, а формула верна и её можно записать в граф. <!-- accepts_right -->
+# * **Результат.** Иначе `False`. Исключение `AssertionError` и ошибки функций `opcheck` и `gradcheck` считаются ответом `False`, а на неправильном операторе — любая ошибка. Баллы начисляются за каждый отвергнутый неправильный оператор, но только если тест принял все правильные. <!-- catches_derivative, catches_shape, catches_layout, catches_numpy, catches_mutation -->
+# %% answer="is_right_operator"
+def is_right_operator(op, x):
+    """Are fake, declared changes and formula of the operator right?"""
+    ### BEGIN SOLUTION
+    wide = torch.linspace(-1.3, 2.1, 6, dtype=torch.float64).view(2, 3)
+    for example in (wide, wide.clone().t()):
+        example.requires_grad_()
+        opcheck(op, (example,))
+        gradcheck(op, (example,))
+    return True
+    ### END SOLUTION
+
+
+# %% alternative="is_right_operator"
+def is_right_operator(op, x):
+    torch.manual_seed(0)
+    tall = (2 * torch.rand(2, 4, dtype=x.dtype) - 1).t().requires_grad_()
+    said = opcheck(op, (tall,), raise_exception=False)
+    return set(said.values()) == {"SUCCESS"} and gradcheck(op, (tall,), raise_exception=False)
+
+
+# %% alternative="is_right_operator"
+def is_right_operator(op, x):
+    row = torch.cat([x, -x, x + 1], dim=1).t().detach().requires_grad_()
+    try:
+        opcheck(op, [row])
+    except Exception:
+        return False
+    y = op(row)
+    v = torch.linspace(0.5, 1.5, y.numel(), dtype=y.dtype).view(y.shape)
+    (ours,) = torch.autograd.grad(y, row, v)
+    at = row.detach()
+    for i in range(at.shape[0]):
+        for j in range(at.shape[1]):
+            step = torch.zeros_like(at)
+            step[i, j] = 1e-5
+            slope = ((op(at + step) - op(at - step)) * v).sum() / 2e-5
+            assert abs(slope - ours[i, j]) < 1e-5
+    return True
+
+
+# %% alternative="is_right_operator"
+def is_right_operator(op, x):
+    tall = torch.cat([x, 2 * x, x.flip(0)], dim=1).t()
+    for check, needs in ((opcheck, True), (gradcheck, True), (opcheck, False)):
+        check(op, (tall.detach().requires_grad_(needs),))
+    return True
+
+
+# %% check="is_right_operator"
+from autograder import check
+
+check("is_right_operator")
+# %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * A graph of `torch.compile` breaks where Python asks for a number. Shapes, dtypes and flags are known, and break nothing.
+# * A compiled graph is one node: no second derivative, and `retain_graph` only without donated buffers. Python inside a formula runs once, while it is traced.
+# * In a profile look for `autograd::engine::evaluate_function`; compare counts before times.
+# * Anomaly mode: around both passes, three operations for each gradient, off again afterwards.
+# * A routine that is not torch's becomes an operator: `custom_op`, `register_fake`, `register_autograd`. Functional, with a formula of torch's operations, saved by `save_for_backward`.
+# * Test it by `opcheck` *and* `gradcheck`, on examples that require grad and are neither square nor contiguous. `opcheck` passes a wrong derivative; forward mode is silently 0.
+# %% [markdown] tags=["ru"] of="b84fc8a1"
+# ## Что стоит запомнить
+#
+# * Граф `torch.compile` разрывается там, где программе на Python нужно само число. Формы, dtype и флаги известны и ничего не разрывают.
+# * Скомпилированный граф — один узел: второй производной нет, а `retain_graph` возможен только без donated buffers. Код на Python внутри формулы выполняется один раз, при записи графа.
+# * В профиле ищите `autograd::engine::evaluate_function`; сначала сравнивайте числа операций, потом время.
+# * Режим обнаружения аномалий включайте для обоих проходов, а потом выключайте: он добавляет три операции на каждый градиент.
+# * Вычисление, написанное не на torch, становится оператором: `custom_op`, `register_fake`, `register_autograd`. Оператор ничего не изменяет на месте, формула состоит из операций torch, тензоры сохраняет `save_for_backward`.
+# * Проверяйте его и с `opcheck`, *и* с `gradcheck`, на примерах, которые требуют градиента и не являются ни квадратными, ни непрерывными в памяти. `opcheck` пропускает неверную производную, а прямой режим молча даёт 0.
+# %%
+from autograder import progress
+
+progress()
+# %% [markdown] tags=["en"]
+# Save the notebook (Ctrl+S) and run the last cell: `ready()` runs the saved file from top to bottom in a fresh process and lists your points. In a class, it also names the file to hand in; if you study alone, it shows whether your answers hold without this session.
+# %% [markdown] tags=["ru"] of="53419bae"
+# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи. Если занимаетесь самостоятельно, вы узнаете, проходят ли ответы проверку с чистого листа, без переменных, оставшихся от ваших опытов.
+# %%
+from autograder import ready
+
+ready()
