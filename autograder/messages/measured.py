@@ -198,6 +198,7 @@ NAMES: dict[str, Text] = {
 }
 _PATTERNS: tuple[tuple[str, Text], ...] = (
     (r"leaf (\d+)", Text(r"gradient of leaf \1", r"градиент листа \1")),
+    (r"edges into node (\d+), (.+)", Text(r"edges into node \1, `\2`", r"рёбер к узлу \1, `\2`")),
     (r"(.+) requires grad", Text(r"`\1` requires grad", r"`\1` требует градиента")),
     (r"gradient of (.+) after pass (\d+)", Text(r"gradient of `\1` after pass \2", r"градиент `\1` после прохода \2")),
     (r"(.+) after pass (\d+)", Text(r"`\1` after pass \2", r"`\1` после прохода \2")),

@@ -230,6 +230,8 @@ assert [g.item() for g in torch.autograd.grad(2 * h, [h, w])] == [2, 2 * 7 * 3 *
 # Вызовем эту функцию и сравним с таблицей.
 # %%
 hook_table()
+
+
 # %% [markdown] tags=["en"] explains="predict_hook_order"
 # Two rules are in that table.
 #

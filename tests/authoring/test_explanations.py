@@ -32,11 +32,11 @@ def test_every_prediction_has_an_explanation_in_both_languages(name):
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_students_open_the_explanation_by_a_click(language):
     lesson = LESSONS["gradient_hooks"]  # the heading of the next section is in the same cell
-    (source,) = [cell.source for cell in lesson.cells if "explains" in cell.metadata and cell.language == language]
+    sources = [cell.source for cell in lesson.cells if "explains" in cell.metadata and cell.language == language]
     cells = ["".join(cell["source"]) for cell in json.loads(built_notebook(lesson, language))["cells"]]
-    (folded,) = [cell for cell in cells if "<details>" in cell]
-    told = FOLDED.match(folded)
-    assert told
-    assert source.startswith(told["told"])
-    assert folded.endswith(source.removeprefix(told["told"]).lstrip())
-    assert not re.search("^#", told["told"], re.M)
+    for source, folded in zip(sources, [cell for cell in cells if "<details>" in cell], strict=True):
+        told = FOLDED.match(folded)
+        assert told
+        assert source.startswith(told["told"])
+        assert folded.endswith(source.removeprefix(told["told"]).lstrip())
+        assert not re.search("^#", told["told"], re.M)

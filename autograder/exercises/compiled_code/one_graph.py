@@ -19,7 +19,6 @@ from autograder.language import Text
 from autograder.measure import graph_nodes
 
 
-
 @exercise(
     title=Text("A graph in two pieces", "Граф из двух частей"),
     kind="find the bug",

@@ -23,7 +23,8 @@ def _numbers(found: object, root: Tensor) -> object:
     """Return the numbers in an answer's dict, by name and place of the node, or what is there in place of a dict."""
     if not isinstance(found, dict):
         return found
-    return {f"{node.name()} ({place})": number(found.get(node)) for place, node in enumerate(graph_nodes(root), 1)}
+    nodes = enumerate(graph_nodes(root), 1)
+    return {f"edges into node {place}, {node.name()}": number(found.get(node)) for place, node in nodes}
 
 
 def _other_keys(found: object, root: Tensor) -> int | None:

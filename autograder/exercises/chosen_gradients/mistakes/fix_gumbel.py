@@ -56,7 +56,7 @@ def fix_gumbel(logits, temperature, noise):
 
 # %% mistake="along_the_first_dimension" theme="axes"
 # The softmax was taken along the first dimension. The choices lie along the last one.
-# Функция softmax взята по первому измерению. А варианты выбора лежат вдоль последнего.
+# Функция softmax взята по измерению 0. А варианты выбора лежат вдоль последнего измерения.
 def fix_gumbel(logits, temperature, noise):
     scores = _noisy(logits, noise)
     soft = (scores / temperature).softmax(0 if logits.dim() > 1 else -1)
