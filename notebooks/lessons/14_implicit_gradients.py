@@ -13,7 +13,7 @@
 # * count what unrolling costs, and name the case where detaching is exact.
 #
 # You need lesson 07 (a `backward` of your own) and lesson 10 (derivatives of gradients, steps of an optimizer).
-# %% [markdown] tags=["ru"] about="градиенты сквозь неподвижную точку и минимум, без записи шагов решателя"
+# %% [markdown] tags=["ru"] about="градиенты сквозь неподвижную точку и минимум, без записи шагов решателя" of="2a8cfcbc"
 # # Градиенты сквозь решатель
 #
 # Слой повторяет шаг `z = w * z + 3`, пока `z` не перестанет меняться. При $w = 0.5$ он останавливается на числе 6. Тысяча записанных шагов не поместилась бы в память, поэтому автор запускает решатель внутри `no_grad()`, а в конце делает ещё один шаг, уже с записью. Обучение идёт, потери уменьшаются. Потом кто-то сравнивает градиент с конечными разностями: должно быть 12, а получается 6.
@@ -42,11 +42,12 @@ start("implicit_gradients", language="ru")
 import torch
 from torch.func import grad, hessian
 
+
 # %% [markdown] tags=["en"]
 # ## What reaches the parameter
 #
 # A *fixed point* of a step is a `z` that the step maps to itself. The solver below repeats the step a given number of times; `derivative` says what of it reaches a parameter, or that there is no graph.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="ab3b0561"
 # ## Что доходит до параметра
 #
 # *Неподвижная точка* шага — это такое `z`, которое шаг переводит в само себя. Решатель ниже повторяет шаг заданное число раз, а функция `derivative` показывает, какая производная доходит от результата до параметра, или сообщает, что графа нет.
@@ -66,7 +67,7 @@ def derivative(y, w):
 
 # %% [markdown] tags=["en"]
 # Read the table; do not call `solver_table()` yet. The first 100 steps are made under `no_grad()`, as in the story above.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="68f40ac4"
 # Прочтите, что попадает в таблицу, но `solver_table()` пока не вызывайте. Первые 100 шагов сделаны внутри `no_grad()`, как в истории выше.
 # %%
 def solver_table():
@@ -93,7 +94,7 @@ def solver_table():
 # *predict · ●○○ · 7 minutes · 1 point*
 #
 # Put what `solver_table()` returns in place of each `...`: a number, or `"no graph"`.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="eeccba31"
 # ### Упражнение `predict_solvers`: что доходит до параметра
 # *предсказать · ●○○ · 7 минут · 1 балл*
 #
@@ -126,7 +127,7 @@ check("predict_solvers")
 assert predict_solvers == solver_table()
 # %% [markdown] tags=["en"]
 # Now call it.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="0cc3540a"
 # Вызовем эту функцию и сравним с таблицей.
 # %%
 solver_table()
@@ -136,7 +137,7 @@ solver_table()
 # One recorded step takes the incoming `z` as a constant, so the derivative of $wz + 3$ by $w$ is $z = 6$. The second step multiplies these 6 by the slope $w = 0.5$ and adds 6 of its own: 9. Then 10.5, 11.25 and so on: the sum $6 \cdot (1 + 0.5 + 0.25 + \ldots)$ has the limit 12.
 #
 # A step from 0 gives 0: $w$ is multiplied by 0 there. And in `z + w` the solution is a constant, so only the 1 of `w` itself is left: a loss that mentions the parameter gives a gradient and hides that the solver gives none.
-# %% [markdown] tags=["ru"] explains="predict_solvers"
+# %% [markdown] tags=["ru"] explains="predict_solvers" of="18f855c0"
 # Для одного записанного шага `z` на входе — константа, поэтому производная $wz + 3$ по $w$ равна $z = 6$. Второй шаг умножает эти 6 на наклон $w = 0.5$ и прибавляет свои 6: получается 9. Затем 10.5, 11.25 и так далее: у суммы $6 \cdot (1 + 0.5 + 0.25 + \ldots)$ предел 12.
 #
 # Шаг из нуля даёт 0: там $w$ умножается на 0. А в `z + w` решение — константа, и остаётся только единица от самого `w`. Если параметр входит в функцию потерь ещё и напрямую, какой-то градиент есть, и не видно, что от решателя ничего не пришло.
@@ -145,17 +146,17 @@ solver_table()
 #
 # Forget the steps. All that is known of the solution is $z = f(z, w)$, here with $f = wz + 3$. Let $w$ grow by a little $dw$. Then $z$ moves by some $dz$, and both sides of the equation move alike:
 #
-# $$dz = \frac{\partial f}{\partial z}\, dz + \frac{\partial f}{\partial w}\, dw = 0.5\, dz + 6\, dw, \qquad\text{so}\qquad \frac{dz}{dw} = \frac{6}{1 - 0.5} = 12.$$
+# $$dz = \frac{\partial f}{\partial z}\, dz + \frac{\partial f}{\partial w}\, dw = 0.5\, dz + 6\, dw.$$
 #
-# That is the *implicit function theorem* for one number. The 6 is what one recorded step at the solution gives. Dividing by $1 - 0.5$ is the rest of the geometric series, all at once. Both numbers are taken at the solution; where the iteration began, and how many steps it took, does not occur.
-# %% [markdown] tags=["ru"]
+# So $dz / dw = 6 / (1 - 0.5) = 12$. That is the *implicit function theorem* for one number. The 6 is what one recorded step at the solution gives. Dividing by $1 - 0.5$ is the rest of the geometric series, all at once. Both numbers are taken at the solution; where the iteration began, and how many steps it took, does not occur.
+# %% [markdown] tags=["ru"] of="32ed6aa8"
 # ## Уравнение вместо шагов
 #
 # Забудем про шаги. О решении известно одно: $z = f(z, w)$, где у нас $f = wz + 3$. Пусть $w$ выросло на малое $dw$. Тогда $z$ сдвинется на какое-то $dz$, причём обе части уравнения изменятся одинаково:
 #
-# $$dz = \frac{\partial f}{\partial z}\, dz + \frac{\partial f}{\partial w}\, dw = 0.5\, dz + 6\, dw, \qquad\text{откуда}\qquad \frac{dz}{dw} = \frac{6}{1 - 0.5} = 12.$$
+# $$dz = \frac{\partial f}{\partial z}\, dz + \frac{\partial f}{\partial w}\, dw = 0.5\, dz + 6\, dw.$$
 #
-# Это *теорема о неявной функции* для одного числа. Шестёрку даёт один записанный шаг в точке решения, а деление на $1 - 0.5$ заменяет весь остаток геометрической прогрессии. Оба числа взяты в точке решения. Откуда итерации начались и сколько их было, в формулу не входит.
+# Отсюда $dz / dw = 6 / (1 - 0.5) = 12$. Это *теорема о неявной функции* для одного числа. Шестёрку даёт один записанный шаг в точке решения, а деление на $1 - 0.5$ заменяет весь остаток геометрической прогрессии. Оба числа взяты в точке решения. Откуда итерации начались и сколько их было, в формулу не входит.
 # %%
 w = torch.tensor(0.8, dtype=torch.float64, requires_grad=True)
 
@@ -185,7 +186,7 @@ for times, wrong in ((1, True), (200, False)):  # the formula is only as good as
 # ### What the steps would cost
 #
 # The solution below has 512 numbers, 4096 bytes. How do nodes and saved bytes grow with the number of recorded steps? This is the price of unrolling that you paid in lesson 10, where the steps were those of an optimizer.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="3cd5c593"
 # То же верно и для нелинейного шага: один шаг ошибается на четверть, а частное совпадает с результатом 500 записанных шагов. Нужно только, чтобы `z` действительно было решением. Если остановить решатель после одного шага, формула продифференцирует равенство, которое не выполнено.
 #
 # ### Во что обходятся шаги
@@ -231,7 +232,7 @@ assert cost[last_step_recorded, 200][0] <= 6 and cost[last_step_recorded, 200][1
 del z
 # %% [markdown] tags=["en"]
 # The picture follows the bytes in memory through 50 steps of both. The rest of the lesson keeps the lower curve, and repairs its gradient.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="55d6f67a"
 # На рисунке видно, как меняется расход памяти за 50 шагов в обоих случаях. Дальше в уроке мы останемся на нижней кривой, но исправим её градиент.
 # %% tags=["picture"]
 from autograder import plot_memory
@@ -244,17 +245,17 @@ plot_memory(50, recorded, last_step_recorded)
 #
 # Now `z` is a vector, and the slope becomes the Jacobian $J = \partial f / \partial z$ at the solution. The backward pass brings a vector $g$, the gradient of the loss by $z$. What has to be handed on to the recorded step is no longer $g / (1 - 0.5)$ but
 #
-# $$u = (I - J^T)^{-1} g, \qquad\text{that is, the solution of}\qquad u = g + J^T u.$$
+# $$u = (I - J^T)^{-1} g.$$
 #
-# This is a fixed point as well. Begin with $u = g$ and repeat the right side: it converges as fast as the forward iteration does, because $J^T$ has the eigenvalues of $J$. And $J^T u$ is a vector-Jacobian product, one backward pass through one step, as in lesson 04. No matrix is needed; below there is one only to see the numbers.
-# %% [markdown] tags=["ru"]
+# In other words, $u = g + J^T u$. This is a fixed point as well. Begin with $u = g$ and repeat the right side: it converges as fast as the forward iteration does, because $J^T$ has the eigenvalues of $J$. And $J^T u$ is a vector-Jacobian product, one backward pass through one step, as in lesson 04. No matrix is needed; below there is one only to see the numbers.
+# %% [markdown] tags=["ru"] of="f27ef713"
 # ## Много чисел: транспонированная система
 #
 # Пусть теперь `z` — вектор. Место наклона занимает матрица Якоби $J = \partial f / \partial z$ в точке решения. Обратный проход приносит вектор $g$ — градиент функции потерь по $z$. Записанному шагу нужно передать уже не $g / (1 - 0.5)$, а
 #
-# $$u = (I - J^T)^{-1} g, \qquad\text{то есть решение уравнения}\qquad u = g + J^T u.$$
+# $$u = (I - J^T)^{-1} g.$$
 #
-# Это снова неподвижная точка. Начнём с $u = g$ и будем повторять правую часть: она сходится с той же скоростью, что и прямые итерации, потому что у $J^T$ те же собственные значения, что у $J$. А $J^T u$ — это произведение вектора на матрицу Якоби, один обратный проход через один шаг, как в уроке 04. Сама матрица не нужна; ниже она есть лишь затем, чтобы увидеть числа.
+# Иначе говоря, $u = g + J^T u$, и это снова неподвижная точка. Начнём с $u = g$ и будем повторять правую часть: она сходится с той же скоростью, что и прямые итерации, потому что у $J^T$ те же собственные значения, что у $J$. А $J^T u$ — это произведение вектора на матрицу Якоби, один обратный проход через один шаг, как в уроке 04. Сама матрица не нужна: в примере ниже она записана только для того, чтобы увидеть числа.
 # %%
 J = torch.tensor([[0.5, 0.4], [0.0, 0.5]], dtype=torch.float64)
 b = torch.tensor([1.0, 1.0], dtype=torch.float64, requires_grad=True)
@@ -282,15 +283,15 @@ assert grown[0] > 1e4
 #
 # Where does the loop go? Into a hook on the result (lesson 08), which replaces $g$ by $u$ before it reaches the recorded step, or into the `backward` of a Function (lesson 07). Three traps wait here:
 #
-# * $J^T u$ needs a graph of one step that begins at a leaf of its own. Build it once, and walk it again and again with `retain_graph=True`.
+# * $J^T u$ needs a graph of one step that begins at a leaf of its own. Build it once, and walk it again and again with `retain_graph=True`. Inside a hook or a `backward` nothing is recorded unless `torch.enable_grad()` is on.
 # * A hook that mentions the result itself keeps it in memory for ever: the result holds the hook, and the hook the result.
 # * Either way the solve is done with plain numbers. A second derivative through it is not there.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="6e768714"
 # Без транспонирования второй элемент теряется: вместо 1.6 получается 0. На одном числе или при симметричной $J$ этого никто бы не заметил. А если шаг не сжимает, не сойдётся ни один из двух циклов.
 #
 # Куда поместить цикл? Либо в хук на результате (урок 08), который заменит $g$ на $u$ раньше, чем вектор дойдёт до записанного шага, либо в `backward` своей функции (урок 07). Ошибиться здесь можно трижды:
 #
-# * Для $J^T u$ нужен граф одного шага, который начинается в отдельном листе. Постройте его один раз и проходите снова и снова с `retain_graph=True`.
+# * Для $J^T u$ нужен граф одного шага, который начинается в отдельном листе. Постройте его один раз и проходите снова и снова с `retain_graph=True`. Внутри хука и `backward` ничего не записывается, если не включить `torch.enable_grad()`.
 # * Хук, в котором упомянут сам результат, навсегда оставляет его в памяти: результат ссылается на хук, а хук — на результат.
 # * И в хуке, и в своей функции система решается с обычными числами. Второй производной через такое решение нет.
 # %% tags=["fact"]
@@ -312,6 +313,11 @@ def leaks(mentions_itself):
 
 
 assert leaks(True) and not leaks(False)
+recording = []
+doubled = torch.ones((), requires_grad=True) * 2
+doubled.register_hook(lambda g: recording.append(torch.is_grad_enabled()))
+doubled.backward()
+assert recording == [False]
 
 
 # %% [markdown] tags=["en"]
@@ -325,10 +331,10 @@ assert leaks(True) and not leaks(False)
 # * **Result.** The fixed point, of the shape of `start`. <!-- value -->
 # * **Result.** Its gradient with respect to every parameter that requires grad, to six digits. <!-- gradients -->
 # * **Leave.** `start` and the parameters, with their `.grad`. <!-- gradients -->
-# * **Leave.** No memory, once the result is dropped; single numbers do not count. <!-- left -->
+# * **Leave.** No memory, once the result is dropped and `gc.collect()` has run; single numbers do not count. <!-- left -->
 # * **Not allowed.** More than 24 tensors of the size of `start` and 4 copies of the parameters in memory at once, neither forward nor backward: neither 60 steps nor a Jacobian fit. <!-- memory -->
 # * **Not allowed.** More than `iterations` + 3 calls of `step`, the backward pass included. <!-- calls -->
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="6df845d2"
 # ### Упражнение `fixed_point`: неподвижная точка с градиентом
 # *спроектировать · ●●● · 18 минут · 5 баллов*
 #
@@ -339,7 +345,7 @@ assert leaks(True) and not leaks(False)
 # * **Результат.** Неподвижная точка той же формы, что `start`. <!-- value -->
 # * **Результат.** Её градиент по каждому параметру, который требует градиента, с точностью до шести знаков. <!-- gradients -->
 # * **Не менять.** Тензор `start` и параметры вместе с их `.grad`. <!-- gradients -->
-# * **Не менять.** Занятую память: когда результат больше не нужен, она вся свободна; отдельные числа не в счёт. <!-- left -->
+# * **Не менять.** Занятую память: после удаления результата и вызова `gc.collect()` она вся свободна, отдельные числа не в счёт. <!-- left -->
 # * **Нельзя.** Занимать одновременно больше 24 тензоров размера `start` и 4 копий параметров ни в прямом, ни в обратном проходе: ни 60 шагов, ни матрица Якоби туда не поместятся. <!-- memory -->
 # * **Нельзя.** Вызывать `step` больше `iterations` + 3 раз, считая и обратный проход. <!-- calls -->
 # %% answer="fixed_point"
@@ -448,17 +454,21 @@ check("fixed_point")
 #
 # One number again. The loss is $(w - 3)^2 / 2 + \lambda w^2 / 2$, its slope $w - 3 + \lambda w$. Setting it to 0 gives $w^* = 3 / (1 + \lambda)$, for $\lambda = 0.5$ that is 2. Moving both sides of *slope = 0*:
 #
-# $$\underbrace{(1 + \lambda)}_{H = 1.5}\, dw + \underbrace{w}_{\text{slope by } \lambda\,:\ 2}\, d\lambda = 0, \qquad\text{so}\qquad \frac{dw^*}{d\lambda} = -\frac{2}{1.5} = -1.33.$$
+# $$(1 + \lambda)\, dw + w\, d\lambda = 0.$$
+#
+# The first factor is $H = 1.5$, the second $w^* = 2$. So $dw^* / d\lambda = -2 / 1.5 = -1.33$.
 #
 # $H$ is the second derivative of the training loss at the minimum, a Hessian when there are many weights. It is symmetric, so here no transpose can be forgotten. The minus can.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="8c36da16"
 # ## Минимум — тоже уравнение
 #
 # При каком затухании весов $\lambda$ потери на валидации наименьшие? Веса здесь — это $w^*(\lambda)$, точка минимума функции потерь на обучении. В уроке 10 вы дифференцировали сквозь шаги, которые к ней ведут. Но и минимум удовлетворяет уравнению: наклон функции потерь на обучении в нём равен 0.
 #
 # Снова одно число. Функция потерь — $(w - 3)^2 / 2 + \lambda w^2 / 2$, её наклон — $w - 3 + \lambda w$. Приравняем его к нулю: $w^* = 3 / (1 + \lambda)$, при $\lambda = 0.5$ это 2. Сдвинем обе части равенства «наклон = 0»:
 #
-# $$\underbrace{(1 + \lambda)}_{H = 1.5}\, dw + \underbrace{w}_{\text{наклон по } \lambda\,:\ 2}\, d\lambda = 0, \qquad\text{откуда}\qquad \frac{dw^*}{d\lambda} = -\frac{2}{1.5} = -1.33.$$
+# $$(1 + \lambda)\, dw + w\, d\lambda = 0.$$
+#
+# Первый множитель — $H = 1.5$, второй — $w^* = 2$. Отсюда $dw^* / d\lambda = -2 / 1.5 = -1.33$.
 #
 # Здесь $H$ — вторая производная функции потерь на обучении в точке минимума, а если весов много, то матрица Гессе. Она симметрична, поэтому забыть про транспонирование здесь нельзя. А вот про минус — можно.
 # %%
@@ -489,6 +499,8 @@ best = torch.tensor(2.0, dtype=torch.float64)
 assert derivative(training_loss(best, lam), lam) == 2.0  # w² / 2, with w detached
 after = descended(lam, 500, 500)
 assert abs(derivative(training_loss(after, lam), lam) - 2.0) < 1e-6  # through the solver: the same
+
+
 # %% [markdown] tags=["en"]
 # With all steps recorded the derivative arrives, slowly. With the last five recorded it settles as well, at a wrong number: more steps make the minimum better, not its derivative.
 #
@@ -505,7 +517,7 @@ assert abs(derivative(training_loss(after, lam), lam) - 2.0) < 1e-6  # through t
 # * **Result.** So also where the outer loss mentions `lam` itself. <!-- direct -->
 # * **Leave.** `start` and `lam`. <!-- kept -->
 # * **Not allowed.** More than one call of `minimize`. <!-- once -->
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="3c5e15d6"
 # Если записаны все шаги, производная понемногу приближается к верной. Если только последние пять, она тоже сходится, но к неверному числу: от новых шагов лучше становится минимум, а не его производная.
 #
 # Есть одно исключение. Пусть нужна производная самого *наименьшего значения* $\min_w$. Наклон по $w$ в точке минимума равен 0, поэтому $dw^*/d\lambda$, чему бы оно ни равнялось, умножается на 0. В этом случае решение можно отсоединить от графа: то, что останется, $w^2 / 2 = 2$, — точный ответ. С потерями на валидации так нельзя: их наклон в точке $w^*$ другой.
@@ -571,6 +583,8 @@ def fix_argmin(inner, outer, minimize, start, lam):
 from autograder import check
 
 check("fix_argmin")
+
+
 # %% tags=["fact"]
 def ridge(w, lam):
     return ((w - 3) ** 2 + lam * w**2).sum() / 2
@@ -591,7 +605,9 @@ def published(inner, outer, minimize, start, lam):
 
 
 half = torch.tensor(0.5, dtype=torch.float64)
-assert torch.allclose(published(ridge, nothing_but_w, exact, torch.zeros(2, dtype=torch.float64), half), -16 / 3 + 0 * half)
+assert torch.allclose(
+    published(ridge, nothing_but_w, exact, torch.zeros(2, dtype=torch.float64), half), -16 / 3 + 0 * half
+)
 
 
 # %% [markdown] tags=["en"]
@@ -610,7 +626,7 @@ assert torch.allclose(published(ridge, nothing_but_w, exact, torch.zeros(2, dtyp
 # * **Result.** A pair: `a` of shape $(n, n)$ and `g` of shape $(n,)$, float64 and finite, `g` not all zeros. <!-- usable -->
 # * **Result.** No eigenvalue of `a` has a magnitude above 0.9. <!-- settles -->
 # * **Result.** The cosine of the angle between the two gradients is below $-0.05$. <!-- misleads -->
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="6c5e3ade"
 # ## Насколько ошибается один шаг?
 #
 # Многие модели с неподвижной точкой всё равно обучают с одним записанным шагом. Его градиент маловат, говорят их авторы, зато направлен примерно куда надо. Если шаг укорачивает любую разность двух `z`, это верно: так как $g = u - J^T u$ и $\lVert J \rVert < 1$, произведение $g \cdot u = \lVert u \rVert^2 - u \cdot J^T u$ положительно.
@@ -649,10 +665,9 @@ def mislead(n):
 
 # %% alternative="mislead"
 def mislead(n):
-    a = -10 * torch.ones(n, n, dtype=torch.float64).triu(1)
-    g = torch.ones(n, dtype=torch.float64)
-    g[2:] = 0
-    return a, g
+    a = torch.zeros(n, n, dtype=torch.float64)
+    a[0, 1:] = -10
+    return a, torch.ones(n, dtype=torch.float64)
 
 
 # %% alternative="mislead"
@@ -683,7 +698,7 @@ for _ in range(50):
 # * The formula is as good as the solution: a solver that has stopped early gives a wrong gradient.
 # * A minimal value may be differentiated with its solution detached. Anything else that uses the solution may not.
 # * Recording only the last steps converges to a wrong number.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="51d4d6cf"
 # ## Что стоит запомнить
 #
 # * Решение удовлетворяет уравнению. Дифференцируйте уравнение в точке решения, а не путь к нему.
@@ -699,7 +714,7 @@ from autograder import progress
 progress()
 # %% [markdown] tags=["en"]
 # Save the notebook (Ctrl+S) and run the last cell: `ready()` runs the saved file from top to bottom in a fresh process and lists your points. In a class, it also names the file to hand in; if you study alone, it shows whether your answers hold without this session.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="53419bae"
 # Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи. Если занимаетесь самостоятельно, вы узнаете, проходят ли ответы проверку с чистого листа, без переменных, оставшихся от ваших опытов.
 # %%
 from autograder import ready

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -59,8 +60,8 @@ _KEPT = 24  # copies of `z` that a frugal answer may have alive at once; unrolli
         aspect(
             "left",
             0.5,
-            en="When the result is dropped, its memory is freed at once.",
-            ru="Когда результат больше не нужен, память освобождается сразу.",
+            en="When the result is dropped, its memory can be freed.",
+            ru="После удаления результата вся его память освобождается.",
             after=("value", "gradients"),
             measured=BYTES_LEFT,
         ),
@@ -103,15 +104,16 @@ def fixed_point(answer: Any, case: Case) -> dict[str, object]:
     found: dict[str, object] = {"gradient": _gradients(z, wanted)}
     now = [case.start, *case.parameters]
     same = all(torch.equal(old, new) for old, new in zip(before, now, strict=True))
-    found["input unchanged"] = same and not case.start.requires_grad
+    found |= {"input unchanged": same, "requires_grad unchanged": not case.start.requires_grad}
     found[".grad unchanged"] = all(p.grad is None for p in wanted if p.is_leaf)
-    memory, left = _memory(answer, case, wanted)
+    memory, left, grows = _memory(answer, case, wanted)
     return {
         "value": z,
         "gradients": found,
         "memory": memory,
         "calls": AtMost(limit=case.iterations + 3, used=counted.times),
         "left": left,
+        "grows with the steps": grows,
     }
 
 
@@ -123,19 +125,30 @@ def _gradients(z: object, wanted: list[Tensor]) -> list[Tensor] | None:
     return list(torch.autograd.grad((weights * z).sum(), wanted, materialize_grads=True))
 
 
-def _memory(answer: Any, case: Case, wanted: list[Tensor]) -> tuple[AtMost, AtMost]:
-    """Return the peak of a run of its own, and what is left of it. Cases that are too small for it count 0."""
+def _memory(answer: Any, case: Case, wanted: list[Tensor]) -> tuple[AtMost, AtMost, bool]:
+    """Return the peak of a run of its own, what is left of it, and whether more steps need more memory.
+
+    Cases that are too small for it count 0.
+    """
     of_parameters = sum(p.nbytes for p in case.parameters)
     limit = _KEPT * case.start.nbytes + 4 * of_parameters
     if case.start.numel() < 32:
-        return AtMost(limit=limit, used=0), AtMost(limit=of_parameters, used=0)
+        return AtMost(limit=limit, used=0), AtMost(limit=of_parameters, used=0), False
+    peak, left, found = _bytes(answer, case, wanted, case.iterations)
+    shorter, _, _ = _bytes(answer, case, wanted, case.iterations // 2)
+    grows = peak - shorter > case.start.nbytes * case.iterations // 4
+    return AtMost(limit=limit, used=peak, of=found), AtMost(limit=of_parameters, used=left), grows
+
+
+def _bytes(answer: Any, case: Case, wanted: list[Tensor], iterations: int) -> tuple[int, int, Any]:
+    """Return the peak in bytes, the bytes that are left when the result is dropped, and the gradients."""
     start = case.start / 2
     with live_bytes() as live:
-        z = answer.fixed_point(case.step, start, case.parameters, case.iterations)
+        z = answer.fixed_point(case.step, start, case.parameters, iterations)
         found = condense(_gradients(z, wanted))
         del z
-        peak, left = live.peak, live.now
-    return AtMost(limit=limit, used=peak, of=found), AtMost(limit=of_parameters, used=left)
+        gc.collect()  # a Function defined inside the answer is a cycle of Python's
+        return live.peak, live.now, found
 
 
 @fixed_point.cases
@@ -160,4 +173,4 @@ def _case(step: Callable[..., Tensor], start: Tensor, parameters: list[Tensor], 
 def _shrunk(rng: torch.Generator, n: int) -> Tensor:
     """Return a random matrix, not symmetric, whose largest singular value is 0.7."""
     w = signed(rng, n, n)
-    return 0.7 * w / torch.linalg.matrix_norm(w, 2)
+    return w * (0.7 / torch.linalg.matrix_norm(w, 2).item())

@@ -61,7 +61,7 @@ _LARGEST = 0.9  # of the magnitudes of eigenvalues
 def mislead(answer: Any, case: Case) -> dict[str, object]:
     found = answer.mislead(case.n)
     seen: dict[str, object] = {"usable": False, "settles": False, "misleads": False}
-    if not isinstance(found, (tuple, list)) or len(found) != 2 or not _usable(*found, case.n):
+    if not isinstance(found, (tuple, list)) or len(found) != 2 or not _usable(found[0], found[1], case.n):
         return seen
     a, g = (each.detach() for each in found)
     if torch.linalg.eigvals(a).abs().max().item() > _LARGEST + 1e-6:
