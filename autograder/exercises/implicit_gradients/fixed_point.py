@@ -135,9 +135,9 @@ def _memory(answer: Any, case: Case, wanted: list[Tensor]) -> tuple[AtMost, AtMo
     if case.start.numel() < 32:
         return AtMost(limit=limit, used=0), AtMost(limit=of_parameters, used=0), False
     peak, left, found = _bytes(answer, case, wanted, case.iterations)
-    shorter, _, _ = _bytes(answer, case, wanted, case.iterations // 2)
-    grows = peak - shorter > case.start.nbytes * case.iterations // 4
-    return AtMost(limit=limit, used=peak, of=found), AtMost(limit=of_parameters, used=left), grows
+    more, _, again = _bytes(answer, case, wanted, 2 * case.iterations)
+    grows = more - peak > case.start.nbytes * case.iterations // 4
+    return AtMost(limit=limit, used=peak, of=[found, again]), AtMost(limit=of_parameters, used=left), grows
 
 
 def _bytes(answer: Any, case: Case, wanted: list[Tensor], iterations: int) -> tuple[int, int, Any]:
@@ -173,4 +173,5 @@ def _case(step: Callable[..., Tensor], start: Tensor, parameters: list[Tensor], 
 def _shrunk(rng: torch.Generator, n: int) -> Tensor:
     """Return a random matrix, not symmetric, whose largest singular value is 0.7."""
     w = signed(rng, n, n)
-    return w * (0.7 / torch.linalg.matrix_norm(w, 2).item())
+    largest: float = torch.linalg.matrix_norm(w, 2).item()
+    return w * (0.7 / largest)
