@@ -169,9 +169,9 @@ with torch.no_grad():
     z = iterate(bent, torch.zeros_like(w), 500)
 at = z.clone().requires_grad_()
 (slope,) = torch.autograd.grad(bent(at), at)
-print("one recorded step:  ", derivative(bent(z), w))
+print("one recorded step:   ", derivative(bent(z), w))
 print("divided by 1 - slope:", derivative(bent(z) / (1 - slope), w))
-print("500 recorded steps: ", derivative(iterate(bent, z, 500), w))
+print("500 recorded steps:  ", derivative(iterate(bent, z, 500), w))
 # %% tags=["fact"]
 assert derivative(bent(z), w) == 0.269001
 assert derivative(bent(z) / (1 - slope), w) == derivative(iterate(bent, z, 500), w) == 0.364776
@@ -285,15 +285,15 @@ assert grown[0] > 1e4
 #
 # * $J^T u$ needs a graph of one step that begins at a leaf of its own. Build it once, and walk it again and again with `retain_graph=True`. Inside a hook or a `backward` nothing is recorded unless `torch.enable_grad()` is on.
 # * A hook that mentions the result itself keeps it in memory for ever: the result holds the hook, and the hook the result.
-# * Either way the solve is done with plain numbers. A second derivative through it is not there.
-# %% [markdown] tags=["ru"] of="6e768714"
+# * Either way the solve is done with plain numbers. A second derivative through it is an error, or silently wrong where the step bends in its parameter.
+# %% [markdown] tags=["ru"] of="a1099519"
 # Без транспонирования второй элемент теряется: вместо 1.6 получается 0. На одном числе или при симметричной $J$ этого никто бы не заметил. А если шаг не сжимает, не сойдётся ни один из двух циклов.
 #
 # Куда поместить цикл? Либо в хук на результате (урок 08), который заменит $g$ на $u$ раньше, чем вектор дойдёт до записанного шага, либо в `backward` своей функции (урок 07). Ошибиться здесь можно трижды:
 #
 # * Для $J^T u$ нужен граф одного шага, который начинается в отдельном листе. Постройте его один раз и проходите снова и снова с `retain_graph=True`. Внутри хука и `backward` ничего не записывается, если не включить `torch.enable_grad()`.
 # * Хук, в котором упомянут сам результат, навсегда оставляет его в памяти: результат ссылается на хук, а хук — на результат.
-# * И в хуке, и в своей функции система решается с обычными числами. Второй производной через такое решение нет.
+# * И в хуке, и в своей функции система решается с обычными числами. При попытке взять вторую производную будет либо ошибка, либо неверное число без всякой ошибки — если шаг нелинеен по параметру.
 # %% tags=["fact"]
 import gc
 import weakref
@@ -318,6 +318,25 @@ doubled = torch.ones((), requires_grad=True) * 2
 doubled.register_hook(lambda g: recording.append(torch.is_grad_enabled()))
 doubled.backward()
 assert recording == [False]
+
+
+def second_derivatives(of_w):
+    """Of the solution of z = w * z / 2 + of_w(w): through a hook, or None for an error, and through recorded steps."""
+    w = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
+    found = []
+    for hooked in (True, False):
+        z = iterate(lambda z: w * z / 2 + of_w(w), torch.zeros_like(w), 100)
+        if hooked:
+            z = w * z.detach() / 2 + of_w(w)
+            z.register_hook(lambda g: (g / (1 - w / 2)).detach())
+        (first,) = torch.autograd.grad(z, w, create_graph=True)
+        found.append(torch.autograd.grad(first, w)[0].item() if first.requires_grad else None)
+    return found
+
+
+assert second_derivatives(lambda w: w)[0] is None
+bent_in_w, true = second_derivatives(lambda w: w**2)
+assert abs(bent_in_w - true) > 0.1
 
 
 # %% [markdown] tags=["en"]
