@@ -1,0 +1,177 @@
+"""Core exercise: a fixed point whose backward pass solves a linear system."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.checking.counted_run import condense
+from autograder.checking.exercise import Case, Why, aspect, exercise
+from autograder.checking.inputs import Formula, signed, uniform
+from autograder.checking.labels import BYTES_LEFT, OF_PARAMETERS, PEAK
+from autograder.checking.values import AtMost
+from autograder.language import Text
+from autograder.measure import CountedCalls, live_bytes
+
+_KEPT = 24  # copies of `z` that a frugal answer may have alive at once; unrolling has more than the number of steps
+
+
+@exercise(
+    title=Text("A fixed point with a gradient", "Неподвижная точка с градиентом"),
+    kind="design",
+    core=True,
+    difficulty=3,
+    minutes=18,
+    aspects=[
+        aspect(
+            "value",
+            1,
+            en="The fixed point is returned, to six digits.",
+            ru="Возвращается неподвижная точка с точностью до шести знаков.",
+        ),
+        aspect(
+            "gradients",
+            2,
+            en="The gradients of all parameters that require grad are right, and nothing of the caller's has changed.",
+            ru="Градиенты всех параметров, которые требуют градиента, верны, и у вызывающего кода ничего не изменилось.",
+            entries=(OF_PARAMETERS,),
+        ),
+        aspect(
+            "memory",
+            1,
+            en=f"Forward and backward together need no more memory than {_KEPT} tensors like `start` and 4 copies of the "
+            "parameters.",
+            ru=f"Прямому и обратному проходу вместе хватает памяти {_KEPT} тензоров размера `start` и 4 копий параметров.",
+            after=("value", "gradients"),
+            measured=PEAK,
+        ),
+        aspect(
+            "calls",
+            0.5,
+            en="`step` is called at most `iterations` + 3 times, the backward pass included.",
+            ru="Функция `step` вызвана не больше `iterations` + 3 раз, считая и обратный проход.",
+            after=("value", "gradients"),
+            measured=Text("Calls of `step`", "Вызовов `step`"),
+        ),
+        aspect(
+            "left",
+            0.5,
+            en="When the result is dropped, its memory can be freed.",
+            ru="После удаления результата вся его память освобождается.",
+            after=("value", "gradients"),
+            measured=BYTES_LEFT,
+        ),
+    ],
+    hints=[
+        Text(
+            "One recorded step at the fixed point hands `g` on to the parameters. Which vector must it hand on instead?",
+            "Один записанный шаг в неподвижной точке передаёт параметрам вектор `g`. А какой вектор он должен передать?",
+        ),
+        Text(
+            "The vector solves $u = g + J^T u$. Each turn of the loop is one `torch.autograd.grad(again, at, u, "
+            "retain_graph=True)` through a graph of one step that begins at a leaf of its own.",
+            "Этот вектор — решение уравнения $u = g + J^T u$. Каждый оборот цикла — один вызов "
+            "`torch.autograd.grad(again, at, u, retain_graph=True)` по графу одного шага, который начинается в отдельном "
+            "листе.",
+        ),
+        Text.same(
+            "with torch.no_grad():\n    z = ...\nresult = step(z, *parameters)\nat = z.clone().requires_grad_()\n"
+            "again = step(at, *...)\n\ndef solve(g):\n    u = g\n    ...\n    return u\n\nresult.register_hook(solve)"
+        ),
+    ],
+    why=Why(
+        Text(
+            "Why need the backward pass not know how the fixed point was found?",
+            "Почему обратному проходу не важно, как найдена неподвижная точка?",
+        ),
+        Text(
+            "The equation $z = f(z, w)$ alone says how `z` moves with `w`. Its derivatives are taken at the solution, "
+            "whichever way led there.",
+            "Как `z` сдвигается вместе с `w`, следует из одного уравнения $z = f(z, w)$. Его производные берутся в решении, "
+            "каким бы путём к нему ни пришли.",
+        ),
+    ),
+)
+def fixed_point(answer: Any, case: Case) -> dict[str, object]:
+    counted = CountedCalls(case.step)
+    before = [case.start.clone(), *(p.detach().clone() for p in case.parameters)]
+    z = answer.fixed_point(counted.function, case.start, case.parameters, case.iterations)
+    wanted = [p for p in case.parameters if p.requires_grad]
+    found: dict[str, object] = {"gradient": _gradients(z, wanted)}
+    now = [case.start, *case.parameters]
+    same = all(torch.equal(old, new) for old, new in zip(before, now, strict=True))
+    found |= {"input unchanged": same, "requires_grad unchanged": not case.start.requires_grad}
+    found[".grad unchanged"] = all(p.grad is None for p in wanted if p.is_leaf)
+    memory, left, grows = _memory(answer, case, wanted)
+    return {
+        "value": z,
+        "gradients": found,
+        "memory": memory,
+        "calls": AtMost(limit=case.iterations + 3, used=counted.times),
+        "left": left,
+        "grows with the steps": grows,
+    }
+
+
+def _gradients(z: object, wanted: list[Tensor]) -> list[Tensor] | None:
+    """Return the gradients of a weighted sum of `z`, or None if it has no graph."""
+    if not isinstance(z, Tensor) or not z.requires_grad:
+        return None
+    weights = torch.arange(1.0, z.numel() + 1, dtype=z.dtype).reshape(z.shape)
+    return list(torch.autograd.grad((weights * z).sum(), wanted, materialize_grads=True))
+
+
+def _memory(answer: Any, case: Case, wanted: list[Tensor]) -> tuple[AtMost, AtMost, bool]:
+    """Return the peak of a run of its own, what is left of it, and whether more steps need more memory.
+
+    Cases that are too small for it count 0.
+    """
+    of_parameters = sum(p.nbytes for p in case.parameters)
+    limit = _KEPT * case.start.nbytes + 4 * of_parameters
+    if case.start.numel() < 32:
+        return AtMost(limit=limit, used=0), AtMost(limit=of_parameters, used=0), False
+    peak, left, found = _bytes(answer, case, wanted, case.iterations)
+    more, _, again = _bytes(answer, case, wanted, 2 * case.iterations)
+    grows = more - peak > case.start.nbytes * case.iterations // 4
+    return AtMost(limit=limit, used=peak, of=[found, again]), AtMost(limit=of_parameters, used=left), grows
+
+
+def _bytes(answer: Any, case: Case, wanted: list[Tensor], iterations: int) -> tuple[int, int, Any]:
+    """Return the peak in bytes, the bytes that are left when the result is dropped, and the gradients."""
+    start = case.start / 2
+    with live_bytes() as live:
+        z = answer.fixed_point(case.step, start, case.parameters, iterations)
+        found = condense(_gradients(z, wanted))
+        del z
+        gc.collect()  # a Function defined inside the answer is a cycle of Python's
+        return live.peak, live.now, found
+
+
+@fixed_point.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    step = Formula("z, w, b -> w @ z + b", lambda z, w, b: w @ z + b)
+    yield _case(step, torch.zeros(3, dtype=torch.float64), [_shrunk(rng, 3), signed(rng, 3)])
+    step = Formula("z, w, x -> (z @ w + x).tanh()", lambda z, w, x: (z @ w + x).tanh())
+    yield _case(step, signed(rng, 8, 6), [_shrunk(rng, 6), signed(rng, 8, 6) / 2], frozen=1)
+    step = Formula("z, w, b -> w * z.cos() / 4 + b", lambda z, w, b: w * z.cos() / 4 + b)
+    yield _case(step, signed(rng), [uniform(rng), signed(rng)])
+    step = Formula("z, v, w -> (v * z.roll(1, 0)).sin() / 4 + w", lambda z, v, w: (v * z.roll(1, 0)).sin() / 4 + w)
+    tied = signed(rng, 3).requires_grad_()
+    yield Case(step=step, start=signed(rng, 2, 1, 3), parameters=(tied, tied), iterations=60)
+
+
+def _case(step: Callable[..., Tensor], start: Tensor, parameters: list[Tensor], frozen: int | None = None) -> Case:
+    for index, parameter in enumerate(parameters):
+        parameter.requires_grad_(index != frozen)
+    return Case(step=step, start=start, parameters=tuple(parameters), iterations=60)
+
+
+def _shrunk(rng: torch.Generator, n: int) -> Tensor:
+    """Return a random matrix, not symmetric, whose largest singular value is 0.7."""
+    w = signed(rng, n, n)
+    largest: float = torch.linalg.matrix_norm(w, 2).item()
+    return w * (0.7 / largest)

@@ -1,0 +1,220 @@
+# %%
+import torch
+
+
+def _solved(step, start, parameters, iterations):
+    with torch.no_grad():
+        z = start
+        for _ in range(iterations):
+            z = step(z, *parameters)
+    return z
+
+
+def _hooked(step, start, parameters, iterations, *, point=None, turns=None, sign=1, first=1, begin=None):
+    """Return the recorded step with a hook that solves. Each argument makes one mistake."""
+    z = _solved(step, start if begin is None else begin, parameters, iterations)
+    result = step(z, *parameters)
+    at = (z if point is None else point(z)).detach().clone().requires_grad_()
+    again = step(at, *[p.detach() for p in parameters])
+
+    def solve(g):
+        u = first * g
+        for _ in range(iterations if turns is None else turns):
+            u = g + sign * torch.autograd.grad(again, at, u, retain_graph=True)[0]
+        return u
+
+    result.register_hook(solve)
+    return result
+
+
+def _by_matrix(step, start, parameters, iterations, solve):
+    """Return the recorded step with a hook that solves with the Jacobian as a matrix."""
+    z = _solved(step, start, parameters, iterations)
+    result = step(z, *parameters)
+    fixed = [p.detach() for p in parameters]
+    n = z.numel()
+    J = torch.autograd.functional.jacobian(lambda z: step(z, *fixed), z).reshape(n, n)
+    result.register_hook(lambda g: solve(torch.eye(n, dtype=z.dtype), J, g.reshape(n)).reshape(g.shape))
+    return result
+
+# %% mistake="one_step" theme="derivative"
+# The gradient is that of one recorded step at the fixed point: it takes the `z` that comes in as a constant.
+# Это градиент одного записанного шага в неподвижной точке: `z` на его входе считается константой.
+def fixed_point(step, start, parameters, iterations):
+    return step(_solved(step, start, parameters, iterations), *parameters)
+
+# %% mistake="unrolled" theme="cost"
+# The results are right, but the memory grows with the number of steps: all of them are recorded.
+# Результаты верны, но расход памяти растёт с числом шагов: записаны все.
+def fixed_point(step, start, parameters, iterations):
+    z = start
+    for _ in range(iterations):
+        z = step(z, *parameters)
+    return z
+
+# %% mistake="without_a_graph" theme="recording"
+# The result has no graph: everything was computed under `no_grad()` or from detached tensors.
+# У результата нет графа: всё вычислено внутри `no_grad()` или по отсоединённым тензорам.
+def fixed_point(step, start, parameters, iterations):
+    return _solved(step, start, parameters, iterations)
+
+# %% mistake="transpose_forgotten" theme="axes"
+# The system was solved with $I - J$ in place of its transpose. A single number or a symmetric Jacobian does not notice.
+# Система решена с $I - J$ вместо транспонированной матрицы. На одном числе или при симметричной матрице Якоби это
+#     незаметно.
+def fixed_point(step, start, parameters, iterations):
+    return _by_matrix(step, start, parameters, iterations, lambda eye, J, g: torch.linalg.solve(eye - J, g))
+
+# %% mistake="plus_for_minus" theme="derivative"
+# The system has the wrong sign: $I + J^T$ in place of $I - J^T$.
+# В системе не тот знак: $I + J^T$ вместо $I - J^T$.
+def fixed_point(step, start, parameters, iterations):
+    return _hooked(step, start, parameters, iterations, sign=-1)
+
+# %% mistake="jacobian_at_the_start" theme="derivative"
+# The vector-Jacobian products were taken at `start`. They belong to the fixed point. A linear step does not notice.
+# Произведения вектора на матрицу Якоби взяты в точке `start`, а нужны в неподвижной. Линейный шаг этого не замечает.
+def fixed_point(step, start, parameters, iterations):
+    return _hooked(step, start, parameters, iterations, point=lambda z: start)
+
+# %% mistake="one_turn" theme="missing"
+# The backward loop makes a single turn: $u = g + J^T g$, as if two steps were recorded.
+# Обратный цикл делает лишь один оборот: $u = g + J^T g$, как если бы было записано два шага.
+def fixed_point(step, start, parameters, iterations):
+    return _hooked(step, start, parameters, iterations, turns=1)
+
+# %% mistake="powers_without_a_sum" theme="accumulation"
+# In each turn `u` was replaced by $J^T u$, without adding `g`. Nearly nothing is left of the gradient.
+# На каждом обороте `u` заменяется на $J^T u$, а `g` не прибавляется. От градиента почти ничего не остаётся.
+def fixed_point(step, start, parameters, iterations):
+    z = _solved(step, start, parameters, iterations)
+    result = step(z, *parameters)
+    at = z.clone().requires_grad_()
+    again = step(at, *[p.detach() for p in parameters])
+
+    def solve(g):
+        for _ in range(iterations):
+            (g,) = torch.autograd.grad(again, at, g, retain_graph=True)
+        return g
+
+    result.register_hook(solve)
+    return result
+
+# %% mistake="jacobian_once_more" theme="derivative"
+# The sum begins with $J^T g$: the `g` of the last step itself is missing.
+# Сумма начинается с $J^T g$: в ней нет самого `g`, вклада последнего шага.
+def fixed_point(step, start, parameters, iterations):
+    z = _solved(step, start, parameters, iterations)
+    result = step(z, *parameters)
+    at = z.clone().requires_grad_()
+    again = step(at, *[p.detach() for p in parameters])
+
+    def solve(g):
+        u = torch.zeros_like(g)
+        for _ in range(iterations):
+            (u,) = torch.autograd.grad(again, at, g + u, retain_graph=True)
+        return u
+
+    result.register_hook(solve)
+    return result
+
+# %% mistake="stops_early" theme="missing"
+# The solver stops before `z` has settled: the result is no fixed point.
+# Решатель остановлен раньше, чем `z` перестало меняться: результат — не неподвижная точка.
+def fixed_point(step, start, parameters, iterations):
+    return _hooked(step, start, parameters, 3, turns=iterations)
+
+# %% mistake="with_the_matrix" theme="cost"
+# The results are right, but the whole Jacobian was built. Vector-Jacobian products are enough.
+# Результаты верны, но построена вся матрица Якоби. Достаточно произведений вектора на неё.
+def fixed_point(step, start, parameters, iterations):
+    return _by_matrix(step, start, parameters, iterations, lambda eye, J, g: torch.linalg.solve(eye - J.T, g))
+
+# %% mistake="a_new_graph_in_each_turn" theme="cost"
+# The results are right, but the step is called anew in each turn of the backward loop. One graph serves all turns, with
+#     `retain_graph=True`.
+# Результаты верны, но шаг вызывается заново на каждом обороте обратного цикла. С `retain_graph=True` одного графа хватит
+#     на все.
+def fixed_point(step, start, parameters, iterations):
+    z = _solved(step, start, parameters, iterations)
+    result = step(z, *parameters)
+    fixed, turns = [p.detach() for p in parameters], iterations
+
+    def solve(g):
+        u = g
+        for _ in range(turns):
+            at = z.detach().clone().requires_grad_()
+            with torch.enable_grad():
+                y = step(at, *fixed)
+            u = g + torch.autograd.grad(y, at, u)[0]
+        return u
+
+    result.register_hook(solve)
+    return result
+
+# %% mistake="hook_mentions_the_result" theme="graph_life"
+# The results are right, but their memory is never freed: the hook mentions the tensor that it hangs on.
+# Результаты верны, но память никогда не освобождается: в хуке упомянут тензор, на котором он висит.
+def fixed_point(step, start, parameters, iterations):
+    result = step(_solved(step, start, parameters, iterations), *parameters)
+    fixed, built = [p.detach() for p in parameters], []
+
+    def solve(g):
+        if not built:
+            at = result.detach().clone().requires_grad_()
+            with torch.enable_grad():
+                built.extend([at, step(at, *fixed)])
+        u = g
+        for _ in range(iterations):
+            u = g + torch.autograd.grad(built[1], built[0], u, retain_graph=True)[0]
+        return u
+
+    result.register_hook(solve)
+    return result
+
+# %% mistake="flag_on_the_start" theme="recording"
+# The gradients are right, but `start` requires grad now: the flag was set on the caller's tensor.
+# Градиенты верны, но `start` теперь требует градиента: флаг поставлен тензору вызывающего кода.
+def fixed_point(step, start, parameters, iterations):
+    start.requires_grad_()
+    return _hooked(step, start, parameters, iterations, begin=start.detach())
+
+# %% mistake="moves_the_start" theme="in_place"
+# The gradients are right, but the solver has changed `start` in place.
+# Градиенты верны, но решатель изменил `start` на месте.
+def fixed_point(step, start, parameters, iterations):
+    result = _hooked(step, start.clone(), parameters, iterations)
+    start.copy_(result.detach())
+    return result
+
+# %% mistake="fills_grad" theme="accumulation"
+# The gradients are right, but something was added to `.grad` of the parameters: a call of `backward()` inside goes that
+#     far.
+# Градиенты верны, но в `.grad` параметров что-то прибавлено: вызов `backward()` внутри доходит и до них.
+def fixed_point(step, start, parameters, iterations):
+    step(_solved(step, start, parameters, 2), *parameters).sum().backward()
+    return _hooked(step, start, parameters, iterations - 3)
+
+# %% mistake="returns_nothing" theme="return"
+# Nothing came back: the `return` of the fixed point is missing.
+# Ничего не возвращено: пропущен `return` с неподвижной точкой.
+def fixed_point(step, start, parameters, iterations):
+    _hooked(step, start, parameters, iterations)
+
+# %% mistake="nothing_recorded_in_the_hook" theme="recording"
+# A product was asked of a step without a graph. Inside a hook or a `backward` nothing is recorded, unless
+#     `torch.enable_grad()` is on.
+# Произведение нужно было получить от шага без графа. Внутри хука и `backward` ничего не записывается, если не включить
+#     `torch.enable_grad()`.
+def fixed_point(step, start, parameters, iterations):
+    z = _solved(step, start, parameters, iterations)
+    result = step(z, *parameters)
+    fixed = [p.detach() for p in parameters]
+
+    def solve(g):
+        at = z.detach().clone().requires_grad_()
+        y = step(at, *fixed)
+        return g + torch.autograd.grad(y, at, g)[0]
+
+    result.register_hook(solve)
+    return result

@@ -1,0 +1,51 @@
+# %%
+import torch
+
+
+def _pair(n, a, g):
+    """Return a matrix and a vector of zeros whose first entries are `a` and `g`."""
+    matrix, vector = torch.zeros(n, n, dtype=torch.float64), torch.zeros(n, dtype=torch.float64)
+    matrix[:2, :2], vector[:2] = torch.tensor(a), torch.tensor(g)
+    return matrix, vector
+
+# %% mistake="contracts_every_vector" theme="test"
+# This `a` makes every vector shorter, and then one step always points roughly the right way.
+# Такая `a` укорачивает любой вектор, а тогда один шаг всегда направлен примерно куда надо.
+def mislead(n):
+    return _pair(n, [[0.0, -0.8], [0.8, 0.0]], [1.0, 1.0])
+
+# %% mistake="does_not_settle" theme="test"
+# The iteration does not settle: an eigenvalue of `a` is too large. Then there is no fixed point to be found by it.
+# Итерации не сходятся: у `a` слишком большое собственное значение. Неподвижную точку так не найти.
+def mislead(n):
+    return _pair(n, [[3.0, 0.0], [0.0, 3.0]], [1.0, 1.0])
+
+# %% mistake="the_other_sign" theme="derivative"
+# The iteration settles and stretches some vectors, but `g` is not among those that are turned away: the two gradients
+#     point to the same side.
+# Итерации сходятся, и некоторые векторы при этом растягиваются, но ваш `g` в сторону не отклоняется: оба градиента
+#     смотрят в одну сторону.
+def mislead(n):
+    return _pair(n, [[0.0, 3.0], [0.0, 0.0]], [1.0, 1.0])
+
+# %% mistake="right_angle" theme="test"
+# The two gradients stand at a right angle, or nearly so. Asked for is an obtuse one.
+# Градиенты перпендикулярны или почти перпендикулярны. А нужен тупой угол.
+def mislead(n):
+    return _pair(n, [[0.0, -2.0], [0.0, 0.0]], [1.0, 1.0])
+
+# %% mistake="one_step_is_exact" theme="test"
+# For this pair one step gives the true direction: $A^T g$ is 0, or points along `g`.
+# Для этой пары один шаг даёт верное направление: $A^T g$ равно 0 или направлено вдоль `g`.
+def mislead(n):
+    return _pair(n, [[0.0, -3.0], [0.0, 0.0]], [0.0, 1.0])
+
+# %% mistake="zero_vector" theme="test"
+# Both gradients are 0 or not finite, or shape or dtype are not those that were asked for.
+# Оба градиента нулевые или не конечны, либо не те форма или dtype.
+def mislead(n):
+    return _pair(n, [[0.0, -3.0], [0.0, 0.0]], [0.0, 0.0])
+
+# %% mistake="always_two" like="zero_vector"
+def mislead(n):
+    return _pair(2, [[0.0, -3.0], [0.0, 0.0]], [1.0, 1.0])

@@ -1,0 +1,46 @@
+# %% mistake="one_step_is_enough" theme="derivative"
+# You expected the whole derivative from one recorded step. The step takes the `z` that comes in as a constant.
+# Вы ожидали, что один записанный шаг даст всю производную. Но `z` на входе шага для него константа.
+predict_solvers = {**solution, "1 more step": 12.0}
+
+# %% mistake="no_grad_gives_zero" theme="recording"
+# You expected the derivative 0 for what was computed inside `no_grad()`. It has no graph at all.
+# Вы ожидали нулевую производную у того, что вычислено внутри `no_grad()`. Но графа у него нет вовсе.
+predict_solvers = {**solution, "all in no_grad": 0.0}
+
+# %% mistake="steps_add_up" theme="derivative"
+# You expected two steps to give twice the derivative of one. On its way through the second step, what the first one
+#     gave is multiplied by the slope.
+# Вы ожидали, что два шага дадут вдвое больше, чем один. Но вклад первого шага, проходя через второй, умножается на
+#     наклон.
+predict_solvers = {**solution, "2 more steps": 12.0}
+
+# %% mistake="only_the_last_step" theme="recording"
+# You expected only the last of many recorded steps to count. The gradient goes back through all of them.
+# Вы ожидали, что из многих записанных шагов учтётся только последний. Но градиент проходит назад через все.
+predict_solvers = {**solution, "100 more steps": 6.0}
+
+# %% mistake="grows_without_end" theme="derivative"
+# You expected each of the recorded steps to add the same amount. What comes from far back has been multiplied by the
+#     slope many times, and so the sum has a limit.
+# Вы ожидали, что каждый записанный шаг прибавит одно и то же. Но вклад давних шагов много раз умножен на наклон,
+#     поэтому у суммы есть предел.
+predict_solvers = {**solution, "100 more steps": 600.0}
+
+# %% mistake="from_anywhere" theme="derivative"
+# You expected the same derivative of a step from 0 as of a step at the fixed point. It depends on where the step
+#     begins.
+# Вы ожидали, что у шага из нуля та же производная, что у шага в неподвижной точке. Но она зависит от того, откуда
+#     сделан шаг.
+predict_solvers = {**solution, "1 step from 0": 6.0}
+
+# %% mistake="solution_still_depends" theme="recording"
+# You expected the fixed point to bring its derivative along. Computed inside `no_grad()`, it is a constant in the sum.
+# Вы ожидали, что неподвижная точка принесёт свою производную. Но вычисленная внутри `no_grad()`, в сумме она константа.
+predict_solvers = {**solution, "z + w": 13.0}
+
+# %% mistake="no_graph_spreads" theme="recording"
+# You expected a sum with one summand without a graph to have none. One summand that requires grad is enough.
+# Вы ожидали, что у суммы не будет графа, раз его нет у одного слагаемого. Но достаточно одного слагаемого, которое
+#     требует градиента.
+predict_solvers = {**solution, "z + w": "no graph"}
