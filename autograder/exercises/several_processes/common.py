@@ -16,7 +16,7 @@ GRADIENTS = (OF_RANKS, OF_PARAMETERS)
 
 
 class Shared(nn.Module):
-    """A model with a tied weight, a frozen layer and a number of its own."""
+    """A model with a tied weight, a frozen layer and a scale."""
 
     def __init__(self, rng: torch.Generator, outputs: int) -> None:
         super().__init__()

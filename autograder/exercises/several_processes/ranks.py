@@ -1,4 +1,7 @@
-"""Several ranks in one process, without threads: an exchange is answered by running them all once more."""
+"""Several ranks in one process, without threads.
+
+An exchange is answered by running all ranks once more.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,10 @@ _MOST_EXCHANGES = 30  # an answer that exchanges for ever ends here
 
 
 class _Waits(BaseException):
-    """The end of a run whose next exchange is still unknown. No `except Exception` of an answer catches it."""
+    """The end of a run whose next exchange is unknown.
+
+    No `except Exception` of an answer catches it.
+    """
 
 
 @dataclass
@@ -67,7 +73,10 @@ def run_together(run: Callable[[int, Link], None], world: int) -> list[Link]:
 
 
 class Rank(nn.Module):
-    """The model of one rank, averaged as `DistributedDataParallel` does it, in a single bucket."""
+    """A model of one rank, averaged as by `DistributedDataParallel`.
+
+    There is a single bucket.
+    """
 
     def __init__(self, module: nn.Module, link: Link, world: int) -> None:
         super().__init__()
