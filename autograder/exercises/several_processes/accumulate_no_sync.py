@@ -10,10 +10,13 @@ import torch
 from torch import Tensor
 
 from autograder.checking.exercise import Case, Why, aspect, exercise
+from autograder.checking.labels import Entries
 from autograder.language import Text
 
 from .common import GRADIENTS, OF_RANKS, Shared, affine, batch, gradients
 from .ranks import Link, Rank, run_together
+
+_EVENTS = Entries(Text("pass {n}", "проход {n}"), Text("passes", "проходов"))
 
 
 @exercise(
@@ -43,6 +46,7 @@ from .ranks import Link, Rank, run_together
             en="Each micro-batch has a backward pass of its own, before the next one goes forward.",
             ru="У каждого микробатча свой обратный проход, и он закончен до прямого прохода следующего.",
             after=("gradient",),
+            entries=(_EVENTS,),
         ),
         aspect(
             "next_pass",

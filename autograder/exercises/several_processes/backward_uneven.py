@@ -77,6 +77,7 @@ def backward_uneven(answer: Any, case: Case) -> dict[str, object]:
     return {
         "gradient": [gradients(ddp.module) for ddp in models if ddp],
         "all_reduces": [link.of_gradients for link in links],
+        "uses_no_sync": [ddp.has_been_quiet for ddp in models if ddp],
         "exchanges": [len(link.offers) > link.of_gradients for link in links],
     }
 

@@ -1,6 +1,7 @@
 # %%
 from contextlib import nullcontext
 
+import torch
 from torch.nn.functional import mse_loss
 
 
@@ -128,3 +129,26 @@ def accumulate_no_sync(ddp, batches):
             (mse_loss(ddp(x), y) / len(batches)).backward()
         if i == 0 and len(batches) > 1:
             ddp.zero_grad()
+
+# %% mistake="quiet_only_at_the_end" theme="order"
+# Every micro-batch but the last is sent. It is the last one that has to be, and only that one.
+# Отправляется каждый микробатч, кроме последнего. А отправить нужно именно последний, и только его.
+def accumulate_no_sync(ddp, batches):
+    _accumulate(ddp, batches, lambda i: i + 1 == len(batches))
+
+# %% mistake="joins_the_window" theme="cost"
+# The micro-batches were joined into one big batch. The gradient is right, but nothing was accumulated.
+# Микробатчи объединены в один большой батч. Градиент верен, но накопления не было.
+def accumulate_no_sync(ddp, batches):
+    ddp.zero_grad()
+    x, y = (torch.cat(parts) for parts in zip(*batches))
+    mse_loss(ddp(x), y).backward()
+
+# %% mistake="one_pass_more" theme="own"
+# There is a pass too many: after the window another one went through the model, to send the gradients. Its own gradient is
+#     in the sum.
+# Один проход лишний: после окна через модель прошёл ещё один, чтобы отправить градиенты. Его собственный градиент попал в
+#     сумму.
+def accumulate_no_sync(ddp, batches):
+    _accumulate(ddp, batches, lambda i: True)
+    ddp(batches[-1][0]).sum().backward()

@@ -80,3 +80,25 @@ def backward_uneven(ddp, x, y, all_reduce, world):
     for parameter in ddp.parameters():
         if parameter.grad is not None:
             parameter.grad = all_reduce(parameter.grad)
+
+# %% mistake="inside_no_sync" theme="order"
+# The pass stands inside `no_sync`, so `ddp` sends nothing: every rank keeps its own part.
+# Проход стоит внутри `no_sync`, поэтому `ddp` ничего не отправляет: у каждого ранга остаётся своя часть.
+def backward_uneven(ddp, x, y, all_reduce, world):
+    total = all_reduce(torch.tensor(y.numel()))
+    with ddp.no_sync():
+        (mse_loss(ddp(x), y, reduction="sum") * world / total).backward()
+
+# %% mistake="divides_by_world" theme="scaling"
+# The gradient is divided by `world` although `ddp` does so already. It has to be multiplied.
+# Градиент делится на `world`, хотя `ddp` и так это делает. А нужно, наоборот, умножить.
+def backward_uneven(ddp, x, y, all_reduce, world):
+    total = all_reduce(torch.tensor(y.numel()))
+    (mse_loss(ddp(x), y, reduction="sum") / (total * world)).backward()
+
+# %% mistake="weights_by_samples_and_sum" theme="scaling"
+# The sum over the samples of a rank was weighted by their number once more. The sum already counts each sample once.
+# Сумма по примерам ранга ещё раз взвешена их числом. Но в сумме каждый пример и так учтён один раз.
+def backward_uneven(ddp, x, y, all_reduce, world):
+    total = all_reduce(torch.tensor(y.numel()))
+    (mse_loss(ddp(x), y, reduction="sum") * len(x) * world / total).backward()

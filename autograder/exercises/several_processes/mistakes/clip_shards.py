@@ -86,3 +86,41 @@ def clip_shards(parameters, max_norm, all_reduce):
         if p.grad is not None and p.grad.norm() > max_norm:
             p.grad.mul_(max_norm / p.grad.norm())
     return norm
+
+# %% mistake="clips_before_the_exchange" theme="order"
+# Each rank clips by its own norm, and only then are the norms joined. The factor has to come from the norm of the whole.
+# Каждый ранг отсекает по своей норме, и лишь потом нормы объединяются. Множитель должен получаться из нормы целого.
+def clip_shards(parameters, max_norm, all_reduce):
+    own = _squares(parameters)
+    _scale(parameters, own.sqrt(), max_norm)
+    return all_reduce(own).sqrt()
+
+# %% mistake="fills_none" theme="own"
+# A `.grad` of None became zeros. An optimizer skips None, but steps with zeros: momentum and weight decay act.
+# Вместо None в `.grad` появились нули. Параметр с None оптимизатор пропускает, а с нулями делает шаг: действуют импульс и
+#     затухание весов.
+def clip_shards(parameters, max_norm, all_reduce):
+    norm = all_reduce(_squares(parameters)).sqrt()
+    for p in parameters:
+        p.grad = (torch.zeros_like(p) if p.grad is None else p.grad) * min(1.0, (max_norm / norm).item())
+    return norm
+
+# %% mistake="changes_only_a_name" theme="in_place"
+# The norm is right, but no `.grad` has changed: the scaled tensors are new ones that nobody keeps.
+# Норма верна, но ни один `.grad` не изменился: умноженные тензоры новые, и их никто не сохранил.
+def clip_shards(parameters, max_norm, all_reduce):
+    return all_reduce(_squares(parameters)).sqrt()
+
+# %% mistake="adds_norms_of_parameters" theme="derivative"
+# On each rank the norms of the parameters were added before squaring. Only squares add up.
+# На каждом ранге нормы параметров сложены ещё до возведения в квадрат. Но складываются только квадраты.
+def clip_shards(parameters, max_norm, all_reduce):
+    own = sum((p.grad.norm() for p in parameters if p.grad is not None), torch.zeros((), dtype=torch.float64))
+    return _scale(parameters, all_reduce(own.square()).sqrt(), max_norm)
+
+# %% mistake="needs_something_to_join" theme="own"
+# A rank without gradients raises an error: there is nothing to stack or to join. It has to offer 0.
+# Ранг без градиентов завершается ошибкой: складывать или соединять нечего. Он должен отправить 0.
+def clip_shards(parameters, max_norm, all_reduce):
+    own = torch.cat([p.grad.flatten() for p in parameters if p.grad is not None]).square().sum()
+    return _scale(parameters, all_reduce(own).sqrt(), max_norm)
