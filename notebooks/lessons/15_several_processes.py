@@ -171,13 +171,10 @@ class Pair:
 # С помощью `no_sync()` хотят обойтись на окно одним обменом вместо двух. Вот четыре способа его применить или забыть о нём. Прочтите функцию, но пока не вызывайте.
 # %%
 def exchanges():
-    table = {}
-
-    pair = Pair()
+    table, pair = {}, Pair()
     losses = pair.forward(0)
     with pair.no_sync():
         pair.backward(losses)
-    pair.backward(pair.forward(1))
     table["backward in no_sync: all-reduces"] = pair.calls
 
     pair = Pair()
@@ -205,17 +202,17 @@ def exchanges():
 
 # %% [markdown] tags=["en"]
 # ### Exercise `predict_no_sync`: which pass is averaged?
-# *predict · ●○○ · 8 minutes · 1 point*
+# *predict · ●○○ · 7 minutes · 1 point*
 #
 # Put what `exchanges()` returns in place of each `...`: a number of all-reduces, or the gradients of rank 0 and rank 1 as a list.
-# %% [markdown] tags=["ru"] of="6036aab1"
+# %% [markdown] tags=["ru"] of="bd244717"
 # ### Упражнение `predict_no_sync`: какой проход усредняется?
-# *предсказать · ●○○ · 8 минут · 1 балл*
+# *предсказать · ●○○ · 7 минут · 1 балл*
 #
 # Вместо каждого `...` поставьте то, что вернёт `exchanges()`: число обменов all-reduce или градиенты рангов 0 и 1 списком.
 # %% answer="predict_no_sync"
 predict_no_sync = {
-    "backward in no_sync: all-reduces": 2,
+    "backward in no_sync: all-reduces": 1,
     "both in no_sync: gradients": [2.0, 6.0],
     "then a pass outside: gradients": [14.0, 14.0],
     "forward in no_sync: all-reduces": 0,
@@ -265,7 +262,6 @@ def real_counts():
     loss = ddp(x).sum()
     with ddp.no_sync():
         loss.backward()
-    ddp(x).sum().backward()
     note("backward in no_sync")
     with ddp.no_sync():
         loss = ddp(x).sum()
@@ -285,7 +281,7 @@ def real_counts():
 
 
 assert real_counts() == {
-    "backward in no_sync": 2,
+    "backward in no_sync": 1,
     "forward in no_sync": 0,
     "two backwards": 1,
     "one backward of the sum": 1,
@@ -308,7 +304,7 @@ exchanges()
 
 
 # %% [markdown] tags=["en"] explains="predict_no_sync"
-# * The flag is read in the forward pass. Around `backward()` alone, `no_sync` does nothing: two all-reduces. Around the forward pass alone it does all: none.
+# * The flag is read in the forward pass. Around `backward()` alone, `no_sync` does nothing: the pass is sent. Around the forward pass alone it does all: nothing is sent.
 # * An all-reduce averages what stands in `.grad`, earlier gradients included: 2 + 4 and 6 + 16 make 14 on both ranks. Without `no_sync` the result is the same, with twice the exchanges.
 # * Two forward passes fill `missing` twice, but it is one set. The first backward pass empties it. The gradients of the second are added after the exchange, and stay local. One `backward()` of the sum of both losses is right again: 14 and 14, one all-reduce.
 # * What goes past the wrapper is not averaged: neither `ddp.module(x)` nor `torch.autograd.grad`, which fills no `.grad` and calls no such hook.
@@ -318,8 +314,8 @@ exchanges()
 # ## One exchange for a window
 #
 # A window of 16 micro-batches needs one exchange, not 16: so the gradients of the first 15 may wait in `.grad`, as in lesson 03.
-# %% [markdown] tags=["ru"] explains="predict_no_sync" of="1735e2ba"
-# * Флаг читается в прямом проходе. Если внутри `no_sync` только `backward()`, он ни на что не влияет: обменов два. Если внутри только прямой проход, этого уже достаточно: обменов нет.
+# %% [markdown] tags=["ru"] explains="predict_no_sync" of="f7755174"
+# * Флаг читается в прямом проходе. Если внутри `no_sync` только `backward()`, он ни на что не влияет: обмен происходит. Если внутри только прямой проход, этого уже достаточно: обмена нет.
 # * Операция all-reduce усредняет то, что лежит в `.grad`, вместе с прежними градиентами: из 2 + 4 и 6 + 16 на обоих рангах получается 14. Без `no_sync` результат тот же, а обменов вдвое больше.
 # * Два прямых прохода наполняют `missing` дважды, но множество одно. Первый обратный проход его опустошает, а градиенты второго прибавлены уже после обмена и остались на своём ранге. Один `backward()` от суммы двух функций потерь снова верен: 14 и 14 при одном all-reduce.
 # * Что идёт в обход обёртки, не усредняется: ни `ddp.module(x)`, ни `torch.autograd.grad`, который не заполняет `.grad` и таких хуков не вызывает.
@@ -331,7 +327,7 @@ exchanges()
 # Окну из 16 микробатчей нужен один обмен, а не 16: градиенты первых 15 могут подождать в `.grad`, как в уроке 03.
 # %% [markdown] tags=["en"]
 # ### Exercise `accumulate_no_sync`: one all-reduce for a window
-# *complete · ●●○ · 12 minutes · 4.5 points*
+# *complete · ●●○ · 10 minutes · 4.5 points*
 #
 # Write `accumulate_no_sync(ddp, batches)`, which every rank calls once for a window.
 #
@@ -340,9 +336,9 @@ exchanges()
 # * **Result.** Each rank takes part in one all-reduce, also for a window of one micro-batch. <!-- all_reduces -->
 # * **Result.** Each micro-batch has a backward pass of its own, which ends before the next one goes forward. <!-- passes -->
 # * **Leave.** The wrapper as it was: an ordinary pass after the window is averaged. <!-- next_pass -->
-# %% [markdown] tags=["ru"] of="e21fb51a"
+# %% [markdown] tags=["ru"] of="d52a248b"
 # ### Упражнение `accumulate_no_sync`: один all-reduce на окно
-# *дописать · ●●○ · 12 минут · 4.5 балла*
+# *дописать · ●●○ · 10 минут · 4.5 балла*
 #
 # Напишите функцию `accumulate_no_sync(ddp, batches)`, которую каждый ранг вызывает один раз на окно.
 #
@@ -591,7 +587,7 @@ two_processes(sharded)
 # * Норма на одном ранге — ещё не норма градиента. Если отсекать по ней, множитель у каждого ранга будет свой, и направление изменится. В уроке 08 речь шла об одном хуке: для нормы нужны все градиенты. Здесь для неё нужны все ранги.
 # %% [markdown] tags=["en"]
 # ### Exercise `clip_shards`: the norm of what is not here
-# *find the bug · ●●○ · 10 minutes · 3 points*
+# *find the bug · ●●○ · 8 minutes · 3 points*
 #
 # With a gradient of 3 on one rank and of 4 on the other, this function returns 7. Mend it.
 #
@@ -599,9 +595,9 @@ two_processes(sharded)
 # * **Result.** Every rank returns the norm of the whole gradient, as it was before clipping. <!-- norm -->
 # * **Result.** If it is above `max_norm`, the gradients on all ranks are scaled by one factor, so that the whole has the norm `max_norm`. Otherwise they stay. <!-- gradients -->
 # * **Leave.** A `.grad` of None. <!-- gradients -->
-# %% [markdown] tags=["ru"] of="961a9e8b"
+# %% [markdown] tags=["ru"] of="572c3d4d"
 # ### Упражнение `clip_shards`: норма того, чего здесь нет
-# *найти ошибку · ●●○ · 10 минут · 3 балла*
+# *найти ошибку · ●●○ · 8 минут · 3 балла*
 #
 # Если на одном ранге градиент 3, а на другом 4, эта функция вернёт 7. Исправьте её.
 #

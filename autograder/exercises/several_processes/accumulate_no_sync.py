@@ -24,7 +24,7 @@ _EVENTS = Entries(Text("pass {n}", "проход {n}"), Text("passes", "прох
     kind="complete",
     core=True,
     difficulty=2,
-    minutes=12,
+    minutes=10,
     aspects=[
         aspect(
             "gradient",

@@ -21,7 +21,7 @@ from .ranks import Link, run_together
     kind="find the bug",
     core=True,
     difficulty=2,
-    minutes=10,
+    minutes=8,
     aspects=[
         aspect(
             "norm",

@@ -13,7 +13,7 @@ from autograder.language import Text
     title=Text("Which pass is averaged?", "Какой проход усредняется?"),
     kind="predict",
     core=True,
-    minutes=8,
+    minutes=7,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(

@@ -3,7 +3,7 @@
 #     before.
 # Вы ожидали, что `no_sync` вокруг `backward()` избавит от одного all-reduce. Но флаг читается в прямом проходе, а он
 #     был раньше.
-predict_no_sync = {**solution, "backward in no_sync: all-reduces": 1}
+predict_no_sync = {**solution, "backward in no_sync: all-reduces": 0}
 
 # %% mistake="forward_does_not_count" theme="order"
 # You expected a `backward()` outside of `no_sync` to be averaged. Its forward pass stood inside, and there the flag is
