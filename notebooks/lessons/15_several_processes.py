@@ -451,13 +451,13 @@ for quiet in (True, False, False):
     gaps.append(round(first - second, 4))
 assert gaps == [0.4, 0.4, 0.4]
 # %% [markdown] tags=["en"]
-# The hook sees the gradient of its rank alone, because the exchange comes after it, so each rank makes a step of its own. Nothing brings the copies together again: a later all-reduce averages gradients, never weights. One step with all passes under `no_sync` leaves a gap of 0.4 here, and after two ordinary steps it is still 0.4.
+# The hook sees the gradient of its rank alone, because the exchange comes after it, so each rank makes a step of its own. With the real class it is the same even if your hook is registered after wrapping: lesson 08 printed 1.0 and 2.0 in such a hook. Nothing brings the copies together again: a later all-reduce averages gradients, never weights. One step with all passes under `no_sync` leaves a gap of 0.4 here, and after two ordinary steps it is still 0.4.
 #
 # ## A mean of means
 #
 # `ddp` gives each rank the same weight. Lesson 03 had the same trouble with micro-batches. Rank 0 has three samples with gradient 1 each, rank 1 has one sample with gradient 5.
-# %% [markdown] tags=["ru"] of="4e9f10f8"
-# Хук видит градиент только своего ранга, потому что обмен идёт после него, и каждый ранг делает свой собственный шаг. Снова сблизить копии нечему: последующие обмены усредняют градиенты, но не веса. Если один шаг сделать по проходам, которые все были внутри `no_sync`, здесь появится разница 0.4, и после двух обычных шагов она останется равной 0.4.
+# %% [markdown] tags=["ru"] of="f2f660ce"
+# Хук видит градиент только своего ранга, потому что обмен идёт после него, и каждый ранг делает свой собственный шаг. С настоящим классом выходит так же, даже если хук поставлен уже после обёртки: в уроке 08 такой хук показал 1.0 и 2.0. Снова сблизить копии нечему: последующие обмены усредняют градиенты, но не веса. Если один шаг сделать по проходам, которые все были внутри `no_sync`, здесь появится разница 0.4, и после двух обычных шагов она останется равной 0.4.
 #
 # ## Среднее средних
 #
