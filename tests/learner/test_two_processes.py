@@ -1,4 +1,4 @@
-"""Two real processes that gloo joins: what lesson 08 says of them, and that they leave nothing behind."""
+"""Two real processes that gloo joins: what lessons say of them, and that they leave nothing behind."""
 
 import os
 import subprocess
@@ -16,7 +16,10 @@ from autograder.lessons.collection import COURSE
 
 pytestmark = pytest.mark.long(15)
 
-(LESSON,) = COURSE.read(["gradient_hooks"])
+NIGHTLY = pytest.mark.nightly(
+    twin="tests/learner/test_two_processes.py::test_an_unused_parameter_is_noticed_one_pass_late"
+)
+LESSONS = COURSE.read(["gradient_hooks", "several_processes"])
 
 
 @pytest.fixture(autouse=True)
@@ -26,8 +29,8 @@ def english(monkeypatch):
 
 
 def shown(name, folder):
-    """The table of the lesson's cell that runs the worker function `name`: a dict from label to two texts."""
-    (cell,) = [cell for cell in LESSON.cells if cell.is_picture and f"def {name}(" in cell.source]
+    """The table of the cell that runs the worker function `name`: a dict from label to two texts."""
+    (cell,) = [cell for lesson in LESSONS for cell in lesson.cells if cell.is_picture and f"def {name}(" in cell.source]
     script = f"from autograder import two_processes\n{cell.source.replace(f'two_processes({name})', '')}"
     file = folder / f"{name}.py"
     file.write_text(script, encoding="utf-8")  # the source of a function is looked up in its file
@@ -49,7 +52,7 @@ def test_an_unused_parameter_is_noticed_one_pass_late(tmp_path):
     }
 
 
-@pytest.mark.nightly(twin="tests/learner/test_two_processes.py::test_an_unused_parameter_is_noticed_one_pass_late")
+@NIGHTLY
 def test_real_buckets_are_as_the_lesson_says(tmp_path):
     seen = shown("real_buckets", tmp_path)
     twice = "Expected to mark a variable ready only once..."
@@ -63,6 +66,26 @@ def test_real_buckets_are_as_the_lesson_says(tmp_path):
         "after backward": "1.5",
     }
     assert (seen["in our hook"][1], seen["after backward"][1]) == ("2.0", "1.5")
+
+
+@NIGHTLY
+def test_the_second_of_two_backward_passes_stays_on_its_rank(tmp_path):
+    assert shown("two_losses", tmp_path) == {
+        "forward, backward, forward, backward": ("10.0, 2 all-reduce",) * 2,
+        "forward, forward, backward, backward": ("6.0, 1 all-reduce", "14.0, 1 all-reduce"),
+    }
+
+
+@NIGHTLY
+def test_a_sharded_gradient_is_a_part_or_none(tmp_path):
+    assert shown("sharded", tmp_path) == {
+        "autograd.grad": ("(None, None)",) * 2,
+        ".grad after a pass without exchange": ("[None, None]",) * 2,
+        "first.weight.grad, this rank": ("[[4.0, 6.0], [4.0, 6.0]]", "[[4.0, 6.0]]"),
+        "second.weight.grad, this rank": ("[[10.0, 10.0, 10.0]]", "[]"),
+        "norm of this rank": ("20.1", "7.21"),
+        "norm of the whole": ("21.35", "21.35"),
+    }
 
 
 def fails_in_one(rank):

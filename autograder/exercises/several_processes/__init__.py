@@ -1,0 +1,3 @@
+"""The exercises of lesson 15, gradients of several processes, in order."""
+
+EXERCISES = ("predict_no_sync", "accumulate_no_sync", "backward_uneven", "clip_shards")

@@ -1,0 +1,154 @@
+# %%
+from contextlib import nullcontext
+
+import torch
+from torch.nn.functional import mse_loss
+
+
+def _accumulate(ddp, batches, quiet, scale=None, clear=True):
+    """Accumulate; `quiet(i)` tells whether micro-batch `i` goes without an all-reduce."""
+    if clear:
+        ddp.zero_grad()
+    for i, (x, y) in enumerate(batches):
+        with ddp.no_sync() if quiet(i) else nullcontext():
+            (mse_loss(ddp(x), y) * (1 / len(batches) if scale is None else scale)).backward()
+
+# %% mistake="synchronises_every_pass" theme="cost"
+# Every micro-batch is sent. The gradient is right, but there are as many all-reduces as micro-batches.
+# Отправляется каждый микробатч. Градиент верен, но операций all-reduce столько же, сколько микробатчей.
+def accumulate_no_sync(ddp, batches):
+    _accumulate(ddp, batches, lambda i: False)
+
+# %% mistake="forward_outside" theme="order"
+# The gradient is right, but every micro-batch is sent: only `backward()` stands inside `no_sync`. The flag was read in the
+#     forward pass, before.
+# Градиент верен, но отправляется каждый микробатч: внутри `no_sync` только `backward()`. Флаг прочитан раньше, в прямом
+#     проходе.
+def accumulate_no_sync(ddp, batches):
+    ddp.zero_grad()
+    for i, (x, y) in enumerate(batches):
+        loss = mse_loss(ddp(x), y) / len(batches)
+        with ddp.no_sync() if i + 1 < len(batches) else nullcontext():
+            loss.backward()
+
+# %% mistake="backward_outside" theme="order"
+# Nothing is sent: the last forward pass stands inside `no_sync`, too. There the flag is read; a `backward()` outside does
+#     not change that.
+# Не отправлено ничего: последний прямой проход тоже стоит внутри `no_sync`. Там и читается флаг, и `backward()` снаружи
+#     этого уже не меняет.
+def accumulate_no_sync(ddp, batches):
+    ddp.zero_grad()
+    for i, (x, y) in enumerate(batches):
+        with ddp.no_sync():
+            loss = mse_loss(ddp(x), y) / len(batches)
+        loss.backward()
+
+# %% mistake="through_the_module" theme="order"
+# Nothing is sent: the forward passes go through `ddp.module`. The wrapper is left out, and so is its exchange.
+# Не отправлено ничего: прямые проходы идут через `ddp.module`. Обёртка обойдена, а вместе с ней и обмен.
+def accumulate_no_sync(ddp, batches):
+    ddp.zero_grad()
+    for x, y in batches:
+        (mse_loss(ddp.module(x), y) / len(batches)).backward()
+
+# %% mistake="synchronises_the_first" theme="order"
+# The first micro-batch is sent, the others are not. What is added to `.grad` after the exchange stays local.
+# Отправляется первый микробатч, остальные — нет. То, что прибавлено к `.grad` после обмена, остаётся на своём ранге.
+def accumulate_no_sync(ddp, batches):
+    _accumulate(ddp, batches, lambda i: i > 0)
+
+# %% mistake="forwards_first" theme="order"
+# All forward passes run before the first `backward()`. The exchange goes with the first backward pass, and the others stay
+#     local.
+# Все прямые проходы сделаны до первого `backward()`. Обмен происходит в первом обратном проходе, а остальные остаются
+#     на своём ранге.
+def accumulate_no_sync(ddp, batches):
+    ddp.zero_grad()
+    losses = [mse_loss(ddp(x), y) / len(batches) for x, y in batches]
+    for loss in losses:
+        loss.backward()
+
+# %% mistake="one_backward" theme="cost"
+# The losses are added up and go backward together. The gradient is right, but all graphs of the window are in memory at once.
+# Функции потерь складываются, а обратный проход у них общий. Градиент верен, но в памяти одновременно все графы окна.
+def accumulate_no_sync(ddp, batches):
+    ddp.zero_grad()
+    sum(mse_loss(ddp(x), y) / len(batches) for x, y in batches).backward()
+
+# %% mistake="sums_the_losses" theme="scaling"
+# The division by the number of micro-batches is missing: the gradient is as many times too long.
+# Нет деления на число микробатчей: градиент во столько же раз длиннее нужного.
+def accumulate_no_sync(ddp, batches):
+    _accumulate(ddp, batches, lambda i: i + 1 < len(batches), scale=1.0)
+
+# %% mistake="divides_by_samples" theme="scaling"
+# The loss is divided by the number of samples, although `mse_loss` is a mean already.
+# Функция потерь поделена на число примеров, хотя `mse_loss` и так среднее.
+def accumulate_no_sync(ddp, batches):
+    _accumulate(ddp, batches, lambda i: i + 1 < len(batches), scale=1 / sum(len(x) for x, _ in batches))
+
+# %% mistake="keeps_old_gradients" theme="accumulation"
+# What `.grad` held before is in the result. It was to be cleared once, before the first micro-batch.
+# В результат вошло прежнее содержимое `.grad`. Его нужно было обнулить один раз, перед первым микробатчем.
+def accumulate_no_sync(ddp, batches):
+    _accumulate(ddp, batches, lambda i: i + 1 < len(batches), clear=False)
+
+# %% mistake="clears_every_time" theme="accumulation"
+# `.grad` is cleared before every micro-batch: only the last one is left.
+# Поля `.grad` обнуляются перед каждым микробатчем: остаётся только последний.
+def accumulate_no_sync(ddp, batches):
+    for i, (x, y) in enumerate(batches):
+        ddp.zero_grad()
+        with ddp.no_sync() if i + 1 < len(batches) else nullcontext():
+            (mse_loss(ddp(x), y) / len(batches)).backward()
+
+# %% mistake="averages_once_more" theme="scaling"
+# The gradient was divided by the number of ranks once more. The all-reduce of `ddp` is a mean already.
+# Градиент ещё раз поделён на число рангов. Но all-reduce в `ddp` и так вычисляет среднее.
+def accumulate_no_sync(ddp, batches):
+    _accumulate(ddp, batches, lambda i: i + 1 < len(batches), scale=1 / len(batches) / ddp._world)
+
+# %% mistake="leaves_it_quiet" theme="state"
+# `no_sync()` was entered and never left. The last micro-batch is not sent, nor is any pass after the window.
+# В `no_sync()` вошли, но не вышли. Последний микробатч не отправлен, и ни один проход после окна тоже.
+def accumulate_no_sync(ddp, batches):
+    ddp.zero_grad()
+    manager = ddp.no_sync()
+    manager.__enter__()
+    ddp.left_open = manager  # else Python would close it
+    for x, y in batches:
+        (mse_loss(ddp(x), y) / len(batches)).backward()
+
+# %% mistake="steps_over_the_first" theme="missing"
+# The first micro-batch is missing in the gradient.
+# В градиенте не хватает первого микробатча.
+def accumulate_no_sync(ddp, batches):
+    ddp.zero_grad()
+    for i, (x, y) in enumerate(batches):
+        with ddp.no_sync() if i + 1 < len(batches) else nullcontext():
+            (mse_loss(ddp(x), y) / len(batches)).backward()
+        if i == 0 and len(batches) > 1:
+            ddp.zero_grad()
+
+# %% mistake="quiet_only_at_the_end" theme="order"
+# Every micro-batch but the last is sent. It is the last one that has to be, and only that one.
+# Отправляется каждый микробатч, кроме последнего. А отправить нужно именно последний, и только его.
+def accumulate_no_sync(ddp, batches):
+    _accumulate(ddp, batches, lambda i: i + 1 == len(batches))
+
+# %% mistake="joins_the_window" theme="cost"
+# The micro-batches were joined into one big batch. The gradient is right, but nothing was accumulated.
+# Микробатчи объединены в один большой батч. Градиент верен, но накопления не было.
+def accumulate_no_sync(ddp, batches):
+    ddp.zero_grad()
+    x, y = (torch.cat(parts) for parts in zip(*batches))
+    mse_loss(ddp(x), y).backward()
+
+# %% mistake="one_pass_more" theme="own"
+# There is a pass too many: after the window another one went through the model, to send the gradients. Its own gradient is
+#     in the sum.
+# Один проход лишний: после окна через модель прошёл ещё один, чтобы отправить градиенты. Его собственный градиент попал в
+#     сумму.
+def accumulate_no_sync(ddp, batches):
+    _accumulate(ddp, batches, lambda i: True)
+    ddp(batches[-1][0]).sum().backward()

@@ -1,0 +1,104 @@
+# %%
+import torch
+from torch.nn.functional import mse_loss
+
+
+def _total(x, all_reduce):
+    return all_reduce(torch.tensor(float(len(x))))
+
+# %% mistake="mean_of_means" theme="scaling"
+# Each rank takes the mean of its own samples, and `ddp` the mean of these means. A sample of a small rank weighs more.
+# Каждый ранг берёт среднее по своим примерам, а `ddp` — среднее этих средних. Пример на маленьком ранге весит больше.
+def backward_uneven(ddp, x, y, all_reduce, world):
+    mse_loss(ddp(x), y).backward()
+
+# %% mistake="without_world" theme="scaling"
+# The gradient is `world` times too short: `ddp` divides by the number of ranks, and nothing makes up for it.
+# Градиент в `world` раз короче нужного: `ddp` делит на число рангов, и это ничем не возмещено.
+def backward_uneven(ddp, x, y, all_reduce, world):
+    (mse_loss(ddp(x), y, reduction="sum") / y.shape[1] / _total(x, all_reduce)).backward()
+
+# %% mistake="sums" theme="scaling"
+# The losses of the samples are summed and never divided by their number on all ranks.
+# Потери на примерах складываются, а на общее число примеров не делятся.
+def backward_uneven(ddp, x, y, all_reduce, world):
+    (mse_loss(ddp(x), y, reduction="sum") / y.shape[1]).backward()
+
+# %% mistake="divides_by_own_samples" theme="scaling"
+# The sum is divided by the number of samples of this rank alone: that is the mean of means again, times `world`.
+# Сумма поделена на число примеров только этого ранга: это снова среднее средних, умноженное на `world`.
+def backward_uneven(ddp, x, y, all_reduce, world):
+    (mse_loss(ddp(x), y, reduction="sum") / y.shape[1] * world / max(len(x), 1)).backward()
+
+# %% mistake="forgets_the_outputs" theme="axes"
+# The sum goes over all numbers of `y`, but it was divided by the number of its rows. `mse_loss` divides by the number
+#     of elements.
+# Сумма взята по всем числам `y`, а поделена на число строк. Функция `mse_loss` делит на число элементов.
+def backward_uneven(ddp, x, y, all_reduce, world):
+    (mse_loss(ddp(x), y, reduction="sum") * world / _total(x, all_reduce)).backward()
+
+# %% mistake="returns_early" theme="own"
+# A rank without samples does not run the pass, so the others wait for it in their all-reduce for ever.
+# Ранг без примеров не делает прохода, и остальные вечно ждут его в своём all-reduce.
+def backward_uneven(ddp, x, y, all_reduce, world):
+    total = _total(x, all_reduce)
+    if len(x):
+        (mse_loss(ddp(x), y) * (len(x) * world / total)).backward()
+
+# %% mistake="counts_only_with_samples" theme="own"
+# A rank without samples leaves at once, before `all_reduce`: the others wait there for ever.
+# Ранг без примеров выходит сразу, ещё до вызова `all_reduce`: остальные вечно ждут его там.
+def backward_uneven(ddp, x, y, all_reduce, world):
+    if len(x):
+        (mse_loss(ddp(x), y) * (len(x) * world / _total(x, all_reduce))).backward()
+
+# %% mistake="through_the_module" theme="order"
+# The pass goes through `ddp.module`, so `ddp` sends nothing: every rank keeps its own part.
+# Проход идёт через `ddp.module`, поэтому `ddp` ничего не отправляет: у каждого ранга остаётся своя часть.
+def backward_uneven(ddp, x, y, all_reduce, world):
+    (mse_loss(ddp.module(x), y, reduction="sum") / y.shape[1] * world / _total(x, all_reduce)).backward()
+
+# %% mistake="counts_twice" theme="scaling"
+# The factor `world` stands there twice, or the total was divided by `world`: the gradient is `world` times too long.
+# Множитель `world` учтён дважды или общее число поделено на `world`: градиент в `world` раз длиннее нужного.
+def backward_uneven(ddp, x, y, all_reduce, world):
+    (mse_loss(ddp(x), y, reduction="sum") / y.shape[1] * world**2 / _total(x, all_reduce)).backward()
+
+# %% mistake="all_reduces_the_loss" theme="recording"
+# `backward()` was called on what `all_reduce` returned. That is a number from outside of this rank's graph.
+# Метод `backward()` вызван у того, что вернула функция `all_reduce`. Это число не связано с графом этого ранга.
+def backward_uneven(ddp, x, y, all_reduce, world):
+    loss = mse_loss(ddp(x), y, reduction="sum")
+    (all_reduce(loss) / all_reduce(torch.tensor(y.numel()))).backward()
+
+# %% mistake="sends_by_hand" theme="cost"
+# The gradients are right, but `ddp` did not send them: each was exchanged on its own, past the wrapper.
+# Градиенты верны, но `ddp` их не отправлял: каждый ушёл отдельным обменом, в обход обёртки.
+def backward_uneven(ddp, x, y, all_reduce, world):
+    total = all_reduce(torch.tensor(y.numel()))
+    (mse_loss(ddp.module(x), y, reduction="sum") / total).backward()
+    for parameter in ddp.parameters():
+        if parameter.grad is not None:
+            parameter.grad = all_reduce(parameter.grad)
+
+# %% mistake="inside_no_sync" theme="order"
+# The pass stands inside `no_sync`, so `ddp` sends nothing: every rank keeps its own part.
+# Проход стоит внутри `no_sync`, поэтому `ddp` ничего не отправляет: у каждого ранга остаётся своя часть.
+def backward_uneven(ddp, x, y, all_reduce, world):
+    total = all_reduce(torch.tensor(y.numel()))
+    with ddp.no_sync():
+        (mse_loss(ddp(x), y, reduction="sum") * world / total).backward()
+
+# %% mistake="divides_by_world" theme="scaling"
+# The gradient is divided by `world` although `ddp` does so already. It has to be multiplied.
+# Градиент делится на `world`, хотя `ddp` и так это делает. А нужно, наоборот, умножить.
+def backward_uneven(ddp, x, y, all_reduce, world):
+    total = all_reduce(torch.tensor(y.numel()))
+    (mse_loss(ddp(x), y, reduction="sum") / (total * world)).backward()
+
+# %% mistake="weights_by_samples_and_sum" theme="scaling"
+# The sum over the samples of a rank was weighted by their number once more. The sum already counts each sample once.
+# Сумма по примерам ранга ещё раз взвешена их числом. Но в сумме каждый пример и так учтён один раз.
+def backward_uneven(ddp, x, y, all_reduce, world):
+    total = all_reduce(torch.tensor(y.numel()))
+    (mse_loss(ddp(x), y, reduction="sum") * len(x) * world / total).backward()

@@ -1,0 +1,126 @@
+# %%
+import torch
+
+
+def _squares(parameters):
+    return sum((p.grad.square().sum() for p in parameters if p.grad is not None), torch.zeros((), dtype=torch.float64))
+
+
+def _scale(parameters, norm, max_norm):
+    if norm > max_norm:
+        for p in parameters:
+            if p.grad is not None:
+                p.grad.mul_(max_norm / norm)
+    return norm
+
+# %% mistake="norm_of_the_rank" theme="missing"
+# Each rank takes the norm of its own shards. The ranks then scale by different factors.
+# Каждый ранг берёт норму только своих частей. Тогда множители у рангов разные.
+def clip_shards(parameters, max_norm, all_reduce):
+    return _scale(parameters, _squares(parameters).sqrt(), max_norm)
+
+# %% mistake="sum_of_norms" theme="derivative"
+# The norms of the ranks are added. Only squares add up: 3 and 4 make 5, not 7.
+# Нормы рангов складываются. Но складываются только квадраты: из 3 и 4 получается 5, а не 7.
+def clip_shards(parameters, max_norm, all_reduce):
+    return _scale(parameters, all_reduce(_squares(parameters).sqrt()), max_norm)
+
+# %% mistake="forgets_the_root" theme="derivative"
+# The sum of squares is taken for the norm: the root is missing.
+# За норму принята сумма квадратов: корень не извлечён.
+def clip_shards(parameters, max_norm, all_reduce):
+    return _scale(parameters, all_reduce(_squares(parameters)), max_norm)
+
+# %% mistake="scales_always" theme="own"
+# The gradient is scaled to `max_norm` also where its norm is smaller. Clipping never makes a gradient longer.
+# Градиент приводится к норме `max_norm`, даже если его норма меньше. Отсечение никогда не удлиняет градиент.
+def clip_shards(parameters, max_norm, all_reduce):
+    norm = all_reduce(_squares(parameters)).sqrt()
+    for p in parameters:
+        if p.grad is not None:
+            p.grad.mul_(max_norm / norm)
+    return norm
+
+# %% mistake="needs_a_gradient" theme="own"
+# A rank without gradients never calls `all_reduce`: the others wait for it for ever.
+# Ранг без градиентов не вызывает `all_reduce`: остальные ждут его вечно.
+def clip_shards(parameters, max_norm, all_reduce):
+    if all(p.grad is None for p in parameters):
+        return torch.zeros(())
+    return _scale(parameters, all_reduce(_squares(parameters)).sqrt(), max_norm)
+
+# %% mistake="one_exchange_for_each_parameter" theme="own"
+# `all_reduce` is called for each gradient that the rank has. Ranks with other numbers of gradients wait for ever.
+# Функция `all_reduce` вызывается для каждого градиента, который есть у ранга. Если их число у рангов разное, кто-то ждёт
+#     вечно.
+def clip_shards(parameters, max_norm, all_reduce):
+    squares = sum(all_reduce(p.grad.square().sum()) for p in parameters if p.grad is not None)
+    return _scale(parameters, torch.as_tensor(squares, dtype=torch.float64).sqrt(), max_norm)
+
+# %% mistake="mean_of_squares" theme="scaling"
+# The squares are averaged, not summed: the norm is too small.
+# Квадраты усредняются, а не складываются: норма получается слишком малой.
+def clip_shards(parameters, max_norm, all_reduce):
+    world = all_reduce(torch.ones((), dtype=torch.float64))
+    return _scale(parameters, (all_reduce(_squares(parameters)) / world).sqrt(), max_norm)
+
+# %% mistake="returns_the_new_norm" theme="return"
+# The norm after clipping comes back. It was to be the norm before, which shows how long the gradient was.
+# Возвращена норма после отсечения. А нужна прежняя: она показывает, каким длинным был градиент.
+def clip_shards(parameters, max_norm, all_reduce):
+    norm = all_reduce(_squares(parameters)).sqrt()
+    return _scale(parameters, norm, max_norm).clamp(max=max_norm)
+
+# %% mistake="returns_nothing" theme="return"
+# The gradients are right, but no norm comes back.
+# Градиенты верны, но норма не возвращена.
+def clip_shards(parameters, max_norm, all_reduce):
+    _scale(parameters, all_reduce(_squares(parameters)).sqrt(), max_norm)
+
+# %% mistake="clips_each_parameter" theme="axes"
+# Each parameter is clipped by a norm of its own. That changes the direction of the whole gradient.
+# Каждый параметр отсекается по собственной норме. Направление всего градиента при этом меняется.
+def clip_shards(parameters, max_norm, all_reduce):
+    norm = all_reduce(_squares(parameters)).sqrt()
+    for p in parameters:
+        if p.grad is not None and p.grad.norm() > max_norm:
+            p.grad.mul_(max_norm / p.grad.norm())
+    return norm
+
+# %% mistake="clips_before_the_exchange" theme="order"
+# Each rank clips by its own norm, and only then are the norms joined. The factor has to come from the norm of the whole.
+# Каждый ранг отсекает по своей норме, и лишь потом нормы объединяются. Множитель должен получаться из нормы целого.
+def clip_shards(parameters, max_norm, all_reduce):
+    own = _squares(parameters)
+    _scale(parameters, own.sqrt(), max_norm)
+    return all_reduce(own).sqrt()
+
+# %% mistake="fills_none" theme="own"
+# A `.grad` of None became zeros. An optimizer skips None, but steps with zeros: momentum and weight decay act.
+# Вместо None в `.grad` появились нули. Параметр с None оптимизатор пропускает, а с нулями делает шаг: действуют импульс и
+#     затухание весов.
+def clip_shards(parameters, max_norm, all_reduce):
+    norm = all_reduce(_squares(parameters)).sqrt()
+    for p in parameters:
+        p.grad = (torch.zeros_like(p) if p.grad is None else p.grad) * min(1.0, (max_norm / norm).item())
+    return norm
+
+# %% mistake="changes_only_a_name" theme="in_place"
+# The norm is right, but no `.grad` has changed: the scaled tensors are new ones that nobody keeps.
+# Норма верна, но ни один `.grad` не изменился: умноженные тензоры новые, и их никто не сохранил.
+def clip_shards(parameters, max_norm, all_reduce):
+    return all_reduce(_squares(parameters)).sqrt()
+
+# %% mistake="adds_norms_of_parameters" theme="derivative"
+# On each rank the norms of the parameters were added before squaring. Only squares add up.
+# На каждом ранге нормы параметров сложены ещё до возведения в квадрат. Но складываются только квадраты.
+def clip_shards(parameters, max_norm, all_reduce):
+    own = sum((p.grad.norm() for p in parameters if p.grad is not None), torch.zeros((), dtype=torch.float64))
+    return _scale(parameters, all_reduce(own.square()).sqrt(), max_norm)
+
+# %% mistake="needs_something_to_join" theme="own"
+# A rank without gradients raises an error: there is nothing to stack or to join. It has to offer 0.
+# Ранг без градиентов завершается ошибкой: складывать или соединять нечего. Он должен отправить 0.
+def clip_shards(parameters, max_norm, all_reduce):
+    own = torch.cat([p.grad.flatten() for p in parameters if p.grad is not None]).square().sum()
+    return _scale(parameters, all_reduce(own).sqrt(), max_norm)
