@@ -898,7 +898,7 @@ assert bytes_after(lambda loss: loss.detach()) == bytes_after(lambda loss: loss.
 # Now a case where you want one graph and not the others.
 #
 # ### Extra exercise `mean_and_worst`: one graph to keep, the others to let go
-# *design · ●●○ · 12 minutes · 4 points*
+# *design · ●●○ · 12 minutes · 4 points · extra*
 #
 # * **Given.** `batches`, a list of pairs `(x, y)`, all with the same number of rows. The loss of a batch is `mse_loss(model(x), y)`.
 # * **Result.** A pair `(mean, worst)`: `mean` is the mean loss over all batches, a `float`. <!-- mean -->
@@ -908,13 +908,13 @@ assert bytes_after(lambda loss: loss.detach()) == bytes_after(lambda loss: loss.
 # * **Leave.** The model, its mode, `.grad`, and `batches`. <!-- state -->
 # * **Not allowed.** A backward pass inside the function. <!-- state -->
 # * **Not allowed.** More than three graphs in memory at any moment, however many batches there are: the worst one, that of the previous batch, to which a variable still refers, and the one being built. <!-- live_bytes -->
-# %% [markdown] tags=["ru"] of="3502b8e8"
+# %% [markdown] tags=["ru"] of="1e303e80"
 # В графе каждого батча сохранено 4000 байт для обратного прохода, которого не было, и из-за суммы всё это осталось в памяти. Вызов `item()` даёт число, `detach()` — тензор без истории. А где градиенты вовсе не нужны, там лучше вообще не строить граф, то есть использовать `torch.no_grad()`.
 #
 # Рассмотрим теперь случай, когда один граф нужен, а остальные нет.
 #
 # ### Дополнительное упражнение `mean_and_worst`: один граф оставить, остальные освободить
-# *спроектировать · ●●○ · 12 минут · 4 балла*
+# *спроектировать · ●●○ · 12 минут · 4 балла · дополнительно*
 #
 # * **Дано.** Список пар `(x, y)` в аргументе `batches`, все батчи одного размера. Функция потерь на батче — `mse_loss(model(x), y)`.
 # * **Результат.** Пара `(mean, worst)`: `mean` — среднее значение функции потерь по всем батчам, число типа `float`. <!-- mean -->

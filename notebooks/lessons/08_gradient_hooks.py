@@ -269,13 +269,13 @@ def hook_calls():
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `predict_hook_calls`: which hooks run
-# *predict · ●●○ · 5 minutes · 1 point*
+# ### Extra exercise `predict_hook_calls`: which hooks run
+# *predict · ●●○ · 5 minutes · 1 point · extra*
 #
 # Put what `hook_calls()` returns in place of each `...`: numbers, in the two entries on `autograd.grad` True or False.
-# %% [markdown] tags=["ru"] of="8de22f8f"
-# ### Упражнение `predict_hook_calls`: какие хуки сработают
-# *предсказать · ●●○ · 5 минут · 1 балл*
+# %% [markdown] tags=["ru"] of="33d40b60"
+# ### Дополнительное упражнение `predict_hook_calls`: какие хуки сработают
+# *предсказать · ●●○ · 5 минут · 1 балл · дополнительно*
 #
 # Вместо каждого `...` поставьте то, что вернёт `hook_calls()`: числа, а в двух строках про `autograd.grad` — True или False.
 # %% answer="predict_hook_calls"

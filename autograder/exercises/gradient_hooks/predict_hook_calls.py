@@ -1,4 +1,4 @@
-"""Core exercise: predictions about which hooks run, how often and where."""
+"""Extra exercise: predictions about which hooks run, how often and where."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from autograder.language import Text
 @exercise(
     title=Text("Which hooks run", "Какие хуки сработают"),
     kind="predict",
-    core=True,
     difficulty=2,
     minutes=5,
     aspects=[EVERY_ENTRY],

@@ -34,7 +34,7 @@ Loss = Callable[[Tensor, Tensor], Tensor]
             "direct",
             1,
             en="It is also right where the outer loss mentions `lam` itself.",
-            ru="Она верна и тогда, когда `lam` входит и в саму внешнюю функцию потерь.",
+            ru="Производная верна и тогда, когда `lam` входит в саму внешнюю функцию потерь.",
         ),
         aspect(
             "once",

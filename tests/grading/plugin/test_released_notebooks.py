@@ -62,4 +62,4 @@ def test_validate_shows_the_text_of_the_card(released: Course, tmp_path: Path, s
     nbformat.write(submission.notebook(read(released.released(submission.language))), path)
     log = released.nbgrader("validate", path.name, cwd=tmp_path)
     assert says in log
-    assert ("В ячейке ответа пока заготовка" in " ".join(log.split())) == (student == "blank-ru")
+    assert ("Вместо ответа пока заготовка" in " ".join(log.split())) == (student == "blank-ru")

@@ -8,7 +8,7 @@ import secrets
 import socket
 import tempfile
 import threading
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from types import TracebackType
 
 from ...limits import Limits, Wall
@@ -86,15 +86,17 @@ class Engine:
         """Let the fork server run the rehearsal `asked`: a lesson's exercises, released cells and probes.
 
         Children that are forked later inherit the effects. If the fork server cannot be forked after the rehearsal, a
-        new fork server replaces it. The new fork server only loads the exercises.
+        new fork server replaces it. The new fork server rehearses without answers, or only loads the exercises.
         Raises CannotIsolate if a new fork server cannot be isolated, RuntimeError if the fork server ends.
         """
         with self._lock:
-            if not self._rehearses(asked):
-                self._server.end()  # it cannot be forked any more: start one that only loads the exercises
+            less = replace(asked, answers={}, helpers={}), Rehearsal(asked.lesson, asked.modules, moved=asked.moved)
+            for each in (asked, *less):
+                if self._rehearses(each):
+                    break
+                self._server.end()
                 self._server = ForkServerProcess(self.wall)
                 self._server.wait()
-                self._rehearses(Rehearsal(asked.lesson, asked.modules, moved=asked.moved))
 
     def _rehearses(self, asked: Rehearsal) -> bool:
         """Run a rehearsal in the fork server. Return whether the fork server can still be forked."""

@@ -14,6 +14,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from glob import glob
+from types import FunctionType
 from typing import Any
 
 import matplotlib
@@ -36,6 +37,7 @@ from ..child.worker import Worker
 from ..wire.run_codec import Rehearsal, pack_run
 
 _SEED = "rehearsal"
+_FILE = "<rehearsal>"  # the file name of answers
 
 
 def warm_shell() -> Shell:
@@ -75,7 +77,8 @@ def warm_up(shell: Shell, modules: LessonModules, asked: Rehearsal) -> tuple[boo
     `asked` names what to import and run. `modules` maps lesson names to the loaded modules of exercises. The answers
     are deleted afterwards, so no child finds them.
     Returns whether the process can still be forked, and the cells of each notebook as they ran. It can be forked if no
-    thread was added. Backward passes add none, because without a GPU torch runs them on the calling thread.
+    thread was added, and no function of an answer is left: torch keeps the formulas of custom operators for ever.
+    Backward passes add no thread, because without a GPU torch runs them on the calling thread.
     The thread of torch's profiler is allowed. Probes count bytes with the profiler, which works in a fork even though
     this thread is missing there.
     """
@@ -97,7 +100,11 @@ def warm_up(shell: Shell, modules: LessonModules, asked: Rehearsal) -> tuple[boo
                 _try_answer(known[name], source)
     gc.collect()
     shell.outputs.clear(0)
-    return len(os.listdir("/proc/self/task")) == threads, ran
+    return len(os.listdir("/proc/self/task")) == threads and not _answers_left(), ran
+
+
+def _answers_left() -> bool:
+    return any(type(each) is FunctionType and each.__code__.co_filename == _FILE for each in gc.get_objects())
 
 
 def _rehearsed(worker: Worker, source: str) -> RehearsedCell:
@@ -120,7 +127,7 @@ def _try_answer(exercise: Exercise, source: str) -> None:
     """
     package = f"{exercise.probe.__module__.rpartition('.')[0]}.mistakes"
     namespace: dict[str, Any] = {"__name__": "__main__", "__package__": package}
-    exec(compile(source, "<rehearsal>", "exec"), namespace)
+    exec(compile(source, _FILE, "exec"), namespace)
     for run in observe(exercise, namespace[exercise.asks], _SEED):
         pack_run(run)
     namespace.clear()
