@@ -329,7 +329,7 @@ MESSAGES: dict[str, Text] = {
     ),
     "note.review.down": Text(
         "Counted as a review: this exercise begins again, and is due tomorrow.",
-        "Засчитано как повторение: но повторения этого упражнения начинаются сначала, следующее — завтра.",
+        "Засчитано как повторение, но повторения этого упражнения начинаются сначала: следующее — завтра.",
     ),
     "note.no_time_limit": Text(
         "This system has no timer, so checks have no time limit. If a check does not end, interrupt the kernel.",

@@ -124,7 +124,7 @@ def add_formula(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _second(gradients: list[Tensor | None], wanted: list[Tensor]) -> object:
-    """Return the gradients of the sum of squares of `gradients`, or the name of the error that their pass raises."""
+    """Return the gradients of the sum of squares of `gradients`, or the name of the error raised."""
     total = sum((each.square().sum() for each in gradients if each is not None), torch.tensor(0.0))
     try:
         return list(torch.autograd.grad(total, wanted, allow_unused=True, materialize_grads=True))

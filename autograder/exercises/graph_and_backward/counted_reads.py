@@ -33,7 +33,7 @@ _reads: list[None] = []
 
 
 def _count_reads() -> None:
-    """Make every node of `_Twice` record each read of its `next_functions`. A read appends to the list `_reads`."""
+    """Make every node of `_Twice` append to `_reads` at each read of its `next_functions`."""
     kind: Any = _Twice._backward_cls  # type: ignore[attr-defined]
     plain = kind.next_functions
 

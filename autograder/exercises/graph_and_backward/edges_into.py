@@ -20,7 +20,7 @@ from .counted_reads import measure_reads
 
 
 def _numbers(found: object, root: Tensor) -> object:
-    """Return the numbers in an answer's dict, by name and place of the node, or what is there in place of a dict."""
+    """Return an answer's numbers by place and name of the node, or what it returned in place of a dict."""
     if not isinstance(found, dict):
         return found
     nodes = enumerate(graph_nodes(root), 1)

@@ -44,9 +44,7 @@ def difference(program: str, cure: str) -> str:
     lines: list[str] = []
     for what, start, end, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if what == "equal":
-            lines += [
-                f"<span>{line or '<br>'}</span>" for line in shown[first:last]
-            ]  # an empty one would not be copied
+            lines += [f"<span>{line}</span>" for line in shown[first:last]]
         else:
             lines += [_struck(line) for line in old[start:end]]
             lines += [f"<ins>{line}</ins>" for line in shown[first:last]]

@@ -90,13 +90,13 @@ class Engine:
         Raises CannotIsolate if a new fork server cannot be isolated, RuntimeError if the fork server ends.
         """
         with self._lock:
-            less = replace(asked, answers={}, helpers={}), Rehearsal(asked.lesson, asked.modules, moved=asked.moved)
-            for each in (asked, *less):
+            for each in (asked, replace(asked, answers={}, helpers={})):
                 if self._rehearses(each):
-                    break
+                    return
                 self._server.end()
                 self._server = ForkServerProcess(self.wall)
                 self._server.wait()
+            self._rehearses(Rehearsal(asked.lesson, asked.modules, moved=asked.moved))
 
     def _rehearses(self, asked: Rehearsal) -> bool:
         """Run a rehearsal in the fork server. Return whether the fork server can still be forked."""
