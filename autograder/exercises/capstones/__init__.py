@@ -1,4 +1,4 @@
-"""The exercises of lesson 11, capstones, in order."""
+"""The exercises of lesson 17, capstones, in order."""
 
 EXERCISES = (
     "predict_traces",

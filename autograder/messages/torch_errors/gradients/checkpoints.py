@@ -118,7 +118,7 @@ ENTRIES = (
     ),
     entry(
         "checkpoint_of_a_frozen_block",
-        "11_capstones",
+        "17_capstones",
         r"none of output has requires_grad=True, this checkpoint\(\) is not necessary",
         """
         block = nn.Linear(2, 2).requires_grad_(False)

@@ -144,7 +144,7 @@ ENTRIES = (
     ),
     entry(
         "target_of_another_size",
-        "11_capstones",
+        "17_capstones",
         r"Using a target size \(.*\) that is different to the input size",
         """
         F.mse_loss(torch.rand(3, 1, requires_grad=True), torch.rand(3))

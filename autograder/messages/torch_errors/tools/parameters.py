@@ -73,7 +73,7 @@ ENTRIES = (
     ),
     entry(
         "lazy_parameter",
-        "11_capstones",
+        "17_capstones",
         r"Attempted to use an uninitialized parameter",
         """
         sum(p.numel() for p in nn.LazyLinear(2).parameters())

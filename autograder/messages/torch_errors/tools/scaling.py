@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..entry import entry
 
-LESSON, CAPSTONES = "03_gradient_accumulation", "11_capstones"
+LESSON, CAPSTONES = "03_gradient_accumulation", "17_capstones"
 SCALED = """
         w, scaler = torch.rand(2, requires_grad=True), torch.amp.GradScaler("cpu")
         optimizer = torch.optim.SGD([w], lr=0.1)
