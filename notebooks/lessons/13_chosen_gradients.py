@@ -825,9 +825,9 @@ assert values_after_training(stop=False) == ([0.5, 0.75, 0.25], 0.25)
 
 
 # %% [markdown] tags=["en"]
-# Without a stop, B is worth 0.75 and C 0.25: the goals have come to meet A. The loss is smaller, and the values are wrong. Lesson 11 trains with this *semi-gradient* by hand. In code it is a matter of one `detach`, and there are many ways to miss it. Read the table; do not call it yet.
-# %% [markdown] tags=["ru"] of="0d75129c"
-# Без остановки ценность B равна 0.75, а C — 0.25: цели пошли навстречу A. Потери меньше, а ценности неверны. В уроке 11 с таким *полуградиентом* (semi-gradient) обучают вручную. В коде всё решает один `detach`, и ошибиться в нём можно по-разному. Прочтите таблицу, но пока не вызывайте функцию.
+# Without a stop, B is worth 0.75 and C 0.25: the goals have come to meet A. The loss is smaller, and the values are wrong. Lesson 17 trains with this *semi-gradient* by hand. In code it is a matter of one `detach`, and there are many ways to miss it. Read the table; do not call it yet.
+# %% [markdown] tags=["ru"] of="8cdc6589"
+# Без остановки ценность B равна 0.75, а C — 0.25: цели пошли навстречу A. Потери меньше, а ценности неверны. В уроке 17 с таким *полуградиентом* (semi-gradient) обучают вручную. В коде всё решает один `detach`, и ошибиться в нём можно по-разному. Прочтите таблицу, но пока не вызывайте функцию.
 # %%
 def gradient_of(loss, w):
     return torch.autograd.grad(loss, w, retain_graph=True)[0].item() if loss.requires_grad else "no graph"
