@@ -60,6 +60,8 @@ def test_an_exercise_added_by_the_recipe_passes_the_gate(tmp_path, capsys):
     assert graded.outputs[0]["data"]["text/plain"] == "1"
 
 
+MAP = (REPOSITORY / "notebooks" / "README.md").read_text(encoding="utf-8")
+IDEAS = "\n# Ideas that come back\n"
 GUIDES = {
     language: (REPOSITORY / "autograder" / f"TEACHING{ending}.md").read_text(encoding="utf-8")
     for language, ending in (("en", ""), ("ru", ".ru"))
@@ -133,16 +135,13 @@ def test_the_guide_explains_a_deadline_as_the_command_does():
 
 
 def test_the_map_of_the_seeds_names_what_exists():
-    text = (REPOSITORY / "notebooks" / "README.md").read_text(encoding="utf-8")
+    seeds, _, _ = MAP.partition(IDEAS)
     lessons = {lesson.file_name[:2]: lesson for lesson in COURSE.read()}
-    rows = [line.strip("|").split("|")[-1].strip() for line in text.splitlines() if line.startswith("| ")]
+    rows = [line.strip("|").split("|")[-1].strip() for line in seeds.splitlines() if line.startswith("| ")]
     places = [row for row in rows if row != "where"]
-    assert text.count("\n## ") == 5
+    assert seeds.count("\n## ") == 5
     assert len(places) > 70
     for place in places:
-        if place.startswith("waits for "):
-            assert not set(re.findall(r"\d\d", place)) & set(lessons), place
-            continue
         found = re.findall(r"(\d\d) (`\w+`|\*.+?\*(?=$|, \d))", place)
         assert found, place
         for number, where in found:
@@ -151,6 +150,18 @@ def test_the_map_of_the_seeds_names_what_exists():
             else:
                 headings = [cell.source for cell in lessons[number].cells if cell.language == "en"]
                 assert any(f"## {where.strip('*')}\n" in f"{source}\n" for source in headings), place
+
+
+def test_every_lesson_from_the_fourth_on_returns_to_an_earlier_idea():
+    _, _, ideas = MAP.partition(IDEAS)
+    lessons = {lesson.file_name[:2]: lesson for lesson in COURSE.read() if lesson.needs}
+    rows = re.findall(r"^\| (\d\d) `(\w+)` \| (\d\d) `(\w+)` \| .+ \|$", ideas, re.M)
+    assert len(rows) == ideas.count("\n| ") - 1
+    assert {here for here, *_ in rows} == {number for number in lessons if number >= "03"}
+    for here, later, first, earlier in rows:
+        assert first < here
+        assert COURSE.exercises(lessons[here])[later].core, later
+        assert earlier in COURSE.exercises(lessons[first]), earlier
 
 
 def test_conda_installs_the_packages_of_instructors():

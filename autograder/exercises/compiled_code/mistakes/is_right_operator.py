@@ -17,9 +17,9 @@ def is_right_operator(op, x):
 
 # %% mistake="the_kind_example" theme="test"
 # Only the given example was tried, or another square and contiguous matrix. A fake that confuses rows and columns, or
-#     strides, is right for it.
+#     that needs contiguous memory, is right for it.
 # Проверен только данный пример или другая квадратная матрица, непрерывная в памяти. Для неё верна и фиктивная
-#     реализация, которая путает строки со столбцами или шаги (strides).
+#     реализация, которая путает строки со столбцами или требует непрерывной памяти.
 def is_right_operator(op, x):
     x = x.requires_grad_()
     opcheck(op, (x,))
@@ -51,8 +51,8 @@ def is_right_operator(op, x):
     return True
 
 # %% mistake="no_transposed_example" theme="test"
-# Every example is contiguous. A fake with wrong strides is right for them.
-# Все примеры непрерывны в памяти. Для них верна и фиктивная реализация с неверными шагами (strides).
+# Every example is contiguous. A fake that is right for such matrices alone is not noticed.
+# Все примеры непрерывны в памяти. Фиктивную реализацию, верную только для таких матриц, тест не заметит.
 def is_right_operator(op, x):
     wide = _telling().t().detach().requires_grad_()
     opcheck(op, (wide,))
