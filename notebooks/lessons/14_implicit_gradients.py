@@ -13,7 +13,7 @@
 # * count what unrolling costs, and name the case where detaching is exact.
 #
 # You need lesson 07 (a `backward` of your own) and lesson 10 (derivatives of gradients, steps of an optimizer).
-# %% [markdown] tags=["ru"] about="градиенты сквозь неподвижную точку и минимум, без записи шагов решателя" of="2a8cfcbc"
+# %% [markdown] tags=["ru"] about="градиенты сквозь неподвижную точку и минимум, без записи шагов решателя" of="133c42a5"
 # # Градиенты сквозь решатель
 #
 # Слой повторяет шаг `z = w * z + 3`, пока `z` не перестанет меняться. При $w = 0.5$ он останавливается на числе 6. Тысяча записанных шагов не поместилась бы в память, поэтому автор запускает решатель внутри `no_grad()`, а в конце делает ещё один шаг, уже с записью. Обучение идёт, потери уменьшаются. Потом кто-то сравнивает градиент с конечными разностями: должно быть 12, а получается 6.
@@ -255,7 +255,7 @@ plot_memory(50, recorded, last_step_recorded)
 #
 # $$u = (I - J^T)^{-1} g.$$
 #
-# Иначе говоря, $u = g + J^T u$, и это снова неподвижная точка. Начнём с $u = g$ и будем снова и снова подставлять $u$ в правую часть. Эти итерации сходятся с той же скоростью, что и прямые, потому что у $J^T$ те же собственные значения, что у $J$. А $J^T u$ — это произведение вектора на матрицу Якоби, один обратный проход через один шаг, как в уроке 04. Сама матрица не нужна: в примере ниже она записана только для того, чтобы увидеть числа.
+# Иначе говоря, $u = g + J^T u$, и это снова неподвижная точка. Начнём с $u = g$ и будем снова и снова вычислять правую часть, подставляя в неё предыдущий результат. Эти итерации сходятся с той же скоростью, что и прямые, потому что у $J^T$ те же собственные значения, что у $J$. А $J^T u$ — это произведение вектора на матрицу Якоби, один обратный проход через один шаг, как в уроке 04. Сама матрица не нужна: в примере ниже она записана только для того, чтобы увидеть числа.
 # %%
 J = torch.tensor([[0.5, 0.4], [0.0, 0.5]], dtype=torch.float64)
 b = torch.tensor([1.0, 1.0], dtype=torch.float64, requires_grad=True)
@@ -286,7 +286,7 @@ assert grown[0] > 1e4
 # * $J^T u$ needs a graph of one step that begins at a leaf of its own. Begun at the result itself, it calls the hook again, without end. Build it once, and walk it again and again with `retain_graph=True`. Inside a hook or a `backward` nothing is recorded unless `torch.enable_grad()` is on.
 # * A hook that mentions the result itself keeps it in memory for ever: the result holds the hook, and the hook the result.
 # * Either way the solve is not recorded. A second derivative through it is an error, or silently wrong where the step bends in its parameter.
-# %% [markdown] tags=["ru"] of="a1099519"
+# %% [markdown] tags=["ru"] of="fbb9309c"
 # Без транспонирования второй элемент теряется: вместо 1.6 получается 0. На одном числе или при симметричной $J$ этого никто бы не заметил. А если модуль какого-нибудь собственного значения $J$ больше 1, не сойдётся ни один из двух циклов.
 #
 # Куда поместить цикл? Либо в хук на результате (урок 08), который заменит $g$ на $u$ раньше, чем вектор дойдёт до записанного шага, либо в `backward` своей функции (урок 07). Здесь легко ошибиться в трёх местах:
@@ -367,7 +367,7 @@ assert abs(bent_in_w - true) > 0.1
 # * **Leave.** No memory, once the result is dropped and `gc.collect()` has run; single numbers do not count. <!-- left -->
 # * **Not allowed.** More than 24 tensors of the size of `start` and 4 copies of the parameters in memory at once, neither forward nor backward: neither 60 steps nor a Jacobian fit. <!-- memory -->
 # * **Not allowed.** More than `iterations` + 3 calls of `step`, the backward pass included. <!-- calls -->
-# %% [markdown] tags=["ru"] of="6df845d2"
+# %% [markdown] tags=["ru"] of="1bbcfefa"
 # ### Упражнение `fixed_point`: неподвижная точка с градиентом
 # *спроектировать · ●●● · 18 минут · 5 баллов*
 #
@@ -485,19 +485,19 @@ check("fixed_point")
 #
 # Which weight decay $\lambda$ gives the smallest validation loss? The weights are $w^*(\lambda)$, the minimum of the training loss. In lesson 10 you differentiated through the steps that led to it. But a minimum satisfies an equation: the slope of the training loss is 0 there.
 #
-# One number again. The loss is $(w - 3)^2 / 2 + \lambda w^2 / 2$, its slope $w - 3 + \lambda w$. Setting it to 0 gives $w^* = 3 / (1 + \lambda)$, for $\lambda = 0.5$ that is 2. Moving both sides of *slope = 0*:
+# One number again. The loss is $(w - 3)^2 / 2 + \lambda w^2 / 2$, its slope $w - 3 + \lambda w$. Setting it to 0 gives $w^* = 3 / (1 + \lambda)$, for $\lambda = 0.5$ that is 2. Let $\lambda$ grow by a little $d\lambda$. The slope stays 0, so its whole change is 0:
 #
 # $$(1 + \lambda)\, dw + w\, d\lambda = 0.$$
 #
 # The first factor is $H = 1.5$, the second $w^* = 2$. So $dw^* / d\lambda = -2 / 1.5 = -1.33$.
 #
 # $H$ is the second derivative of the training loss at the minimum, a Hessian when there are many weights. It is symmetric, so here no transpose can be forgotten. The minus can.
-# %% [markdown] tags=["ru"] of="8c36da16"
+# %% [markdown] tags=["ru"] of="04a5925d"
 # ## Минимум — тоже уравнение
 #
 # При каком затухании весов $\lambda$ потери на валидации наименьшие? Веса здесь — это $w^*(\lambda)$, точка минимума функции потерь на обучении. В уроке 10 вы дифференцировали сквозь шаги, которые к ней ведут. Но и минимум удовлетворяет уравнению: наклон функции потерь на обучении в нём равен 0.
 #
-# Снова одно число. Функция потерь — $(w - 3)^2 / 2 + \lambda w^2 / 2$, её наклон — $w - 3 + \lambda w$. Приравняем его к нулю: $w^* = 3 / (1 + \lambda)$, при $\lambda = 0.5$ это 2. Пусть $\lambda$ выросло на малое $d\lambda$. Наклон должен остаться равным 0, значит, изменения двух его слагаемых взаимно уничтожаются:
+# Снова одно число. Функция потерь — $(w - 3)^2 / 2 + \lambda w^2 / 2$, её наклон — $w - 3 + \lambda w$. Приравняем его к нулю: $w^* = 3 / (1 + \lambda)$, при $\lambda = 0.5$ это 2. Пусть $\lambda$ выросло на малое $d\lambda$. Наклон останется равным 0, поэтому и всё его изменение равно 0:
 #
 # $$(1 + \lambda)\, dw + w\, d\lambda = 0.$$
 #
@@ -550,7 +550,7 @@ assert abs(derivative(training_loss(after, lam), lam) - 2.0) < 1e-6  # through t
 # * **Result.** So also where the outer loss mentions `lam` itself. <!-- direct -->
 # * **Leave.** `start` and `lam`. <!-- kept -->
 # * **Not allowed.** More than one call of `minimize`. <!-- once -->
-# %% [markdown] tags=["ru"] of="3c5e15d6"
+# %% [markdown] tags=["ru"] of="1311cc6c"
 # Если записаны все шаги, производная понемногу приближается к верной. Если только последние пять, она тоже сходится, но к неверному числу: от новых шагов лучше становится минимум, а не его производная.
 #
 # Есть одно исключение. Пусть нужна производная самого *наименьшего значения* $\min_w$. Наклон по $w$ в точке минимума равен 0, поэтому $dw^*/d\lambda$, чему бы оно ни равнялось, умножается на 0. В этом случае решение можно отсоединить от графа: то, что останется, $w^2 / 2 = 2$, — точный ответ. С потерями на валидации так нельзя: их наклон в точке $w^*$ не равен 0.
@@ -560,7 +560,7 @@ assert abs(derivative(training_loss(after, lam), lam) - 2.0) < 1e-6  # through t
 #
 # Эту функцию проверили на гребневой регрессии, и она была верна до последней цифры. На логистической регрессии она ошибается. Ошибается она и тогда, когда `lam` входит в саму внешнюю функцию потерь. Исправьте обе ошибки.
 #
-# * **Дано.** Функции потерь `inner(w, lam)` и `outer(w, lam)` со скалярными значениями. Форма `w` — $(n,)$, форма `lam` любая. У внутренней функции единственный минимум по `w`, и матрица Гессе в нём обратима.
+# * **Дано.** Функции потерь `inner(w, lam)` и `outer(w, lam)` со скалярными значениями. У внутренней функции единственный минимум по `w`, вектору формы $(n,)$, и матрица Гессе в нём обратима. Форма `lam` любая.
 # * **Дано.** Функция `minimize(inner, start, lam)`, которая возвращает точку этого минимума без графа. Ни `start`, ни `lam` градиента не требуют.
 # * **Результат.** Производная значения `outer(w, lam)` по `lam`, где `w` — точка минимума, которая сдвигается вместе с `lam`. Форма та же, что у `lam`, а внутренняя функция потерь любая. <!-- derivative -->
 # * **Результат.** В том числе когда `lam` входит и в саму внешнюю функцию. <!-- direct -->
@@ -659,7 +659,7 @@ assert torch.allclose(
 # * **Result.** A pair: `a` of shape $(n, n)$ and `g` of shape $(n,)$, float64 and finite, `g` not all zeros. <!-- usable -->
 # * **Result.** No eigenvalue of `a` has a magnitude above 0.9. <!-- settles -->
 # * **Result.** The cosine of the angle between the two gradients is below $-0.05$. <!-- misleads -->
-# %% [markdown] tags=["ru"] of="6c5e3ade"
+# %% [markdown] tags=["ru"] of="dba56891"
 # ## Насколько ошибается один шаг?
 #
 # Многие модели с неподвижной точкой всё равно обучают с одним записанным шагом. Его градиент маловат, говорят их авторы, зато направлен примерно куда надо. Если шаг укорачивает любую разность двух `z`, это верно: так как $g = u - J^T u$ и $\lVert J \rVert < 1$, произведение $g \cdot u = \lVert u \rVert^2 - u \cdot J^T u$ положительно.

@@ -167,7 +167,7 @@ class Pair:
 
 # %% [markdown] tags=["en"]
 # With `no_sync()` a window of two micro-batches is to need one exchange instead of two. Here are four ways to use it or to forget it. Read the function; do not call it yet.
-# %% [markdown] tags=["ru"] of="b0934adf"
+# %% [markdown] tags=["ru"] of="7615aec8"
 # Менеджер контекста `no_sync()` нужен, чтобы на окно из двух микробатчей хватало одного обмена вместо двух. Вот четыре способа применить его или забыть о нём. Прочтите функцию, но пока не вызывайте.
 # %%
 def exchanges():
@@ -580,7 +580,7 @@ two_processes(sharded)
 # * After a pass without exchange `.grad` is None. The sum waits inside `fully_shard`, in full size; the next exchange brings it along. Under `no_sync` it stood in `.grad`.
 # * `autograd.grad` finds nothing for the shards. The graph holds the gathered weights, and the shards are no part of it.
 # * The norm of a rank is not the norm. Whoever clips by it scales each rank by another factor, and the direction changes. Lesson 08 said it of one hook: a norm needs all gradients. Here it needs all ranks.
-# %% [markdown] tags=["ru"] of="0d2ce70a"
+# %% [markdown] tags=["ru"] of="905b524f"
 # * У ранга 0 две из трёх строк первого градиента, у ранга 1 — одна. От второго слоя рангу 1 не досталось ничего: шард без строк и градиент без строк.
 # * После прохода без обмена `.grad` равен None. Сумма ждёт внутри `fully_shard` в полном размере, и следующий обмен её учтёт. При `no_sync` она лежала в `.grad`.
 # * `autograd.grad` для шардов ничего не находит. В графе — собранные веса, а сами шарды в него не входят.
@@ -676,7 +676,7 @@ check("clip_shards")
 # * Ranks weigh the same, whatever they hold. With different numbers of samples use sums, the total number, and `world`.
 # * Every rank joins every exchange, also one that has nothing to give.
 # * Under sharding `.grad` is a part or None, and a norm is the root of a sum of squares over ranks.
-# %% [markdown] tags=["ru"] of="b65bf56b"
+# %% [markdown] tags=["ru"] of="d71faf1c"
 # ## Что стоит запомнить
 #
 # * Будет ли усреднён обратный проход, решает прямой. В блок `no_sync` входят оба, у всех микробатчей, кроме последнего.

@@ -142,10 +142,3 @@ def exchanges():
 
 # %% mistake="means_are_sums"
 {r'(table\["forwards, one backward: gradients"\] = )pair\.gradients\(\)': r"\1[2 * g for g in pair.gradients()]"}
-
-# %% mistake="divides_by_the_passes"
-{
-    r'(table\["then a pass outside: gradients"\] = )pair\.gradients\(\)': (
-        r"\1[g / (3 if len(data) == 3 and kept[0] > 10 else 2) for g in pair.gradients()]"
-    )
-}
