@@ -305,15 +305,6 @@ def fixed_point(step, start, parameters, iterations):
     z.register_hook(solve)
     return z
 # %% exercise="fixed_point" verdict="refused"
-# the graph of the step begins at the result itself: again a cycle
-def fixed_point(step, start, parameters, iterations):
-    with torch.no_grad():
-        z = iterate(lambda z: step(z, *parameters), start, iterations)
-    z = step(z, *parameters)
-    again = step(z, *parameters)
-    z.register_hook(lambda g: iterate(lambda u: g + torch.autograd.grad(again, z, u, retain_graph=True)[0], g, iterations))
-    return z
-# %% exercise="fixed_point" verdict="refused"
 # the gradient g is added only once, so the products die away
 def fixed_point(step, start, parameters, iterations):
     with torch.no_grad():
@@ -597,7 +588,7 @@ def fix_argmin(inner, outer, minimize, start, lam):
     _, pull = torch.func.vjp(lambda lam: grad(inner)(w, lam), lam)
     return grad(inner, argnums=1)(w, lam) - pull(v)[0]
 # %% exercise="fix_argmin" verdict="refused"
-# everything is taken at the start
+# the direct part is taken at the start
 def fix_argmin(inner, outer, minimize, start, lam):
     w = minimize(inner, start, lam)
     g = grad(outer)(w, lam)

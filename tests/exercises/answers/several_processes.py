@@ -274,17 +274,6 @@ def accumulate_no_sync(ddp, batches):
         with ddp.no_sync() if i + 1 < len(batches) else nullcontext():
             (mse_loss(ddp(x), y) / len(batches)).backward()
 # %% exercise="accumulate_no_sync" verdict="refused"
-# the flag of the wrapper is left switched off
-def accumulate_no_sync(ddp, batches):
-    ddp.zero_grad()
-    *waiting, (last_x, last_y) = batches
-    context = ddp.no_sync()
-    for x, y in waiting:
-        with ddp.no_sync():
-            (mse_loss(ddp(x), y) / len(batches)).backward()
-    (mse_loss(ddp(last_x), last_y) / len(batches)).backward()
-    context.__enter__()
-# %% exercise="accumulate_no_sync" verdict="refused"
 # the last loss alone is divided
 def accumulate_no_sync(ddp, batches):
     ddp.zero_grad()
@@ -407,7 +396,7 @@ def backward_uneven(ddp, x, y, all_reduce, world):
         if p.grad is not None:
             p.grad = all_reduce(p.grad)
 # %% exercise="backward_uneven" verdict="refused"
-# the number of values of this rank in place of all
+# the number of ranks is in the factor twice
 def backward_uneven(ddp, x, y, all_reduce, world):
     total = all_reduce(torch.tensor(float(y.numel()))) / world
     (mse_loss(ddp(x), y) * world / total * y.numel()).backward()
