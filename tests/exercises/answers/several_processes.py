@@ -73,17 +73,6 @@ predict_no_sync = {
     "two backwards: all-reduces": 1,
 }
 # %% exercise="predict_no_sync" verdict="refused"
-# any no_sync is thought to prevent the exchange
-predict_no_sync = {
-    "backward in no_sync: all-reduces": 0,
-    "both in no_sync: gradients": [2.0, 6.0],
-    "then a pass outside: gradients": [14.0, 14.0],
-    "forward in no_sync: all-reduces": 0,
-    "two forwards, one backward: gradients": [4.0, 4.0],
-    "two backwards: gradients": [8.0, 20.0],
-    "two backwards: all-reduces": 1,
-}
-# %% exercise="predict_no_sync" verdict="refused"
 # the all-reduce is thought to add
 predict_no_sync = {
     "backward in no_sync: all-reduces": 1,
@@ -181,14 +170,6 @@ def accumulate_no_sync(ddp, batches):
         if p.grad is not None:
             p.grad /= len(batches)
 # %% exercise="accumulate_no_sync" verdict="refused"
-# what lay in .grad is counted
-def accumulate_no_sync(ddp, batches):
-    with ddp.no_sync():
-        for x, y in batches[:-1]:
-            (mse_loss(ddp(x), y) / len(batches)).backward()
-    x, y = batches[-1]
-    (mse_loss(ddp(x), y) / len(batches)).backward()
-# %% exercise="accumulate_no_sync" verdict="refused"
 # a sum over micro-batches
 def accumulate_no_sync(ddp, batches):
     ddp.zero_grad()
@@ -249,13 +230,6 @@ def accumulate_no_sync(ddp, batches):
             (mse_loss(ddp(x), y) / len(batches)).backward()
     for x, y in batches[1:][-1:]:
         (mse_loss(ddp(x), y) / len(batches)).backward()
-# %% exercise="accumulate_no_sync" verdict="refused"
-# zeroed within the loop
-def accumulate_no_sync(ddp, batches):
-    for i, (x, y) in enumerate(batches):
-        ddp.zero_grad()
-        with ddp.no_sync() if i + 1 < len(batches) else nullcontext():
-            (mse_loss(ddp(x), y) / len(batches)).backward()
 # %% exercise="accumulate_no_sync" verdict="refused"
 # all forward passes before the backward passes
 def accumulate_no_sync(ddp, batches):
@@ -400,11 +374,6 @@ def backward_uneven(ddp, x, y, all_reduce, world):
 def backward_uneven(ddp, x, y, all_reduce, world):
     total = all_reduce(torch.tensor(float(y.numel()))) / world
     (mse_loss(ddp(x), y) * world / total * y.numel()).backward()
-# %% exercise="backward_uneven" verdict="refused"
-# the number of all values is divided by the ranks twice
-def backward_uneven(ddp, x, y, all_reduce, world):
-    mean = all_reduce(torch.tensor(float(y.numel()))) / world
-    (mse_loss(ddp(x), y, reduction="sum") / mean / world).backward()
 # %% exercise="clip_shards" verdict="passed"
 # squares
 def clip_shards(parameters, max_norm, all_reduce):
@@ -446,19 +415,6 @@ def clip_shards(parameters, max_norm, all_reduce):
         if p.grad is not None:
             p.grad *= factor
     return norm.item()
-# %% exercise="clip_shards" verdict="refused"
-# no root
-def clip_shards(parameters, max_norm, all_reduce):
-    gradients = [p.grad for p in parameters if p.grad is not None]
-    norm = all_reduce(torch.nn.utils.get_total_norm(gradients) ** 2)
-    for gradient in gradients:
-        if norm > max_norm:
-            gradient.mul_(max_norm / norm)
-    return norm
-# %% exercise="clip_shards" verdict="refused"
-# each rank has its own norm
-def clip_shards(parameters, max_norm, all_reduce):
-    return torch.nn.utils.clip_grad_norm_(parameters, max_norm)
 # %% exercise="clip_shards" verdict="refused"
 # a rank without gradients stays away
 def clip_shards(parameters, max_norm, all_reduce):
