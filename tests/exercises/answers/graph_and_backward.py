@@ -356,7 +356,7 @@ def edges_into(root):
 
     visit(root.grad_fn)
     return found
-# %% exercise="edges_into" verdict="refused"
+# %% exercise="edges_into" verdict="refused" mistake="counts_nodes_before"
 # two edges of one node count once
 def edges_into(root):
     counts, stack = {root.grad_fn: 0}, [root.grad_fn]
@@ -367,7 +367,7 @@ def edges_into(root):
                 stack.append(child)
             counts[child] += 1
     return counts
-# %% exercise="edges_into" verdict="refused"
+# %% exercise="edges_into" verdict="refused" mistake="forgets_the_root"
 # the root is missing
 def edges_into(root):
     counts, stack = {}, [root.grad_fn]
@@ -378,7 +378,7 @@ def edges_into(root):
                     stack.append(child)
                 counts[child] = counts.get(child, 0) + 1
     return counts
-# %% exercise="edges_into" verdict="refused"
+# %% exercise="edges_into" verdict="refused" mistake="root_has_one"
 # the root waits for one edge
 def edges_into(root):
     counts = {}
@@ -394,7 +394,7 @@ def edges_into(root):
 
     visit(root.grad_fn)
     return counts
-# %% exercise="edges_into" verdict="refused"
+# %% exercise="edges_into" verdict="refused" mistake="edges_out_without_none"
 # edges that leave a node
 def edges_into(root):
     counts, stack = {}, [root.grad_fn]
@@ -406,7 +406,7 @@ def edges_into(root):
         counts[node] = len(children)
         stack.extend(children)
     return counts
-# %% exercise="edges_into" verdict="refused"
+# %% exercise="edges_into" verdict="refused" mistake="counts_paths"
 # paths: every way to a node counts
 def edges_into(root):
     counts = {root.grad_fn: 0}
@@ -419,7 +419,7 @@ def edges_into(root):
 
     visit(root.grad_fn)
     return counts
-# %% exercise="edges_into" verdict="refused"
+# %% exercise="edges_into" verdict="refused" mistake="counts_none"
 # None is a key
 def edges_into(root):
     counts, stack = {root.grad_fn: 0}, [root.grad_fn]
@@ -431,7 +431,7 @@ def edges_into(root):
                 stack.append(child)
             counts[child] += 1
     return counts
-# %% exercise="edges_into" verdict="refused"
+# %% exercise="edges_into" verdict="refused" mistake="leaves_out_leaves"
 # the leaves are missing
 def edges_into(root):
     counts, stack = {root.grad_fn: 0}, [root.grad_fn]
@@ -444,7 +444,7 @@ def edges_into(root):
                 stack.append(child)
             counts[child] += 1
     return counts
-# %% exercise="edges_into" verdict="refused"
+# %% exercise="edges_into" verdict="refused" mistake="names_as_keys"
 # names in place of nodes
 def edges_into(root):
     counts, seen, stack = {root.grad_fn.name(): 0}, set(), [root.grad_fn]
@@ -458,7 +458,7 @@ def edges_into(root):
                 counts[child.name()] = counts.get(child.name(), 0) + 1
                 stack.append(child)
     return counts
-# %% exercise="edges_into" verdict="refused"
+# %% exercise="edges_into" verdict="refused" mistake="remembers_earlier_calls"
 # a dict that remembers the first call
 def edges_into(root, counts={}):
     counts[root.grad_fn] = 0
@@ -471,7 +471,7 @@ def edges_into(root, counts={}):
                     stack.append(child)
                 counts[child] += 1
     return counts
-# %% exercise="edges_into" verdict="refused"
+# %% exercise="edges_into" verdict="refused" mistake="first_inputs_only"
 # only the first edge of each node is followed
 def edges_into(root):
     node, counts = root.grad_fn, {root.grad_fn: 0}

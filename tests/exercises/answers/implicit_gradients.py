@@ -31,7 +31,7 @@ predict_solvers = {
     "1 step from 0": 0,
     "z + w": 1,
 }
-# %% exercise="predict_solvers" verdict="refused"
+# %% exercise="predict_solvers" verdict="refused" mistake="one_step_is_enough"
 # one recorded step is taken for the whole gradient
 predict_solvers = {
     "z": 6.0,
@@ -42,7 +42,7 @@ predict_solvers = {
     "1 step from 0": 12.0,
     "z + w": 1.0,
 }
-# %% exercise="predict_solvers" verdict="refused"
+# %% exercise="predict_solvers" verdict="refused" mistake="no_graph_spreads"
 # what was computed in no_grad spoils everything computed from it
 predict_solvers = {
     "z": 6.0,
@@ -53,7 +53,7 @@ predict_solvers = {
     "1 step from 0": "no graph",
     "z + w": "no graph",
 }
-# %% exercise="predict_solvers" verdict="refused"
+# %% exercise="predict_solvers" verdict="refused" mistake="steps_add_up"
 # each step adds its 6, none is multiplied by the slope
 predict_solvers = {
     "z": 6.0,
@@ -64,7 +64,7 @@ predict_solvers = {
     "1 step from 0": 0.0,
     "z + w": 1.0,
 }
-# %% exercise="predict_solvers" verdict="refused"
+# %% exercise="predict_solvers" verdict="refused" mistake="solution_still_depends"
 # z is thought to carry its whole derivative into z + w
 predict_solvers = {
     "z": 6.0,
@@ -75,7 +75,7 @@ predict_solvers = {
     "1 step from 0": 0.0,
     "z + w": 13.0,
 }
-# %% exercise="predict_solvers" verdict="refused"
+# %% exercise="predict_solvers" verdict="refused" mistake="from_anywhere"
 # a step is thought to give the derivative at the solution, wherever it starts
 predict_solvers = {
     "z": 6.0,
@@ -86,7 +86,7 @@ predict_solvers = {
     "1 step from 0": 6.0,
     "z + w": 1.0,
 }
-# %% exercise="predict_solvers" verdict="refused"
+# %% exercise="predict_solvers" verdict="refused" mistake="no_grad_gives_zero"
 # 0 in place of "no graph"
 predict_solvers = {
     "z": 6.0,
@@ -97,7 +97,7 @@ predict_solvers = {
     "1 step from 0": 0.0,
     "z + w": 1.0,
 }
-# %% exercise="predict_solvers" verdict="refused"
+# %% exercise="predict_solvers" verdict="refused" mistake="adds_nothing"
 # the second step multiplies by the slope and adds nothing
 predict_solvers = {
     "z": 6.0,
@@ -108,7 +108,7 @@ predict_solvers = {
     "1 step from 0": 0.0,
     "z + w": 1.0,
 }
-# %% exercise="predict_solvers" verdict="refused"
+# %% exercise="predict_solvers" verdict="refused" mistake="one_step_is_enough"
 # no_grad is thought to change nothing but memory
 predict_solvers = {
     "z": 6.0,
@@ -208,7 +208,7 @@ def fixed_point(step, start, parameters, iterations):
     out = step(at, *parameters)
     out.register_hook(solve)
     return out
-# %% exercise="fixed_point" verdict="refused"
+# %% exercise="fixed_point" verdict="refused" mistake="one_step"
 # only one step of the gradient
 def fixed_point(step, start, parameters, iterations):
     with torch.no_grad():
@@ -216,7 +216,7 @@ def fixed_point(step, start, parameters, iterations):
         for _ in range(iterations):
             z = step(z, *parameters)
     return step(z, *parameters)
-# %% exercise="fixed_point" verdict="refused"
+# %% exercise="fixed_point" verdict="refused" mistake="with_the_matrix"
 # the whole Jacobian matrix, transposed correctly
 def fixed_point(step, start, parameters, iterations):
     with torch.no_grad():
@@ -231,7 +231,7 @@ def fixed_point(step, start, parameters, iterations):
 
     z.register_hook(solve)
     return z
-# %% exercise="fixed_point" verdict="refused"
+# %% exercise="fixed_point" verdict="refused" mistake="transpose_forgotten"
 # products J @ u in place of J.T @ u
 def fixed_point(step, start, parameters, iterations):
     with torch.no_grad():
@@ -250,7 +250,7 @@ def fixed_point(step, start, parameters, iterations):
 
     z.register_hook(solve)
     return z
-# %% exercise="fixed_point" verdict="refused"
+# %% exercise="fixed_point" verdict="refused" mistake="hook_mentions_the_result"
 # the hook holds the result, which is never freed
 def fixed_point(step, start, parameters, iterations):
     with torch.no_grad():
@@ -265,7 +265,7 @@ def fixed_point(step, start, parameters, iterations):
 
     z.register_hook(solve)
     return z
-# %% exercise="fixed_point" verdict="refused"
+# %% exercise="fixed_point" verdict="refused" mistake="powers_without_a_sum"
 # the gradient g is added only once, so the products die away
 def fixed_point(step, start, parameters, iterations):
     with torch.no_grad():
@@ -275,7 +275,7 @@ def fixed_point(step, start, parameters, iterations):
     z = step(z, *parameters)
     z.register_hook(lambda g: iterate(lambda u: torch.autograd.grad(once, at, u, retain_graph=True)[0], g, iterations))
     return z
-# %% exercise="fixed_point" verdict="refused"
+# %% exercise="fixed_point" verdict="refused" mistake="slope_in_place_of_the_jacobian"
 # the formula of one number, elementwise
 def fixed_point(step, start, parameters, iterations):
     with torch.no_grad():
@@ -285,7 +285,7 @@ def fixed_point(step, start, parameters, iterations):
     z = step(z, *parameters)
     z.register_hook(lambda g: g / (1 - slope))
     return z
-# %% exercise="fixed_point" verdict="refused"
+# %% exercise="fixed_point" verdict="refused" mistake="counts_a_tied_parameter_twice"
 # the saved parameters themselves are differentiated: the one that occurs twice counts twice
 class Twice(torch.autograd.Function):
     @staticmethod
@@ -331,7 +331,7 @@ class Frozen(torch.autograd.Function):
 
 def fixed_point(step, start, parameters, iterations):
     return Frozen.apply(step, start, iterations, *parameters)
-# %% exercise="fixed_point" verdict="refused"
+# %% exercise="fixed_point" verdict="refused" mistake="fills_grad"
 # backward() leaves gradients in the parameters
 def fixed_point(step, start, parameters, iterations):
     with torch.no_grad():
@@ -350,7 +350,7 @@ def fixed_point(step, start, parameters, iterations):
 
     z.register_hook(solve)
     return z
-# %% exercise="fixed_point" verdict="refused"
+# %% exercise="fixed_point" verdict="refused" mistake="a_new_graph_in_each_turn"
 # a new step for every product
 def fixed_point(step, start, parameters, iterations):
     with torch.no_grad():
@@ -393,7 +393,7 @@ def fixed_point(step, start, parameters, iterations):
 
     z.register_hook(solve)
     return z
-# %% exercise="fixed_point" verdict="refused"
+# %% exercise="fixed_point" verdict="refused" mistake=""
 # a few terms of the series
 def fixed_point(step, start, parameters, iterations):
     with torch.no_grad():
@@ -403,7 +403,7 @@ def fixed_point(step, start, parameters, iterations):
     z = step(z, *parameters)
     z.register_hook(lambda g: iterate(lambda u: g + torch.autograd.grad(once, at, u, retain_graph=True)[0], g, 5))
     return z
-# %% exercise="fixed_point" verdict="refused"
+# %% exercise="fixed_point" verdict="refused" mistake=""
 # the Jacobian matrix is taken at the start, which is changed
 def fixed_point(step, start, parameters, iterations):
     at = start.requires_grad_()
@@ -413,7 +413,7 @@ def fixed_point(step, start, parameters, iterations):
     z = step(z, *parameters)
     z.register_hook(lambda g: iterate(lambda u: g + torch.autograd.grad(once, at, u, retain_graph=True)[0], g, iterations))
     return z
-# %% exercise="fixed_point" verdict="refused"
+# %% exercise="fixed_point" verdict="refused" mistake=""
 # the equation in the hook, but the last ten steps are recorded as well
 def fixed_point(step, start, parameters, iterations):
     with torch.no_grad():
@@ -423,7 +423,7 @@ def fixed_point(step, start, parameters, iterations):
     z = iterate(lambda z: step(z, *parameters), z, 10)
     z.register_hook(lambda g: iterate(lambda u: g + torch.autograd.grad(once, at, u, retain_graph=True)[0], g, iterations))
     return z
-# %% exercise="fixed_point" verdict="refused"
+# %% exercise="fixed_point" verdict="refused" mistake="moves_the_start"
 # the start is overwritten
 def fixed_point(step, start, parameters, iterations):
     with torch.no_grad():
@@ -480,7 +480,7 @@ def fix_argmin(inner, outer, minimize, start, lam):
         p = new + (new @ new) / (r @ r) * p
         r = new
     return direct - pull(v)[1]
-# %% exercise="fix_argmin" verdict="refused"
+# %% exercise="fix_argmin" verdict="refused" mistake="without_the_direct_term"
 # the direct part is missing
 def fix_argmin(inner, outer, minimize, start, lam):
     w = minimize(inner, start, lam)
@@ -488,7 +488,7 @@ def fix_argmin(inner, outer, minimize, start, lam):
     v = torch.linalg.solve(hessian(inner)(w, lam), g)
     _, pull = torch.func.vjp(lambda lam: grad(inner)(w, lam), lam)
     return -pull(v)[0]
-# %% exercise="fix_argmin" verdict="refused"
+# %% exercise="fix_argmin" verdict="refused" mistake="hessian_at_the_start"
 # the Hessian matrix is still taken at the start
 def fix_argmin(inner, outer, minimize, start, lam):
     w = minimize(inner, start, lam)
@@ -496,7 +496,7 @@ def fix_argmin(inner, outer, minimize, start, lam):
     v = torch.linalg.solve(hessian(inner)(start, lam), g)
     _, pull = torch.func.vjp(lambda lam: grad(inner)(w, lam), lam)
     return direct - pull(v)[0]
-# %% exercise="fix_argmin" verdict="refused"
+# %% exercise="fix_argmin" verdict="refused" mistake="minus_forgotten"
 # the minus is lost
 def fix_argmin(inner, outer, minimize, start, lam):
     w = minimize(inner, start, lam)
@@ -504,7 +504,7 @@ def fix_argmin(inner, outer, minimize, start, lam):
     v = torch.linalg.solve(hessian(inner)(w, lam), g)
     _, pull = torch.func.vjp(lambda lam: grad(inner)(w, lam), lam)
     return direct + pull(v)[0]
-# %% exercise="fix_argmin" verdict="refused"
+# %% exercise="fix_argmin" verdict="refused" mistake="direct_term_subtracted"
 # the minus stands before both parts
 def fix_argmin(inner, outer, minimize, start, lam):
     w = minimize(inner, start, lam)
@@ -512,7 +512,7 @@ def fix_argmin(inner, outer, minimize, start, lam):
     v = torch.linalg.solve(hessian(inner)(w, lam), g)
     _, pull = torch.func.vjp(lambda lam: grad(inner)(w, lam), lam)
     return -(direct + pull(v)[0])
-# %% exercise="fix_argmin" verdict="refused"
+# %% exercise="fix_argmin" verdict="refused" mistake="hessian_of_the_outer_loss"
 # the Hessian matrix of the outer loss
 def fix_argmin(inner, outer, minimize, start, lam):
     w = minimize(inner, start, lam)
@@ -520,12 +520,12 @@ def fix_argmin(inner, outer, minimize, start, lam):
     v = torch.linalg.solve(hessian(outer)(w, lam), g)
     _, pull = torch.func.vjp(lambda lam: grad(inner)(w, lam), lam)
     return direct - pull(v)[0]
-# %% exercise="fix_argmin" verdict="refused"
+# %% exercise="fix_argmin" verdict="refused" mistake="solution_detached"
 # only the direct part, as for a smallest value
 def fix_argmin(inner, outer, minimize, start, lam):
     w = minimize(inner, start, lam)
     return grad(outer, argnums=1)(w, lam)
-# %% exercise="fix_argmin" verdict="refused"
+# %% exercise="fix_argmin" verdict="refused" mistake="diagonal_alone"
 # only the diagonal of the Hessian matrix
 def fix_argmin(inner, outer, minimize, start, lam):
     w = minimize(inner, start, lam)
@@ -533,7 +533,7 @@ def fix_argmin(inner, outer, minimize, start, lam):
     v = g / hessian(inner)(w, lam).diagonal()
     _, pull = torch.func.vjp(lambda lam: grad(inner)(w, lam), lam)
     return direct - pull(v)[0]
-# %% exercise="fix_argmin" verdict="refused"
+# %% exercise="fix_argmin" verdict="refused" mistake="direct_term_of_the_inner_loss"
 # the direct part of the inner loss
 def fix_argmin(inner, outer, minimize, start, lam):
     w = minimize(inner, start, lam)
@@ -541,7 +541,7 @@ def fix_argmin(inner, outer, minimize, start, lam):
     v = torch.linalg.solve(hessian(inner)(w, lam), g)
     _, pull = torch.func.vjp(lambda lam: grad(inner)(w, lam), lam)
     return grad(inner, argnums=1)(w, lam) - pull(v)[0]
-# %% exercise="fix_argmin" verdict="refused"
+# %% exercise="fix_argmin" verdict="refused" mistake="direct_term_at_the_start"
 # the direct part is taken at the start
 def fix_argmin(inner, outer, minimize, start, lam):
     w = minimize(inner, start, lam)
@@ -550,7 +550,7 @@ def fix_argmin(inner, outer, minimize, start, lam):
     v = torch.linalg.solve(hessian(inner)(w, lam), g)
     _, pull = torch.func.vjp(lambda lam: grad(inner)(w, lam), lam)
     return direct - pull(v)[0]
-# %% exercise="fix_argmin" verdict="refused"
+# %% exercise="fix_argmin" verdict="refused" mistake="mixed_at_the_start"
 # the mixed derivative is taken at the start
 def fix_argmin(inner, outer, minimize, start, lam):
     w = minimize(inner, start, lam)
@@ -566,19 +566,7 @@ def fix_argmin(inner, outer, minimize, start, lam):
     v = torch.linalg.solve(hessian(inner)(w, lam), g)
     mixed = torch.func.jacrev(grad(inner), argnums=1)(w, lam)
     return direct - v @ mixed
-# %% exercise="fix_argmin" verdict="refused"
-# finite differences through two minima
-def fix_argmin(inner, outer, minimize, start, lam):
-    eps, result = 1e-5, torch.zeros_like(lam)
-    for i in range(lam.numel()):
-        e = torch.zeros_like(lam).reshape(-1)
-        e[i] = eps
-        e = e.reshape(lam.shape)
-        up, down = lam + e, lam - e
-        slope = (outer(minimize(inner, start, up), up) - outer(minimize(inner, start, down), down)) / (2 * eps)
-        result.view(-1)[i] = slope
-    return result
-# %% exercise="fix_argmin" verdict="refused"
+# %% exercise="fix_argmin" verdict="refused" mistake="flag_on_lam"
 # `lam` is changed
 def fix_argmin(inner, outer, minimize, start, lam):
     w = minimize(inner, start, lam).requires_grad_()
@@ -618,11 +606,11 @@ def mislead(n):
         u = torch.linalg.solve(torch.eye(n, dtype=torch.float64) - a.T, g)
         if torch.cosine_similarity(g, u, dim=0) < -0.1:
             return a, g
-# %% exercise="mislead" verdict="refused"
+# %% exercise="mislead" verdict="refused" mistake="only_shrinks"
 # negative eigenvalues are thought to turn the gradient
 def mislead(n):
     return -0.9 * torch.eye(n, dtype=torch.float64), torch.ones(n, dtype=torch.float64)
-# %% exercise="mislead" verdict="refused"
+# %% exercise="mislead" verdict="refused" mistake="contracts_every_vector"
 # a rotation does not turn far enough
 def mislead(n):
     a = torch.eye(n, dtype=torch.float64) * 0.9
@@ -630,32 +618,32 @@ def mislead(n):
     g = torch.zeros(n, dtype=torch.float64)
     g[0] = 1
     return a, g
-# %% exercise="mislead" verdict="refused"
+# %% exercise="mislead" verdict="refused" mistake="zero_vector"
 # float32
 def mislead(n):
     a, g = torch.zeros(n, n), torch.zeros(n)
     a[0, 1] = 10
     g[0], g[1] = 1, -1
     return a, g
-# %% exercise="mislead" verdict="refused"
+# %% exercise="mislead" verdict="refused" mistake="always_two"
 # only for n = 2
 def mislead(n):
     a = torch.tensor([[0.0, 10.0], [0.0, 0.0]], dtype=torch.float64)
     return a, torch.tensor([1.0, -1.0], dtype=torch.float64)
-# %% exercise="mislead" verdict="refused"
+# %% exercise="mislead" verdict="refused" mistake="right_angle"
 # the two vectors are only orthogonal
 def mislead(n):
     a, g = torch.zeros(n, n, dtype=torch.float64), torch.zeros(n, dtype=torch.float64)
     a[0, 1] = 2
     g[0], g[1] = 1, -1
     return a, g
-# %% exercise="mislead" verdict="refused"
+# %% exercise="mislead" verdict="refused" mistake="the_other_sign"
 # the signs agree, and the angle is acute
 def mislead(n):
     a = torch.zeros(n, n, dtype=torch.float64)
     a[0, -1] = 10
     return a, torch.ones(n, dtype=torch.float64)
-# %% exercise="mislead" verdict="refused"
+# %% exercise="mislead" verdict="refused" mistake="does_not_settle"
 # an eigenvalue of 0.95
 def mislead(n):
     a = 0.95 * torch.eye(n, dtype=torch.float64)
@@ -663,7 +651,7 @@ def mislead(n):
     g = torch.zeros(n, dtype=torch.float64)
     g[0], g[1] = 1, -0.1
     return a, g
-# %% exercise="mislead" verdict="refused"
+# %% exercise="mislead" verdict="refused" mistake="contracts_every_vector"
 # a symmetric matrix never misleads
 def mislead(n):
     torch.manual_seed(0)
@@ -671,7 +659,7 @@ def mislead(n):
     a = a + a.T
     a = 0.9 * a / torch.linalg.matrix_norm(a, 2)
     return a, torch.randn(n, dtype=torch.float64)
-# %% exercise="mislead" verdict="refused"
+# %% exercise="mislead" verdict="refused" mistake="zero_vector"
 # `g` is zero
 def mislead(n):
     a = torch.zeros(n, n, dtype=torch.float64)

@@ -28,7 +28,7 @@ predict_no_sync = {
     "two backwards: gradients": [8, 20],
     "two backwards: all-reduces": 1,
 }
-# %% exercise="predict_no_sync" verdict="refused"
+# %% exercise="predict_no_sync" verdict="refused" mistake="flag_read_in_backward"
 # the backward pass is thought to read the flag
 predict_no_sync = {
     "backward in no_sync: all-reduces": 0,
@@ -39,7 +39,7 @@ predict_no_sync = {
     "two backwards: gradients": [8.0, 20.0],
     "two backwards: all-reduces": 1,
 }
-# %% exercise="predict_no_sync" verdict="refused"
+# %% exercise="predict_no_sync" verdict="refused" mistake="averages_the_last_pass_alone"
 # only the new micro-batch is thought to be averaged
 predict_no_sync = {
     "backward in no_sync: all-reduces": 1,
@@ -50,7 +50,7 @@ predict_no_sync = {
     "two backwards: gradients": [8.0, 20.0],
     "two backwards: all-reduces": 1,
 }
-# %% exercise="predict_no_sync" verdict="refused"
+# %% exercise="predict_no_sync" verdict="refused" mistake="each_backward_is_averaged"
 # each forward is thought to have its own exchange
 predict_no_sync = {
     "backward in no_sync: all-reduces": 1,
@@ -61,7 +61,7 @@ predict_no_sync = {
     "two backwards: gradients": [14.0, 14.0],
     "two backwards: all-reduces": 2,
 }
-# %% exercise="predict_no_sync" verdict="refused"
+# %% exercise="predict_no_sync" verdict="refused" mistake="late_pass_is_in_the_mean"
 # the exchange is thought to wait for the second backward pass
 predict_no_sync = {
     "backward in no_sync: all-reduces": 1,
@@ -72,7 +72,7 @@ predict_no_sync = {
     "two backwards: gradients": [14.0, 14.0],
     "two backwards: all-reduces": 1,
 }
-# %% exercise="predict_no_sync" verdict="refused"
+# %% exercise="predict_no_sync" verdict="refused" mistake="means_are_sums"
 # the all-reduce is thought to add
 predict_no_sync = {
     "backward in no_sync: all-reduces": 1,
@@ -83,7 +83,7 @@ predict_no_sync = {
     "two backwards: gradients": [12.0, 24.0],
     "two backwards: all-reduces": 1,
 }
-# %% exercise="predict_no_sync" verdict="refused"
+# %% exercise="predict_no_sync" verdict="refused" mistake="counts_each_rank"
 # an exchange is thought to be made on each rank
 predict_no_sync = {
     "backward in no_sync: all-reduces": 2,
@@ -94,7 +94,7 @@ predict_no_sync = {
     "two backwards: gradients": [8.0, 20.0],
     "two backwards: all-reduces": 2,
 }
-# %% exercise="predict_no_sync" verdict="refused"
+# %% exercise="predict_no_sync" verdict="refused" mistake="forgets_the_earlier_pass"
 # gradients of no_sync are thought to be lost
 predict_no_sync = {
     "backward in no_sync: all-reduces": 1,
@@ -105,7 +105,7 @@ predict_no_sync = {
     "two backwards: gradients": [8.0, 20.0],
     "two backwards: all-reduces": 1,
 }
-# %% exercise="predict_no_sync" verdict="refused"
+# %% exercise="predict_no_sync" verdict="refused" mistake="divides_by_the_passes"
 # the window is thought to be divided by its number of passes
 predict_no_sync = {
     "backward in no_sync: all-reduces": 1,
@@ -116,7 +116,7 @@ predict_no_sync = {
     "two backwards: gradients": [6.0, 12.0],
     "two backwards: all-reduces": 1,
 }
-# %% exercise="predict_no_sync" verdict="refused"
+# %% exercise="predict_no_sync" verdict="refused" mistake="replaces_the_gradient"
 # the second backward is thought to replace the gradient
 predict_no_sync = {
     "backward in no_sync: all-reduces": 1,
@@ -169,7 +169,7 @@ def accumulate_no_sync(ddp, batches):
     for p in ddp.parameters():
         if p.grad is not None:
             p.grad /= len(batches)
-# %% exercise="accumulate_no_sync" verdict="refused"
+# %% exercise="accumulate_no_sync" verdict="refused" mistake="sums_the_losses"
 # a sum over micro-batches
 def accumulate_no_sync(ddp, batches):
     ddp.zero_grad()
@@ -178,14 +178,14 @@ def accumulate_no_sync(ddp, batches):
             mse_loss(ddp(x), y).backward()
     x, y = batches[-1]
     mse_loss(ddp(x), y).backward()
-# %% exercise="accumulate_no_sync" verdict="refused"
+# %% exercise="accumulate_no_sync" verdict="refused" mistake="backward_outside"
 # no exchange at all
 def accumulate_no_sync(ddp, batches):
     ddp.zero_grad()
     with ddp.no_sync():
         for x, y in batches:
             (mse_loss(ddp(x), y) / len(batches)).backward()
-# %% exercise="accumulate_no_sync" verdict="refused"
+# %% exercise="accumulate_no_sync" verdict="refused" mistake="forward_outside"
 # only the backward pass in no_sync
 def accumulate_no_sync(ddp, batches):
     ddp.zero_grad()
@@ -196,32 +196,32 @@ def accumulate_no_sync(ddp, batches):
                 loss.backward()
         else:
             loss.backward()
-# %% exercise="accumulate_no_sync" verdict="refused"
+# %% exercise="accumulate_no_sync" verdict="refused" mistake="synchronises_the_first"
 # the first is exchanged in place of the last
 def accumulate_no_sync(ddp, batches):
     ddp.zero_grad()
     for i, (x, y) in enumerate(batches):
         with nullcontext() if i == 0 else ddp.no_sync():
             (mse_loss(ddp(x), y) / len(batches)).backward()
-# %% exercise="accumulate_no_sync" verdict="refused"
+# %% exercise="accumulate_no_sync" verdict="refused" mistake="synchronises_every_pass"
 # an exchange for each micro-batch
 def accumulate_no_sync(ddp, batches):
     ddp.zero_grad()
     for x, y in batches:
         (mse_loss(ddp(x), y) / len(batches)).backward()
-# %% exercise="accumulate_no_sync" verdict="refused"
+# %% exercise="accumulate_no_sync" verdict="refused" mistake="one_backward"
 # all forward passes first, one backward pass
 def accumulate_no_sync(ddp, batches):
     ddp.zero_grad()
     sum(mse_loss(ddp(x), y) / len(batches) for x, y in batches).backward()
-# %% exercise="accumulate_no_sync" verdict="refused"
+# %% exercise="accumulate_no_sync" verdict="refused" mistake="joins_the_window"
 # one large batch
 def accumulate_no_sync(ddp, batches):
     ddp.zero_grad()
     x = torch.cat([x for x, _ in batches])
     y = torch.cat([y for _, y in batches])
     mse_loss(ddp(x), y).backward()
-# %% exercise="accumulate_no_sync" verdict="refused"
+# %% exercise="accumulate_no_sync" verdict="refused" mistake="one_is_not_sent"
 # a window of one micro-batch is not exchanged
 def accumulate_no_sync(ddp, batches):
     ddp.zero_grad()
@@ -230,7 +230,7 @@ def accumulate_no_sync(ddp, batches):
             (mse_loss(ddp(x), y) / len(batches)).backward()
     for x, y in batches[1:][-1:]:
         (mse_loss(ddp(x), y) / len(batches)).backward()
-# %% exercise="accumulate_no_sync" verdict="refused"
+# %% exercise="accumulate_no_sync" verdict="refused" mistake="forwards_first"
 # all forward passes before the backward passes
 def accumulate_no_sync(ddp, batches):
     ddp.zero_grad()
@@ -247,7 +247,7 @@ def accumulate_no_sync(ddp, batches):
     for i, (x, y) in enumerate(batches):
         with ddp.no_sync() if i + 1 < len(batches) else nullcontext():
             (mse_loss(ddp(x), y) / len(batches)).backward()
-# %% exercise="accumulate_no_sync" verdict="refused"
+# %% exercise="accumulate_no_sync" verdict="refused" mistake="divides_the_last_alone"
 # the last loss alone is divided
 def accumulate_no_sync(ddp, batches):
     ddp.zero_grad()
@@ -256,7 +256,7 @@ def accumulate_no_sync(ddp, batches):
             mse_loss(ddp(x), y).backward()
     x, y = batches[-1]
     (mse_loss(ddp(x), y) / len(batches)).backward()
-# %% exercise="accumulate_no_sync" verdict="refused"
+# %% exercise="accumulate_no_sync" verdict="refused" mistake="backward_outside"
 # the last forward pass is in no_sync, too
 def accumulate_no_sync(ddp, batches):
     ddp.zero_grad()
@@ -295,34 +295,34 @@ def backward_uneven(ddp, x, y, all_reduce, world):
     out = ddp(x)
     loss = mse_loss(out, y) * count / mean_count if y.numel() else out.sum() * 0
     loss.backward()
-# %% exercise="backward_uneven" verdict="refused"
+# %% exercise="backward_uneven" verdict="refused" mistake="mean_of_means"
 # the mean of the means
 def backward_uneven(ddp, x, y, all_reduce, world):
     mse_loss(ddp(x), y).backward()
-# %% exercise="backward_uneven" verdict="refused"
+# %% exercise="backward_uneven" verdict="refused" mistake="without_world"
 # not multiplied by the number of ranks
 def backward_uneven(ddp, x, y, all_reduce, world):
     total = all_reduce(torch.tensor(float(y.numel())))
     (mse_loss(ddp(x), y, reduction="sum") / total).backward()
-# %% exercise="backward_uneven" verdict="refused"
+# %% exercise="backward_uneven" verdict="refused" mistake="forgets_the_outputs"
 # samples are counted in place of values
 def backward_uneven(ddp, x, y, all_reduce, world):
     total = all_reduce(torch.tensor(float(len(x))))
     (mse_loss(ddp(x), y, reduction="sum") * world / total).backward()
-# %% exercise="backward_uneven" verdict="refused"
+# %% exercise="backward_uneven" verdict="refused" mistake="counts_only_with_samples"
 # an empty rank stays away
 def backward_uneven(ddp, x, y, all_reduce, world):
     if len(x) == 0:
         return
     total = all_reduce(torch.tensor(float(y.numel())))
     (mse_loss(ddp(x), y, reduction="sum") * world / total).backward()
-# %% exercise="backward_uneven" verdict="refused"
+# %% exercise="backward_uneven" verdict="refused" mistake="returns_early"
 # an empty rank takes part in the sum, but sends no gradients
 def backward_uneven(ddp, x, y, all_reduce, world):
     total = all_reduce(torch.tensor(float(y.numel())))
     if y.numel():
         (mse_loss(ddp(x), y, reduction="sum") * world / total).backward()
-# %% exercise="backward_uneven" verdict="refused"
+# %% exercise="backward_uneven" verdict="refused" mistake="sends_without_counting"
 # an empty rank sends gradients, but leaves the sum out
 def backward_uneven(ddp, x, y, all_reduce, world):
     out = ddp(x)
@@ -331,18 +331,18 @@ def backward_uneven(ddp, x, y, all_reduce, world):
         return
     total = all_reduce(torch.tensor(float(y.numel())))
     (mse_loss(out, y, reduction="sum") * world / total).backward()
-# %% exercise="backward_uneven" verdict="refused"
+# %% exercise="backward_uneven" verdict="refused" mistake="counts_busy_ranks"
 # only ranks with samples are counted
 def backward_uneven(ddp, x, y, all_reduce, world):
     busy = all_reduce(torch.tensor(float(len(x) > 0)))
     total = all_reduce(torch.tensor(float(y.numel())))
     (mse_loss(ddp(x), y, reduction="sum") * busy / total).backward()
-# %% exercise="backward_uneven" verdict="refused"
+# %% exercise="backward_uneven" verdict="refused" mistake="without_world"
 # weighted by the share, which the wrapper divides by the number of ranks once more
 def backward_uneven(ddp, x, y, all_reduce, world):
     total = all_reduce(torch.tensor(float(y.numel())))
     (mse_loss(ddp(x), y) * (y.numel() / total)).backward()
-# %% exercise="backward_uneven" verdict="refused"
+# %% exercise="backward_uneven" verdict="refused" mistake="returns_early"
 # a plain zero has no graph, and the wrapper sends nothing
 def backward_uneven(ddp, x, y, all_reduce, world):
     total = all_reduce(torch.tensor(float(y.numel())))
@@ -351,17 +351,17 @@ def backward_uneven(ddp, x, y, all_reduce, world):
     else:
         loss = torch.zeros((), requires_grad=True)
     loss.backward()
-# %% exercise="backward_uneven" verdict="refused"
+# %% exercise="backward_uneven" verdict="refused" mistake="all_reduces_the_loss"
 # the loss is summed over the ranks, and every rank differentiates its own part
 def backward_uneven(ddp, x, y, all_reduce, world):
     total = all_reduce(torch.tensor(float(y.numel())))
     loss = all_reduce(mse_loss(ddp(x), y, reduction="sum"))
     (loss / total).backward()
-# %% exercise="backward_uneven" verdict="refused"
+# %% exercise="backward_uneven" verdict="refused" mistake="never_divides"
 # a sum, never divided
 def backward_uneven(ddp, x, y, all_reduce, world):
     mse_loss(ddp(x), y, reduction="sum").backward()
-# %% exercise="backward_uneven" verdict="refused"
+# %% exercise="backward_uneven" verdict="refused" mistake="sends_by_hand"
 # past the wrapper, with exchanges of its own
 def backward_uneven(ddp, x, y, all_reduce, world):
     total = all_reduce(torch.tensor(float(y.numel())))
@@ -369,7 +369,7 @@ def backward_uneven(ddp, x, y, all_reduce, world):
     for p in ddp.parameters():
         if p.grad is not None:
             p.grad = all_reduce(p.grad)
-# %% exercise="backward_uneven" verdict="refused"
+# %% exercise="backward_uneven" verdict="refused" mistake="counts_twice"
 # the number of ranks is in the factor twice
 def backward_uneven(ddp, x, y, all_reduce, world):
     total = all_reduce(torch.tensor(float(y.numel()))) / world
@@ -415,7 +415,7 @@ def clip_shards(parameters, max_norm, all_reduce):
         if p.grad is not None:
             p.grad *= factor
     return norm.item()
-# %% exercise="clip_shards" verdict="refused"
+# %% exercise="clip_shards" verdict="refused" mistake="needs_a_gradient"
 # a rank without gradients stays away
 def clip_shards(parameters, max_norm, all_reduce):
     gradients = [p.grad for p in parameters if p.grad is not None]
@@ -426,7 +426,7 @@ def clip_shards(parameters, max_norm, all_reduce):
         for gradient in gradients:
             gradient.mul_(max_norm / norm)
     return norm
-# %% exercise="clip_shards" verdict="refused"
+# %% exercise="clip_shards" verdict="refused" mistake="one_exchange_for_each_parameter"
 # an exchange for each gradient that is there
 def clip_shards(parameters, max_norm, all_reduce):
     square = 0
@@ -439,7 +439,7 @@ def clip_shards(parameters, max_norm, all_reduce):
             if p.grad is not None:
                 p.grad.mul_(max_norm / norm)
     return norm
-# %% exercise="clip_shards" verdict="refused"
+# %% exercise="clip_shards" verdict="refused" mistake="root_of_a_sum_of_norms"
 # the root of a sum of norms
 def clip_shards(parameters, max_norm, all_reduce):
     gradients = [p.grad for p in parameters if p.grad is not None]
@@ -448,7 +448,7 @@ def clip_shards(parameters, max_norm, all_reduce):
         if norm > max_norm:
             gradient.mul_(max_norm / norm)
     return norm
-# %% exercise="clip_shards" verdict="refused"
+# %% exercise="clip_shards" verdict="refused" mistake="clips_each_parameter"
 # each tensor is clipped by its own norm
 def clip_shards(parameters, max_norm, all_reduce):
     gradients = [p.grad for p in parameters if p.grad is not None]
@@ -457,7 +457,7 @@ def clip_shards(parameters, max_norm, all_reduce):
         if gradient.norm() > max_norm:
             gradient.mul_(max_norm / gradient.norm())
     return norm
-# %% exercise="clip_shards" verdict="refused"
+# %% exercise="clip_shards" verdict="refused" mistake="fills_none"
 # None becomes zeros
 def clip_shards(parameters, max_norm, all_reduce):
     for p in parameters:
@@ -469,7 +469,7 @@ def clip_shards(parameters, max_norm, all_reduce):
         for gradient in gradients:
             gradient.mul_(max_norm / norm)
     return norm
-# %% exercise="clip_shards" verdict="refused"
+# %% exercise="clip_shards" verdict="refused" mistake="scales_always"
 # small gradients grow
 def clip_shards(parameters, max_norm, all_reduce):
     gradients = [p.grad for p in parameters if p.grad is not None]
@@ -477,7 +477,7 @@ def clip_shards(parameters, max_norm, all_reduce):
     for gradient in gradients:
         gradient.mul_(max_norm / norm)
     return norm
-# %% exercise="clip_shards" verdict="refused"
+# %% exercise="clip_shards" verdict="refused" mistake="returns_the_new_norm"
 # the norm after clipping is returned
 def clip_shards(parameters, max_norm, all_reduce):
     gradients = [p.grad for p in parameters if p.grad is not None]
@@ -486,7 +486,7 @@ def clip_shards(parameters, max_norm, all_reduce):
         for gradient in gradients:
             gradient.mul_(max_norm / norm)
     return torch.clamp(norm, max=max_norm)
-# %% exercise="clip_shards" verdict="refused"
+# %% exercise="clip_shards" verdict="refused" mistake="returns_the_norm_of_the_rank"
 # the norm of this rank is returned
 def clip_shards(parameters, max_norm, all_reduce):
     gradients = [p.grad for p in parameters if p.grad is not None]
@@ -506,12 +506,12 @@ def clip_shards(parameters, max_norm, all_reduce):
         for gradient in gradients:
             gradient.mul_(max_norm / norm)
     return norm
-# %% exercise="clip_shards" verdict="refused"
+# %% exercise="clip_shards" verdict="refused" mistake="clips_before_the_exchange"
 # clipped on each rank before the exchange
 def clip_shards(parameters, max_norm, all_reduce):
     own = torch.nn.utils.clip_grad_norm_(parameters, max_norm)
     return all_reduce(own**2).sqrt()
-# %% exercise="clip_shards" verdict="refused"
+# %% exercise="clip_shards" verdict="refused" mistake="the_rank_decides"
 # the norm of this rank decides whether to clip
 def clip_shards(parameters, max_norm, all_reduce):
     gradients = [p.grad for p in parameters if p.grad is not None]
@@ -521,7 +521,7 @@ def clip_shards(parameters, max_norm, all_reduce):
         for gradient in gradients:
             gradient.mul_(max_norm / norm)
     return norm
-# %% exercise="clip_shards" verdict="refused"
+# %% exercise="clip_shards" verdict="refused" mistake="factor_of_squares"
 # the square root of the factor
 def clip_shards(parameters, max_norm, all_reduce):
     gradients = [p.grad for p in parameters if p.grad is not None]
