@@ -3,28 +3,28 @@
 #
 # A layer iterates `z = w * z + 3` until `z` no longer changes. For $w = 0.5$ it settles at 6. A thousand recorded steps would fill the memory, so its author lets the solver run under `no_grad()` and records one more step at the end. Training runs, the loss falls. Then somebody compares the gradient with finite differences: it should be 12, and it is 6.
 #
-# Half of the gradient is missing, and no error is raised. The whole one can be had for the price of that one step, whatever the solver did before. The idea is a century older than autograd: the solution satisfies an equation, and an equation can be differentiated without asking who solved it.
+# Half of the gradient is missing, and no error is raised. The whole one can be had with the memory of that one step, whatever the solver did before. The idea is a century older than autograd: the solution satisfies an equation, and an equation can be differentiated without asking who solved it.
 #
 # After this lesson you can:
 #
 # * say what reaches the parameter from a solver, recorded in full, in part or not at all;
-# * write a fixed point whose backward pass solves a linear system, with nothing but vector-Jacobian products;
+# * write a fixed-point solver whose backward pass solves a linear system, with nothing but vector-Jacobian products;
 # * differentiate through a minimum, and say at which point the Hessian belongs;
 # * count what unrolling costs, and name the case where detaching is exact.
 #
 # You need lesson 07 (a `backward` of your own) and lesson 10 (derivatives of gradients, steps of an optimizer).
-# %% [markdown] tags=["ru"] about="градиенты сквозь неподвижную точку и минимум, без записи шагов решателя" of="2a8cfcbc"
+# %% [markdown] tags=["ru"] about="градиенты сквозь неподвижную точку и минимум, без записи шагов решателя" of="133c42a5"
 # # Градиенты сквозь решатель
 #
 # Слой повторяет шаг `z = w * z + 3`, пока `z` не перестанет меняться. При $w = 0.5$ он останавливается на числе 6. Тысяча записанных шагов не поместилась бы в память, поэтому автор запускает решатель внутри `no_grad()`, а в конце делает ещё один шаг, уже с записью. Обучение идёт, потери уменьшаются. Потом кто-то сравнивает градиент с конечными разностями: должно быть 12, а получается 6.
 #
-# Половины градиента нет, и никакой ошибки при этом тоже нет. А получить его целиком можно по цене того же одного шага, что бы ни делал решатель раньше. Этой мысли лет на сто больше, чем autograd: решение удовлетворяет уравнению, а уравнение можно продифференцировать, не спрашивая, кто его решил.
+# Половина градиента пропала, а ошибки нет. При этом получить его целиком можно, не расходуя больше памяти, чем на тот же один шаг, что бы ни делал решатель раньше. Эта мысль лет на сто старше autograd: решение удовлетворяет уравнению, а уравнение можно продифференцировать, не спрашивая, кто его решил.
 #
 # После урока вы сможете:
 #
 # * сказать, что доходит до параметра от решателя, если его шаги записаны все, частично или не записаны совсем;
-# * написать неподвижную точку, обратный проход которой решает линейную систему с помощью одних только произведений вектора на матрицу Якоби;
-# * дифференцировать сквозь минимум и не ошибаться в том, в какой точке нужна матрица Гессе;
+# * написать функцию, которая находит неподвижную точку и в обратном проходе решает линейную систему с помощью одних только произведений вектора на матрицу Якоби;
+# * дифференцировать сквозь минимум и правильно выбирать точку, в которой берётся матрица Гессе;
 # * посчитать, во что обходится запись всех шагов, и назвать случай, когда отсоединение от графа ничего не портит.
 #
 # Понадобятся уроки 07 (свой `backward`) и 10 (производные от градиентов, шаги оптимизатора).
@@ -255,7 +255,7 @@ plot_memory(50, recorded, last_step_recorded)
 #
 # $$u = (I - J^T)^{-1} g.$$
 #
-# Иначе говоря, $u = g + J^T u$, и это снова неподвижная точка. Начнём с $u = g$ и будем повторять правую часть: она сходится с той же скоростью, что и прямые итерации, потому что у $J^T$ те же собственные значения, что у $J$. А $J^T u$ — это произведение вектора на матрицу Якоби, один обратный проход через один шаг, как в уроке 04. Сама матрица не нужна: в примере ниже она записана только для того, чтобы увидеть числа.
+# Иначе говоря, $u = g + J^T u$, и это снова неподвижная точка. Начнём с $u = g$ и будем снова и снова вычислять правую часть, подставляя в неё предыдущий результат. Эти итерации сходятся с той же скоростью, что и прямые, потому что у $J^T$ те же собственные значения, что у $J$. А $J^T u$ — это произведение вектора на матрицу Якоби, один обратный проход через один шаг, как в уроке 04. Сама матрица не нужна: в примере ниже она записана только для того, чтобы увидеть числа.
 # %%
 J = torch.tensor([[0.5, 0.4], [0.0, 0.5]], dtype=torch.float64)
 b = torch.tensor([1.0, 1.0], dtype=torch.float64, requires_grad=True)
@@ -279,21 +279,21 @@ assert torch.allclose(wrong, torch.tensor([2.0, 0.0], dtype=torch.float64))
 grown = iterate(lambda u: g + 1.1 * u, g, 100)  # no contraction, no limit, although (1 - 1.1) can be inverted
 assert grown[0] > 1e4
 # %% [markdown] tags=["en"]
-# Without the transpose the second entry is lost: 0 for 1.6. For one number, or a symmetric $J$, nobody would notice. And if the step does not contract, neither of the two loops settles.
+# Without the transpose the second entry is lost: 0 for 1.6. For one number, or a symmetric $J$, nobody would notice. And if an eigenvalue of $J$ has a magnitude above 1, neither of the two loops settles.
 #
 # Where does the loop go? Into a hook on the result (lesson 08), which replaces $g$ by $u$ before it reaches the recorded step, or into the `backward` of a Function (lesson 07). Three traps wait here:
 #
-# * $J^T u$ needs a graph of one step that begins at a leaf of its own. Build it once, and walk it again and again with `retain_graph=True`. Inside a hook or a `backward` nothing is recorded unless `torch.enable_grad()` is on.
+# * $J^T u$ needs a graph of one step that begins at a leaf of its own. Begun at the result itself, it calls the hook again, without end. Build it once, and walk it again and again with `retain_graph=True`. Inside a hook or a `backward` nothing is recorded unless `torch.enable_grad()` is on.
 # * A hook that mentions the result itself keeps it in memory for ever: the result holds the hook, and the hook the result.
-# * Either way the solve is done with plain numbers. A second derivative through it is an error, or silently wrong where the step bends in its parameter.
-# %% [markdown] tags=["ru"] of="a1099519"
-# Без транспонирования второй элемент теряется: вместо 1.6 получается 0. На одном числе или при симметричной $J$ этого никто бы не заметил. А если шаг не сжимает, не сойдётся ни один из двух циклов.
+# * Either way the solve is not recorded. A second derivative through it is an error, or silently wrong where the step bends in its parameter.
+# %% [markdown] tags=["ru"] of="fbb9309c"
+# Без транспонирования второй элемент теряется: вместо 1.6 получается 0. На одном числе или при симметричной $J$ этого никто бы не заметил. А если модуль какого-нибудь собственного значения $J$ больше 1, не сойдётся ни один из двух циклов.
 #
-# Куда поместить цикл? Либо в хук на результате (урок 08), который заменит $g$ на $u$ раньше, чем вектор дойдёт до записанного шага, либо в `backward` своей функции (урок 07). Ошибиться здесь можно трижды:
+# Куда поместить цикл? Либо в хук на результате (урок 08), который заменит $g$ на $u$ раньше, чем вектор дойдёт до записанного шага, либо в `backward` своей функции (урок 07). Здесь легко ошибиться в трёх местах:
 #
-# * Для $J^T u$ нужен граф одного шага, который начинается в отдельном листе. Постройте его один раз и проходите снова и снова с `retain_graph=True`. Внутри хука и `backward` ничего не записывается, если не включить `torch.enable_grad()`.
+# * Для $J^T u$ нужен граф одного шага, который начинается в отдельном листе. Если начать граф с самого результата, хук без конца вызывает сам себя. Постройте граф один раз и проходите по нему снова и снова с `retain_graph=True`. Внутри хука и `backward` ничего не записывается, если не включить `torch.enable_grad()`.
 # * Хук, в котором упомянут сам результат, навсегда оставляет его в памяти: результат ссылается на хук, а хук — на результат.
-# * И в хуке, и в своей функции система решается с обычными числами. При попытке взять вторую производную будет либо ошибка, либо неверное число без всякой ошибки — если шаг нелинеен по параметру.
+# * И в хуке, и в своей функции решение системы не записывается в граф. Поэтому вторую производную так не получить: будет ошибка, а если шаг нелинеен по параметру — неверное число без всякой ошибки.
 # %% tags=["fact"]
 import gc
 import weakref
@@ -313,6 +313,20 @@ def leaks(mentions_itself):
 
 
 assert leaks(True) and not leaks(False)
+turns = []
+for detached in (True, False):
+    w = torch.tensor(0.5, requires_grad=True)
+    z = w * 3
+    at = z.detach().requires_grad_() if detached else z
+    again = w * at
+
+    def again_in_the_hook(g):
+        turns.append(detached)
+        return torch.autograd.grad(again, at, g, retain_graph=True)[0] if len(turns) < 20 else g
+
+    z.register_hook(again_in_the_hook)
+    torch.autograd.grad(z, w)
+assert turns.count(True) == 1 and turns.count(False) > 10
 recording = []
 doubled = torch.ones((), requires_grad=True) * 2
 doubled.register_hook(lambda g: recording.append(torch.is_grad_enabled()))
@@ -345,7 +359,7 @@ assert abs(bent_in_w - true) > 0.1
 #
 # Write a solver whose gradient is that of the equation, not that of the steps.
 #
-# * **Given.** `step(z, *parameters)`, which contracts: 60 steps from `start` are as good as infinitely many. `start`, a float64 tensor of any shape, which does not require grad. `iterations`, the number of steps.
+# * **Given.** `step(z, *parameters)`, which contracts: 60 steps from `start` are as good as infinitely many. `start`, a float64 tensor of any shape, which does not require grad. `iterations`, the number of steps, at least 60.
 # * **Given.** `parameters`, a tuple of tensors, at least one of which requires grad. Some may be frozen, and one may stand there twice.
 # * **Result.** The fixed point, of the shape of `start`. <!-- value -->
 # * **Result.** Its gradient with respect to every parameter that requires grad, to six digits. <!-- gradients -->
@@ -353,19 +367,19 @@ assert abs(bent_in_w - true) > 0.1
 # * **Leave.** No memory, once the result is dropped and `gc.collect()` has run; single numbers do not count. <!-- left -->
 # * **Not allowed.** More than 24 tensors of the size of `start` and 4 copies of the parameters in memory at once, neither forward nor backward: neither 60 steps nor a Jacobian fit. <!-- memory -->
 # * **Not allowed.** More than `iterations` + 3 calls of `step`, the backward pass included. <!-- calls -->
-# %% [markdown] tags=["ru"] of="6df845d2"
+# %% [markdown] tags=["ru"] of="1bbcfefa"
 # ### Упражнение `fixed_point`: неподвижная точка с градиентом
 # *спроектировать · ●●● · 18 минут · 5 баллов*
 #
 # Напишите решатель, градиент которого следует из уравнения, а не из шагов.
 #
-# * **Дано.** Функция `step(z, *parameters)`, которая сжимает: 60 шагов из `start` не отличить от бесконечного их числа. Тензор `start` типа float64 любой формы, не требующий градиента. Число шагов `iterations`.
+# * **Дано.** Сжимающий шаг — функция `step(z, *parameters)`: после 60 шагов из `start` результат уже не отличить от предела. Тензор `start` типа float64 любой формы, не требующий градиента. Число шагов `iterations`, не меньше 60.
 # * **Дано.** Кортеж тензоров `parameters`, из которых хотя бы один требует градиента. Некоторые могут быть заморожены, а один тензор может встретиться дважды.
 # * **Результат.** Неподвижная точка той же формы, что `start`. <!-- value -->
 # * **Результат.** Её градиент по каждому параметру, который требует градиента, с точностью до шести знаков. <!-- gradients -->
 # * **Не менять.** Тензор `start` и параметры вместе с их `.grad`. <!-- gradients -->
-# * **Не менять.** Занятую память: после удаления результата и вызова `gc.collect()` она вся свободна, отдельные числа не в счёт. <!-- left -->
-# * **Нельзя.** Занимать одновременно больше 24 тензоров размера `start` и 4 копий параметров ни в прямом, ни в обратном проходе: ни 60 шагов, ни матрица Якоби туда не поместятся. <!-- memory -->
+# * **Не менять.** Расход памяти: после удаления результата и вызова `gc.collect()` она вся свободна, отдельные числа не в счёт. <!-- left -->
+# * **Нельзя.** Расходовать в прямом или обратном проходе больше памяти, чем занимают 24 тензора размера `start` и 4 копии параметров: ни 60 шагов, ни матрица Якоби туда не поместятся. <!-- memory -->
 # * **Нельзя.** Вызывать `step` больше `iterations` + 3 раз, считая и обратный проход. <!-- calls -->
 # %% answer="fixed_point"
 def fixed_point(step, start, parameters, iterations):
@@ -471,25 +485,25 @@ check("fixed_point")
 #
 # Which weight decay $\lambda$ gives the smallest validation loss? The weights are $w^*(\lambda)$, the minimum of the training loss. In lesson 10 you differentiated through the steps that led to it. But a minimum satisfies an equation: the slope of the training loss is 0 there.
 #
-# One number again. The loss is $(w - 3)^2 / 2 + \lambda w^2 / 2$, its slope $w - 3 + \lambda w$. Setting it to 0 gives $w^* = 3 / (1 + \lambda)$, for $\lambda = 0.5$ that is 2. Moving both sides of *slope = 0*:
+# One number again. The loss is $(w - 3)^2 / 2 + \lambda w^2 / 2$, its slope $w - 3 + \lambda w$. Setting it to 0 gives $w^* = 3 / (1 + \lambda)$, for $\lambda = 0.5$ that is 2. Let $\lambda$ grow by a little $d\lambda$. The slope stays 0, so its whole change is 0:
 #
 # $$(1 + \lambda)\, dw + w\, d\lambda = 0.$$
 #
 # The first factor is $H = 1.5$, the second $w^* = 2$. So $dw^* / d\lambda = -2 / 1.5 = -1.33$.
 #
 # $H$ is the second derivative of the training loss at the minimum, a Hessian when there are many weights. It is symmetric, so here no transpose can be forgotten. The minus can.
-# %% [markdown] tags=["ru"] of="8c36da16"
+# %% [markdown] tags=["ru"] of="04a5925d"
 # ## Минимум — тоже уравнение
 #
 # При каком затухании весов $\lambda$ потери на валидации наименьшие? Веса здесь — это $w^*(\lambda)$, точка минимума функции потерь на обучении. В уроке 10 вы дифференцировали сквозь шаги, которые к ней ведут. Но и минимум удовлетворяет уравнению: наклон функции потерь на обучении в нём равен 0.
 #
-# Снова одно число. Функция потерь — $(w - 3)^2 / 2 + \lambda w^2 / 2$, её наклон — $w - 3 + \lambda w$. Приравняем его к нулю: $w^* = 3 / (1 + \lambda)$, при $\lambda = 0.5$ это 2. Сдвинем обе части равенства «наклон = 0»:
+# Снова одно число. Функция потерь — $(w - 3)^2 / 2 + \lambda w^2 / 2$, её наклон — $w - 3 + \lambda w$. Приравняем его к нулю: $w^* = 3 / (1 + \lambda)$, при $\lambda = 0.5$ это 2. Пусть $\lambda$ выросло на малое $d\lambda$. Наклон останется равным 0, поэтому и всё его изменение равно 0:
 #
 # $$(1 + \lambda)\, dw + w\, d\lambda = 0.$$
 #
 # Первый множитель — $H = 1.5$, второй — $w^* = 2$. Отсюда $dw^* / d\lambda = -2 / 1.5 = -1.33$.
 #
-# Здесь $H$ — вторая производная функции потерь на обучении в точке минимума, а если весов много, то матрица Гессе. Она симметрична, поэтому забыть про транспонирование здесь нельзя. А вот про минус — можно.
+# Здесь $H$ — вторая производная функции потерь на обучении в точке минимума, а если весов много, то матрица Гессе. Она симметрична, поэтому с транспонированием здесь не ошибиться. А вот минус потерять легко.
 # %%
 def training_loss(w, lam):
     return (w - 3) ** 2 / 2 + lam * w**2 / 2
@@ -523,7 +537,7 @@ assert abs(derivative(training_loss(after, lam), lam) - 2.0) < 1e-6  # through t
 # %% [markdown] tags=["en"]
 # With all steps recorded the derivative arrives, slowly. With the last five recorded it settles as well, at a wrong number: more steps make the minimum better, not its derivative.
 #
-# One case is the exception. Ask for the derivative of the *minimal value* $\min_w$ itself. Its slope by $w$ is 0 at the minimum, so whatever $dw^*/d\lambda$ may be, it is multiplied by 0. There you may detach the solution, and what is left, $w^2 / 2 = 2$, is exact. For the validation loss it is not: its slope at $w^*$ is something else.
+# One case is the exception. Ask for the derivative of the *minimal value* $\min_w$ itself. Its slope by $w$ is 0 at the minimum, so whatever $dw^*/d\lambda$ may be, it is multiplied by 0. There you may detach the solution, and what is left, $w^2 / 2 = 2$, is exact. For the validation loss it is not: its slope at $w^*$ is not 0.
 #
 # ### Exercise `fix_argmin`: through a minimum
 # *find the bug · ●●○ · 14 minutes · 5 points*
@@ -532,23 +546,23 @@ assert abs(derivative(training_loss(after, lam), lam) - 2.0) < 1e-6  # through t
 #
 # * **Given.** `inner(w, lam)` and `outer(w, lam)`, losses whose values are scalars. The inner one has one minimum over `w`, of shape $(n,)$, and a Hessian there that can be inverted. `lam` has any shape.
 # * **Given.** `minimize(inner, start, lam)`, which returns this minimum, without a graph. Neither `start` nor `lam` requires grad.
-# * **Result.** The derivative of `outer(w, lam)` at the minimum `w` with respect to `lam`, for any inner loss. <!-- derivative -->
+# * **Result.** The derivative with respect to `lam` of the value `outer(w, lam)` whose `w` is the minimum and moves with `lam`. It has the shape of `lam`, and is right for any inner loss. <!-- derivative -->
 # * **Result.** So also where the outer loss mentions `lam` itself. <!-- direct -->
 # * **Leave.** `start` and `lam`. <!-- kept -->
 # * **Not allowed.** More than one call of `minimize`. <!-- once -->
-# %% [markdown] tags=["ru"] of="3c5e15d6"
+# %% [markdown] tags=["ru"] of="1311cc6c"
 # Если записаны все шаги, производная понемногу приближается к верной. Если только последние пять, она тоже сходится, но к неверному числу: от новых шагов лучше становится минимум, а не его производная.
 #
-# Есть одно исключение. Пусть нужна производная самого *наименьшего значения* $\min_w$. Наклон по $w$ в точке минимума равен 0, поэтому $dw^*/d\lambda$, чему бы оно ни равнялось, умножается на 0. В этом случае решение можно отсоединить от графа: то, что останется, $w^2 / 2 = 2$, — точный ответ. С потерями на валидации так нельзя: их наклон в точке $w^*$ другой.
+# Есть одно исключение. Пусть нужна производная самого *наименьшего значения* $\min_w$. Наклон по $w$ в точке минимума равен 0, поэтому $dw^*/d\lambda$, чему бы оно ни равнялось, умножается на 0. В этом случае решение можно отсоединить от графа: то, что останется, $w^2 / 2 = 2$, — точный ответ. С потерями на валидации так нельзя: их наклон в точке $w^*$ не равен 0.
 #
 # ### Упражнение `fix_argmin`: производная сквозь минимум
 # *найти ошибку · ●●○ · 14 минут · 5 баллов*
 #
 # Эту функцию проверили на гребневой регрессии, и она была верна до последней цифры. На логистической регрессии она ошибается. Ошибается она и тогда, когда `lam` входит в саму внешнюю функцию потерь. Исправьте обе ошибки.
 #
-# * **Дано.** Функции потерь `inner(w, lam)` и `outer(w, lam)` со скалярными значениями. У внутренней один минимум по `w`, формы $(n,)$, и обратимая матрица Гессе в нём. Форма `lam` любая.
-# * **Дано.** Функция `minimize(inner, start, lam)`, которая возвращает этот минимум без графа. Ни `start`, ни `lam` градиента не требуют.
-# * **Результат.** Производная `outer(w, lam)` в точке минимума `w` по `lam` для любой внутренней функции потерь. <!-- derivative -->
+# * **Дано.** Функции потерь `inner(w, lam)` и `outer(w, lam)` со скалярными значениями. У внутренней функции единственный минимум по `w`, вектору формы $(n,)$, и матрица Гессе в нём обратима. Форма `lam` любая.
+# * **Дано.** Функция `minimize(inner, start, lam)`, которая возвращает точку этого минимума без графа. Ни `start`, ни `lam` градиента не требуют.
+# * **Результат.** Производная значения `outer(w, lam)` по `lam`, где `w` — точка минимума, которая сдвигается вместе с `lam`. Форма та же, что у `lam`, а внутренняя функция потерь любая. <!-- derivative -->
 # * **Результат.** В том числе когда `lam` входит и в саму внешнюю функцию. <!-- direct -->
 # * **Не менять.** Тензоры `start` и `lam`. <!-- kept -->
 # * **Нельзя.** Вызывать `minimize` больше одного раза. <!-- once -->
@@ -639,13 +653,13 @@ assert torch.allclose(
 # ### Extra exercise `mislead`: one step the wrong way
 # *write the counter-example · ●●○ · 10 minutes · 3 points · extra*
 #
-# The step is $z \mapsto Az + b$, the loss $g \cdot z$. With respect to $b$ the one-step gradient is $g$ itself, and the true one is $(I - A^T)^{-1} g$. Find an $A$ for which the iteration settles and the two point apart.
+# The step is $z \mapsto Az + b$, the loss $g \cdot z$. With respect to $b$ the one-step gradient is $g$ itself, and the true one is $(I - A^T)^{-1} g$. Find an $A$ and a $g$ for which the iteration settles and the angle between the two is obtuse.
 #
 # * **Given.** `n`, at least 2.
 # * **Result.** A pair: `a` of shape $(n, n)$ and `g` of shape $(n,)$, float64 and finite, `g` not all zeros. <!-- usable -->
 # * **Result.** No eigenvalue of `a` has a magnitude above 0.9. <!-- settles -->
 # * **Result.** The cosine of the angle between the two gradients is below $-0.05$. <!-- misleads -->
-# %% [markdown] tags=["ru"] of="6c5e3ade"
+# %% [markdown] tags=["ru"] of="dba56891"
 # ## Насколько ошибается один шаг?
 #
 # Многие модели с неподвижной точкой всё равно обучают с одним записанным шагом. Его градиент маловат, говорят их авторы, зато направлен примерно куда надо. Если шаг укорачивает любую разность двух `z`, это верно: так как $g = u - J^T u$ и $\lVert J \rVert < 1$, произведение $g \cdot u = \lVert u \rVert^2 - u \cdot J^T u$ положительно.
@@ -655,7 +669,7 @@ assert torch.allclose(
 # ### Дополнительное упражнение `mislead`: один шаг не в ту сторону
 # *построить контрпример · ●●○ · 10 минут · 3 балла · дополнительно*
 #
-# Шаг — $z \mapsto Az + b$, функция потерь — $g \cdot z$. Градиент одного шага по $b$ — это сам вектор $g$, а настоящий градиент — $(I - A^T)^{-1} g$. Найдите такую $A$, при которой итерации сходятся, а эти два вектора смотрят в разные стороны.
+# Шаг — $z \mapsto Az + b$, функция потерь — $g \cdot z$. Градиент одного шага по $b$ — это сам вектор $g$, а настоящий градиент — $(I - A^T)^{-1} g$. Найдите такие $A$ и $g$, при которых итерации сходятся, а угол между этими двумя векторами тупой.
 #
 # * **Дано.** Число `n`, не меньше 2.
 # * **Результат.** Пара: `a` формы $(n, n)$ и `g` формы $(n,)$, float64, числа конечны, в `g` не все нули. <!-- usable -->

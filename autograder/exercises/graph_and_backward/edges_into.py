@@ -103,11 +103,12 @@ def _other_keys(found: object, root: Tensor) -> int | None:
 def edges_into(answer: Any, case: Case) -> dict[str, object]:
     start = number_from(case.root)
     found = answer.edges_into(case.root)
-    first, second = (_numbers(each, case.root) for each in (found, answer.edges_into(case.root)))
+    first, others = _numbers(found, case.root), _other_keys(found, case.root)  # before the dict can be used again
+    second = _numbers(answer.edges_into(case.root), case.root)
     return {
         "forgets": compare(canonical(first), canonical(second)) is None,
         "edges": first,
-        "others": _other_keys(found, case.root),
+        "others": others,
         "reads": measure_reads(lambda root: _numbers(answer.edges_into(root), root), round(6 * start)),
     }
 

@@ -104,18 +104,18 @@ def newton(inner: Loss, start: Tensor, lam: Tensor) -> Tensor:
 def cases(rng: torch.Generator) -> Iterator[Case]:
     yield _case(rng, _ridge(rng, 3), 3, uniform(rng))
     yield _case(rng, _logistic(rng, 3), 3, uniform(rng))
-    yield _case(rng, _logistic(rng, 4), 4, uniform(rng, 4))
+    yield _case(rng, _logistic(rng, 4), 4, uniform(rng, 2, 4))
     yield _case(rng, _logistic(rng, 2), 2, uniform(rng, 2), mentions=True)
     yield _case(rng, _logistic(rng, 1), 1, uniform(rng), mentions=True)
 
 
 def _case(rng: torch.Generator, inner: Loss, n: int, lam: Tensor, mentions: bool = False) -> Case:
     a, b = signed(rng, 5, n) / 2, signed(rng, 5)
-    text = "w, lam -> (a @ w - b).square().mean()" + (" + (lam**2).sum() / 4" if mentions else "")
+    text = "w, lam -> (a @ w - b).square().mean()" + (" + (lam**2 * w**2).sum() / 4" if mentions else "")
 
     def outer(w: Tensor, lam: Tensor) -> Tensor:
         loss = (a @ w - b).square().mean()
-        return loss + (lam**2).sum() / 4 if mentions else loss
+        return loss + (lam**2 * w**2).sum() / 4 if mentions else loss
 
     return Case(inner=inner, outer=Formula(text, outer), start=signed(rng, n) / 2, lam=lam, mentions=mentions)
 

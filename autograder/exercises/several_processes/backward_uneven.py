@@ -46,7 +46,7 @@ from .ranks import Link, Rank, run_together
             "Take the sum over the samples of the rank, not the mean, and divide by the number of samples on all "
             "ranks. Then undo the division by `world`.",
             "Возьмите по примерам ранга сумму, а не среднее, и поделите её на число примеров на всех рангах. Затем "
-            "верните то, что отнимает деление на `world`.",
+            "возместите деление на `world`.",
         ),
         Text.same('total = all_reduce(torch.tensor(len(x)))\n... mse_loss(ddp(x), y, reduction="sum") ...'),
     ],

@@ -314,3 +314,170 @@ def fix_shared_gradients(y, inputs, v, factors):
     gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
     inputs.append(None)
     return [torch.zeros_like(x) if g is None else g * f for x, g, f in zip(inputs, gradients, factors)]
+# %% exercise="edges_into" verdict="passed"
+# a stack, each node once
+def edges_into(root):
+    counts, stack = {root.grad_fn: 0}, [root.grad_fn]
+    while stack:
+        for child, _ in stack.pop().next_functions:
+            if child is None:
+                continue
+            if child not in counts:
+                counts[child] = 0
+                stack.append(child)
+            counts[child] += 1
+    return counts
+# %% exercise="edges_into" verdict="passed"
+# first the nodes, then a Counter of the edges
+def edges_into(root):
+    from collections import Counter
+    nodes, todo = set(), [root.grad_fn]
+    while todo:
+        node = todo.pop()
+        if node is None or node in nodes:
+            continue
+        nodes.add(node)
+        todo += [child for child, _ in node.next_functions]
+    edges = Counter(child for node in nodes for child, _ in node.next_functions if child is not None)
+    return {node: edges[node] for node in nodes}
+# %% exercise="edges_into" verdict="passed"
+# a recursion that returns a Counter
+def edges_into(root):
+    from collections import Counter
+    found = Counter({root.grad_fn: 0})
+
+    def visit(node):
+        for child, _ in node.next_functions:
+            if child is not None:
+                new = child not in found
+                found[child] += 1
+                if new:
+                    visit(child)
+
+    visit(root.grad_fn)
+    return found
+# %% exercise="edges_into" verdict="refused" mistake="counts_nodes_before"
+# two edges of one node count once
+def edges_into(root):
+    counts, stack = {root.grad_fn: 0}, [root.grad_fn]
+    while stack:
+        for child in {child for child, _ in stack.pop().next_functions if child is not None}:
+            if child not in counts:
+                counts[child] = 0
+                stack.append(child)
+            counts[child] += 1
+    return counts
+# %% exercise="edges_into" verdict="refused" mistake="forgets_the_root"
+# the root is missing
+def edges_into(root):
+    counts, stack = {}, [root.grad_fn]
+    while stack:
+        for child, _ in stack.pop().next_functions:
+            if child is not None:
+                if child not in counts:
+                    stack.append(child)
+                counts[child] = counts.get(child, 0) + 1
+    return counts
+# %% exercise="edges_into" verdict="refused" mistake="root_has_one"
+# the root waits for one edge
+def edges_into(root):
+    counts = {}
+
+    def visit(node):
+        if node in counts:
+            counts[node] += 1
+            return
+        counts[node] = 1
+        for child, _ in node.next_functions:
+            if child is not None:
+                visit(child)
+
+    visit(root.grad_fn)
+    return counts
+# %% exercise="edges_into" verdict="refused" mistake="edges_out_without_none"
+# edges that leave a node
+def edges_into(root):
+    counts, stack = {}, [root.grad_fn]
+    while stack:
+        node = stack.pop()
+        if node in counts:
+            continue
+        children = [child for child, _ in node.next_functions if child is not None]
+        counts[node] = len(children)
+        stack.extend(children)
+    return counts
+# %% exercise="edges_into" verdict="refused" mistake="counts_paths"
+# paths: every way to a node counts
+def edges_into(root):
+    counts = {root.grad_fn: 0}
+
+    def visit(node):
+        for child, _ in node.next_functions:
+            if child is not None:
+                counts[child] = counts.get(child, 0) + 1
+                visit(child)
+
+    visit(root.grad_fn)
+    return counts
+# %% exercise="edges_into" verdict="refused" mistake="counts_none"
+# None is a key
+def edges_into(root):
+    counts, stack = {root.grad_fn: 0}, [root.grad_fn]
+    while stack:
+        node = stack.pop()
+        for child, _ in node.next_functions if node else ():
+            if child not in counts:
+                counts[child] = 0
+                stack.append(child)
+            counts[child] += 1
+    return counts
+# %% exercise="edges_into" verdict="refused" mistake="leaves_out_leaves"
+# the leaves are missing
+def edges_into(root):
+    counts, stack = {root.grad_fn: 0}, [root.grad_fn]
+    while stack:
+        for child, _ in stack.pop().next_functions:
+            if child is None or hasattr(child, "variable"):
+                continue
+            if child not in counts:
+                counts[child] = 0
+                stack.append(child)
+            counts[child] += 1
+    return counts
+# %% exercise="edges_into" verdict="refused" mistake="names_as_keys"
+# names in place of nodes
+def edges_into(root):
+    counts, seen, stack = {root.grad_fn.name(): 0}, set(), [root.grad_fn]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        for child, _ in node.next_functions:
+            if child is not None:
+                counts[child.name()] = counts.get(child.name(), 0) + 1
+                stack.append(child)
+    return counts
+# %% exercise="edges_into" verdict="refused" mistake="remembers_earlier_calls"
+# a dict that remembers the first call
+def edges_into(root, counts={}):
+    counts[root.grad_fn] = 0
+    stack = [root.grad_fn]
+    while stack:
+        for child, _ in stack.pop().next_functions:
+            if child is not None:
+                if child not in counts:
+                    counts[child] = 0
+                    stack.append(child)
+                counts[child] += 1
+    return counts
+# %% exercise="edges_into" verdict="refused" mistake="first_inputs_only"
+# only the first edge of each node is followed
+def edges_into(root):
+    node, counts = root.grad_fn, {root.grad_fn: 0}
+    while node.next_functions:
+        node = node.next_functions[0][0]
+        if node is None:
+            break
+        counts[node] = counts.get(node, 0) + 1
+    return counts

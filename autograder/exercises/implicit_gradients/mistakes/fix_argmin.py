@@ -116,3 +116,36 @@ def fix_argmin(inner, outer, minimize, start, lam):
     w = minimize(inner, start, lam)
     start.copy_(w)
     return _through(inner, outer, lambda *_: w, start, lam)
+
+# %% mistake="direct_term_at_the_start" theme="derivative"
+# The direct term was taken at `start`. It belongs to the minimum, like the others.
+# Прямое слагаемое взято в точке `start`, а нужно в точке минимума, как и остальные производные.
+def fix_argmin(inner, outer, minimize, start, lam):
+    w = minimize(inner, start, lam)
+    return _through(inner, outer, lambda *_: w, start, lam, direct=0) + grad(outer, argnums=1)(start, lam)
+
+# %% mistake="direct_term_of_the_inner_loss" theme="derivative"
+# The direct term is that of the inner loss. It is the outer loss that is differentiated.
+# Прямое слагаемое взято у внутренней функции потерь. Но дифференцируется внешняя.
+def fix_argmin(inner, outer, minimize, start, lam):
+    w = minimize(inner, start, lam)
+    return _through(inner, outer, lambda *_: w, start, lam, direct=0) + grad(inner, argnums=1)(w, lam)
+
+# %% mistake="diagonal_alone" theme="axes"
+# Only the diagonal of the Hessian was used. The weights depend on each other, so the system has to be solved.
+# От матрицы Гессе взята одна диагональ. Но веса зависят друг от друга, и нужно решать систему.
+def fix_argmin(inner, outer, minimize, start, lam):
+    w = minimize(inner, start, lam)
+    v = grad(outer)(w, lam) / hessian(inner)(w, lam).diagonal()
+    _, pull = torch.func.vjp(lambda lam: grad(inner)(w, lam), lam)
+    return grad(outer, argnums=1)(w, lam) - pull(v)[0]
+
+# %% mistake="lam_is_a_vector" theme="axes"
+# The product works for a `lam` of at most one dimension. With more, `@` joins the wrong axes; a vector-Jacobian product
+#     suits any shape.
+# Произведение рассчитано на `lam`, у которого не больше одного измерения. Если их больше, `@` берёт не те оси. Произведение
+#     вектора на матрицу Якоби подходит для любой формы.
+def fix_argmin(inner, outer, minimize, start, lam):
+    w = minimize(inner, start, lam)
+    v = torch.linalg.solve(hessian(inner)(w, lam), grad(outer)(w, lam))
+    return grad(outer, argnums=1)(w, lam) - v @ torch.func.jacrev(grad(inner), argnums=1)(w, lam)

@@ -218,3 +218,70 @@ def fixed_point(step, start, parameters, iterations):
 
     result.register_hook(solve)
     return result
+
+# %% mistake="slope_in_place_of_the_jacobian" theme="axes"
+# Each entry was divided by a slope of its own, as for one number. Where entries depend on each other, the system has to
+#     be solved.
+# Каждый элемент поделён на свой наклон, как в формуле для одного числа. Но элементы зависят друг от друга, и нужно решать
+#     систему.
+def fixed_point(step, start, parameters, iterations):
+    z = _solved(step, start, parameters, iterations)
+    at = z.clone().requires_grad_()
+    (slope,) = torch.autograd.grad(step(at, *[p.detach() for p in parameters]).sum(), at)
+    result = step(z, *parameters)
+    result.register_hook(lambda g: g / (1 - slope))
+    return result
+
+# %% mistake="counts_a_tied_parameter_twice" theme="accumulation"
+# A tensor that stands among the parameters twice has twice its gradient: each place got the gradient of both.
+# У тензора, который встречается среди параметров дважды, градиент удвоен: каждому месту достался градиент обоих.
+def fixed_point(step, start, parameters, iterations):
+    class Solved(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, *tensors):
+            z = _solved(step, start, tensors, iterations)
+            ctx.save_for_backward(z, *tensors)
+            return z.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            z, *tensors = ctx.saved_tensors
+            at, u = z.detach().clone().requires_grad_(), g
+            with torch.enable_grad():
+                again = step(at, *tensors)
+            for _ in range(iterations):
+                u = g + torch.autograd.grad(again, at, u, retain_graph=True)[0]
+            return tuple(
+                torch.autograd.grad(again, p, u, retain_graph=True)[0] if p.requires_grad else None for p in tensors
+            )
+
+    return Solved.apply(*parameters)
+
+# %% mistake="differentiates_a_frozen_parameter" theme="recording"
+# A gradient was asked for a frozen parameter. Ask for those of the parameters that require grad, and return None for the
+#     others.
+# Градиент запрошен и по замороженному параметру. Запрашивайте его только по тем параметрам, которые требуют градиента, а
+#     для остальных возвращайте None.
+def fixed_point(step, start, parameters, iterations):
+    z = _solved(step, start, parameters, iterations)
+    again = step(z, *parameters)
+    torch.autograd.grad(again.sum(), parameters, retain_graph=True)
+    return _hooked(step, start, parameters, iterations)
+
+# %% mistake="graph_freed_in_the_first_turn" theme="graph_life"
+# The first turn of the loop freed the graph of the step. With `retain_graph=True` it serves all turns.
+# Первый оборот цикла освободил граф шага. С `retain_graph=True` его хватит на все обороты.
+def fixed_point(step, start, parameters, iterations):
+    z = _solved(step, start, parameters, iterations)
+    result = step(z, *parameters)
+    at = z.clone().requires_grad_()
+    again = step(at, *[p.detach() for p in parameters])
+
+    def solve(g):
+        u = g
+        for _ in range(iterations):
+            u = g + torch.autograd.grad(again, at, u)[0]
+        return u
+
+    result.register_hook(solve)
+    return result

@@ -15,8 +15,9 @@ def mislead(n):
     return _pair(n, [[0.0, -0.8], [0.8, 0.0]], [1.0, 1.0])
 
 # %% mistake="does_not_settle" theme="test"
-# The iteration does not settle: an eigenvalue of `a` is too large. Then there is no fixed point to be found by it.
-# Итерации не сходятся: у `a` слишком большое собственное значение. Неподвижную точку так не найти.
+# An eigenvalue of `a` is too large: its magnitude must be 0.9 at most. From 1 on the iteration does not settle at all.
+# У `a` слишком большое собственное значение: его модуль должен быть не больше 0.9. А начиная с 1 итерации и вовсе не
+#     сходятся.
 def mislead(n):
     return _pair(n, [[3.0, 0.0], [0.0, 3.0]], [1.0, 1.0])
 
@@ -49,3 +50,7 @@ def mislead(n):
 # %% mistake="always_two" like="zero_vector"
 def mislead(n):
     return _pair(2, [[0.0, -3.0], [0.0, 0.0]], [1.0, 1.0])
+
+# %% mistake="only_shrinks" like="contracts_every_vector"
+def mislead(n):
+    return -0.9 * torch.eye(n, dtype=torch.float64), torch.ones(n, dtype=torch.float64)

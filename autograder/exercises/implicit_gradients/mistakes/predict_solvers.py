@@ -44,3 +44,10 @@ predict_solvers = {**solution, "z + w": 13.0}
 # Вы ожидали, что у суммы не будет графа, раз его нет у одного слагаемого. Но достаточно одного слагаемого, которое
 #     требует градиента.
 predict_solvers = {**solution, "z + w": "no graph"}
+
+# %% mistake="adds_nothing" theme="derivative"
+# You expected a further step only to multiply the derivative by the slope. It also adds a part of its own, because the
+#     parameter stands in every step.
+# Вы ожидали, что следующий шаг лишь умножит производную на наклон. Но он ещё и прибавляет свой вклад: параметр входит в
+#     каждый шаг.
+predict_solvers = {**solution, "2 more steps": 3.0}

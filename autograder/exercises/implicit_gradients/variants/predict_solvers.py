@@ -126,3 +126,6 @@ def solver_table():
 
 # %% mistake="no_graph_spreads"
 {r'("z \+ w": )derivative\(.*\)': r'\1"no graph"'}
+
+# %% mistake="adds_nothing"
+{r'("2 more steps": )derivative\(.*\)': r"\1derivative(iterate(step, z, 2), w) - derivative(step(z), w)"}

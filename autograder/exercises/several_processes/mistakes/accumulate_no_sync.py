@@ -152,3 +152,28 @@ def accumulate_no_sync(ddp, batches):
 def accumulate_no_sync(ddp, batches):
     _accumulate(ddp, batches, lambda i: True)
     ddp(batches[-1][0]).sum().backward()
+
+# %% mistake="one_is_not_sent" theme="order"
+# Where the window has a single micro-batch, nothing is sent: the first one always stands inside `no_sync`.
+# Если в окне один микробатч, ничего не отправлено: первый всегда стоит внутри `no_sync`.
+def accumulate_no_sync(ddp, batches):
+    _accumulate(ddp, batches, lambda i: i + 1 < max(2, len(batches)))
+
+# %% mistake="divides_the_last_alone" theme="scaling"
+# Only the loss of the last micro-batch was divided by their number. The gradients in `.grad` are of all, undivided.
+# На число микробатчей поделены только потери последнего. А прежние градиенты лежат в `.grad` неподелёнными.
+def accumulate_no_sync(ddp, batches):
+    ddp.zero_grad()
+    for i, (x, y) in enumerate(batches):
+        last = i + 1 == len(batches)
+        with nullcontext() if last else ddp.no_sync():
+            (mse_loss(ddp(x), y) / (len(batches) if last else 1)).backward()
+
+# %% mistake="zeroes_none" theme="recording"
+# A frozen parameter has no gradient: its `.grad` is None and cannot be zeroed in place. `ddp.zero_grad()` skips it.
+# У замороженного параметра нет градиента: его `.grad` равен None, и обнулить его на месте нельзя. Метод `ddp.zero_grad()`
+#     такие пропускает.
+def accumulate_no_sync(ddp, batches):
+    for p in ddp.parameters():
+        p.grad.zero_()
+    _accumulate(ddp, batches, lambda i: i + 1 < len(batches))

@@ -102,3 +102,24 @@ def backward_uneven(ddp, x, y, all_reduce, world):
 def backward_uneven(ddp, x, y, all_reduce, world):
     total = all_reduce(torch.tensor(y.numel()))
     (mse_loss(ddp(x), y, reduction="sum") * len(x) * world / total).backward()
+
+# %% mistake="never_divides" like="sums"
+def backward_uneven(ddp, x, y, all_reduce, world):
+    mse_loss(ddp(x), y, reduction="sum").backward()
+
+# %% mistake="counts_busy_ranks" theme="scaling"
+# The factor is the number of ranks with samples. `ddp` divides by `world`, the ranks without samples included.
+# Множитель — число рангов, у которых есть примеры. Но `ddp` делит на `world`, то есть и на ранги без примеров.
+def backward_uneven(ddp, x, y, all_reduce, world):
+    busy = all_reduce(torch.tensor(float(len(x) > 0)))
+    (mse_loss(ddp(x), y, reduction="sum") / y.shape[1] * busy / _total(x, all_reduce)).backward()
+
+# %% mistake="sends_without_counting" theme="own"
+# A rank without samples runs the pass, but never calls `all_reduce`: the others wait for it there for ever.
+# Ранг без примеров делает проход, но не вызывает `all_reduce`: остальные вечно ждут его там.
+def backward_uneven(ddp, x, y, all_reduce, world):
+    prediction = ddp(x)
+    if len(x):
+        (mse_loss(prediction, y) * (len(x) * world / _total(x, all_reduce))).backward()
+    else:
+        prediction.sum().backward()

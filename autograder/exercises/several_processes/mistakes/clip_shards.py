@@ -124,3 +124,40 @@ def clip_shards(parameters, max_norm, all_reduce):
 def clip_shards(parameters, max_norm, all_reduce):
     own = torch.cat([p.grad.flatten() for p in parameters if p.grad is not None]).square().sum()
     return _scale(parameters, all_reduce(own).sqrt(), max_norm)
+
+# %% mistake="nothing_to_stack" like="needs_something_to_join"
+def clip_shards(parameters, max_norm, all_reduce):
+    own = torch.stack([p.grad.norm() for p in parameters if p.grad is not None]).norm()
+    return _scale(parameters, all_reduce(own.square()).sqrt(), max_norm)
+
+# %% mistake="root_of_a_sum_of_norms" theme="derivative"
+# The root was taken, but of a sum of norms: they were not squared before the exchange.
+# Корень извлечён, но из суммы норм: перед обменом они не возведены в квадрат.
+def clip_shards(parameters, max_norm, all_reduce):
+    return _scale(parameters, all_reduce(_squares(parameters).sqrt()).sqrt(), max_norm)
+
+# %% mistake="returns_the_norm_of_the_rank" theme="return"
+# The gradients are right, but what comes back is the norm of the rank. It was to be the norm of the whole.
+# Градиенты верны, но возвращена норма на одном ранге. А нужна норма целого.
+def clip_shards(parameters, max_norm, all_reduce):
+    own = _squares(parameters)
+    _scale(parameters, all_reduce(own).sqrt(), max_norm)
+    return own.sqrt()
+
+# %% mistake="the_rank_decides" theme="own"
+# Each rank decides by its own norm whether to clip. The norm of the whole is compared with `max_norm`, on all ranks alike.
+# Каждый ранг решает по своей норме, отсекать ли. Но с `max_norm` сравнивается норма целого, одинаково на всех рангах.
+def clip_shards(parameters, max_norm, all_reduce):
+    own = _squares(parameters)
+    norm = all_reduce(own).sqrt()
+    return _scale(parameters, norm, max_norm) if own.sqrt() > max_norm else norm
+
+# %% mistake="factor_of_squares" theme="derivative"
+# The norm is right, but the factor was made of squares: $(c / n)^2$ in place of $c / n$.
+# Норма верна, но множитель составлен из квадратов: $(c / n)^2$ вместо $c / n$.
+def clip_shards(parameters, max_norm, all_reduce):
+    norm = all_reduce(_squares(parameters)).sqrt()
+    for p in parameters:
+        if p.grad is not None and norm > max_norm:
+            p.grad.mul_((max_norm / norm) ** 2)
+    return norm

@@ -52,3 +52,19 @@ predict_no_sync = {**solution, "two forwards, one backward: gradients": [2.0, 6.
 # You expected the sum over the ranks. `Pair` divides by 2: an all-reduce of gradients is a mean.
 # Вы ожидали сумму по рангам. Но `Pair` делит её на 2: для градиентов all-reduce даёт среднее.
 predict_no_sync = {**solution, "two forwards, one backward: gradients": [8.0, 8.0]}
+
+# %% mistake="counts_each_rank" theme="own"
+# You counted an all-reduce for each rank. It is one exchange, in which all ranks take part.
+# Вы сосчитали all-reduce у каждого ранга. Но это один обмен, в котором участвуют все ранги.
+predict_no_sync = {**solution, "backward in no_sync: all-reduces": 2, "two backwards: all-reduces": 2}
+
+# %% mistake="divides_by_the_passes" theme="scaling"
+# You expected a mean over the passes, too. The mean is taken over the ranks alone; the gradients of passes add up in
+#     `.grad`.
+# Вы ожидали среднего ещё и по проходам. Но усредняется только по рангам, а градиенты проходов складываются в `.grad`.
+predict_no_sync = {**solution, "then a pass outside: gradients": [7.0, 7.0]}
+
+# %% mistake="replaces_the_gradient" theme="accumulation"
+# You expected the later backward pass to replace what stood in `.grad`. It adds to it.
+# Вы ожидали, что более поздний обратный проход заменит содержимое `.grad`. Но он к нему прибавляет.
+predict_no_sync = {**solution, "two backwards: gradients": [4.0, 16.0]}
