@@ -1869,6 +1869,452 @@ check("cures")
 #
 # **Пример ответа.** Автору A: у преимущества `returns - value` остался граф, поэтому функция потерь актора тянет за собой и критика, причём не к `returns`. Преимущество здесь — просто множитель: `policy = -(log_prob * (returns - value).detach()).mean()`. Отсоединять `value` везде нельзя: тогда и функция потерь критика до него не дойдёт, и он не будет учиться. Автору D: оптимизатор создан раньше нового слоя и хранит те тензоры, которые получил, а нового слоя среди них нет. Сначала замените слой, `model.head = nn.Linear(...)`, а потом создайте `SGD(model.parameters(), lr=lr)`. Вызов `add_param_group` добавил бы новый слой, но и старый остался бы в оптимизаторе.
 # %% [markdown] tags=["en"]
+# ## An engine of your own
+#
+# TODO
+# %% [markdown] tags=["ru"]
+# ## Собственный движок
+#
+# TODO
+# %% [markdown] tags=["en"]
+# ### The pass records itself
+#
+# Lesson 10 took second derivatives with `create_graph=True`. What does that cost an engine? Only a decision: in which language the rules are written. `g * b.data` is a number that nobody can follow further. `g * b`, with values on both sides, is a node like any other. A pass whose rules use values builds the graph of its own gradients while it runs. For a plain pass the engine cuts each part off: it wraps the bare tensor anew.
+#
+# One operation is easily forgotten: the sum to an input's shape. In lesson 07 a Function's own backward had to be differentiable; here your `unbroadcast` has to become an operation of the class.
+#
+# How is such an engine tested? By hand you find the faults you think of. The check writes *random programs*: each draws its operations, uses results twice, broadcasts, leaves a leaf unused. A program runs on your values as well as on torch's tensors, because both have the same methods.
+#
+# ### Extra exercise `own_engine`: an engine of your own
+# *design · ●●● · 45 minutes · 10 points · extra*
+#
+# Put it together: the class `Value`, from its rules to second derivatives. The stub records and has the rule of `+`; every other rule, folding, hooks and the walk are yours.
+#
+# * **Given.** `Value(data)` is a leaf. `data` is a float64 tensor that does not require grad. A value has `.data` and `.grad`, which is None or a value.
+# * **Given.** The operations: `a + b` and `a * b` with broadcasting, `a @ b` and `a.t()` of matrices, `a.sum()` over all entries, `a.exp()`, `a.tanh()`, `a.reshape(shape)`, `a.expand(shape)`. The shape is a tuple without -1.
+# * **Result.** `root.backward()`, of a value with one element, adds to `.grad` of every leaf behind it the gradient, in the leaf's shape. What is no leaf keeps None, and so does an unused leaf. <!-- gradients, accumulated -->
+# * **Result.** A gradient of a plain pass has memory of its own. <!-- memory -->
+# * **Result.** `value.register_hook(hook)` works for leaves and results: `hook` is called once in each pass, with the whole gradient as a value. Unless it returns None, what it returns takes the gradient's place, also for the next hook of the same value. <!-- hooks -->
+# * **Result.** A pass frees what it has walked: the values on its way are gone from memory at once, without the garbage collector, if nobody else holds them. A second pass raises a RuntimeError. With `retain_graph=True` nothing is freed. <!-- freed, accumulated -->
+# * **Result.** With `create_graph=True` nothing is freed either, and the gradients are values of the graph, from which one can compute on and call `backward()`. Without it they are constants. <!-- second, constant -->
+# * **Leave.** Every `data`. <!-- memory -->
+# * **Not allowed.** torch's own backward passes. <!-- engine_runs -->
+# * **Not allowed.** To follow every path, or to recurse: 5,000 operations in a row have to work. <!-- work, depth -->
+# %% [markdown] tags=["ru"]
+# ### Проход, который записывает сам себя
+#
+# В уроке 10 вторые производные вычислялись с `create_graph=True`. Чего это стоит движку? Одного решения: на каком языке написаны правила. `g * b.data` — просто числа, дальше по ним не пройти. А `g * b`, где с обеих сторон значения, — такой же узел, как любой другой. Если в правилах стоят значения, проход по ходу дела строит граф собственных градиентов. Для обычного прохода движок отсекает каждую часть: заново оборачивает голый тензор.
+#
+# Одну операцию легко забыть: приведение градиента к форме входа. В уроке 07 дифференцируемым должен был быть метод backward у своей функции, а здесь операцией класса должна стать ваша `unbroadcast`.
+#
+# Как испытать такой движок? Вручную находят только те ошибки, о которых подумали. Поэтому проверка пишет *случайные программы*: в каждой случайны операции, результаты используются дважды, есть транслирование и лист, который не нужен никому. Программа выполняется и на ваших значениях, и на тензорах torch: методы у них одни и те же.
+#
+# ### Дополнительное упражнение `own_engine`: собственный движок
+# *спроектировать · ●●● · 45 минут · 10 баллов · дополнительно*
+#
+# Соберите всё вместе: класс `Value`, от правил до вторых производных. В заготовке уже есть запись операций и правило для `+`. Остальные правила, приведение к форме, хуки и сам проход за вами.
+#
+# * **Дано.** `Value(data)` — лист. `data` — тензор float64, который не требует градиента. У значения есть поля `.data` и `.grad`, в последнем лежит None или значение.
+# * **Дано.** Операции: `a + b` и `a * b` с транслированием, `a @ b` и `a.t()` для матриц, `a.sum()` по всем элементам, `a.exp()`, `a.tanh()`, `a.reshape(shape)`, `a.expand(shape)`. Форма — кортеж без -1.
+# * **Результат.** Вызов `root.backward()` у значения из одного элемента прибавляет к `.grad` каждого листа за ним градиент в форме этого листа. У остальных значений и у неиспользованного листа остаётся None. <!-- gradients, accumulated -->
+# * **Результат.** У градиента после обычного прохода собственная память. <!-- memory -->
+# * **Результат.** `value.register_hook(hook)` работает для листьев и результатов: за проход `hook` вызывается один раз, со всем градиентом в виде значения. Если он возвращает не None, возвращённое заменяет градиент, в том числе для следующего хука того же значения. <!-- hooks -->
+# * **Результат.** Проход освобождает пройденное: значения на его пути сразу исчезают из памяти, без сборщика мусора, если никто другой их не держит. Второй проход вызывает RuntimeError. С `retain_graph=True` ничего не освобождается. <!-- freed, accumulated -->
+# * **Результат.** С `create_graph=True` тоже ничего не освобождается, а градиенты становятся значениями графа: с ними можно вычислять дальше и вызывать `backward()`. Без него градиенты — константы. <!-- second, constant -->
+# * **Не менять.** Ни одно поле `data`. <!-- memory -->
+# * **Нельзя.** Обратные проходы torch. <!-- engine_runs -->
+# * **Нельзя.** Перебирать все пути и применять рекурсию: 5000 операций подряд должны выполняться. <!-- work, depth -->
+# %% answer="own_engine"
+class Value:
+    """A tensor that remembers how it was made."""
+
+    def __init__(self, data, inputs=(), rule=None):
+        self.data, self.inputs, self.rule = data, inputs, rule
+        self.grad, self.hooks = None, []
+
+    # a rule gets the gradient and the result, and gives a gradient for each input: all of them values
+
+    def __add__(self, other):
+        return Value(self.data + other.data, (self, other), lambda g, out: (g, g))
+
+    def __mul__(self, other):
+        return Value(self.data * other.data, (self, other), lambda g, out: (g * other, g * self))
+
+    def __matmul__(self, other):
+        return Value(self.data @ other.data, (self, other), lambda g, out: (g @ other.t(), self.t() @ g))
+
+    def t(self):
+        return Value(self.data.t(), (self,), lambda g, out: (g.t(),))
+
+    def sum(self):
+        return Value(self.data.sum(), (self,), lambda g, out: (g.expand(self.data.shape),))
+
+    def exp(self):
+        return Value(self.data.exp(), (self,), lambda g, out: (g * out,))
+
+    def tanh(self):
+        minus = Value(torch.tensor(-1.0, dtype=torch.float64))
+        return Value(self.data.tanh(), (self,), lambda g, out: (g + minus * g * out * out,))
+
+    def reshape(self, shape):
+        return Value(self.data.reshape(shape), (self,), lambda g, out: (g.reshape(self.data.shape),))
+
+    def expand(self, shape):
+        return Value(self.data.expand(shape), (self,), lambda g, out: (g,))
+
+    def sum_to(self, shape):
+        return Value(self.data.sum_to_size(shape), (self,), lambda g, out: (g.expand(self.data.shape),))
+
+    def register_hook(self, hook):
+        self.hooks.append(hook)
+
+    def backward(self, retain_graph=False, create_graph=False):
+        waits_for, todo = {self: 0}, [self]
+        while todo:
+            for each in todo.pop().inputs:
+                if each not in waits_for:
+                    waits_for[each] = 0
+                    todo.append(each)
+                waits_for[each] += 1
+        arrived, may_run = {self: Value(torch.ones_like(self.data))}, [self]
+        while may_run:
+            value = may_run.pop()
+            gradient = arrived.pop(value)
+            for hook in value.hooks:
+                replaced = hook(gradient)
+                gradient = gradient if replaced is None else replaced
+            if value.rule is None:  # a leaf
+                total = gradient if value.grad is None else value.grad + gradient
+                value.grad = total if create_graph else Value(total.data.clone())
+                continue
+            for each, part in zip(value.inputs, value.rule(gradient, value)):
+                part = part if part.data.shape == each.data.shape else part.sum_to(each.data.shape)
+                part = part if create_graph else Value(part.data)
+                arrived[each] = arrived[each] + part if each in arrived else part
+                waits_for[each] -= 1
+                if waits_for[each] == 0:
+                    may_run.append(each)
+            if not (retain_graph or create_graph):
+                value.inputs, value.rule = (), freed
+
+
+def freed(g, out):
+    raise RuntimeError("a second pass through a freed graph: retain_graph=True for the first would keep it")
+
+
+# %% given="own_engine"
+class Value:
+    """A tensor that remembers how it was made."""
+
+    def __init__(self, data, inputs=(), rule=None):
+        self.data, self.inputs, self.rule = data, inputs, rule
+        self.grad, self.hooks = None, []
+
+    # a rule gets the gradient and the result, and gives a gradient for each input: all of them values
+
+    def __add__(self, other):
+        return Value(self.data + other.data, (self, other), lambda g, out: (g, g))
+
+    def __mul__(self, other):
+        return Value(self.data * other.data, (self, other), lambda g, out: ...)
+
+    def __matmul__(self, other):
+        return Value(self.data @ other.data, (self, other), lambda g, out: ...)
+
+    def t(self):
+        return Value(self.data.t(), (self,), lambda g, out: ...)
+
+    def sum(self):
+        return Value(self.data.sum(), (self,), lambda g, out: ...)
+
+    def exp(self):
+        return Value(self.data.exp(), (self,), lambda g, out: ...)
+
+    def tanh(self):
+        return Value(self.data.tanh(), (self,), lambda g, out: ...)
+
+    def reshape(self, shape):
+        return Value(self.data.reshape(shape), (self,), lambda g, out: ...)
+
+    def expand(self, shape):
+        return Value(self.data.expand(shape), (self,), lambda g, out: ...)
+
+    def register_hook(self, hook): ...
+
+    def backward(self, retain_graph=False, create_graph=False): ...
+
+
+# %% alternative="own_engine"
+import heapq
+import itertools
+
+
+class Value:
+    """Values are numbered as they are made, and an input is always older: the largest number runs first."""
+
+    numbers = itertools.count()
+
+    def __init__(self, data, edges=()):
+        self.data, self.edges = data, edges  # an edge: an input, and a function from the gradient to its part
+        self.grad, self.hooks, self.is_leaf, self.number = None, [], not edges, next(Value.numbers)
+
+    def __lt__(self, other):
+        return self.number > other.number
+
+    def __add__(self, other):
+        return Value(self.data + other.data, [(self, lambda g: g), (other, lambda g: g)])
+
+    def __mul__(self, other):
+        return Value(self.data * other.data, [(self, lambda g: g * other), (other, lambda g: g * self)])
+
+    def __matmul__(self, other):
+        return Value(self.data @ other.data, [(self, lambda g: g @ other.t()), (other, lambda g: self.t() @ g)])
+
+    def t(self):
+        return Value(self.data.t(), [(self, lambda g: g.t())])
+
+    def sum(self):
+        return Value(self.data.sum(), [(self, lambda g: g.expand(self.data.shape))])
+
+    def exp(self):
+        return Value(self.data.exp(), [(self, lambda g: g * self.exp())])
+
+    def tanh(self):
+        minus = Value(-torch.ones((), dtype=torch.float64))
+        return Value(self.data.tanh(), [(self, lambda g: g + minus * g * self.tanh() * self.tanh())])
+
+    def reshape(self, shape):
+        return Value(self.data.reshape(shape), [(self, lambda g: g.reshape(self.data.shape))])
+
+    def expand(self, shape):
+        return Value(self.data.expand(shape), [(self, lambda g: g)])
+
+    def fit(self, shape):
+        return Value(self.data.sum_to_size(shape), [(self, lambda g: g.expand(self.data.shape))])
+
+    def register_hook(self, hook):
+        self.hooks += [hook]
+
+    def backward(self, retain_graph=False, create_graph=False):
+        if self.edges is None:
+            raise RuntimeError("freed")
+        parts, heap = {self: [Value(torch.ones_like(self.data))]}, [self]
+        while heap:
+            value = heapq.heappop(heap)
+            gradient = parts.pop(value)[0]
+            for hook in value.hooks:
+                gradient = hook(gradient) or gradient
+            if value.is_leaf:
+                gradient = gradient if value.grad is None else value.grad + gradient
+                value.grad = gradient if create_graph else Value(gradient.data.clone())
+            if value.edges is None:
+                raise RuntimeError("freed")
+            for each, function in value.edges:
+                part = function(gradient).fit(each.data.shape)
+                part = part if create_graph else Value(part.data)
+                if each in parts:
+                    parts[each][0] = parts[each][0] + part
+                else:
+                    parts[each] = [part]
+                    heapq.heappush(heap, each)
+            if not (retain_graph or create_graph or value.is_leaf):
+                value.edges = None
+
+
+# %% alternative="own_engine"
+class Value:
+    """A switch says whether operations are recorded, as torch's grad mode does."""
+
+    recording = True
+
+    def __init__(self, data, rules=None):
+        self.data, self.rules, self.grad, self.hooks = data, rules, None, []
+        self.leaf = rules is None
+        self.freed = False
+
+    @staticmethod
+    def made(data, *rules):
+        return Value(data, [(each, rule) for each, rule in rules] if Value.recording else None)
+
+    def fit(self, g):
+        """`g`, summed to the shape of this value."""
+        old = g.data.shape
+        return Value.made(g.data.sum_to_size(self.data.shape), (g, lambda h: h.expand(old)))
+
+    def __add__(self, other):
+        return Value.made(self.data + other.data, (self, lambda g: self.fit(g)), (other, lambda g: other.fit(g)))
+
+    def __mul__(self, other):
+        rules = (self, lambda g: self.fit(g * other)), (other, lambda g: other.fit(g * self))
+        return Value.made(self.data * other.data, *rules)
+
+    def __matmul__(self, other):
+        return Value.made(
+            self.data.matmul(other.data), (self, lambda g: g @ other.t()), (other, lambda g: (g.t() @ self).t())
+        )
+
+    def t(self):
+        return Value.made(self.data.T, (self, lambda g: g.t()))
+
+    def sum(self):
+        return Value.made(self.data.sum(), (self, lambda g: g.expand(self.data.shape)))
+
+    def exp(self):
+        return Value.made(self.data.exp(), (self, lambda g: g * self.exp()))
+
+    def tanh(self):
+        one, minus = (Value(torch.full((), number, dtype=torch.float64), None) for number in (1.0, -1.0))
+        return Value.made(self.data.tanh(), (self, lambda g: g * (one + minus * (self.tanh() * self.tanh()))))
+
+    def reshape(self, shape):
+        return Value.made(self.data.reshape(shape), (self, lambda g: g.reshape(self.data.shape)))
+
+    def expand(self, shape):
+        return Value.made(self.data.expand(shape), (self, lambda g: self.fit(g)))
+
+    def register_hook(self, hook):
+        self.hooks.append(hook)
+
+    def in_order(self):
+        order, seen, stack = [], {self}, [(self, iter(self.rules or ()))]
+        while stack:
+            value, edges = stack[-1]
+            for each, _ in edges:
+                if each not in seen:
+                    seen.add(each)
+                    stack.append((each, iter(each.rules or ())))
+                    break
+            else:
+                order.append(value)
+                stack.pop()
+        return order[::-1]
+
+    def backward(self, retain_graph=False, create_graph=False):
+        order = self.in_order()
+        if any(value.freed for value in order):
+            raise RuntimeError("this graph has been freed")
+        before, Value.recording = Value.recording, create_graph
+        try:
+            gradients = {self: Value(torch.ones_like(self.data))}
+            for value in order:
+                gradient = gradients.pop(value)
+                for hook in value.hooks:
+                    new = hook(gradient)
+                    if new is not None:
+                        gradient = new
+                if value.leaf:
+                    value.grad = gradient if value.grad is None else value.grad + gradient
+                    if not create_graph:
+                        value.grad = Value(value.grad.data.clone())
+                    continue
+                for each, rule in value.rules:
+                    part = rule(gradient)
+                    gradients[each] = gradients[each] + part if each in gradients else part
+        finally:
+            Value.recording = before
+        if not (retain_graph or create_graph):
+            for value in order:
+                value.freed, value.rules = not value.leaf, None
+
+
+# %% alternative="own_engine"
+class Node:
+    """An operation: its inputs, and its rule. Values point to nodes, as torch's tensors do to `grad_fn`."""
+
+    def __init__(self, inputs, rule):
+        self.inputs, self.rule = inputs, rule
+
+    def parts(self, g):
+        if self.rule is None:
+            raise RuntimeError("freed")
+        return list(self.rule(g))
+
+
+class Value:
+    def __init__(self, data, node=None):
+        self.data, self.node, self.grad, self.hooks = data, node, None, []
+
+    def __add__(self, other):
+        return Value(self.data + other.data, Node((self, other), lambda g: (g, g)))
+
+    def __mul__(self, other):
+        return Value(self.data * other.data, Node((self, other), lambda g: (other * g, self * g)))
+
+    def __matmul__(self, other):
+        return Value(self.data @ other.data, Node((self, other), lambda g: (g @ other.t(), self.t() @ g)))
+
+    def t(self):
+        return Value(self.data.t().contiguous(), Node((self,), lambda g: [g.t()]))
+
+    def sum(self):
+        shape = self.data.shape
+        return Value(self.data.sum(), Node((self,), lambda g: [g.expand(shape)]))
+
+    def exp(self):
+        return Value(torch.exp(self.data), Node((self,), lambda g: [g * self.exp()]))
+
+    def tanh(self):
+        minus = Value(torch.tensor(-1.0, dtype=torch.float64))
+        return Value(torch.tanh(self.data), Node((self,), lambda g: [g + minus * (g * self.tanh() * self.tanh())]))
+
+    def reshape(self, shape):
+        shape_before = self.data.shape
+        return Value(self.data.reshape(shape), Node((self,), lambda g: [g.reshape(shape_before)]))
+
+    def expand(self, shape):
+        return Value(self.data.expand(shape), Node((self,), lambda g: [g]))
+
+    def to_shape(self, shape):
+        data, wide = self.data, self.data.shape
+        while data.dim() > len(shape):
+            data = data.sum(0)
+        for d, size in enumerate(shape):
+            if size == 1:
+                data = data.sum(d, keepdim=True)
+        return Value(data, Node((self,), lambda g: [g.expand(wide)]))
+
+    def register_hook(self, hook):
+        self.hooks.append(hook)
+
+    def backward(self, retain_graph=False, create_graph=False):
+        users = {self: 0}
+        found = [self]
+        for value in found:
+            for each in value.node.inputs if value.node else ():
+                if each not in users:
+                    found.append(each)
+                users[each] = users.get(each, 0) + 1
+        sums, line = {self: Value(torch.ones_like(self.data))}, [self]
+        for value in line:
+            gradient = sums.pop(value)
+            for hook in value.hooks:
+                returned = hook(gradient)
+                gradient = returned if returned is not None else gradient
+            node = value.node
+            if node is None:
+                if create_graph:
+                    value.grad = gradient if value.grad is None else value.grad + gradient
+                else:
+                    old = 0 if value.grad is None else value.grad.data
+                    value.grad = Value(gradient.data + old)
+                continue
+            for each, part in zip(node.inputs, node.parts(gradient)):
+                part = part.to_shape(each.data.shape)
+                if not create_graph:
+                    part.node = None
+                sums[each] = part if each not in sums else sums[each] + part
+                users[each] -= 1
+                if not users[each]:
+                    line.append(each)
+            if not (create_graph or retain_graph):
+                node.inputs, node.rule = (), None
+
+
+# %% check="own_engine"
+from autograder import check
+
+check("own_engine")
+# %% [markdown] tags=["en"]
 # ## On a GPU
 #
 # The rules of this lesson are those of autograd; on a GPU only the measuring differs: the allocator itself counts. The scaler there is `GradScaler("cuda")`, and `autocast` is given "cuda". With a GPU the next cell shows three peaks of passes over the recurrent cell above: with windows the peak is lower than with one graph, and lower still with fewer rows at a time and checkpoints. The scaler refuses weights in float16 there, too.

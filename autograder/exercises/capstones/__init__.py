@@ -12,5 +12,6 @@ EXERCISES = (
     "train_windows",
     "step_in_half",
     "cures",
+    "own_engine",
     "fix_baseline",
 )
