@@ -79,7 +79,7 @@ def hooked(make: Make, program: Program) -> dict[str, object]:
     values[-1].backward()
     return {
         "calls of hooks": [len(each) for each in calls],
-        "gradients in hooks": _stacked(calls),
+        "gradients in hooks": condense(_stacked(calls)),
         "gradients": [condense(each) for each in _gradients(values, program)],
     }
 
@@ -102,7 +102,8 @@ def second_gradients(make: Make, program: Program) -> list[object]:
         leaf.grad = None
     total.backward()  # type: ignore[union-attr]
     return [
-        torch.zeros_like(data) if leaf.grad is None else _data(leaf.grad) for leaf, data in zip(leaves, program.leaves)
+        condense(torch.zeros_like(data) if leaf.grad is None else _data(leaf.grad))
+        for leaf, data in zip(leaves, program.leaves)
     ]
 
 
