@@ -1871,11 +1871,594 @@ check("cures")
 # %% [markdown] tags=["en"]
 # ## An engine of your own
 #
-# TODO
+# This is a longer work for whoever wants to know what is inside. In lesson 02 `run_backward` called nodes that torch had made: torch knew each derivative, and had saved what it needs. Here nothing of that is left. On plain tensors, which never require grad, you write the nodes, the derivatives and the walk. In the end random programs compare your engine with torch.
+#
+# A first version has twenty lines. A value holds a tensor, the values that it was computed from, and a *rule*: from its own gradient to one for each of these. The backward pass is the pseudo-code from lesson 02, with two of its faults mended: it adds, and it comes to the leaves. Is it an engine?
 # %% [markdown] tags=["ru"]
 # ## Собственный движок
 #
-# TODO
+# Это большая работа для тех, кому интересно внутреннее устройство. В уроке 02 функция `run_backward` вызывала узлы, созданные torch: все производные знал torch, и он же хранил нужное для них. Здесь ничего этого нет. На обычных тензорах, которые никогда не требуют градиента, вы напишете узлы, производные и обход графа, а в конце ваш движок сравнят с torch на случайных программах.
+#
+# Первая версия умещается в двадцать строк. Значение хранит тензор, значения, из которых оно вычислено, и *правило*: по собственному градиенту оно выдаёт по одному градиенту на каждое из них. Обратный проход — тот же псевдокод из урока 02, но две ошибки в нём исправлены: градиенты складываются и доходят до листьев. Получился ли движок?
+# %%
+class Naive:
+    """A tensor that remembers how it was made."""
+
+    def __init__(self, data, inputs=(), rule=None):
+        self.data, self.inputs, self.rule, self.grad = data, inputs, rule, None
+
+    def __add__(self, other):
+        return Naive(self.data + other.data, (self, other), lambda g: (g, g))
+
+    def __mul__(self, other):
+        return Naive(self.data * other.data, (self, other), lambda g: (g * other.data, g * self.data))
+
+    def sum(self):
+        return Naive(self.data.sum(), (self,), lambda g: (g.expand(self.data.shape),))
+
+    def backward(self, gradient=None):
+        gradient = torch.ones_like(self.data) if gradient is None else gradient
+        self.grad = gradient if self.grad is None else self.grad + gradient
+        if self.rule is not None:
+            for each, part in zip(self.inputs, self.rule(gradient)):
+                each.backward(part)
+
+
+def repeated(step, times):
+    def program(a, b):
+        for _ in range(times):
+            a = step(a, b)
+        return a.sum()
+
+    return program
+
+
+def compared(program, shape_a, shape_b):
+    """One program, run on our values and on torch's tensors: are the gradients the same?"""
+    tensors = [torch.rand(shape, dtype=torch.float64) for shape in (shape_a, shape_b)]
+    ours, theirs = [Naive(each) for each in tensors], [each.clone().requires_grad_() for each in tensors]
+    try:
+        program(*ours).backward()
+    except RecursionError as error:
+        return type(error).__name__
+    program(*theirs).backward()
+    same = [x.grad.shape == y.grad.shape and torch.allclose(x.grad, y.grad) for x, y in zip(ours, theirs)]
+    return "the same" if all(same) else f"{[tuple(x.grad.shape) for x in ours]} for leaves of {[shape_a, shape_b]}"
+
+
+print("a * a + b          ", compared(lambda a, b: (a * a + b).sum(), (3,), (3,)))
+print("a + b, twelve times", compared(repeated(lambda a, b: a + b, 12), (3,), (3,)))
+print("a * b, b a number  ", compared(lambda a, b: (a * b).sum(), (3,), ()))
+print("a + b, 5000 times  ", compared(repeated(lambda a, b: a + b, 5000), (3,), (3,)))
+# %% tags=["fact"]
+assert compared(lambda a, b: (a * a + b).sum(), (3,), (3,)) == "the same"
+assert compared(repeated(lambda a, b: a + b, 12), (3,), (3,)) == "the same"
+assert compared(lambda a, b: (a * b).sum(), (3,), ()) == "[(3,), (3,)] for leaves of [(3,), ()]"
+assert compared(repeated(lambda a, b: a + b, 5000), (3,), (3,)) == "RecursionError"
+
+
+# %% [markdown] tags=["en"]
+# Two programs agree. In the third, `b` is one number and gets three gradients: its copies were never put together again. The fourth is only long, and Python gives up. A fifth fault makes no noise: let us count how often the rules run when values are used twice. Beside it, torch's graph of the same program.
+# %% [markdown] tags=["ru"]
+# В двух программах градиенты совпали. В третьей `b` — одно число, а градиентов у него три: копии так и не сложены. Четвёртая всего лишь длинная, и Python сдаётся. Ещё одна ошибка проходит незаметно: посчитаем, сколько раз выполняются правила, когда значения используются дважды. А рядом нарисуем граф torch для той же программы.
+# %%
+def behind(root):
+    """The values behind `root`, each once."""
+    found = [root]
+    for value in found:  # grows while it is walked
+        found += [each for each in dict.fromkeys(value.inputs) if each not in found]
+    return found
+
+
+def rule_runs(root):
+    runs = [0]
+
+    def counted(rule):
+        def run(gradient):
+            runs[0] += 1
+            return rule(gradient)
+
+        return run
+
+    for value in behind(root):
+        value.rule = value.rule and counted(value.rule)
+    root.backward()
+    return runs[0]
+
+
+for doublings in (2, 5, 10):
+    value = Naive(torch.tensor(1.0, dtype=torch.float64))
+    for _ in range(doublings):
+        value = value + value
+    print(doublings, "doublings:", len(behind(value)) - 1, "rules ran", rule_runs(value), "times")
+
+x = torch.tensor(1.0, dtype=torch.float64)
+ours, theirs = Naive(x), x.clone().requires_grad_()
+for _ in range(2):
+    ours, theirs = ours + ours, theirs + theirs
+listed = behind(ours)
+for number, value in enumerate(listed):
+    print(f"value {number}: {value.data.item()}, from", [listed.index(each) for each in value.inputs] or "nothing: a leaf")
+# %% tags=["picture"]
+from autograder import draw
+
+draw(theirs)
+# %% tags=["fact"]
+for doublings, times in {2: 3, 5: 31, 10: 1023}.items():
+    value = Naive(torch.tensor(1.0, dtype=torch.float64))
+    for _ in range(doublings):
+        value = value + value
+    assert len(behind(value)) == doublings + 1 and rule_runs(value) == times
+assert [[listed.index(each) for each in value.inputs] for value in listed] == [[1, 1], [2, 2], []]
+
+
+# %% [markdown] tags=["en"]
+# Ten rules run 1,023 times. The list and the picture say the same: an `AddBackward0` is a value with inputs, `AccumulateGrad` is a leaf, and each edge is an entry of `inputs`. What is missing is the order from lesson 02. First come the rules, one operation after another.
+#
+# ### Extra exercise `four_rules`: four rules
+# *complete · ●○○ · 8 minutes · 2 points · extra*
+#
+# Complete the rules. Each operation earns half a point of its own.
+#
+# * **Given.** A rule is called with `g`, the gradient of the result; `out`, the result; and the inputs. All are float64 tensors. For `+` and `*` the inputs have one shape, for `@` they are matrices, `sum` is over all entries.
+# * **Result.** `four_rules()` returns a dict with the names below. Each rule returns a tuple with one gradient for each input, in the shape of that input. <!-- *, @, sum, tanh -->
+# * **Leave.** The rule of `+`. <!-- no aspect: it is right as it is, and is not called -->
+# %% [markdown] tags=["ru"]
+# Десять правил выполнены 1023 раза. Список и рисунок говорят об одном и том же: `AddBackward0` — это значение со входами, `AccumulateGrad` — лист, а каждое ребро — элемент поля `inputs`. Не хватает порядка из урока 02. Но сначала правила, операция за операцией.
+#
+# ### Дополнительное упражнение `four_rules`: четыре правила
+# *дописать · ●○○ · 8 минут · 2 балла · дополнительно*
+#
+# Допишите правила. За каждую операцию отдельно даётся полбалла.
+#
+# * **Дано.** Правило вызывается с аргументами `g` (градиент результата), `out` (результат) и входами. Всё это тензоры float64. У `+` и `*` входы одной формы, у `@` это матрицы, `sum` берётся по всем элементам.
+# * **Результат.** `four_rules()` возвращает словарь с именами, как ниже. Каждое правило возвращает кортеж: по одному градиенту на вход, в форме этого входа. <!-- *, @, sum, tanh -->
+# * **Не менять.** Правило для `+`. <!-- no aspect: it is right as it is, and is not called -->
+# %% answer="four_rules"
+def four_rules():
+    return {
+        "+": lambda g, out, a, b: (g, g),
+        "*": lambda g, out, a, b: (g * b, g * a),
+        "@": lambda g, out, a, b: (g @ b.t(), a.t() @ g),
+        "sum": lambda g, out, a: (g.expand(a.shape),),
+        "tanh": lambda g, out, a: (g * (1 - out * out),),
+    }
+
+
+# %% given="four_rules"
+def four_rules():
+    return {
+        "+": lambda g, out, a, b: (g, g),
+        "*": lambda g, out, a, b: ...,
+        "@": lambda g, out, a, b: ...,
+        "sum": lambda g, out, a: ...,
+        "tanh": lambda g, out, a: ...,
+    }
+
+
+# %% alternative="four_rules"
+def four_rules():
+    def product(g, out, a, b):
+        return torch.mul(g, b), torch.mul(g, a)
+
+    def matmul(g, out, a, b):
+        return torch.einsum("ik,jk->ij", g, b), torch.einsum("ij,ik->jk", a, g)
+
+    def total(g, out, a):
+        return (torch.full_like(a, g.item()),)
+
+    def tanh(g, out, a):
+        return (g / a.cosh() ** 2,)
+
+    return {"+": lambda g, out, a, b: (g, g), "*": product, "@": matmul, "sum": total, "tanh": tanh}
+
+
+# %% alternative="four_rules"
+def four_rules():
+    return {
+        "+": lambda g, out, a, b: [g, g],
+        "*": lambda g, out, a, b: [each * g for each in (b, a)],
+        "@": lambda g, out, a, b: [(b @ g.T).T, (g.T @ a).T],
+        "sum": lambda g, out, a: [torch.ones_like(a) * g],
+        "tanh": lambda g, out, a: [g - g * out**2],
+    }
+
+
+# %% alternative="four_rules"
+def four_rules():
+    return dict(
+        [
+            ("*", lambda g, out, *factors: tuple(g * each for each in factors[::-1])),
+            ("@", lambda g, out, a, b: (g.matmul(b.mT), a.mT.matmul(g))),
+            ("sum", lambda g, out, a: (g + torch.zeros_like(a),)),
+            ("tanh", lambda g, out, a: (g * (1 + out) * (1 - out),)),
+        ]
+    )
+
+
+# %% check="four_rules"
+from autograder import check
+
+check("four_rules")
+# %% [markdown] tags=["en"]
+# ### What broadcasting has copied
+#
+# In `a * b` with a number `b`, each entry of `a` was multiplied by a copy of `b`. A value that is used several times gets the sum of its gradients, and copies are nothing else: its gradient is the sum over the copies. Lesson 02 said it in half a sentence: the engine sums back to the shape of an input.
+#
+# ### Extra exercise `unbroadcast`: back to the old shape
+# *find the bug · ●○○ · 7 minutes · 2 points · extra*
+#
+# Mend the function.
+#
+# * **Given.** `gradient`, a float64 tensor, and `shape`, a tuple. A tensor of the shape `shape` can be broadcast to the shape of `gradient`.
+# * **Result.** A tensor of the shape `shape`: each entry is the sum over all copies that broadcasting makes of it. <!-- result -->
+# * **Leave.** `gradient`. <!-- no aspect: the card has a note for it -->
+# %% [markdown] tags=["ru"]
+# ### Что скопировало транслирование
+#
+# В `a * b`, где `b` — число, каждый элемент `a` умножен на копию `b`. Значение, которое использовано несколько раз, получает сумму градиентов. Копии — тот же случай: градиент равен сумме по копиям. В уроке 02 об этом сказано в одном предложении: движок суммированием приводит градиент к исходной форме входа.
+#
+# ### Дополнительное упражнение `unbroadcast`: назад к прежней форме
+# *найти ошибку · ●○○ · 7 минут · 2 балла · дополнительно*
+#
+# Исправьте функцию.
+#
+# * **Дано.** Тензор `gradient` float64 и кортеж `shape`. Тензор формы `shape` можно транслировать до формы `gradient`.
+# * **Результат.** Тензор формы `shape`: каждый элемент — сумма по всем копиям, которые получаются из него при транслировании. <!-- result -->
+# * **Не менять.** Тензор `gradient`. <!-- no aspect: the card has a note for it -->
+# %% answer="unbroadcast"
+def unbroadcast(gradient, shape):
+    while gradient.dim() > len(shape):
+        gradient = gradient.sum(0)
+    for d, size in enumerate(shape):
+        if size == 1:
+            gradient = gradient.sum(d, keepdim=True)
+    return gradient
+
+
+# %% given="unbroadcast"
+def unbroadcast(gradient, shape):
+    while gradient.dim() > len(shape):
+        gradient = gradient.sum(-1)
+    return gradient
+
+
+# %% alternative="unbroadcast"
+def unbroadcast(gradient, shape):
+    return gradient.sum_to_size(shape)
+
+
+# %% alternative="unbroadcast"
+def unbroadcast(gradient, shape):
+    padded = (1,) * (gradient.dim() - len(shape)) + tuple(shape)
+    copied = [d for d, size in enumerate(padded) if size == 1]
+    return (gradient.sum(copied, keepdim=True) if copied else gradient).reshape(shape)
+
+
+# %% alternative="unbroadcast"
+def unbroadcast(gradient, shape):
+    owner = torch.arange(torch.Size(shape).numel()).reshape(shape).expand(gradient.shape)
+    result = torch.zeros(torch.Size(shape).numel(), dtype=gradient.dtype)
+    return result.index_add(0, owner.reshape(-1), gradient.reshape(-1)).reshape(shape)
+
+
+# %% check="unbroadcast"
+from autograder import check
+
+check("unbroadcast")
+# %% [markdown] tags=["en"]
+# ### The walk
+#
+# Rules and shapes are right now; the order is not. Your `edges_into` from lesson 02 found out for how many edges a node waits. The same count, over `inputs` in place of `next_functions`, brings each rule down to one run. And the list of a walk lives where Python's stack does not end.
+#
+# ### Extra exercise `walk_nodes`: a walk of your own
+# *find the bug · ●●○ · 15 minutes · 5 points · extra*
+#
+# The function walks as `Naive` does. Mend it.
+#
+# * **Given.** `root`, a value with one element. A value has `data`, `inputs` (a tuple of values), `rule` and `grad`. `rule(gradient)` returns one gradient for each input, in the input's shape. A leaf has no inputs, and its `rule` is None.
+# * **Result.** The gradient of every leaf behind `root` is added to its `.grad`, which is None or a tensor. At results and unused leaves it stays None. <!-- gradients, accumulated -->
+# * **Result.** Each `.grad` has memory of its own. <!-- own -->
+# * **Result.** Each rule runs once. <!-- runs -->
+# * **Leave.** Every `data`. <!-- own -->
+# * **Not allowed.** To recurse: 5,000 additions in a row have to work. <!-- depth -->
+# %% [markdown] tags=["ru"]
+# ### Обход
+#
+# Правила и формы теперь верны, порядок — ещё нет. В уроке 02 ваша `edges_into` считала, скольких рёбер ждёт узел. С тем же подсчётом, только по `inputs` вместо `next_functions`, каждое правило выполняется один раз. А список обхода, в отличие от стека Python, не кончается.
+#
+# ### Дополнительное упражнение `walk_nodes`: собственный обход
+# *найти ошибку · ●●○ · 15 минут · 5 баллов · дополнительно*
+#
+# Эта функция обходит граф так же, как `Naive`. Исправьте её.
+#
+# * **Дано.** Значение `root` из одного элемента. У значения есть поля `data`, `inputs` (кортеж значений), `rule` и `grad`. Вызов `rule(gradient)` возвращает по одному градиенту на вход, в форме этого входа. У листа нет входов, а `rule` равно None.
+# * **Результат.** Градиент каждого листа за `root` прибавлен к его `.grad`, где лежит None или тензор. У результатов и неиспользованных листьев там остаётся None. <!-- gradients, accumulated -->
+# * **Результат.** У каждого `.grad` собственная память. <!-- own -->
+# * **Результат.** Каждое правило выполняется один раз. <!-- runs -->
+# * **Не менять.** Ни одно поле `data`. <!-- own -->
+# * **Нельзя.** Применять рекурсию: 5000 сложений подряд должны выполняться. <!-- depth -->
+# %% answer="walk_nodes"
+def walk_nodes(root):
+    waits_for, todo = {root: 0}, [root]
+    while todo:
+        for each in todo.pop().inputs:
+            if each not in waits_for:
+                waits_for[each] = 0
+                todo.append(each)
+            waits_for[each] += 1
+    arrived, may_run = {root: torch.ones_like(root.data)}, [root]
+    while may_run:
+        value = may_run.pop()
+        gradient = arrived.pop(value)
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            arrived[each] = arrived[each] + part if each in arrived else part
+            waits_for[each] -= 1
+            if waits_for[each] == 0:
+                may_run.append(each)
+
+
+# %% given="walk_nodes"
+def walk_nodes(root):
+    def backward(value, gradient):
+        value.grad = gradient if value.grad is None else value.grad + gradient
+        if value.rule is not None:
+            for each, part in zip(value.inputs, value.rule(gradient)):
+                backward(each, part)
+
+    backward(root, torch.ones_like(root.data))
+
+
+# %% alternative="walk_nodes"
+def walk_nodes(root):
+    # depth first with a stack of its own; a value is written down when everything behind it is
+    order, seen, stack = [], {root}, [(root, iter(root.inputs))]
+    while stack:
+        value, inputs = stack[-1]
+        new = next((each for each in inputs if each not in seen), None)
+        if new is None:
+            order.append(value)
+            stack.pop()
+        else:
+            seen.add(new)
+            stack.append((new, iter(new.inputs)))
+    total = {root: torch.ones_like(root.data)}
+    for value in reversed(order):
+        if value.rule is None:
+            value.grad = total[value] + (torch.zeros_like(value.data) if value.grad is None else value.grad)
+        for each, part in zip(value.inputs, value.rule(total[value]) if value.inputs else ()):
+            total[each] = total.get(each, 0) + part
+
+
+# %% alternative="walk_nodes"
+from collections import Counter, defaultdict, deque
+
+
+def walk_nodes(root):
+    values = dict.fromkeys([root])
+    queue = deque([root])
+    while queue:
+        for each in queue.popleft().inputs:
+            if each not in values:
+                values[each] = None
+                queue.append(each)
+    uses = Counter(each for value in values for each in value.inputs)
+    parts = defaultdict(list, {root: [torch.ones_like(root.data)]})
+    queue.append(root)
+    while queue:
+        value = queue.popleft()
+        gradient = torch.stack(parts[value]).sum(0)
+        if value.rule is None:
+            value.grad = gradient if value.grad is None else value.grad + gradient
+        else:
+            for each, part in zip(value.inputs, value.rule(gradient)):
+                parts[each].append(part)
+            uses.subtract(value.inputs)
+            queue.extend(each for each in dict.fromkeys(value.inputs) if not uses[each])
+
+
+# %% alternative="walk_nodes"
+def walk_nodes(root):
+    # the users of each value, and a gradient that is made when it is asked for; each ask waits on a stack
+    depth, todo = {root: 0}, [root]
+    users = {root: 0}
+    for value in todo:
+        for each in value.inputs:
+            if each not in users:
+                users[each] = 0
+                todo.append(each)
+            users[each] += 1
+    line = [root]
+    for value in line:
+        for each in value.inputs:
+            depth[each] = max(depth.get(each, 0), depth[value] + 1)
+            users[each] -= 1
+            if not users[each]:
+                line.append(each)
+    gradient = dict.fromkeys(line, 0.0)
+    gradient[root] = torch.ones_like(root.data)
+    for value in sorted(line, key=depth.get):
+        if value.inputs:
+            for each, part in zip(value.inputs, value.rule(gradient[value])):
+                gradient[each] = gradient[each] + part
+        else:
+            value.grad = gradient[value] + (0.0 if value.grad is None else value.grad)
+
+
+# %% check="walk_nodes"
+from autograder import check
+
+check("walk_nodes")
+# %% [markdown] tags=["en"]
+# ### Hooks, and what may go
+#
+# Two things from earlier lessons have an obvious place in this walk. A hook (lesson 08) wants the whole gradient, before anybody uses it: it is called between the sum and the rule. And what a graph has saved (lesson 02) may go once its rule has run. Here the values save each other: the root holds its inputs, and these hold theirs. A value that forgets its inputs and its rule lets the rest go, unless somebody else holds it.
+#
+# ### Extra exercise `hooks_and_freeing`: hooks, and what may go
+# *complete · ●●○ · 12 minutes · 4 points · extra*
+#
+# Begin with your `walk_nodes`, and add both.
+#
+# * **Given.** `root` and its values as before; besides, each value has `hooks`, a list of functions.
+# * **Result.** The gradients, as in `walk_nodes`. <!-- gradients -->
+# * **Result.** Each hook of a value behind `root` is called once, with the whole gradient, in the order of the list, at leaves and results. <!-- calls -->
+# * **Result.** If a hook returns something other than None, it takes the gradient's place: for the next hook, the rule, and `.grad`. <!-- replaced -->
+# * **Result.** Without `retain_graph=True` a walk frees the results at once, also without the garbage collector, if nobody else holds them. A second walk raises a RuntimeError. <!-- freed -->
+# * **Result.** With `retain_graph=True` a walk frees nothing. <!-- retained -->
+# %% [markdown] tags=["ru"]
+# ### Хуки и освобождение
+#
+# Двум вещам из прежних уроков место в этом обходе находится сразу. Хуку (урок 08) нужен весь градиент, пока им никто не воспользовался: хук вызывают между сложением и правилом. А сохранённое в графе (урок 02) можно освободить, когда правило выполнено. Здесь значения хранят друг друга: корень удерживает свои входы, а те — свои. Когда значение забывает входы и правило, освобождается и остальное, если его никто больше не держит.
+#
+# ### Дополнительное упражнение `hooks_and_freeing`: хуки и освобождение
+# *дописать · ●●○ · 12 минут · 4 балла · дополнительно*
+#
+# Начните со своей `walk_nodes` и добавьте то и другое.
+#
+# * **Дано.** `root` и его значения, как прежде; кроме того, у каждого значения есть `hooks`, список функций.
+# * **Результат.** Градиенты, как в `walk_nodes`. <!-- gradients -->
+# * **Результат.** Каждый хук значения за `root` вызван один раз, со всем градиентом, в порядке списка, у листьев и у результатов. <!-- calls -->
+# * **Результат.** Если хук возвращает не None, возвращённое заменяет градиент: для следующего хука, для правила и для `.grad`. <!-- replaced -->
+# * **Результат.** Без `retain_graph=True` обход сразу освобождает результаты, и без сборщика мусора, если никто другой их не держит. Второй обход вызывает RuntimeError. <!-- freed -->
+# * **Результат.** С `retain_graph=True` обход ничего не освобождает. <!-- retained -->
+# %% answer="hooks_and_freeing"
+def hooks_and_freeing(root, retain_graph=False):
+    def refuse(gradient):
+        raise RuntimeError("a second walk through a freed graph")
+
+    waits_for, todo = {root: 0}, [root]
+    while todo:
+        for each in todo.pop().inputs:
+            if each not in waits_for:
+                waits_for[each] = 0
+                todo.append(each)
+            waits_for[each] += 1
+    arrived, may_run = {root: torch.ones_like(root.data)}, [root]
+    while may_run:
+        value = may_run.pop()
+        gradient = arrived.pop(value)
+        for hook in value.hooks:
+            replaced = hook(gradient)
+            gradient = gradient if replaced is None else replaced
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            arrived[each] = arrived[each] + part if each in arrived else part
+            waits_for[each] -= 1
+            if waits_for[each] == 0:
+                may_run.append(each)
+        if not retain_graph:
+            value.inputs, value.rule = (), refuse
+
+
+# %% given="hooks_and_freeing"
+def hooks_and_freeing(root, retain_graph=False): ...
+
+
+# %% alternative="hooks_and_freeing"
+def refused(gradient):
+    raise RuntimeError("freed")
+
+
+def hooks_and_freeing(root, retain_graph=False):
+    order, seen, stack = [], {root}, [(root, iter(root.inputs))]
+    while stack:
+        value, inputs = stack[-1]
+        new = next((each for each in inputs if each not in seen), None)
+        if new is None:
+            order.append(value)
+            stack.pop()
+        else:
+            seen.add(new)
+            stack.append((new, iter(new.inputs)))
+    total = {root: torch.ones_like(root.data)}
+    for value in reversed(order):
+        gradient = total[value]
+        for hook in value.hooks:
+            new = hook(gradient)
+            if new is not None:
+                gradient = new
+        if value.rule is None:
+            value.grad = gradient + (torch.zeros_like(value.data) if value.grad is None else value.grad)
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            total[each] = total.get(each, 0) + part
+    if not retain_graph:
+        for value in order:
+            if value.rule is not None:
+                value.inputs, value.rule = (), refused
+
+
+# %% alternative="hooks_and_freeing"
+def hooks_and_freeing(root, retain_graph=False):
+    if root.inputs is None:
+        raise RuntimeError("walked already")
+    found, uses = [root], {root: 0}
+    for value in found:
+        for each in value.inputs:
+            if each not in uses:
+                found.append(each)
+                uses[each] = 0
+            uses[each] += 1
+    parts, line = {root: [torch.ones_like(root.data)]}, [root]
+    for value in line:
+        gradient = sum(parts.pop(value))
+        for hook in list(value.hooks):
+            answer = hook(gradient)
+            gradient = answer if answer is not None else gradient
+        if not value.inputs:
+            value.grad = gradient + (value.grad if value.grad is not None else 0.0)
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            parts.setdefault(each, []).append(part)
+            uses[each] -= 1
+            if uses[each] == 0:
+                line.append(each)
+        if not retain_graph:
+            value.inputs = None
+
+
+# %% alternative="hooks_and_freeing"
+def hooks_and_freeing(root, retain_graph=False):
+    from functools import reduce
+
+    if getattr(root, "walked", False):
+        raise RuntimeError("this graph has been walked without retain_graph=True")
+    waits, todo = {}, [root]
+    while todo:
+        for each in todo.pop().inputs:
+            if waits.setdefault(each, 0) == 0:
+                todo.append(each)
+            waits[each] += 1
+    arrived, ready_to_run = {root: torch.ones_like(root.data)}, [root]
+    while ready_to_run:
+        value = ready_to_run.pop(0)
+
+        def apply(gradient, hook):
+            returned = hook(gradient)
+            return gradient if returned is None else returned
+
+        gradient = reduce(apply, value.hooks, arrived.pop(value))
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+        else:
+            for each, part in zip(value.inputs, value.rule(gradient)):
+                arrived[each] = part if each not in arrived else arrived[each] + part
+                waits[each] -= 1
+                if waits[each] == 0:
+                    ready_to_run.append(each)
+            if not retain_graph:
+                value.inputs, value.walked = (), True
+
+
+# %% check="hooks_and_freeing"
+from autograder import check
+
+check("hooks_and_freeing")
 # %% [markdown] tags=["en"]
 # ### The pass records itself
 #
