@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] needs="03, 05, 06" about="TD(λ) through `p.grad`, a training step under a memory cap, five questions from forums"
+# %% [markdown] tags=["en"] needs="03, 05, 06" about="TD(λ) through `p.grad`, a training step under a memory cap, five questions from forums, an engine of your own"
 # # Capstones
 #
 # All that you need to know about autograd has been in a lesson before. What is new is that it comes together: three pieces of work, each of which fails in practice at a seam between two things that work.
@@ -6,9 +6,10 @@
 # 1. **Eligibility traces.** An update for TD(λ) sends its numbers through `p.grad`. It has three faults, and two of them look like bad luck with the learning rate.
 # 2. **A training step under a memory cap.** A frozen base with checkpoints, a hidden state that lives longer than its graph, micro-batches, half precision. Three of the four show themselves by a message of torch, and the first reply that one finds is usually wrong.
 # 3. **A note to a colleague.** Five questions from forums. You find and try a cure for each, and defend two of them in writing.
+# 4. **An engine of your own**, for whoever wants more. Nodes, walk, hooks and second derivatives, and random programs that compare it with torch.
 #
 # You need lessons 03 (accumulation), 05 (`no_grad`, freezing), 06 (checkpoints, measuring bytes). Nothing about reinforcement learning is needed.
-# %% [markdown] tags=["ru"] about="TD(λ) через `p.grad`, шаг обучения при ограниченной памяти, пять вопросов с форумов" of="70fb11db"
+# %% [markdown] tags=["ru"] about="TD(λ) через `p.grad`, шаг обучения при ограниченной памяти, пять вопросов с форумов, собственный движок" of="70fb11db"
 # # Итоговые работы
 #
 # Всё, что нужно здесь знать об autograd, уже встречалось в предыдущих уроках. Новы только сочетания. Вас ждут три работы, и в каждой на практике ошибаются на стыке двух приёмов, хотя по отдельности верны оба.
@@ -16,6 +17,7 @@
 # 1. **Следы приемлемости.** В этой реализации TD(λ) через поле `p.grad` проходит не только градиент, но и само обновление. Ошибок в ней три, и две из них легко принять за неудачный подбор параметров метода.
 # 2. **Шаг обучения при ограниченной памяти.** Замороженная основа с контрольными точками, скрытое состояние, которое живёт дольше своего графа, микробатчи, половинная точность. В трёх из этих четырёх случаев о неполадке узнают из сообщения torch, а первый же найденный совет обычно неверен.
 # 3. **Письмо коллеге.** Пять вопросов с форумов. Для каждого вы найдёте и испытаете решение, а для двух ещё и обоснуете его письменно.
+# 4. **Собственный движок**, для тех, кому этого мало. Узлы, обход, хуки и вторые производные, а ещё случайные программы, на которых движок сравнивают с torch.
 #
 # Понадобятся уроки 03 (накопление), 05 (`no_grad`, замораживание), 06 (контрольные точки, измерение памяти). Знать обучение с подкреплением не нужно.
 # %% tags=["en"]
@@ -1844,6 +1846,8 @@ def cures():
 from autograder import check
 
 check("cures")
+
+
 # %% [markdown] tags=["en"]
 # ### Question `note_to_a_colleague`
 # *in your own words · 7 minutes · 3 points · read by a person*
@@ -1978,7 +1982,9 @@ for _ in range(2):
     ours, theirs = ours + ours, theirs + theirs
 listed = behind(ours)
 for number, value in enumerate(listed):
-    print(f"value {number}: {value.data.item()}, from", [listed.index(each) for each in value.inputs] or "nothing: a leaf")
+    print(
+        f"value {number}: {value.data.item()}, from", [listed.index(each) for each in value.inputs] or "nothing: a leaf"
+    )
 # %% tags=["picture"]
 from autograder import draw
 
@@ -2080,6 +2086,8 @@ def four_rules():
 from autograder import check
 
 check("four_rules")
+
+
 # %% [markdown] tags=["en"]
 # ### What broadcasting has copied
 #
@@ -2146,6 +2154,8 @@ def unbroadcast(gradient, shape):
 from autograder import check
 
 check("unbroadcast")
+
+
 # %% [markdown] tags=["en"]
 # ### The walk
 #
@@ -2292,6 +2302,8 @@ def walk_nodes(root):
 from autograder import check
 
 check("walk_nodes")
+
+
 # %% [markdown] tags=["en"]
 # ### Hooks, and what may go
 #
@@ -2459,6 +2471,8 @@ def hooks_and_freeing(root, retain_graph=False):
 from autograder import check
 
 check("hooks_and_freeing")
+
+
 # %% [markdown] tags=["en"]
 # ### The pass records itself
 #
@@ -2897,6 +2911,28 @@ class Value:
 from autograder import check
 
 check("own_engine")
+# %% tags=["fact"]
+from autograder.checking.comparison import compare
+from autograder.checking.values import canonical
+from autograder.exercises.capstones import engine_runs
+from autograder.exercises.capstones.random_programs import many_programs
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # torch warns of the cycle that create_graph=True makes
+    for random_program in many_programs(torch.Generator().manual_seed(17), 5):
+        for observe in (
+            engine_runs.first_gradients,
+            engine_runs.accumulated,
+            engine_runs.hooked,
+            engine_runs.second_gradients,
+            engine_runs.constant_gradient,
+        ):
+            found, expected = (canonical(observe(make, random_program)) for make in (Value, engine_runs.torch_leaf))
+            assert compare(expected, found) is None
+# %% [markdown] tags=["en"]
+# That is an engine. torch's has the same parts, and some that you can now name: its nodes are sorted by a number that grows as they are made; a saved output is kept without the node that made it, because the two would hold each other; a leaf may take over a gradient instead of copying it, when nobody else has it.
+# %% [markdown] tags=["ru"]
+# Это и есть движок. В torch части те же, а некоторые другие вы теперь можете назвать. Его узлы упорядочены по номеру, который растёт по мере их создания. Сохранённый выход хранится без узла, который его создал: иначе они удерживали бы друг друга. А лист может не копировать градиент, а забрать его себе, если больше он никому не нужен.
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
@@ -3090,6 +3126,7 @@ check("fix_baseline")
 # * `detach()` between windows; `retain_graph=True` is not what the message should have advised.
 # * Weights in float32, products in half precision, the scaler in between.
 # * An error that is gone is not a bug that is mended. Say which tensor the gradient has to reach, and check that it arrives.
+# * A value passes on its gradient once, when all that use it have run. Broadcasting copies, and copies are summed. Rules in recorded operations give second derivatives.
 # %% [markdown] tags=["ru"] of="102f4ce9"
 # ## Что стоит запомнить
 #
@@ -3100,6 +3137,7 @@ check("fix_baseline")
 # * Между окнами нужен вызов `detach()`, а совет из сообщения, `retain_graph=True`, здесь не годится.
 # * Веса храните в float32, матричные произведения вычисляйте в половинной точности, а функцию потерь масштабируйте.
 # * Если ошибка больше не появляется, это ещё не значит, что она исправлена. Определите, до какого тензора должен дойти градиент, и проверьте, что он дошёл.
+# * Значение передаёт градиент дальше один раз, когда отработали все, кто его использует. Транслирование копирует, а градиенты копий складываются. Если правила записаны через отслеживаемые операции, получаются и вторые производные.
 # %%
 from autograder import progress
 

@@ -21,7 +21,9 @@ class Node:
     of its node.
     """
 
-    def __init__(self, data: Tensor, runs: Counter[int], inputs: tuple[Node, ...] = (), rule: Rule | None = None) -> None:
+    def __init__(
+        self, data: Tensor, runs: Counter[int], inputs: tuple[Node, ...] = (), rule: Rule | None = None
+    ) -> None:
         self.data, self.inputs, self.rule = data, inputs, rule
         self.grad: Tensor | None = None
         self.hooks: list[Callable[[Tensor], Tensor | None]] = []
