@@ -87,7 +87,7 @@ class Program(Formula):
 
     def __init__(self, leaves: list[Tensor], steps: list[Step]) -> None:
         self.leaves, self.steps = leaves, steps
-        super().__init__(self._text(), self.run)
+        super().__init__(self._text(), self.run)  # type: ignore[arg-type]
 
     def run(self, make: Callable[[Tensor], Any]) -> list[Any]:  # type: ignore[override]
         """Return the leaves and all results in order. `make` makes a leaf of a plain tensor."""

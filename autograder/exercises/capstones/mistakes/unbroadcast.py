@@ -1,6 +1,7 @@
 # %%
 import torch
 
+
 # %% mistake="leaves_it_wide" theme="axes"
 # The gradient keeps the shape of the result. It has to be summed to the shape of the input.
 # У градиента осталась форма результата. Его нужно суммировать до формы входа.
