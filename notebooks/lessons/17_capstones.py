@@ -9,7 +9,7 @@
 # 4. **An engine of your own**, for whoever wants more. Nodes, walk, hooks and second derivatives, and random programs that compare it with torch.
 #
 # You need lessons 03 (accumulation), 05 (`no_grad`, freezing), 06 (checkpoints, measuring bytes). Nothing about reinforcement learning is needed.
-# %% [markdown] tags=["ru"] about="TD(λ) через `p.grad`, шаг обучения при ограниченной памяти, пять вопросов с форумов, собственный движок" of="70fb11db"
+# %% [markdown] tags=["ru"] about="TD(λ) через `p.grad`, шаг обучения при ограниченной памяти, пять вопросов с форумов, собственный движок" of="adb0fd31"
 # # Итоговые работы
 #
 # Всё, что нужно здесь знать об autograd, уже встречалось в предыдущих уроках. Новы только сочетания. Вас ждут три работы, и в каждой на практике ошибаются на стыке двух приёмов, хотя по отдельности верны оба.
@@ -1878,7 +1878,7 @@ check("cures")
 # This is a longer work for whoever wants to know what is inside. In lesson 02 `run_backward` called nodes that torch had made: torch knew each derivative, and had saved what it needs. Here nothing of that is left. On plain tensors, which never require grad, you write the nodes, the derivatives and the walk. In the end random programs compare your engine with torch.
 #
 # A first version has twenty lines. A value holds a tensor, the values that it was computed from, and a *rule*: from its own gradient to one for each of these. The backward pass is the pseudo-code from lesson 02, with two of its faults mended: it adds, and it comes to the leaves. Is it an engine?
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="9ba43bb8"
 # ## Собственный движок
 #
 # Это большая работа для тех, кому интересно внутреннее устройство. В уроке 02 функция `run_backward` вызывала узлы, созданные torch: все производные знал torch, и он же хранил нужное для них. Здесь ничего этого нет. На обычных тензорах, которые никогда не требуют градиента, вы напишете узлы, производные и обход графа, а в конце ваш движок сравнят с torch на случайных программах.
@@ -1943,7 +1943,7 @@ assert compared(repeated(lambda a, b: a + b, 5000), (3,), (3,)) == "RecursionErr
 
 # %% [markdown] tags=["en"]
 # Two programs agree. In the third, `b` is one number and gets three gradients: its copies were never put together again. The fourth is only long, and Python gives up. A fifth fault makes no noise: let us count how often the rules run when values are used twice. Beside it, torch's graph of the same program.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="c48b00ba"
 # В двух программах градиенты совпали. В третьей `b` — одно число, а градиентов у него три: копии так и не сложены. Четвёртая всего лишь длинная, и Python сдаётся. Ещё одна ошибка проходит незаметно: посчитаем, сколько раз выполняются правила, когда значения используются дважды. А рядом нарисуем граф torch для той же программы.
 # %%
 def behind(root):
@@ -2009,7 +2009,7 @@ assert [[listed.index(each) for each in value.inputs] for value in listed] == [[
 # * **Given.** A rule is called with `g`, the gradient of the result; `out`, the result; and the inputs. All are float64 tensors. For `+` and `*` the inputs have one shape, for `@` they are matrices, `sum` is over all entries.
 # * **Result.** `four_rules()` returns a dict with the names below. Each rule returns a tuple with one gradient for each input, in the shape of that input. <!-- *, @, sum, tanh -->
 # * **Leave.** The rule of `+`. <!-- no aspect: it is right as it is, and is not called -->
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="f5d7c0fe"
 # Десять правил выполнены 1023 раза. Список и рисунок говорят об одном и том же: `AddBackward0` — это значение со входами, `AccumulateGrad` — лист, а каждое ребро — элемент поля `inputs`. Не хватает порядка из урока 02. Но сначала правила, операция за операцией.
 #
 # ### Дополнительное упражнение `four_rules`: четыре правила
@@ -2101,7 +2101,7 @@ check("four_rules")
 # * **Given.** `gradient`, a float64 tensor, and `shape`, a tuple. A tensor of the shape `shape` can be broadcast to the shape of `gradient`.
 # * **Result.** A tensor of the shape `shape`: each entry is the sum over all copies that broadcasting makes of it. <!-- result -->
 # * **Leave.** `gradient`. <!-- no aspect: the card has a note for it -->
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="48dc4946"
 # ### Что скопировало транслирование
 #
 # В `a * b`, где `b` — число, каждый элемент `a` умножен на копию `b`. Значение, которое использовано несколько раз, получает сумму градиентов. Копии — тот же случай: градиент равен сумме по копиям. В уроке 02 об этом сказано в одном предложении: движок суммированием приводит градиент к исходной форме входа.
@@ -2172,7 +2172,7 @@ check("unbroadcast")
 # * **Result.** Each rule runs once. <!-- runs -->
 # * **Leave.** Every `data`. <!-- own -->
 # * **Not allowed.** To recurse: 5,000 additions in a row have to work. <!-- depth -->
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="a82bd832"
 # ### Обход
 #
 # Правила и формы теперь верны, порядок — ещё нет. В уроке 02 ваша `edges_into` считала, скольких рёбер ждёт узел. С тем же подсчётом, только по `inputs` вместо `next_functions`, каждое правило выполняется один раз. А список обхода, в отличие от стека Python, не кончается.
@@ -2320,7 +2320,7 @@ check("walk_nodes")
 # * **Result.** If a hook returns something other than None, it takes the gradient's place: for the next hook, the rule, and `.grad`. <!-- replaced -->
 # * **Result.** Without `retain_graph=True` a walk frees the results at once, also without the garbage collector, if nobody else holds them. A second walk raises a RuntimeError. <!-- freed -->
 # * **Result.** With `retain_graph=True` a walk frees nothing. <!-- retained -->
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="0789c20a"
 # ### Хуки и освобождение
 #
 # Двум вещам из прежних уроков место в этом обходе находится сразу. Хуку (урок 08) нужен весь градиент, пока им никто не воспользовался: хук вызывают между сложением и правилом. А сохранённое в графе (урок 02) можно освободить, когда правило выполнено. Здесь значения хранят друг друга: корень удерживает свои входы, а те — свои. Когда значение забывает входы и правило, освобождается и остальное, если его никто больше не держит.
@@ -2488,7 +2488,7 @@ check("hooks_and_freeing")
 # Put it together: the class `Value`, from its rules to second derivatives. The stub records and has the rule of `+`; every other rule, folding, hooks and the walk are yours.
 #
 # * **Given.** `Value(data)` is a leaf. `data` is a float64 tensor that does not require grad. A value has `.data` and `.grad`, which is None or a value.
-# * **Given.** The operations: `a + b` and `a * b` with broadcasting, `a @ b` and `a.t()` of matrices, `a.sum()` over all entries, `a.exp()`, `a.tanh()`, `a.reshape(shape)`, `a.expand(shape)`. The shape is a tuple without -1.
+# * **Given.** The operations: `a + b` and `a * b` with broadcasting, `a @ b` and `a.t()` of matrices, `a.sum()` over all entries, `a.exp()`, `a.tanh()`, `a.reshape(shape)`, `a.expand(shape)`. The shape is a tuple in which every size is given.
 # * **Result.** `root.backward()`, of a value with one element, adds to `.grad` of every leaf behind it the gradient, in the leaf's shape. What is no leaf keeps None, and so does an unused leaf. <!-- gradients, accumulated -->
 # * **Result.** A gradient of a plain pass has memory of its own. <!-- memory -->
 # * **Result.** `value.register_hook(hook)` works for leaves and results: `hook` is called once in each pass, with the whole gradient as a value. Unless it returns None, what it returns takes the gradient's place, also for the next hook of the same value. <!-- hooks -->
@@ -2497,7 +2497,7 @@ check("hooks_and_freeing")
 # * **Leave.** Every `data`. <!-- memory -->
 # * **Not allowed.** torch's own backward passes. <!-- engine_runs -->
 # * **Not allowed.** To follow every path, or to recurse: 5,000 operations in a row have to work. <!-- work, depth -->
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="8d1f780b"
 # ### Проход, который записывает сам себя
 #
 # В уроке 10 вторые производные вычислялись с `create_graph=True`. Чего это стоит движку? Одного решения: на каком языке написаны правила. `g * b.data` — просто числа, дальше по ним не пройти. А `g * b`, где с обеих сторон значения, — такой же узел, как любой другой. Если в правилах стоят значения, проход по ходу дела строит граф собственных градиентов. Для обычного прохода движок отсекает каждую часть: заново оборачивает голый тензор.
@@ -2512,7 +2512,7 @@ check("hooks_and_freeing")
 # Соберите всё вместе: класс `Value`, от правил до вторых производных. В заготовке уже есть запись операций и правило для `+`. Остальные правила, приведение к форме, хуки и сам проход за вами.
 #
 # * **Дано.** `Value(data)` — лист. `data` — тензор float64, который не требует градиента. У значения есть поля `.data` и `.grad`, в последнем лежит None или значение.
-# * **Дано.** Операции: `a + b` и `a * b` с транслированием, `a @ b` и `a.t()` для матриц, `a.sum()` по всем элементам, `a.exp()`, `a.tanh()`, `a.reshape(shape)`, `a.expand(shape)`. Форма — кортеж без -1.
+# * **Дано.** Операции: `a + b` и `a * b` с транслированием, `a @ b` и `a.t()` для матриц, `a.sum()` по всем элементам, `a.exp()`, `a.tanh()`, `a.reshape(shape)`, `a.expand(shape)`. Форма — кортеж, в котором указаны все размеры.
 # * **Результат.** Вызов `root.backward()` у значения из одного элемента прибавляет к `.grad` каждого листа за ним градиент в форме этого листа. У остальных значений и у неиспользованного листа остаётся None. <!-- gradients, accumulated -->
 # * **Результат.** У градиента после обычного прохода собственная память. <!-- memory -->
 # * **Результат.** `value.register_hook(hook)` работает для листьев и результатов: за проход `hook` вызывается один раз, со всем градиентом в виде значения. Если он возвращает не None, возвращённое заменяет градиент, в том числе для следующего хука того же значения. <!-- hooks -->
@@ -2931,7 +2931,7 @@ with warnings.catch_warnings():
             assert compare(expected, found) is None
 # %% [markdown] tags=["en"]
 # That is an engine. torch's has the same parts, and some that you can now name: its nodes are sorted by a number that grows as they are made; a saved output is kept without the node that made it, because the two would hold each other; a leaf may take over a gradient instead of copying it, when nobody else has it.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="75bc8214"
 # Это и есть движок. В torch части те же, а некоторые другие вы теперь можете назвать. Его узлы упорядочены по номеру, который растёт по мере их создания. Сохранённый выход хранится без узла, который его создал: иначе они удерживали бы друг друга. А лист может не копировать градиент, а забрать его себе, если больше он никому не нужен.
 # %% [markdown] tags=["en"]
 # ## On a GPU
@@ -3127,7 +3127,7 @@ check("fix_baseline")
 # * Weights in float32, products in half precision, the scaler in between.
 # * An error that is gone is not a bug that is mended. Say which tensor the gradient has to reach, and check that it arrives.
 # * A value passes on its gradient once, when all that use it have run. Broadcasting copies, and copies are summed. Rules in recorded operations give second derivatives.
-# %% [markdown] tags=["ru"] of="102f4ce9"
+# %% [markdown] tags=["ru"] of="cbab9879"
 # ## Что стоит запомнить
 #
 # * В `p.grad` всё складывается. Прежде чем пропускать через это поле что-то другое, обнулите его; оптимизатор вычтет из весов всё, что там лежит, умножив на свой `lr`.
