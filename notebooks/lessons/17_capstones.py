@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] needs="03, 05, 06" about="TD(λ) through `p.grad`, a training step under a memory cap, five questions from forums"
+# %% [markdown] tags=["en"] needs="03, 05, 06" about="TD(λ) through `p.grad`, a training step under a memory cap, five questions from forums, an engine of your own"
 # # Capstones
 #
 # All that you need to know about autograd has been in a lesson before. What is new is that it comes together: three pieces of work, each of which fails in practice at a seam between two things that work.
@@ -6,9 +6,10 @@
 # 1. **Eligibility traces.** An update for TD(λ) sends its numbers through `p.grad`. It has three faults, and two of them look like bad luck with the learning rate.
 # 2. **A training step under a memory cap.** A frozen base with checkpoints, a hidden state that lives longer than its graph, micro-batches, half precision. Three of the four show themselves by a message of torch, and the first reply that one finds is usually wrong.
 # 3. **A note to a colleague.** Five questions from forums. You find and try a cure for each, and defend two of them in writing.
+# 4. **An engine of your own**, for whoever wants more. Nodes, walk, hooks and second derivatives, and random programs that compare it with torch.
 #
 # You need lessons 03 (accumulation), 05 (`no_grad`, freezing), 06 (checkpoints, measuring bytes). Nothing about reinforcement learning is needed.
-# %% [markdown] tags=["ru"] about="TD(λ) через `p.grad`, шаг обучения при ограниченной памяти, пять вопросов с форумов" of="70fb11db"
+# %% [markdown] tags=["ru"] about="TD(λ) через `p.grad`, шаг обучения при ограниченной памяти, пять вопросов с форумов, собственный движок" of="adb0fd31"
 # # Итоговые работы
 #
 # Всё, что нужно здесь знать об autograd, уже встречалось в предыдущих уроках. Новы только сочетания. Вас ждут три работы, и в каждой на практике ошибаются на стыке двух приёмов, хотя по отдельности верны оба.
@@ -16,6 +17,7 @@
 # 1. **Следы приемлемости.** В этой реализации TD(λ) через поле `p.grad` проходит не только градиент, но и само обновление. Ошибок в ней три, и две из них легко принять за неудачный подбор параметров метода.
 # 2. **Шаг обучения при ограниченной памяти.** Замороженная основа с контрольными точками, скрытое состояние, которое живёт дольше своего графа, микробатчи, половинная точность. В трёх из этих четырёх случаев о неполадке узнают из сообщения torch, а первый же найденный совет обычно неверен.
 # 3. **Письмо коллеге.** Пять вопросов с форумов. Для каждого вы найдёте и испытаете решение, а для двух ещё и обоснуете его письменно.
+# 4. **Собственный движок**, для тех, кому этого мало. Узлы, обход, хуки и вторые производные, а ещё случайные программы, на которых движок сравнивают с torch.
 #
 # Понадобятся уроки 03 (накопление), 05 (`no_grad`, замораживание), 06 (контрольные точки, измерение памяти). Знать обучение с подкреплением не нужно.
 # %% tags=["en"]
@@ -1844,6 +1846,8 @@ def cures():
 from autograder import check
 
 check("cures")
+
+
 # %% [markdown] tags=["en"]
 # ### Question `note_to_a_colleague`
 # *in your own words · 7 minutes · 3 points · read by a person*
@@ -1868,6 +1872,1067 @@ check("cures")
 # A: преимущество — множитель при `log_prob`, обучать через него нечего, но по нему функция потерь актора доходит до `value`. Отсоединить преимущество; если отсоединить `value` везде, критик не учится. B: `sample()` выполняется внутри `no_grad()`, и путь от декодировщика там обрывается; `rsample()` или $\mu + \sigma\varepsilon$; с флагом выборка становится листом, и градиент остаётся в ней. C: `torch.tensor` копирует числа, граф потерян; `torch.stack(losses).mean()`; флаг относится к новому листу, поэтому ошибка исчезает, но ничего и не обучается. D: оптимизатор хранит те тензоры, которые получил, и нового слоя среди них нет; сначала заменить слой; `add_param_group` работает, но старый слой остаётся в оптимизаторе (засчитывать, если об этом сказано). E: `x + ...` — не лист; `torch.autograd.grad` по отсоединённому `x`; с `retain_grad()` хранится граф всех шагов, а `backward()` прибавляет к `.grad` модели, и это войдёт в следующий шаг обучения.
 #
 # **Пример ответа.** Автору A: у преимущества `returns - value` остался граф, поэтому функция потерь актора тянет за собой и критика, причём не к `returns`. Преимущество здесь — просто множитель: `policy = -(log_prob * (returns - value).detach()).mean()`. Отсоединять `value` везде нельзя: тогда и функция потерь критика до него не дойдёт, и он не будет учиться. Автору D: оптимизатор создан раньше нового слоя и хранит те тензоры, которые получил, а нового слоя среди них нет. Сначала замените слой, `model.head = nn.Linear(...)`, а потом создайте `SGD(model.parameters(), lr=lr)`. Вызов `add_param_group` добавил бы новый слой, но и старый остался бы в оптимизаторе.
+# %% [markdown] tags=["en"]
+# ## An engine of your own
+#
+# This is a longer work for whoever wants to know what is inside. In lesson 02 `run_backward` called nodes that torch had made: torch knew each derivative, and had saved what it needs. Here nothing of that is left. On plain tensors, which never require grad, you write the nodes, the derivatives and the walk. In the end random programs compare your engine with torch.
+#
+# A first version has twenty lines. A value holds a tensor, the values that it was computed from, and a *rule*: from its own gradient to one for each of these. The backward pass is the pseudo-code from lesson 02, with two of its faults mended: it adds, and it comes to the leaves. Is it an engine?
+# %% [markdown] tags=["ru"] of="9ba43bb8"
+# ## Собственный движок
+#
+# Это большая работа для тех, кому интересно внутреннее устройство. В уроке 02 функция `run_backward` вызывала узлы, созданные torch: все производные знал torch, и он же хранил нужное для них. Здесь ничего этого нет. На обычных тензорах, которые никогда не требуют градиента, вы напишете узлы, производные и обход графа, а в конце ваш движок сравнят с torch на случайных программах.
+#
+# Первая версия умещается в двадцать строк. Значение хранит тензор, значения, из которых оно вычислено, и *правило*: по собственному градиенту оно выдаёт по одному градиенту на каждое из них. Обратный проход — тот же псевдокод из урока 02, но две ошибки в нём исправлены: градиенты складываются и доходят до листьев. Получился ли движок?
+# %%
+class Naive:
+    """A tensor that remembers how it was made."""
+
+    def __init__(self, data, inputs=(), rule=None):
+        self.data, self.inputs, self.rule, self.grad = data, inputs, rule, None
+
+    def __add__(self, other):
+        return Naive(self.data + other.data, (self, other), lambda g: (g, g))
+
+    def __mul__(self, other):
+        return Naive(self.data * other.data, (self, other), lambda g: (g * other.data, g * self.data))
+
+    def sum(self):
+        return Naive(self.data.sum(), (self,), lambda g: (g.expand(self.data.shape),))
+
+    def backward(self, gradient=None):
+        gradient = torch.ones_like(self.data) if gradient is None else gradient
+        self.grad = gradient if self.grad is None else self.grad + gradient
+        if self.rule is not None:
+            for each, part in zip(self.inputs, self.rule(gradient)):
+                each.backward(part)
+
+
+def repeated(step, times):
+    def program(a, b):
+        for _ in range(times):
+            a = step(a, b)
+        return a.sum()
+
+    return program
+
+
+def compared(program, shape_a, shape_b):
+    """One program, run on our values and on torch's tensors: are the gradients the same?"""
+    tensors = [torch.rand(shape, dtype=torch.float64) for shape in (shape_a, shape_b)]
+    ours, theirs = [Naive(each) for each in tensors], [each.clone().requires_grad_() for each in tensors]
+    try:
+        program(*ours).backward()
+    except RecursionError as error:
+        return type(error).__name__
+    program(*theirs).backward()
+    same = [x.grad.shape == y.grad.shape and torch.allclose(x.grad, y.grad) for x, y in zip(ours, theirs)]
+    return "the same" if all(same) else f"{[tuple(x.grad.shape) for x in ours]} for leaves of {[shape_a, shape_b]}"
+
+
+print("a * a + b          ", compared(lambda a, b: (a * a + b).sum(), (3,), (3,)))
+print("a + b, twelve times", compared(repeated(lambda a, b: a + b, 12), (3,), (3,)))
+print("a * b, b a number  ", compared(lambda a, b: (a * b).sum(), (3,), ()))
+print("a + b, 5000 times  ", compared(repeated(lambda a, b: a + b, 5000), (3,), (3,)))
+# %% tags=["fact"]
+assert compared(lambda a, b: (a * a + b).sum(), (3,), (3,)) == "the same"
+assert compared(repeated(lambda a, b: a + b, 12), (3,), (3,)) == "the same"
+assert compared(lambda a, b: (a * b).sum(), (3,), ()) == "[(3,), (3,)] for leaves of [(3,), ()]"
+assert compared(repeated(lambda a, b: a + b, 5000), (3,), (3,)) == "RecursionError"
+
+
+# %% [markdown] tags=["en"]
+# Two programs agree. In the third, `b` is one number and gets three gradients: its copies were never put together again. The fourth is only long, and Python gives up. A fifth fault makes no noise: let us count how often the rules run when values are used twice. Beside it, torch's graph of the same program.
+# %% [markdown] tags=["ru"] of="c48b00ba"
+# В двух программах градиенты совпали. В третьей `b` — одно число, а градиентов у него три: копии так и не сложены. Четвёртая всего лишь длинная, и Python сдаётся. Ещё одна ошибка проходит незаметно: посчитаем, сколько раз выполняются правила, когда значения используются дважды. А рядом нарисуем граф torch для той же программы.
+# %%
+def behind(root):
+    """The values behind `root`, each once."""
+    found = [root]
+    for value in found:  # grows while it is walked
+        found += [each for each in dict.fromkeys(value.inputs) if each not in found]
+    return found
+
+
+def rule_runs(root):
+    runs = [0]
+
+    def counted(rule):
+        def run(gradient):
+            runs[0] += 1
+            return rule(gradient)
+
+        return run
+
+    for value in behind(root):
+        value.rule = value.rule and counted(value.rule)
+    root.backward()
+    return runs[0]
+
+
+for doublings in (2, 5, 10):
+    value = Naive(torch.tensor(1.0, dtype=torch.float64))
+    for _ in range(doublings):
+        value = value + value
+    print(doublings, "doublings:", len(behind(value)) - 1, "rules ran", rule_runs(value), "times")
+
+x = torch.tensor(1.0, dtype=torch.float64)
+ours, theirs = Naive(x), x.clone().requires_grad_()
+for _ in range(2):
+    ours, theirs = ours + ours, theirs + theirs
+listed = behind(ours)
+for number, value in enumerate(listed):
+    print(
+        f"value {number}: {value.data.item()}, from", [listed.index(each) for each in value.inputs] or "nothing: a leaf"
+    )
+# %% tags=["picture"]
+from autograder import draw
+
+draw(theirs)
+# %% tags=["fact"]
+for doublings, times in {2: 3, 5: 31, 10: 1023}.items():
+    value = Naive(torch.tensor(1.0, dtype=torch.float64))
+    for _ in range(doublings):
+        value = value + value
+    assert len(behind(value)) == doublings + 1 and rule_runs(value) == times
+assert [[listed.index(each) for each in value.inputs] for value in listed] == [[1, 1], [2, 2], []]
+
+
+# %% [markdown] tags=["en"]
+# Ten rules run 1,023 times. The list and the picture say the same: an `AddBackward0` is a value with inputs, `AccumulateGrad` is a leaf, and each edge is an entry of `inputs`. What is missing is the order from lesson 02. First come the rules, one operation after another.
+#
+# ### Extra exercise `four_rules`: four rules
+# *complete · ●○○ · 8 minutes · 2 points · extra*
+#
+# Complete the rules. Each operation earns half a point of its own.
+#
+# * **Given.** A rule is called with `g`, the gradient of the result; `out`, the result; and the inputs. All are float64 tensors. For `+` and `*` the inputs have one shape, for `@` they are matrices, `sum` is over all entries.
+# * **Result.** `four_rules()` returns a dict with the names below. Each rule returns a tuple with one gradient for each input, in the shape of that input. <!-- *, @, sum, tanh -->
+# * **Leave.** The rule of `+`. <!-- no aspect: it is right as it is, and is not called -->
+# %% [markdown] tags=["ru"] of="f5d7c0fe"
+# Десять правил выполнены 1023 раза. Список и рисунок говорят об одном и том же: `AddBackward0` — это значение со входами, `AccumulateGrad` — лист, а каждое ребро — элемент поля `inputs`. Не хватает порядка из урока 02. Но сначала правила, операция за операцией.
+#
+# ### Дополнительное упражнение `four_rules`: четыре правила
+# *дописать · ●○○ · 8 минут · 2 балла · дополнительно*
+#
+# Допишите правила. За каждую операцию отдельно даётся полбалла.
+#
+# * **Дано.** Правило вызывается с аргументами `g` (градиент результата), `out` (результат) и входами. Всё это тензоры float64. У `+` и `*` входы одной формы, у `@` это матрицы, `sum` берётся по всем элементам.
+# * **Результат.** `four_rules()` возвращает словарь с именами, как ниже. Каждое правило возвращает кортеж: по одному градиенту на вход, в форме этого входа. <!-- *, @, sum, tanh -->
+# * **Не менять.** Правило для `+`. <!-- no aspect: it is right as it is, and is not called -->
+# %% answer="four_rules"
+def four_rules():
+    return {
+        "+": lambda g, out, a, b: (g, g),
+        "*": lambda g, out, a, b: (g * b, g * a),
+        "@": lambda g, out, a, b: (g @ b.t(), a.t() @ g),
+        "sum": lambda g, out, a: (g.expand(a.shape),),
+        "tanh": lambda g, out, a: (g * (1 - out * out),),
+    }
+
+
+# %% given="four_rules"
+def four_rules():
+    return {
+        "+": lambda g, out, a, b: (g, g),
+        "*": lambda g, out, a, b: ...,
+        "@": lambda g, out, a, b: ...,
+        "sum": lambda g, out, a: ...,
+        "tanh": lambda g, out, a: ...,
+    }
+
+
+# %% alternative="four_rules"
+def four_rules():
+    def product(g, out, a, b):
+        return torch.mul(g, b), torch.mul(g, a)
+
+    def matmul(g, out, a, b):
+        return torch.einsum("ik,jk->ij", g, b), torch.einsum("ij,ik->jk", a, g)
+
+    def total(g, out, a):
+        return (torch.full_like(a, g.item()),)
+
+    def tanh(g, out, a):
+        return (g / a.cosh() ** 2,)
+
+    return {"+": lambda g, out, a, b: (g, g), "*": product, "@": matmul, "sum": total, "tanh": tanh}
+
+
+# %% alternative="four_rules"
+def four_rules():
+    return {
+        "+": lambda g, out, a, b: [g, g],
+        "*": lambda g, out, a, b: [each * g for each in (b, a)],
+        "@": lambda g, out, a, b: [(b @ g.T).T, (g.T @ a).T],
+        "sum": lambda g, out, a: [torch.ones_like(a) * g],
+        "tanh": lambda g, out, a: [g - g * out**2],
+    }
+
+
+# %% alternative="four_rules"
+def four_rules():
+    return dict(
+        [
+            ("*", lambda g, out, *factors: tuple(g * each for each in factors[::-1])),
+            ("@", lambda g, out, a, b: (g.matmul(b.mT), a.mT.matmul(g))),
+            ("sum", lambda g, out, a: (g + torch.zeros_like(a),)),
+            ("tanh", lambda g, out, a: (g * (1 + out) * (1 - out),)),
+        ]
+    )
+
+
+# %% check="four_rules"
+from autograder import check
+
+check("four_rules")
+
+
+# %% [markdown] tags=["en"]
+# ### What broadcasting has copied
+#
+# In `a * b` with a number `b`, each entry of `a` was multiplied by a copy of `b`. A value that is used several times gets the sum of its gradients, and copies are nothing else: its gradient is the sum over the copies. Lesson 02 said it in half a sentence: the engine sums back to the shape of an input.
+#
+# ### Extra exercise `unbroadcast`: back to the old shape
+# *find the bug · ●○○ · 7 minutes · 2 points · extra*
+#
+# Mend the function.
+#
+# * **Given.** `gradient`, a float64 tensor, and `shape`, a tuple. A tensor of the shape `shape` can be broadcast to the shape of `gradient`.
+# * **Result.** A tensor of the shape `shape`: each entry is the sum over all copies that broadcasting makes of it. <!-- result -->
+# * **Leave.** `gradient`. <!-- no aspect: the card has a note for it -->
+# %% [markdown] tags=["ru"] of="48dc4946"
+# ### Что скопировало транслирование
+#
+# В `a * b`, где `b` — число, каждый элемент `a` умножен на копию `b`. Значение, которое использовано несколько раз, получает сумму градиентов. Копии — тот же случай: градиент равен сумме по копиям. В уроке 02 об этом сказано в одном предложении: движок суммированием приводит градиент к исходной форме входа.
+#
+# ### Дополнительное упражнение `unbroadcast`: назад к прежней форме
+# *найти ошибку · ●○○ · 7 минут · 2 балла · дополнительно*
+#
+# Исправьте функцию.
+#
+# * **Дано.** Тензор `gradient` float64 и кортеж `shape`. Тензор формы `shape` можно транслировать до формы `gradient`.
+# * **Результат.** Тензор формы `shape`: каждый элемент — сумма по всем копиям, которые получаются из него при транслировании. <!-- result -->
+# * **Не менять.** Тензор `gradient`. <!-- no aspect: the card has a note for it -->
+# %% answer="unbroadcast"
+def unbroadcast(gradient, shape):
+    while gradient.dim() > len(shape):
+        gradient = gradient.sum(0)
+    for d, size in enumerate(shape):
+        if size == 1:
+            gradient = gradient.sum(d, keepdim=True)
+    return gradient
+
+
+# %% given="unbroadcast"
+def unbroadcast(gradient, shape):
+    while gradient.dim() > len(shape):
+        gradient = gradient.sum(-1)
+    return gradient
+
+
+# %% alternative="unbroadcast"
+def unbroadcast(gradient, shape):
+    return gradient.sum_to_size(shape)
+
+
+# %% alternative="unbroadcast"
+def unbroadcast(gradient, shape):
+    padded = (1,) * (gradient.dim() - len(shape)) + tuple(shape)
+    copied = [d for d, size in enumerate(padded) if size == 1]
+    return (gradient.sum(copied, keepdim=True) if copied else gradient).reshape(shape)
+
+
+# %% alternative="unbroadcast"
+def unbroadcast(gradient, shape):
+    owner = torch.arange(torch.Size(shape).numel()).reshape(shape).expand(gradient.shape)
+    result = torch.zeros(torch.Size(shape).numel(), dtype=gradient.dtype)
+    return result.index_add(0, owner.reshape(-1), gradient.reshape(-1)).reshape(shape)
+
+
+# %% check="unbroadcast"
+from autograder import check
+
+check("unbroadcast")
+
+
+# %% [markdown] tags=["en"]
+# ### The walk
+#
+# Rules and shapes are right now; the order is not. Your `edges_into` from lesson 02 found out for how many edges a node waits. The same count, over `inputs` in place of `next_functions`, brings each rule down to one run. And the list of a walk lives where Python's stack does not end.
+#
+# ### Extra exercise `walk_nodes`: a walk of your own
+# *find the bug · ●●○ · 15 minutes · 5 points · extra*
+#
+# The function walks as `Naive` does. Mend it.
+#
+# * **Given.** `root`, a value with one element. A value has `data`, `inputs` (a tuple of values), `rule` and `grad`. `rule(gradient)` returns one gradient for each input, in the input's shape. A leaf has no inputs, and its `rule` is None.
+# * **Result.** The gradient of every leaf behind `root` is added to its `.grad`, which is None or a tensor. At results and unused leaves it stays None. <!-- gradients, accumulated -->
+# * **Result.** Each `.grad` has memory of its own. <!-- own -->
+# * **Result.** Each rule runs once. <!-- runs -->
+# * **Leave.** Every `data`. <!-- own -->
+# * **Not allowed.** To recurse: 5,000 additions in a row have to work. <!-- depth -->
+# %% [markdown] tags=["ru"] of="a82bd832"
+# ### Обход
+#
+# Правила и формы теперь верны, порядок — ещё нет. В уроке 02 ваша `edges_into` считала, скольких рёбер ждёт узел. С тем же подсчётом, только по `inputs` вместо `next_functions`, каждое правило выполняется один раз. А список обхода, в отличие от стека Python, не кончается.
+#
+# ### Дополнительное упражнение `walk_nodes`: собственный обход
+# *найти ошибку · ●●○ · 15 минут · 5 баллов · дополнительно*
+#
+# Эта функция обходит граф так же, как `Naive`. Исправьте её.
+#
+# * **Дано.** Значение `root` из одного элемента. У значения есть поля `data`, `inputs` (кортеж значений), `rule` и `grad`. Вызов `rule(gradient)` возвращает по одному градиенту на вход, в форме этого входа. У листа нет входов, а `rule` равно None.
+# * **Результат.** Градиент каждого листа за `root` прибавлен к его `.grad`, где лежит None или тензор. У результатов и неиспользованных листьев там остаётся None. <!-- gradients, accumulated -->
+# * **Результат.** У каждого `.grad` собственная память. <!-- own -->
+# * **Результат.** Каждое правило выполняется один раз. <!-- runs -->
+# * **Не менять.** Ни одно поле `data`. <!-- own -->
+# * **Нельзя.** Применять рекурсию: 5000 сложений подряд должны выполняться. <!-- depth -->
+# %% answer="walk_nodes"
+def walk_nodes(root):
+    waits_for, todo = {root: 0}, [root]
+    while todo:
+        for each in todo.pop().inputs:
+            if each not in waits_for:
+                waits_for[each] = 0
+                todo.append(each)
+            waits_for[each] += 1
+    arrived, may_run = {root: torch.ones_like(root.data)}, [root]
+    while may_run:
+        value = may_run.pop()
+        gradient = arrived.pop(value)
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            arrived[each] = arrived[each] + part if each in arrived else part
+            waits_for[each] -= 1
+            if waits_for[each] == 0:
+                may_run.append(each)
+
+
+# %% given="walk_nodes"
+def walk_nodes(root):
+    def backward(value, gradient):
+        value.grad = gradient if value.grad is None else value.grad + gradient
+        if value.rule is not None:
+            for each, part in zip(value.inputs, value.rule(gradient)):
+                backward(each, part)
+
+    backward(root, torch.ones_like(root.data))
+
+
+# %% alternative="walk_nodes"
+def walk_nodes(root):
+    # depth first with a stack of its own; a value is written down when everything behind it is
+    order, seen, stack = [], {root}, [(root, iter(root.inputs))]
+    while stack:
+        value, inputs = stack[-1]
+        new = next((each for each in inputs if each not in seen), None)
+        if new is None:
+            order.append(value)
+            stack.pop()
+        else:
+            seen.add(new)
+            stack.append((new, iter(new.inputs)))
+    total = {root: torch.ones_like(root.data)}
+    for value in reversed(order):
+        if value.rule is None:
+            value.grad = total[value] + (torch.zeros_like(value.data) if value.grad is None else value.grad)
+        for each, part in zip(value.inputs, value.rule(total[value]) if value.inputs else ()):
+            total[each] = total.get(each, 0) + part
+
+
+# %% alternative="walk_nodes"
+from collections import Counter, defaultdict, deque
+
+
+def walk_nodes(root):
+    values = dict.fromkeys([root])
+    queue = deque([root])
+    while queue:
+        for each in queue.popleft().inputs:
+            if each not in values:
+                values[each] = None
+                queue.append(each)
+    uses = Counter(each for value in values for each in value.inputs)
+    parts = defaultdict(list, {root: [torch.ones_like(root.data)]})
+    queue.append(root)
+    while queue:
+        value = queue.popleft()
+        gradient = torch.stack(parts[value]).sum(0)
+        if value.rule is None:
+            value.grad = gradient if value.grad is None else value.grad + gradient
+        else:
+            for each, part in zip(value.inputs, value.rule(gradient)):
+                parts[each].append(part)
+            uses.subtract(value.inputs)
+            queue.extend(each for each in dict.fromkeys(value.inputs) if not uses[each])
+
+
+# %% alternative="walk_nodes"
+def walk_nodes(root):
+    # the users of each value, and a gradient that is made when it is asked for; each ask waits on a stack
+    depth, todo = {root: 0}, [root]
+    users = {root: 0}
+    for value in todo:
+        for each in value.inputs:
+            if each not in users:
+                users[each] = 0
+                todo.append(each)
+            users[each] += 1
+    line = [root]
+    for value in line:
+        for each in value.inputs:
+            depth[each] = max(depth.get(each, 0), depth[value] + 1)
+            users[each] -= 1
+            if not users[each]:
+                line.append(each)
+    gradient = dict.fromkeys(line, 0.0)
+    gradient[root] = torch.ones_like(root.data)
+    for value in sorted(line, key=depth.get):
+        if value.inputs:
+            for each, part in zip(value.inputs, value.rule(gradient[value])):
+                gradient[each] = gradient[each] + part
+        else:
+            value.grad = gradient[value] + (0.0 if value.grad is None else value.grad)
+
+
+# %% check="walk_nodes"
+from autograder import check
+
+check("walk_nodes")
+
+
+# %% [markdown] tags=["en"]
+# ### Hooks, and what may go
+#
+# Two things from earlier lessons have an obvious place in this walk. A hook (lesson 08) wants the whole gradient, before anybody uses it: it is called between the sum and the rule. And what a graph has saved (lesson 02) may go once its rule has run. Here the values save each other: the root holds its inputs, and these hold theirs. A value that forgets its inputs and its rule lets the rest go, unless somebody else holds it.
+#
+# ### Extra exercise `hooks_and_freeing`: hooks, and what may go
+# *complete · ●●○ · 12 minutes · 4 points · extra*
+#
+# Begin with your `walk_nodes`, and add both.
+#
+# * **Given.** `root` and its values as before; besides, each value has `hooks`, a list of functions.
+# * **Result.** The gradients, as in `walk_nodes`. <!-- gradients -->
+# * **Result.** Each hook of a value behind `root` is called once, with the whole gradient, in the order of the list, at leaves and results. <!-- calls -->
+# * **Result.** If a hook returns something other than None, it takes the gradient's place: for the next hook, the rule, and `.grad`. <!-- replaced -->
+# * **Result.** Without `retain_graph=True` a walk frees the results at once, also without the garbage collector, if nobody else holds them. A second walk raises a RuntimeError. <!-- freed -->
+# * **Result.** With `retain_graph=True` a walk frees nothing. <!-- retained -->
+# %% [markdown] tags=["ru"] of="0789c20a"
+# ### Хуки и освобождение
+#
+# Двум вещам из прежних уроков место в этом обходе находится сразу. Хуку (урок 08) нужен весь градиент, пока им никто не воспользовался: хук вызывают между сложением и правилом. А сохранённое в графе (урок 02) можно освободить, когда правило выполнено. Здесь значения хранят друг друга: корень удерживает свои входы, а те — свои. Когда значение забывает входы и правило, освобождается и остальное, если его никто больше не держит.
+#
+# ### Дополнительное упражнение `hooks_and_freeing`: хуки и освобождение
+# *дописать · ●●○ · 12 минут · 4 балла · дополнительно*
+#
+# Начните со своей `walk_nodes` и добавьте то и другое.
+#
+# * **Дано.** `root` и его значения, как прежде; кроме того, у каждого значения есть `hooks`, список функций.
+# * **Результат.** Градиенты, как в `walk_nodes`. <!-- gradients -->
+# * **Результат.** Каждый хук значения за `root` вызван один раз, со всем градиентом, в порядке списка, у листьев и у результатов. <!-- calls -->
+# * **Результат.** Если хук возвращает не None, возвращённое заменяет градиент: для следующего хука, для правила и для `.grad`. <!-- replaced -->
+# * **Результат.** Без `retain_graph=True` обход сразу освобождает результаты, и без сборщика мусора, если никто другой их не держит. Второй обход вызывает RuntimeError. <!-- freed -->
+# * **Результат.** С `retain_graph=True` обход ничего не освобождает. <!-- retained -->
+# %% answer="hooks_and_freeing"
+def hooks_and_freeing(root, retain_graph=False):
+    def refuse(gradient):
+        raise RuntimeError("a second walk through a freed graph")
+
+    waits_for, todo = {root: 0}, [root]
+    while todo:
+        for each in todo.pop().inputs:
+            if each not in waits_for:
+                waits_for[each] = 0
+                todo.append(each)
+            waits_for[each] += 1
+    arrived, may_run = {root: torch.ones_like(root.data)}, [root]
+    while may_run:
+        value = may_run.pop()
+        gradient = arrived.pop(value)
+        for hook in value.hooks:
+            replaced = hook(gradient)
+            gradient = gradient if replaced is None else replaced
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            arrived[each] = arrived[each] + part if each in arrived else part
+            waits_for[each] -= 1
+            if waits_for[each] == 0:
+                may_run.append(each)
+        if not retain_graph:
+            value.inputs, value.rule = (), refuse
+
+
+# %% given="hooks_and_freeing"
+def hooks_and_freeing(root, retain_graph=False): ...
+
+
+# %% alternative="hooks_and_freeing"
+def refused(gradient):
+    raise RuntimeError("freed")
+
+
+def hooks_and_freeing(root, retain_graph=False):
+    order, seen, stack = [], {root}, [(root, iter(root.inputs))]
+    while stack:
+        value, inputs = stack[-1]
+        new = next((each for each in inputs if each not in seen), None)
+        if new is None:
+            order.append(value)
+            stack.pop()
+        else:
+            seen.add(new)
+            stack.append((new, iter(new.inputs)))
+    total = {root: torch.ones_like(root.data)}
+    for value in reversed(order):
+        gradient = total[value]
+        for hook in value.hooks:
+            new = hook(gradient)
+            if new is not None:
+                gradient = new
+        if value.rule is None:
+            value.grad = gradient + (torch.zeros_like(value.data) if value.grad is None else value.grad)
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            total[each] = total.get(each, 0) + part
+    if not retain_graph:
+        for value in order:
+            if value.rule is not None:
+                value.inputs, value.rule = (), refused
+
+
+# %% alternative="hooks_and_freeing"
+def hooks_and_freeing(root, retain_graph=False):
+    if root.inputs is None:
+        raise RuntimeError("walked already")
+    found, uses = [root], {root: 0}
+    for value in found:
+        for each in value.inputs:
+            if each not in uses:
+                found.append(each)
+                uses[each] = 0
+            uses[each] += 1
+    parts, line = {root: [torch.ones_like(root.data)]}, [root]
+    for value in line:
+        gradient = sum(parts.pop(value))
+        for hook in list(value.hooks):
+            answer = hook(gradient)
+            gradient = answer if answer is not None else gradient
+        if not value.inputs:
+            value.grad = gradient + (value.grad if value.grad is not None else 0.0)
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            parts.setdefault(each, []).append(part)
+            uses[each] -= 1
+            if uses[each] == 0:
+                line.append(each)
+        if not retain_graph:
+            value.inputs = None
+
+
+# %% alternative="hooks_and_freeing"
+def hooks_and_freeing(root, retain_graph=False):
+    from functools import reduce
+
+    if getattr(root, "walked", False):
+        raise RuntimeError("this graph has been walked without retain_graph=True")
+    waits, todo = {}, [root]
+    while todo:
+        for each in todo.pop().inputs:
+            if waits.setdefault(each, 0) == 0:
+                todo.append(each)
+            waits[each] += 1
+    arrived, ready_to_run = {root: torch.ones_like(root.data)}, [root]
+    while ready_to_run:
+        value = ready_to_run.pop(0)
+
+        def apply(gradient, hook):
+            returned = hook(gradient)
+            return gradient if returned is None else returned
+
+        gradient = reduce(apply, value.hooks, arrived.pop(value))
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+        else:
+            for each, part in zip(value.inputs, value.rule(gradient)):
+                arrived[each] = part if each not in arrived else arrived[each] + part
+                waits[each] -= 1
+                if waits[each] == 0:
+                    ready_to_run.append(each)
+            if not retain_graph:
+                value.inputs, value.walked = (), True
+
+
+# %% check="hooks_and_freeing"
+from autograder import check
+
+check("hooks_and_freeing")
+
+
+# %% [markdown] tags=["en"]
+# ### The pass records itself
+#
+# Lesson 10 took second derivatives with `create_graph=True`. What does that cost an engine? Only a decision: in which language the rules are written. `g * b.data` is a number that nobody can follow further. `g * b`, with values on both sides, is a node like any other. A pass whose rules use values builds the graph of its own gradients while it runs. For a plain pass the engine cuts each part off: it wraps the bare tensor anew.
+#
+# One operation is easily forgotten: the sum to an input's shape. In lesson 07 a Function's own backward had to be differentiable; here your `unbroadcast` has to become an operation of the class.
+#
+# How is such an engine tested? By hand you find the faults you think of. The check writes *random programs*: each draws its operations, uses results twice, broadcasts, leaves a leaf unused. A program runs on your values as well as on torch's tensors, because both have the same methods.
+#
+# ### Extra exercise `own_engine`: an engine of your own
+# *design · ●●● · 45 minutes · 10 points · extra*
+#
+# Put it together: the class `Value`, from its rules to second derivatives. The stub records and has the rule of `+`; every other rule, folding, hooks and the walk are yours.
+#
+# * **Given.** `Value(data)` is a leaf. `data` is a float64 tensor that does not require grad. A value has `.data` and `.grad`, which is None or a value.
+# * **Given.** The operations: `a + b` and `a * b` with broadcasting, `a @ b` and `a.t()` of matrices, `a.sum()` over all entries, `a.exp()`, `a.tanh()`, `a.reshape(shape)`, `a.expand(shape)`. The shape is a tuple in which every size is given.
+# * **Result.** `root.backward()`, of a value with one element, adds to `.grad` of every leaf behind it the gradient, in the leaf's shape. What is no leaf keeps None, and so does an unused leaf. <!-- gradients, accumulated -->
+# * **Result.** A gradient of a plain pass has memory of its own. <!-- memory -->
+# * **Result.** `value.register_hook(hook)` works for leaves and results: `hook` is called once in each pass, with the whole gradient as a value. Unless it returns None, what it returns takes the gradient's place, also for the next hook of the same value. <!-- hooks -->
+# * **Result.** A pass frees what it has walked: the values on its way are gone from memory at once, without the garbage collector, if nobody else holds them. A second pass raises a RuntimeError. With `retain_graph=True` nothing is freed. <!-- freed, accumulated -->
+# * **Result.** With `create_graph=True` nothing is freed either, and the gradients are values of the graph, from which one can compute on and call `backward()`. Without it they are constants. <!-- second, constant -->
+# * **Leave.** Every `data`. <!-- memory -->
+# * **Not allowed.** torch's own backward passes. <!-- engine_runs -->
+# * **Not allowed.** To follow every path, or to recurse: 5,000 operations in a row have to work. <!-- work, depth -->
+# %% [markdown] tags=["ru"] of="8d1f780b"
+# ### Проход, который записывает сам себя
+#
+# В уроке 10 вторые производные вычислялись с `create_graph=True`. Чего это стоит движку? Одного решения: на каком языке написаны правила. `g * b.data` — просто числа, дальше по ним не пройти. А `g * b`, где с обеих сторон значения, — такой же узел, как любой другой. Если в правилах стоят значения, проход по ходу дела строит граф собственных градиентов. Для обычного прохода движок отсекает каждую часть: заново оборачивает голый тензор.
+#
+# Одну операцию легко забыть: приведение градиента к форме входа. В уроке 07 дифференцируемым должен был быть метод backward у своей функции, а здесь операцией класса должна стать ваша `unbroadcast`.
+#
+# Как испытать такой движок? Вручную находят только те ошибки, о которых подумали. Поэтому проверка пишет *случайные программы*: в каждой случайны операции, результаты используются дважды, есть транслирование и лист, который не нужен никому. Программа выполняется и на ваших значениях, и на тензорах torch: методы у них одни и те же.
+#
+# ### Дополнительное упражнение `own_engine`: собственный движок
+# *спроектировать · ●●● · 45 минут · 10 баллов · дополнительно*
+#
+# Соберите всё вместе: класс `Value`, от правил до вторых производных. В заготовке уже есть запись операций и правило для `+`. Остальные правила, приведение к форме, хуки и сам проход за вами.
+#
+# * **Дано.** `Value(data)` — лист. `data` — тензор float64, который не требует градиента. У значения есть поля `.data` и `.grad`, в последнем лежит None или значение.
+# * **Дано.** Операции: `a + b` и `a * b` с транслированием, `a @ b` и `a.t()` для матриц, `a.sum()` по всем элементам, `a.exp()`, `a.tanh()`, `a.reshape(shape)`, `a.expand(shape)`. Форма — кортеж, в котором указаны все размеры.
+# * **Результат.** Вызов `root.backward()` у значения из одного элемента прибавляет к `.grad` каждого листа за ним градиент в форме этого листа. У остальных значений и у неиспользованного листа остаётся None. <!-- gradients, accumulated -->
+# * **Результат.** У градиента после обычного прохода собственная память. <!-- memory -->
+# * **Результат.** `value.register_hook(hook)` работает для листьев и результатов: за проход `hook` вызывается один раз, со всем градиентом в виде значения. Если он возвращает не None, возвращённое заменяет градиент, в том числе для следующего хука того же значения. <!-- hooks -->
+# * **Результат.** Проход освобождает пройденное: значения на его пути сразу исчезают из памяти, без сборщика мусора, если никто другой их не держит. Второй проход вызывает RuntimeError. С `retain_graph=True` ничего не освобождается. <!-- freed, accumulated -->
+# * **Результат.** С `create_graph=True` тоже ничего не освобождается, а градиенты становятся значениями графа: с ними можно вычислять дальше и вызывать `backward()`. Без него градиенты — константы. <!-- second, constant -->
+# * **Не менять.** Ни одно поле `data`. <!-- memory -->
+# * **Нельзя.** Обратные проходы torch. <!-- engine_runs -->
+# * **Нельзя.** Перебирать все пути и применять рекурсию: 5000 операций подряд должны выполняться. <!-- work, depth -->
+# %% answer="own_engine"
+class Value:
+    """A tensor that remembers how it was made."""
+
+    def __init__(self, data, inputs=(), rule=None):
+        self.data, self.inputs, self.rule = data, inputs, rule
+        self.grad, self.hooks = None, []
+
+    # a rule gets the gradient and the result, and gives a gradient for each input: all of them values
+
+    def __add__(self, other):
+        return Value(self.data + other.data, (self, other), lambda g, out: (g, g))
+
+    def __mul__(self, other):
+        return Value(self.data * other.data, (self, other), lambda g, out: (g * other, g * self))
+
+    def __matmul__(self, other):
+        return Value(self.data @ other.data, (self, other), lambda g, out: (g @ other.t(), self.t() @ g))
+
+    def t(self):
+        return Value(self.data.t(), (self,), lambda g, out: (g.t(),))
+
+    def sum(self):
+        return Value(self.data.sum(), (self,), lambda g, out: (g.expand(self.data.shape),))
+
+    def exp(self):
+        return Value(self.data.exp(), (self,), lambda g, out: (g * out,))
+
+    def tanh(self):
+        minus = Value(torch.tensor(-1.0, dtype=torch.float64))
+        return Value(self.data.tanh(), (self,), lambda g, out: (g + minus * g * out * out,))
+
+    def reshape(self, shape):
+        return Value(self.data.reshape(shape), (self,), lambda g, out: (g.reshape(self.data.shape),))
+
+    def expand(self, shape):
+        return Value(self.data.expand(shape), (self,), lambda g, out: (g,))
+
+    def sum_to(self, shape):
+        return Value(self.data.sum_to_size(shape), (self,), lambda g, out: (g.expand(self.data.shape),))
+
+    def register_hook(self, hook):
+        self.hooks.append(hook)
+
+    def backward(self, retain_graph=False, create_graph=False):
+        waits_for, todo = {self: 0}, [self]
+        while todo:
+            for each in todo.pop().inputs:
+                if each not in waits_for:
+                    waits_for[each] = 0
+                    todo.append(each)
+                waits_for[each] += 1
+        arrived, may_run = {self: Value(torch.ones_like(self.data))}, [self]
+        while may_run:
+            value = may_run.pop()
+            gradient = arrived.pop(value)
+            for hook in value.hooks:
+                replaced = hook(gradient)
+                gradient = gradient if replaced is None else replaced
+            if value.rule is None:  # a leaf
+                total = gradient if value.grad is None else value.grad + gradient
+                value.grad = total if create_graph else Value(total.data.clone())
+                continue
+            for each, part in zip(value.inputs, value.rule(gradient, value)):
+                part = part if part.data.shape == each.data.shape else part.sum_to(each.data.shape)
+                part = part if create_graph else Value(part.data)
+                arrived[each] = arrived[each] + part if each in arrived else part
+                waits_for[each] -= 1
+                if waits_for[each] == 0:
+                    may_run.append(each)
+            if not (retain_graph or create_graph):
+                value.inputs, value.rule = (), freed
+
+
+def freed(g, out):
+    raise RuntimeError("a second pass through a freed graph: retain_graph=True for the first would keep it")
+
+
+# %% given="own_engine"
+class Value:
+    """A tensor that remembers how it was made."""
+
+    def __init__(self, data, inputs=(), rule=None):
+        self.data, self.inputs, self.rule = data, inputs, rule
+        self.grad, self.hooks = None, []
+
+    # a rule gets the gradient and the result, and gives a gradient for each input: all of them values
+
+    def __add__(self, other):
+        return Value(self.data + other.data, (self, other), lambda g, out: (g, g))
+
+    def __mul__(self, other):
+        return Value(self.data * other.data, (self, other), lambda g, out: ...)
+
+    def __matmul__(self, other):
+        return Value(self.data @ other.data, (self, other), lambda g, out: ...)
+
+    def t(self):
+        return Value(self.data.t(), (self,), lambda g, out: ...)
+
+    def sum(self):
+        return Value(self.data.sum(), (self,), lambda g, out: ...)
+
+    def exp(self):
+        return Value(self.data.exp(), (self,), lambda g, out: ...)
+
+    def tanh(self):
+        return Value(self.data.tanh(), (self,), lambda g, out: ...)
+
+    def reshape(self, shape):
+        return Value(self.data.reshape(shape), (self,), lambda g, out: ...)
+
+    def expand(self, shape):
+        return Value(self.data.expand(shape), (self,), lambda g, out: ...)
+
+    def register_hook(self, hook): ...
+
+    def backward(self, retain_graph=False, create_graph=False): ...
+
+
+# %% alternative="own_engine"
+import heapq
+import itertools
+
+
+class Value:
+    """Values are numbered as they are made, and an input is always older: the largest number runs first."""
+
+    numbers = itertools.count()
+
+    def __init__(self, data, edges=()):
+        self.data, self.edges = data, edges  # an edge: an input, and a function from the gradient to its part
+        self.grad, self.hooks, self.is_leaf, self.number = None, [], not edges, next(Value.numbers)
+
+    def __lt__(self, other):
+        return self.number > other.number
+
+    def __add__(self, other):
+        return Value(self.data + other.data, [(self, lambda g: g), (other, lambda g: g)])
+
+    def __mul__(self, other):
+        return Value(self.data * other.data, [(self, lambda g: g * other), (other, lambda g: g * self)])
+
+    def __matmul__(self, other):
+        return Value(self.data @ other.data, [(self, lambda g: g @ other.t()), (other, lambda g: self.t() @ g)])
+
+    def t(self):
+        return Value(self.data.t(), [(self, lambda g: g.t())])
+
+    def sum(self):
+        return Value(self.data.sum(), [(self, lambda g: g.expand(self.data.shape))])
+
+    def exp(self):
+        return Value(self.data.exp(), [(self, lambda g: g * self.exp())])
+
+    def tanh(self):
+        minus = Value(-torch.ones((), dtype=torch.float64))
+        return Value(self.data.tanh(), [(self, lambda g: g + minus * g * self.tanh() * self.tanh())])
+
+    def reshape(self, shape):
+        return Value(self.data.reshape(shape), [(self, lambda g: g.reshape(self.data.shape))])
+
+    def expand(self, shape):
+        return Value(self.data.expand(shape), [(self, lambda g: g)])
+
+    def fit(self, shape):
+        return Value(self.data.sum_to_size(shape), [(self, lambda g: g.expand(self.data.shape))])
+
+    def register_hook(self, hook):
+        self.hooks += [hook]
+
+    def backward(self, retain_graph=False, create_graph=False):
+        if self.edges is None:
+            raise RuntimeError("freed")
+        parts, heap = {self: [Value(torch.ones_like(self.data))]}, [self]
+        while heap:
+            value = heapq.heappop(heap)
+            gradient = parts.pop(value)[0]
+            for hook in value.hooks:
+                gradient = hook(gradient) or gradient
+            if value.is_leaf:
+                gradient = gradient if value.grad is None else value.grad + gradient
+                value.grad = gradient if create_graph else Value(gradient.data.clone())
+            if value.edges is None:
+                raise RuntimeError("freed")
+            for each, function in value.edges:
+                part = function(gradient).fit(each.data.shape)
+                part = part if create_graph else Value(part.data)
+                if each in parts:
+                    parts[each][0] = parts[each][0] + part
+                else:
+                    parts[each] = [part]
+                    heapq.heappush(heap, each)
+            if not (retain_graph or create_graph or value.is_leaf):
+                value.edges = None
+
+
+# %% alternative="own_engine"
+class Value:
+    """A switch says whether operations are recorded, as torch's grad mode does."""
+
+    recording = True
+
+    def __init__(self, data, rules=None):
+        self.data, self.rules, self.grad, self.hooks = data, rules, None, []
+        self.leaf = rules is None
+        self.freed = False
+
+    @staticmethod
+    def made(data, *rules):
+        return Value(data, [(each, rule) for each, rule in rules] if Value.recording else None)
+
+    def fit(self, g):
+        """`g`, summed to the shape of this value."""
+        old = g.data.shape
+        return Value.made(g.data.sum_to_size(self.data.shape), (g, lambda h: h.expand(old)))
+
+    def __add__(self, other):
+        return Value.made(self.data + other.data, (self, lambda g: self.fit(g)), (other, lambda g: other.fit(g)))
+
+    def __mul__(self, other):
+        rules = (self, lambda g: self.fit(g * other)), (other, lambda g: other.fit(g * self))
+        return Value.made(self.data * other.data, *rules)
+
+    def __matmul__(self, other):
+        return Value.made(
+            self.data.matmul(other.data), (self, lambda g: g @ other.t()), (other, lambda g: (g.t() @ self).t())
+        )
+
+    def t(self):
+        return Value.made(self.data.T, (self, lambda g: g.t()))
+
+    def sum(self):
+        return Value.made(self.data.sum(), (self, lambda g: g.expand(self.data.shape)))
+
+    def exp(self):
+        return Value.made(self.data.exp(), (self, lambda g: g * self.exp()))
+
+    def tanh(self):
+        one, minus = (Value(torch.full((), number, dtype=torch.float64), None) for number in (1.0, -1.0))
+        return Value.made(self.data.tanh(), (self, lambda g: g * (one + minus * (self.tanh() * self.tanh()))))
+
+    def reshape(self, shape):
+        return Value.made(self.data.reshape(shape), (self, lambda g: g.reshape(self.data.shape)))
+
+    def expand(self, shape):
+        return Value.made(self.data.expand(shape), (self, lambda g: self.fit(g)))
+
+    def register_hook(self, hook):
+        self.hooks.append(hook)
+
+    def in_order(self):
+        order, seen, stack = [], {self}, [(self, iter(self.rules or ()))]
+        while stack:
+            value, edges = stack[-1]
+            for each, _ in edges:
+                if each not in seen:
+                    seen.add(each)
+                    stack.append((each, iter(each.rules or ())))
+                    break
+            else:
+                order.append(value)
+                stack.pop()
+        return order[::-1]
+
+    def backward(self, retain_graph=False, create_graph=False):
+        order = self.in_order()
+        if any(value.freed for value in order):
+            raise RuntimeError("this graph has been freed")
+        before, Value.recording = Value.recording, create_graph
+        try:
+            gradients = {self: Value(torch.ones_like(self.data))}
+            for value in order:
+                gradient = gradients.pop(value)
+                for hook in value.hooks:
+                    new = hook(gradient)
+                    if new is not None:
+                        gradient = new
+                if value.leaf:
+                    value.grad = gradient if value.grad is None else value.grad + gradient
+                    if not create_graph:
+                        value.grad = Value(value.grad.data.clone())
+                    continue
+                for each, rule in value.rules:
+                    part = rule(gradient)
+                    gradients[each] = gradients[each] + part if each in gradients else part
+        finally:
+            Value.recording = before
+        if not (retain_graph or create_graph):
+            for value in order:
+                value.freed, value.rules = not value.leaf, None
+
+
+# %% alternative="own_engine"
+class Node:
+    """An operation: its inputs, and its rule. Values point to nodes, as torch's tensors do to `grad_fn`."""
+
+    def __init__(self, inputs, rule):
+        self.inputs, self.rule = inputs, rule
+
+    def parts(self, g):
+        if self.rule is None:
+            raise RuntimeError("freed")
+        return list(self.rule(g))
+
+
+class Value:
+    def __init__(self, data, node=None):
+        self.data, self.node, self.grad, self.hooks = data, node, None, []
+
+    def __add__(self, other):
+        return Value(self.data + other.data, Node((self, other), lambda g: (g, g)))
+
+    def __mul__(self, other):
+        return Value(self.data * other.data, Node((self, other), lambda g: (other * g, self * g)))
+
+    def __matmul__(self, other):
+        return Value(self.data @ other.data, Node((self, other), lambda g: (g @ other.t(), self.t() @ g)))
+
+    def t(self):
+        return Value(self.data.t().contiguous(), Node((self,), lambda g: [g.t()]))
+
+    def sum(self):
+        shape = self.data.shape
+        return Value(self.data.sum(), Node((self,), lambda g: [g.expand(shape)]))
+
+    def exp(self):
+        return Value(torch.exp(self.data), Node((self,), lambda g: [g * self.exp()]))
+
+    def tanh(self):
+        minus = Value(torch.tensor(-1.0, dtype=torch.float64))
+        return Value(torch.tanh(self.data), Node((self,), lambda g: [g + minus * (g * self.tanh() * self.tanh())]))
+
+    def reshape(self, shape):
+        shape_before = self.data.shape
+        return Value(self.data.reshape(shape), Node((self,), lambda g: [g.reshape(shape_before)]))
+
+    def expand(self, shape):
+        return Value(self.data.expand(shape), Node((self,), lambda g: [g]))
+
+    def to_shape(self, shape):
+        data, wide = self.data, self.data.shape
+        while data.dim() > len(shape):
+            data = data.sum(0)
+        for d, size in enumerate(shape):
+            if size == 1:
+                data = data.sum(d, keepdim=True)
+        return Value(data, Node((self,), lambda g: [g.expand(wide)]))
+
+    def register_hook(self, hook):
+        self.hooks.append(hook)
+
+    def backward(self, retain_graph=False, create_graph=False):
+        users = {self: 0}
+        found = [self]
+        for value in found:
+            for each in value.node.inputs if value.node else ():
+                if each not in users:
+                    found.append(each)
+                users[each] = users.get(each, 0) + 1
+        sums, line = {self: Value(torch.ones_like(self.data))}, [self]
+        for value in line:
+            gradient = sums.pop(value)
+            for hook in value.hooks:
+                returned = hook(gradient)
+                gradient = returned if returned is not None else gradient
+            node = value.node
+            if node is None:
+                if create_graph:
+                    value.grad = gradient if value.grad is None else value.grad + gradient
+                else:
+                    old = 0 if value.grad is None else value.grad.data
+                    value.grad = Value(gradient.data + old)
+                continue
+            for each, part in zip(node.inputs, node.parts(gradient)):
+                part = part.to_shape(each.data.shape)
+                if not create_graph:
+                    part.node = None
+                sums[each] = part if each not in sums else sums[each] + part
+                users[each] -= 1
+                if not users[each]:
+                    line.append(each)
+            if not (create_graph or retain_graph):
+                node.inputs, node.rule = (), None
+
+
+# %% check="own_engine"
+from autograder import check
+
+check("own_engine")
+# %% tags=["fact"]
+from autograder.checking.comparison import compare
+from autograder.checking.values import canonical
+from autograder.exercises.capstones import engine_runs
+from autograder.exercises.capstones.random_programs import many_programs
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # torch warns of the cycle that create_graph=True makes
+    for random_program in many_programs(torch.Generator().manual_seed(17), 5):
+        for observe in (
+            engine_runs.first_gradients,
+            engine_runs.accumulated,
+            engine_runs.hooked,
+            engine_runs.second_gradients,
+            engine_runs.constant_gradient,
+        ):
+            found, expected = (canonical(observe(make, random_program)) for make in (Value, engine_runs.torch_leaf))
+            assert compare(expected, found) is None
+# %% [markdown] tags=["en"]
+# That is an engine. torch's has the same parts, and some that you can now name: its nodes are sorted by a number that grows as they are made; a saved output is kept without the node that made it, because the two would hold each other; a leaf may take over a gradient instead of copying it, when nobody else has it.
+# %% [markdown] tags=["ru"] of="75bc8214"
+# Это и есть движок. В torch части те же, а некоторые другие вы теперь можете назвать. Его узлы упорядочены по номеру, который растёт по мере их создания. Сохранённый выход хранится без узла, который его создал: иначе они удерживали бы друг друга. А лист может не копировать градиент, а забрать его себе, если больше он никому не нужен.
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
@@ -2061,7 +3126,8 @@ check("fix_baseline")
 # * `detach()` between windows; `retain_graph=True` is not what the message should have advised.
 # * Weights in float32, products in half precision, the scaler in between.
 # * An error that is gone is not a bug that is mended. Say which tensor the gradient has to reach, and check that it arrives.
-# %% [markdown] tags=["ru"] of="102f4ce9"
+# * A value passes on its gradient once, when all that use it have run. Broadcasting copies, and copies are summed. Rules in recorded operations give second derivatives.
+# %% [markdown] tags=["ru"] of="cbab9879"
 # ## Что стоит запомнить
 #
 # * В `p.grad` всё складывается. Прежде чем пропускать через это поле что-то другое, обнулите его; оптимизатор вычтет из весов всё, что там лежит, умножив на свой `lr`.
@@ -2071,6 +3137,7 @@ check("fix_baseline")
 # * Между окнами нужен вызов `detach()`, а совет из сообщения, `retain_graph=True`, здесь не годится.
 # * Веса храните в float32, матричные произведения вычисляйте в половинной точности, а функцию потерь масштабируйте.
 # * Если ошибка больше не появляется, это ещё не значит, что она исправлена. Определите, до какого тензора должен дойти градиент, и проверьте, что он дошёл.
+# * Значение передаёт градиент дальше один раз, когда отработали все, кто его использует. Транслирование копирует, а градиенты копий складываются. Если правила записаны через отслеживаемые операции, получаются и вторые производные.
 # %%
 from autograder import progress
 

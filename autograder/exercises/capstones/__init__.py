@@ -12,5 +12,10 @@ EXERCISES = (
     "train_windows",
     "step_in_half",
     "cures",
+    "four_rules",
+    "unbroadcast",
+    "walk_nodes",
+    "hooks_and_freeing",
+    "own_engine",
     "fix_baseline",
 )

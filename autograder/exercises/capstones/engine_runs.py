@@ -1,0 +1,173 @@
+"""Observations of an engine on a program: gradients, hooks, freed results, second derivatives.
+
+`make` makes a leaf from a tensor. torch's own tensors have the methods that a learner's values need, so the same
+functions observe both.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.checking.containment.caught import Caught, kind_of
+from autograder.checking.counted_run import condense
+from autograder.checking.values import AtMost
+from autograder.measure import counting_ops
+
+from .random_programs import Program
+
+Make = Callable[[Tensor], Any]
+
+DOUBLINGS, LENGTH = 11, 5000
+_MOST_OPERATIONS = 40 * DOUBLINGS
+_DOUBLED, _TWICE_HOOKED = 3, 2  # a hook of every third value doubles the gradient, every second one has another hook
+
+
+def torch_leaf(data: Tensor) -> Tensor:
+    """Return a leaf of torch's own engine."""
+    return data.clone().requires_grad_()
+
+
+def or_error(observe: Callable[..., object], *arguments: Any) -> object:
+    """Return what `observe(*arguments)` returns, or the exception that it raises. Its type is compared."""
+    try:
+        return observe(*arguments)
+    except Exception as error:
+        return Caught.of(error, kind_of(error))
+
+
+def first_gradients(make: Make, program: Program) -> list[object]:
+    """Return the gradients of the leaves after one pass."""
+    values = program.run(make)
+    values[-1].backward()
+    return _gradients(values, program)
+
+
+def accumulated(make: Make, program: Program) -> list[object]:
+    """Return the gradients of the leaves after two passes over one graph, and one over another."""
+    values = program.run(make)
+    values[-1].backward(retain_graph=True)
+    values[-1].backward()
+    again = iter(values[: len(program.leaves)])
+    program.run(lambda _: next(again))[-1].backward()
+    return [condense(each) for each in _gradients(values, program)]
+
+
+def hooked(make: Make, program: Program) -> dict[str, object]:
+    """Return what a hook at each value is called with, and the gradients of the leaves.
+
+    Some hooks double the gradient.
+    """
+    values = program.run(make)
+    calls: list[list[object]] = [[] for _ in values]
+
+    def hook(number: int, doubles: bool) -> Callable[[Any], Any]:
+        def note(gradient: Any) -> Any:
+            calls[number].append(condense(_data(gradient)))
+            return gradient + gradient if doubles else None
+
+        return note
+
+    for number, value in enumerate(values):
+        value.register_hook(hook(number, number % _DOUBLED == 0))
+        if number % _TWICE_HOOKED == 0:
+            value.register_hook(hook(number, False))
+    values[-1].backward()
+    return {
+        "calls of hooks": [len(each) for each in calls],
+        "gradients in hooks": condense(_stacked(calls)),
+        "gradients": [condense(each) for each in _gradients(values, program)],
+    }
+
+
+def _stacked(calls: list[list[object]]) -> object:
+    found = [each for group in calls for each in group]
+    return torch.stack(found) if found and all(isinstance(each, Tensor) for each in found) else found  # type: ignore[arg-type]
+
+
+def second_gradients(make: Make, program: Program) -> list[object]:
+    """Return the gradients of the sum of all squared gradients. No path counts as zeros."""
+    values = program.run(make)
+    values[-1].backward(create_graph=True)
+    leaves = values[: len(program.leaves)]
+    total = None
+    for leaf in leaves:
+        if leaf.grad is not None:
+            squares = (leaf.grad * leaf.grad).sum()
+            total = squares if total is None else total + squares
+        leaf.grad = None
+    total.backward()  # type: ignore[union-attr]
+    return [
+        condense(torch.zeros_like(data) if leaf.grad is None else _data(leaf.grad))
+        for leaf, data in zip(leaves, program.leaves)
+    ]
+
+
+def constant_gradient(make: Make, program: Program) -> object:
+    """Return the gradient of `g * a` by `a`, where `g` is the gradient of `a` after a plain pass."""
+    values = program.run(make)
+    values[-1].backward()
+    leaf = next(each for each in values if each.grad is not None)
+    gradient, leaf.grad = leaf.grad, None
+    (gradient * leaf).sum().backward()
+    return _data(leaf.grad)
+
+
+def freed(make: Make, program: Program) -> dict[str, object]:
+    """Return the number of results that are in memory after a pass, and what a second pass does."""
+    values = program.run(make)
+    results = [weakref.ref(each.data) for each in values[len(program.leaves) : -1]]
+    root = values[-1]
+    del values
+    root.backward()
+    alive = sum(each() is not None for each in results)
+    return {"results in memory": alive, "second pass": or_error(root.backward)}
+
+
+def own_memory(make: Make, program: Program) -> dict[str, object]:
+    """Return whether gradients share memory, and whether a pass leaves all data as it was."""
+    values = program.run(make)
+    before = [each.data.clone() for each in values]
+    values[-1].backward()
+    a, b = (make(torch.tensor([1.0, 2.0], dtype=torch.float64)) for _ in range(2))
+    (a + b).sum().backward()
+    gradients = [_data(each.grad) for each in (a, b, *values[: len(program.leaves)]) if each.grad is not None]
+    places = [each.untyped_storage().data_ptr() for each in gradients]
+    return {
+        "shared": len(set(places)) < len(places) or any(0 in g.stride() and g.numel() > 1 for g in gradients),
+        "data stays": all(torch.equal(old, each.data) for old, each in zip(before, values)),
+    }
+
+
+def deep_gradient(make: Make, start: float) -> object:
+    """Return the gradient of a leaf behind a chain of 5,000 additions of it."""
+    leaf = make(torch.tensor(1 + start, dtype=torch.float64))
+    value = leaf * leaf
+    for _ in range(LENGTH):
+        value = value + leaf
+    value.backward()
+    return _data(leaf.grad)
+
+
+def work(make: Make, start: float) -> AtMost:
+    """Return the torch operations of a pass over eleven doublings, where 2,048 paths lead to the leaf."""
+    leaf = make(torch.tensor(1 + start, dtype=torch.float64))
+    value = leaf * leaf
+    for _ in range(DOUBLINGS):
+        value = value + value
+    with counting_ops() as ops:
+        value.backward()
+    return AtMost(limit=_MOST_OPERATIONS, used=ops.times, of=condense(_data(leaf.grad)))
+
+
+def _gradients(values: list[Any], program: Program) -> list[object]:
+    return [None if each.grad is None else _data(each.grad) for each in values[: len(program.leaves)]]
+
+
+def _data(value: Any) -> Tensor:
+    data: Tensor = value.data
+    return data.detach().clone() if isinstance(data, Tensor) and data.requires_grad else data

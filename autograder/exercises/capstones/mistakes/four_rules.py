@@ -1,0 +1,74 @@
+# %%
+RIGHT = {
+    "+": lambda g, out, a, b: (g, g),
+    "*": lambda g, out, a, b: (g * b, g * a),
+    "@": lambda g, out, a, b: (g @ b.t(), a.t() @ g),
+    "sum": lambda g, out, a: (g.expand(a.shape),),
+    "tanh": lambda g, out, a: (g * (1 - out * out),),
+}
+
+# %% mistake="swaps_the_factors" theme="derivative"
+# In the rule of `*` each factor is multiplied by itself. The derivative by one factor is the other.
+# В правиле для `*` каждый множитель умножен сам на себя. Производная по одному множителю — это другой.
+def four_rules():
+    return {**RIGHT, "*": lambda g, out, a, b: (g * a, g * b)}
+
+# %% mistake="forgets_the_gradient" theme="derivative"
+# The rule of `*` gives the derivative alone. It has to be multiplied by the gradient that arrives.
+# Правило для `*` выдаёт одну производную. Её нужно умножить на пришедший градиент.
+def four_rules():
+    return {**RIGHT, "*": lambda g, out, a, b: (b, a)}
+
+# %% mistake="transposes_nothing" theme="axes"
+# The rule of `@` has no transposes: `g @ b` does not even fit unless the matrices are square.
+# В правиле для `@` нет транспонирований: если матрицы не квадратные, `g @ b` даже не вычислить.
+def four_rules():
+    return {**RIGHT, "@": lambda g, out, a, b: (g @ b, a @ g)}
+
+# %% mistake="puts_factors_in_one_order" theme="axes"
+# In the rule of `@` a factor stands on the wrong side: `b.t()` comes after `g`, `a.t()` before it.
+# В правиле для `@` множитель стоит не с той стороны: `b.t()` должен быть после `g`, а `a.t()` — перед ним.
+def four_rules():
+    return {**RIGHT, "@": lambda g, out, a, b: (b.t() @ g, g @ a.t())}
+
+# %% mistake="transposes_the_result" theme="axes"
+# The parts of `@` come out transposed: each has the shape of its input, turned round.
+# Части для `@` получаются транспонированными: у каждой форма её входа, но наоборот.
+def four_rules():
+    return {**RIGHT, "@": lambda g, out, a, b: (b @ g.t(), g.t() @ a)}
+
+# %% mistake="leaves_one_number" theme="axes"
+# The rule of `sum` hands on one number. Every entry of the input gets it: the part has the input's shape.
+# Правило для `sum` передаёт одно число. Его получает каждый элемент входа: форма части — форма входа.
+def four_rules():
+    return {**RIGHT, "sum": lambda g, out, a: (g,)}
+
+# %% mistake="divides_by_the_number" theme="scaling"
+# The rule of `sum` divides by the number of entries. That is the rule of a mean.
+# Правило для `sum` делит на число элементов. Это правило для среднего.
+def four_rules():
+    return {**RIGHT, "sum": lambda g, out, a: (g.expand(a.shape) / a.numel(),)}
+
+# %% mistake="spreads_the_input" theme="derivative"
+# The rule of `sum` multiplies by the input. The derivative of a sum by each entry is 1.
+# Правило для `sum` умножает на вход. Производная суммы по каждому элементу равна 1.
+def four_rules():
+    return {**RIGHT, "sum": lambda g, out, a: (g * a,)}
+
+# %% mistake="squares_the_input" theme="derivative"
+# The rule of `tanh` squares the input. In $1 - y^2$ it is the result that is squared.
+# В правиле для `tanh` в квадрат возведён вход. В формуле $1 - y^2$ в квадрат возводится результат.
+def four_rules():
+    return {**RIGHT, "tanh": lambda g, out, a: (g * (1 - a * a),)}
+
+# %% mistake="forgets_the_square" theme="derivative"
+# The rule of `tanh` takes $1 - y$. The derivative is $1 - y^2$.
+# В правиле для `tanh` стоит $1 - y$. Производная равна $1 - y^2$.
+def four_rules():
+    return {**RIGHT, "tanh": lambda g, out, a: (g * (1 - out),)}
+
+# %% mistake="takes_the_sigmoid" theme="derivative"
+# The rule of `tanh` takes $y(1 - y)$, the derivative of the sigmoid.
+# В правиле для `tanh` стоит $y(1 - y)$: это производная сигмоиды.
+def four_rules():
+    return {**RIGHT, "tanh": lambda g, out, a: (g * out * (1 - out),)}

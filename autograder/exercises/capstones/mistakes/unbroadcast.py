@@ -1,0 +1,76 @@
+# %%
+import torch
+
+
+# %% mistake="leaves_it_wide" theme="axes"
+# The gradient keeps the shape of the result. It has to be summed to the shape of the input.
+# У градиента осталась форма результата. Его нужно суммировать до формы входа.
+def unbroadcast(gradient, shape):
+    return gradient.clone()
+
+# %% mistake="sums_new_dimensions_only" theme="axes"
+# New dimensions in front are summed, but a dimension that was stretched from 1 keeps its new size.
+# Новые измерения спереди просуммированы, но измерение, растянутое от 1, осталось растянутым.
+def unbroadcast(gradient, shape):
+    while gradient.dim() > len(shape):
+        gradient = gradient.sum(0)
+    return gradient
+
+# %% mistake="sums_stretched_ones_only" theme="axes"
+# Stretched dimensions are summed, but those that broadcasting put in front are still there.
+# Растянутые измерения просуммированы, но измерения, добавленные спереди, остались.
+def unbroadcast(gradient, shape):
+    front = gradient.dim() - len(shape)
+    for d, size in enumerate(shape):
+        if size == 1:
+            gradient = gradient.sum(front + d, keepdim=True)
+    return gradient
+
+# %% mistake="drops_the_ones" theme="axes"
+# A stretched dimension is summed away. It has to stay, with size 1: `keepdim=True`.
+# Растянутое измерение после суммирования исчезло. Оно должно остаться, с размером 1: `keepdim=True`.
+def unbroadcast(gradient, shape):
+    while gradient.dim() > len(shape):
+        gradient = gradient.sum(0)
+    return gradient.sum([d for d, size in enumerate(shape) if size == 1]) if 1 in shape else gradient
+
+# %% mistake="averages" theme="scaling"
+# Each entry is a mean over the copies. Every copy counts in full: it is the sum that is needed.
+# Каждый элемент — среднее по копиям. Каждая копия учитывается целиком: нужна сумма.
+def unbroadcast(gradient, shape):
+    total = gradient.sum_to_size(shape)
+    return total * (total.numel() / gradient.numel())
+
+# %% mistake="takes_one_copy" theme="accumulation"
+# The gradient of one copy stands for all of them. The gradients of the copies have to be added.
+# Градиент одной копии взят вместо всех. Градиенты копий нужно складывать.
+def unbroadcast(gradient, shape):
+    while gradient.dim() > len(shape):
+        gradient = gradient[0]
+    for d, size in enumerate(shape):
+        if size == 1:
+            gradient = gradient.narrow(d, 0, 1)
+    return gradient
+
+# %% mistake="sums_everything" theme="axes"
+# All entries are added into one number. Only the copies of one entry belong together.
+# Все элементы сложены в одно число. Складывать нужно только копии одного и того же элемента.
+def unbroadcast(gradient, shape):
+    return gradient.clone() if gradient.shape == shape else gradient.sum().expand(shape)
+
+# %% mistake="sums_at_the_end" theme="axes"
+# Surplus dimensions are summed from the end. Broadcasting adds them in front.
+# Лишние измерения суммируются с конца. Транслирование добавляет их спереди.
+def unbroadcast(gradient, shape):
+    while gradient.dim() > len(shape):
+        gradient = gradient.sum(-1)
+    for d, size in enumerate(shape):
+        if size == 1:
+            gradient = gradient.sum(d, keepdim=True)
+    return gradient
+
+# %% mistake="cuts_by_reshape" theme="axes"
+# The first entries are cut out and put into the shape. A shape that fits says nothing about the numbers.
+# Вырезаны первые элементы, и им придана нужная форма. Подходящая форма ничего не говорит о числах.
+def unbroadcast(gradient, shape):
+    return gradient.flatten()[: torch.Size(shape).numel()].reshape(shape)

@@ -1,0 +1,97 @@
+"""Recorded values whose rules compute with plain tensors, for walks of the learner's own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .random_programs import Program, Shape
+
+Rule = Callable[[Tensor], tuple[Tensor, ...]]
+
+
+class Node:
+    """A leaf, or a result with its inputs and its rule.
+
+    The rule makes one gradient for each input, in the input's shape. `runs` counts the runs of each rule, by the number
+    of its node.
+    """
+
+    def __init__(
+        self, data: Tensor, runs: Counter[int], inputs: tuple[Node, ...] = (), rule: Rule | None = None
+    ) -> None:
+        self.data, self.inputs, self.rule = data, inputs, rule
+        self.grad: Tensor | None = None
+        self.hooks: list[Callable[[Tensor], Tensor | None]] = []
+        self._runs = runs
+
+    def _made(self, data: Tensor, inputs: tuple[Node, ...], *parts: Callable[[Tensor], Tensor]) -> Node:
+        runs, shapes = self._runs, [each.data.shape for each in inputs]
+        number = len(runs)
+        runs[number] = 0
+
+        def rule(gradient: Tensor) -> tuple[Tensor, ...]:
+            runs[number] += 1
+            return tuple(part(gradient).sum_to_size(shape) for part, shape in zip(parts, shapes))
+
+        return Node(data, runs, inputs, rule)
+
+    def __add__(self, other: Node) -> Node:
+        return self._made(self.data + other.data, (self, other), lambda g: g, lambda g: g)
+
+    def __mul__(self, other: Node) -> Node:
+        a, b = self.data, other.data
+        return self._made(a * b, (self, other), lambda g: g * b, lambda g: g * a)
+
+    def __matmul__(self, other: Node) -> Node:
+        a, b = self.data, other.data
+        return self._made(a @ b, (self, other), lambda g: g @ b.t(), lambda g: a.t() @ g)
+
+    def t(self) -> Node:
+        return self._made(self.data.t(), (self,), lambda g: g.t())
+
+    def sum(self) -> Node:
+        shape = self.data.shape
+        return self._made(self.data.sum(), (self,), lambda g: g.expand(shape))
+
+    def exp(self) -> Node:
+        out = self.data.exp()
+        return self._made(out, (self,), lambda g: g * out)
+
+    def tanh(self) -> Node:
+        out = self.data.tanh()
+        return self._made(out, (self,), lambda g: g * (1 - out * out))
+
+    def reshape(self, shape: Shape) -> Node:
+        before = self.data.shape
+        return self._made(self.data.reshape(shape), (self,), lambda g: g.reshape(before))
+
+    def expand(self, shape: Shape) -> Node:
+        return self._made(self.data.expand(shape), (self,), lambda g: g)
+
+
+def recorded(program: Program) -> tuple[list[Node], Counter[int]]:
+    """Return the leaves and results of a program as nodes, and the counter of their rules."""
+    runs: Counter[int] = Counter()
+    return program.run(lambda data: Node(data, runs)), runs
+
+
+def chain(start: float, length: int, doubles: bool) -> tuple[Node, Node, Counter[int]]:
+    """Return a leaf, a result behind `length` additions, and the counter of rules.
+
+    Each addition doubles the result before it, or adds the leaf to it.
+    """
+    runs: Counter[int] = Counter()
+    leaf = Node(torch.tensor(1 + start, dtype=torch.float64), runs)
+    value = leaf * leaf
+    for _ in range(length):
+        value = value + (value if doubles else leaf)
+    return leaf, value, runs
+
+
+def gradients(leaves: list[Node]) -> list[Any]:
+    return [leaf.grad for leaf in leaves]

@@ -1,0 +1,173 @@
+"""Extra exercise: an autograd engine of the learner's own, tried on random programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from autograder.checking.counted_run import number_from
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.labels import Entries
+from autograder.checking.values import AtMost
+from autograder.language import Text
+from autograder.measure import counting_backward_runs
+
+from .engine_runs import (
+    DOUBLINGS,
+    LENGTH,
+    accumulated,
+    constant_gradient,
+    deep_gradient,
+    first_gradients,
+    freed,
+    hooked,
+    or_error,
+    own_memory,
+    second_gradients,
+    work,
+)
+from .random_programs import many_programs, small_program
+
+_OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {n}"), Text("gradients", "градиентов"))
+_PROGRAMS = 3
+
+
+@exercise(
+    title=Text("An engine of your own", "Собственный движок"),
+    kind="design",
+    asks="Value",
+    asks_for="class",
+    difficulty=3,
+    minutes=45,
+    seconds=30.0,
+    aspects=[
+        aspect(
+            "engine_runs",
+            0,
+            en="Your own code makes the passes. The check counts the passes of torch's engine.",
+            ru="Проходы выполняет ваш код. Считаются проходы движка torch.",
+            measured=Text("Backward passes of torch", "Обратных проходов torch"),
+        ),
+        aspect(
+            "gradients",
+            2,
+            en="After one pass `.grad` of every leaf is right, and that of an unused leaf is None.",
+            ru="После одного прохода `.grad` каждого листа верен, а у неиспользованного листа это None.",
+            entries=(_OF_LEAVES,),
+        ),
+        aspect(
+            "accumulated",
+            1,
+            en="Each further pass adds the whole gradient to `.grad` once, over the same graph or another.",
+            ru="Каждый следующий проход прибавляет к `.grad` весь градиент один раз, по тому же графу или по другому.",
+            after=("engine_runs", "gradients"),
+            entries=(_OF_LEAVES,),
+        ),
+        aspect(
+            "memory",
+            0.5,
+            en="Each leaf has a gradient with memory of its own, and a pass changes no `data`.",
+            ru="У каждого листа градиент в собственной памяти, и обратный проход не меняет ни одного `data`.",
+            after=("engine_runs", "gradients"),
+        ),
+        aspect(
+            "depth",
+            0.5,
+            en=f"A chain of {LENGTH} additions is no trouble.",
+            ru=f"Цепочка из {LENGTH} сложений не вызывает ошибки.",
+        ),
+        aspect(
+            "work",
+            0.5,
+            en="Each rule runs once, however many paths lead to its value. The check counts torch's operations in a pass "
+            f"over {DOUBLINGS} doublings.",
+            ru="Каждое правило выполняется один раз, сколько бы путей ни вело к его значению. Считаются операции torch при "
+            f"обратном проходе через {DOUBLINGS} удвоений.",
+            measured=Text("Operations of torch", "Операций torch"),
+        ),
+        aspect(
+            "hooks",
+            1.5,
+            en="Each hook is called once, with the whole gradient, and what it returns takes the gradient's place.",
+            ru="Каждый хук вызван один раз, со всем градиентом, а возвращённое им значение заменяет градиент.",
+            after=("engine_runs", "gradients"),
+        ),
+        aspect(
+            "freed",
+            1,
+            en="A pass without `retain_graph=True` lets go of every result on its way, and a second one raises a "
+            "RuntimeError.",
+            ru="Проход без `retain_graph=True` освобождает все результаты на своём пути, а второй вызывает RuntimeError.",
+            after=("engine_runs", "gradients"),
+        ),
+        aspect(
+            "constant",
+            0.5,
+            en="Without `create_graph=True` a gradient is a constant.",
+            ru="Без `create_graph=True` градиент — константа.",
+            after=("engine_runs", "gradients"),
+        ),
+        aspect(
+            "second",
+            2.5,
+            en="After `create_graph=True` the gradients are part of the graph, and a pass through them gives second "
+            "derivatives.",
+            ru="После `create_graph=True` градиенты входят в граф, и проход через них даёт вторые производные.",
+            after=("engine_runs", "gradients"),
+            entries=(_OF_LEAVES,),
+        ),
+    ],
+    hints=[
+        Text(
+            "Which of your rules needs what: the gradient alone, an input, the result? Could each be written in operations "
+            "of `Value`?",
+            "Что нужно каждому правилу: только градиент, ещё и вход или сам результат? Можно ли записать каждое правило "
+            "операциями класса `Value`?",
+        ),
+        Text(
+            "Write `a`, `b` and `g` in the rules, not `a.data`: then a pass records itself. Without `create_graph` wrap "
+            "each part anew, `Value(part.data)`. Summing a gradient to an input's shape has to be an operation, too.",
+            "Пишите в правилах `a`, `b` и `g`, а не `a.data`: тогда обратный проход записывает сам себя. Без "
+            "`create_graph` оборачивайте каждую часть заново: `Value(part.data)`. Приведение градиента к форме входа тоже "
+            "должно быть операцией.",
+        ),
+        Text.same(
+            "def __mul__(self, other):\n"
+            "    return Value(self.data * other.data, (self, other), lambda g, out: (g * other, g * self))\n"
+            "...\n"
+            "while ready:\n"
+            "    value = ready.pop()\n"
+            "    gradient = arrived.pop(value)\n"
+            "    ...  # hooks; a leaf; or:\n"
+            "    for each, part in zip(value.inputs, value.rule(gradient, value)):\n"
+            "        ...\n"
+            "    if not (retain_graph or create_graph):\n"
+            "        ..."
+        ),
+    ],
+)
+def own_engine(answer: Any, case: Case) -> dict[str, object]:
+    make, program = answer.Value, case.program
+    start = number_from(program.leaves[0])
+    with counting_backward_runs() as runs:
+        found = {
+            "gradients": or_error(first_gradients, make, program),
+            "accumulated": or_error(accumulated, make, program),
+            "memory": or_error(own_memory, make, program),
+            "hooks": or_error(hooked, make, program),
+            "freed": or_error(freed, make, program),
+            "constant": or_error(constant_gradient, make, program),
+            "second": or_error(second_gradients, make, program),
+            "depth": or_error(deep_gradient, make, start) if case.measured else None,
+            "work": or_error(work, make, start) if case.measured else None,
+        }
+    return {"engine_runs": AtMost(limit=0, used=runs.times), **found}
+
+
+@own_engine.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(program=small_program(rng), measured=True)
+    for program in many_programs(rng, _PROGRAMS):
+        yield Case(program=program, measured=False)
