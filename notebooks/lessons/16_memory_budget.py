@@ -73,10 +73,9 @@ class Operations(TorchDispatchMode):
         return operation(*args, **(kwargs or {}))
 
 
+with_bias, without_bias, x = nn.Linear(4, 4), nn.Linear(4, 4, bias=False), torch.ones(2, 4)
 with Operations() as seen:
-    h = nn.Linear(4, 4)(torch.ones(2, 4))  # with a bias
-    h = nn.Linear(4, 4, bias=False)(h)
-    h = torch.tanh(h)
+    torch.tanh(without_bias(with_bias(x)))
 for operation, count in seen.counts.items():
     print(count, operation)
 # %% tags=["fact"]
@@ -184,6 +183,125 @@ kept_table()
 # Политика отвечает на другой вопрос: какую операцию не выполнять заново? Четыре сохранённых результата `addmm` избавляют от четырёх произведений и стоят четыре активации, а с выходом сети пять. Вот и отгадка истории из начала урока. Если сохранять и то и другое, хранится вообще всё вычисленное, вдвое больше, чем в обычном графе.
 #
 # А имя, которое ни разу не встретилось, — не ошибка. В списке стоит `mm`, ни одной `mm` нет, и всё вычисляется заново без единого предупреждения.
+
+
+# %% [markdown] tags=["en"]
+# ## Where it pays
+#
+# Two more counts decide: what is kept, and what runs again. Take a block with several cheap operations behind each product, as GELU and its relatives make them.
+# %% [markdown] tags=["ru"] of="e38aa885"
+# ## Где это выгодно
+#
+# Решают два числа: сколько хранится и сколько выполняется заново. Возьмём блок, в котором за каждым произведением идёт несколько дешёвых операций, как бывает с GELU и ей подобными.
+# %%
+deep = nn.Sequential(*[layer for _ in range(4) for layer in (nn.Linear(64, 64), nn.GELU(), nn.Softplus(), nn.Sigmoid())])
+
+
+def runs_again(f, operation):
+    """How often `operation` runs in the backward pass of `f`."""
+    y = f(torch.ones(256, 64, requires_grad=True))
+    with Operations() as seen:
+        y.sum().backward()
+    return seen.counts[operation]
+
+
+def price(f):
+    return activations(f), runs_again(f, aten.addmm.default), runs_again(f, aten.gelu.default)
+
+
+print("kept, addmm again, gelu again")
+print("no checkpoint: ", price(deep))
+print("checkpoint:    ", price(saving(deep)))
+print("addmm saved:   ", price(saving(deep, aten.addmm.default)))
+print("sigmoid saved: ", price(saving(deep, aten.sigmoid.default)))
+# %% tags=["fact"]
+assert price(deep) == (12, 0, 0) and price(saving(deep)) == (1, 4, 4)
+assert price(saving(deep, aten.addmm.default)) == (5, 0, 4)
+assert price(saving(deep, aten.sigmoid.default)) == (4, 4, 4)
+# %% [markdown] tags=["en"]
+# Here saving `addmm` keeps 5 activations in place of 12, and no product runs again. Of all that is computed the products take nearly all the time, so this is the bargain people mean by "selective". In the four blocks from before the same list was a loss: nothing cheap stood behind the product but the `tanh`.
+#
+# A list is a policy in short. In full it is a function that is asked about each operation and returns a `CheckpointPolicy`: `MUST_SAVE`, `PREFER_RECOMPUTE` and so on. (`PREFER` lets `torch.compile` decide otherwise; in eager mode it means the same as `MUST`.) `create_selective_checkpoint_contexts` takes either.
+# %% [markdown] tags=["ru"] of="f1f223fa"
+# Здесь при сохранении `addmm` хранится 5 активаций вместо 12, и ни одно произведение не выполняется заново. А на произведения уходит почти всё время вычислений, поэтому, когда говорят о выборочном (selective) чекпоинтинге, имеют в виду именно это. Для четырёх блоков из начала тот же список невыгоден: там за произведением стоит одна дешёвая операция, `tanh`.
+#
+# Список — это краткая запись политики. Полная запись — функция, которую спрашивают о каждой операции и которая возвращает значение `CheckpointPolicy`: `MUST_SAVE`, `PREFER_RECOMPUTE` и другие. (`PREFER` разрешает `torch.compile` решить иначе; без компиляции это то же самое, что `MUST`.) Функция `create_selective_checkpoint_contexts` принимает и то и другое.
+# %%
+def everything_but_gelu(ctx, operation, *args, **kwargs):
+    again = operation == aten.gelu.default
+    return CheckpointPolicy.PREFER_RECOMPUTE if again else CheckpointPolicy.MUST_SAVE
+
+
+def contexts():
+    return create_selective_checkpoint_contexts(everything_but_gelu)
+
+
+print("all but gelu:  ", price(lambda x: checkpoint(deep, x, use_reentrant=False, context_fn=contexts)))
+# %% tags=["fact"]
+kept, products_again, gelu_again = price(lambda x: checkpoint(deep, x, use_reentrant=False, context_fn=contexts))
+assert (products_again, gelu_again) == (0, 4) and kept == 12
+# %% [markdown] tags=["en"]
+# ### Exercise `keep_products`: save the products
+# *complete · ●●○ · 10 minutes · 5 points*
+#
+# The function keeps nothing of `f` but its input. Complete it.
+#
+# * **Given.** `f`, a function of one tensor, and `x`, which may or may not require grad. The matrix products in `f` are `aten.mm`, `aten.addmm` and `aten.bmm`; the last one multiplies 3-dimensional tensors. `f` may draw random numbers from torch's own random state.
+# * **Result.** `f(x)`, with the result and the gradients that there are without a checkpoint. <!-- gradients -->
+# * **Result.** After the forward pass the results of the matrix products are in memory, and nothing more but the returned result. <!-- kept -->
+# * **Not allowed.** To run any matrix product of the forward pass twice. <!-- products -->
+# %% [markdown] tags=["ru"] of="ae20e0e2"
+# ### Упражнение `keep_products`: сохранить произведения
+# *дописать · ●●○ · 10 минут · 5 баллов*
+#
+# Функция хранит от `f` только её вход. Допишите её.
+#
+# * **Дано.** Функция `f` от одного тензора и `x`, который может требовать градиента, а может и не требовать. Матричные произведения в `f` — это `aten.mm`, `aten.addmm` и `aten.bmm`; последняя умножает трёхмерные тензоры. Функция `f` может брать случайные числа из общего генератора torch.
+# * **Результат.** `f(x)`; результат и градиенты такие же, как без контрольной точки. <!-- gradients -->
+# * **Результат.** После прямого прохода в памяти лежат результаты матричных произведений и больше ничего, кроме возвращённого результата. <!-- kept -->
+# * **Нельзя.** Выполнять дважды какое-либо матричное произведение прямого прохода. <!-- products -->
+# %% answer="keep_products"
+def keep_products(f, x):
+    def context_fn():
+        return create_selective_checkpoint_contexts([aten.mm.default, aten.addmm.default, aten.bmm.default])
+
+    return checkpoint(f, x, use_reentrant=False, context_fn=context_fn)
+
+
+# %% given="keep_products"
+def keep_products(f, x):
+    return checkpoint(f, x, use_reentrant=False)
+
+
+# %% alternative="keep_products"
+def keep_products(f, x):
+    def policy(ctx, operation, *args, **kwargs):
+        if operation in (aten.mm.default, aten.addmm.default, aten.bmm.default):
+            return CheckpointPolicy.MUST_SAVE
+        return CheckpointPolicy.PREFER_RECOMPUTE
+
+    return checkpoint(f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(policy))
+
+
+# %% alternative="keep_products"
+def keep_products(f, x):
+    return saving(f, aten.bmm.default, aten.mm.default, aten.addmm.default)(x)
+
+
+# %% alternative="keep_products"
+def keep_products(f, x):
+    import functools
+
+    pair = functools.partial(
+        create_selective_checkpoint_contexts, lambda ctx, operation, *args, **kwargs: "mm" in operation.name()
+    )
+    return checkpoint(f, x, use_reentrant=False, context_fn=pair, determinism_check="none")
+
+
+# %% check="keep_products"
+from autograder import check
+
+check("keep_products")
 
 
 # %%
