@@ -41,7 +41,13 @@ from collections import Counter
 import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
+from torch.utils.checkpoint import (
+    CheckpointPolicy,
+    checkpoint,
+    checkpoint_sequential,
+    create_selective_checkpoint_contexts,
+    set_checkpoint_early_stop,
+)
 
 from autograder.measure import live_bytes
 
@@ -194,7 +200,9 @@ kept_table()
 #
 # Решают два числа: сколько хранится и сколько выполняется заново. Возьмём блок, в котором за каждым произведением идёт несколько дешёвых операций, как бывает с GELU и ей подобными.
 # %%
-deep = nn.Sequential(*[layer for _ in range(4) for layer in (nn.Linear(64, 64), nn.GELU(), nn.Softplus(), nn.Sigmoid())])
+deep = nn.Sequential(
+    *[layer for _ in range(4) for layer in (nn.Linear(64, 64), nn.GELU(), nn.Softplus(), nn.Sigmoid())]
+)
 
 
 def runs_again(f, operation):
@@ -218,6 +226,8 @@ print("sigmoid saved: ", price(saving(deep, aten.sigmoid.default)))
 assert price(deep) == (12, 0, 0) and price(saving(deep)) == (1, 4, 4)
 assert price(saving(deep, aten.addmm.default)) == (5, 0, 4)
 assert price(saving(deep, aten.sigmoid.default)) == (4, 4, 4)
+
+
 # %% [markdown] tags=["en"]
 # Here saving `addmm` keeps 5 activations in place of 12, and no product runs again. Of all that is computed the products take nearly all the time, so this is the bargain people mean by "selective". In the four blocks from before the same list was a loss: nothing cheap stood behind the product but the `tanh`.
 #
@@ -240,6 +250,8 @@ print("all but gelu:  ", price(lambda x: checkpoint(deep, x, use_reentrant=False
 # %% tags=["fact"]
 kept, products_again, gelu_again = price(lambda x: checkpoint(deep, x, use_reentrant=False, context_fn=contexts))
 assert (products_again, gelu_again) == (0, 4) and kept == 12
+
+
 # %% [markdown] tags=["en"]
 # ### Exercise `keep_products`: save the products
 # *complete · ●●○ · 10 minutes · 5 points*
@@ -302,6 +314,497 @@ def keep_products(f, x):
 from autograder import check
 
 check("keep_products")
+
+
+# %% [markdown] tags=["en"]
+# ## What runs again
+#
+# So far we counted operations. Now we count calls, of three functions `a`, `b` and `c`: a sine, a square, and `x + 1`, which saves nothing. `chain` runs functions one after the other, `kept_out` puts them into one checkpoint, and so does `to_the_end`, but with *early stop* switched off. Early stop is the habit of a checkpoint to break off the recomputation as soon as it has all tensors that are needed.
+# %% [markdown] tags=["ru"] of="a0fb6937"
+# ## Что выполняется заново
+#
+# До сих пор мы считали операции. Теперь посчитаем вызовы трёх функций `a`, `b` и `c`: это синус, квадрат и `x + 1`, которая ничего не сохраняет. Функция `chain` выполняет функции одну за другой, `kept_out` помещает их в одну контрольную точку, `to_the_end` делает то же, но без *ранней остановки* (early stop). Так называется свойство контрольной точки прерывать повторное вычисление, как только получены все нужные тензоры.
+# %%
+def chain(*functions):
+    def run(x):
+        for f in functions:
+            x = f(x)
+        return x
+
+    return run
+
+
+def kept_out(*functions):
+    return lambda x: checkpoint(chain(*functions), x, use_reentrant=False)
+
+
+def to_the_end(*functions):
+    def run(x):
+        with set_checkpoint_early_stop(False):
+            return kept_out(*functions)(x)
+
+    return run
+
+
+def calls(place, passes=1):
+    """Calls of a, b and c in a forward pass through `place(a, b, c)` and in backward passes."""
+    times = [0, 0, 0]
+
+    def counted(number, f):
+        def run(x):
+            times[number] += 1
+            return f(x)
+
+        return run
+
+    f = place(counted(0, torch.sin), counted(1, torch.square), counted(2, lambda x: x + 1))
+    y = f(torch.ones(3, requires_grad=True)).sum()
+    for _ in range(passes):
+        y.backward(retain_graph=True)
+    return times
+
+
+print("the sine alone:", calls(lambda a, b, c: chain(kept_out(a), b, c)))
+
+
+# %% [markdown] tags=["en"]
+# Read the table; do not call `repeats_table()` yet.
+# %% [markdown] tags=["ru"] of="e511fc88"
+# Прочтите, что попадает в таблицу, но `repeats_table()` пока не вызывайте.
+# %%
+def repeats_table():
+    return {
+        "no checkpoint": calls(chain),
+        "one checkpoint": calls(kept_out),
+        "two backward passes": calls(kept_out, passes=2),
+        "no early stop": calls(to_the_end),
+        "x + 1 first": calls(lambda a, b, c: kept_out(c, a, b)),
+        "one for each": calls(lambda a, b, c: chain(kept_out(a), kept_out(b), kept_out(c))),
+        "a checkpoint inside": calls(lambda a, b, c: kept_out(kept_out(a), b, c)),
+    }
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `predict_repeats`: what runs again
+# *predict · ●●○ · 6 minutes · 1 point*
+#
+# Put what `repeats_table()` returns in place of each `...`: a list such as `[2, 1, 1]`, the calls of `a` (sine), `b` (square) and `c` (`x + 1`). The forward pass counts as well.
+# %% [markdown] tags=["ru"] of="9b6a8a95"
+# ### Упражнение `predict_repeats`: что выполняется заново
+# *предсказать · ●●○ · 6 минут · 1 балл*
+#
+# Вместо каждого `...` поставьте то, что вернёт `repeats_table()`: список вроде `[2, 1, 1]`, то есть число вызовов `a` (синус), `b` (квадрат) и `c` (`x + 1`). Прямой проход тоже считается.
+# %% answer="predict_repeats"
+predict_repeats = {
+    "no checkpoint": [1, 1, 1],
+    "one checkpoint": [2, 2, 1],
+    "two backward passes": [3, 3, 1],
+    "no early stop": [2, 2, 2],
+    "x + 1 first": [2, 2, 2],
+    "one for each": [2, 2, 1],
+    "a checkpoint inside": [3, 2, 1],
+}
+# %% given="predict_repeats"
+predict_repeats = {
+    "no checkpoint": ...,
+    "one checkpoint": ...,
+    "two backward passes": ...,
+    "no early stop": ...,
+    "x + 1 first": ...,
+    "one for each": ...,
+    "a checkpoint inside": ...,
+}
+# %% check="predict_repeats"
+from autograder import check
+
+check("predict_repeats")
+# %% tags=["fact"]
+assert predict_repeats == repeats_table()
+# %% [markdown] tags=["en"]
+# Now call it.
+# %% [markdown] tags=["ru"] of="0cc3540a"
+# Вызовем её и сравним.
+# %%
+repeats_table()
+
+
+# %% [markdown] tags=["en"] explains="predict_repeats"
+# The recomputation is there for saved tensors. With the last of them it breaks off, by an exception inside the function: `x + 1` is not called again at the end of a segment, and is called at its beginning. A side effect in a segment may therefore happen twice or once, depending on what stands behind it.
+#
+# Nesting costs a third call of what is inside both, and it lowers the peak further than a single level of segments can. `checkpoint_sequential`, torch's own function for segments, leaves the last one without a checkpoint, since backward begins there.
+# %% [markdown] tags=["ru"] explains="predict_repeats" of="0640508d"
+# Повторное вычисление нужно только ради сохранённых тензоров. Получив последний из них, его прерывают исключением прямо внутри функции: `x + 1` в конце заново не вызывается, а в начале вызывается. Поэтому побочный эффект в сегменте может произойти и дважды, и один раз, смотря по тому, что стоит после него.
+#
+# Вложенность обходится в третий вызов того, что внутри обеих точек, зато пик снижается сильнее, чем может дать один уровень сегментов. Готовая функция torch для сегментов, `checkpoint_sequential`, последний сегмент оставляет без контрольной точки: с него обратный проход и начинается.
+# %% tags=["fact"]
+def in_segments(count):
+    return lambda a, b, c: lambda x: checkpoint_sequential([a, b, c], count, x, use_reentrant=False)
+
+
+assert [calls(in_segments(count)) for count in (1, 2, 3)] == [[1, 1, 1], [2, 1, 1], [2, 2, 1]]
+
+
+def peak(f, layers=64):
+    with live_bytes() as live:
+        f([torch.tanh] * layers, torch.zeros(64, 64, requires_grad=True)).sum().backward()
+    return live.peak // (64 * 64 * 4)
+
+
+def halved(layers, x):
+    if len(layers) == 1:
+        return layers[0](x)
+    middle = len(layers) // 2
+    for half in (layers[:middle], layers[middle:]):
+        x = checkpoint(lambda x, half=half: halved(half, x), x, use_reentrant=False)
+    return x
+
+
+def by_root(layers, x):
+    for start in range(0, len(layers), 8):
+        x = kept_out(*layers[start : start + 8])(x)
+    return x
+
+
+assert peak(halved) < peak(by_root) < peak(lambda layers, x: chain(*layers)(x))
+
+
+# %% [markdown] tags=["en"]
+# ## What a second run has to repeat
+#
+# A recomputation is worth something only if it computes the same. `checkpoint` puts back the state of torch's own random generator (lesson 06) and autocast. It does not know what else a function reads:
+# %% [markdown] tags=["ru"] of="0c1cef54"
+# ## Что должно повториться
+#
+# Повторное вычисление годится, только если вычисляет то же самое. Функция `checkpoint` восстанавливает состояние общего генератора случайных чисел (урок 06) и autocast. А что ещё читает функция, ей неизвестно:
+# %%
+def gradient(y, x):
+    try:
+        return round(torch.autograd.grad(y, x)[0].item(), 4)
+    except RuntimeError as error:
+        return str(error).split(":")[0]
+
+
+def changed_list(place):
+    x, factor = torch.ones(1, requires_grad=True), [1.0]
+    y = place(lambda x: (factor[0] * x).sin())(x)
+    factor[0] = 2.0
+    return gradient(y, x)
+
+
+def changed_weight(place):
+    x, weight = torch.ones(1, requires_grad=True), torch.tensor([2.0], requires_grad=True)
+    y = place(lambda x: (weight * x).square())(x)
+    with torch.no_grad():
+        weight.mul_(2)
+    return gradient(y, x)
+
+
+print("a list changes, no checkpoint:  ", changed_list(chain))
+print("a list changes, checkpoint:     ", changed_list(kept_out))
+print("a weight changes, checkpoint:   ", changed_weight(kept_out))
+print("a weight changes, no checkpoint:", changed_weight(chain))
+# %% tags=["fact"]
+assert changed_list(chain) == 0.5403 and changed_list(kept_out) == -0.4161
+assert changed_weight(kept_out) == 32.0 and "inplace operation" in changed_weight(chain)
+x = torch.ones(1, requires_grad=True)
+assert gradient((2 * x).square(), x) == 8.0
+from torch.utils.checkpoint import CheckpointError
+
+lengths = [3, 4]
+try:
+    kept_out(lambda x: x.expand(lengths.pop(0)).sin())(x).sum().backward()
+except CheckpointError as error:
+    assert "different metadata" in str(error)
+else:
+    raise AssertionError("another shape is accepted")
+h = 2 * x
+y = kept_out(torch.sin)(h)
+h.detach().add_(1)
+assert "inplace operation" in gradient(y, x)  # of its inputs a checkpoint does note the version
+
+
+# %% [markdown] tags=["en"]
+# The right numbers are 0.5403, the cosine of 1, and 8. With a checkpoint we get $-0.4161$ (the cosine of 2) and 32, without an error. What is compared are shapes, dtypes and devices of the recomputed tensors, not their numbers. Look at the last two lines. Without a checkpoint, autograd notices that a weight was changed after the forward pass. The checkpoint takes that check away, because the weight is saved only in the recomputation, when it has changed already.
+#
+# So an optimizer step between a forward pass and its backward pass, a setting switched in between, a counter, a cache, or a random generator of your own: each gives a wrong gradient in silence. What can be done? Read such things before the checkpoint and pass them in as arguments, or put them back in the recomputation.
+#
+# ### Exercise `fix_noise`: the same noise twice
+# *find the bug · ●●○ · 12 minutes · 5 points*
+#
+# `f` draws noise from a generator of its own. With this checkpoint the gradient is wrong. Mend the function.
+#
+# * **Given.** `f`, called as `f(x, generator)`: it draws from `generator`, a `torch.Generator` on the CPU, and perhaps also from torch's own random state. `x` requires grad. The generator has been used before.
+# * **Result.** `f(x, generator)`, with the result and the gradient that there are without a checkpoint. <!-- gradients -->
+# * **Result.** The same gradient in a second backward pass after `retain_graph=True`. <!-- again -->
+# * **Result.** The generator ends where it would be without a checkpoint. Somebody may draw from it between the passes, and go on after them. <!-- state -->
+# * **Not allowed.** To keep anything in memory after the forward pass but the result and the state of a generator. <!-- kept -->
+# %% [markdown] tags=["ru"] of="b9352841"
+# Верные числа — 0.5403 (косинус единицы) и 8. С контрольной точкой получаются $-0.4161$ (косинус двойки) и 32, и ошибки нет. Сверяются форма, dtype и устройство заново вычисленных тензоров, но не числа. Посмотрите на две последние строки. Без контрольной точки autograd замечает, что вес после прямого прохода изменили. Контрольная точка эту проверку отключает: вес сохраняется только при повторном вычислении, а тогда он уже изменён.
+#
+# Поэтому шаг оптимизатора между прямым проходом и его обратным, переключённая между ними настройка, счётчик, кеш или собственный генератор случайных чисел — всё это молча портит градиент. Что делать? Прочесть такие вещи до контрольной точки и передать аргументами либо вернуть их в прежнее состояние на время повторного вычисления.
+#
+# ### Упражнение `fix_noise`: тот же шум ещё раз
+# *найти ошибку · ●●○ · 12 минут · 5 баллов*
+#
+# Функция `f` берёт шум из собственного генератора. С такой контрольной точкой градиент неверен. Исправьте функцию.
+#
+# * **Дано.** Функция `f`, которую вызывают как `f(x, generator)`: она берёт числа из `generator` (это `torch.Generator` на CPU), а иногда и из общего генератора torch. Тензор `x` требует градиента. Генератором пользовались и раньше.
+# * **Результат.** `f(x, generator)`; результат и градиент такие же, как без контрольной точки. <!-- gradients -->
+# * **Результат.** Тот же градиент при втором обратном проходе после `retain_graph=True`. <!-- again -->
+# * **Результат.** Генератор в конце находится там же, где был бы без контрольной точки. Из него могут брать числа и между проходами, и после них. <!-- state -->
+# * **Нельзя.** Хранить в памяти после прямого прохода что-либо, кроме результата и состояния генератора. <!-- kept -->
+# %% answer="fix_noise"
+def fix_noise(f, x, generator):
+    before, ran = generator.get_state(), False
+
+    def run(x):
+        nonlocal ran
+        drawn_from = torch.Generator().set_state(before) if ran else generator
+        ran = True
+        return f(x, drawn_from)
+
+    return checkpoint(run, x, use_reentrant=False)
+
+
+# %% given="fix_noise"
+def fix_noise(f, x, generator):
+    return checkpoint(f, x, generator, use_reentrant=False)
+
+
+# %% alternative="fix_noise"
+def fix_noise(f, x, generator):
+    before, runs = generator.get_state(), []
+
+    def run(x):
+        runs.append(1)
+        if len(runs) == 1:
+            return f(x, generator)
+        now = generator.get_state()
+        generator.set_state(before)
+        try:
+            return f(x, generator)
+        finally:  # early stop leaves f by an exception
+            generator.set_state(now)
+
+    return checkpoint(run, x, use_reentrant=False)
+
+
+# %% alternative="fix_noise"
+class _Back:
+    def __init__(self, generator):
+        self.generator, self.before = generator, generator.get_state()
+
+    def __enter__(self):
+        self.now = self.generator.get_state()
+        self.generator.set_state(self.before)
+
+    def __exit__(self, *error):
+        self.generator.set_state(self.now)
+
+
+def fix_noise(f, x, generator):
+    import contextlib
+
+    back = _Back(generator)
+    return checkpoint(f, x, generator, use_reentrant=False, context_fn=lambda: (contextlib.nullcontext(), back))
+
+
+# %% alternative="fix_noise"
+def fix_noise(f, x, generator):
+    state = generator.get_state()
+    generators = itertools.chain([generator], iter(lambda: torch.Generator().set_state(state), None))
+    return checkpoint(lambda x: f(x, next(generators)), x, use_reentrant=False)
+
+
+# %% check="fix_noise"
+from autograder import check
+
+check("fix_noise")
+
+
+# %% [markdown] tags=["en"]
+# ## Choosing for a budget
+#
+# Back to policies. The results of all products may still be too much. Which of them should be saved when there are so many bytes and no more? Saving one costs the bytes of its result and spares its multiplications. For matrices of $m \times k$ and $k \times n$ the result has $mn$ numbers and there are $mkn$ multiplications: each saved number spares $k$. A product with a large inner size is the better bargain.
+#
+# The mode below writes down both for each product that runs. `saving_numbers` saves the products with the numbers in `chosen`, counted from 0 in the order of the pass. It keeps a count for each pass, because torch 2.11 and 2.12 ask the policy again in the recomputation; from 2.13 on it is asked in the forward pass only.
+# %% [markdown] tags=["ru"] of="e9c782dd"
+# ## Выбор под бюджет
+#
+# Вернёмся к политикам. Результатов всех произведений тоже может оказаться слишком много. Какие из них сохранить, если байтов ровно столько-то? За каждый сохранённый результат платят его байтами, а выигрывают умножения. У произведения матриц $m \times k$ и $k \times n$ в результате $mn$ чисел, а умножений $mkn$: каждое сохранённое число избавляет от $k$ умножений. Чем больше внутренний размер, тем выгоднее.
+#
+# Режим ниже записывает и то и другое для каждого выполненного произведения. Функция `saving_numbers` сохраняет произведения с номерами из `chosen`, считая от нуля в порядке вычисления. Счётчик у каждого прохода свой: torch 2.11 и 2.12 при повторном вычислении спрашивают политику ещё раз, а начиная с 2.13 — только в прямом проходе.
+# %%
+PRODUCTS = (aten.mm.default, aten.addmm.default, aten.bmm.default)
+
+
+class ProductsSeen(TorchDispatchMode):
+    """A list of (bytes, multiplications) of the matrix products that run."""
+
+    def __init__(self):
+        super().__init__()
+        self.prices = []
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        result = operation(*args, **(kwargs or {}))
+        if operation in PRODUCTS:
+            inner = args[-1].shape[-2]
+            self.prices.append((result.numel() * result.element_size(), result.numel() * inner))
+        return result
+
+
+def saving_numbers(f, chosen):
+    def contexts():
+        numbers = {False: itertools.count(), True: itertools.count()}
+
+        def policy(ctx, operation, *args, **kwargs):
+            return operation in PRODUCTS and next(numbers[ctx.is_recompute]) in chosen
+
+        return create_selective_checkpoint_contexts(policy)
+
+    return lambda x: checkpoint(f, x, use_reentrant=False, context_fn=contexts)
+
+
+widths = [32, 64, 8, 48, 16, 40, 8]
+uneven = nn.Sequential(
+    *[layer for pair in itertools.pairwise(widths) for layer in (nn.Linear(*pair), nn.GELU(), nn.Sigmoid())]
+)
+with torch.no_grad(), ProductsSeen() as seen:
+    uneven(torch.ones(64, 32))
+for number, (size, multiplications) in enumerate(seen.prices):
+    print(f"product {number}: {size:6,} bytes, {multiplications:7,} multiplications")
+
+
+# %% [markdown] tags=["en"]
+# A policy may return True and False, for `MUST_SAVE` and `PREFER_RECOMPUTE`. Six products make 64 sets of saved results, and each is a point of the picture. On the left nothing is saved, on the right everything. Nobody wants a point that has another one below it and not further right; the line joins the rest.
+# %% [markdown] tags=["ru"] of="e1be3cad"
+# Политика может возвращать и True или False вместо `MUST_SAVE` и `PREFER_RECOMPUTE`. Из шести произведений можно составить 64 набора сохранённых результатов, каждый из них — точка на рисунке. Слева не сохраняется ничего, справа всё. Точка, у которой есть другая ниже и не правее, никому не нужна. Остальные соединены линией.
+# %% tags=["picture"]
+import matplotlib.pyplot as plt
+
+sets = [chosen for count in range(7) for chosen in itertools.combinations(range(6), count)]
+points = sorted(
+    (sum(seen.prices[i][0] for i in s), sum(price[1] for i, price in enumerate(seen.prices) if i not in s))
+    for s in sets
+)
+best = [point for i, point in enumerate(points) if point[1] < min((p[1] for p in points[:i]), default=10**9)]
+plt.figure(figsize=(6, 3))
+plt.plot(*zip(*points), ".", color="gray")
+plt.plot(*zip(*best), "o-")
+plt.xlabel("bytes saved")
+plt.ylabel("multiplications again")
+plt.show()
+# %% tags=["fact"]
+with ProductsSeen() as backward_plain:
+    uneven(torch.ones(64, 32)).sum().backward()
+rows = torch.ones(64, 32)
+for chosen in ((), (1, 3), (0, 1, 2, 3, 4, 5)):
+    with live_bytes() as live:
+        y = saving_numbers(uneven, chosen)(rows)
+        assert live.now - 64 * 8 * 4 == sum(seen.prices[i][0] for i in chosen)
+    with ProductsSeen() as again:
+        y.sum().backward()
+    more = sum(price[1] for price in again.prices) - sum(price[1] for price in backward_plain.prices[6:])
+    assert more == sum(price[1] for i, price in enumerate(seen.prices) if i not in chosen)
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `fit_budget`: the best choice for a budget
+# *design · ●●● · 18 minutes · 8 points*
+#
+# * **Given.** `f`, `x` and `budget`, a number of bytes. `f` has at most eight matrix products, each `mm`, `addmm` or `bmm`, and the last operation is none. It may draw random numbers from torch's own random state.
+# * **Result.** `f(x)`, with the result and the gradients that there are without a checkpoint. <!-- gradients -->
+# * **Result.** Who draws a random number after the call gets the one that follows a single run of `f`. <!-- state -->
+# * **Result.** After the forward pass at most `budget` bytes are in memory beside the returned result. <!-- kept -->
+# * **Result.** The products that run again in the backward pass have as few multiplications as this budget allows. <!-- multiplications -->
+# * **Not allowed.** More than one trial run of `f` before the real one. <!-- trial -->
+# %% [markdown] tags=["ru"] of="d1832335"
+# ### Упражнение `fit_budget`: лучший выбор под бюджет
+# *спроектировать · ●●● · 18 минут · 8 баллов*
+#
+# * **Дано.** Функция `f`, вход `x` и `budget` — число байтов. В `f` не больше восьми матричных произведений, каждое из них `mm`, `addmm` или `bmm`, и последняя операция — не произведение. Функция может брать случайные числа из общего генератора torch.
+# * **Результат.** `f(x)`; результат и градиенты такие же, как без контрольной точки. <!-- gradients -->
+# * **Результат.** Тот, кто возьмёт случайное число после вызова, получит то, которое идёт после одного вызова `f`. <!-- state -->
+# * **Результат.** После прямого прохода в памяти, кроме возвращённого результата, лежит не больше `budget` байт. <!-- kept -->
+# * **Результат.** В произведениях, которые в обратном проходе выполняются заново, столько умножений, сколько при этом бюджете неизбежно. <!-- multiplications -->
+# * **Нельзя.** Запускать `f` на пробу больше одного раза. <!-- trial -->
+# %% answer="fit_budget"
+def fit_budget(f, x, budget):
+    """`f(x)` in a checkpoint that saves the products worth most within `budget` bytes."""
+    ### BEGIN SOLUTION
+    with torch.no_grad(), torch.random.fork_rng(devices=[]), ProductsSeen() as seen:
+        f(x)
+    numbers = range(len(seen.prices))
+    sets = [chosen for count in range(len(numbers) + 1) for chosen in itertools.combinations(numbers, count)]
+
+    def total(chosen, which):
+        return sum(seen.prices[i][which] for i in chosen)
+
+    fitting = [chosen for chosen in sets if total(chosen, 0) <= budget]
+    return saving_numbers(f, max(fitting, key=lambda chosen: total(chosen, 1)))(x)
+    ### END SOLUTION
+
+
+# %% alternative="fit_budget"
+def fit_budget(f, x, budget):
+    state = torch.get_rng_state()
+    with torch.no_grad(), ProductsSeen() as seen:
+        f(x)
+    torch.set_rng_state(state)
+    best = {0: (0, ())}  # bytes: (multiplications, chosen)
+    for i, (size, cost) in enumerate(seen.prices):
+        for used, (spared, chosen) in list(best.items()):
+            if used + size <= budget and best.get(used + size, (-1,))[0] < spared + cost:
+                best[used + size] = (spared + cost, (*chosen, i))
+    return saving_numbers(f, max(best.values())[1])(x)
+
+
+# %% alternative="fit_budget"
+def fit_budget(f, x, budget):
+    def worth(i, left):
+        if i == len(prices):
+            return 0, []
+        without = worth(i + 1, left)
+        size, cost = prices[i]
+        if size > left:
+            return without
+        spared, chosen = worth(i + 1, left - size)
+        return max(without, (spared + cost, [i, *chosen]))
+
+    with torch.random.fork_rng(devices=[]), ProductsSeen() as seen, torch.no_grad():
+        f(x.detach())
+    prices = seen.prices
+    return saving_numbers(f, worth(0, budget)[1])(x)
+
+
+# %% alternative="fit_budget"
+def fit_budget(f, x, budget):
+    from torch.utils.flop_counter import FlopCounterMode
+
+    class Sizes(TorchDispatchMode):
+        def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+            result = operation(*args, **(kwargs or {}))
+            if "mm" in operation.name():
+                sizes.append(result.nbytes)
+                spent.append(flops.get_total_flops())
+            return result
+
+    sizes, spent = [], []
+    with torch.random.fork_rng(devices=[]), torch.no_grad(), Sizes(), FlopCounterMode(display=False) as flops:
+        f(x)
+    spent.append(flops.get_total_flops())
+    costs = [after - before for before, after in itertools.pairwise(spent)]
+    masks = [
+        mask for mask in itertools.product((0, 1), repeat=len(sizes)) if sum(map(int.__mul__, mask, sizes)) <= budget
+    ]
+    best = max(masks, key=lambda mask: sum(map(int.__mul__, mask, costs)))
+    return saving_numbers(f, [i for i, bit in enumerate(best) if bit])(x)
+
+
+# %% check="fit_budget"
+from autograder import check
+
+check("fit_budget")
 
 
 # %%

@@ -24,12 +24,15 @@ MARGIN = 256  # bytes that an answer may keep beside tensors
 
 @dataclass
 class Products:
-    """The matrix products that ran: their number, their multiplications, and the storages of their results."""
+    """The matrix products that ran, in order: bytes of each result, multiplications of each product."""
 
-    times: int = 0
-    multiplications: int = 0
     sizes: list[int] = field(default_factory=list)
-    pointers: list[int] = field(default_factory=list)
+    costs: list[int] = field(default_factory=list)
+
+    @property
+    def times(self) -> int:
+        """The number of products."""
+        return len(self.sizes)
 
 
 class _ProductsMode(TorchDispatchMode):
@@ -52,10 +55,8 @@ def counting_products() -> Iterator[Products]:
     products = Products()
 
     def note(result: Tensor, inner: int) -> None:
-        products.times += 1
-        products.multiplications += result.numel() * inner
         products.sizes.append(result.untyped_storage().nbytes())
-        products.pointers.append(result.untyped_storage().data_ptr())
+        products.costs.append(result.numel() * inner)
 
     with _ProductsMode(note):
         yield products
@@ -65,45 +66,32 @@ def counting_products() -> Iterator[Products]:
 class Run:
     """A measured run of forward and backward pass.
 
-    `kept` are the bytes alive after the forward pass, the result not counted. `left` are those at the end, gradients
-    not counted. `products` ran in both passes together. `right` tells whether result and gradients are the network's.
+    `kept` are the bytes alive after the forward pass, the result not counted. `forward` and `backward` are the products
+    that ran in each pass. `right` tells whether result and gradients are the network's.
     """
 
     kept: int
-    left: int
-    products: Products
-    right: bool
-
-
-@dataclass(frozen=True)
-class Plain:
-    """The products of a network without a checkpoint: those of a forward pass, and those of both passes."""
-
     forward: Products
-    both: Products
+    backward: Products
+    right: bool
 
 
 def measure(run: Callable[[], object], network: Network, x: Tensor) -> Run:
     """Measure `run()`, which stands for `network(x)`, and a backward pass from its result."""
     truth = gradients(lambda: network(x), network, x)
     torch.manual_seed(0)
-    with live_bytes() as live, counting_products() as products:
-        y = run()
-        own = y.untyped_storage().nbytes() if isinstance(y, Tensor) else 0
-        kept = live.now - own
-        found = _gradients_of(y, network, x)
-        del y
-        left = live.now - sum(tensor.untyped_storage().nbytes() for tensor in tensors(found))
-    return Run(kept, left, products, _same(found, truth))
+    with live_bytes() as live:
+        with counting_products() as forward:
+            y = run()
+        kept = live.now - (y.untyped_storage().nbytes() if isinstance(y, Tensor) else 0)
+        with counting_products() as backward:
+            found = _gradients_of(y, network, x)
+    return Run(kept, forward, backward, _same(found, truth))
 
 
-def plain(network: Network, x: Tensor) -> Plain:
-    """Return the products that `network(x)` and its backward pass need without a checkpoint."""
-    with counting_products() as forward:
-        network(x)
-    with counting_products() as both:
-        _gradients_of(network(x), network, x)
-    return Plain(forward, both)
+def measure_plain(network: Network, x: Tensor) -> Run:
+    """Measure a run of the network without a checkpoint."""
+    return measure(lambda: network(x), network, x)
 
 
 def gradients(run: Callable[[], object], network: Network, x: Tensor) -> dict[str, object] | Caught:
