@@ -86,7 +86,7 @@ def measure(run: Callable[[], object], network: Network, x: Tensor) -> Run:
         kept = live.now - (y.untyped_storage().nbytes() if isinstance(y, Tensor) else 0)
         with counting_products() as backward:
             found = _gradients_of(y, network, x)
-    return Run(kept, forward, backward, _same(found, truth))
+    return Run(kept, forward, backward, agree(found, truth))
 
 
 def measure_plain(network: Network, x: Tensor) -> Run:
@@ -116,11 +116,13 @@ def _gradients_of(y: object, network: Network, x: Tensor) -> dict[str, object] |
     return {"result": y.detach(), "gradients": list(found)}
 
 
-def _same(found: object, truth: object) -> bool:
-    if isinstance(found, Caught) or isinstance(truth, Caught):
-        return False
+def agree(found: object, truth: object) -> bool:
+    """Return whether the tensors in `found` equal those in `truth` up to rounding."""
     mine, right = tensors(found), tensors(truth)
-    return len(mine) == len(right) and all(a.shape == b.shape and torch.allclose(a, b) for a, b in zip(mine, right))
+    return len(mine) == len(right) and all(
+        a.device == b.device and a.dtype == b.dtype and a.shape == b.shape and torch.allclose(a, b)
+        for a, b in zip(mine, right)
+    )
 
 
 class Mixed(nn.Module):

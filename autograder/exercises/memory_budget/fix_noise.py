@@ -17,7 +17,7 @@ from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import live_bytes
 
-from .common import MARGIN
+from .common import MARGIN, agree
 
 
 @exercise(
@@ -88,31 +88,34 @@ from .common import MARGIN
 )
 def fix_noise(answer: Any, case: Case) -> dict[str, object]:
     start = case.generator.get_state()
-    right = _observe(lambda: case.f(case.x, case.generator), case, start)
+    right, _ = _observe(lambda: case.f(case.x, case.generator), case, start)
     with using_answer():
-        found = _observe(lambda: answer.fix_noise(case.f, case.x, case.generator), case, start)
-        kept = _kept(lambda: answer.fix_noise(case.f, case.x, case.generator))
-    same = all(
-        isinstance(found[name], Tensor) and torch.allclose(found[name], right[name]) for name in ("result", "x.grad")
-    )
+        found, kept = _observe(lambda: answer.fix_noise(case.f, case.x, case.generator), case, start)
+    once = ("result", "x.grad")
+    same = agree([found[name] for name in once], [right[name] for name in once])
     return {
         "kept": AtMost(MARGIN, kept, of=same),
-        "gradients": {name: found[name] for name in ("result", "x.grad")},
+        "gradients": {name: found[name] for name in once},
         "again": found["again"],
         "state": found["state"],
     }
 
 
-def _observe(run: Callable[[], object], case: Case, start: Tensor) -> dict[str, Any]:
-    """Run forward, draw a number from the generator, run backward twice, and draw a number again."""
+def _observe(run: Callable[[], object], case: Case, start: Tensor) -> tuple[dict[str, Any], int]:
+    """Run forward, draw a number from the generator, run backward twice, and draw a number again.
+
+    Return what was observed, and the bytes that were kept after the forward pass beside the result.
+    """
     case.generator.set_state(start)
     torch.manual_seed(0)
-    y = run()
+    with live_bytes() as live:
+        y = run()
+        kept = live.now - (y.untyped_storage().nbytes() if isinstance(y, Tensor) else 0)
     torch.rand(1)
     torch.rand(2, generator=case.generator)
     found: dict[str, Any] = {"result": y, "x.grad": _gradient(y, case.x, True)}
     found["state"] = torch.rand(2, generator=case.generator, dtype=torch.float64)
-    return {**found, "again": _gradient(y, case.x, False)}
+    return {**found, "again": _gradient(y, case.x, False)}, kept
 
 
 def _gradient(y: object, x: Tensor, retain_graph: bool) -> object:
@@ -122,12 +125,6 @@ def _gradient(y: object, x: Tensor, retain_graph: bool) -> object:
         return torch.autograd.grad(y.sum(), x, retain_graph=retain_graph)[0]
     except (RuntimeError, AttributeError) as error:
         return Caught.of(error, type(error).__name__)
-
-
-def _kept(run: Callable[[], object]) -> int:
-    with live_bytes() as live:
-        y = run()
-        return live.now - (y.untyped_storage().nbytes() if isinstance(y, Tensor) else 0)
 
 
 def _noisy(x: Tensor, generator: torch.Generator) -> Tensor:

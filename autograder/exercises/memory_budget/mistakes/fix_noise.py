@@ -35,16 +35,6 @@ def fix_noise(f, x, generator):
 
     return under(run, x)
 
-# %% mistake="rewinds_for_good" like="leaves_by_the_exception"
-def fix_noise(f, x, generator):
-    before = generator.get_state()
-
-    def run(x):
-        generator.set_state(before)
-        return f(x, generator)
-
-    return under(run, x)
-
 # %% mistake="back_to_the_seed" theme="state"
 # Before the recomputation the generator is put back to its seed, not to where it stood when `f` was called.
 # Перед повторным вычислением генератор возвращён к исходному seed, а не туда, где он был при вызове `f`.

@@ -67,7 +67,7 @@ def repeats_table():
 }
 
 # %% mistake="keeps_what_it_recomputed"
-{r", passes=[23]": ""}
+{r", passes=PASSES": ""}
 
 # %% mistake="early_stop_is_free"
 {r"to_the_end": "kept_out"}
@@ -82,4 +82,4 @@ def repeats_table():
 {r"b, kept_out\(c\)\)\)": "b, to_the_end(c, torch.sin)))"}
 
 # %% mistake="backward_calls_functions"
-{r"calls\(chain, passes=[23]\)": "[passes + 1 for passes in 3 * [PASSES]]"}
+{r"calls\(chain, passes=PASSES\)": "[1 + PASSES] * 3"}
