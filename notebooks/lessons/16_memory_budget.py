@@ -623,6 +623,67 @@ check("fix_noise")
 
 
 # %% [markdown] tags=["en"]
+# ### Extra exercise `stay_silent`: wrong without a word
+# *write the counter-example · ●○○ · 6 minutes · 3 points · extra*
+#
+# Somebody writes: "If a recomputation went wrong, torch would raise an error." Write a function without arguments that returns a counter-example.
+#
+# * **Result.** A function `f` of one tensor, a fresh one in each call of `stay_silent()`. Without a checkpoint the gradient of a fresh `f` agrees with finite differences. <!-- honest -->
+# * **Result.** Called through `checkpoint(f, x, use_reentrant=False)`, a fresh `f` gives the same result. <!-- same result -->
+# * **Result.** Its gradient is off by more than a tenth of its norm, and the backward pass raises no error. <!-- silent -->
+# %% [markdown] tags=["ru"] of="9bf57adc"
+# ### Дополнительное упражнение `stay_silent`: неверно и молча
+# *построить контрпример · ●○○ · 6 минут · 3 балла · дополнительно*
+#
+# Вам пишут: «Если бы при повторном вычислении получилось что-то не то, torch сообщил бы об ошибке». Напишите функцию без аргументов, которая возвращает контрпример.
+#
+# * **Результат.** Функция `f` от одного тензора, при каждом вызове `stay_silent()` новая. Без контрольной точки градиент новой `f` согласуется с конечными разностями. <!-- honest -->
+# * **Результат.** При вызове через `checkpoint(f, x, use_reentrant=False)` новая `f` даёт тот же результат. <!-- same result -->
+# * **Результат.** Её градиент отличается от верного больше чем на десятую часть его нормы, а обратный проход завершается без ошибки. <!-- silent -->
+# %% answer="stay_silent"
+def stay_silent():
+    """A function that a checkpoint differentiates wrongly, without an error."""
+    ### BEGIN SOLUTION
+    runs = []
+
+    def f(x):
+        runs.append(1)
+        return (len(runs) * x).sin()
+
+    return f
+    ### END SOLUTION
+
+
+# %% alternative="stay_silent"
+def stay_silent():
+    factors = itertools.count(2)
+    return lambda x: (x * next(factors)).exp()
+
+
+# %% alternative="stay_silent"
+def stay_silent():
+    generator = torch.Generator().manual_seed(3)
+    return lambda x: (x + 5 * torch.rand(x.shape, generator=generator, dtype=x.dtype)).square()
+
+
+# %% alternative="stay_silent"
+def stay_silent():
+    class Switching(nn.Module):
+        def forward(self, x):
+            h = x.sin() if self.training else x.cos()
+            self.eval()
+            return h
+
+    return Switching()
+
+
+# %% check="stay_silent"
+from autograder import check
+
+check("stay_silent")
+
+
+# %% [markdown] tags=["en"]
 # ## Choosing for a budget
 #
 # Back to policies. The results of all products may still be too much. Which of them should be saved when there are so many bytes and no more? Saving one costs the bytes of its result and spares its multiplications. For matrices of $m \times k$ and $k \times n$ the result has $mn$ numbers and there are $mkn$ multiplications: each saved number spares $k$. A product with a large inner size is the better bargain.
@@ -807,6 +868,84 @@ from autograder import check
 check("fit_budget")
 
 
+# %% [markdown] tags=["en"]
+# ## Moving instead of computing
+#
+# The third way is to move what is saved into another memory and bring it back, by the hooks of lesson 06. How many bytes travel? The pair below counts what passes through `pack`, for the four blocks from the beginning, and how much of it is different storages.
+# %% [markdown] tags=["ru"] of="fc5c21bc"
+# ## Переложить, а не вычислять
+#
+# Третий способ — переложить сохранённое в другую память, а потом вернуть, с помощью хуков из урока 06. Сколько байтов при этом перевозится? Пара ниже считает, сколько байтов проходит через `pack` для четырёх блоков из начала урока и сколько из них приходится на разные хранилища.
+# %%
+blocks = nn.Sequential(*[layer for _ in range(4) for layer in (nn.Linear(64, 64), nn.Tanh())])
+
+
+def packed(f):
+    sizes, storages = [], {}
+
+    def pack(t):
+        sizes.append(t.nbytes)
+        storages[t.untyped_storage().data_ptr()] = t.untyped_storage().nbytes()
+        return t.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        y = f(torch.ones(256, 64, requires_grad=True))
+    del y
+    return f"{sum(sizes):7,} bytes, {sum(storages.values()):7,} in different storages"
+
+
+print("no checkpoint:", packed(blocks))
+print("checkpoint:   ", packed(kept_out(blocks)))
+# %% tags=["fact"]
+assert packed(blocks) == "589,824 bytes, 393,216 in different storages"
+assert packed(kept_out(blocks)) == " 65,536 bytes,  65,536 in different storages"
+import warnings
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # torch 2.15 warns of exactly this
+    assert packed(saving(blocks, aten.addmm.default)) == packed(kept_out(blocks))
+
+
+def to_the_cpu(ctx, operation, *args, **kwargs):
+    return CheckpointPolicy.MUST_CPU_OFFLOAD
+
+
+def offloaded(x):
+    return checkpoint(
+        blocks, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(to_the_cpu)
+    )
+
+
+if not torch.cuda.is_available():
+    assert activations(offloaded) == 1
+# %% [markdown] tags=["en"]
+# Nine activations' worth of bytes travel, where the graph keeps four activations of its own. Each result of a `tanh` goes twice, once for the `tanh` and once for the next `Linear`; the input and the four weights go as well, though they stay where they are. A pair for offloading should leave out parameters and inputs, and carry each storage once. Do not recognise a storage by its address alone: when a tensor is freed, the next one may get its place.
+#
+# And who packs inside a checkpoint? Hooks around it see its input and nothing else. What a policy saves is invisible to them, so `save_on_cpu` around a selective checkpoint does not move it. (Torch 2.15 says so in a warning.) The policies `MUST_CPU_OFFLOAD` and `PREFER_CPU_OFFLOAD` are for other subsystems; a checkpoint in eager mode computes such results again.
+# %% [markdown] tags=["ru"] of="c9aa439d"
+# Перевозится столько байтов, сколько занимают девять активаций, а сам граф хранит четыре. Результат каждого `tanh` едет дважды: один раз для `tanh`, другой раз для следующего `Linear`. Едут и вход, и четыре веса, хотя они всё равно остаются на месте. Хорошая пара для выгрузки пропускает параметры и входы, а каждое хранилище перевозит один раз. Но не узнавайте хранилище по одному адресу: когда тензор освобождён, на его место может попасть следующий.
+#
+# А кто упаковывает внутри контрольной точки? Хуки вокруг неё видят только её вход. То, что сохраняет политика, им не видно, поэтому `save_on_cpu` вокруг выборочной контрольной точки этого не выгрузит. (В torch 2.15 об этом есть предупреждение.) Политики `MUST_CPU_OFFLOAD` и `PREFER_CPU_OFFLOAD` предназначены для других подсистем. Контрольная точка без компиляции вычисляет такие результаты заново.
+# %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * A graph keeps what derivatives need; a policy keeps what shall not run again. "Save everything" keeps more than no checkpoint.
+# * Save the products where several cheap operations follow each of them. A name that never occurs saves nothing, without a warning.
+# * Judge a policy by two counts: bytes in memory after the forward pass, and operations that run again.
+# * The recomputation ends with the last saved tensor, and each backward pass recomputes anew. What stands inside two checkpoints runs three times.
+# * Only shapes, dtypes and devices are compared. What changes between the two runs (a generator, a counter, a weight) gives a wrong gradient in silence.
+# * Under a budget measure first, in a trial under `no_grad`, and choose by multiplications per byte; the best set need not follow any order.
+# * Offloading moves what is packed: parameters and shared tensors, too, unless you leave them out.
+# %% [markdown] tags=["ru"] of="8fef33b2"
+# ## Что стоит запомнить
+#
+# * Граф хранит то, что нужно производным, а политика — то, что не надо выполнять заново. «Сохранять всё» — это больше, чем без контрольной точки.
+# * Сохраняйте произведения там, где за каждым из них идёт несколько дешёвых операций. Имя, которое ни разу не встретилось, не сохраняет ничего, и предупреждения не будет.
+# * Судите о политике по двум числам: сколько байтов хранится после прямого прохода и сколько операций выполняется заново.
+# * Повторное вычисление заканчивается на последнем сохраняемом тензоре, и каждый обратный проход вычисляет всё заново. То, что внутри двух контрольных точек, выполняется трижды.
+# * Сверяются только формы, dtype и устройства. Всё, что меняется между двумя вызовами (генератор, счётчик, вес), молча портит градиент.
+# * Под бюджет сначала измеряйте: один пробный запуск внутри `no_grad`. Выбирайте по числу умножений на байт, но лучший набор может не следовать никакому порядку.
+# * При выгрузке перевозится всё, что упаковано, в том числе параметры и общие тензоры, если их не пропустить.
 # %%
 from autograder import progress
 

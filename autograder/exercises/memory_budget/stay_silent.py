@@ -77,7 +77,6 @@ def stay_silent(answer: Any, case: Case) -> dict[str, object]:
         "silent": off,
         "error": found if isinstance(found, str) else None,
         "draws": moved,
-        "moves": bool(gradient.abs().sum() > 0),
     }
 
 

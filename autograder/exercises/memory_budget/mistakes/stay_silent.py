@@ -28,16 +28,6 @@ def stay_silent():
 
     return f
 
-# %% mistake="saves_one_tensor_more" theme="test" like="changes_the_shape"
-def stay_silent():
-    calls = []
-
-    def f(x):
-        calls.append(1)
-        return x.sin() if len(calls) == 1 else x
-
-    return f
-
 # %% mistake="changes_a_number" theme="recording"
 # What differs is a plain number that multiplies. The node keeps it from the forward pass, and no saved tensor depends
 #     on it.
