@@ -670,9 +670,9 @@ def stay_silent():
 def stay_silent():
     class Switching(nn.Module):
         def forward(self, x):
-            h = x.sin() if self.training else x.cos()
+            h = x if self.training else 2 * x
             self.eval()
-            return h
+            return h.sin()
 
     return Switching()
 

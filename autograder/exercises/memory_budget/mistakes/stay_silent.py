@@ -4,8 +4,10 @@ import torch
 _CALLS = []  # emptied at each import of the mistakes
 
 # %% mistake="is_harmless" theme="test"
-# The function computes the same in every call, and so does the recomputation: the gradient is right.
-# Функция в каждом вызове вычисляет одно и то же, повторное вычисление тоже, и градиент верен.
+# The recomputation saves the same tensors as the forward pass, and the gradient is right. (A plain number, such as a
+#     factor, the graph keeps from the forward pass.)
+# При повторном вычислении сохраняются те же тензоры, что и в прямом проходе, и градиент верен. (Обычное число,
+#     например множитель, граф помнит с прямого прохода.)
 def stay_silent():
     return torch.sin
 
@@ -25,20 +27,6 @@ def stay_silent():
     def f(x):
         calls.append(1)
         return torch.stack([x] * len(calls)).sin()
-
-    return f
-
-# %% mistake="changes_a_number" theme="recording"
-# What differs is a plain number that multiplies. The node keeps it from the forward pass, and no saved tensor depends
-#     on it.
-# Отличается обычное число, на которое умножают. Узел помнит его с прямого прохода, а сохранённые тензоры от него не
-#     зависят.
-def stay_silent():
-    calls = []
-
-    def f(x):
-        calls.append(1)
-        return x.sin() * len(calls)
 
     return f
 
