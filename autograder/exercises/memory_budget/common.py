@@ -1,4 +1,4 @@
-"""Helpers for exercises on policies: networks, matrix products that run, bytes that are kept."""
+"""Helpers for exercises on policies: networks, counted products, kept bytes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ MARGIN = 256  # bytes that an answer may keep beside tensors
 
 @dataclass
 class Products:
-    """The matrix products that ran, in order: bytes of each result, multiplications of each product."""
+    """The matrix products that ran, in order.
+
+    `sizes` are the bytes of their results, `costs` their multiplications.
+    """
 
     sizes: list[int] = field(default_factory=list)
     costs: list[int] = field(default_factory=list)
@@ -36,7 +39,10 @@ class Products:
 
 
 class _ProductsMode(TorchDispatchMode):
-    """A dispatch mode that calls `note` with each matrix product's result and inner size."""
+    """A dispatch mode that reports each matrix product to `note`.
+
+    The arguments are the result and the inner size.
+    """
 
     def __init__(self, note: Callable[[Tensor, int], None]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -126,7 +132,10 @@ def agree(found: object, truth: object) -> bool:
 
 
 class Mixed(nn.Module):
-    """Attention over rows, between two linear layers; dropout from torch's own random state in training."""
+    """Attention over rows, between two linear layers.
+
+    In training it draws dropout from torch's own random state.
+    """
 
     def __init__(self, rng: torch.Generator, width: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Core exercise: choose the results that a checkpoint saves, within a budget in bytes."""
+"""Core exercise: choose the results that a checkpoint saves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Core exercise: a checkpoint around random numbers of a generator of its own."""
+"""Core exercise: a checkpoint around a random generator."""
 
 from __future__ import annotations
 
