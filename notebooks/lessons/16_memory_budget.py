@@ -95,9 +95,9 @@ else:
 
 
 # %% [markdown] tags=["en"]
-# A `Linear` with a bias is one `addmm`, without a bias an `mm`. (A name without its ending, `aten.addmm`, is refused.) Now four blocks of `Linear` and `Tanh`, with 256 rows of 64 numbers. One activation has 65,536 bytes, and we count in these: all that is alive after the forward pass, the result of the network included, its input not.
-# %% [markdown] tags=["ru"] of="25710a5d"
-# Слой `Linear` со смещением — это одна операция `addmm`, без смещения — `mm`. (Имя без окончания, `aten.addmm`, не принимается.) Возьмём четыре блока из `Linear` и `Tanh` и 256 строк по 64 числа. Одна активация занимает 65 536 байт, в активациях мы и будем считать: всё, что есть в памяти после прямого прохода, вместе с выходом сети, но без её входа.
+# A `Linear` with a bias is one `addmm`, without a bias an `mm`. (`t` and `detach` are views and cost nothing. A name without its ending, `aten.addmm`, is refused.) Now four blocks of `Linear` and `Tanh`, with 256 rows of 64 numbers. One activation has 65,536 bytes, and we count in these: all that is alive after the forward pass, the result of the network included, its input not.
+# %% [markdown] tags=["ru"] of="74877c53"
+# Слой `Linear` со смещением — это одна операция `addmm`, без смещения — `mm`. (`t` и `detach` — это представления, они ничего не стоят. Имя без окончания, `aten.addmm`, не принимается.) Возьмём четыре блока из `Linear` и `Tanh` и 256 строк по 64 числа. Одна активация занимает 65 536 байт, в активациях мы и будем считать: всё, что есть в памяти после прямого прохода, вместе с выходом сети, но без её входа.
 # %%
 def activations(f):
     """Activations in memory after the forward pass of `f`, its result among them."""
@@ -253,6 +253,65 @@ assert (products_again, gelu_again) == (0, 4) and kept == 12
 
 
 # %% [markdown] tags=["en"]
+# The last line keeps as much as no checkpoint: for the sake of GELU alone a policy is not worth its words.
+#
+# And as in lesson 06, what is kept after the forward pass is not the peak. A policy says what is saved inside a segment; when backward comes, the segment is recomputed and fills the memory all the same. So every block gets a checkpoint of its own.
+# %% [markdown] tags=["ru"] of="95211591"
+# В последней строке хранится столько же, сколько без контрольной точки: ради одной GELU заводить политику не стоит.
+#
+# И, как в уроке 06, хранимое после прямого прохода — это ещё не пик. Политика решает, что сохраняется внутри сегмента. Когда дело доходит до обратного прохода, сегмент вычисляется заново и всё равно занимает всю свою память. Поэтому контрольную точку ставят на каждый блок.
+# %% tags=["picture"]
+from autograder import plot_memory
+
+data = torch.ones(256, 64)
+groups = [deep[start : start + 4] for start in range(0, 16, 4)]
+
+
+def no_checkpoint(x):
+    return deep(x)
+
+
+def one_policy_for_all(x):
+    return saving(deep, aten.addmm.default)(x)
+
+
+def one_for_each_block(x):
+    for block in groups:
+        x = saving(block, aten.addmm.default)(x)
+    return x
+
+
+plot_memory(data, no_checkpoint, one_policy_for_all, one_for_each_block)
+
+
+# %% tags=["fact"]
+def peak_of(f):
+    deep.zero_grad()
+    with live_bytes() as live:
+        f(data).sum().backward()
+    return live.peak / 65_536
+
+
+data = torch.ones(256, 64)
+groups = [deep[start : start + 4] for start in range(0, 16, 4)]
+
+
+def by_blocks(*operations):
+    def run(x):
+        for block in groups:
+            x = saving(block, *operations)(x)
+        return x
+
+    return run
+
+
+assert peak_of(saving(deep, aten.addmm.default)) == peak_of(deep) > peak_of(by_blocks(aten.addmm.default))
+assert peak_of(by_blocks(aten.addmm.default)) > peak_of(by_blocks())
+
+
+# %% [markdown] tags=["en"]
+# One policy around everything has the peak of no checkpoint. With one for each block the curve stays lower, and no product runs twice. (Without the policy it would be lower still, at the price of all products.)
+#
 # ### Exercise `keep_products`: save the products
 # *complete · ●●○ · 10 minutes · 5 points*
 #
@@ -262,7 +321,9 @@ assert (products_again, gelu_again) == (0, 4) and kept == 12
 # * **Result.** `f(x)`, with the result and the gradients that there are without a checkpoint. <!-- gradients -->
 # * **Result.** After the forward pass the results of the matrix products are in memory, and nothing more but the returned result. <!-- kept -->
 # * **Not allowed.** To run any matrix product of the forward pass twice. <!-- products -->
-# %% [markdown] tags=["ru"] of="ae20e0e2"
+# %% [markdown] tags=["ru"] of="3cb171ef"
+# У одной политики на всю сеть пик такой же, как без контрольной точки. Если у каждого блока своя контрольная точка, кривая ниже, и ни одно произведение не выполняется дважды. (Без политики она была бы ещё ниже, но ценой всех произведений.)
+#
 # ### Упражнение `keep_products`: сохранить произведения
 # *дописать · ●●○ · 10 минут · 5 баллов*
 #
@@ -931,17 +992,17 @@ if not torch.cuda.is_available():
 #
 # * A graph keeps what derivatives need; a policy keeps what shall not run again. "Save everything" keeps more than no checkpoint.
 # * Save the products where several cheap operations follow each of them. A name that never occurs saves nothing, without a warning.
-# * Judge a policy by two counts: bytes in memory after the forward pass, and operations that run again.
+# * Judge a policy by bytes in memory and by operations that run again. The peak falls only if the segments are small, too.
 # * The recomputation ends with the last saved tensor, and each backward pass recomputes anew. What stands inside two checkpoints runs three times.
 # * Only shapes, dtypes and devices are compared. What changes between the two runs (a generator, a counter, a weight) gives a wrong gradient in silence.
 # * Under a budget measure first, in a trial under `no_grad`, and choose by multiplications per byte; the best set need not follow any order.
 # * Offloading moves what is packed: parameters and shared tensors, too, unless you leave them out.
-# %% [markdown] tags=["ru"] of="8fef33b2"
+# %% [markdown] tags=["ru"] of="22be094d"
 # ## Что стоит запомнить
 #
 # * Граф хранит то, что нужно производным, а политика — то, что не надо выполнять заново. «Сохранять всё» — это больше, чем без контрольной точки.
 # * Сохраняйте произведения там, где за каждым из них идёт несколько дешёвых операций. Имя, которое ни разу не встретилось, не сохраняет ничего, и предупреждения не будет.
-# * Судите о политике по двум числам: сколько байтов хранится после прямого прохода и сколько операций выполняется заново.
+# * Судите о политике по байтам в памяти и по числу операций, которые выполняются заново. Пик снижается, только если и сегменты невелики.
 # * Повторное вычисление заканчивается на последнем сохраняемом тензоре, и каждый обратный проход вычисляет всё заново. То, что внутри двух контрольных точек, выполняется трижды.
 # * Сверяются только формы, dtype и устройства. Всё, что меняется между двумя вызовами (генератор, счётчик, вес), молча портит градиент.
 # * Под бюджет сначала измеряйте: один пробный запуск внутри `no_grad`. Выбирайте по числу умножений на байт, но лучший набор может не следовать никакому порядку.
