@@ -1,0 +1,141 @@
+"""Core exercise: choose the results that a checkpoint saves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from autograder.checking.exercise import Case, Why, aspect, exercise
+from autograder.checking.inputs import signed
+from autograder.checking.labels import BYTES_KEPT
+from autograder.checking.observe import using_answer
+from autograder.checking.values import AtMost
+from autograder.language import Text
+
+from .common import MARGIN, Mixed, Products, chain, gradients, measure, measure_plain
+
+
+@exercise(
+    title=Text("The best choice for a budget", "Лучший выбор под бюджет"),
+    kind="design",
+    core=True,
+    difficulty=3,
+    minutes=18,
+    aspects=[
+        aspect(
+            "kept",
+            1,
+            en="The results that are saved fit into the budget (bytes in memory after the forward pass).",
+            ru="Сохранённые результаты укладываются в бюджет (байты в памяти после прямого прохода).",
+            measured=BYTES_KEPT,
+        ),
+        aspect(
+            "gradients",
+            1,
+            en="Result and gradients are those of `f` without a checkpoint.",
+            ru="Результат и градиенты такие же, как у `f` без контрольной точки.",
+        ),
+        aspect(
+            "state",
+            1,
+            en="The next random number is the one that follows a single run of `f`.",
+            ru="Следующее случайное число — то, которое идёт после одного вызова `f`.",
+            after=("kept", "gradients"),
+        ),
+        aspect(
+            "trial",
+            1,
+            en="At most one trial run: the forward pass needs no more than twice the products of `f`.",
+            ru="Пробный запуск самое большее один: в прямом проходе произведений не больше чем вдвое против `f`.",
+            after=("kept", "gradients"),
+            measured=Text("Products in the forward pass", "Произведений в прямом проходе"),
+        ),
+        aspect(
+            "multiplications",
+            4,
+            en="The products that run again have as few multiplications as the budget allows.",
+            ru="В повторных произведениях столько умножений, сколько при этом бюджете неизбежно.",
+            after=("kept", "gradients", "trial"),
+            measured=Text("Multiplications that ran again", "Повторных умножений"),
+        ),
+    ],
+    hints=[
+        Text(
+            "What do you have to know of each product before you can choose? A run under `no_grad` tells it and keeps "
+            "nothing.",
+            "Что нужно знать о каждом произведении, чтобы выбирать? Это покажет запуск внутри `no_grad`, который "
+            "ничего не хранит.",
+        ),
+        Text(
+            "The dearest first, or the most multiplications per byte first: neither is always best. There are few "
+            "products; try every set of them.",
+            "Сначала самые дорогие? Или те, где больше умножений на байт? Ни то ни другое не всегда лучшее. "
+            "Произведений немного: переберите все наборы.",
+        ),
+        Text(
+            "`with torch.no_grad(), torch.random.fork_rng(devices=[]), ProductsSeen() as seen: f(x)`; then "
+            "`itertools.combinations` of the numbers, those that fit, `max` by multiplications, and `saving_numbers`.",
+            "`with torch.no_grad(), torch.random.fork_rng(devices=[]), ProductsSeen() as seen: f(x)`; затем "
+            "`itertools.combinations` от номеров, те, что помещаются, `max` по умножениям и `saving_numbers`.",
+        ),
+    ],
+    why=Why(
+        Text(
+            "Why does the inner size of a product tell what saving it is worth?",
+            "Почему о выгоде от сохранения произведения судят по его внутреннему размеру?",
+        ),
+        Text(
+            "A product of m × k by k × n has mkn multiplications, and its result mn numbers. Each saved number spares k "
+            "multiplications.",
+            "В произведении матриц m × k и k × n умножений mkn, а чисел в результате mn. Каждое сохранённое число "
+            "избавляет от k умножений.",
+        ),
+    ),
+)
+def fit_budget(answer: Any, case: Case) -> dict[str, object]:
+    plain = measure_plain(case.f, case.x)
+    with using_answer():
+        run = measure(lambda: answer.fit_budget(case.f, case.x, case.budget), case.f, case.x)
+        drawn: list[Tensor] = []
+        found = gradients(lambda: _then_draw(answer.fit_budget(case.f, case.x, case.budget), drawn), case.f, case.x)
+    again = sum(run.backward.costs) - sum(plain.backward.costs)
+    return {
+        "kept": AtMost(case.budget + MARGIN, run.kept, of=run.right),
+        "gradients": found,
+        "state": drawn,
+        "trial": AtMost(2 * plain.forward.times, run.forward.times, of=run.right),
+        "multiplications": AtMost(_fewest(plain.forward, case.budget), again, of=run.right),
+        "again": again,
+        "kept, in sizes of x": run.kept // (case.x.numel() * case.x.element_size()),
+    }
+
+
+def _then_draw(y: object, drawn: list[Tensor]) -> object:
+    drawn.append(torch.rand(2, dtype=torch.float64))
+    return y
+
+
+def _fewest(products: Products, budget: int) -> int:
+    """Return how many multiplications have to run again if the saved results have at most `budget` bytes."""
+    numbers = range(products.times)
+    sets = [chosen for count in range(products.times + 1) for chosen in combinations(numbers, count)]
+    spared = max(sum(products.costs[i] for i in s) for s in sets if sum(products.sizes[i] for i in s) <= budget)
+    return sum(products.costs) - spared
+
+
+_ROWS = 10
+# In the first two a choice by order, size, multiplications or ratio is worse than the best. The last budget is small,
+# so that not all results fit even if their numbers are taken for bytes.
+_WIDTHS = (([26, 8, 14, 18, 20, 12, 6], 52), ([26, 4, 22, 16, 14, 18, 12], 34), ([4, 4, 22, 16, 14, 18, 12], 8))
+
+
+@fit_budget.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    for widths, columns in _WIDTHS:
+        net = chain(rng, widths, nn.GELU(), nn.Sigmoid())
+        yield Case(f=net, x=signed(rng, _ROWS, widths[0]).requires_grad_(), budget=columns * _ROWS * 8)
+    yield Case(f=Mixed(rng, 4), x=signed(rng, 2, 6, 4), budget=130 * 8)

@@ -1,0 +1,151 @@
+"""Core exercise: a checkpoint around a random generator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.checking.containment.caught import Caught
+from autograder.checking.exercise import Case, Why, aspect, exercise
+from autograder.checking.inputs import Formula, leaf
+from autograder.checking.labels import BYTES_KEPT
+from autograder.checking.observe import using_answer
+from autograder.checking.values import AtMost
+from autograder.language import Text
+from autograder.measure import live_bytes
+
+from .common import MARGIN, agree
+
+
+@exercise(
+    title=Text("The same noise twice", "Тот же шум ещё раз"),
+    kind="find the bug",
+    core=True,
+    difficulty=2,
+    minutes=12,
+    aspects=[
+        aspect(
+            "kept",
+            0.5,
+            en="After the forward pass only the result is in memory (bytes beside it).",
+            ru="После прямого прохода в памяти лежит только результат (байты сверх него).",
+            measured=BYTES_KEPT,
+        ),
+        aspect(
+            "gradients",
+            2,
+            en="Result and gradient are those of `f` without a checkpoint.",
+            ru="Результат и градиент такие же, как у `f` без контрольной точки.",
+        ),
+        aspect(
+            "again",
+            1,
+            en="A second backward pass after `retain_graph=True` gives the same gradient.",
+            ru="Второй обратный проход после `retain_graph=True` даёт тот же градиент.",
+            after=("kept", "gradients"),
+        ),
+        aspect(
+            "state",
+            1.5,
+            en="After the backward pass the generator goes on as if nothing had been computed twice.",
+            ru="После обратного прохода генератор продолжает так, будто ничего не вычислялось дважды.",
+            after=("kept", "gradients"),
+        ),
+    ],
+    hints=[
+        Text(
+            "Which random states does `checkpoint` put back before it runs `f` again, and which not?",
+            "Состояние каких генераторов `checkpoint` восстанавливает перед повторным вызовом `f`, а каких нет?",
+        ),
+        Text(
+            "Wrap `f`: from its second call on, put the generator back to the state of the first call, and afterwards "
+            "to where it was. The recomputation may leave `f` early, by an exception.",
+            "Оберните `f`: начиная со второго вызова верните генератор в состояние первого, а потом — туда, где он "
+            "был. Повторное вычисление может покинуть `f` раньше конца, по исключению.",
+        ),
+        Text(
+            "`before = generator.get_state()`, and in the second call a generator of its own: "
+            "`torch.Generator().set_state(before)`.",
+            "`before = generator.get_state()`, а во втором вызове — отдельный генератор: "
+            "`torch.Generator().set_state(before)`.",
+        ),
+    ],
+    why=Why(
+        Text(
+            "Why does a checkpoint around a generator of your own raise no error?",
+            "Почему контрольная точка вокруг собственного генератора не вызывает ошибки?",
+        ),
+        Text(
+            "The recomputed tensors are compared with the first ones by shape, dtype and device, not by their numbers. "
+            "Other random numbers have all three in common.",
+            "Повторно вычисленные тензоры сверяются с первыми по форме, dtype и устройству, но не по числам. У других "
+            "случайных чисел всё это совпадает.",
+        ),
+    ),
+)
+def fix_noise(answer: Any, case: Case) -> dict[str, object]:
+    start = case.generator.get_state()
+    right, _ = _observe(lambda: case.f(case.x, case.generator), case, start)
+    with using_answer():
+        found, kept = _observe(lambda: answer.fix_noise(case.f, case.x, case.generator), case, start)
+    once = ("result", "x.grad")
+    same = agree([found[name] for name in once], [right[name] for name in once])
+    return {
+        "kept": AtMost(MARGIN, kept, of=same),
+        "gradients": {name: found[name] for name in once},
+        "again": found["again"],
+        "state": found["state"],
+    }
+
+
+def _observe(run: Callable[[], object], case: Case, start: Tensor) -> tuple[dict[str, Any], int]:
+    """Run forward, draw a number from the generator, run backward twice, and draw a number again.
+
+    Return what was observed, and the bytes that were kept after the forward pass beside the result.
+    """
+    case.generator.set_state(start)
+    torch.manual_seed(0)
+    with live_bytes() as live:
+        y = run()
+        kept = live.now - (y.untyped_storage().nbytes() if isinstance(y, Tensor) else 0)
+    torch.rand(1)
+    torch.rand(2, generator=case.generator)
+    found: dict[str, Any] = {"result": y, "x.grad": _gradient(y, case.x, True)}
+    found["state"] = torch.rand(2, generator=case.generator, dtype=torch.float64)
+    return {**found, "again": _gradient(y, case.x, False)}, kept
+
+
+def _gradient(y: object, x: Tensor, retain_graph: bool) -> object:
+    if not isinstance(y, Tensor) or not y.requires_grad:
+        return None
+    try:
+        return torch.autograd.grad(y.sum(), x, retain_graph=retain_graph)[0]
+    except (RuntimeError, AttributeError) as error:
+        return Caught.of(error, type(error).__name__)
+
+
+def _noisy(x: Tensor, generator: torch.Generator) -> Tensor:
+    return (x * torch.rand(x.shape, generator=generator, dtype=x.dtype)).sin()
+
+
+def _two_sources(x: Tensor, generator: torch.Generator) -> Tensor:
+    h = (x * torch.rand(x.shape, generator=generator, dtype=x.dtype)).sin()
+    h = h * torch.rand(x.shape, dtype=x.dtype)
+    return (h + torch.rand(x.shape, generator=generator, dtype=x.dtype)).square().exp()
+
+
+def _drawn_last(x: Tensor, generator: torch.Generator) -> Tensor:
+    h = (x.sin() * torch.rand(x.shape[-1], generator=generator, dtype=x.dtype)).cos()
+    return h + torch.rand((), generator=generator, dtype=x.dtype)
+
+
+@fix_noise.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    shapes = ((_noisy, "sin(x * noise)", (30,)), (_two_sources, "noise of both generators", (4, 8)))
+    for f, text, shape in (*shapes, (_drawn_last, "cos(sin(x) * noise) + noise", (2, 3, 8))):
+        generator = torch.Generator().manual_seed(int(torch.randint(1, 10**6, (), generator=rng)))
+        torch.rand(3, generator=generator)  # it has been used before
+        yield Case(f=Formula(text, f), x=leaf(rng, *shape), generator=generator)

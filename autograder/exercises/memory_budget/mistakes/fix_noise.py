@@ -1,0 +1,114 @@
+# %%
+from contextlib import contextmanager, nullcontext
+
+import torch
+from torch.utils.checkpoint import checkpoint
+
+
+def under(run, x, **settings):
+    return checkpoint(run, x, use_reentrant=False, **settings)
+
+
+# %% mistake="no_checkpoint" theme="cost"
+# There is no checkpoint: the graph keeps all that the derivatives need.
+# Контрольной точки нет: граф хранит всё, что нужно производным.
+def fix_noise(f, x, generator):
+    return f(x, generator)
+
+# %% mistake="leaves_by_the_exception" theme="state"
+# After the recomputation the generator is not put back. Early stop leaves `f` by an exception: a line behind the call
+#     does not run.
+# После повторного вычисления генератор не возвращён на место. Ранняя остановка прерывает `f` исключением, и строка
+#     после вызова не выполняется.
+def fix_noise(f, x, generator):
+    before, calls = generator.get_state(), []
+
+    def run(x):
+        calls.append(1)
+        if len(calls) == 1:
+            return f(x, generator)
+        now = generator.get_state()
+        generator.set_state(before)
+        y = f(x, generator)
+        generator.set_state(now)
+        return y
+
+    return under(run, x)
+
+# %% mistake="back_to_the_seed" theme="state"
+# Before the recomputation the generator is put back to its seed, not to where it stood when `f` was called.
+# Перед повторным вычислением генератор возвращён к исходному seed, а не туда, где он был при вызове `f`.
+def fix_noise(f, x, generator):
+    calls = []
+
+    def run(x):
+        calls.append(1)
+        used = generator if len(calls) == 1 else torch.Generator().manual_seed(generator.initial_seed())
+        return f(x, used)
+
+    return under(run, x)
+
+# %% mistake="only_once" theme="graph_life"
+# The first backward pass is right, the second fails: a context manager made by `contextmanager` can be entered once.
+# Первый обратный проход верен, а второй завершается ошибкой: контекстный менеджер, созданный `contextmanager`, годится
+#     на один раз.
+def fix_noise(f, x, generator):
+    before = generator.get_state()
+
+    @contextmanager
+    def back():
+        now = generator.get_state()
+        generator.set_state(before)
+        try:
+            yield
+        finally:
+            generator.set_state(now)
+
+    return under(lambda x: f(x, generator), x, context_fn=lambda: (nullcontext(), back()))
+
+# %% mistake="fixed_noise" theme="own"
+# The noise is the same in both runs, but it is not that of the generator: the forward pass draws other numbers.
+# Шум в обоих вызовах одинаков, но взят не из генератора: уже в прямом проходе числа другие.
+def fix_noise(f, x, generator):
+    return under(lambda x: f(x, torch.Generator().manual_seed(0)), x)
+
+# %% mistake="leaves_the_generator_alone" theme="state"
+# The generator does not move at all, so that the next draw repeats the numbers of `f`.
+# Генератор вообще не сдвинулся, и при следующем обращении он повторит числа, взятые в `f`.
+def fix_noise(f, x, generator):
+    before = generator.get_state()
+    return under(lambda x: f(x, torch.Generator().set_state(before)), x)
+
+# %% mistake="state_after_the_first_run" theme="order"
+# The state was read too late: the recomputation begins where the first run of `f` ended.
+# Состояние прочитано слишком поздно: повторное вычисление начинается там, где закончился первый вызов `f`.
+def fix_noise(f, x, generator):
+    states = []
+
+    def run(x):
+        if not states:
+            y = f(x, generator)
+            states.append(generator.get_state())
+            return y
+        return f(x, torch.Generator().set_state(states[0]))
+
+    return under(run, x)
+
+# %% mistake="forgets_the_other_source" theme="state"
+# The numbers of `generator` are repeated, those of torch's own random state are not.
+# Числа из `generator` повторяются, а числа из общего генератора torch нет.
+def fix_noise(f, x, generator):
+    before, calls = generator.get_state(), []
+
+    def run(x):
+        calls.append(1)
+        return f(x, generator if len(calls) == 1 else torch.Generator().set_state(before))
+
+    return under(run, x, preserve_rng_state=False)
+
+# %% mistake="cuts_the_graph" theme="recording"
+# No gradient comes back: `f` ran without a graph, or on a detached `x`.
+# Градиента нет: функция `f` выполнена без графа или на отсоединённом `x`.
+def fix_noise(f, x, generator):
+    with torch.no_grad():
+        return f(x, generator)

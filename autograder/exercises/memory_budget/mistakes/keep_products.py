@@ -1,0 +1,77 @@
+# %%
+import torch
+from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
+
+aten = torch.ops.aten
+PRODUCTS = [aten.mm.default, aten.addmm.default, aten.bmm.default]
+
+
+def under(policy, f, x, **settings):
+    return checkpoint(
+        f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(policy), **settings
+    )
+
+
+# %% mistake="no_checkpoint" theme="cost"
+# There is no checkpoint: the graph keeps all that the derivatives need.
+# Контрольной точки нет: граф хранит всё, что нужно производным.
+def keep_products(f, x):
+    return f(x)
+
+# %% mistake="only_addmm" theme="own"
+# Only `addmm` is saved, the product of a `Linear` with a bias. Products without a bias run again.
+# Сохраняется только `addmm`, произведение слоя `Linear` со смещением. Произведения без смещения выполняются заново.
+def keep_products(f, x):
+    return under([aten.addmm.default], f, x)
+
+# %% mistake="without_batches" theme="own"
+# The products of matrices are saved, those of batches of matrices are not: they are `bmm`.
+# Произведения матриц сохраняются, а произведения наборов матриц нет: это операция `bmm`.
+def keep_products(f, x):
+    return under([aten.mm.default, aten.addmm.default], f, x)
+
+# %% mistake="only_mm" theme="own"
+# Only `mm` is saved. A `Linear` with a bias runs `addmm`, a product of 3-dimensional tensors `bmm`, and these run again.
+# Сохраняется только `mm`. Слой `Linear` со смещением выполняет `addmm`, а произведение трёхмерных тензоров — это `bmm`,
+#     и они выполняются заново.
+def keep_products(f, x):
+    return under([aten.mm.default], f, x)
+
+# %% mistake="saves_everything" theme="cost"
+# The policy saves every result. That is more than the graph keeps without a checkpoint.
+# Политика сохраняет все результаты. Это больше, чем хранит граф без контрольной точки.
+def keep_products(f, x):
+    return under(lambda ctx, op, *args, **kwargs: CheckpointPolicy.MUST_SAVE, f, x)
+
+# %% mistake="turned_round" theme="cost"
+# The policy is turned round: cheap results are saved, and the matrix products run again.
+# Политика перевёрнута: дешёвые результаты сохраняются, а матричные произведения выполняются заново.
+def keep_products(f, x):
+    return under(lambda ctx, op, *args, **kwargs: op not in PRODUCTS, f, x)
+
+# %% mistake="forgets_the_random_state" theme="state"
+# The random state is not put back before the recomputation, so other random numbers are drawn there.
+# Состояние генератора случайных чисел перед повторным вычислением не восстанавливается, поэтому числа там другие.
+def keep_products(f, x):
+    return under(PRODUCTS, f, x, preserve_rng_state=False)
+
+# %% mistake="cuts_the_graph" theme="recording"
+# No gradients come back: `f` ran without a graph, or on a detached `x`.
+# Градиентов нет: функция `f` выполнена без графа или на отсоединённом `x`.
+def keep_products(f, x):
+    with torch.no_grad():
+        return under(PRODUCTS, f, x)
+
+# %% mistake="forgets_return" theme="return"
+# Nothing is returned.
+# Ничего не возвращается.
+def keep_products(f, x):
+    under(PRODUCTS, f, x)
+
+# %% mistake="runs_ahead" theme="cost"
+# The products are saved, but `f` also ran once for nothing.
+# Произведения сохраняются, но функция `f` выполнена ещё раз впустую.
+def keep_products(f, x):
+    with torch.no_grad(), torch.random.fork_rng(devices=[]):
+        f(x)
+    return under(PRODUCTS, f, x)

@@ -1,0 +1,98 @@
+"""Extra exercise: a function that a checkpoint differentiates wrongly without an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import leaf
+from autograder.checking.observe import using_answer
+from autograder.language import Text
+
+from .common import agree
+
+_STEP = 1e-6
+
+
+@exercise(
+    title=Text("Wrong without a word", "Неверно и молча"),
+    kind="write the counter-example",
+    difficulty=1,
+    minutes=6,
+    aspects=[
+        aspect(
+            "honest",
+            0,
+            en="Without a checkpoint the gradient of a fresh `f` agrees with finite differences.",
+            ru="Без контрольной точки градиент новой функции `f` согласуется с конечными разностями.",
+        ),
+        aspect(
+            "same result",
+            1,
+            en="With a checkpoint a fresh `f` gives the same result.",
+            ru="С контрольной точкой новая функция `f` даёт тот же результат.",
+        ),
+        aspect(
+            "silent",
+            2,
+            en="With a checkpoint the gradient is off by more than a tenth, and no error is raised.",
+            ru="С контрольной точкой градиент отличается больше чем на десятую часть, а ошибки нет.",
+            after=("honest", "same result"),
+        ),
+    ],
+    hints=[
+        Text(
+            "What may differ between the first and the second call of one function?",
+            "Что может различаться в первом и втором вызове одной и той же функции?",
+        ),
+        Text(
+            "Count the calls, and use the number where a tensor is saved that depends on it. Shapes stay the same.",
+            "Считайте вызовы и используйте их число там, где сохраняется тензор, который от него зависит. Формы не "
+            "меняются.",
+        ),
+        Text(
+            "In `stay_silent` an empty list `calls`; in `f` `calls.append(1)` and `(len(calls) * x).sin()`.",
+            "В `stay_silent` пустой список `calls`, а в `f` — `calls.append(1)` и `(len(calls) * x).sin()`.",
+        ),
+    ],
+)
+def stay_silent(answer: Any, case: Case) -> dict[str, object]:
+    with using_answer():
+        y, gradient = _run(answer.stay_silent(), case.x, False)
+        moved = not torch.equal(torch.get_rng_state(), torch.Generator().manual_seed(0).get_state())
+        kept, found = _run(answer.stay_silent(), case.x, True)
+        if not isinstance(y, Tensor) or not isinstance(gradient, Tensor):
+            return {"honest": False, "same result": False, "silent": False, "error": gradient}
+        ends = [_run(answer.stay_silent(), case.x.detach() + sign * _STEP, False)[0] for sign in (1, -1)]
+    slope = (ends[0].sum() - ends[1].sum()) / (2 * _STEP)
+    off = isinstance(found, Tensor) and bool((found - gradient).norm() > 0.1 * gradient.norm())
+    return {
+        "honest": bool((slope - gradient.sum()).abs() <= 1e-4 * (1 + gradient.abs().sum())),
+        "same result": agree([kept], [y]),
+        "silent": off,
+        "error": found if isinstance(found, str) else None,
+        "draws": moved,
+    }
+
+
+def _run(f: Any, x: Tensor, recompute: bool) -> tuple[Any, Tensor | str | None]:
+    """Return the result of `f` and the gradient of its sum, or the type of the error that torch raises."""
+    torch.manual_seed(0)
+    y = checkpoint(f, x, use_reentrant=False) if recompute else f(x)
+    if not isinstance(y, Tensor) or not y.requires_grad:
+        return y, None
+    try:
+        return y.detach(), torch.autograd.grad(y.sum(), x)[0]
+    except RuntimeError as error:
+        return y.detach(), type(error).__name__
+
+
+@stay_silent.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    for shape in ((4,), (2, 3)):
+        yield Case(x=leaf(rng, *shape))

@@ -1,0 +1,1021 @@
+# %% [markdown] tags=["en"] needs="06" about="what a checkpoint keeps, which results a policy saves, what runs again, and where a second run goes wrong"
+# # What to keep, what to compute again
+#
+# A model does not fit. With a checkpoint around its blocks it fits, but now every matrix product runs twice. So somebody adds a policy: "save the matrix products, compute the cheap rest again". The products no longer run twice, and memory grows beyond what the model took *without any checkpoint*.
+#
+# Nothing is broken: the policy did what it says. Lesson 06 placed checkpoints; this one chooses what a checkpoint keeps, and counts both sides of the bargain: bytes in memory and operations that run again. After it you can:
+#
+# * say how many activations a policy keeps, and when it keeps more than no policy;
+# * write a policy that saves the expensive results of a network and nothing else;
+# * find out what a recomputation gets wrong without an error;
+# * choose for a budget in bytes which results to save.
+#
+# You need lesson 06 (saved tensors, checkpoints).
+# %% [markdown] tags=["ru"] about="что хранит контрольная точка, какие результаты сохраняет политика, что выполняется заново и когда это опасно" of="59c3eba1"
+# # Что хранить, а что вычислить ещё раз
+#
+# Модель не помещается в память. Если поставить контрольные точки вокруг блоков, поместится, но тогда каждое матричное произведение выполняется дважды. Тогда кто-нибудь добавляет политику: «матричные произведения сохранять, а дешёвое вычислять заново». Произведения больше не повторяются, зато памяти уходит больше, чем *совсем без контрольных точек*.
+#
+# Ничего не сломано, политика сделала ровно то, что в ней сказано. В уроке 06 мы расставляли контрольные точки. Здесь мы выбираем, что внутри них хранить, и ведём счёт с обеих сторон: байты в памяти и операции, которые выполняются заново. После урока вы сможете:
+#
+# * сказать, сколько активаций хранит политика и когда их больше, чем без неё;
+# * написать политику, которая сохраняет только дорогие результаты;
+# * найти, что при повторном вычислении получается неверно без всякой ошибки;
+# * по бюджету в байтах выбрать, какие результаты сохранять.
+#
+# Понадобится урок 06 (сохранённые тензоры, контрольные точки).
+# %% tags=["en"]
+# The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
+from autograder import hint, ready, reproduce, solution, start, why
+
+start("memory_budget", language="en")
+# %% tags=["ru"]
+# Ошибка импорта? Установите через pip файл курса (или autograd-course), а другой `autograder` удалите.
+from autograder import hint, ready, reproduce, solution, start, why
+
+start("memory_budget", language="ru")
+# %%
+import itertools
+from collections import Counter
+
+import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.checkpoint import (
+    CheckpointPolicy,
+    checkpoint,
+    checkpoint_sequential,
+    create_selective_checkpoint_contexts,
+    set_checkpoint_early_stop,
+)
+
+from autograder.measure import live_bytes
+
+aten = torch.ops.aten
+
+
+# %% [markdown] tags=["en"]
+# ## A list of results to save
+#
+# `checkpoint` keeps the input of its segment and computes all else again. Its argument `context_fn` makes exceptions: `create_selective_checkpoint_contexts` takes a list of operations, whose results are saved in the forward pass. In the recomputation these operations do not run; their saved results are handed out, in the same order.
+#
+# The names on the list are those of torch's inner operations, `torch.ops.aten`, one for each way to call them. A mode that sees every operation prints them:
+# %% [markdown] tags=["ru"] of="59129a59"
+# ## Список того, что сохранить
+#
+# Функция `checkpoint` хранит вход сегмента, а всё остальное вычисляет заново. Её аргумент `context_fn` позволяет сделать исключения: `create_selective_checkpoint_contexts` принимает список операций, результаты которых в прямом проходе сохраняются. При повторном вычислении такие операции не выполняются: вместо этого по порядку выдаются их сохранённые результаты.
+#
+# В списке стоят имена внутренних операций torch из `torch.ops.aten`, у каждого способа вызова своё имя. Увидеть их позволяет режим, через который проходит каждая операция:
+# %%
+class Operations(TorchDispatchMode):
+    """Count the operations that run inside the `with` block."""
+
+    def __init__(self):
+        super().__init__()
+        self.counts = Counter()
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        self.counts[operation] += 1
+        return operation(*args, **(kwargs or {}))
+
+
+with_bias, without_bias, x = nn.Linear(4, 4), nn.Linear(4, 4, bias=False), torch.ones(2, 4)
+with Operations() as seen:
+    torch.tanh(without_bias(with_bias(x)))
+for operation, count in seen.counts.items():
+    print(count, operation)
+# %% tags=["fact"]
+assert seen.counts[aten.addmm.default] == seen.counts[aten.mm.default] == seen.counts[aten.tanh.default] == 1
+try:
+    create_selective_checkpoint_contexts([aten.tanh])
+except ValueError as error:
+    assert "OpOverload" in str(error)
+else:
+    raise AssertionError("a name without its overload is accepted")
+
+
+# %% [markdown] tags=["en"]
+# A `Linear` with a bias is one `addmm`, without a bias an `mm`. (`t` and `detach` are views and cost nothing. A name without its ending, `aten.addmm`, is refused.) Now four blocks of `Linear` and `Tanh`, with 256 rows of 64 numbers. One activation has 65,536 bytes, and we count in these: all that is alive after the forward pass, the result of the network included, its input not.
+# %% [markdown] tags=["ru"] of="74877c53"
+# Слой `Linear` со смещением — это одна операция `addmm`, без смещения — `mm`. (`t` и `detach` — это представления, они ничего не стоят. Имя без окончания, `aten.addmm`, не принимается.) Возьмём четыре блока из `Linear` и `Tanh` и 256 строк по 64 числа. Одна активация занимает 65 536 байт, в активациях мы и будем считать: всё, что есть в памяти после прямого прохода, вместе с выходом сети, но без её входа.
+# %%
+def activations(f):
+    """Activations in memory after the forward pass of `f`, its result among them."""
+    x = torch.ones(256, 64, requires_grad=True)
+    with live_bytes() as live:
+        y = f(x)
+        kept = live.now // 65_536
+    del y
+    return kept
+
+
+def saving(f, *operations):
+    """`f` in a checkpoint that saves the results of `operations`."""
+
+    def run(x):
+        return checkpoint(
+            f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts([*operations])
+        )
+
+    return run
+
+
+# %% [markdown] tags=["en"]
+# Read the table; do not call `kept_table()` yet.
+# %% [markdown] tags=["ru"] of="c850ad41"
+# Прочтите, что попадает в таблицу, но `kept_table()` пока не вызывайте.
+# %%
+def kept_table():
+    net = nn.Sequential(*[layer for _ in range(4) for layer in (nn.Linear(64, 64), nn.Tanh())])
+    return {
+        "no checkpoint": activations(net),
+        "checkpoint": activations(saving(net)),
+        "tanh saved": activations(saving(net, aten.tanh.default)),
+        "addmm saved": activations(saving(net, aten.addmm.default)),
+        "mm saved": activations(saving(net, aten.mm.default)),
+        "both saved": activations(saving(net, aten.addmm.default, aten.tanh.default)),
+    }
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `predict_kept`: what a policy keeps
+# *predict · ●○○ · 6 minutes · 1 point*
+#
+# Put what `kept_table()` returns in place of each `...`: a whole number of activations. In the row `both saved` the results of `addmm` and of `tanh` are saved.
+# %% [markdown] tags=["ru"] of="64915784"
+# ### Упражнение `predict_kept`: что хранится при разных политиках
+# *предсказать · ●○○ · 6 минут · 1 балл*
+#
+# Вместо каждого `...` поставьте то, что вернёт `kept_table()`: целое число активаций. В строке `both saved` сохраняются результаты и `addmm`, и `tanh`.
+# %% answer="predict_kept"
+predict_kept = {
+    "no checkpoint": 4,
+    "checkpoint": 1,
+    "tanh saved": 4,
+    "addmm saved": 5,
+    "mm saved": 1,
+    "both saved": 8,
+}
+# %% given="predict_kept"
+predict_kept = {
+    "no checkpoint": ...,
+    "checkpoint": ...,
+    "tanh saved": ...,
+    "addmm saved": ...,
+    "mm saved": ...,
+    "both saved": ...,
+}
+# %% check="predict_kept"
+from autograder import check
+
+check("predict_kept")
+# %% tags=["fact"]
+assert predict_kept == kept_table()
+# %% [markdown] tags=["en"]
+# Now call it.
+# %% [markdown] tags=["ru"] of="0cc3540a"
+# Вызовем её и сравним.
+# %%
+kept_table()
+# %% [markdown] tags=["en"] explains="predict_kept"
+# Without a checkpoint the graph keeps what derivatives need. A `tanh` needs its result, and that is also the input of the next `Linear`: four tensors, the last of them the result. No derivative needs the result of `addmm`.
+#
+# A policy asks another question: which operation shall not run again? Saving the four results of `addmm` spares four products and costs four activations, with the result of the network five. That is the riddle from the beginning. "Save both" keeps everything that was computed, twice as much as the graph alone.
+#
+# And a name that never occurs is no error. `mm` is on the list, no `mm` runs, and all is computed again, with no warning.
+# %% [markdown] tags=["ru"] explains="predict_kept" of="f8068f39"
+# Без контрольной точки граф хранит то, что нужно производным. Операции `tanh` нужен её результат, а он же служит входом следующего `Linear`: всего четыре тензора, последний из них — выход сети. Результат `addmm` не нужен ни одной производной.
+#
+# Политика отвечает на другой вопрос: какую операцию не выполнять заново? Четыре сохранённых результата `addmm` избавляют от четырёх произведений и стоят четыре активации, а с выходом сети пять. Вот и отгадка истории из начала урока. Если сохранять и то и другое, хранится вообще всё вычисленное, вдвое больше, чем в обычном графе.
+#
+# А имя, которое ни разу не встретилось, — не ошибка. В списке стоит `mm`, ни одной `mm` нет, и всё вычисляется заново без единого предупреждения.
+
+
+# %% [markdown] tags=["en"]
+# ## Where it pays
+#
+# Two more counts decide: what is kept, and what runs again. Take a block with several cheap operations behind each product, as GELU and its relatives make them.
+# %% [markdown] tags=["ru"] of="e38aa885"
+# ## Где это выгодно
+#
+# Решают два числа: сколько хранится и сколько выполняется заново. Возьмём блок, в котором за каждым произведением идёт несколько дешёвых операций, как бывает с GELU и ей подобными.
+# %%
+deep = nn.Sequential(
+    *[layer for _ in range(4) for layer in (nn.Linear(64, 64), nn.GELU(), nn.Softplus(), nn.Sigmoid())]
+)
+
+
+def runs_again(f, operation):
+    """How often `operation` runs in the backward pass of `f`."""
+    y = f(torch.ones(256, 64, requires_grad=True))
+    with Operations() as seen:
+        y.sum().backward()
+    return seen.counts[operation]
+
+
+def price(f):
+    return activations(f), runs_again(f, aten.addmm.default), runs_again(f, aten.gelu.default)
+
+
+print("kept, addmm again, gelu again")
+print("no checkpoint: ", price(deep))
+print("checkpoint:    ", price(saving(deep)))
+print("addmm saved:   ", price(saving(deep, aten.addmm.default)))
+print("sigmoid saved: ", price(saving(deep, aten.sigmoid.default)))
+# %% tags=["fact"]
+assert price(deep) == (12, 0, 0) and price(saving(deep)) == (1, 4, 4)
+assert price(saving(deep, aten.addmm.default)) == (5, 0, 4)
+assert price(saving(deep, aten.sigmoid.default)) == (4, 4, 4)
+
+
+# %% [markdown] tags=["en"]
+# Here saving `addmm` keeps 5 activations in place of 12, and no product runs again. Of all that is computed the products take nearly all the time, so this is the bargain people mean by "selective". In the four blocks from before the same list was a loss: nothing cheap stood behind the product but the `tanh`.
+#
+# A list is a policy in short. In full it is a function that is asked about each operation and returns a `CheckpointPolicy`: `MUST_SAVE`, `PREFER_RECOMPUTE` and so on. (`PREFER` lets `torch.compile` decide otherwise; in eager mode it means the same as `MUST`.) `create_selective_checkpoint_contexts` takes either.
+# %% [markdown] tags=["ru"] of="f1f223fa"
+# Здесь при сохранении `addmm` хранится 5 активаций вместо 12, и ни одно произведение не выполняется заново. А на произведения уходит почти всё время вычислений, поэтому, когда говорят о выборочном (selective) чекпоинтинге, имеют в виду именно это. Для четырёх блоков из начала тот же список невыгоден: там за произведением стоит одна дешёвая операция, `tanh`.
+#
+# Список — это краткая запись политики. Полная запись — функция, которую спрашивают о каждой операции и которая возвращает значение `CheckpointPolicy`: `MUST_SAVE`, `PREFER_RECOMPUTE` и другие. (`PREFER` разрешает `torch.compile` решить иначе; без компиляции это то же самое, что `MUST`.) Функция `create_selective_checkpoint_contexts` принимает и то и другое.
+# %%
+def everything_but_gelu(ctx, operation, *args, **kwargs):
+    again = operation == aten.gelu.default
+    return CheckpointPolicy.PREFER_RECOMPUTE if again else CheckpointPolicy.MUST_SAVE
+
+
+def contexts():
+    return create_selective_checkpoint_contexts(everything_but_gelu)
+
+
+print("all but gelu:  ", price(lambda x: checkpoint(deep, x, use_reentrant=False, context_fn=contexts)))
+# %% tags=["fact"]
+kept, products_again, gelu_again = price(lambda x: checkpoint(deep, x, use_reentrant=False, context_fn=contexts))
+assert (products_again, gelu_again) == (0, 4) and kept == 12
+
+
+# %% [markdown] tags=["en"]
+# The last line keeps as much as no checkpoint: for the sake of GELU alone a policy is not worth its words.
+#
+# And as in lesson 06, what is kept after the forward pass is not the peak. A policy says what is saved inside a segment; when backward comes, the segment is recomputed and fills the memory all the same. So every block gets a checkpoint of its own.
+# %% [markdown] tags=["ru"] of="95211591"
+# В последней строке хранится столько же, сколько без контрольной точки: ради одной GELU заводить политику не стоит.
+#
+# И, как в уроке 06, хранимое после прямого прохода — это ещё не пик. Политика решает, что сохраняется внутри сегмента. Когда дело доходит до обратного прохода, сегмент вычисляется заново и всё равно занимает всю свою память. Поэтому контрольную точку ставят на каждый блок.
+# %% tags=["picture"]
+from autograder import plot_memory
+
+data = torch.ones(256, 64)
+groups = [deep[start : start + 4] for start in range(0, 16, 4)]
+
+
+def no_checkpoint(x):
+    return deep(x)
+
+
+def one_policy_for_all(x):
+    return saving(deep, aten.addmm.default)(x)
+
+
+def one_for_each_block(x):
+    for block in groups:
+        x = saving(block, aten.addmm.default)(x)
+    return x
+
+
+plot_memory(data, no_checkpoint, one_policy_for_all, one_for_each_block)
+
+
+# %% tags=["fact"]
+def peak_of(f):
+    deep.zero_grad()
+    with live_bytes() as live:
+        f(data).sum().backward()
+    return live.peak / 65_536
+
+
+data = torch.ones(256, 64)
+groups = [deep[start : start + 4] for start in range(0, 16, 4)]
+
+
+def by_blocks(*operations):
+    def run(x):
+        for block in groups:
+            x = saving(block, *operations)(x)
+        return x
+
+    return run
+
+
+assert peak_of(saving(deep, aten.addmm.default)) == peak_of(deep) > peak_of(by_blocks(aten.addmm.default))
+assert peak_of(by_blocks(aten.addmm.default)) > peak_of(by_blocks())
+
+
+# %% [markdown] tags=["en"]
+# One policy around everything has the peak of no checkpoint. With one for each block the curve stays lower, and no product runs twice. (Without the policy it would be lower still, at the price of all products.)
+#
+# ### Exercise `keep_products`: save the products
+# *complete · ●●○ · 10 minutes · 5 points*
+#
+# The function keeps nothing of `f` but its input. Complete it.
+#
+# * **Given.** `f`, a function of one tensor, and `x`, which may or may not require grad. The matrix products in `f` are `aten.mm`, `aten.addmm` and `aten.bmm`; the last one multiplies 3-dimensional tensors. `f` may draw random numbers from torch's own random state.
+# * **Result.** `f(x)`, with the result and the gradients that there are without a checkpoint. <!-- gradients -->
+# * **Result.** After the forward pass the results of the matrix products are in memory, and nothing more but the returned result. <!-- kept -->
+# * **Not allowed.** To run any matrix product of the forward pass twice. <!-- products -->
+# %% [markdown] tags=["ru"] of="3cb171ef"
+# У одной политики на всю сеть пик такой же, как без контрольной точки. Если у каждого блока своя контрольная точка, кривая ниже, и ни одно произведение не выполняется дважды. (Без политики она была бы ещё ниже, но ценой всех произведений.)
+#
+# ### Упражнение `keep_products`: сохранить произведения
+# *дописать · ●●○ · 10 минут · 5 баллов*
+#
+# Функция хранит от `f` только её вход. Допишите её.
+#
+# * **Дано.** Функция `f` от одного тензора и `x`, который может требовать градиента, а может и не требовать. Матричные произведения в `f` — это `aten.mm`, `aten.addmm` и `aten.bmm`; последняя умножает трёхмерные тензоры. Функция `f` может брать случайные числа из общего генератора torch.
+# * **Результат.** `f(x)`; результат и градиенты такие же, как без контрольной точки. <!-- gradients -->
+# * **Результат.** После прямого прохода в памяти лежат результаты матричных произведений и больше ничего, кроме возвращённого результата. <!-- kept -->
+# * **Нельзя.** Выполнять дважды какое-либо матричное произведение прямого прохода. <!-- products -->
+# %% answer="keep_products"
+def keep_products(f, x):
+    def context_fn():
+        return create_selective_checkpoint_contexts([aten.mm.default, aten.addmm.default, aten.bmm.default])
+
+    return checkpoint(f, x, use_reentrant=False, context_fn=context_fn)
+
+
+# %% given="keep_products"
+def keep_products(f, x):
+    return checkpoint(f, x, use_reentrant=False)
+
+
+# %% alternative="keep_products"
+def keep_products(f, x):
+    def policy(ctx, operation, *args, **kwargs):
+        if operation in (aten.mm.default, aten.addmm.default, aten.bmm.default):
+            return CheckpointPolicy.MUST_SAVE
+        return CheckpointPolicy.PREFER_RECOMPUTE
+
+    return checkpoint(f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(policy))
+
+
+# %% alternative="keep_products"
+def keep_products(f, x):
+    return saving(f, aten.bmm.default, aten.mm.default, aten.addmm.default)(x)
+
+
+# %% alternative="keep_products"
+def keep_products(f, x):
+    import functools
+
+    pair = functools.partial(
+        create_selective_checkpoint_contexts, lambda ctx, operation, *args, **kwargs: "mm" in operation.name()
+    )
+    return checkpoint(f, x, use_reentrant=False, context_fn=pair, determinism_check="none")
+
+
+# %% check="keep_products"
+from autograder import check
+
+check("keep_products")
+
+
+# %% [markdown] tags=["en"]
+# ## What runs again
+#
+# So far we counted operations. Now we count calls, of three functions `a`, `b` and `c`: a sine, a square, and `x + 1`, which saves nothing. `chain` runs functions one after the other, `kept_out` puts them into one checkpoint, and so does `to_the_end`, but with *early stop* switched off. Early stop is the habit of a checkpoint to break off the recomputation as soon as it has all tensors that are needed.
+# %% [markdown] tags=["ru"] of="a0fb6937"
+# ## Что выполняется заново
+#
+# До сих пор мы считали операции. Теперь посчитаем вызовы трёх функций `a`, `b` и `c`: это синус, квадрат и `x + 1`, которая ничего не сохраняет. Функция `chain` выполняет функции одну за другой, `kept_out` помещает их в одну контрольную точку, `to_the_end` делает то же, но без *ранней остановки* (early stop). Так называется свойство контрольной точки прерывать повторное вычисление, как только получены все нужные тензоры.
+# %%
+def chain(*functions):
+    def run(x):
+        for f in functions:
+            x = f(x)
+        return x
+
+    return run
+
+
+def kept_out(*functions):
+    return lambda x: checkpoint(chain(*functions), x, use_reentrant=False)
+
+
+def to_the_end(*functions):
+    def run(x):
+        with set_checkpoint_early_stop(False):
+            return kept_out(*functions)(x)
+
+    return run
+
+
+def calls(place, passes=1):
+    """Calls of a, b and c in a forward pass through `place(a, b, c)` and in backward passes."""
+    times = [0, 0, 0]
+
+    def counted(number, f):
+        def run(x):
+            times[number] += 1
+            return f(x)
+
+        return run
+
+    f = place(counted(0, torch.sin), counted(1, torch.square), counted(2, lambda x: x + 1))
+    y = f(torch.ones(3, requires_grad=True)).sum()
+    for _ in range(passes):
+        y.backward(retain_graph=True)
+    return times
+
+
+print("the sine alone:", calls(lambda a, b, c: chain(kept_out(a), b, c)))
+
+
+# %% [markdown] tags=["en"]
+# Read the table; do not call `repeats_table()` yet.
+# %% [markdown] tags=["ru"] of="e511fc88"
+# Прочтите, что попадает в таблицу, но `repeats_table()` пока не вызывайте.
+# %%
+def repeats_table():
+    return {
+        "no checkpoint": calls(chain),
+        "one checkpoint": calls(kept_out),
+        "two backward passes": calls(kept_out, passes=2),
+        "no early stop": calls(to_the_end),
+        "x + 1 first": calls(lambda a, b, c: kept_out(c, a, b)),
+        "one for each": calls(lambda a, b, c: chain(kept_out(a), kept_out(b), kept_out(c))),
+        "a checkpoint inside": calls(lambda a, b, c: kept_out(kept_out(a), b, c)),
+    }
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `predict_repeats`: what runs again
+# *predict · ●●○ · 6 minutes · 1 point*
+#
+# Put what `repeats_table()` returns in place of each `...`: a list such as `[2, 1, 1]`, the calls of `a` (sine), `b` (square) and `c` (`x + 1`). The forward pass counts as well.
+# %% [markdown] tags=["ru"] of="9b6a8a95"
+# ### Упражнение `predict_repeats`: что выполняется заново
+# *предсказать · ●●○ · 6 минут · 1 балл*
+#
+# Вместо каждого `...` поставьте то, что вернёт `repeats_table()`: список вроде `[2, 1, 1]`, то есть число вызовов `a` (синус), `b` (квадрат) и `c` (`x + 1`). Прямой проход тоже считается.
+# %% answer="predict_repeats"
+predict_repeats = {
+    "no checkpoint": [1, 1, 1],
+    "one checkpoint": [2, 2, 1],
+    "two backward passes": [3, 3, 1],
+    "no early stop": [2, 2, 2],
+    "x + 1 first": [2, 2, 2],
+    "one for each": [2, 2, 1],
+    "a checkpoint inside": [3, 2, 1],
+}
+# %% given="predict_repeats"
+predict_repeats = {
+    "no checkpoint": ...,
+    "one checkpoint": ...,
+    "two backward passes": ...,
+    "no early stop": ...,
+    "x + 1 first": ...,
+    "one for each": ...,
+    "a checkpoint inside": ...,
+}
+# %% check="predict_repeats"
+from autograder import check
+
+check("predict_repeats")
+# %% tags=["fact"]
+assert predict_repeats == repeats_table()
+# %% [markdown] tags=["en"]
+# Now call it.
+# %% [markdown] tags=["ru"] of="0cc3540a"
+# Вызовем её и сравним.
+# %%
+repeats_table()
+
+
+# %% [markdown] tags=["en"] explains="predict_repeats"
+# The recomputation is there for saved tensors. With the last of them it breaks off, by an exception inside the function: `x + 1` is not called again at the end of a segment, and is called at its beginning. A side effect in a segment may therefore happen twice or once, depending on what stands behind it.
+#
+# Nesting costs a third call of what is inside both, and it lowers the peak further than a single level of segments can. `checkpoint_sequential`, torch's own function for segments, leaves the last one without a checkpoint, since backward begins there.
+# %% [markdown] tags=["ru"] explains="predict_repeats" of="0640508d"
+# Повторное вычисление нужно только ради сохранённых тензоров. Получив последний из них, его прерывают исключением прямо внутри функции: `x + 1` в конце заново не вызывается, а в начале вызывается. Поэтому побочный эффект в сегменте может произойти и дважды, и один раз, смотря по тому, что стоит после него.
+#
+# Вложенность обходится в третий вызов того, что внутри обеих точек, зато пик снижается сильнее, чем может дать один уровень сегментов. Готовая функция torch для сегментов, `checkpoint_sequential`, последний сегмент оставляет без контрольной точки: с него обратный проход и начинается.
+# %% tags=["fact"]
+def in_segments(count):
+    return lambda a, b, c: lambda x: checkpoint_sequential([a, b, c], count, x, use_reentrant=False)
+
+
+assert [calls(in_segments(count)) for count in (1, 2, 3)] == [[1, 1, 1], [2, 1, 1], [2, 2, 1]]
+
+
+def peak(f, layers=64):
+    with live_bytes() as live:
+        f([torch.tanh] * layers, torch.zeros(64, 64, requires_grad=True)).sum().backward()
+    return live.peak // (64 * 64 * 4)
+
+
+def halved(layers, x):
+    if len(layers) == 1:
+        return layers[0](x)
+    middle = len(layers) // 2
+    for half in (layers[:middle], layers[middle:]):
+        x = checkpoint(lambda x, half=half: halved(half, x), x, use_reentrant=False)
+    return x
+
+
+def by_root(layers, x):
+    for start in range(0, len(layers), 8):
+        x = kept_out(*layers[start : start + 8])(x)
+    return x
+
+
+assert peak(halved) < peak(by_root) < peak(lambda layers, x: chain(*layers)(x))
+
+
+# %% [markdown] tags=["en"]
+# ## What a second run has to repeat
+#
+# A recomputation is worth something only if it computes the same. `checkpoint` puts back the state of torch's own random generator (lesson 06) and autocast. It does not know what else a function reads:
+# %% [markdown] tags=["ru"] of="0c1cef54"
+# ## Что должно повториться
+#
+# Повторное вычисление годится, только если вычисляет то же самое. Функция `checkpoint` восстанавливает состояние общего генератора случайных чисел (урок 06) и autocast. А что ещё читает функция, ей неизвестно:
+# %%
+def gradient(y, x):
+    try:
+        return round(torch.autograd.grad(y, x)[0].item(), 4)
+    except RuntimeError as error:
+        return str(error).split(":")[0]
+
+
+def changed_list(place):
+    x, factor = torch.ones(1, requires_grad=True), [1.0]
+    y = place(lambda x: (factor[0] * x).sin())(x)
+    factor[0] = 2.0
+    return gradient(y, x)
+
+
+def changed_weight(place):
+    x, weight = torch.ones(1, requires_grad=True), torch.tensor([2.0], requires_grad=True)
+    y = place(lambda x: (weight * x).square())(x)
+    with torch.no_grad():
+        weight.mul_(2)
+    return gradient(y, x)
+
+
+print("a list changes, no checkpoint:  ", changed_list(chain))
+print("a list changes, checkpoint:     ", changed_list(kept_out))
+print("a weight changes, checkpoint:   ", changed_weight(kept_out))
+print("a weight changes, no checkpoint:", changed_weight(chain))
+# %% tags=["fact"]
+assert changed_list(chain) == 0.5403 and changed_list(kept_out) == -0.4161
+assert changed_weight(kept_out) == 32.0 and "inplace operation" in changed_weight(chain)
+x = torch.ones(1, requires_grad=True)
+assert gradient((2 * x).square(), x) == 8.0
+from torch.utils.checkpoint import CheckpointError
+
+lengths = [3, 4]
+try:
+    kept_out(lambda x: x.expand(lengths.pop(0)).sin())(x).sum().backward()
+except CheckpointError as error:
+    assert "different metadata" in str(error)
+else:
+    raise AssertionError("another shape is accepted")
+h = 2 * x
+y = kept_out(torch.sin)(h)
+h.detach().add_(1)
+assert "inplace operation" in gradient(y, x)  # of its inputs a checkpoint does note the version
+
+
+# %% [markdown] tags=["en"]
+# The right numbers are 0.5403, the cosine of 1, and 8. With a checkpoint we get $-0.4161$ (the cosine of 2) and 32, without an error. What is compared are shapes, dtypes and devices of the recomputed tensors, not their numbers. Look at the last two lines. Without a checkpoint, autograd notices that a weight was changed after the forward pass. The checkpoint takes that check away, because the weight is saved only in the recomputation, when it has changed already.
+#
+# So an optimizer step between a forward pass and its backward pass, a setting switched in between, a counter, a cache, or a random generator of your own: each gives a wrong gradient in silence. What can be done? Read such things before the checkpoint and pass them in as arguments, or put them back in the recomputation.
+#
+# ### Exercise `fix_noise`: the same noise twice
+# *find the bug · ●●○ · 12 minutes · 5 points*
+#
+# `f` draws noise from a generator of its own. With this checkpoint the gradient is wrong. Mend the function.
+#
+# * **Given.** `f`, called as `f(x, generator)`: it draws from `generator`, a `torch.Generator` on the CPU, and perhaps also from torch's own random state. `x` requires grad. The generator has been used before.
+# * **Result.** `f(x, generator)`, with the result and the gradient that there are without a checkpoint. <!-- gradients -->
+# * **Result.** The same gradient in a second backward pass after `retain_graph=True`. <!-- again -->
+# * **Result.** The generator ends where it would be without a checkpoint. Somebody may draw from it between the passes, and go on after them. <!-- state -->
+# * **Not allowed.** To keep anything in memory after the forward pass but the result and the state of a generator. <!-- kept -->
+# %% [markdown] tags=["ru"] of="b9352841"
+# Верные числа — 0.5403 (косинус единицы) и 8. С контрольной точкой получаются $-0.4161$ (косинус двойки) и 32, и ошибки нет. Сверяются форма, dtype и устройство заново вычисленных тензоров, но не числа. Посмотрите на две последние строки. Без контрольной точки autograd замечает, что вес после прямого прохода изменили. Контрольная точка эту проверку отключает: вес сохраняется только при повторном вычислении, а тогда он уже изменён.
+#
+# Поэтому шаг оптимизатора между прямым проходом и его обратным, переключённая между ними настройка, счётчик, кеш или собственный генератор случайных чисел — всё это молча портит градиент. Что делать? Прочесть такие вещи до контрольной точки и передать аргументами либо вернуть их в прежнее состояние на время повторного вычисления.
+#
+# ### Упражнение `fix_noise`: тот же шум ещё раз
+# *найти ошибку · ●●○ · 12 минут · 5 баллов*
+#
+# Функция `f` берёт шум из собственного генератора. С такой контрольной точкой градиент неверен. Исправьте функцию.
+#
+# * **Дано.** Функция `f`, которую вызывают как `f(x, generator)`: она берёт числа из `generator` (это `torch.Generator` на CPU), а иногда и из общего генератора torch. Тензор `x` требует градиента. Генератором пользовались и раньше.
+# * **Результат.** `f(x, generator)`; результат и градиент такие же, как без контрольной точки. <!-- gradients -->
+# * **Результат.** Тот же градиент при втором обратном проходе после `retain_graph=True`. <!-- again -->
+# * **Результат.** Генератор в конце находится там же, где был бы без контрольной точки. Из него могут брать числа и между проходами, и после них. <!-- state -->
+# * **Нельзя.** Хранить в памяти после прямого прохода что-либо, кроме результата и состояния генератора. <!-- kept -->
+# %% answer="fix_noise"
+def fix_noise(f, x, generator):
+    before, ran = generator.get_state(), False
+
+    def run(x):
+        nonlocal ran
+        drawn_from = torch.Generator().set_state(before) if ran else generator
+        ran = True
+        return f(x, drawn_from)
+
+    return checkpoint(run, x, use_reentrant=False)
+
+
+# %% given="fix_noise"
+def fix_noise(f, x, generator):
+    return checkpoint(f, x, generator, use_reentrant=False)
+
+
+# %% alternative="fix_noise"
+def fix_noise(f, x, generator):
+    before, runs = generator.get_state(), []
+
+    def run(x):
+        runs.append(1)
+        if len(runs) == 1:
+            return f(x, generator)
+        now = generator.get_state()
+        generator.set_state(before)
+        try:
+            return f(x, generator)
+        finally:  # early stop leaves f by an exception
+            generator.set_state(now)
+
+    return checkpoint(run, x, use_reentrant=False)
+
+
+# %% alternative="fix_noise"
+class _Back:
+    def __init__(self, generator):
+        self.generator, self.before = generator, generator.get_state()
+
+    def __enter__(self):
+        self.now = self.generator.get_state()
+        self.generator.set_state(self.before)
+
+    def __exit__(self, *error):
+        self.generator.set_state(self.now)
+
+
+def fix_noise(f, x, generator):
+    import contextlib
+
+    back = _Back(generator)
+    return checkpoint(f, x, generator, use_reentrant=False, context_fn=lambda: (contextlib.nullcontext(), back))
+
+
+# %% alternative="fix_noise"
+def fix_noise(f, x, generator):
+    state = generator.get_state()
+    generators = itertools.chain([generator], iter(lambda: torch.Generator().set_state(state), None))
+    return checkpoint(lambda x: f(x, next(generators)), x, use_reentrant=False)
+
+
+# %% check="fix_noise"
+from autograder import check
+
+check("fix_noise")
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `stay_silent`: wrong without a word
+# *write the counter-example · ●○○ · 6 minutes · 3 points · extra*
+#
+# Somebody writes: "If a recomputation went wrong, torch would raise an error." Write a function without arguments that returns a counter-example.
+#
+# * **Result.** A function `f` of one tensor, a fresh one in each call of `stay_silent()`. Without a checkpoint the gradient of a fresh `f` agrees with finite differences. <!-- honest -->
+# * **Result.** Called through `checkpoint(f, x, use_reentrant=False)`, a fresh `f` gives the same result. <!-- same result -->
+# * **Result.** Its gradient is off by more than a tenth of its norm, and the backward pass raises no error. <!-- silent -->
+# %% [markdown] tags=["ru"] of="9bf57adc"
+# ### Дополнительное упражнение `stay_silent`: неверно и молча
+# *построить контрпример · ●○○ · 6 минут · 3 балла · дополнительно*
+#
+# Вам пишут: «Если бы при повторном вычислении получилось что-то не то, torch сообщил бы об ошибке». Напишите функцию без аргументов, которая возвращает контрпример.
+#
+# * **Результат.** Функция `f` от одного тензора, при каждом вызове `stay_silent()` новая. Без контрольной точки градиент новой `f` согласуется с конечными разностями. <!-- honest -->
+# * **Результат.** При вызове через `checkpoint(f, x, use_reentrant=False)` новая `f` даёт тот же результат. <!-- same result -->
+# * **Результат.** Её градиент отличается от верного больше чем на десятую часть его нормы, а обратный проход завершается без ошибки. <!-- silent -->
+# %% answer="stay_silent"
+def stay_silent():
+    """A function that a checkpoint differentiates wrongly, without an error."""
+    ### BEGIN SOLUTION
+    runs = []
+
+    def f(x):
+        runs.append(1)
+        return (len(runs) * x).sin()
+
+    return f
+    ### END SOLUTION
+
+
+# %% alternative="stay_silent"
+def stay_silent():
+    factors = itertools.count(2)
+    return lambda x: (x * next(factors)).exp()
+
+
+# %% alternative="stay_silent"
+def stay_silent():
+    generator = torch.Generator().manual_seed(3)
+    return lambda x: (x + 5 * torch.rand(x.shape, generator=generator, dtype=x.dtype)).square()
+
+
+# %% alternative="stay_silent"
+def stay_silent():
+    class Switching(nn.Module):
+        def forward(self, x):
+            h = x if self.training else 2 * x
+            self.eval()
+            return h.sin()
+
+    return Switching()
+
+
+# %% check="stay_silent"
+from autograder import check
+
+check("stay_silent")
+
+
+# %% [markdown] tags=["en"]
+# ## Choosing for a budget
+#
+# Back to policies. The results of all products may still be too much. Which of them should be saved when there are so many bytes and no more? Saving one costs the bytes of its result and spares its multiplications. For matrices of $m \times k$ and $k \times n$ the result has $mn$ numbers and there are $mkn$ multiplications: each saved number spares $k$. A product with a large inner size is the better bargain.
+#
+# The mode below writes down both for each product that runs. `saving_numbers` saves the products with the numbers in `chosen`, counted from 0 in the order of the pass. It keeps a count for each pass, because torch 2.11 and 2.12 ask the policy again in the recomputation; from 2.13 on it is asked in the forward pass only.
+# %% [markdown] tags=["ru"] of="e9c782dd"
+# ## Выбор под бюджет
+#
+# Вернёмся к политикам. Результатов всех произведений тоже может оказаться слишком много. Какие из них сохранить, если байтов ровно столько-то? За каждый сохранённый результат платят его байтами, а выигрывают умножения. У произведения матриц $m \times k$ и $k \times n$ в результате $mn$ чисел, а умножений $mkn$: каждое сохранённое число избавляет от $k$ умножений. Чем больше внутренний размер, тем выгоднее.
+#
+# Режим ниже записывает и то и другое для каждого выполненного произведения. Функция `saving_numbers` сохраняет произведения с номерами из `chosen`, считая от нуля в порядке вычисления. Счётчик у каждого прохода свой: torch 2.11 и 2.12 при повторном вычислении спрашивают политику ещё раз, а начиная с 2.13 — только в прямом проходе.
+# %%
+PRODUCTS = (aten.mm.default, aten.addmm.default, aten.bmm.default)
+
+
+class ProductsSeen(TorchDispatchMode):
+    """A list of (bytes, multiplications) of the matrix products that run."""
+
+    def __init__(self):
+        super().__init__()
+        self.prices = []
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        result = operation(*args, **(kwargs or {}))
+        if operation in PRODUCTS:
+            inner = args[-1].shape[-2]
+            self.prices.append((result.numel() * result.element_size(), result.numel() * inner))
+        return result
+
+
+def saving_numbers(f, chosen):
+    def contexts():
+        numbers = {False: itertools.count(), True: itertools.count()}
+
+        def policy(ctx, operation, *args, **kwargs):
+            return operation in PRODUCTS and next(numbers[ctx.is_recompute]) in chosen
+
+        return create_selective_checkpoint_contexts(policy)
+
+    return lambda x: checkpoint(f, x, use_reentrant=False, context_fn=contexts)
+
+
+widths = [32, 64, 8, 48, 16, 40, 8]
+uneven = nn.Sequential(
+    *[layer for pair in itertools.pairwise(widths) for layer in (nn.Linear(*pair), nn.GELU(), nn.Sigmoid())]
+)
+with torch.no_grad(), ProductsSeen() as seen:
+    uneven(torch.ones(64, 32))
+for number, (size, multiplications) in enumerate(seen.prices):
+    print(f"product {number}: {size:6,} bytes, {multiplications:7,} multiplications")
+
+
+# %% [markdown] tags=["en"]
+# A policy may return True and False, for `MUST_SAVE` and `PREFER_RECOMPUTE`. Six products make 64 sets of saved results, and each is a point of the picture. On the left nothing is saved, on the right everything. Nobody wants a point that has another one below it and not further right; the line joins the rest.
+# %% [markdown] tags=["ru"] of="e1be3cad"
+# Политика может возвращать и True или False вместо `MUST_SAVE` и `PREFER_RECOMPUTE`. Из шести произведений можно составить 64 набора сохранённых результатов, каждый из них — точка на рисунке. Слева не сохраняется ничего, справа всё. Точка, у которой есть другая ниже и не правее, никому не нужна. Остальные соединены линией.
+# %% tags=["picture"]
+import matplotlib.pyplot as plt
+
+sets = [chosen for count in range(7) for chosen in itertools.combinations(range(6), count)]
+points = sorted(
+    (sum(seen.prices[i][0] for i in s), sum(price[1] for i, price in enumerate(seen.prices) if i not in s))
+    for s in sets
+)
+best = [point for i, point in enumerate(points) if point[1] < min((p[1] for p in points[:i]), default=10**9)]
+plt.figure(figsize=(6, 3))
+plt.plot(*zip(*points), ".", color="gray")
+plt.plot(*zip(*best), "o-")
+plt.xlabel("bytes saved")
+plt.ylabel("multiplications again")
+plt.show()
+# %% tags=["fact"]
+with ProductsSeen() as backward_plain:
+    uneven(torch.ones(64, 32)).sum().backward()
+rows = torch.ones(64, 32)
+for chosen in ((), (1, 3), (0, 1, 2, 3, 4, 5)):
+    with live_bytes() as live:
+        y = saving_numbers(uneven, chosen)(rows)
+        assert live.now - 64 * 8 * 4 == sum(seen.prices[i][0] for i in chosen)
+    with ProductsSeen() as again:
+        y.sum().backward()
+    more = sum(price[1] for price in again.prices) - sum(price[1] for price in backward_plain.prices[6:])
+    assert more == sum(price[1] for i, price in enumerate(seen.prices) if i not in chosen)
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `fit_budget`: the best choice for a budget
+# *design · ●●● · 18 minutes · 8 points*
+#
+# * **Given.** `f`, `x` and `budget`, a number of bytes. `f` has at most eight matrix products, each `mm`, `addmm` or `bmm`, and the last operation is none. It may draw random numbers from torch's own random state.
+# * **Result.** `f(x)`, with the result and the gradients that there are without a checkpoint. <!-- gradients -->
+# * **Result.** Who draws a random number after the call gets the one that follows a single run of `f`. <!-- state -->
+# * **Result.** After the forward pass at most `budget` bytes are in memory beside the returned result. <!-- kept -->
+# * **Result.** The products that run again in the backward pass have as few multiplications as this budget allows. <!-- multiplications -->
+# * **Not allowed.** More than one trial run of `f` before the real one. <!-- trial -->
+# %% [markdown] tags=["ru"] of="d1832335"
+# ### Упражнение `fit_budget`: лучший выбор под бюджет
+# *спроектировать · ●●● · 18 минут · 8 баллов*
+#
+# * **Дано.** Функция `f`, вход `x` и `budget` — число байтов. В `f` не больше восьми матричных произведений, каждое из них `mm`, `addmm` или `bmm`, и последняя операция — не произведение. Функция может брать случайные числа из общего генератора torch.
+# * **Результат.** `f(x)`; результат и градиенты такие же, как без контрольной точки. <!-- gradients -->
+# * **Результат.** Тот, кто возьмёт случайное число после вызова, получит то, которое идёт после одного вызова `f`. <!-- state -->
+# * **Результат.** После прямого прохода в памяти, кроме возвращённого результата, лежит не больше `budget` байт. <!-- kept -->
+# * **Результат.** В произведениях, которые в обратном проходе выполняются заново, столько умножений, сколько при этом бюджете неизбежно. <!-- multiplications -->
+# * **Нельзя.** Запускать `f` на пробу больше одного раза. <!-- trial -->
+# %% answer="fit_budget"
+def fit_budget(f, x, budget):
+    """`f(x)` in a checkpoint that saves the products worth most within `budget` bytes."""
+    ### BEGIN SOLUTION
+    with torch.no_grad(), torch.random.fork_rng(devices=[]), ProductsSeen() as seen:
+        f(x)
+    numbers = range(len(seen.prices))
+    sets = [chosen for count in range(len(numbers) + 1) for chosen in itertools.combinations(numbers, count)]
+
+    def total(chosen, which):
+        return sum(seen.prices[i][which] for i in chosen)
+
+    fitting = [chosen for chosen in sets if total(chosen, 0) <= budget]
+    return saving_numbers(f, max(fitting, key=lambda chosen: total(chosen, 1)))(x)
+    ### END SOLUTION
+
+
+# %% alternative="fit_budget"
+def fit_budget(f, x, budget):
+    state = torch.get_rng_state()
+    with torch.no_grad(), ProductsSeen() as seen:
+        f(x)
+    torch.set_rng_state(state)
+    best = {0: (0, ())}  # bytes: (multiplications, chosen)
+    for i, (size, cost) in enumerate(seen.prices):
+        for used, (spared, chosen) in list(best.items()):
+            if used + size <= budget and best.get(used + size, (-1,))[0] < spared + cost:
+                best[used + size] = (spared + cost, (*chosen, i))
+    return saving_numbers(f, max(best.values())[1])(x)
+
+
+# %% alternative="fit_budget"
+def fit_budget(f, x, budget):
+    def worth(i, left):
+        if i == len(prices):
+            return 0, []
+        without = worth(i + 1, left)
+        size, cost = prices[i]
+        if size > left:
+            return without
+        spared, chosen = worth(i + 1, left - size)
+        return max(without, (spared + cost, [i, *chosen]))
+
+    with torch.random.fork_rng(devices=[]), ProductsSeen() as seen, torch.no_grad():
+        f(x.detach())
+    prices = seen.prices
+    return saving_numbers(f, worth(0, budget)[1])(x)
+
+
+# %% alternative="fit_budget"
+def fit_budget(f, x, budget):
+    from torch.utils.flop_counter import FlopCounterMode
+
+    class Sizes(TorchDispatchMode):
+        def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+            result = operation(*args, **(kwargs or {}))
+            if "mm" in operation.name():
+                sizes.append(result.nbytes)
+                spent.append(flops.get_total_flops())
+            return result
+
+    sizes, spent = [], []
+    with torch.random.fork_rng(devices=[]), torch.no_grad(), Sizes(), FlopCounterMode(display=False) as flops:
+        f(x)
+    spent.append(flops.get_total_flops())
+    costs = [after - before for before, after in itertools.pairwise(spent)]
+    masks = [
+        mask for mask in itertools.product((0, 1), repeat=len(sizes)) if sum(map(int.__mul__, mask, sizes)) <= budget
+    ]
+    best = max(masks, key=lambda mask: sum(map(int.__mul__, mask, costs)))
+    return saving_numbers(f, [i for i, bit in enumerate(best) if bit])(x)
+
+
+# %% check="fit_budget"
+from autograder import check
+
+check("fit_budget")
+
+
+# %% [markdown] tags=["en"]
+# ## Moving instead of computing
+#
+# The third way is to move what is saved into another memory and bring it back, by the hooks of lesson 06. How many bytes travel? The pair below counts what passes through `pack`, for the four blocks from the beginning, and how much of it is different storages.
+# %% [markdown] tags=["ru"] of="fc5c21bc"
+# ## Переложить, а не вычислять
+#
+# Третий способ — переложить сохранённое в другую память, а потом вернуть, с помощью хуков из урока 06. Сколько байтов при этом перевозится? Пара ниже считает, сколько байтов проходит через `pack` для четырёх блоков из начала урока и сколько из них приходится на разные хранилища.
+# %%
+blocks = nn.Sequential(*[layer for _ in range(4) for layer in (nn.Linear(64, 64), nn.Tanh())])
+
+
+def packed(f):
+    sizes, storages = [], {}
+
+    def pack(t):
+        sizes.append(t.nbytes)
+        storages[t.untyped_storage().data_ptr()] = t.untyped_storage().nbytes()
+        return t.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        y = f(torch.ones(256, 64, requires_grad=True))
+    del y
+    return f"{sum(sizes):7,} bytes, {sum(storages.values()):7,} in different storages"
+
+
+print("no checkpoint:", packed(blocks))
+print("checkpoint:   ", packed(kept_out(blocks)))
+# %% tags=["fact"]
+assert packed(blocks) == "589,824 bytes, 393,216 in different storages"
+assert packed(kept_out(blocks)) == " 65,536 bytes,  65,536 in different storages"
+import warnings
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # torch 2.15 warns of exactly this
+    assert packed(saving(blocks, aten.addmm.default)) == packed(kept_out(blocks))
+
+
+def to_the_cpu(ctx, operation, *args, **kwargs):
+    return CheckpointPolicy.MUST_CPU_OFFLOAD
+
+
+def offloaded(x):
+    return checkpoint(
+        blocks, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(to_the_cpu)
+    )
+
+
+if not torch.cuda.is_available():
+    assert activations(offloaded) == 1
+# %% [markdown] tags=["en"]
+# Nine activations' worth of bytes travel, where the graph keeps four activations of its own. Each result of a `tanh` goes twice, once for the `tanh` and once for the next `Linear`; the input and the four weights go as well, though they stay where they are. A pair for offloading should leave out parameters and inputs, and carry each storage once. Do not recognise a storage by its address alone: when a tensor is freed, the next one may get its place.
+#
+# And who packs inside a checkpoint? Hooks around it see its input and nothing else. What a policy saves is invisible to them, so `save_on_cpu` around a selective checkpoint does not move it. (Torch 2.15 says so in a warning.) The policies `MUST_CPU_OFFLOAD` and `PREFER_CPU_OFFLOAD` are for other subsystems; a checkpoint in eager mode computes such results again.
+# %% [markdown] tags=["ru"] of="c9aa439d"
+# Перевозится столько байтов, сколько занимают девять активаций, а сам граф хранит четыре. Результат каждого `tanh` едет дважды: один раз для `tanh`, другой раз для следующего `Linear`. Едут и вход, и четыре веса, хотя они всё равно остаются на месте. Хорошая пара для выгрузки пропускает параметры и входы, а каждое хранилище перевозит один раз. Но не узнавайте хранилище по одному адресу: когда тензор освобождён, на его место может попасть следующий.
+#
+# А кто упаковывает внутри контрольной точки? Хуки вокруг неё видят только её вход. То, что сохраняет политика, им не видно, поэтому `save_on_cpu` вокруг выборочной контрольной точки этого не выгрузит. (В torch 2.15 об этом есть предупреждение.) Политики `MUST_CPU_OFFLOAD` и `PREFER_CPU_OFFLOAD` предназначены для других подсистем. Контрольная точка без компиляции вычисляет такие результаты заново.
+# %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * A graph keeps what derivatives need; a policy keeps what shall not run again. "Save everything" keeps more than no checkpoint.
+# * Save the products where several cheap operations follow each of them. A name that never occurs saves nothing, without a warning.
+# * Judge a policy by bytes in memory and by operations that run again. The peak falls only if the segments are small, too.
+# * The recomputation ends with the last saved tensor, and each backward pass recomputes anew. What stands inside two checkpoints runs three times.
+# * Only shapes, dtypes and devices are compared. What changes between the two runs (a generator, a counter, a weight) gives a wrong gradient in silence.
+# * Under a budget measure first, in a trial under `no_grad`, and choose by multiplications per byte; the best set need not follow any order.
+# * Offloading moves what is packed: parameters and shared tensors, too, unless you leave them out.
+# %% [markdown] tags=["ru"] of="22be094d"
+# ## Что стоит запомнить
+#
+# * Граф хранит то, что нужно производным, а политика — то, что не надо выполнять заново. «Сохранять всё» — это больше, чем без контрольной точки.
+# * Сохраняйте произведения там, где за каждым из них идёт несколько дешёвых операций. Имя, которое ни разу не встретилось, не сохраняет ничего, и предупреждения не будет.
+# * Судите о политике по байтам в памяти и по числу операций, которые выполняются заново. Пик снижается, только если и сегменты невелики.
+# * Повторное вычисление заканчивается на последнем сохраняемом тензоре, и каждый обратный проход вычисляет всё заново. То, что внутри двух контрольных точек, выполняется трижды.
+# * Сверяются только формы, dtype и устройства. Всё, что меняется между двумя вызовами (генератор, счётчик, вес), молча портит градиент.
+# * Под бюджет сначала измеряйте: один пробный запуск внутри `no_grad`. Выбирайте по числу умножений на байт, но лучший набор может не следовать никакому порядку.
+# * При выгрузке перевозится всё, что упаковано, в том числе параметры и общие тензоры, если их не пропустить.
+# %%
+from autograder import progress
+
+progress()
+# %% [markdown] tags=["en"]
+# Save the notebook (Ctrl+S) and run the last cell: `ready()` runs the saved file from top to bottom in a fresh process and lists your points. In a class, it also names the file to hand in; if you study alone, it shows whether your answers hold without this session.
+# %% [markdown] tags=["ru"] of="53419bae"
+# Сохраните тетрадь (Ctrl+S) и запустите последнюю ячейку: `ready()` выполнит сохранённый файл сверху вниз в новом процессе и покажет баллы. Если вы учитесь в группе, там же будет назван файл для сдачи. Если занимаетесь самостоятельно, вы узнаете, проходят ли ответы проверку с чистого листа, без переменных, оставшихся от ваших опытов.
+# %%
+from autograder import ready
+
+ready()
