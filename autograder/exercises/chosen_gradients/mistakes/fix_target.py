@@ -246,3 +246,28 @@ def fix_target(net, target, optimizer, batch, discount, rate):
     optimizer.step()
     _follow(net, target, rate)
     return loss.item()
+
+# %% mistake="freezes_the_shared_layer" theme="recording"
+# `target` was frozen before the step, and with it the layer that both share: that one is no longer trained.
+# Сеть `target` заморожена до шага, а с ней и общий слой: он больше не обучается.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    target.requires_grad_(False)
+    loss = _train(net, target, optimizer, batch, discount)
+    _follow(net, target, rate)
+    return loss
+
+# %% mistake="clears_in_place_of_a_stop" theme="accumulation"
+# The `.grad` of `target` was cleared after the pass. That stops no path: a shared layer loses its own gradient, too, and
+#     what `.grad` held before the call is gone.
+# После прохода поля `.grad` у `target` обнулены. Пути через цель это не закрывает: общий слой теряет и собственный
+#     градиент, и прежнее содержимое `.grad` пропало.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(net(state).squeeze(-1), goal)
+    optimizer.zero_grad()
+    loss.backward()
+    target.zero_grad()
+    optimizer.step()
+    _follow(net, target, rate)
+    return loss.item()

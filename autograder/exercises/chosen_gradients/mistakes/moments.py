@@ -160,3 +160,19 @@ def moments(surrogate, logits):
 def moments(surrogate, logits):
     weights, gradients = _all(surrogate, logits)
     return _moments(weights, gradients)[0], gradients.var(0)
+
+# %% mistake="each_bit_alone" like="all_bits_together"
+def moments(surrogate, logits):
+    p = logits.detach().sigmoid()
+    outcomes = [torch.zeros_like(p), torch.ones_like(p)]
+    off, on = _gradients(surrogate, logits, outcomes)
+    mean = (1 - p) * off + p * on
+    return mean, (1 - p) * (off - mean) ** 2 + p * (on - mean) ** 2
+
+# %% mistake="logits_as_probabilities" theme="own"
+# The logits were taken for probabilities. A bit is 1 with the probability `sigmoid(logits)`.
+# Логиты приняты за вероятности. Бит равен 1 с вероятностью `sigmoid(logits)`.
+def moments(surrogate, logits):
+    outcomes, p = _outcomes(logits), logits.detach()
+    weights = torch.stack([torch.where(bits == 1, p, 1 - p).prod() for bits in outcomes])
+    return _moments(weights, _gradients(surrogate, logits, outcomes))

@@ -154,3 +154,12 @@ def add_formula(op):
         return _right(ctx, grad)[0], None, None
 
     op.register_autograd(backward, setup_context=_keep)
+
+# %% mistake="half_in_numpy" like="formula_in_numpy"
+def add_formula(op):
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        damping = torch.as_tensor(np.asarray(np.exp(-ctx.a * y.detach().numpy())))
+        return grad * damping, -ctx.a * grad * x * damping, None
+
+    op.register_autograd(backward, setup_context=_keep)
