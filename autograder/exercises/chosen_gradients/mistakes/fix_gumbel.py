@@ -114,3 +114,9 @@ def fix_gumbel(logits, temperature, noise):
 def fix_gumbel(logits, temperature, noise):
     soft = (_noisy(logits, noise) / temperature).softmax(-1)
     return _hard(soft) * soft / soft.detach()
+
+# %% mistake="asks_for_a_gradient" theme="recording"
+# The one-hot vector only has the flag `requires_grad`. It is a new leaf, and no path leads from it to the logits.
+# У one-hot вектора лишь выставлен флаг `requires_grad`. Это новый лист, и пути от него к логитам нет.
+def fix_gumbel(logits, temperature, noise):
+    return _hard(_noisy(logits, noise)).requires_grad_()

@@ -163,3 +163,12 @@ def add_formula(op):
         return grad * damping, -ctx.a * grad * x * damping, None
 
     op.register_autograd(backward, setup_context=_keep)
+
+# %% mistake="number_for_a" theme="missing"
+# The formula returns a number for `a`. An input that is no tensor has no gradient: its place holds None.
+# Для `a` формула возвращает число. Но у входа, который не тензор, градиента нет: на его месте должно стоять None.
+def add_formula(op):
+    def backward(ctx, grad):
+        return *_right(ctx, grad)[:2], 0.0
+
+    op.register_autograd(backward, setup_context=_keep)

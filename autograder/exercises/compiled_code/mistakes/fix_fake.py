@@ -78,3 +78,9 @@ def fix_fake(x, y):
 # Числа запрошены через NumPy, а у фиктивного тензора их нет. Известны лишь форма, dtype, устройство и шаги (strides).
 def fix_fake(x, y):
     return torch.empty(len(x.numpy()), len(y.numpy()))
+
+# %% mistake="always_float64" theme="precision"
+# The dtype is always float64. The operator keeps that of its inputs.
+# dtype всегда float64. Оператор же сохраняет dtype входов.
+def fix_fake(x, y):
+    return torch.empty(*x.shape[:-1], y.shape[-2], dtype=torch.float64, device=x.device)
