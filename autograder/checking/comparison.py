@@ -13,7 +13,8 @@ import torch
 from .values import RTOL, AtMost, describe, outline, rounded
 
 _ERROR = re.compile(r"(?P<type>\w+(Error|Exception))(: (?P<message>.*))?", re.DOTALL)  # caught by a probe, as text
-_OPERATION = re.compile(r"\A\w+: ")  # torch 2.15 writes `mm: mat1 and mat2 ...`, earlier ones `mat1 and mat2 ...`
+# torch 2.15 writes `mm: mat1 and mat2 ...`, earlier ones `mat1 and mat2 ...`; a learner's function has any name
+_OPERATION = re.compile(r"\A(\w+: |[\w.<>]+(?=\(\) got an unexpected keyword argument))")
 
 
 @dataclass(frozen=True)

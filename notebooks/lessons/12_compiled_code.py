@@ -99,10 +99,10 @@ assert graphs(choosing, torch.ones(3), torch.ones(3, dtype=torch.float64)) == 2
 # %% [markdown] tags=["en"]
 # Two graphs with `if`: the condition, and the branch that was taken. The other branch is never compiled, because nobody went there. With `torch.where` there is one graph, which computes both branches and chooses.
 #
-# A graph is made for what came: for this dtype, this shape, these flags. Dynamo notes these conditions as *guards*, and compiles anew when a call does not meet them. One thing it does not wait for: when a second length arrives, the length becomes a variable of the graph.
+# A graph is made for what came: for this dtype, this shape, these flags. Dynamo notes these conditions as *guards*, and compiles anew when a call does not meet them. There is an exception for lengths: when a second one arrives, the length becomes a variable of the graph.
 #
 # Try it: what do `graphs(branching, torch.ones(3), -torch.ones(3))` and `graphs(choosing, torch.ones(3), torch.ones(3).double())` give? Then read the table. Do not call `graph_table()` yet.
-# %% [markdown] tags=["ru"] of="4d2b7915"
+# %% [markdown] tags=["ru"] of="ce0dd68d"
 # С `if` графов два: условие и та ветвь, которая выполнилась. Другая ветвь не компилируется: до неё не дошло дело. С `torch.where` граф один: он вычисляет обе ветви и выбирает.
 #
 # Граф рассчитан на то, что пришло: на этот dtype, эту форму, эти флаги. Dynamo запоминает такие условия (guards) и, если очередной вызов им не отвечает, компилирует функцию ещё раз. Для длин есть исключение: как только приходит вторая длина, длина становится переменной графа.
@@ -419,10 +419,10 @@ torch.compiler.reset()
 # %% [markdown] tags=["en"]
 # ## Reading a profile
 #
-# `torch.profiler` notes every operation with its time, and, if asked, the number of floating-point operations (FLOPs). Times change from run to run; counts do not. A profile of nine numbers, in the forward pass only, says little, even if a line in it says that `mul` costs 46 %.
+# `torch.profiler` notes every operation with its time, and, if asked, the number of floating-point operations (FLOPs). Times change from run to run; counts do not. A profile of the forward pass alone, on nine numbers, says little, even if one of its lines gives `mul` 46 % of the time.
 #
 # Let us profile a backward pass through two products, $24 \times 8$ and $8 \times 18$, and read the rows that begin with `autograd::engine::evaluate_function`. Each is a node, and below it stand the operations that it called. The profiler counts the FLOPs of matrix products, of convolutions, and of `mul` and `add`, one for each entry; the helper `flops_of` takes the matrix products alone.
-# %% [markdown] tags=["ru"] of="c8b070e2"
+# %% [markdown] tags=["ru"] of="c3d47bb6"
 # ## Как читать профиль
 #
 # Профилировщик `torch.profiler` записывает каждую операцию и её время, а если задать соответствующий параметр, то и число операций с плавающей точкой (FLOP). Время от запуска к запуску меняется, числа операций — нет. Если профилировали только прямой проход, да ещё над девятью числами, строка «46 % времени — на `mul`» почти ничего не значит.
@@ -972,7 +972,7 @@ assert "Shapes" in str(found["test_faketensor"])
 
 
 # %% [markdown] tags=["en"]
-# `opcheck` runs the operator and its fake on one example and compares them. With a matrix of 2 × 2 it finds nothing; with 2 × 3 it says that the shapes differ. So the examples decide what it can see: not square, not contiguous, more than one dtype.
+# `opcheck` runs the operator and its fake on one example and compares them. With a matrix of 2 × 2 it finds nothing; with 2 × 3 it says that the shapes differ. So the examples decide what it can see: not square, not contiguous, more than one dtype. If the example requires grad, `opcheck` runs a backward pass, too, and traces the formula.
 #
 # ### Exercise `fix_fake`: a fake that is right for squares
 # *find the bug · ●●○ · 8 minutes · 3 points*
@@ -984,8 +984,8 @@ assert "Shapes" in str(found["test_faketensor"])
 # * **Result.** Its dtype is theirs, float32 or float64. <!-- dtype -->
 # * **Result.** It is contiguous, as the operator's result is, whatever the strides of `x` and `y` are. <!-- layout -->
 # * **Result.** It lies on the device of `x` and `y`. <!-- place -->
-# %% [markdown] tags=["ru"] of="bbc5a5bc"
-# Функция `opcheck` выполняет оператор и его фиктивную реализацию на одном примере и сравнивает их. Для матрицы 2 × 2 она ничего не находит, а для матрицы 2 × 3 сообщает, что формы различаются. Значит, всё решают примеры: они не должны быть квадратными, должны включать матрицы, не непрерывные в памяти, и больше одного dtype.
+# %% [markdown] tags=["ru"] of="5d7e3731"
+# Функция `opcheck` выполняет оператор и его фиктивную реализацию на одном примере и сравнивает их. Для матрицы 2 × 2 она ничего не находит, а для матрицы 2 × 3 сообщает, что формы различаются. Значит, всё решают примеры: они не должны быть квадратными, должны включать матрицы, не непрерывные в памяти, и больше одного dtype. Если пример требует градиента, `opcheck` выполняет и обратный проход и записывает формулу в граф.
 #
 # ### Упражнение `fix_fake`: фиктивная реализация, верная только для квадратов
 # *найти ошибку · ●●○ · 8 минут · 3 балла*
@@ -1274,18 +1274,18 @@ assert said(opcheck, bare, torch.ones(2)) == "accepted" and refuses(lambda: bare
 #
 # Write the test `is_right_operator(op, x)`. It is tried on right and wrong operators.
 #
-# * **Given.** `op`, an operator that takes one float64 matrix of any shape, contiguous or transposed, and returns one tensor. `x`, an example: a contiguous matrix of 2 × 2 that does not require grad.
+# * **Given.** `op`, an operator with a fake and a formula. It takes one float64 matrix of any shape, contiguous or transposed, and returns one tensor. `x`, an example: a contiguous matrix of 2 × 2 that does not require grad.
 # * **Result.** `True` if for all such matrices the fake agrees with the operator, nothing is changed that was not declared, and the formula is right and can be traced. <!-- accepts_right -->
-# * **Result.** Else `False`. An `AssertionError` and the errors of `opcheck` and `gradcheck` count as `False`; on a wrong operator any error does. The test earns points for the wrong operators that it refuses, but only if it accepts every right one. <!-- catches_derivative, catches_shape, catches_layout, catches_numpy, catches_mutation -->
-# %% [markdown] tags=["ru"] of="731d8a8c"
+# * **Result.** Else `False`. An `AssertionError` and the errors of `opcheck` and `gradcheck` count as `False`, and on a wrong operator every other error, too. The test earns points for the wrong operators that it refuses, but only if it accepts every right one. <!-- catches_derivative, catches_shape, catches_layout, catches_numpy, catches_mutation -->
+# %% [markdown] tags=["ru"] of="fa75ed24"
 # ### Упражнение `is_right_operator`: верен ли оператор?
 # *написать тест · ●●● · 15 минут · 3 балла*
 #
 # Напишите тест `is_right_operator(op, x)`. Он проверяется на правильных и неправильных операторах.
 #
-# * **Дано.** Оператор `op`, который принимает одну матрицу float64 любой формы, непрерывную в памяти или транспонированную, и возвращает один тензор. Пример `x`: непрерывная в памяти матрица 2 × 2, которая не требует градиента.
+# * **Дано.** Оператор `op` с фиктивной реализацией и формулой. Он принимает одну матрицу float64 любой формы, непрерывную в памяти или транспонированную, и возвращает один тензор. Пример `x`: непрерывная в памяти матрица 2 × 2, которая не требует градиента.
 # * **Результат.** `True`, если для всех таких матриц фиктивная реализация согласуется с оператором, ничего не изменяется без объявления, а формула верна и её можно записать в граф. <!-- accepts_right -->
-# * **Результат.** Иначе `False`. Исключение `AssertionError` и ошибки функций `opcheck` и `gradcheck` считаются ответом `False`, а на неправильном операторе — любая ошибка. Баллы начисляются за каждый отвергнутый неправильный оператор, но только если тест принял все правильные. <!-- catches_derivative, catches_shape, catches_layout, catches_numpy, catches_mutation -->
+# * **Результат.** Иначе `False`. Исключение `AssertionError` и ошибки функций `opcheck` и `gradcheck` считаются ответом `False`, а на неправильном операторе — и любая другая ошибка. Баллы начисляются за каждый отвергнутый неправильный оператор, но только если тест принял все правильные. <!-- catches_derivative, catches_shape, catches_layout, catches_numpy, catches_mutation -->
 # %% answer="is_right_operator"
 def is_right_operator(op, x):
     """Are fake, declared changes and formula of the operator right?"""

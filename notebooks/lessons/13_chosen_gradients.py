@@ -593,11 +593,11 @@ assert abs(torch.autograd.grad(normal.log_prob(z.detach()), mean, retain_graph=T
 #
 # The samples were drawn independently from the same distribution. The check runs your function on all possible outcomes and adds up exactly.
 #
-# * **Given.** `log_probs`, a float64 tensor of shape $(n,)$, $n \ge 2$: the logarithms of the probabilities of the $n$ samples, with a graph. `losses`, of the same shape: their losses. They may have a graph of their own, or none, and may be far from 0, positive or negative.
+# * **Given.** `log_probs`, a float64 tensor of shape $(n,)$, $n \ge 2$: the logarithms of the probabilities of the $n$ samples, with a graph. `losses`, of the same shape: their losses. They may have a graph of their own, or none. They are near each other and far from 0, positive or negative.
 # * **Result.** A tensor with one number. Its gradient with respect to the parameters behind `log_probs` is, in the mean over all outcomes, that of the expected loss. <!-- mean -->
 # * **Result.** So is its gradient with respect to the parameters behind `losses`. The value itself does not matter. <!-- through_losses -->
 # * **Result.** The variance of the first gradient, summed over its entries, is at most a tenth of that of `(log_probs * losses.detach()).mean()`. <!-- noise -->
-# %% [markdown] tags=["ru"] of="9a4badf9"
+# %% [markdown] tags=["ru"] of="28310782"
 # Среднее сквозной оценки в 24 раза больше, чем нужно: смещение здесь совсем не мало. Оценка score function в среднем верна, но шум в ней в 28 раз больше самого среднего. В последней строке из $f$ вычитают число, *базовый уровень* (baseline). Среднее осталось прежним, а почти весь шум исчез. Почему вообще можно что-то вычитать? Потому что $\sum P\, \nabla \log P = \nabla \sum P = \nabla 1 = 0$: множитель при $\nabla \log P$, который не зависит от самого примера, в среднем ничего не добавляет.
 #
 # Здесь легко ошибиться: для нормального распределения `rsample()` возвращает выборку, от которой есть путь к параметрам (так называемая репараметризация). Если подставить такой `z` в `log_prob(z)`, два пути взаимно уничтожатся, и градиент по среднему окажется в точности равен 0. Для score function нужен `sample()` или `z.detach()`.
@@ -609,7 +609,7 @@ assert abs(torch.autograd.grad(normal.log_prob(z.detach()), mean, retain_graph=T
 #
 # Примеры получены независимо из одного и того же распределения. При проверке ваша функция вычисляется для всех возможных исходов, и суммы берутся точно.
 #
-# * **Дано.** `log_probs` — тензор float64 формы $(n,)$, где $n \ge 2$: логарифмы вероятностей $n$ примеров, с графом. `losses` — тензор той же формы: потери на этих примерах. У них может быть свой граф, а может и не быть; они могут быть далеки от нуля, положительны или отрицательны.
+# * **Дано.** `log_probs` — тензор float64 формы $(n,)$, где $n \ge 2$: логарифмы вероятностей $n$ примеров, с графом. `losses` — тензор той же формы: потери на этих примерах. У них может быть свой граф, а может и не быть. Они близки друг к другу и далеки от нуля, положительны или отрицательны.
 # * **Результат.** Тензор из одного числа. Его градиент по параметрам, от которых зависят `log_probs`, в среднем по всем исходам равен градиенту среднего значения функции потерь. <!-- mean -->
 # * **Результат.** То же верно для градиента по параметрам, от которых зависят `losses`. Само значение неважно. <!-- through_losses -->
 # * **Результат.** Дисперсия первого градиента, сложенная по всем его элементам, не больше десятой части той, что получается у `(log_probs * losses.detach()).mean()`. <!-- noise -->

@@ -89,8 +89,9 @@ def fix_fake(answer: Any, case: Case) -> dict[str, object]:
         # the wrapper that marks errors looks at numbers of the arguments, and fake tensors have none
         fake = unmarked(answer.fix_fake)(mode.from_tensor(case.x), mode.from_tensor(case.y))
         found = {"shape": list(fake.shape), "dtype": str(fake.dtype), "layout": _same_layout(fake, real)}
-        there = [torch.empty_strided(each.shape, each.stride(), device="cuda") for each in (case.x, case.y)]
-        found["place"] = unmarked(answer.fix_fake)(*there).device.type
+        # not "cuda": a torch without CUDA cannot even index a fake tensor there
+        there = [torch.empty_strided(each.shape, each.stride(), device="meta") for each in (case.x, case.y)]
+        found["place"] = unmarked(answer.fix_fake)(*there).device == there[0].device
     return found
 
 

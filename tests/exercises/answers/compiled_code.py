@@ -587,3 +587,273 @@ def fix_anomaly(f, x):
 def one_graph(x, limit):
     norm = x.norm()
     return x / norm.clamp(min=1e-30) * norm.clamp(max=limit)
+# %%
+import numpy as np
+from torch.autograd import gradcheck
+from torch.library import opcheck
+# %% exercise="predict_graphs" verdict="refused" mistake="one_break_for_all"
+# counts the breaks instead of the graphs
+predict_graphs = {
+    "if on the length": 1,
+    "if on requires_grad": 1,
+    "a loop of three": 1,
+    "two ifs on numbers": 2,
+    "one if, x and -x": 2,
+    "lengths 3, 3, 4": 2,
+    "lengths 3, 4, 5": 2,
+}
+# %% exercise="predict_graphs" verdict="refused" mistake="one_for_all_lengths"
+# the length is a variable from the start, so no second graph
+predict_graphs = {
+    "if on the length": 1,
+    "if on requires_grad": 1,
+    "a loop of three": 1,
+    "two ifs on numbers": 3,
+    "one if, x and -x": 3,
+    "lengths 3, 3, 4": 1,
+    "lengths 3, 4, 5": 1,
+}
+# %% exercise="predict_compiled" verdict="refused" mistake="retain_graph_fails_at_first"
+# the compiled backward never keeps its graph
+predict_compiled = {
+    "saved by wave": 2,
+    "saved by compiled wave": 1,
+    "growth: retain_graph": "RuntimeError",
+    "growth: plain, then retain_graph": "RuntimeError",
+    "wave: plain, then retain_graph": "RuntimeError",
+    "wave: second derivative, aot_eager": "RuntimeError",
+    "wave: second derivative, eager": "accepted",
+}
+# %% exercise="fix_anomaly" verdict="refused" mistake="returns_the_first_of_any"
+# whatever was warned is a report
+def fix_anomaly(f, x):
+    with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        loss = f(x)
+        try:
+            loss.backward()
+        except RuntimeError:
+            pass
+    return str(caught[0].message) if caught else None
+# %% exercise="add_formula" verdict="refused" mistake="half_in_numpy"
+# NumPy in the formula cannot be traced
+def add_formula(op):
+    def setup_context(ctx, inputs, output):
+        x, y, a = inputs
+        ctx.save_for_backward(x, y)
+        ctx.a = a
+
+    def formula(ctx, grad):
+        x, y = ctx.saved_tensors
+        decay = torch.as_tensor(np.exp(-ctx.a * y.detach().numpy()))
+        return grad * decay, -ctx.a * grad * x * decay, None
+
+    op.register_autograd(formula, setup_context=setup_context)
+# %% exercise="add_formula" verdict="refused" mistake="other_names"
+# parameters with names of one's own
+def add_formula(op):
+    def save(context, args, result):
+        x, y, a = args
+        context.save_for_backward(x, y)
+        context.a = a
+
+    def formula(context, grad):
+        x, y = context.saved_tensors
+        decay = torch.exp(-context.a * y)
+        return grad * decay, -context.a * grad * x * decay, None
+
+    op.register_autograd(formula, setup_context=save)
+# %% exercise="fix_fake" verdict="passed"
+# new_empty with a shape
+def fix_fake(x, y):
+    return x.new_empty(*x.shape[:-1], y.shape[-2])
+# %% exercise="fix_fake" verdict="passed"
+# torch.empty with dtype and device
+def fix_fake(x, y):
+    shape = x.shape[:-2] + (x.shape[-2], y.shape[-2])
+    return torch.empty(shape, dtype=x.dtype, device=x.device)
+# %% exercise="fix_fake" verdict="passed"
+# cdist knows the shape
+def fix_fake(x, y):
+    return torch.cdist(x, y).contiguous()
+# %% exercise="fix_fake" verdict="passed"
+# the computation itself, on fake tensors
+def fix_fake(x, y):
+    difference = x[..., :, None, :] - y[..., None, :, :]
+    return difference.square().sum(-1).sqrt().contiguous()
+# %% exercise="fix_fake" verdict="refused" mistake="without_batches"
+# n by m only: no dimensions in front, float32, CPU
+def fix_fake(x, y):
+    return torch.empty(len(x), len(y))
+# %% exercise="fix_fake" verdict="refused" mistake="without_batches"
+# no dimensions in front
+def fix_fake(x, y):
+    return x.new_empty(len(x), len(y))
+# %% exercise="fix_fake" verdict="refused" mistake="device_by_default"
+# the device is forgotten
+def fix_fake(x, y):
+    return torch.empty(*x.shape[:-1], y.shape[-2], dtype=x.dtype)
+# %% exercise="fix_fake" verdict="refused" mistake="dtype_by_default"
+# the dtype is forgotten
+def fix_fake(x, y):
+    return torch.empty(*x.shape[:-1], y.shape[-2], device=x.device)
+# %% exercise="fix_fake" verdict="refused" mistake="rows_of_x_last"
+# n and m exchanged
+def fix_fake(x, y):
+    return x.new_empty(*x.shape[:-2], y.shape[-2], x.shape[-2])
+# %% exercise="fix_fake" verdict="refused" mistake="never_contiguous"
+# an expanded view: not contiguous
+def fix_fake(x, y):
+    return x[..., :1].expand(*x.shape[:-1], y.shape[-2])
+# %% exercise="fix_fake" verdict="refused" mistake="computes_in_numpy"
+# the operator itself is called: fake tensors have no numbers
+def fix_fake(x, y):
+    difference = x.numpy()[..., :, None, :] - y.numpy()[..., None, :, :]
+    return torch.empty(difference.shape[:-1], dtype=x.dtype, device=x.device)
+# %% exercise="fix_fake" verdict="refused" mistake="keeps_the_differences"
+# the shape of the differences, not of the distances
+def fix_fake(x, y):
+    return x.new_empty(*x.shape[:-1], *y.shape[-2:])
+# %% exercise="fix_fake" verdict="refused"
+# the strides of the operands are kept
+def fix_fake(x, y):
+    return torch.empty_like(x[..., :, None, :] - y[..., None, :, :])[..., 0]
+# %% exercise="predict_operators" verdict="refused" mistake="opcheck_needs_no_formula"
+# a missing formula is found only by the backward pass, not by opcheck
+predict_operators = {
+    "runs of the body in three compiled passes": 3,
+    "no formula: requires grad": True,
+    "no formula: opcheck": "accepted",
+    "formula in NumPy: opcheck": "refused",
+    "formula in NumPy: gradcheck": "accepted",
+    "forward mode of square at 1": 0,
+    "gradient of a through double_": 3,
+}
+# %% exercise="predict_operators" verdict="refused" mistake="numpy_is_traced"
+# gradcheck refuses NumPy, opcheck sees no wrong derivative
+predict_operators = {
+    "runs of the body in three compiled passes": 3,
+    "no formula: requires grad": True,
+    "no formula: opcheck": "refused",
+    "formula in NumPy: opcheck": "accepted",
+    "formula in NumPy: gradcheck": "refused",
+    "forward mode of square at 1": 0,
+    "gradient of a through double_": 3,
+}
+# %% exercise="predict_operators" verdict="refused" mistake="formula_serves_forward_mode"
+# the formula serves forward mode, too; autograd knows the declared change
+predict_operators = {
+    "runs of the body in three compiled passes": 3,
+    "no formula: requires grad": True,
+    "no formula: opcheck": "refused",
+    "formula in NumPy: opcheck": "refused",
+    "formula in NumPy: gradcheck": "accepted",
+    "forward mode of square at 1": 2,
+    "gradient of a through double_": 6,
+}
+# %% exercise="is_right_operator" verdict="refused" mistake="never_traces_the_formula"
+# opcheck on examples that do not require grad: the formula is not traced
+def is_right_operator(op, x):
+    for example in (x, torch.randn(2, 3, dtype=torch.float64), torch.randn(3, 2, dtype=torch.float64).t()):
+        try:
+            opcheck(op, (example,))
+            gradcheck(op, (example.detach().requires_grad_(),))
+        except Exception:
+            return False
+    return True
+# %% exercise="one_graph" verdict="passed"
+# double where
+def one_graph(x, limit):
+    norm = x.norm()
+    long = norm > limit
+    return x * torch.where(long, limit / torch.where(long, norm, 1.0), 1.0)
+# %% exercise="one_graph" verdict="passed"
+# divided by how much too long it is
+def one_graph(x, limit):
+    return x / (x.norm() / limit).clamp(min=1)
+# %% exercise="one_graph" verdict="passed"
+# clamped squares
+def one_graph(x, limit):
+    return x * limit * (x * x).sum().clamp(min=limit**2).rsqrt()
+# %% exercise="one_graph" verdict="refused" mistake="where_at_the_end"
+# nan_to_num after the division
+def one_graph(x, limit):
+    scale = torch.nan_to_num(limit / x.norm(), posinf=1.0).clamp(max=1)
+    return x * scale
+# %% exercise="one_graph" verdict="refused" mistake="adds_to_the_long_norm"
+# float() and a tensor condition
+def one_graph(x, limit):
+    scale = torch.where(x.norm() > limit, limit / (x.norm() + 1e-12), 1.0)
+    return x * scale
+# %% exercise="one_graph" verdict="refused" mistake="scales_always"
+# torch.nn.functional.normalize everywhere
+def one_graph(x, limit):
+    return limit * torch.nn.functional.normalize(x.reshape(-1), dim=0).reshape(x.shape)
+# %% exercise="add_formula" verdict="passed"
+# the operator itself in the formula
+def add_formula(op):
+    def setup_context(ctx, inputs, output):
+        x, y, ctx.a = inputs
+        ctx.save_for_backward(x, y)
+
+    def formula(ctx, grad):
+        x, y = ctx.saved_tensors
+        return grad * op(torch.ones_like(x), y, ctx.a), -ctx.a * grad * op(x, y, ctx.a), None
+
+    op.register_autograd(formula, setup_context=setup_context)
+# %% exercise="add_formula" verdict="passed"
+# torch.func.vjp of the same formula
+def add_formula(op):
+    def setup_context(ctx, inputs, output):
+        x, y, ctx.a = inputs
+        ctx.save_for_backward(x, y)
+
+    def formula(ctx, grad):
+        x, y = ctx.saved_tensors
+        _, pull = torch.func.vjp(lambda x, y: x * torch.exp(-ctx.a * y), x, y)
+        return *pull(grad), None
+
+    op.register_autograd(formula, setup_context=setup_context)
+# %% exercise="add_formula" verdict="refused" mistake="number_for_a"
+# zero in place of None
+def add_formula(op):
+    def setup_context(ctx, inputs, output):
+        x, y, ctx.a = inputs
+        ctx.save_for_backward(x, y)
+
+    def formula(ctx, grad):
+        x, y = ctx.saved_tensors
+        decay = (-ctx.a * y).exp()
+        return grad * decay, -ctx.a * x * decay * grad, 0.0
+
+    op.register_autograd(formula, setup_context=setup_context)
+# %% exercise="fix_fake" verdict="passed"
+# broadcast of the dimensions in front
+def fix_fake(x, y):
+    front = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    return x.new_empty(front + (x.shape[-2], y.shape[-2]))
+# %% exercise="fix_fake" verdict="passed"
+# with an option for the layout
+def fix_fake(x, y):
+    *front, n, _ = x.shape
+    return torch.empty(*front, n, y.size(-2), dtype=x.dtype, device=y.device, memory_format=torch.contiguous_format)
+# %% exercise="fix_fake" verdict="passed"
+# a product has the shape
+def fix_fake(x, y):
+    return torch.matmul(x, y.mT).contiguous()
+# %% exercise="fix_fake" verdict="passed"
+# a loop over the rows
+def fix_fake(x, y):
+    return torch.stack([(x - y[..., j : j + 1, :]).norm(dim=-1) for j in range(y.shape[-2])], dim=-1).contiguous()
+# %% exercise="fix_fake" verdict="passed"
+# the computation, strides of torch kept
+def fix_fake(x, y):
+    return (x[..., :, None, :] - y[..., None, :, :]).norm(dim=-1)
+# %% exercise="fix_fake" verdict="refused" mistake="always_float64"
+# float64 always
+def fix_fake(x, y):
+    return torch.empty(*x.shape[:-1], y.shape[-2], dtype=torch.float64, device=x.device)
+# %% exercise="fix_fake" verdict="refused"
+# the distances of equal rows alone
+def fix_fake(x, y):
+    return x.new_empty(x.shape[:-1])

@@ -93,3 +93,30 @@ def fix_gumbel(logits, temperature, noise):
     scores = logits + torch.log(-torch.log(noise))
     soft = (scores / temperature).softmax(-1)
     return _hard(scores) + soft - soft.detach()
+
+# %% mistake="still_with_a_minus" theme="derivative"
+# The gradient still has the wrong sign. The order of the terms does not matter: the one with a graph is still subtracted.
+# У градиента по-прежнему неверный знак. Порядок слагаемых ничего не меняет: вычитается всё то, у которого есть граф.
+def fix_gumbel(logits, temperature, noise):
+    soft = (_noisy(logits, noise) / temperature).softmax(-1)
+    return _hard(soft) + soft.detach() - soft
+
+# %% mistake="adds_the_soft_vector" theme="own"
+# The values are the sum of the one-hot and the soft vector. The soft one must cancel in the value: subtract it, detached.
+# Значения — сумма one-hot вектора и мягкого. Мягкий должен сократиться в значении: вычтите его, отсоединив от графа.
+def fix_gumbel(logits, temperature, noise):
+    soft = (_noisy(logits, noise) / temperature).softmax(-1)
+    return _hard(soft) + soft
+
+# %% mistake="through_the_chosen_entry" theme="derivative"
+# Only the chosen entry has a gradient, because the others are multiplied by 0. Each entry needs that of the softmax.
+# Градиент есть только у выбранного элемента: остальные умножены на 0. А нужен градиент softmax для каждого элемента.
+def fix_gumbel(logits, temperature, noise):
+    soft = (_noisy(logits, noise) / temperature).softmax(-1)
+    return _hard(soft) * soft / soft.detach()
+
+# %% mistake="asks_for_a_gradient" theme="recording"
+# The one-hot vector only has the flag `requires_grad`. It is a new leaf, and no path leads from it to the logits.
+# У one-hot вектора лишь выставлен флаг `requires_grad`. Это новый лист, и пути от него к логитам нет.
+def fix_gumbel(logits, temperature, noise):
+    return _hard(_noisy(logits, noise)).requires_grad_()

@@ -246,3 +246,90 @@ def fix_target(net, target, optimizer, batch, discount, rate):
     optimizer.step()
     _follow(net, target, rate)
     return loss.item()
+
+# %% mistake="freezes_the_shared_layer" theme="recording"
+# `target` was frozen before the step, and with it the layer that both share: that one is no longer trained.
+# Сеть `target` заморожена до шага, а с ней и общий слой: он больше не обучается.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    target.requires_grad_(False)
+    loss = _train(net, target, optimizer, batch, discount)
+    _follow(net, target, rate)
+    return loss
+
+# %% mistake="clears_in_place_of_a_stop" theme="accumulation"
+# The `.grad` of `target` was cleared after the pass. That stops no path: a shared layer loses its own gradient, too, and
+#     what `.grad` held before the call is gone.
+# После прохода поля `.grad` у `target` обнулены. Пути через цель это не закрывает: общий слой теряет и собственный
+#     градиент, и прежнее содержимое `.grad` пропало.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(net(state).squeeze(-1), goal)
+    optimizer.zero_grad()
+    loss.backward()
+    target.zero_grad()
+    optimizer.step()
+    _follow(net, target, rate)
+    return loss.item()
+
+# %% mistake="clears_before_the_step" theme="order"
+# The gradients were cleared between `backward()` and the step, so the step had none.
+# Градиенты обнулены между `backward()` и шагом, поэтому шаг сделан без них.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(net(state).squeeze(-1), goal)
+    loss.backward()
+    optimizer.zero_grad()
+    optimizer.step()
+    _follow(net, target, rate)
+    return loss.item()
+
+# %% mistake="goal_in_inference_mode" theme="recording"
+# Under `inference_mode` the goal becomes a tensor that autograd must not save. `no_grad` gives an ordinary constant.
+# Внутри `inference_mode` цель становится тензором, который autograd не вправе сохранять. Внутри `no_grad` получается
+#     обычная константа.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    with torch.inference_mode():
+        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(net(state).squeeze(-1), goal)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    _follow(net, target, rate)
+    return loss.item()
+
+# %% mistake="averages_all_of_the_state" like="averages_the_buffers"
+def fix_target(net, target, optimizer, batch, discount, rate):
+    loss = _train(net, target, optimizer, batch, discount)
+    with torch.no_grad():
+        for slow, fast in zip(target.state_dict().values(), net.state_dict().values()):
+            slow.copy_((1 - rate) * slow + rate * fast)
+    return loss
+
+# %% mistake="loss_after_the_step" theme="order"
+# The loss was computed anew after the step. Asked for is the one before it.
+# Потери вычислены заново, уже после шага. А нужны потери до него.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    _train(net, target, optimizer, batch, discount)
+    with torch.no_grad():
+        loss = mse_loss(net(state).squeeze(-1), goal)
+    _follow(net, target, rate)
+    return loss.item()
+
+# %% mistake="moves_while_recording" theme="recording"
+# The target was changed in place while autograd was recording. A leaf that requires grad may be changed only under
+#     `no_grad`.
+# Цель изменена на месте при включённой записи. Лист, который требует градиента, можно менять только внутри `no_grad`.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    loss = _train(net, target, optimizer, batch, discount)
+    for slow, fast in zip(target.parameters(), net.parameters()):
+        slow.lerp_(fast, rate)
+    for slow, fast in zip(target.buffers(), net.buffers()):
+        slow.copy_(fast)
+    return loss

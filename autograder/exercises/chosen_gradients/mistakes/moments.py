@@ -160,3 +160,48 @@ def moments(surrogate, logits):
 def moments(surrogate, logits):
     weights, gradients = _all(surrogate, logits)
     return _moments(weights, gradients)[0], gradients.var(0)
+
+# %% mistake="each_bit_alone" like="all_bits_together"
+def moments(surrogate, logits):
+    p = logits.detach().sigmoid()
+    outcomes = [torch.zeros_like(p), torch.ones_like(p)]
+    off, on = _gradients(surrogate, logits, outcomes)
+    mean = (1 - p) * off + p * on
+    return mean, (1 - p) * (off - mean) ** 2 + p * (on - mean) ** 2
+
+# %% mistake="logits_as_probabilities" theme="own"
+# The logits were taken for probabilities. A bit is 1 with the probability `sigmoid(logits)`.
+# Логиты приняты за вероятности. Бит равен 1 с вероятностью `sigmoid(logits)`.
+def moments(surrogate, logits):
+    outcomes, p = _outcomes(logits), logits.detach()
+    weights = torch.stack([torch.where(bits == 1, p, 1 - p).prod() for bits in outcomes])
+    return _moments(weights, _gradients(surrogate, logits, outcomes))
+
+# %% mistake="weight_of_its_own_bit" theme="own"
+# Each entry of the gradient has the probability of its own bit as a weight. It depends on all bits: the weight is the
+#     probability of the whole outcome, a product.
+# Вес каждого элемента градиента — вероятность его собственного бита. Но элемент зависит от всех битов: вес — это
+#     вероятность всего исхода, то есть произведение.
+def moments(surrogate, logits):
+    outcomes, p = torch.stack(_outcomes(logits)), logits.detach().sigmoid()
+    weights, gradients = torch.where(outcomes == 1, p, 1 - p), _gradients(surrogate, logits, outcomes)
+    mean = (weights * gradients).sum(0)
+    return mean, (weights * gradients**2).sum(0) - mean**2
+
+# %% mistake="bits_in_a_row" theme="axes"
+# The bits have one dimension for every shape of `logits`. They come in the shape of `logits`.
+# У битов одно измерение при любой форме `logits`. А их форма должна быть такой же, как у `logits`.
+def moments(surrogate, logits):
+    outcomes = [bits.reshape(-1) for bits in _outcomes(logits)]
+    weights = torch.stack([_probability(logits.reshape(-1), bits) for bits in outcomes])
+    return _moments(weights, _gradients(surrogate, logits, outcomes))
+
+# %% mistake="clears_in_the_end" like="by_backward"
+def moments(surrogate, logits):
+    outcomes, found = _outcomes(logits), []
+    for bits in outcomes:
+        logits.grad = None
+        surrogate(logits, bits).backward()
+        found.append(logits.grad)
+    logits.grad = None
+    return _moments(torch.stack([_probability(logits, bits) for bits in outcomes]), torch.stack(found))

@@ -77,3 +77,8 @@ predict_discrete = {**solution, "x.detach() + x.round() - x": 1.0}
 # Вы ожидали нулевого наклона, потому что два `x` сокращаются. Но сокращаются они в значении, а для градиента один из
 #     них — константа.
 predict_discrete = {**solution, "x.detach() + x.round() - x": 0.0}
+
+# %% mistake="sample_raises" theme="recording"
+# You expected an error behind `torch.bernoulli`. It has a node with the derivative 0: the gradient is lost without a word.
+# Вы ожидали, что после `torch.bernoulli` будет ошибка. Но у неё есть узел с производной 0: градиент теряется молча.
+predict_discrete = {**solution, "torch.bernoulli(x)": "RuntimeError"}

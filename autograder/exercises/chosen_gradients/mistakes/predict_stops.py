@@ -62,3 +62,13 @@ predict_stops = {**solution, "(target - value).detach()": 0.0}
 #     target, with its own factor.
 # Вы взяли наклон `value` в строке, где `value` отсоединено. Но там остаётся наклон цели, со своим множителем.
 predict_stops = {**solution, "value.detach()": 4.0}
+
+# %% mistake="targets_are_never_trained" like="targets_are_constants"
+predict_stops = {**solution, "nothing stopped": -4.0, "target.clone()": -4.0}
+
+# %% mistake="minus_is_lost" theme="derivative"
+# You expected a positive gradient where the target is a constant. `value` stands behind a minus, and the difference is
+#     positive: the gradient is negative.
+# Вы ожидали положительного градиента там, где цель — константа. Но `value` вычитается, а разность положительна, поэтому
+#     градиент отрицателен.
+predict_stops = {**solution, "target.detach()": 4.0}

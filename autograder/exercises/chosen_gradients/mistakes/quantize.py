@@ -112,3 +112,16 @@ def quantize(x, step, levels):
 # Возвращён сам `x`. А его значения должны лежать на сетке.
 def quantize(x, step, levels):
     return x
+
+# %% mistake="one_level_fewer_above" theme="own"
+# The range ends one step too early above, as for the integers from −128 to 127. Here both sides have `levels` steps.
+# Сверху диапазон кончается на шаг раньше, как у целых чисел от −128 до 127. А здесь с обеих сторон по `levels` шагов.
+def quantize(x, step, levels):
+    return step * _through((x / step).clamp(-levels, levels - 1))
+
+# %% mistake="step_has_no_end" theme="derivative"
+# Outside the range `step` gets no gradient. There the result is an end of the range, which moves with the step.
+# Вне диапазона до `step` ничего не доходит. Но там результат — граница диапазона, а она сдвигается вместе с шагом.
+def quantize(x, step, levels):
+    scaled = x / step
+    return torch.where(scaled.abs() < levels, step * _through(scaled), (levels * step * x.sign()).detach())

@@ -75,6 +75,9 @@ def slope_table():
 # %% mistake="sample_has_no_graph"
 {r'("(?:[^" ]+ \* )?torch\.bernoulli\(x\)(?: \*\* 2)?": )slope.*': r'\1"no graph",'}
 
+# %% mistake="sample_raises"
+{r'("(?:[^" ]+ \* )?torch\.bernoulli\(x\)(?: \*\* 2)?": )slope.*': r'\1"RuntimeError",'}
+
 # %% mistake="sample_has_the_slope_of_its_mean"
 {r'("(?:[^" ]+ \* )?torch\.bernoulli\(x\)": )(slope.*),': r"\1\2 + 1.0,"}
 

@@ -154,3 +154,21 @@ def add_formula(op):
         return _right(ctx, grad)[0], None, None
 
     op.register_autograd(backward, setup_context=_keep)
+
+# %% mistake="half_in_numpy" like="formula_in_numpy"
+def add_formula(op):
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        damping = torch.as_tensor(np.asarray(np.exp(-ctx.a * y.detach().numpy())))
+        return grad * damping, -ctx.a * grad * x * damping, None
+
+    op.register_autograd(backward, setup_context=_keep)
+
+# %% mistake="number_for_a" theme="missing"
+# The formula returns a number for `a`. An input that is no tensor has no gradient: its place holds None.
+# Для `a` формула возвращает число. Но у входа, который не тензор, градиента нет: на его месте должно стоять None.
+def add_formula(op):
+    def backward(ctx, grad):
+        return *_right(ctx, grad)[:2], 0.0
+
+    op.register_autograd(backward, setup_context=_keep)

@@ -278,3 +278,12 @@ def fix_anomaly(f, x):
 def fix_anomaly(f, x):
     said, _ = _caught(f, x)
     return said[-1] if x.grad.isnan().any() else None
+
+# %% mistake="returns_the_first_of_any" like="returns_any_warning"
+def fix_anomaly(f, x):
+    with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        loss = f(x)
+        with contextlib.suppress(RuntimeError):
+            loss.backward()
+    return str(caught[0].message) if caught else None

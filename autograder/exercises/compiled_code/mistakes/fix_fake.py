@@ -58,3 +58,29 @@ def fix_fake(x, y):
 # Предполагается, что размерность батча есть всегда. Но без неё оператор получает две матрицы.
 def fix_fake(x, y):
     return x.new_empty(x.shape[0], x.shape[-2], y.shape[-2])
+
+# %% mistake="never_contiguous" theme="axes"
+# The result is never contiguous: it is a view, such as a slice or what `expand` gives. The operator's result is always
+#     contiguous.
+# Результат никогда не бывает непрерывным в памяти: это представление (view), например срез или результат `expand`. А у
+#     оператора он всегда непрерывен.
+def fix_fake(x, y):
+    return x[..., :1].expand(*x.shape[:-1], y.shape[-2])
+
+# %% mistake="keeps_the_differences" theme="axes"
+# The shape has a dimension too many, that of the differences. A distance is one number for each pair of rows.
+# В форме лишняя размерность: это форма разностей. А расстояние — одно число для каждой пары строк.
+def fix_fake(x, y):
+    return x.new_empty(*x.shape[:-1], *y.shape[-2:])
+
+# %% mistake="computes_in_numpy" theme="own"
+# NumPy is asked for the numbers, and a fake tensor has none. Only shape, dtype, device and strides are known.
+# Числа запрошены через NumPy, а у фиктивного тензора их нет. Известны лишь форма, dtype, устройство и шаги (strides).
+def fix_fake(x, y):
+    return torch.empty(len(x.numpy()), len(y.numpy()))
+
+# %% mistake="always_float64" theme="precision"
+# The dtype is always float64. The operator keeps that of its inputs.
+# dtype всегда float64. Оператор же сохраняет dtype входов.
+def fix_fake(x, y):
+    return torch.empty(*x.shape[:-1], y.shape[-2], dtype=torch.float64, device=x.device)

@@ -67,9 +67,10 @@ def is_right_operator(op, x):
     return gradcheck(op, (x,))
 
 # %% mistake="gradcheck_alone" theme="test"
-# Only the derivative was compared. Fake, strides and tracing are never looked at: that is what `opcheck` is for.
-# Проверена только производная. Фиктивная реализация, шаги (strides) и запись в граф не проверяются: для этого есть
-#     `opcheck`.
+# Only the derivative decides. Fake, strides and tracing are for `opcheck`: it is not called, or its result with
+#     `raise_exception=False` is not read.
+# Решает только производная. Фиктивную реализацию, шаги (strides) и запись в граф проверяет `opcheck`: она не вызвана
+#     или её результат при `raise_exception=False` не прочитан.
 def is_right_operator(op, x):
     return gradcheck(op, (_telling(),))
 
@@ -81,7 +82,18 @@ def is_right_operator(op, x):
     return True
 
 # %% mistake="refuses_all" theme="test"
-# Every operator is refused.
-# Отвергается любой оператор.
+# Every right operator is refused. Does `except` hide an error of the test itself, or does the test ask for too much, such
+#     as a result in the shape of `x`?
+# Отвергается любой правильный оператор. Не скрывает ли `except` ошибку в самой проверке и не требует ли она лишнего,
+#     например результата той же формы, что и `x`?
 def is_right_operator(op, x):
     return False
+
+# %% mistake="never_traces_the_formula" theme="test"
+# A formula in NumPy is accepted: the examples for `opcheck` do not require grad, so it traces no formula. `gradcheck`
+#     compares numbers alone.
+# Формула на NumPy принята: примеры для `opcheck` не требуют градиента, и в граф он формулу не записывает. А `gradcheck`
+#     сравнивает только числа.
+def is_right_operator(op, x):
+    opcheck(op, (_telling().detach(),))
+    return gradcheck(op, (_telling(),))

@@ -206,3 +206,8 @@ def one_graph(x, limit):
 def one_graph(x, limit):
     norm = x.norm()
     return x / norm.clamp(min=torch.finfo(x.dtype).tiny) * norm.clamp(max=limit)
+
+# %% mistake="adds_to_the_long_norm" like="adds_to_the_norm"
+def one_graph(x, limit):
+    norm = x.norm()
+    return x * torch.where(norm > limit, limit / (norm + 1e-12), 1.0)

@@ -1,0 +1,641 @@
+# %%
+from itertools import product
+
+import torch
+from torch.nn.functional import mse_loss, one_hot
+# %% exercise="predict_discrete" verdict="refused" mistake="sample_raises"
+# a random bit has no derivative, so an error
+predict_discrete = {
+    "x.round()": 0.0,
+    "x - x.floor()": 1.0,
+    "(x > 0.5).float()": "no graph",
+    "x * (x > 0.5)": 1.0,
+    "torch.bernoulli(x)": "RuntimeError",
+    "x + (x.round() - x).detach()": 1.0,
+    "x.detach() + x.round() - x": -1.0,
+}
+# %% exercise="quantize" verdict="passed"
+# in steps: limited, then rounded
+def quantize(x, step, levels):
+    scaled = (x / step).clamp(-levels, levels)
+    return step * (scaled + (scaled.round() - scaled).detach())
+# %% exercise="quantize" verdict="passed"
+# the ends as multiples of the step
+def quantize(x, step, levels):
+    end = levels * step
+    limited = torch.minimum(torch.maximum(x, -end), end)
+    steps = limited / step
+    return (steps + (steps.round() - steps).detach()) * step
+# %% exercise="quantize" verdict="passed"
+# a Function with the formulas of the text
+def quantize(x, step, levels):
+    class Quantize(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, step):
+            ctx.save_for_backward(x, step)
+            return (x / step).round().clamp(-levels, levels) * step
+
+        @staticmethod
+        def backward(ctx, grad):
+            x, step = ctx.saved_tensors
+            steps = x / step
+            inside = steps.abs() < levels
+            slope = torch.where(inside, steps.round() - steps, steps.sign() * levels)
+            return grad * inside, (grad * slope).sum()
+
+    return Quantize.apply(x, step)
+# %% exercise="quantize" verdict="refused" mistake="step_counts_the_range_alone"
+# limited with a gradient, but the grid is a constant: inside no gradient of the step
+def quantize(x, step, levels):
+    limited = torch.clamp(x, -levels * step, levels * step)
+    grid = step * (limited / step).round()
+    return limited + (grid - limited).detach()
+# %% exercise="quantize" verdict="refused" mistake="half_a_step_further"
+# torch's own: the step is a number there
+def quantize(x, step, levels):
+    return torch.fake_quantize_per_tensor_affine(x, step.item(), 0, -levels, levels)
+# %% exercise="quantize" verdict="passed"
+# two branches
+def quantize(x, step, levels):
+    steps = x / step
+    inner = step * (steps + (steps.round() - steps).detach())
+    return torch.where(steps.abs() < levels, inner, x.sign() * levels * step)
+# %% exercise="quantize" verdict="passed"
+# hardtanh and a detached rounding
+def quantize(x, step, levels):
+    steps = torch.nn.functional.hardtanh(x / step, -float(levels), float(levels))
+    return (steps + steps.detach().round() - steps.detach()) * step
+# %% exercise="quantize" verdict="passed"
+# a Function for the rounding alone
+def quantize(x, step, levels):
+    class Round(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.round()
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    return Round.apply(torch.clamp(x / step, min=-levels, max=levels)) * step
+# %% exercise="quantize" verdict="refused" mistake="one_level_fewer_above"
+# as many levels as an int8 has: one fewer above
+def quantize(x, step, levels):
+    steps = (x / step).clamp(-levels, levels - 1)
+    return step * (steps + (steps.round() - steps).detach())
+# %% exercise="quantize" verdict="refused" mistake="step_has_no_end"
+# no gradient of the step outside
+def quantize(x, step, levels):
+    steps = x / step
+    inner = step * (steps + (steps.round() - steps).detach())
+    return torch.where(steps.abs() < levels, inner, (x.sign() * levels * step).detach())
+# %% exercise="quantize" verdict="refused" mistake="passes_everywhere"
+# outside NaN-free but the ends get the gradient 1
+def quantize(x, step, levels):
+    steps = x / step
+    rounded = steps + (steps.round().clamp(-levels, levels) - steps).detach()
+    return step * rounded
+# %% exercise="quantize" verdict="refused" mistake="passes_everywhere"
+# x is changed in place
+def quantize(x, step, levels):
+    with torch.no_grad():
+        x.clamp_(-levels * step, levels * step)
+    steps = x / step
+    return step * (steps + (steps.round() - steps).detach())
+# %% exercise="moments" verdict="passed"
+# stacked gradients and weights
+def moments(surrogate, logits):
+    p = logits.detach().sigmoid()
+    weights, gradients = [], []
+    for outcome in product((0.0, 1.0), repeat=logits.numel()):
+        bits = torch.tensor(outcome, dtype=torch.float64).reshape(logits.shape)
+        (gradient,) = torch.autograd.grad(surrogate(logits, bits), logits)
+        weights.append(torch.where(bits == 1, p, 1 - p).prod())
+        gradients.append(gradient)
+    weights, gradients = torch.stack(weights), torch.stack(gradients)
+    mean = torch.tensordot(weights, gradients, 1)
+    return mean, torch.tensordot(weights, (gradients - mean) ** 2, 1)
+# %% exercise="moments" verdict="passed"
+# the second moment minus the square of the mean
+def moments(surrogate, logits):
+    p = torch.sigmoid(logits.detach())
+    mean = torch.zeros_like(p)
+    second = torch.zeros_like(p)
+    for outcome in product([0, 1], repeat=logits.numel()):
+        bits = torch.tensor(outcome, dtype=torch.float64).view(logits.shape)
+        g = torch.autograd.grad(surrogate(logits, bits), logits)[0]
+        weight = (bits * p + (1 - bits) * (1 - p)).prod()
+        mean += weight * g
+        second += weight * g**2
+    return mean, second - mean**2
+# %% exercise="moments" verdict="passed"
+# a leaf of its own, and .backward on it
+def moments(surrogate, logits):
+    results = []
+    for outcome in product([0.0, 1.0], repeat=logits.numel()):
+        leaf = logits.detach().clone().requires_grad_()
+        bits = torch.tensor(outcome, dtype=leaf.dtype).reshape(leaf.shape)
+        surrogate(leaf, bits).backward()
+        with torch.no_grad():
+            weight = torch.distributions.Bernoulli(logits=leaf).log_prob(bits).sum().exp()
+        results.append((weight, leaf.grad))
+    mean = sum(w * g for w, g in results)
+    return mean, sum(w * (g - mean) ** 2 for w, g in results)
+# %% exercise="moments" verdict="refused" mistake="logits_as_probabilities"
+# the logits taken for probabilities
+def moments(surrogate, logits):
+    p = logits.detach()
+    mean = second = 0
+    for outcome in product((0.0, 1.0), repeat=logits.numel()):
+        bits = torch.tensor(outcome, dtype=torch.float64).reshape(logits.shape)
+        g = torch.autograd.grad(surrogate(logits, bits), logits)[0]
+        weight = torch.where(bits == 1, p, 1 - p).prod()
+        mean, second = mean + weight * g, second + weight * g**2
+    return mean, second - mean**2
+# %% exercise="moments" verdict="passed"
+# cartesian_prod, sigmoid of signed logits
+def moments(surrogate, logits):
+    n = logits.numel()
+    table = torch.tensor(list(product((0.0, 1.0), repeat=n)), dtype=torch.float64).reshape(2**n, *logits.shape)
+    with torch.no_grad():
+        weights = torch.stack([((2 * bits - 1) * logits).sigmoid().prod() for bits in table])
+    grads = torch.stack([torch.autograd.grad(surrogate(logits, bits), logits)[0] for bits in table])
+    w = weights.reshape(-1, *[1] * logits.dim())
+    mean = (w * grads).sum(0)
+    return mean, (w * (grads - mean).square()).sum(0)
+# %% exercise="moments" verdict="passed"
+# torch.func.grad
+def moments(surrogate, logits):
+    p = logits.detach().sigmoid()
+    mean = second = torch.zeros_like(p)
+    for k in range(2 ** p.numel()):
+        bits = torch.tensor([k >> i & 1 for i in range(p.numel())], dtype=torch.float64).reshape(p.shape)
+        g = torch.func.grad(surrogate)(logits.detach(), bits)
+        weight = (p**bits * (1 - p) ** (1 - bits)).prod()
+        mean, second = mean + weight * g, second + weight * g * g
+    return mean, second - mean * mean
+# %% exercise="moments" verdict="refused" mistake="bits_in_a_row"
+# a vector of bits for every shape
+def moments(surrogate, logits):
+    p = logits.detach().sigmoid()
+    weights, grads = [], []
+    for outcome in product((0.0, 1.0), repeat=logits.numel()):
+        bits = torch.tensor(outcome, dtype=torch.float64)
+        grads.append(torch.autograd.grad(surrogate(logits, bits), logits)[0])
+        weights.append(torch.where(bits == 1, p.flatten(), 1 - p.flatten()).prod())
+    mean = sum(w * g for w, g in zip(weights, grads))
+    return mean, sum(w * (g - mean) ** 2 for w, g in zip(weights, grads))
+# %% exercise="moments" verdict="refused" mistake="weight_of_its_own_bit"
+# the weight of each bit for its own entry of the gradient
+def moments(surrogate, logits):
+    p = logits.detach().sigmoid()
+    mean, second = torch.zeros_like(p), torch.zeros_like(p)
+    for outcome in product((0.0, 1.0), repeat=logits.numel()):
+        bits = torch.tensor(outcome, dtype=torch.float64).reshape(logits.shape)
+        g = torch.autograd.grad(surrogate(logits, bits), logits)[0]
+        w = torch.where(bits == 1, p, 1 - p)
+        mean, second = mean + w * g, second + w * g**2
+    return mean, second - mean**2
+# %% exercise="moments" verdict="refused" mistake="clears_in_the_end"
+# zero_grad at the end: the old gradient is lost
+def moments(surrogate, logits):
+    p = logits.detach().sigmoid()
+    pairs = []
+    for outcome in product((0.0, 1.0), repeat=logits.numel()):
+        bits = torch.tensor(outcome, dtype=torch.float64).reshape(logits.shape)
+        logits.grad = torch.zeros_like(logits)
+        surrogate(logits, bits).backward()
+        pairs.append((torch.where(bits == 1, p, 1 - p).prod(), logits.grad))
+    logits.grad = None
+    mean = sum(w * g for w, g in pairs)
+    return mean, sum(w * (g - mean) ** 2 for w, g in pairs)
+# %% exercise="hide_bias" verdict="passed"
+# a cubic with a linear part that moves the zero
+def hide_bias(p):
+    k = -1 / (2 * p - 1)
+    c = (1 - 3 * p) / (2 * p - 1)
+    d = -k * (p + 0.95) / 2
+    return lambda b: b**3 + c * b**2 + d * b
+# %% exercise="hide_bias" verdict="passed"
+# Hermite's cubic with slopes chosen by hand
+def hide_bias(p):
+    s0, s1 = -0.1 / (p - 0.1), 0.9 / (p - 0.1)  # s(q) = (q - 0.1) / (p - 0.1), and f(1) - f(0) = 1
+
+    def loss(b):
+        return s0 * b + (3 - 2 * s0 - s1) * b**2 + (s0 + s1 - 2) * b**3
+
+    return loss
+# %% exercise="hide_bias" verdict="passed"
+# two straight pieces
+def hide_bias(p):
+    s0, s1 = -0.1 / (p - 0.1), 0.9 / (p - 0.1)
+
+    def loss(b):
+        return torch.where(b > 0.5, 1 + s1 * (b - 1), s0 * b)
+
+    return loss
+# %% exercise="hide_bias" verdict="refused" mistake="loss_is_constant"
+# nothing to learn: both derivatives are 0
+def hide_bias(p):
+    return lambda b: 0 * b + p
+# %% exercise="hide_bias" verdict="passed"
+# a power and a line
+def hide_bias(p):
+    k = 1 / p
+    q = 0.95 if p < 0.5 else 0.05
+    c = k * (p + q) / 2
+    return lambda b: b**k - c * b
+# %% exercise="score_loss" verdict="passed"
+# leave one out
+def score_loss(log_probs, losses):
+    values = losses.detach()
+    baseline = (values.sum() - values) / (len(values) - 1)
+    return (log_probs * (values - baseline)).mean() + losses.mean()
+# %% exercise="score_loss" verdict="passed"
+# the mean of all, corrected by n / (n - 1)
+def score_loss(log_probs, losses):
+    n = losses.numel()
+    advantage = (losses - losses.mean()).detach() * n / (n - 1)
+    return (log_probs * advantage + losses).mean()
+# %% exercise="score_loss" verdict="passed"
+# a factor that is 1 and carries the gradient
+def score_loss(log_probs, losses):
+    n = len(losses)
+    others = (torch.ones(n, n, dtype=losses.dtype) - torch.eye(n, dtype=losses.dtype)) / (n - 1)
+    baseline = (others @ losses).detach()
+    one = torch.exp(log_probs - log_probs.detach())
+    return (one * (losses - baseline)).mean()
+# %% exercise="score_loss" verdict="passed"
+# pairs of differences
+def score_loss(log_probs, losses):
+    n = len(losses)
+    a, lp = losses.detach(), log_probs
+    pairs = (a[:, None] - a[None, :]) * (lp[:, None] - lp[None, :])
+    return pairs.sum() / (2 * n * (n - 1)) + losses.mean()
+# %% exercise="score_loss" verdict="passed"
+# a loop
+def score_loss(log_probs, losses):
+    total = 0
+    for i in range(len(losses)):
+        others = torch.cat([losses[:i], losses[i + 1 :]]).detach().mean()
+        total = total + log_probs[i] * (losses[i].detach() - others) + losses[i]
+    return total / len(losses)
+# %% exercise="score_loss" verdict="passed"
+# under no_grad
+def score_loss(log_probs, losses):
+    n = losses.shape[0]
+    with torch.no_grad():
+        advantage = n / (n - 1) * (losses - losses.mean())
+    return torch.dot(log_probs, advantage) / n + losses.sum() / n
+# %% exercise="score_loss" verdict="refused" mistake="own_loss_in_the_baseline"
+# exp of the log-probabilities as importance weights, with all as baseline
+def score_loss(log_probs, losses):
+    ratio = (log_probs - log_probs.detach()).exp()
+    return (ratio * (losses - losses.mean().detach())).mean()
+# %% exercise="score_loss" verdict="refused" mistake="own_loss_in_the_baseline"
+# the baseline is the product with the mean log-probability
+def score_loss(log_probs, losses):
+    return (log_probs * losses.detach()).mean() - log_probs.mean() * losses.detach().mean() + losses.mean()
+# %% exercise="fix_gumbel" verdict="passed"
+# the sign
+def fix_gumbel(logits, temperature, noise):
+    noisy = logits - torch.log(-torch.log(noise))
+    soft = (noisy / temperature).softmax(-1)
+    hard = one_hot(soft.argmax(-1), soft.shape[-1]).to(soft.dtype)
+    return hard + soft - soft.detach()
+# %% exercise="fix_gumbel" verdict="passed"
+# the difference is detached
+def fix_gumbel(logits, temperature, noise):
+    noisy = logits - torch.log(-torch.log(noise))
+    soft = torch.softmax(noisy / temperature, dim=-1)
+    hard = torch.zeros_like(soft).scatter_(-1, noisy.argmax(-1, keepdim=True), 1.0)
+    return soft + (hard - soft).detach()
+# %% exercise="fix_gumbel" verdict="refused" mistake="without_noise"
+# the noise only in the choice, not in the softmax
+def fix_gumbel(logits, temperature, noise):
+    noisy = logits - torch.log(-torch.log(noise))
+    soft = (logits / temperature).softmax(-1)
+    hard = one_hot(noisy.argmax(-1), soft.shape[-1]).to(soft.dtype)
+    return hard + soft - soft.detach()
+# %% exercise="fix_gumbel" verdict="refused" mistake="adds_the_soft_vector"
+# the sum is not detached: value is hard + soft
+def fix_gumbel(logits, temperature, noise):
+    noisy = logits - torch.log(-torch.log(noise))
+    soft = (noisy / temperature).softmax(-1)
+    hard = one_hot(soft.argmax(-1), soft.shape[-1]).to(soft.dtype)
+    return hard + soft
+# %% exercise="fix_gumbel" verdict="passed"
+# a Function
+def fix_gumbel(logits, temperature, noise):
+    noisy = logits - torch.log(-torch.log(noise))
+    soft = (noisy / temperature).softmax(-1)
+    hard = one_hot(soft.argmax(-1), soft.shape[-1]).to(soft.dtype)
+    class Choose(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, soft):
+            return one_hot(soft.argmax(-1), soft.shape[-1]).to(soft.dtype)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    return Choose.apply(soft)
+# %% exercise="fix_gumbel" verdict="refused" mistake="asks_for_a_gradient"
+# requires_grad_ on the result
+def fix_gumbel(logits, temperature, noise):
+    noisy = logits - torch.log(-torch.log(noise))
+    soft = (noisy / temperature).softmax(-1)
+    hard = one_hot(soft.argmax(-1), soft.shape[-1]).to(soft.dtype)
+    return hard.requires_grad_()
+# %% exercise="predict_stops" verdict="refused" mistake="targets_are_never_trained"
+# the gradient is always that of the value
+predict_stops = {
+    "nothing stopped": -4.0,
+    "target.detach()": -4.0,
+    "target.clone()": -4.0,
+    "target.item()": -4.0,
+    "target under no_grad": -4.0,
+    "value.detach()": "no graph",
+    "(target - value).detach()": "no graph",
+}
+# %% exercise="predict_stops" verdict="refused" mistake="minus_is_lost"
+# the minus of the value is forgotten
+predict_stops = {
+    "nothing stopped": 2.0,
+    "target.detach()": 4.0,
+    "target.clone()": 2.0,
+    "target.item()": 4.0,
+    "target under no_grad": 4.0,
+    "value.detach()": 6.0,
+    "(target - value).detach()": "no graph",
+}
+# %% exercise="fix_target" verdict="passed"
+# no_grad and lerp_
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(net(state).squeeze(-1), goal)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    with torch.no_grad():
+        for slow, fast in zip(target.parameters(), net.parameters()):
+            slow.lerp_(fast, rate)
+        for slow, fast in zip(target.buffers(), net.buffers()):
+            slow.copy_(fast)
+    return loss.item()
+# %% exercise="fix_target" verdict="passed"
+# detach and copy_
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    value = net(state).squeeze(-1)
+    goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(value, goal.detach())
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    with torch.no_grad():
+        for slow, fast in zip(target.parameters(), net.parameters()):
+            if slow is not fast:
+                slow.copy_((1 - rate) * slow + rate * fast)
+        for slow, fast in zip(target.buffers(), net.buffers()):
+            slow.copy_(fast)
+    return loss.detach()
+# %% exercise="fix_target" verdict="passed"
+# by names, with .data
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(net(state).squeeze(-1), goal)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    fast = dict(net.named_parameters())
+    for name, slow in target.named_parameters():
+        if fast[name] is not slow:
+            slow.data.mul_(1 - rate).add_(fast[name].data, alpha=rate)
+    buffers = dict(net.named_buffers())
+    for name, slow in target.named_buffers():
+        slow.data.copy_(buffers[name].data)
+    return loss.item()
+# %% exercise="fix_target" verdict="refused" mistake="shrinks_what_is_shared"
+# mul_ then add_: a shared layer shrinks
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(net(state).squeeze(-1), goal)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    with torch.no_grad():
+        for slow, fast in zip(target.parameters(), net.parameters()):
+            slow.mul_(1 - rate).add_(fast, alpha=rate)
+        for slow, fast in zip(target.buffers(), net.buffers()):
+            slow.copy_(fast)
+    return loss.item()
+# %% exercise="fix_target" verdict="refused" mistake="freezes_the_shared_layer"
+# the target is frozen for good
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    target.requires_grad_(False)
+    goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(net(state).squeeze(-1), goal)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    with torch.no_grad():
+        for slow, fast in zip(target.parameters(), net.parameters()):
+            slow.lerp_(fast, rate)
+        for slow, fast in zip(target.buffers(), net.buffers()):
+            slow.copy_(fast)
+    return loss.item()
+# %% exercise="fix_target" verdict="refused" mistake="clears_in_place_of_a_stop"
+# the .grad of the target is cleared instead of the goal stopped
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    value = net(state).squeeze(-1)
+    goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(value, goal)
+    optimizer.zero_grad()
+    loss.backward()
+    target.zero_grad()
+    optimizer.step()
+    with torch.no_grad():
+        for slow, fast in zip(target.parameters(), net.parameters()):
+            slow.lerp_(fast, rate)
+        for slow, fast in zip(target.buffers(), net.buffers()):
+            slow.copy_(fast)
+    return loss.item()
+# %% exercise="fix_target" verdict="refused" mistake="shares_the_buffers"
+# the target gets the memory of the net's buffers
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(net(state).squeeze(-1), goal)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    for slow, fast in zip(target.parameters(), net.parameters()):
+        slow.data = (1 - rate) * slow.data + rate * fast.data
+    for slow, fast in zip(target.buffers(), net.buffers()):
+        slow.data = fast.data
+    return loss.item()
+# %% exercise="fix_target" verdict="passed"
+# state_dict, entry by entry
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(net(state).squeeze(-1), goal)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    names = {name for name, _ in net.named_parameters()}
+    old, new = target.state_dict(), net.state_dict()
+    for name, value in old.items():
+        value.copy_(torch.lerp(value, new[name], rate) if name in names else new[name])
+    return loss.detach()
+# %% exercise="fix_target" verdict="passed"
+# the difference is added
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(net(state).squeeze(-1), goal)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    with torch.no_grad():
+        for slow, fast in zip(target.parameters(), net.parameters()):
+            slow += rate * (fast - slow)
+        for slow, fast in zip(target.buffers(), net.buffers()):
+            slow.copy_(fast)
+    return loss.item()
+# %% exercise="fix_target" verdict="passed"
+# new data in the same parameters
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(net(state).squeeze(-1), goal)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    for slow, fast in zip(target.parameters(), net.parameters()):
+        slow.data = (1 - rate) * slow.data + rate * fast.data
+    with torch.no_grad():
+        for slow, fast in zip(target.buffers(), net.buffers()):
+            slow.copy_(fast)
+    return loss.item()
+# %% exercise="fix_target" verdict="passed"
+# load_state_dict of a mixed dict
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(net(state).squeeze(-1), goal)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    names = dict(net.named_parameters())
+    old, new = target.state_dict(), net.state_dict()
+    target.load_state_dict({k: (1 - rate) * old[k] + rate * new[k] if k in names else new[k] for k in new})
+    return loss
+# %% exercise="fix_target" verdict="passed"
+# foreach
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(net(state).squeeze(-1), goal)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    with torch.no_grad():
+        torch._foreach_lerp_(list(target.parameters()), list(net.parameters()), rate)
+        for slow, fast in zip(target.buffers(), net.buffers()):
+            slow.copy_(fast)
+    return loss.item()
+# %% exercise="fix_target" verdict="refused" mistake="clears_before_the_step"
+# the step before the gradient is cleared is lost: cleared after backward
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(net(state).squeeze(-1), goal)
+    loss.backward()
+    optimizer.zero_grad()
+    optimizer.step()
+    with torch.no_grad():
+        for slow, fast in zip(target.parameters(), net.parameters()):
+            slow.lerp_(fast, rate)
+        for slow, fast in zip(target.buffers(), net.buffers()):
+            slow.copy_(fast)
+    return loss.item()
+# %% exercise="fix_target" verdict="refused" mistake="goal_in_inference_mode"
+# a goal of inference_mode cannot be saved
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    with torch.inference_mode():
+        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(net(state).squeeze(-1), goal)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    with torch.no_grad():
+        for slow, fast in zip(target.parameters(), net.parameters()):
+            slow.lerp_(fast, rate)
+        for slow, fast in zip(target.buffers(), net.buffers()):
+            slow.copy_(fast)
+    return loss.item()
+# %% exercise="fix_target" verdict="refused" mistake="averages_all_of_the_state"
+# all of the state is averaged by mul_ and add_
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(net(state).squeeze(-1), goal)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    with torch.no_grad():
+        for slow, fast in zip(target.state_dict().values(), net.state_dict().values()):
+            slow.copy_((1 - rate) * slow + rate * fast)
+    return loss.item()
+# %% exercise="fix_target" verdict="refused" mistake="loss_after_the_step"
+# the loss after the step
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(net(state).squeeze(-1), goal)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    with torch.no_grad():
+        loss = mse_loss(net(state).squeeze(-1), goal)
+        for slow, fast in zip(target.parameters(), net.parameters()):
+            slow.lerp_(fast, rate)
+        for slow, fast in zip(target.buffers(), net.buffers()):
+            slow.copy_(fast)
+    return loss.item()
+# %% exercise="fix_target" verdict="refused" mistake="moves_while_recording"
+# in place without no_grad
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(net(state).squeeze(-1), goal)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    for slow, fast in zip(target.parameters(), net.parameters()):
+        slow.lerp_(fast, rate)
+    with torch.no_grad():
+        for slow, fast in zip(target.buffers(), net.buffers()):
+            slow.copy_(fast)
+    return loss.item()
