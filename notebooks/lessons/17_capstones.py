@@ -2052,6 +2052,219 @@ from autograder import check
 
 check("fix_baseline")
 # %% [markdown] tags=["en"]
+# ## A scoreboard: the bytes of one step
+#
+# "Out of memory" stops the training of a small language model. The first reply: make the blocks smaller. It hardly helps. The blocks were never the trouble.
+#
+# The last layer of such a model, its head, gives each row of `h` one number per class, a *logit*. With a vocabulary there are many classes. Here are 128 rows with 8 features and 256 classes: `h` has 1,024 numbers, the logits have 32,768. Cross-entropy keeps their logarithms of the softmax for backward, and backward makes two more tensors of this size.
+#
+# Rows do not need each other in this loss. So compute it in chunks of rows, the idea of micro-batches from lesson 03. Does that suffice? Look at three ways.
+# %% [markdown] tags=["ru"] of="46d413cf"
+# ## Табло: байты одного шага
+#
+# Обучение небольшой языковой модели обрывается из-за нехватки памяти. Первый совет — уменьшить блоки. Он почти не помогает: дело было не в них.
+#
+# Последний слой такой модели, голова, вычисляет для каждой строки `h` по одному числу на класс, *логит*. Когда классы — это слова словаря, их много. Возьмём 128 строк, 8 признаков и 256 классов: в `h` 1024 числа, а логитов 32 768. Кросс-энтропия хранит до обратного прохода логарифмы softmax от них, а в обратном проходе появляются ещё два тензора такого же размера.
+#
+# В этой функции потерь строки друг от друга не зависят. Значит, её можно вычислять порциями строк, как с микробатчами из урока 03. Хватит ли этого? Сравним три способа.
+# %%
+from functools import partial
+
+from torch.nn.functional import cross_entropy
+
+from autograder import plot_memory
+
+many = torch.nn.Linear(8, 256, bias=False, dtype=torch.float64)
+h = torch.linspace(-1, 1, 128 * 8, dtype=torch.float64).view(128, 8).requires_grad_()
+targets = torch.arange(128)
+
+
+def plain(h):
+    return cross_entropy(many(h), targets)
+
+
+def of_chunk(x, y):
+    return cross_entropy(many(x), y, reduction="sum")
+
+
+def in_chunks(h):
+    return sum(of_chunk(x, y) for x, y in zip(h.split(8), targets.split(8))) / len(h)
+
+
+def with_checkpoints(h):
+    parts = zip(h.split(8), targets.split(8))
+    return sum(checkpoint(of_chunk, x, y, use_reentrant=False) for x, y in parts) / len(h)
+
+
+plot_memory(h, plain, in_chunks, with_checkpoints)
+# %% [markdown] tags=["en"]
+# Chunks alone take away the two tensors of the backward pass, not what cross-entropy keeps: the graph of each chunk holds its part until backward, and together these are the whole. With a checkpoint around each chunk (lesson 06) the graph holds the rows of `h`, which are there anyway. The price: the logits are computed twice.
+#
+# A plain program needs three matrix products of all rows with the weights: one for the logits, one for the gradient of `h`, one for that of the weights. With checkpoints there are four.
+#
+# ### What is the best possible figure?
+#
+# Ask what must be in memory at one moment, whatever one does. Let the head work on `rows` rows at a time. Take the last chunk, at the last of its two gradient products. Its logits are needed for that product. All gradients of the other chunks are done, and they have to be somewhere. And the result of the product is there. Together: the logits of one chunk, the gradient of the weights, the gradient of `h`.
+#
+# In numbers, for chunks of 8 rows: $(8 \cdot 256 + 256 \cdot 8 + 128 \cdot 8) \cdot 8$ bytes, which is 40,960. And the gradient products cannot be saved: three products are the best possible as well. One design reaches both figures but for some single numbers per row.
+# %% [markdown] tags=["ru"] of="a21cc267"
+# Порции сами по себе избавляют от двух тензоров обратного прохода, но не от того, что хранит кросс-энтропия: граф каждой порции держит свою часть до обратного прохода, а вместе эти части и составляют целое. Если же на каждую порцию поставить контрольную точку (урок 06), граф хранит только строки `h`, а они и так лежат в памяти. Цена: логиты вычисляются дважды.
+#
+# Исходной программе нужно три матричных произведения всех строк на веса: одно даёт логиты, второе — градиент `h`, третье — градиент весов. С контрольными точками их четыре.
+#
+# ### Что можно назвать лучшим возможным результатом?
+#
+# Спросим, что обязано лежать в памяти в один и тот же момент, как бы мы ни поступали. Пусть голова обрабатывает по `rows` строк. Возьмём последнюю порцию и последнее из двух произведений, которые дают её градиенты. Для него нужны логиты порции. Градиенты остальных порций уже вычислены и должны где-то лежать. Есть и результат самого произведения. Итого: логиты одной порции, градиент весов и градиент `h`.
+#
+# В числах, для порций по 8 строк: $(8 \cdot 256 + 256 \cdot 8 + 128 \cdot 8) \cdot 8$, то есть 40 960 байт. Обойтись без произведений, дающих градиенты, тоже нельзя, поэтому три произведения — лучший возможный результат. Есть решение, в котором достигнуты оба числа, если не считать нескольких чисел на строку.
+# %% tags=["fact"]
+from autograder.exercises.capstones.products import counting_products
+from autograder.measure import live_bytes
+
+
+def peak_of(way):
+    many.weight.grad = h.grad = None
+    with live_bytes() as live:
+        way(h).backward()
+    return live.peak
+
+
+def products_of(way):
+    many.weight.grad = h.grad = None
+    with counting_products() as products:
+        way(h).backward()
+    return products.multiplications / (128 * 256 * 8)
+
+
+table = 128 * 256 * 8
+assert peak_of(plain) == 3 * table == 786_432
+assert table < peak_of(in_chunks) < 1.2 * table
+assert peak_of(with_checkpoints) < 0.1 * peak_of(plain)
+assert [products_of(way) for way in (plain, in_chunks, with_checkpoints)] == [3, 3, 4]
+assert (8 * 256 + 256 * 8 + 128 * 8) * 8 == 40_960
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `chunked_loss`: a loss without all the logits
+# *design · ●●○ · 18 minutes · 5 points · extra*
+#
+# Write the loss of a wide head. The card compares your figures with those of the plain program and with the best possible ones. The budgets leave room for several designs: full points do not ask for the best figures.
+#
+# * **Given.** `head`, a float64 linear layer with or without bias, some of its parameters frozen. `h`, a float64 tensor of shape (N, features), which may need no gradient. `targets`, N class numbers. `rows`, the number of rows that go through the head at a time. <!-- no aspect: a precondition -->
+# * **Result.** `cross_entropy(head(h), targets)`, a tensor with a graph. <!-- loss -->
+# * **Result.** The gradients after `(c * loss).backward()`, for any number `c`, are those of this line. What is in `.grad` is added to, as always. <!-- gradients -->
+# * **Not allowed.** A peak of more than 4 times the logits of `rows` rows and 3 times the gradients of weights and `h`, over both passes. <!-- peak -->
+# * **Not allowed.** To compute the logits more than twice. Counted are the multiplications in matrix products. <!-- products -->
+# %% [markdown] tags=["ru"] of="1dd93eae"
+# ### Дополнительное упражнение `chunked_loss`: функция потерь без полной таблицы логитов
+# *спроектировать · ●●○ · 18 минут · 5 баллов · дополнительно*
+#
+# Напишите функцию потерь для широкой головы. На карточке ваши числа будут стоять рядом с числами исходной программы и с лучшими возможными. Уложиться в предел можно по-разному: для полного балла лучшие числа не нужны.
+#
+# * **Дано.** `head` — линейный слой float64, со смещением или без него, часть параметров может быть заморожена. `h` — тензор float64 формы (N, признаки), градиент ему может быть и не нужен. `targets` — N номеров классов. `rows` — по сколько строк за раз проходит через голову. <!-- no aspect: a precondition -->
+# * **Результат.** `cross_entropy(head(h), targets)`, тензор с графом. <!-- loss -->
+# * **Результат.** Градиенты после `(c * loss).backward()` при любом числе `c` такие же, как у этой строки. К тому, что уже лежит в `.grad`, они, как всегда, прибавляются. <!-- gradients -->
+# * **Нельзя.** Занимать на пике за оба прохода больше, чем 4 объёма логитов для `rows` строк и 3 объёма градиентов весов и `h` вместе. <!-- peak -->
+# * **Нельзя.** Вычислять логиты больше двух раз. Считаются умножения в матричных произведениях. <!-- products -->
+# %% answer="chunked_loss"
+def chunked_loss(head, h, targets, rows):
+    """`cross_entropy(head(h), targets)`; the logits of only `rows` rows are in memory at a time."""
+
+    ### BEGIN SOLUTION
+    def of_chunk(x, y):
+        return cross_entropy(head(x), y, reduction="sum")
+
+    parts = zip(h.split(rows), targets.split(rows))
+    return sum(checkpoint(of_chunk, x, y, use_reentrant=False) for x, y in parts) / len(h)
+    ### END SOLUTION
+
+
+# %% alternative="chunked_loss"
+class _Ahead(torch.autograd.Function):
+    """Gradients that are computed while the logits are there, in the forward pass."""
+
+    @staticmethod
+    def forward(ctx, h, weight, bias, targets, rows):
+        dh, dw, total = torch.empty_like(h), torch.zeros_like(weight), 0.0
+        db = None if bias is None else torch.zeros_like(bias)
+        for start in range(0, len(h), rows):
+            x, y = h[start : start + rows], targets[start : start + rows]
+            z = x @ weight.T
+            z = z if bias is None else z.add_(bias)
+            z -= z.amax(1, keepdim=True)
+            total -= z.gather(1, y[:, None]).sum().item()
+            sums = z.exp_().sum(1, keepdim=True)
+            total += sums.log().sum().item()
+            z.div_(sums)[torch.arange(len(y)), y] -= 1
+            z /= len(h)
+            dw.addmm_(z.T, x)
+            torch.mm(z, weight, out=dh[start : start + rows])
+            if bias is not None:
+                db += z.sum(0)
+            del z
+        ctx.gradients = dh, dw, db
+        return h.new_tensor(total / len(h))
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, v):
+        return *(None if each is None else each.mul_(v) for each in ctx.gradients), None, None
+
+
+def chunked_loss(head, h, targets, rows):
+    return _Ahead.apply(h, head.weight, head.bias, targets, rows)
+
+
+# %% alternative="chunked_loss"
+class _Again(torch.autograd.Function):
+    """The logits are computed again in the backward pass, and nothing but inputs is saved."""
+
+    @staticmethod
+    def forward(ctx, h, weight, bias, targets, rows):
+        ctx.save_for_backward(h, weight, bias, targets)
+        ctx.rows = rows
+        logits = (torch.nn.functional.linear(x, weight, bias) for x in h.split(rows))
+        return sum(cross_entropy(z, y, reduction="sum") for z, y in zip(logits, targets.split(rows))) / len(h)
+
+    @staticmethod
+    def backward(ctx, v):
+        h, weight, bias, targets = ctx.saved_tensors
+        dh, dw = [], torch.zeros_like(weight)
+        db = None if bias is None else torch.zeros_like(bias)
+        for x, y in zip(h.split(ctx.rows), targets.split(ctx.rows)):
+            z = torch.nn.functional.linear(x, weight, bias).softmax(1)
+            z[torch.arange(len(y)), y] -= 1
+            z *= v / len(h)
+            dh.append(z @ weight)
+            dw += z.T @ x
+            if bias is not None:
+                db += z.sum(0)
+        return torch.cat(dh), dw, db, None, None
+
+
+def chunked_loss(head, h, targets, rows):
+    return _Again.apply(h, head.weight, head.bias, targets, rows)
+
+
+# %% alternative="chunked_loss"
+def chunked_loss(head, h, targets, rows):
+    def mean_of(x, y):
+        return len(x) / len(h) * cross_entropy(head(x), y)
+
+    def add(total, start):
+        return total + mean_of(h[start : start + rows], targets[start : start + rows])
+
+    total = h.new_zeros(())
+    for start in range(0, len(h), rows):
+        total = checkpoint(add, total, start, use_reentrant=False)
+    return total
+
+
+# %% check="chunked_loss"
+from autograder import check
+
+check("chunked_loss")
+# %% [markdown] tags=["en"]
 # ## What to keep
 #
 # * `p.grad` is a place where things add up. Before something else goes through it, clear it; an optimizer subtracts what it finds there, times its own `lr`.

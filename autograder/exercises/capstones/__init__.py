@@ -13,4 +13,5 @@ EXERCISES = (
     "step_in_half",
     "cures",
     "fix_baseline",
+    "chunked_loss",
 )
