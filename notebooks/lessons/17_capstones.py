@@ -2202,13 +2202,13 @@ class _Ahead(torch.autograd.Function):
             if bias is not None:
                 db += z.sum(0)
             del z
-        ctx.gradients = dh, dw, db
+        ctx.save_for_backward(dh, dw, db)
         return h.new_tensor(total / len(h))
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, v):
-        return *(None if each is None else each.mul_(v) for each in ctx.gradients), None, None
+        return *(None if each is None else each.mul_(v) for each in ctx.saved_tensors), None, None
 
 
 def chunked_loss(head, h, targets, rows):
@@ -2264,6 +2264,346 @@ def chunked_loss(head, h, targets, rows):
 from autograder import check
 
 check("chunked_loss")
+
+
+# %% [markdown] tags=["en"]
+# ## The whole step
+#
+# Below is the rest of the model. The embedding and the first blocks are frozen. A block subtracts the mean over all rows, as batch normalization does; so micro-batches would change what the model computes.
+# %% [markdown] tags=["ru"] of="b7b53120"
+# ## Шаг целиком
+#
+# Ниже остальная часть модели. Эмбеддинг и первые блоки заморожены. Каждый блок вычитает среднее по всем строкам, как это делает батч-нормализация. Поэтому с микробатчами модель вычисляла бы уже не то.
+# %%
+class Block(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.linear = torch.nn.Linear(width, width, bias=False, dtype=torch.float64)
+
+    def forward(self, h):
+        z = self.linear(h)
+        return torch.tanh(z - z.mean(0))
+
+
+class Model(torch.nn.Module):
+    def __init__(self, width, depth, classes, words, frozen):
+        super().__init__()
+        table = torch.linspace(-1, 1, words * width, dtype=torch.float64).sin()
+        self.embedding = torch.nn.Embedding.from_pretrained(table.view(words, width))  # frozen
+        self.blocks = torch.nn.ModuleList([Block(width) for _ in range(depth)])
+        self.blocks[:frozen].requires_grad_(False)
+        self.head = torch.nn.Linear(width, classes, dtype=torch.float64)
+
+    def forward(self, ids):
+        h = self.embedding(ids)
+        for block in self.blocks:
+            h = block(h)
+        return self.head(h)
+
+
+def plain_step(model, lr, ids, targets):
+    loss = cross_entropy(model(ids), targets)
+    loss.backward()
+    for p in model.parameters():
+        if p.requires_grad:
+            with torch.no_grad():
+                p.add_(p.grad, alpha=-lr)
+            p.grad = None
+    return loss.item()
+
+
+# %% [markdown] tags=["en"]
+# Take 32 rows, a width of 16, 128 classes, 30 trained blocks above 4 frozen ones. Call the bytes of one input of a block, 4,096, a *unit*. Autograd keeps one unit for each trained block (the result of `tanh`, which is the input of the next block), and nothing for the frozen ones. The gradient of a block's weights has half a unit, that of the head's weights four. All logits have eight, those of four rows one.
+#
+# The plain step peaks at 55 units. Where? Draw it. In the other two ways there are segments with checkpoints (lesson 06) and chunks of 4 rows; in the last a hook also steps as soon as a gradient is complete, and drops it (lesson 08).
+# %% [markdown] tags=["ru"] of="4e259f52"
+# Возьмём 32 строки, ширину 16, 128 классов и 30 обучаемых блоков над 4 замороженными. Объём входа одного блока, 4096 байт, назовём *единицей*. Для каждого обучаемого блока autograd хранит одну единицу (результат `tanh`, он же вход следующего блока), а для замороженных — ничего. Градиент весов блока занимает половину единицы, градиент весов головы — четыре. Все логиты занимают восемь единиц, а логиты четырёх строк — одну.
+#
+# На пике исходный шаг занимает 55 единиц. В каком месте? Посмотрим на график. В двух других вариантах есть сегменты с контрольными точками (урок 06) и порции по 4 строки. А в последнем ещё и хук делает шаг, как только градиент готов, и сразу освобождает его (урок 08).
+# %%
+torch.manual_seed(0)
+deep = Model(width=16, depth=34, classes=128, words=50, frozen=4)
+ids, marks = torch.arange(32), torch.arange(32) * 3
+
+
+def loss_in_segments(ids):
+    h = deep.embedding(ids)
+    for block in deep.blocks[:4]:
+        h = block(h)
+    for start in range(4, 34, 5):
+        h = checkpoint(torch.nn.Sequential(*deep.blocks[start : start + 5]), h, use_reentrant=False)
+    parts = zip(h.split(4), marks.split(4))
+    return sum(checkpoint(of_rows, x, y, use_reentrant=False) for x, y in parts) / len(h)
+
+
+def of_rows(x, y):
+    return cross_entropy(deep.head(x), y, reduction="sum")
+
+
+def plain_loss(ids):
+    cross_entropy(deep(ids), marks).backward()
+
+
+def segments(ids):
+    loss_in_segments(ids).backward()
+
+
+def drop(p):
+    p.grad = None  # a real step would come first
+
+
+def segments_and_hooks(ids):
+    handles = [p.register_post_accumulate_grad_hook(drop) for p in deep.parameters() if p.requires_grad]
+    loss_in_segments(ids).backward()
+    for handle in handles:
+        handle.remove()
+
+
+plot_memory(ids, plain_loss, segments, segments_and_hooks)
+
+
+# %% [markdown] tags=["en"]
+# ### Nobody gets below this
+#
+# Each block may be called at most twice, so its second call has to keep its graph until its own backward. Then the trained blocks fall into $S$ segments of $s_1, \dots, s_S$ blocks, counted from below: the input of a segment is kept, the rest is computed again. Two kinds of moments count.
+#
+# * **At the last chunk of the head.** Its logits (1 unit), the gradients of the head's weights (4) and of `h` (1), and the inputs of all segments but the first. That one can be computed from the embedding once more. Together $S + 5$.
+# * **When segment $i$ has been computed again.** The inputs of segments 2 to $i$, the $s_i$ results inside it, and the gradient that arrives from above: $i + s_i$. For the first segment, whose own input is there as well, $2 + s_1$.
+#
+# With $P$ units the segments hold at most $(P - 2) + (P - 2) + (P - 3) + \dots + (P - S)$ blocks, and $S \le P - 5$. For $P = 9$ these are 25 blocks, for $P = 10$ they are 34. So 30 blocks need 10 units, and no program within the rules gets below that.
+#
+# Calls have a bound, too. At the head 6 of the 24 units that the exercise allows are taken. So at most 18 results of blocks can be there; at least 12 of 30 blocks have to be called again: $34 + 12 = 46$ calls.
+#
+# Such a bound ignores what torch needs for a moment in between. Our best program reaches less than 14 units, and that is close.
+# %% [markdown] tags=["ru"] of="abb738f6"
+# ### Меньше не бывает
+#
+# Каждый блок можно вызвать самое большее дважды, поэтому после второго вызова его граф должен дожить до обратного прохода этого блока. Значит, обучаемые блоки распадаются на $S$ сегментов из $s_1, \dots, s_S$ блоков (считая снизу): вход сегмента хранится, остальное вычисляется повторно. Важны моменты двух видов.
+#
+# * **Последняя порция головы.** В памяти её логиты (1 единица), градиенты весов головы (4) и `h` (1), а также входы всех сегментов, кроме первого: его вход можно ещё раз вычислить из эмбеддингов. Итого $S + 5$.
+# * **Сегмент $i$ только что вычислен повторно.** В памяти входы сегментов от 2 до $i$, $s_i$ результатов внутри него и градиент, пришедший сверху: $i + s_i$. У первого сегмента в памяти и собственный вход: $2 + s_1$.
+#
+# Если единиц $P$, в сегментах поместится не больше $(P - 2) + (P - 2) + (P - 3) + \dots + (P - S)$ блоков, причём $S \le P - 5$. При $P = 9$ это 25 блоков, при $P = 10$ — 34. Значит, для 30 блоков нужно 10 единиц, и ни одна программа, которая соблюдает правила, меньше не займёт.
+#
+# Есть граница и у числа вызовов. Во время работы головы из 24 единиц, разрешённых в упражнении, заняты 6. Поэтому в памяти могут лежать результаты самое большее 18 блоков, а остальные 12 из 30 придётся вызвать ещё раз: $34 + 12 = 46$ вызовов.
+#
+# Такая оценка не учитывает того, что нужно torch на короткое время между делом. Лучшая из наших программ занимает меньше 14 единиц — это близко.
+# %% tags=["fact"]
+def blocks_within(units):
+    return max((units - 2) + sum(units - i for i in range(2, s + 1)) for s in range(1, units - 4))
+
+
+assert (blocks_within(9), blocks_within(10)) == (25, 34)
+unit = 32 * 16 * 8
+assert unit == 4096 and (unit / 2, 4 * unit, 8 * unit, unit) == (16 * 16 * 8, 128 * 16 * 8, 32 * 128 * 8, 4 * 128 * 8)
+peaks = []
+for way in (plain_loss, segments, segments_and_hooks):
+    for p in deep.parameters():
+        p.grad = None
+    with live_bytes() as live:
+        way(ids)
+    peaks.append(live.peak / unit)
+assert peaks[0] == 55 and 24 < peaks[1] < 27 and 18 < peaks[2] < 22
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `lean_step`: a whole step within two budgets
+# *design · ●●● · 25 minutes · 6 points · extra*
+#
+# Make one step of plain SGD with `plain_step` as the model for the result.
+#
+# * **Given.** `model`, built as above. The first blocks may be frozen, and one trained block may stand in `model.blocks` twice. Some blocks drop entries at random, as dropout does. `lr`, `ids`, `targets`; `rows`, the number of rows that go through the head at a time. Every `.grad` is None. <!-- no aspect: a precondition -->
+# * **Result.** Every trained parameter is `p - lr * gradient`, exact but for rounding, also when the function is called again. <!-- weights -->
+# * **Result.** The loss before the step is returned, a number. <!-- loss -->
+# * **Leave.** `.grad` of None, all flags. <!-- cleared -->
+# * **Not allowed.** More than two calls of a block. <!-- twice -->
+# * **Not allowed.** To call frozen blocks more than once. <!-- calls -->
+# * **Not allowed.** A peak over 24 units with 30 trained blocks; the parameters do not count. <!-- peak -->
+#
+# Segments are not the only policy: lesson 16 has others, which keep some operations and compute the rest again.
+# %% [markdown] tags=["ru"] of="b0b897b2"
+# ### Дополнительное упражнение `lean_step`: целый шаг в двух пределах
+# *спроектировать · ●●● · 25 минут · 6 баллов · дополнительно*
+#
+# Сделайте один шаг обычного SGD; результат должен быть таким же, как у `plain_step`.
+#
+# * **Дано.** `model` устроена как выше. Первые блоки могут быть заморожены, а один обучаемый блок может стоять в `model.blocks` дважды. Некоторые блоки случайно обнуляют элементы, как dropout. Ещё даны `lr`, `ids`, `targets` и `rows` — по сколько строк за раз проходит через голову. Все поля `.grad` равны None. <!-- no aspect: a precondition -->
+# * **Результат.** Каждый обучаемый параметр равен `p - lr * gradient` с точностью до округления, в том числе при повторном вызове функции. <!-- weights -->
+# * **Результат.** Возвращается значение функции потерь до шага, число. <!-- loss -->
+# * **Не менять.** Поля `.grad`, равные None, и все флаги. <!-- cleared -->
+# * **Нельзя.** Вызывать блок больше двух раз. <!-- twice -->
+# * **Нельзя.** Вызывать замороженные блоки больше одного раза. <!-- calls -->
+# * **Нельзя.** Занимать на пике больше 24 единиц при 30 обучаемых блоках; параметры не считаются. <!-- peak -->
+#
+# Сегменты — не единственный выбор: в уроке 16 есть и другие правила, по которым одни операции сохраняют результат, а другие вычисляются повторно.
+# %% answer="lean_step"
+def lean_step(model, lr, ids, targets, rows):
+    """One step of SGD; the loss before it."""
+
+    ### BEGIN SOLUTION
+    def step(p):
+        with torch.no_grad():
+            p.add_(p.grad, alpha=-lr)
+        p.grad = None
+
+    def of_rows(x, y):
+        return cross_entropy(model.head(x), y, reduction="sum")
+
+    trained = [block for block in model.blocks if any(p.requires_grad for p in block.parameters())]
+    h = model.embedding(ids)
+    for block in model.blocks[: len(model.blocks) - len(trained)]:
+        h = block(h)
+    size = max(1, round(len(trained) ** 0.5))
+    for start in range(0, len(trained), size):
+        h = checkpoint(torch.nn.Sequential(*trained[start : start + size]), h, use_reentrant=False)
+    parts = zip(h.split(rows), targets.split(rows))
+    loss = sum(checkpoint(of_rows, x, y, use_reentrant=False) for x, y in parts) / len(h)
+    handles = [p.register_post_accumulate_grad_hook(step) for p in model.parameters() if p.requires_grad]
+    loss.backward()
+    for handle in handles:
+        handle.remove()
+    return loss.item()
+    ### END SOLUTION
+
+
+# %% alternative="lean_step"
+def lean_step(model, lr, ids, targets, rows):
+    """Segments by hand: every gradient is asked for, and no hook is needed."""
+    blocks = list(model.blocks)
+    first = next(i for i, block in enumerate(blocks) if block.linear.weight.requires_grad)
+    cuts = list(range(first, len(blocks), 6))
+    inputs, states, h = [], [], model.embedding(ids)
+    with torch.no_grad():
+        for i, block in enumerate(blocks):
+            if i in cuts:
+                inputs.append(h)
+                states.append(torch.get_rng_state())
+            h = block(h)
+    final = torch.get_rng_state()
+    total, g = 0.0, torch.empty_like(h)
+    weights = [p for p in model.head.parameters() if p.requires_grad]
+    sums = [torch.zeros_like(p) for p in weights]
+    for start in range(0, len(h), rows):
+        x = h[start : start + rows].requires_grad_()
+        loss = cross_entropy(model.head(x), targets[start : start + rows], reduction="sum") / len(h)
+        total += loss.item()
+        g[start : start + rows], *found = torch.autograd.grad(loss, (x, *weights))
+        del loss
+        for each in sums:
+            each += found.pop(0)
+    pending = dict(zip(weights, sums))
+    del sums, weights, h, x
+    while inputs:
+        start, x = cuts.pop(), inputs.pop().requires_grad_()
+        _apply(pending, lr, needed=[])
+        torch.set_rng_state(states.pop())
+        y = x
+        segment, blocks = blocks[start:], blocks[:start]
+        for block in segment:
+            y = block(y)
+        found = list({block.linear.weight: None for block in segment})
+        g, *gradients = torch.autograd.grad(y, (x, *found), g)
+        for p in found:
+            gradient = gradients.pop(0)
+            pending[p] = pending[p] + gradient if p in pending else gradient
+        del x, y, gradient
+        _apply(pending, lr, needed=[block.linear.weight for block in blocks])
+    torch.set_rng_state(final)
+    return total
+
+
+@torch.no_grad()
+def _apply(pending, lr, needed):
+    """Step with each gradient whose parameter no lower block needs."""
+    for p in list(pending):
+        if all(p is not other for other in needed):
+            p.add_(pending.pop(p), alpha=-lr)
+
+
+# %% alternative="lean_step"
+def lean_step(model, lr, ids, targets, rows):
+    from torch.utils.checkpoint import checkpoint_sequential
+
+    frozen = [block for block in model.blocks if not block.linear.weight.requires_grad]
+    upper = model.blocks[len(frozen) :]
+    h = torch.nn.Sequential(model.embedding, *frozen)(ids)
+    h = checkpoint_sequential(list(upper), max(1, len(upper) // 6), h, use_reentrant=False)
+    total = h.new_zeros(())
+    for x, y in zip(h.split(rows), targets.split(rows)):
+        total = checkpoint(
+            lambda x, y, total: total + cross_entropy(model.head(x), y) * len(x), x, y, total, use_reentrant=False
+        )
+    optimizers, handles = {}, []
+    for p in model.parameters():
+        if p.requires_grad:
+            optimizers[p] = torch.optim.SGD([p], lr=lr, foreach=False)
+
+            def hook(p):
+                optimizers[p].step()
+                optimizers[p].zero_grad()
+
+            handles.append(p.register_post_accumulate_grad_hook(hook))
+    (total / len(ids)).backward()
+    for handle in handles:
+        handle.remove()
+    return (total / len(ids)).item()
+
+
+# %% alternative="lean_step"
+class _SteppedHead(torch.autograd.Function):
+    """The gradients of the head from the forward pass, in place of the logits."""
+
+    @staticmethod
+    def forward(ctx, h, weight, bias, targets, rows):
+        dh, dw, db, total = torch.empty_like(h), torch.zeros_like(weight), torch.zeros_like(bias), 0.0
+        for start in range(0, len(h), rows):
+            x, y = h[start : start + rows], targets[start : start + rows]
+            z = torch.addmm(bias, x, weight.T)
+            z -= z.logsumexp(1, keepdim=True)
+            total -= z.gather(1, y[:, None]).sum().item() / len(h)
+            z.exp_()[torch.arange(len(y)), y] -= 1
+            z /= len(h)
+            dw.addmm_(z.T, x)
+            db += z.sum(0)
+            torch.mm(z, weight, out=dh[start : start + rows])
+        ctx.save_for_backward(dh, dw, db)
+        return h.new_tensor(total)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, v):
+        return *(each.mul_(v) for each in ctx.saved_tensors), None, None
+
+
+def lean_step(model, lr, ids, targets, rows):
+    @torch.no_grad()
+    def step(p):
+        p -= p.grad.mul_(lr)
+        p.grad = None
+
+    hooked = [p.register_post_accumulate_grad_hook(step) for p in model.parameters() if p.requires_grad]
+    h, waiting = model.embedding(ids), list(model.blocks)
+    while waiting and not any(p.requires_grad for p in waiting[0].parameters()):
+        h = waiting.pop(0)(h)
+    while waiting:
+        segment, waiting = waiting[:7], waiting[7:]
+        h = (
+            checkpoint(torch.nn.Sequential(*segment), h, use_reentrant=False)
+            if waiting
+            else torch.nn.Sequential(*segment)(h)
+        )
+    loss = _SteppedHead.apply(h, model.head.weight, model.head.bias, targets, rows)
+    del h
+    loss.backward()
+    for each in hooked:
+        each.remove()
+    return loss.item()
+
+
+# %% check="lean_step"
+from autograder import check
+
+check("lean_step")
 # %% [markdown] tags=["en"]
 # ## What to keep
 #

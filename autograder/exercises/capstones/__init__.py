@@ -14,4 +14,5 @@ EXERCISES = (
     "cures",
     "fix_baseline",
     "chunked_loss",
+    "lean_step",
 )
