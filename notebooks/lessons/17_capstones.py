@@ -1,23 +1,25 @@
-# %% [markdown] tags=["en"] needs="03, 05, 06" about="TD(λ) through `p.grad`, a training step under a memory cap, five questions from forums"
+# %% [markdown] tags=["en"] needs="03, 05, 06" about="TD(λ) through `p.grad`, a training step under a memory cap, five questions from forums, a scoreboard of bytes and calls"
 # # Capstones
 #
-# All that you need to know about autograd has been in a lesson before. What is new is that it comes together: three pieces of work, each of which fails in practice at a seam between two things that work.
+# All that you need to know about autograd has been in a lesson before. What is new is that it comes together: pieces of work, each of which fails in practice at a seam between two things that work.
 #
 # 1. **Eligibility traces.** An update for TD(λ) sends its numbers through `p.grad`. It has three faults, and two of them look like bad luck with the learning rate.
 # 2. **A training step under a memory cap.** A frozen base with checkpoints, a hidden state that lives longer than its graph, micro-batches, half precision. Three of the four show themselves by a message of torch, and the first reply that one finds is usually wrong.
 # 3. **A note to a colleague.** Five questions from forums. You find and try a cure for each, and defend two of them in writing.
+# 4. **A scoreboard** (extra). One training step in as few bytes and as few calls as you can. The card shows how far you are from the bound that nobody gets below.
 #
-# You need lessons 03 (accumulation), 05 (`no_grad`, freezing), 06 (checkpoints, measuring bytes). Nothing about reinforcement learning is needed.
-# %% [markdown] tags=["ru"] about="TD(λ) через `p.grad`, шаг обучения при ограниченной памяти, пять вопросов с форумов" of="70fb11db"
+# You need lessons 03 (accumulation), 05 (`no_grad`, freezing), 06 (checkpoints, measuring bytes); for the scoreboard also 08 (hooks). Nothing about reinforcement learning is needed.
+# %% [markdown] tags=["ru"] about="TD(λ) через `p.grad`, шаг обучения при ограниченной памяти, пять вопросов с форумов, табло байтов и вызовов" of="70fb11db"
 # # Итоговые работы
 #
-# Всё, что нужно здесь знать об autograd, уже встречалось в предыдущих уроках. Новы только сочетания. Вас ждут три работы, и в каждой на практике ошибаются на стыке двух приёмов, хотя по отдельности верны оба.
+# Всё, что нужно здесь знать об autograd, уже встречалось в предыдущих уроках. Новы только сочетания. Вас ждут несколько работ, и в каждой на практике ошибаются на стыке двух приёмов, хотя по отдельности верны оба.
 #
 # 1. **Следы приемлемости.** В этой реализации TD(λ) через поле `p.grad` проходит не только градиент, но и само обновление. Ошибок в ней три, и две из них легко принять за неудачный подбор параметров метода.
 # 2. **Шаг обучения при ограниченной памяти.** Замороженная основа с контрольными точками, скрытое состояние, которое живёт дольше своего графа, микробатчи, половинная точность. В трёх из этих четырёх случаев о неполадке узнают из сообщения torch, а первый же найденный совет обычно неверен.
 # 3. **Письмо коллеге.** Пять вопросов с форумов. Для каждого вы найдёте и испытаете решение, а для двух ещё и обоснуете его письменно.
+# 4. **Табло** (дополнительно). Один шаг обучения, для которого нужно как можно меньше байтов и вызовов. На карточке видно, насколько вы близки к границе, ниже которой не опуститься никому.
 #
-# Понадобятся уроки 03 (накопление), 05 (`no_grad`, замораживание), 06 (контрольные точки, измерение памяти). Знать обучение с подкреплением не нужно.
+# Понадобятся уроки 03 (накопление), 05 (`no_grad`, замораживание), 06 (контрольные точки, измерение памяти), а для табло ещё и 08 (хуки). Знать обучение с подкреплением не нужно.
 # %% tags=["en"]
 # The import fails? Install the course's file (or autograd-course) by pip, uninstall another `autograder`.
 from autograder import hint, ready, reproduce, solution, start, why
@@ -2054,24 +2056,93 @@ check("fix_baseline")
 # %% [markdown] tags=["en"]
 # ## A scoreboard: the bytes of one step
 #
-# "Out of memory" stops the training of a small language model. The first reply: make the blocks smaller. It hardly helps. The blocks were never the trouble.
+# "Out of memory" stops the training of a small language model. The first reply: make the blocks smaller. It hardly helps, because the blocks were never the trouble. Where are the bytes?
 #
-# The last layer of such a model, its head, gives each row of `h` one number per class, a *logit*. With a vocabulary there are many classes. Here are 128 rows with 8 features and 256 classes: `h` has 1,024 numbers, the logits have 32,768. Cross-entropy keeps their logarithms of the softmax for backward, and backward makes two more tensors of this size.
-#
-# Rows do not need each other in this loss. So compute it in chunks of rows, the idea of micro-batches from lesson 03. Does that suffice? Look at three ways.
-# %% [markdown] tags=["ru"] of="46d413cf"
+# Below is one step in small: a frozen embedding, one block, and a *head*, the last layer, which gives each row one number per class, a *logit*. With a vocabulary there are many classes. `live_bytes` counts the tensors made inside `with` that are alive; single numbers such as the loss do not count. Read the function; do not call it yet.
+# %% [markdown] tags=["ru"]
 # ## Табло: байты одного шага
 #
-# Обучение небольшой языковой модели обрывается из-за нехватки памяти. Первый совет — уменьшить блоки. Он почти не помогает: дело было не в них.
+# Обучение небольшой языковой модели обрывается из-за нехватки памяти. Первый совет — уменьшить блоки. Он почти не помогает: дело было не в них. Где же лежат байты?
 #
-# Последний слой такой модели, голова, вычисляет для каждой строки `h` по одному числу на класс, *логит*. Когда классы — это слова словаря, их много. Возьмём 128 строк, 8 признаков и 256 классов: в `h` 1024 числа, а логитов 32 768. Кросс-энтропия хранит до обратного прохода логарифмы softmax от них, а в обратном проходе появляются ещё два тензора такого же размера.
-#
-# В этой функции потерь строки друг от друга не зависят. Значит, её можно вычислять порциями строк, как с микробатчами из урока 03. Хватит ли этого? Сравним три способа.
+# Ниже такой шаг в миниатюре: замороженный эмбеддинг, один блок и *голова* — последний слой, который вычисляет для каждой строки по одному числу на класс, *логит*. Когда классы — это слова словаря, их много. С помощью `live_bytes` подсчитываются тензоры, которые созданы внутри `with` и ещё живы. Отдельные числа, как значение функции потерь, не считаются. Прочтите функцию, но пока не вызывайте.
 # %%
-from functools import partial
-
 from torch.nn.functional import cross_entropy
 
+from autograder.measure import live_bytes
+
+
+def step_bytes(rows=32, width=16, classes=128):
+    seen, ids = {}, torch.arange(rows)
+    table = torch.ones(rows, width, dtype=torch.float64)
+    embedding = torch.nn.Embedding.from_pretrained(table)
+    block = torch.nn.Linear(width, width, bias=False, dtype=torch.float64)
+    head = torch.nn.Linear(width, classes, bias=False, dtype=torch.float64)
+    with live_bytes() as live:
+        h = embedding(ids)
+        seen["after the embedding"] = live.now
+        h = torch.tanh(block(h))
+        seen["after the block"] = live.now
+        loss = cross_entropy(head(h), ids)
+        seen["after the loss"] = live.now
+        loss.backward()
+        seen["at the peak"] = live.peak
+        seen["after backward"] = live.now
+    return seen
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `predict_step_bytes`: where the bytes are
+# *predict · ●○○ · 7 minutes · 1 point · extra*
+#
+# What does `step_bytes()` return? Put a number of bytes in place of each `...`. Arithmetic such as `32 * 16 * 8` is fine.
+# %% [markdown] tags=["ru"]
+# ### Дополнительное упражнение `predict_step_bytes`: где лежат байты
+# *предсказать · ●○○ · 7 минут · 1 балл · дополнительно*
+#
+# Что вернёт `step_bytes()`? Вместо каждого `...` поставьте число байтов. Можно писать и выражения, например `32 * 16 * 8`.
+# %% answer="predict_step_bytes"
+predict_step_bytes = {
+    "after the embedding": 4096,
+    "after the block": 8192,
+    "after the loss": 40960,
+    "at the peak": 106496,
+    "after backward": 22528,
+}
+# %% given="predict_step_bytes"
+predict_step_bytes = {
+    "after the embedding": ...,
+    "after the block": ...,
+    "after the loss": ...,
+    "at the peak": ...,
+    "after backward": ...,
+}
+# %% check="predict_step_bytes"
+from autograder import check
+
+check("predict_step_bytes")
+# %% tags=["fact"]
+assert predict_step_bytes == step_bytes()
+# %% [markdown] tags=["en"]
+# Now call it.
+# %% [markdown] tags=["ru"]
+# Вызовем эту функцию и сравним с таблицей.
+# %%
+step_bytes()
+
+
+# %% [markdown] tags=["en"] explains="predict_step_bytes"
+# The embedding is frozen, but its result stays: the block's weights need it. After the loss there is a table with a number for each row and class, the logarithms of the softmax that cross-entropy keeps. In backward two more of this size appear: the gradient with respect to these logarithms, and that of the logits. Three tables of 32,768 bytes beside two tensors of 4,096. Whoever makes the block smaller saves at the wrong end.
+# %% [markdown] tags=["ru"] explains="predict_step_bytes"
+# Эмбеддинг заморожен, но его результат остаётся в памяти: он нужен для градиента весов блока. После функции потерь в памяти лежит таблица, где есть число для каждой строки и каждого класса: логарифмы softmax, которые хранит кросс-энтропия. В обратном проходе появляются ещё две такие же: градиент по этим логарифмам и градиент логитов. Получается три таблицы по 32 768 байт рядом с двумя тензорами по 4096. Уменьшать блок — значит экономить не там.
+# %% [markdown] tags=["en"]
+# ### Chunks of rows
+#
+# Rows do not need each other in this loss. So compute it in chunks of rows, the idea of micro-batches from lesson 03. Does that suffice? Look at three ways, for 128 rows with 8 features, 256 classes and chunks of 8 rows.
+# %% [markdown] tags=["ru"]
+# ### Порции строк
+#
+# В этой функции потерь строки друг от друга не зависят. Значит, её можно вычислять порциями строк, как с микробатчами из урока 03. Хватит ли этого? Сравним три способа на 128 строках, 8 признаках, 256 классах и порциях по 8 строк.
+# %%
 from autograder import plot_memory
 
 many = torch.nn.Linear(8, 256, bias=False, dtype=torch.float64)
@@ -2119,7 +2190,6 @@ plot_memory(h, plain, in_chunks, with_checkpoints)
 # В числах, для порций по 8 строк: $(8 \cdot 256 + 256 \cdot 8 + 128 \cdot 8) \cdot 8$, то есть 40 960 байт. Обойтись без произведений, дающих градиенты, тоже нельзя, поэтому три произведения — лучший возможный результат. Есть решение, в котором достигнуты оба числа, если не считать нескольких чисел на строку.
 # %% tags=["fact"]
 from autograder.exercises.capstones.products import counting_products
-from autograder.measure import live_bytes
 
 
 def peak_of(way):
@@ -2374,7 +2444,7 @@ plot_memory(ids, plain_loss, segments, segments_and_hooks)
 #
 # Calls have a bound, too. At the head 6 of the 24 units that the exercise allows are taken. So at most 18 results of blocks can be there; at least 12 of 30 blocks have to be called again: $34 + 12 = 46$ calls.
 #
-# Such a bound ignores what torch needs for a moment in between. Our best program reaches less than 14 units, and that is close.
+# Such a bound ignores what torch needs for a moment in between. The best of our programs takes 14.3 units; look at it after the check.
 # %% [markdown] tags=["ru"] of="abb738f6"
 # ### Меньше не бывает
 #
@@ -2387,7 +2457,7 @@ plot_memory(ids, plain_loss, segments, segments_and_hooks)
 #
 # Есть граница и у числа вызовов. Во время работы головы из 24 единиц, разрешённых в упражнении, заняты 6. Поэтому в памяти могут лежать результаты самое большее 18 блоков, а остальные 12 из 30 придётся вызвать ещё раз: $34 + 12 = 46$ вызовов.
 #
-# Такая оценка не учитывает того, что нужно torch на короткое время между делом. Лучшая из наших программ занимает меньше 14 единиц — это близко.
+# Такая оценка не учитывает того, что нужно torch на короткое время между делом. Лучшей из наших программ хватает 14.3 единицы, её можно посмотреть после проверки.
 # %% tags=["fact"]
 def blocks_within(units):
     return max((units - 2) + sum(units - i for i in range(2, s + 1)) for s in range(1, units - 4))
@@ -2613,6 +2683,8 @@ check("lean_step")
 # * A reentrant checkpoint looks at its arguments. Write `use_reentrant=False`, and look at `.grad` of the layer furthest from the loss.
 # * `detach()` between windows; `retain_graph=True` is not what the message should have advised.
 # * Weights in float32, products in half precision, the scaler in between.
+# * Before you save bytes, find out where they are. The logits of a wide head are often more than all blocks.
+# * Ask what must be in memory at one moment, whatever one does. Then you know how much there is left to gain.
 # * An error that is gone is not a bug that is mended. Say which tensor the gradient has to reach, and check that it arrives.
 # %% [markdown] tags=["ru"] of="102f4ce9"
 # ## Что стоит запомнить
@@ -2623,6 +2695,8 @@ check("lean_step")
 # * В старом варианте контрольной точки учитываются только тензоры-аргументы. Пишите `use_reentrant=False` и проверяйте `.grad` у слоя, который дальше всех от функции потерь.
 # * Между окнами нужен вызов `detach()`, а совет из сообщения, `retain_graph=True`, здесь не годится.
 # * Веса храните в float32, матричные произведения вычисляйте в половинной точности, а функцию потерь масштабируйте.
+# * Прежде чем экономить память, найдите, чем она занята. Логиты широкой головы часто занимают больше, чем все блоки.
+# * Спросите, что обязано лежать в памяти в один и тот же момент, как бы вы ни поступали. Тогда ясно, сколько ещё можно выиграть.
 # * Если ошибка больше не появляется, это ещё не значит, что она исправлена. Определите, до какого тензора должен дойти градиент, и проверьте, что он дошёл.
 # %%
 from autograder import progress

@@ -13,6 +13,7 @@ EXERCISES = (
     "step_in_half",
     "cures",
     "fix_baseline",
+    "predict_step_bytes",
     "chunked_loss",
     "lean_step",
 )
