@@ -149,7 +149,7 @@ class Card:
     def _score(self, score: Mapping[str, object]) -> tuple[str, list[str]]:
         """Return a row of the scoreboard: what was measured, and the three figures."""
         label = next((each.measured for each in self.exercise.aspects if each.name == score["aspect"]), None)
-        figures = {name: grouped(int(str(score[name])), self.language) for name in ("used", "plain", "best")}
+        figures = {name: grouped(int(str(score[name])), self.language) for name in ("used", "plain", "bound")}
         return label.read(self.language) if label else "", [self._say(SCORE, **figures)]
 
     def _closing(self) -> Iterator[tuple[str, str]]:

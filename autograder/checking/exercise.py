@@ -84,13 +84,13 @@ def _describe_module(module: torch.nn.Module) -> str:
 
 @dataclass(frozen=True)
 class Scoreboard:
-    """Two figures beside an answer's own: of the plain program, and the best possible one.
+    """Figures of the plain program, and a bound that no program gets below.
 
-    The best possible figure is derived from what has to be in memory, or to be computed, at one moment.
+    The bound is derived from what has to be in memory, or to be computed, at one moment.
     """
 
     plain: int
-    best: int
+    bound: int
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@
 # 4. **A scoreboard** (extra). One training step in as few bytes and as few calls as you can. The card shows how far you are from the bound that nobody gets below.
 #
 # You need lessons 03 (accumulation), 05 (`no_grad`, freezing), 06 (checkpoints, measuring bytes); for the scoreboard also 08 (hooks). Nothing about reinforcement learning is needed.
-# %% [markdown] tags=["ru"] about="TD(λ) через `p.grad`, шаг обучения при ограниченной памяти, пять вопросов с форумов, табло байтов и вызовов" of="70fb11db"
+# %% [markdown] tags=["ru"] about="TD(λ) через `p.grad`, шаг обучения при ограниченной памяти, пять вопросов с форумов, табло байтов и вызовов" of="b21d9350"
 # # Итоговые работы
 #
 # Всё, что нужно здесь знать об autograd, уже встречалось в предыдущих уроках. Новы только сочетания. Вас ждут несколько работ, и в каждой на практике ошибаются на стыке двух приёмов, хотя по отдельности верны оба.
@@ -2059,7 +2059,7 @@ check("fix_baseline")
 # "Out of memory" stops the training of a small language model. The first reply: make the blocks smaller. It hardly helps, because the blocks were never the trouble. Where are the bytes?
 #
 # Below is one step in small: a frozen embedding, one block, and a *head*, the last layer, which gives each row one number per class, a *logit*. With a vocabulary there are many classes. `live_bytes` counts the tensors made inside `with` that are alive; single numbers such as the loss do not count. Read the function; do not call it yet.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="3b5484f7"
 # ## Табло: байты одного шага
 #
 # Обучение небольшой языковой модели обрывается из-за нехватки памяти. Первый совет — уменьшить блоки. Он почти не помогает: дело было не в них. Где же лежат байты?
@@ -2095,7 +2095,7 @@ def step_bytes(rows=32, width=16, classes=128):
 # *predict · ●○○ · 7 minutes · 1 point · extra*
 #
 # What does `step_bytes()` return? Put a number of bytes in place of each `...`. Arithmetic such as `32 * 16 * 8` is fine.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="e03b537d"
 # ### Дополнительное упражнение `predict_step_bytes`: где лежат байты
 # *предсказать · ●○○ · 7 минут · 1 балл · дополнительно*
 #
@@ -2124,7 +2124,7 @@ check("predict_step_bytes")
 assert predict_step_bytes == step_bytes()
 # %% [markdown] tags=["en"]
 # Now call it.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="0cc3540a"
 # Вызовем эту функцию и сравним с таблицей.
 # %%
 step_bytes()
@@ -2132,13 +2132,13 @@ step_bytes()
 
 # %% [markdown] tags=["en"] explains="predict_step_bytes"
 # The embedding is frozen, but its result stays: the block's weights need it. After the loss there is a table with a number for each row and class, the logarithms of the softmax that cross-entropy keeps. In backward two more of this size appear: the gradient with respect to these logarithms, and that of the logits. Three tables of 32,768 bytes beside two tensors of 4,096. Whoever makes the block smaller saves at the wrong end.
-# %% [markdown] tags=["ru"] explains="predict_step_bytes"
+# %% [markdown] tags=["ru"] explains="predict_step_bytes" of="f0926972"
 # Эмбеддинг заморожен, но его результат остаётся в памяти: он нужен для градиента весов блока. После функции потерь в памяти лежит таблица, где есть число для каждой строки и каждого класса: логарифмы softmax, которые хранит кросс-энтропия. В обратном проходе появляются ещё две такие же: градиент по этим логарифмам и градиент логитов. Получается три таблицы по 32 768 байт рядом с двумя тензорами по 4096. Уменьшать блок — значит экономить не там.
 # %% [markdown] tags=["en"]
 # ### Chunks of rows
 #
 # Rows do not need each other in this loss. So compute it in chunks of rows, the idea of micro-batches from lesson 03. Does that suffice? Look at three ways, for 128 rows with 8 features, 256 classes and chunks of 8 rows.
-# %% [markdown] tags=["ru"]
+# %% [markdown] tags=["ru"] of="0ea7e14e"
 # ### Порции строк
 #
 # В этой функции потерь строки друг от друга не зависят. Значит, её можно вычислять порциями строк, как с микробатчами из урока 03. Хватит ли этого? Сравним три способа на 128 строках, 8 признаках, 256 классах и порциях по 8 строк.
@@ -2445,7 +2445,7 @@ plot_memory(ids, plain_loss, segments, segments_and_hooks)
 # Calls have a bound, too. At the head 6 of the 24 units that the exercise allows are taken. So at most 18 results of blocks can be there; at least 12 of 30 blocks have to be called again: $34 + 12 = 46$ calls.
 #
 # Such a bound ignores what torch needs for a moment in between. The best of our programs takes 14.3 units; look at it after the check.
-# %% [markdown] tags=["ru"] of="abb738f6"
+# %% [markdown] tags=["ru"] of="5b5ba0bc"
 # ### Меньше не бывает
 #
 # Каждый блок можно вызвать самое большее дважды, поэтому после второго вызова его граф должен дожить до обратного прохода этого блока. Значит, обучаемые блоки распадаются на $S$ сегментов из $s_1, \dots, s_S$ блоков (считая снизу): вход сегмента хранится, остальное вычисляется повторно. Важны моменты двух видов.
@@ -2686,7 +2686,7 @@ check("lean_step")
 # * Before you save bytes, find out where they are. The logits of a wide head are often more than all blocks.
 # * Ask what must be in memory at one moment, whatever one does. Then you know how much there is left to gain.
 # * An error that is gone is not a bug that is mended. Say which tensor the gradient has to reach, and check that it arrives.
-# %% [markdown] tags=["ru"] of="102f4ce9"
+# %% [markdown] tags=["ru"] of="2d8c3ae7"
 # ## Что стоит запомнить
 #
 # * В `p.grad` всё складывается. Прежде чем пропускать через это поле что-то другое, обнулите его; оптимизатор вычтет из весов всё, что там лежит, умножив на свой `lr`.

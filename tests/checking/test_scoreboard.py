@@ -41,12 +41,11 @@ def answers():
 
 @pytest.mark.parametrize(("name", "near"), [("chunked_loss", 1.01), ("lean_step", 1.5)])
 def test_no_answer_gets_below_the_bound_and_one_comes_near(answers, name, near):
-    scores = [
-        note.parameters for answer in answers[name] for note in check(answer, name).notes if note.id == "card.score"
-    ]
+    notes = [note for answer in answers[name] for note in check(answer, name).notes]
+    scores = [note.parameters for note in notes if note.id == SCORE]
     assert len(scores) == len(boards(name)) * len(answers[name])
-    assert all(score["used"] >= score["best"] for score in scores)
-    assert min(score["used"] / score["best"] for score in scores if score["aspect"] == "peak") < near
+    assert all(score["used"] >= score["bound"] for score in scores)
+    assert min(score["used"] / score["bound"] for score in scores if score["aspect"] == "peak") < near
 
 
 @pytest.mark.parametrize(

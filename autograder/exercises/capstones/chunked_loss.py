@@ -65,7 +65,7 @@ _PARTS = Entries(
             f"признаков {_WIDTH}).",
             after=("loss", "gradients"),
             measured=PEAK,
-            board=Scoreboard(plain=3 * _ALL, best=_LOGITS + _GRADIENTS),
+            board=Scoreboard(plain=3 * _ALL, bound=_LOGITS + _GRADIENTS),
         ),
         aspect(
             "products",
@@ -76,7 +76,7 @@ _PARTS = Entries(
             "умножений.",
             after=("loss", "gradients"),
             measured=Text("Multiplications in matrix products", "Умножений в матричных произведениях"),
-            board=Scoreboard(plain=3 * _PRODUCT, best=3 * _PRODUCT),
+            board=Scoreboard(plain=3 * _PRODUCT, bound=3 * _PRODUCT),
         ),
     ],
     hints=[

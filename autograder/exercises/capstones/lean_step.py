@@ -69,7 +69,7 @@ _CALLS = 2 * _TRAINED + _FROZEN
             f"(обучаемых блоков {_TRAINED}, замороженных {_FROZEN}).",
             after=("weights", "twice"),
             measured=Text("Calls of blocks", "Вызовов блоков"),
-            board=Scoreboard(plain=_DEPTH, best=46),
+            board=Scoreboard(plain=_DEPTH, bound=46),
         ),
         aspect(
             "peak",
@@ -78,7 +78,7 @@ _CALLS = 2 * _TRAINED + _FROZEN
             ru=f"На пике в памяти не больше {_BUDGET} байт — 24 объёма входа одного блока.",
             after=("weights", "twice"),
             measured=PEAK,
-            board=Scoreboard(plain=55 * _UNIT, best=10 * _UNIT),
+            board=Scoreboard(plain=55 * _UNIT, bound=10 * _UNIT),
         ),
     ],
     hints=[
