@@ -84,7 +84,7 @@ def _describe_module(module: torch.nn.Module) -> str:
 
 @dataclass(frozen=True)
 class Scoreboard:
-    """Figures of the plain program, and a bound that no program gets below.
+    """Figure of the plain program, and a bound below all programs.
 
     The bound is derived from what has to be in memory, or to be computed, at one moment.
     """

@@ -1,4 +1,4 @@
-"""Extra exercise: the loss of a wide head that never holds all logits."""
+"""Extra exercise: a loss that never holds all logits."""
 
 from __future__ import annotations
 

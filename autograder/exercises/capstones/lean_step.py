@@ -1,4 +1,4 @@
-"""Extra exercise: a whole training step within a budget of bytes and a budget of calls."""
+"""Extra exercise: a training step within budgets of bytes and calls."""
 
 from __future__ import annotations
 

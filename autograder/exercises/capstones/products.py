@@ -27,14 +27,14 @@ _FACTORS = {
 
 @dataclass
 class Products:
-    """The multiplications in matrix products: all of them, and those of the largest product."""
+    """The multiplications in all matrix products, and in the largest one."""
 
     multiplications: int = 0
     largest: int = 0
 
 
 class _ProductsMode(TorchDispatchMode):
-    """A dispatch mode that sends the size of each matrix product to `note`."""
+    """A dispatch mode that notes the size of each matrix product."""
 
     def __init__(self, note: Callable[[int], object]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]

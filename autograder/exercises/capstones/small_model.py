@@ -1,4 +1,4 @@
-"""A small classifier of whole batches: a frozen embedding, blocks that mix the rows, a wide head."""
+"""A small model: frozen embedding, blocks over whole batches, wide head."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .common import linear
 
 
 class Block(nn.Module):
-    """A layer that subtracts the mean over all rows of the batch, as batch normalization does.
+    """A layer that subtracts the mean over all rows of a batch.
 
-    Autograd keeps one tensor for it beside its input, the result. If `drops` is true, entries are dropped at random.
+    Batch normalization does so, too. Autograd keeps one tensor for it beside its input, the result. If `drops` is true, entries are dropped at random.
     """
 
     def __init__(self, rng: torch.Generator, width: int, drops: bool = False) -> None:
@@ -29,9 +29,9 @@ class Block(nn.Module):
 
 
 class Model(nn.Module):
-    """An embedding, blocks and a head; the embedding and the first `frozen` blocks are not trained.
+    """An embedding, blocks and a head.
 
-    If `drops` is true, every second block drops entries.
+    The embedding and the first `frozen` blocks are not trained. If `drops` is true, every second block drops entries.
     """
 
     def __init__(
