@@ -84,7 +84,7 @@ def _describe_module(module: torch.nn.Module) -> str:
 
 @dataclass(frozen=True)
 class Scoreboard:
-    """Figure of the plain program, and a bound below all programs.
+    """Figure of the plain program, and a lower bound.
 
     The bound is derived from what has to be in memory, or to be computed, at one moment.
     """

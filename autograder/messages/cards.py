@@ -25,8 +25,8 @@ MESSAGES: dict[str, Text] = {
     "card.wrong": Text("Not so", "Неверно"),
     "card.mistake": Text("Looks like", "Похоже на ошибку"),
     "card.score": Text(
-        "yours {used} · plain {plain} · never below {bound}",
-        "у вас {used} · исходная программа {plain} · меньше не бывает {bound}",
+        "yours {used} · plain {plain} · bound {bound}",
+        "у вас {used} · исходная программа {plain} · нижняя граница {bound}",
     ),
     "card.waiting": Text("checked once the lines above are right", "будет проверено, когда строки выше станут верны"),
     "card.graph": Text(

@@ -6,10 +6,10 @@
 # 1. **Eligibility traces.** An update for TD(λ) sends its numbers through `p.grad`. It has three faults, and two of them look like bad luck with the learning rate.
 # 2. **A training step under a memory cap.** A frozen base with checkpoints, a hidden state that lives longer than its graph, micro-batches, half precision. Three of the four show themselves by a message of torch, and the first reply that one finds is usually wrong.
 # 3. **A note to a colleague.** Five questions from forums. You find and try a cure for each, and defend two of them in writing.
-# 4. **A scoreboard** (extra). One training step in as few bytes and as few calls as you can. The card shows how far you are from the bound that nobody gets below.
+# 4. **A scoreboard** (extra). One training step in as few bytes and as few calls as you can. The card shows how far you are from the lower bound.
 #
 # You need lessons 03 (accumulation), 05 (`no_grad`, freezing), 06 (checkpoints, measuring bytes); for the scoreboard also 08 (hooks). Nothing about reinforcement learning is needed.
-# %% [markdown] tags=["ru"] about="TD(λ) через `p.grad`, шаг обучения при ограниченной памяти, пять вопросов с форумов, табло байтов и вызовов" of="b21d9350"
+# %% [markdown] tags=["ru"] about="TD(λ) через `p.grad`, шаг обучения при ограниченной памяти, пять вопросов с форумов, табло байтов и вызовов" of="129d5275"
 # # Итоговые работы
 #
 # Всё, что нужно здесь знать об autograd, уже встречалось в предыдущих уроках. Новы только сочетания. Вас ждут несколько работ, и в каждой на практике ошибаются на стыке двух приёмов, хотя по отдельности верны оба.
@@ -17,7 +17,7 @@
 # 1. **Следы приемлемости.** В этой реализации TD(λ) через поле `p.grad` проходит не только градиент, но и само обновление. Ошибок в ней три, и две из них легко принять за неудачный подбор параметров метода.
 # 2. **Шаг обучения при ограниченной памяти.** Замороженная основа с контрольными точками, скрытое состояние, которое живёт дольше своего графа, микробатчи, половинная точность. В трёх из этих четырёх случаев о неполадке узнают из сообщения torch, а первый же найденный совет обычно неверен.
 # 3. **Письмо коллеге.** Пять вопросов с форумов. Для каждого вы найдёте и испытаете решение, а для двух ещё и обоснуете его письменно.
-# 4. **Табло** (дополнительно). Один шаг обучения, для которого нужно как можно меньше байтов и вызовов. На карточке видно, насколько вы близки к границе, ниже которой не опуститься никому.
+# 4. **Табло** (дополнительно). Один шаг обучения, для которого нужно как можно меньше байтов и вызовов. На карточке видно, насколько вы близки к нижней границе.
 #
 # Понадобятся уроки 03 (накопление), 05 (`no_grad`, замораживание), 06 (контрольные точки, измерение памяти), а для табло ещё и 08 (хуки). Знать обучение с подкреплением не нужно.
 # %% tags=["en"]
@@ -2177,8 +2177,8 @@ plot_memory(h, plain, in_chunks, with_checkpoints)
 #
 # Ask what must be in memory at one moment, whatever one does. Let the head work on `rows` rows at a time. Take the last chunk, at the last of its two gradient products. Its logits are needed for that product. All gradients of the other chunks are done, and they have to be somewhere. And the result of the product is there. Together: the logits of one chunk, the gradient of the weights, the gradient of `h`.
 #
-# In numbers, for chunks of 8 rows: $(8 \cdot 256 + 256 \cdot 8 + 128 \cdot 8) \cdot 8$ bytes, which is 40,960. And the gradient products cannot be saved: three products are the best possible as well. One design reaches both figures but for some single numbers per row.
-# %% [markdown] tags=["ru"] of="a21cc267"
+# In numbers, for chunks of 8 rows: $(8 \cdot 256 + 256 \cdot 8 + 128 \cdot 8) \cdot 8$ bytes, which is 40,960. And the gradient products cannot be saved: three products are the best possible as well. One design reaches both figures but for some single numbers per row. The bound is about chunks of `rows` rows: with smaller chunks, or with chunks of classes, one gets below it, and pays by many small products.
+# %% [markdown] tags=["ru"] of="b91482e4"
 # Порции сами по себе избавляют от двух тензоров обратного прохода, но не от того, что хранит кросс-энтропия: граф каждой порции держит свою часть до обратного прохода, а вместе эти части и составляют целое. Если же на каждую порцию поставить контрольную точку (урок 06), граф хранит только строки `h`, а они и так лежат в памяти. Цена: логиты вычисляются дважды.
 #
 # Исходной программе нужно три матричных произведения всех строк на веса: одно даёт логиты, второе — градиент `h`, третье — градиент весов. С контрольными точками их четыре.
@@ -2187,7 +2187,7 @@ plot_memory(h, plain, in_chunks, with_checkpoints)
 #
 # Спросим, что обязано лежать в памяти в один и тот же момент, как бы мы ни поступали. Пусть голова обрабатывает по `rows` строк. Возьмём последнюю порцию и последнее из двух произведений, которые дают её градиенты. Для него нужны логиты порции. Градиенты остальных порций уже вычислены и должны где-то лежать. Есть и результат самого произведения. Итого: логиты одной порции, градиент весов и градиент `h`.
 #
-# В числах, для порций по 8 строк: $(8 \cdot 256 + 256 \cdot 8 + 128 \cdot 8) \cdot 8$, то есть 40 960 байт. Обойтись без произведений, дающих градиенты, тоже нельзя, поэтому три произведения — лучший возможный результат. Есть решение, в котором достигнуты оба числа, если не считать нескольких чисел на строку.
+# В числах, для порций по 8 строк: $(8 \cdot 256 + 256 \cdot 8 + 128 \cdot 8) \cdot 8$, то есть 40 960 байт. Обойтись без произведений, дающих градиенты, тоже нельзя, поэтому три произведения — лучший возможный результат. Есть решение, в котором достигнуты оба числа, если не считать нескольких чисел на строку. Граница относится к порциям по `rows` строк. Если брать порции меньше или делить ещё и классы, можно опуститься и ниже, но платить за это придётся множеством мелких произведений.
 # %% tags=["fact"]
 from autograder.exercises.capstones.products import counting_products
 
@@ -2433,27 +2433,27 @@ plot_memory(ids, plain_loss, segments, segments_and_hooks)
 
 
 # %% [markdown] tags=["en"]
-# ### Nobody gets below this
+# ### A bound for the whole step
 #
 # Each block may be called at most twice, so its second call has to keep its graph until its own backward. Then the trained blocks fall into $S$ segments of $s_1, \dots, s_S$ blocks, counted from below: the input of a segment is kept, the rest is computed again. Two kinds of moments count.
 #
-# * **At the last chunk of the head.** Its logits (1 unit), the gradients of the head's weights (4) and of `h` (1), and the inputs of all segments but the first. That one can be computed from the embedding once more. Together $S + 5$.
+# * **At the last chunk of the head.** Its logits (1 unit), the gradients of the head's weights (4) and of `h` (1), and the inputs of all segments but the first. That one is not counted, because it could be computed from the embedding once more. Together $S + 5$.
 # * **When segment $i$ has been computed again.** The inputs of segments 2 to $i$, the $s_i$ results inside it, and the gradient that arrives from above: $i + s_i$. For the first segment, whose own input is there as well, $2 + s_1$.
 #
-# With $P$ units the segments hold at most $(P - 2) + (P - 2) + (P - 3) + \dots + (P - S)$ blocks, and $S \le P - 5$. For $P = 9$ these are 25 blocks, for $P = 10$ they are 34. So 30 blocks need 10 units, and no program within the rules gets below that.
+# With $P$ units the segments hold at most $(P - 2) + (P - 2) + (P - 3) + \dots + (P - S)$ blocks, and $S \le P - 5$. For $P = 9$ these are 25 blocks, for $P = 10$ they are 34. So 30 blocks need 10 units, as long as the head works on whole rows.
 #
 # Calls have a bound, too. At the head 6 of the 24 units that the exercise allows are taken. So at most 18 results of blocks can be there; at least 12 of 30 blocks have to be called again: $34 + 12 = 46$ calls.
 #
 # Such a bound ignores what torch needs for a moment in between. The best of our programs takes 14.3 units; look at it after the check.
-# %% [markdown] tags=["ru"] of="5b5ba0bc"
-# ### Меньше не бывает
+# %% [markdown] tags=["ru"] of="1366f661"
+# ### Граница для целого шага
 #
 # Каждый блок можно вызвать самое большее дважды, поэтому после второго вызова его граф должен дожить до обратного прохода этого блока. Значит, обучаемые блоки распадаются на $S$ сегментов из $s_1, \dots, s_S$ блоков (считая снизу): вход сегмента хранится, остальное вычисляется повторно. Важны моменты двух видов.
 #
-# * **Последняя порция головы.** В памяти её логиты (1 единица), градиенты весов головы (4) и `h` (1), а также входы всех сегментов, кроме первого: его вход можно ещё раз вычислить из эмбеддингов. Итого $S + 5$.
+# * **Последняя порция головы.** В памяти её логиты (1 единица), градиенты весов головы (4) и `h` (1), а также входы всех сегментов, кроме первого: его вход не считаем, потому что его можно было бы ещё раз вычислить из эмбеддингов. Итого $S + 5$.
 # * **Сегмент $i$ только что вычислен повторно.** В памяти входы сегментов от 2 до $i$, $s_i$ результатов внутри него и градиент, пришедший сверху: $i + s_i$. У первого сегмента в памяти и собственный вход: $2 + s_1$.
 #
-# Если единиц $P$, в сегментах поместится не больше $(P - 2) + (P - 2) + (P - 3) + \dots + (P - S)$ блоков, причём $S \le P - 5$. При $P = 9$ это 25 блоков, при $P = 10$ — 34. Значит, для 30 блоков нужно 10 единиц, и ни одна программа, которая соблюдает правила, меньше не займёт.
+# Если единиц $P$, в сегментах поместится не больше $(P - 2) + (P - 2) + (P - 3) + \dots + (P - S)$ блоков, причём $S \le P - 5$. При $P = 9$ это 25 блоков, при $P = 10$ — 34. Значит, для 30 блоков нужно 10 единиц, если голова обрабатывает строки целиком.
 #
 # Есть граница и у числа вызовов. Во время работы головы из 24 единиц, разрешённых в упражнении, заняты 6. Поэтому в памяти могут лежать результаты самое большее 18 блоков, а остальные 12 из 30 придётся вызвать ещё раз: $34 + 12 = 46$ вызовов.
 #
