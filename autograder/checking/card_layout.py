@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ..language import LANGUAGES, Note, Text, grouped
 from ..messages.cards import MESSAGES, message
@@ -13,7 +13,7 @@ from ..messages.measured import yes_or_no
 from .comparison import place_of
 from .exercise import Exercise, is_open
 from .labels import ANY_ENTRY
-from .verdict import AspectState, Finding, Verdict, VerdictState
+from .verdict import SCORE, AspectState, Finding, Verdict, VerdictState
 
 # Signs, and tones that are readable on light and on dark pages.
 _LOOKS = {
@@ -64,7 +64,8 @@ class Card:
         self.rows = list(self._rows(verdict.finding)) if verdict.finding else []
         self.mistake = _sentence(exercise, verdict.mistake).read(language) if verdict.mistake else ""
         asked = {"question": exercise.why.question.read(language)} if exercise.why else {}
-        self.notes = [self._say(note.id, **note.parameters, **asked) for note in verdict.notes]
+        self.scores = [self._score(note.parameters) for note in verdict.notes if note.id == SCORE]
+        self.notes = [self._say(note.id, **note.parameters, **asked) for note in verdict.notes if note.id != SCORE]
         self.closing = list(self._closing())
 
     def _say(self, id: str, **parameters: object) -> str:
@@ -145,6 +146,12 @@ class Card:
         named = self.entries or name_place(place_of(first.parameters), self.places)
         return self._say("card.checked" if named else "card.returned")
 
+    def _score(self, score: Mapping[str, object]) -> tuple[str, list[str]]:
+        """Return a row of the scoreboard: what was measured, and the three figures."""
+        label = next((each.measured for each in self.exercise.aspects if each.name == score["aspect"]), None)
+        figures = {name: grouped(int(str(score[name])), self.language) for name in ("used", "plain", "bound")}
+        return label.read(self.language) if label else "", [self._say(SCORE, **figures)]
+
     def _closing(self) -> Iterator[tuple[str, str]]:
         """Yield pairs of strings for the end of the card: a sentence, and source code.
 
@@ -180,6 +187,7 @@ class Card:
         if not self._within_aspects():
             lines += [f"  {row}" for row in rows]
         lines += [f"  {self._say('card.mistake')}: {self.mistake}"] if self.mistake else []
+        lines += [f"  {label}: {figures}" for label, (figures,) in self.scores]
         lines += [f"  · {note}" for note in self.notes]
         lines += [f"  {sentence} {code}" for sentence, code in self.closing]
         return "\n".join(lines)
@@ -201,6 +209,7 @@ class Card:
         if self.mistake:
             label = f'<span style="opacity:.7">{html.escape(self._say("card.mistake"))}:</span>'
             parts.append(_div(f"{label} <strong>{inline(self.mistake)}</strong>", "margin:.4em 0"))
+        parts.append(_table(self.scores, "0"))
         if self.notes:
             items = "".join(f"<li>{inline(note)}</li>" for note in self.notes)
             parts.append(f'<ul style="margin:.3em 0">{items}</ul>')

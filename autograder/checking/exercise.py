@@ -83,13 +83,24 @@ def _describe_module(module: torch.nn.Module) -> str:
 
 
 @dataclass(frozen=True)
+class Scoreboard:
+    """Figure of the plain program, and a lower bound.
+
+    The bound is derived from what has to be in memory, or to be computed, at one moment.
+    """
+
+    plain: int
+    bound: int
+
+
+@dataclass(frozen=True)
 class Aspect:
     """One property of an answer, right or wrong, with points.
 
     `name` is the key of its value in the observation, `says` the sentence that a card shows. An aspect is judged only
     if all aspects named in `after` are right. `measured` names what the probe measures for this aspect, such as "Bytes
     in memory". It is None if the aspect's value is the returned value itself. `entries` names the entries of lists in
-    the value, from the outermost list inwards.
+    the value, from the outermost list inwards. A card compares a measured value with the figures of `board`.
     """
 
     name: str
@@ -98,6 +109,7 @@ class Aspect:
     after: tuple[str, ...]
     measured: Text | None = None
     entries: tuple[Entries, ...] = ()
+    board: Scoreboard | None = None
 
 
 @dataclass(frozen=True)
@@ -239,15 +251,17 @@ def aspect(
     after: Sequence[str] | None = None,
     measured: Text | None = None,
     entries: Sequence[Entries] = (),
+    board: Scoreboard | None = None,
 ) -> Aspect:
     """Return an `Aspect` whose sentence is `en` in English and `ru` in Russian.
 
     `after` names the aspects that must be right before this one is judged. If `after` is None, only the first aspect of
     the exercise must be right. `measured` is the label of the measured number on a card. An aspect with a limit
     (`AtMost`) needs one. `entries` names the entries of a list that the probe returns as the aspect's value: a card
-    shows "weights after step 2" in place of `[1]`.
+    shows "weights after step 2" in place of `[1]`. `board` has the figures that a card shows beside the measured one.
     """
-    return Aspect(name, points, Text(en, ru), ("",) if after is None else tuple(after), measured, tuple(entries))
+    waits_for = ("",) if after is None else tuple(after)
+    return Aspect(name, points, Text(en, ru), waits_for, measured, tuple(entries), board)
 
 
 EVERY_ENTRY = aspect(

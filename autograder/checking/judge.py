@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from ..language import Note
@@ -15,7 +16,7 @@ from .exercise import Aspect, Exercise, is_open
 from .expected import Expected
 from .run import Raised, Run
 from .values import AtMost, canonical, describe
-from .verdict import AspectResult, AspectState, Finding, Verdict, VerdictState
+from .verdict import SCORE, AspectResult, AspectState, Finding, Verdict, VerdictState
 
 # The stub raises this. torch also raises NotImplementedError if a device lacks an operation, but with a message.
 _STUB = {"type": "NotImplementedError", "message": ""}
@@ -47,6 +48,7 @@ def judge(
         return unobserved(exercise, VerdictState.NOT_ATTEMPTED, Note("absent.given", {}))
 
     right = _right(exercise, runs, expected.solution)
+    notes = (*notes, *_scores(exercise, right, runs, expected.solution))
     failing = _first_failing(exercise, right)
     if failing is None:
         return _verdict(exercise, VerdictState.PASSED, right, None, None, notes)
@@ -125,6 +127,26 @@ def _right(exercise: Exercise, runs: Sequence[Run], solution: Sequence[Run]) -> 
         return all(_difference(exercise, name, run, right) is None for run, right in zip(runs, solution))
 
     return {aspect.name: len(runs) == len(solution) and everywhere(aspect.name) for aspect in exercise.aspects}
+
+
+def _scores(
+    exercise: Exercise, right: Mapping[str, bool], runs: Sequence[Run], solution: Sequence[Run]
+) -> Iterator[Note]:
+    """Yield a note with three figures for each measured aspect with a scoreboard.
+
+    A figure tells nothing while an aspect in `after`, or the result of the measured run, is wrong.
+    """
+    for aspect in exercise.aspects:
+        if aspect.board is None or not all(right[name] for name in aspect.after):
+            continue
+        pairs = [(run.values.get(aspect.name), wanted.values[aspect.name]) for run, wanted in zip(runs, solution)]
+        counts = [
+            got.used
+            for got, wanted in pairs
+            if isinstance(got, AtMost) and compare(wanted.of, got.of, rtol=exercise.rtol) is None
+        ]
+        if len(counts) == len(runs):
+            yield Note(SCORE, {"aspect": aspect.name, "used": max(counts), **asdict(aspect.board)})
 
 
 def _difference(exercise: Exercise, name: str, run: Run, expected: Run, *, reveal: bool = False) -> Difference | None:

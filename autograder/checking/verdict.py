@@ -15,6 +15,7 @@ from typing import Any
 from ..language import Note
 
 MIME = "application/vnd.autograder.verdict+json"
+SCORE = "card.score"  # the id of the note with a measured figure, that of the plain program and the bound
 
 
 # Exercises that moved to another lesson: old verdicts and released notebooks name the one where they were.

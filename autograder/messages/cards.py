@@ -24,6 +24,10 @@ MESSAGES: dict[str, Text] = {
     "card.raised": Text("Error", "Ошибка"),
     "card.wrong": Text("Not so", "Неверно"),
     "card.mistake": Text("Looks like", "Похоже на ошибку"),
+    "card.score": Text(
+        "yours {used} · plain {plain} · bound {bound}",
+        "у вас {used} · исходная программа {plain} · нижняя граница {bound}",
+    ),
     "card.waiting": Text("checked once the lines above are right", "будет проверено, когда строки выше станут верны"),
     "card.graph": Text(
         "The graph of what your answer returns for it:", "Граф того, что ваш ответ возвращает на этом примере:"

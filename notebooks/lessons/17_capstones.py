@@ -1,25 +1,27 @@
-# %% [markdown] tags=["en"] needs="03, 05, 06" about="TD(λ) through `p.grad`, a training step under a memory cap, five questions from forums, an engine of your own"
+# %% [markdown] tags=["en"] needs="03, 05, 06" about="TD(λ) through `p.grad`, a training step under a memory cap, five questions from forums, an engine of your own, a scoreboard of bytes and calls"
 # # Capstones
 #
-# All that you need to know about autograd has been in a lesson before. What is new is that it comes together: three pieces of work, each of which fails in practice at a seam between two things that work.
+# All that you need to know about autograd has been in a lesson before. What is new is that it comes together: pieces of work, each of which fails in practice at a seam between two things that work.
 #
 # 1. **Eligibility traces.** An update for TD(λ) sends its numbers through `p.grad`. It has three faults, and two of them look like bad luck with the learning rate.
 # 2. **A training step under a memory cap.** A frozen base with checkpoints, a hidden state that lives longer than its graph, micro-batches, half precision. Three of the four show themselves by a message of torch, and the first reply that one finds is usually wrong.
 # 3. **A note to a colleague.** Five questions from forums. You find and try a cure for each, and defend two of them in writing.
 # 4. **An engine of your own**, for whoever wants more. Nodes, walk, hooks and second derivatives, and random programs that compare it with torch.
+# 5. **A scoreboard** (extra). One training step in as few bytes and as few calls as you can. The card shows how far you are from the lower bound.
 #
-# You need lessons 03 (accumulation), 05 (`no_grad`, freezing), 06 (checkpoints, measuring bytes). Nothing about reinforcement learning is needed.
-# %% [markdown] tags=["ru"] about="TD(λ) через `p.grad`, шаг обучения при ограниченной памяти, пять вопросов с форумов, собственный движок" of="adb0fd31"
+# You need lessons 03 (accumulation), 05 (`no_grad`, freezing), 06 (checkpoints, measuring bytes); for the scoreboard also 08 (hooks). Nothing about reinforcement learning is needed.
+# %% [markdown] tags=["ru"] about="TD(λ) через `p.grad`, шаг обучения при ограниченной памяти, пять вопросов с форумов, собственный движок, табло байтов и вызовов" of="129d5275"
 # # Итоговые работы
 #
-# Всё, что нужно здесь знать об autograd, уже встречалось в предыдущих уроках. Новы только сочетания. Вас ждут три работы, и в каждой на практике ошибаются на стыке двух приёмов, хотя по отдельности верны оба.
+# Всё, что нужно здесь знать об autograd, уже встречалось в предыдущих уроках. Новы только сочетания. Вас ждут несколько работ, и в каждой на практике ошибаются на стыке двух приёмов, хотя по отдельности верны оба.
 #
 # 1. **Следы приемлемости.** В этой реализации TD(λ) через поле `p.grad` проходит не только градиент, но и само обновление. Ошибок в ней три, и две из них легко принять за неудачный подбор параметров метода.
 # 2. **Шаг обучения при ограниченной памяти.** Замороженная основа с контрольными точками, скрытое состояние, которое живёт дольше своего графа, микробатчи, половинная точность. В трёх из этих четырёх случаев о неполадке узнают из сообщения torch, а первый же найденный совет обычно неверен.
 # 3. **Письмо коллеге.** Пять вопросов с форумов. Для каждого вы найдёте и испытаете решение, а для двух ещё и обоснуете его письменно.
 # 4. **Собственный движок**, для тех, кому этого мало. Узлы, обход, хуки и вторые производные, а ещё случайные программы, на которых движок сравнивают с torch.
+# 5. **Табло** (дополнительно). Один шаг обучения, для которого нужно как можно меньше байтов и вызовов. На карточке видно, насколько вы близки к нижней границе.
 #
-# Понадобятся уроки 03 (накопление), 05 (`no_grad`, замораживание), 06 (контрольные точки, измерение памяти). Знать обучение с подкреплением не нужно.
+# Понадобятся уроки 03 (накопление), 05 (`no_grad`, замораживание), 06 (контрольные точки, измерение памяти), а для табло ещё и 08 (хуки). Знать обучение с подкреплением не нужно.
 # %% tags=["en"]
 # The import fails? Install the course's file (or autograd-course) by pip, uninstall another `autograder`.
 from autograder import hint, ready, reproduce, solution, start, why
@@ -3117,6 +3119,627 @@ from autograder import check
 
 check("fix_baseline")
 # %% [markdown] tags=["en"]
+# ## A scoreboard: the bytes of one step
+#
+# "Out of memory" stops the training of a small language model. The first reply: make the blocks smaller. It hardly helps, because the blocks were never the trouble. Where are the bytes?
+#
+# Below is one step in small: a frozen embedding, one block, and a *head*, the last layer, which gives each row one number per class, a *logit*. With a vocabulary there are many classes. `live_bytes` counts the tensors made inside `with` that are alive; single numbers such as the loss do not count. Read the function; do not call it yet.
+# %% [markdown] tags=["ru"] of="3b5484f7"
+# ## Табло: байты одного шага
+#
+# Обучение небольшой языковой модели обрывается из-за нехватки памяти. Первый совет — уменьшить блоки. Он почти не помогает: дело было не в них. Где же лежат байты?
+#
+# Ниже такой шаг в миниатюре: замороженный эмбеддинг, один блок и *голова* — последний слой, который вычисляет для каждой строки по одному числу на класс, *логит*. Когда классы — это слова словаря, их много. С помощью `live_bytes` подсчитываются тензоры, которые созданы внутри `with` и ещё живы. Отдельные числа, как значение функции потерь, не считаются. Прочтите функцию, но пока не вызывайте.
+# %%
+from torch.nn.functional import cross_entropy
+
+from autograder.measure import live_bytes
+
+
+def step_bytes(rows=32, width=16, classes=128):
+    seen, ids = {}, torch.arange(rows)
+    table = torch.ones(rows, width, dtype=torch.float64)
+    embedding = torch.nn.Embedding.from_pretrained(table)
+    block = torch.nn.Linear(width, width, bias=False, dtype=torch.float64)
+    head = torch.nn.Linear(width, classes, bias=False, dtype=torch.float64)
+    with live_bytes() as live:
+        h = embedding(ids)
+        seen["after the embedding"] = live.now
+        h = torch.tanh(block(h))
+        seen["after the block"] = live.now
+        loss = cross_entropy(head(h), ids)
+        seen["after the loss"] = live.now
+        loss.backward()
+        seen["at the peak"] = live.peak
+        seen["after backward"] = live.now
+    return seen
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `predict_step_bytes`: where the bytes are
+# *predict · ●○○ · 7 minutes · 1 point · extra*
+#
+# What does `step_bytes()` return? Put a number of bytes in place of each `...`. Arithmetic such as `32 * 16 * 8` is fine.
+# %% [markdown] tags=["ru"] of="e03b537d"
+# ### Дополнительное упражнение `predict_step_bytes`: где лежат байты
+# *предсказать · ●○○ · 7 минут · 1 балл · дополнительно*
+#
+# Что вернёт `step_bytes()`? Вместо каждого `...` поставьте число байтов. Можно писать и выражения, например `32 * 16 * 8`.
+# %% answer="predict_step_bytes"
+predict_step_bytes = {
+    "after the embedding": 4096,
+    "after the block": 8192,
+    "after the loss": 40960,
+    "at the peak": 106496,
+    "after backward": 22528,
+}
+# %% given="predict_step_bytes"
+predict_step_bytes = {
+    "after the embedding": ...,
+    "after the block": ...,
+    "after the loss": ...,
+    "at the peak": ...,
+    "after backward": ...,
+}
+# %% check="predict_step_bytes"
+from autograder import check
+
+check("predict_step_bytes")
+# %% tags=["fact"]
+assert predict_step_bytes == step_bytes()
+# %% [markdown] tags=["en"]
+# Now call it.
+# %% [markdown] tags=["ru"] of="0cc3540a"
+# Вызовем эту функцию и сравним с таблицей.
+# %%
+step_bytes()
+
+
+# %% [markdown] tags=["en"] explains="predict_step_bytes"
+# The embedding is frozen, but its result stays: the block's weights need it. After the loss there is a table with a number for each row and class, the logarithms of the softmax that cross-entropy keeps. In backward two more of this size appear: the gradient with respect to these logarithms, and that of the logits. Three tables of 32,768 bytes beside two tensors of 4,096. Whoever makes the block smaller saves at the wrong end.
+# %% [markdown] tags=["ru"] explains="predict_step_bytes" of="f0926972"
+# Эмбеддинг заморожен, но его результат остаётся в памяти: он нужен для градиента весов блока. После функции потерь в памяти лежит таблица, где есть число для каждой строки и каждого класса: логарифмы softmax, которые хранит кросс-энтропия. В обратном проходе появляются ещё две такие же: градиент по этим логарифмам и градиент логитов. Получается три таблицы по 32 768 байт рядом с двумя тензорами по 4096. Уменьшать блок — значит экономить не там.
+# %% [markdown] tags=["en"]
+# ### Chunks of rows
+#
+# Rows do not need each other in this loss. So compute it in chunks of rows, the idea of micro-batches from lesson 03. Does that suffice? Look at three ways, for 128 rows with 8 features, 256 classes and chunks of 8 rows.
+# %% [markdown] tags=["ru"] of="0ea7e14e"
+# ### Порции строк
+#
+# В этой функции потерь строки друг от друга не зависят. Значит, её можно вычислять порциями строк, как с микробатчами из урока 03. Хватит ли этого? Сравним три способа на 128 строках, 8 признаках, 256 классах и порциях по 8 строк.
+# %%
+from autograder import plot_memory
+
+many = torch.nn.Linear(8, 256, bias=False, dtype=torch.float64)
+h = torch.linspace(-1, 1, 128 * 8, dtype=torch.float64).view(128, 8).requires_grad_()
+targets = torch.arange(128)
+
+
+def plain(h):
+    return cross_entropy(many(h), targets)
+
+
+def of_chunk(x, y):
+    return cross_entropy(many(x), y, reduction="sum")
+
+
+def in_chunks(h):
+    return sum(of_chunk(x, y) for x, y in zip(h.split(8), targets.split(8))) / len(h)
+
+
+def with_checkpoints(h):
+    parts = zip(h.split(8), targets.split(8))
+    return sum(checkpoint(of_chunk, x, y, use_reentrant=False) for x, y in parts) / len(h)
+
+
+plot_memory(h, plain, in_chunks, with_checkpoints)
+# %% [markdown] tags=["en"]
+# Chunks alone take away the two tensors of the backward pass, not what cross-entropy keeps: the graph of each chunk holds its part until backward, and together these are the whole. With a checkpoint around each chunk (lesson 06) the graph holds the rows of `h`, which are there anyway. The price: the logits are computed twice.
+#
+# A plain program needs three matrix products of all rows with the weights: one for the logits, one for the gradient of `h`, one for that of the weights. With checkpoints there are four.
+#
+# ### What is the best possible figure?
+#
+# Ask what must be in memory at one moment, whatever one does. Let the head work on `rows` rows at a time. Take the last chunk, at the last of its two gradient products. Its logits are needed for that product. All gradients of the other chunks are done, and they have to be somewhere. And the result of the product is there. Together: the logits of one chunk, the gradient of the weights, the gradient of `h`.
+#
+# In numbers, for chunks of 8 rows: $(8 \cdot 256 + 256 \cdot 8 + 128 \cdot 8) \cdot 8$ bytes, which is 40,960. And the gradient products cannot be saved: three products are the best possible as well. One design reaches both figures but for some single numbers per row. The bound is about chunks of `rows` rows: with smaller chunks, or with chunks of classes, one gets below it, and pays by many small products.
+# %% [markdown] tags=["ru"] of="b91482e4"
+# Порции сами по себе избавляют от двух тензоров обратного прохода, но не от того, что хранит кросс-энтропия: граф каждой порции держит свою часть до обратного прохода, а вместе эти части и составляют целое. Если же на каждую порцию поставить контрольную точку (урок 06), граф хранит только строки `h`, а они и так лежат в памяти. Цена: логиты вычисляются дважды.
+#
+# Исходной программе нужно три матричных произведения всех строк на веса: одно даёт логиты, второе — градиент `h`, третье — градиент весов. С контрольными точками их четыре.
+#
+# ### Что можно назвать лучшим возможным результатом?
+#
+# Спросим, что обязано лежать в памяти в один и тот же момент, как бы мы ни поступали. Пусть голова обрабатывает по `rows` строк. Возьмём последнюю порцию и последнее из двух произведений, которые дают её градиенты. Для него нужны логиты порции. Градиенты остальных порций уже вычислены и должны где-то лежать. Есть и результат самого произведения. Итого: логиты одной порции, градиент весов и градиент `h`.
+#
+# В числах, для порций по 8 строк: $(8 \cdot 256 + 256 \cdot 8 + 128 \cdot 8) \cdot 8$, то есть 40 960 байт. Обойтись без произведений, дающих градиенты, тоже нельзя, поэтому три произведения — лучший возможный результат. Есть решение, в котором достигнуты оба числа, если не считать нескольких чисел на строку. Граница относится к порциям по `rows` строк. Если брать порции меньше или делить ещё и классы, можно опуститься и ниже, но платить за это придётся множеством мелких произведений.
+# %% tags=["fact"]
+from autograder.exercises.capstones.products import counting_products
+
+
+def peak_of(way):
+    many.weight.grad = h.grad = None
+    with live_bytes() as live:
+        way(h).backward()
+    return live.peak
+
+
+def products_of(way):
+    many.weight.grad = h.grad = None
+    with counting_products() as products:
+        way(h).backward()
+    return products.multiplications / (128 * 256 * 8)
+
+
+table = 128 * 256 * 8
+assert peak_of(plain) == 3 * table == 786_432
+assert table < peak_of(in_chunks) < 1.2 * table
+assert peak_of(with_checkpoints) < 0.1 * peak_of(plain)
+assert [products_of(way) for way in (plain, in_chunks, with_checkpoints)] == [3, 3, 4]
+assert (8 * 256 + 256 * 8 + 128 * 8) * 8 == 40_960
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `chunked_loss`: a loss without all the logits
+# *design · ●●○ · 18 minutes · 5 points · extra*
+#
+# Write the loss of a wide head. The card compares your figures with those of the plain program and with the best possible ones. The budgets leave room for several designs: full points do not ask for the best figures.
+#
+# * **Given.** `head`, a float64 linear layer with or without bias, some of its parameters frozen. `h`, a float64 tensor of shape (N, features), which may need no gradient. `targets`, N class numbers. `rows`, the number of rows that go through the head at a time. <!-- no aspect: a precondition -->
+# * **Result.** `cross_entropy(head(h), targets)`, a tensor with a graph. <!-- loss -->
+# * **Result.** The gradients after `(c * loss).backward()`, for any number `c`, are those of this line. What is in `.grad` is added to, as always. <!-- gradients -->
+# * **Not allowed.** A peak of more than 4 times the logits of `rows` rows and 3 times the gradients of weights and `h`, over both passes. <!-- peak -->
+# * **Not allowed.** To compute the logits more than twice. Counted are the multiplications in matrix products. <!-- products -->
+# %% [markdown] tags=["ru"] of="1dd93eae"
+# ### Дополнительное упражнение `chunked_loss`: функция потерь без полной таблицы логитов
+# *спроектировать · ●●○ · 18 минут · 5 баллов · дополнительно*
+#
+# Напишите функцию потерь для широкой головы. На карточке ваши числа будут стоять рядом с числами исходной программы и с лучшими возможными. Уложиться в предел можно по-разному: для полного балла лучшие числа не нужны.
+#
+# * **Дано.** `head` — линейный слой float64, со смещением или без него, часть параметров может быть заморожена. `h` — тензор float64 формы (N, признаки), градиент ему может быть и не нужен. `targets` — N номеров классов. `rows` — по сколько строк за раз проходит через голову. <!-- no aspect: a precondition -->
+# * **Результат.** `cross_entropy(head(h), targets)`, тензор с графом. <!-- loss -->
+# * **Результат.** Градиенты после `(c * loss).backward()` при любом числе `c` такие же, как у этой строки. К тому, что уже лежит в `.grad`, они, как всегда, прибавляются. <!-- gradients -->
+# * **Нельзя.** Занимать на пике за оба прохода больше, чем 4 объёма логитов для `rows` строк и 3 объёма градиентов весов и `h` вместе. <!-- peak -->
+# * **Нельзя.** Вычислять логиты больше двух раз. Считаются умножения в матричных произведениях. <!-- products -->
+# %% answer="chunked_loss"
+def chunked_loss(head, h, targets, rows):
+    """`cross_entropy(head(h), targets)`; the logits of only `rows` rows are in memory at a time."""
+
+    ### BEGIN SOLUTION
+    def of_chunk(x, y):
+        return cross_entropy(head(x), y, reduction="sum")
+
+    parts = zip(h.split(rows), targets.split(rows))
+    return sum(checkpoint(of_chunk, x, y, use_reentrant=False) for x, y in parts) / len(h)
+    ### END SOLUTION
+
+
+# %% alternative="chunked_loss"
+class _Ahead(torch.autograd.Function):
+    """Gradients that are computed while the logits are there, in the forward pass."""
+
+    @staticmethod
+    def forward(ctx, h, weight, bias, targets, rows):
+        dh, dw, total = torch.empty_like(h), torch.zeros_like(weight), 0.0
+        db = None if bias is None else torch.zeros_like(bias)
+        for start in range(0, len(h), rows):
+            x, y = h[start : start + rows], targets[start : start + rows]
+            z = x @ weight.T
+            z = z if bias is None else z.add_(bias)
+            z -= z.amax(1, keepdim=True)
+            total -= z.gather(1, y[:, None]).sum().item()
+            sums = z.exp_().sum(1, keepdim=True)
+            total += sums.log().sum().item()
+            z.div_(sums)[torch.arange(len(y)), y] -= 1
+            z /= len(h)
+            dw.addmm_(z.T, x)
+            torch.mm(z, weight, out=dh[start : start + rows])
+            if bias is not None:
+                db += z.sum(0)
+            del z
+        ctx.save_for_backward(dh, dw, db)
+        return h.new_tensor(total / len(h))
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, v):
+        return *(None if each is None else each.mul_(v) for each in ctx.saved_tensors), None, None
+
+
+def chunked_loss(head, h, targets, rows):
+    return _Ahead.apply(h, head.weight, head.bias, targets, rows)
+
+
+# %% alternative="chunked_loss"
+class _Again(torch.autograd.Function):
+    """The logits are computed again in the backward pass, and nothing but inputs is saved."""
+
+    @staticmethod
+    def forward(ctx, h, weight, bias, targets, rows):
+        ctx.save_for_backward(h, weight, bias, targets)
+        ctx.rows = rows
+        logits = (torch.nn.functional.linear(x, weight, bias) for x in h.split(rows))
+        return sum(cross_entropy(z, y, reduction="sum") for z, y in zip(logits, targets.split(rows))) / len(h)
+
+    @staticmethod
+    def backward(ctx, v):
+        h, weight, bias, targets = ctx.saved_tensors
+        dh, dw = [], torch.zeros_like(weight)
+        db = None if bias is None else torch.zeros_like(bias)
+        for x, y in zip(h.split(ctx.rows), targets.split(ctx.rows)):
+            z = torch.nn.functional.linear(x, weight, bias).softmax(1)
+            z[torch.arange(len(y)), y] -= 1
+            z *= v / len(h)
+            dh.append(z @ weight)
+            dw += z.T @ x
+            if bias is not None:
+                db += z.sum(0)
+        return torch.cat(dh), dw, db, None, None
+
+
+def chunked_loss(head, h, targets, rows):
+    return _Again.apply(h, head.weight, head.bias, targets, rows)
+
+
+# %% alternative="chunked_loss"
+def chunked_loss(head, h, targets, rows):
+    def mean_of(x, y):
+        return len(x) / len(h) * cross_entropy(head(x), y)
+
+    def add(total, start):
+        return total + mean_of(h[start : start + rows], targets[start : start + rows])
+
+    total = h.new_zeros(())
+    for start in range(0, len(h), rows):
+        total = checkpoint(add, total, start, use_reentrant=False)
+    return total
+
+
+# %% check="chunked_loss"
+from autograder import check
+
+check("chunked_loss")
+
+
+# %% [markdown] tags=["en"]
+# ## The whole step
+#
+# Below is the rest of the model. The embedding and the first blocks are frozen. A block subtracts the mean over all rows, as batch normalization does; so micro-batches would change what the model computes.
+# %% [markdown] tags=["ru"] of="b7b53120"
+# ## Шаг целиком
+#
+# Ниже остальная часть модели. Эмбеддинг и первые блоки заморожены. Каждый блок вычитает среднее по всем строкам, как это делает батч-нормализация. Поэтому с микробатчами модель вычисляла бы уже не то.
+# %%
+class Block(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.linear = torch.nn.Linear(width, width, bias=False, dtype=torch.float64)
+
+    def forward(self, h):
+        z = self.linear(h)
+        return torch.tanh(z - z.mean(0))
+
+
+class Model(torch.nn.Module):
+    def __init__(self, width, depth, classes, words, frozen):
+        super().__init__()
+        table = torch.linspace(-1, 1, words * width, dtype=torch.float64).sin()
+        self.embedding = torch.nn.Embedding.from_pretrained(table.view(words, width))  # frozen
+        self.blocks = torch.nn.ModuleList([Block(width) for _ in range(depth)])
+        self.blocks[:frozen].requires_grad_(False)
+        self.head = torch.nn.Linear(width, classes, dtype=torch.float64)
+
+    def forward(self, ids):
+        h = self.embedding(ids)
+        for block in self.blocks:
+            h = block(h)
+        return self.head(h)
+
+
+def plain_step(model, lr, ids, targets):
+    loss = cross_entropy(model(ids), targets)
+    loss.backward()
+    for p in model.parameters():
+        if p.requires_grad:
+            with torch.no_grad():
+                p.add_(p.grad, alpha=-lr)
+            p.grad = None
+    return loss.item()
+
+
+# %% [markdown] tags=["en"]
+# Take 32 rows, a width of 16, 128 classes, 30 trained blocks above 4 frozen ones. Call the bytes of one input of a block, 4,096, a *unit*. Autograd keeps one unit for each trained block (the result of `tanh`, which is the input of the next block), and nothing for the frozen ones. The gradient of a block's weights has half a unit, that of the head's weights four. All logits have eight, those of four rows one.
+#
+# The plain step peaks at 55 units. Where? Draw it. In the other two ways there are segments with checkpoints (lesson 06) and chunks of 4 rows; in the last a hook also steps as soon as a gradient is complete, and drops it (lesson 08).
+# %% [markdown] tags=["ru"] of="4e259f52"
+# Возьмём 32 строки, ширину 16, 128 классов и 30 обучаемых блоков над 4 замороженными. Объём входа одного блока, 4096 байт, назовём *единицей*. Для каждого обучаемого блока autograd хранит одну единицу (результат `tanh`, он же вход следующего блока), а для замороженных — ничего. Градиент весов блока занимает половину единицы, градиент весов головы — четыре. Все логиты занимают восемь единиц, а логиты четырёх строк — одну.
+#
+# На пике исходный шаг занимает 55 единиц. В каком месте? Посмотрим на график. В двух других вариантах есть сегменты с контрольными точками (урок 06) и порции по 4 строки. А в последнем ещё и хук делает шаг, как только градиент готов, и сразу освобождает его (урок 08).
+# %%
+torch.manual_seed(0)
+deep = Model(width=16, depth=34, classes=128, words=50, frozen=4)
+ids, marks = torch.arange(32), torch.arange(32) * 3
+
+
+def loss_in_segments(ids):
+    h = deep.embedding(ids)
+    for block in deep.blocks[:4]:
+        h = block(h)
+    for start in range(4, 34, 5):
+        h = checkpoint(torch.nn.Sequential(*deep.blocks[start : start + 5]), h, use_reentrant=False)
+    parts = zip(h.split(4), marks.split(4))
+    return sum(checkpoint(of_rows, x, y, use_reentrant=False) for x, y in parts) / len(h)
+
+
+def of_rows(x, y):
+    return cross_entropy(deep.head(x), y, reduction="sum")
+
+
+def plain_loss(ids):
+    cross_entropy(deep(ids), marks).backward()
+
+
+def segments(ids):
+    loss_in_segments(ids).backward()
+
+
+def drop(p):
+    p.grad = None  # a real step would come first
+
+
+def segments_and_hooks(ids):
+    handles = [p.register_post_accumulate_grad_hook(drop) for p in deep.parameters() if p.requires_grad]
+    loss_in_segments(ids).backward()
+    for handle in handles:
+        handle.remove()
+
+
+plot_memory(ids, plain_loss, segments, segments_and_hooks)
+
+
+# %% [markdown] tags=["en"]
+# ### A bound for the whole step
+#
+# Each block may be called at most twice, so its second call has to keep its graph until its own backward. Then the trained blocks fall into $S$ segments of $s_1, \dots, s_S$ blocks, counted from below: the input of a segment is kept, the rest is computed again. Two kinds of moments count.
+#
+# * **At the last chunk of the head.** Its logits (1 unit), the gradients of the head's weights (4) and of `h` (1), and the inputs of all segments but the first. That one is not counted, because it could be computed from the embedding once more. Together $S + 5$.
+# * **When segment $i$ has been computed again.** The inputs of segments 2 to $i$, the $s_i$ results inside it, and the gradient that arrives from above: $i + s_i$. For the first segment, whose own input is there as well, $2 + s_1$.
+#
+# With $P$ units the segments hold at most $(P - 2) + (P - 2) + (P - 3) + \dots + (P - S)$ blocks, and $S \le P - 5$. For $P = 9$ these are 25 blocks, for $P = 10$ they are 34. So 30 blocks need 10 units, as long as the head works on whole rows.
+#
+# Calls have a bound, too. At the head 6 of the 24 units that the exercise allows are taken. So at most 18 results of blocks can be there; at least 12 of 30 blocks have to be called again: $34 + 12 = 46$ calls.
+#
+# Such a bound ignores what torch needs for a moment in between. The best of our programs takes 14.3 units; look at it after the check.
+# %% [markdown] tags=["ru"] of="1366f661"
+# ### Граница для целого шага
+#
+# Каждый блок можно вызвать самое большее дважды, поэтому после второго вызова его граф должен дожить до обратного прохода этого блока. Значит, обучаемые блоки распадаются на $S$ сегментов из $s_1, \dots, s_S$ блоков (считая снизу): вход сегмента хранится, остальное вычисляется повторно. Важны моменты двух видов.
+#
+# * **Последняя порция головы.** В памяти её логиты (1 единица), градиенты весов головы (4) и `h` (1), а также входы всех сегментов, кроме первого: его вход не считаем, потому что его можно было бы ещё раз вычислить из эмбеддингов. Итого $S + 5$.
+# * **Сегмент $i$ только что вычислен повторно.** В памяти входы сегментов от 2 до $i$, $s_i$ результатов внутри него и градиент, пришедший сверху: $i + s_i$. У первого сегмента в памяти и собственный вход: $2 + s_1$.
+#
+# Если единиц $P$, в сегментах поместится не больше $(P - 2) + (P - 2) + (P - 3) + \dots + (P - S)$ блоков, причём $S \le P - 5$. При $P = 9$ это 25 блоков, при $P = 10$ — 34. Значит, для 30 блоков нужно 10 единиц, если голова обрабатывает строки целиком.
+#
+# Есть граница и у числа вызовов. Во время работы головы из 24 единиц, разрешённых в упражнении, заняты 6. Поэтому в памяти могут лежать результаты самое большее 18 блоков, а остальные 12 из 30 придётся вызвать ещё раз: $34 + 12 = 46$ вызовов.
+#
+# Такая оценка не учитывает того, что нужно torch на короткое время между делом. Лучшей из наших программ хватает 14.3 единицы, её можно посмотреть после проверки.
+# %% tags=["fact"]
+def blocks_within(units):
+    return max((units - 2) + sum(units - i for i in range(2, s + 1)) for s in range(1, units - 4))
+
+
+assert (blocks_within(9), blocks_within(10)) == (25, 34)
+unit = 32 * 16 * 8
+assert unit == 4096 and (unit / 2, 4 * unit, 8 * unit, unit) == (16 * 16 * 8, 128 * 16 * 8, 32 * 128 * 8, 4 * 128 * 8)
+peaks = []
+for way in (plain_loss, segments, segments_and_hooks):
+    for p in deep.parameters():
+        p.grad = None
+    with live_bytes() as live:
+        way(ids)
+    peaks.append(live.peak / unit)
+assert peaks[0] == 55 and 24 < peaks[1] < 27 and 18 < peaks[2] < 22
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `lean_step`: a whole step within two budgets
+# *design · ●●● · 25 minutes · 6 points · extra*
+#
+# Make one step of plain SGD with `plain_step` as the model for the result.
+#
+# * **Given.** `model`, built as above. The first blocks may be frozen, and one trained block may stand in `model.blocks` twice. Some blocks drop entries at random, as dropout does. `lr`, `ids`, `targets`; `rows`, the number of rows that go through the head at a time. Every `.grad` is None. <!-- no aspect: a precondition -->
+# * **Result.** Every trained parameter is `p - lr * gradient`, exact but for rounding, also when the function is called again. <!-- weights -->
+# * **Result.** The loss before the step is returned, a number. <!-- loss -->
+# * **Leave.** `.grad` of None, all flags. <!-- cleared -->
+# * **Not allowed.** More than two calls of a block. <!-- twice -->
+# * **Not allowed.** To call frozen blocks more than once. <!-- calls -->
+# * **Not allowed.** A peak over 24 units with 30 trained blocks; the parameters do not count. <!-- peak -->
+#
+# Segments are not the only policy: lesson 16 has others, which keep some operations and compute the rest again.
+# %% [markdown] tags=["ru"] of="b0b897b2"
+# ### Дополнительное упражнение `lean_step`: целый шаг в двух пределах
+# *спроектировать · ●●● · 25 минут · 6 баллов · дополнительно*
+#
+# Сделайте один шаг обычного SGD. Результат должен быть таким же, как у `plain_step`.
+#
+# * **Дано.** `model` устроена как выше. Первые блоки могут быть заморожены, а один обучаемый блок может стоять в `model.blocks` дважды. Некоторые блоки случайно обнуляют элементы, как dropout. Ещё даны `lr`, `ids`, `targets` и `rows` — по сколько строк за раз проходит через голову. Все поля `.grad` равны None. <!-- no aspect: a precondition -->
+# * **Результат.** Каждый обучаемый параметр равен `p - lr * gradient` с точностью до округления, в том числе при повторном вызове функции. <!-- weights -->
+# * **Результат.** Возвращается значение функции потерь до шага, число. <!-- loss -->
+# * **Не менять.** Поля `.grad`, равные None, и все флаги. <!-- cleared -->
+# * **Нельзя.** Вызывать блок больше двух раз. <!-- twice -->
+# * **Нельзя.** Вызывать замороженные блоки больше одного раза. <!-- calls -->
+# * **Нельзя.** Занимать на пике больше 24 единиц при 30 обучаемых блоках. Параметры не считаются. <!-- peak -->
+#
+# Сегменты — не единственный выбор: в уроке 16 есть и другие правила, по которым одни операции сохраняют результат, а другие вычисляются повторно.
+# %% answer="lean_step"
+def lean_step(model, lr, ids, targets, rows):
+    """One step of SGD; the loss before it."""
+
+    ### BEGIN SOLUTION
+    def step(p):
+        with torch.no_grad():
+            p.add_(p.grad, alpha=-lr)
+        p.grad = None
+
+    def of_rows(x, y):
+        return cross_entropy(model.head(x), y, reduction="sum")
+
+    trained = [block for block in model.blocks if any(p.requires_grad for p in block.parameters())]
+    h = model.embedding(ids)
+    for block in model.blocks[: len(model.blocks) - len(trained)]:
+        h = block(h)
+    size = max(1, round(len(trained) ** 0.5))
+    for start in range(0, len(trained), size):
+        h = checkpoint(torch.nn.Sequential(*trained[start : start + size]), h, use_reentrant=False)
+    parts = zip(h.split(rows), targets.split(rows))
+    loss = sum(checkpoint(of_rows, x, y, use_reentrant=False) for x, y in parts) / len(h)
+    handles = [p.register_post_accumulate_grad_hook(step) for p in model.parameters() if p.requires_grad]
+    loss.backward()
+    for handle in handles:
+        handle.remove()
+    return loss.item()
+    ### END SOLUTION
+
+
+# %% alternative="lean_step"
+def lean_step(model, lr, ids, targets, rows):
+    """Segments by hand: every gradient is asked for, and no hook is needed."""
+    blocks = list(model.blocks)
+    first = next(i for i, block in enumerate(blocks) if block.linear.weight.requires_grad)
+    cuts = list(range(first, len(blocks), 6))
+    inputs, states, h = [], [], model.embedding(ids)
+    with torch.no_grad():
+        for i, block in enumerate(blocks):
+            if i in cuts:
+                inputs.append(h)
+                states.append(torch.get_rng_state())
+            h = block(h)
+    final = torch.get_rng_state()
+    total, g = 0.0, torch.empty_like(h)
+    weights = [p for p in model.head.parameters() if p.requires_grad]
+    sums = [torch.zeros_like(p) for p in weights]
+    for start in range(0, len(h), rows):
+        x = h[start : start + rows].requires_grad_()
+        loss = cross_entropy(model.head(x), targets[start : start + rows], reduction="sum") / len(h)
+        total += loss.item()
+        g[start : start + rows], *found = torch.autograd.grad(loss, (x, *weights))
+        del loss
+        for each in sums:
+            each += found.pop(0)
+    pending = dict(zip(weights, sums))
+    del sums, weights, h, x
+    while inputs:
+        start, x = cuts.pop(), inputs.pop().requires_grad_()
+        _apply(pending, lr, needed=[])
+        torch.set_rng_state(states.pop())
+        y = x
+        segment, blocks = blocks[start:], blocks[:start]
+        for block in segment:
+            y = block(y)
+        found = list({block.linear.weight: None for block in segment})
+        g, *gradients = torch.autograd.grad(y, (x, *found), g)
+        for p in found:
+            gradient = gradients.pop(0)
+            pending[p] = pending[p] + gradient if p in pending else gradient
+        del x, y, gradient
+        _apply(pending, lr, needed=[block.linear.weight for block in blocks])
+    torch.set_rng_state(final)
+    return total
+
+
+@torch.no_grad()
+def _apply(pending, lr, needed):
+    """Step with each gradient whose parameter no lower block needs."""
+    for p in list(pending):
+        if all(p is not other for other in needed):
+            p.add_(pending.pop(p), alpha=-lr)
+
+
+# %% alternative="lean_step"
+def lean_step(model, lr, ids, targets, rows):
+    from torch.utils.checkpoint import checkpoint_sequential
+
+    frozen = [block for block in model.blocks if not block.linear.weight.requires_grad]
+    upper = model.blocks[len(frozen) :]
+    h = torch.nn.Sequential(model.embedding, *frozen)(ids)
+    h = checkpoint_sequential(list(upper), max(1, len(upper) // 6), h, use_reentrant=False)
+    total = h.new_zeros(())
+    for x, y in zip(h.split(rows), targets.split(rows)):
+        total = checkpoint(
+            lambda x, y, total: total + cross_entropy(model.head(x), y) * len(x), x, y, total, use_reentrant=False
+        )
+    optimizers, handles = {}, []
+    for p in model.parameters():
+        if p.requires_grad:
+            optimizers[p] = torch.optim.SGD([p], lr=lr, foreach=False)
+
+            def hook(p):
+                optimizers[p].step()
+                optimizers[p].zero_grad()
+
+            handles.append(p.register_post_accumulate_grad_hook(hook))
+    (total / len(ids)).backward()
+    for handle in handles:
+        handle.remove()
+    return (total / len(ids)).item()
+
+
+# %% alternative="lean_step"
+class _SteppedHead(torch.autograd.Function):
+    """The gradients of the head from the forward pass, in place of the logits."""
+
+    @staticmethod
+    def forward(ctx, h, weight, bias, targets, rows):
+        dh, dw, db, total = torch.empty_like(h), torch.zeros_like(weight), torch.zeros_like(bias), 0.0
+        for start in range(0, len(h), rows):
+            x, y = h[start : start + rows], targets[start : start + rows]
+            z = torch.addmm(bias, x, weight.T)
+            z -= z.logsumexp(1, keepdim=True)
+            total -= z.gather(1, y[:, None]).sum().item() / len(h)
+            z.exp_()[torch.arange(len(y)), y] -= 1
+            z /= len(h)
+            dw.addmm_(z.T, x)
+            db += z.sum(0)
+            torch.mm(z, weight, out=dh[start : start + rows])
+        ctx.save_for_backward(dh, dw, db)
+        return h.new_tensor(total)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, v):
+        return *(each.mul_(v) for each in ctx.saved_tensors), None, None
+
+
+def lean_step(model, lr, ids, targets, rows):
+    @torch.no_grad()
+    def step(p):
+        p -= p.grad.mul_(lr)
+        p.grad = None
+
+    hooked = [p.register_post_accumulate_grad_hook(step) for p in model.parameters() if p.requires_grad]
+    h, waiting = model.embedding(ids), list(model.blocks)
+    while waiting and not any(p.requires_grad for p in waiting[0].parameters()):
+        h = waiting.pop(0)(h)
+    while waiting:
+        segment, waiting = waiting[:7], waiting[7:]
+        h = (
+            checkpoint(torch.nn.Sequential(*segment), h, use_reentrant=False)
+            if waiting
+            else torch.nn.Sequential(*segment)(h)
+        )
+    loss = _SteppedHead.apply(h, model.head.weight, model.head.bias, targets, rows)
+    del h
+    loss.backward()
+    for each in hooked:
+        each.remove()
+    return loss.item()
+
+
+# %% check="lean_step"
+from autograder import check
+
+check("lean_step")
+# %% [markdown] tags=["en"]
 # ## What to keep
 #
 # * `p.grad` is a place where things add up. Before something else goes through it, clear it; an optimizer subtracts what it finds there, times its own `lr`.
@@ -3125,6 +3748,8 @@ check("fix_baseline")
 # * A reentrant checkpoint looks at its arguments. Write `use_reentrant=False`, and look at `.grad` of the layer furthest from the loss.
 # * `detach()` between windows; `retain_graph=True` is not what the message should have advised.
 # * Weights in float32, products in half precision, the scaler in between.
+# * Before you save bytes, find out where they are. The logits of a wide head are often more than all blocks.
+# * Ask what must be in memory at one moment, whatever one does. Then you know how much there is left to gain.
 # * An error that is gone is not a bug that is mended. Say which tensor the gradient has to reach, and check that it arrives.
 # * A value passes on its gradient once, when all that use it have run. Broadcasting copies, and copies are summed. Rules in recorded operations give second derivatives.
 # %% [markdown] tags=["ru"] of="cbab9879"
@@ -3136,6 +3761,8 @@ check("fix_baseline")
 # * В старом варианте контрольной точки учитываются только тензоры-аргументы. Пишите `use_reentrant=False` и проверяйте `.grad` у слоя, который дальше всех от функции потерь.
 # * Между окнами нужен вызов `detach()`, а совет из сообщения, `retain_graph=True`, здесь не годится.
 # * Веса храните в float32, матричные произведения вычисляйте в половинной точности, а функцию потерь масштабируйте.
+# * Прежде чем экономить память, найдите, чем она занята. Логиты широкой головы часто занимают больше, чем все блоки.
+# * Спросите, что обязано лежать в памяти в один и тот же момент, как бы вы ни поступали. Тогда ясно, сколько ещё можно выиграть.
 # * Если ошибка больше не появляется, это ещё не значит, что она исправлена. Определите, до какого тензора должен дойти градиент, и проверьте, что он дошёл.
 # * Значение передаёт градиент дальше один раз, когда отработали все, кто его использует. Транслирование копирует, а градиенты копий складываются. Если правила записаны через отслеживаемые операции, получаются и вторые производные.
 # %%

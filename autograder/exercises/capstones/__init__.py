@@ -18,4 +18,7 @@ EXERCISES = (
     "hooks_and_freeing",
     "own_engine",
     "fix_baseline",
+    "predict_step_bytes",
+    "chunked_loss",
+    "lean_step",
 )

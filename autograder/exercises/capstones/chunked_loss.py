@@ -1,0 +1,161 @@
+"""Extra exercise: a loss that never holds all logits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from autograder.checking.counted_run import condense, fill, number_from
+from autograder.checking.exercise import Case, Scoreboard, aspect, exercise
+from autograder.checking.inputs import signed, with_old_gradients
+from autograder.checking.labels import PEAK, Entries
+from autograder.checking.observe import using_answer
+from autograder.checking.values import AtMost
+from autograder.language import Text
+from autograder.measure import live_bytes
+
+from .common import copies, linear
+from .products import counting_products
+
+_N, _ROWS, _CLASSES, _WIDTH = 128, 8, 256, 8  # of the run that is measured
+_LOGITS = _ROWS * _CLASSES * 8  # bytes of the logits of one chunk
+_GRADIENTS = (_CLASSES + _N) * _WIDTH * 8  # bytes of the gradients of the weights and of `h`
+_BUDGET = 4 * _LOGITS + 3 * _GRADIENTS
+_PRODUCT = _N * _CLASSES * _WIDTH  # multiplications in one product of all rows with the weights
+_ALL = _N * _CLASSES * 8  # bytes of all logits
+_PARTS = Entries(
+    (
+        Text("gradient of `h`", "градиент `h`"),
+        Text("gradient of the weights", "градиент весов"),
+        Text("gradient of the bias", "градиент смещения"),
+    ),
+    Text("gradients", "градиентов"),
+)
+
+
+@exercise(
+    title=Text("A loss without all the logits", "Функция потерь без полной таблицы логитов"),
+    kind="design",
+    difficulty=2,
+    minutes=18,
+    rtol=1e-9,
+    aspects=[
+        aspect(
+            "loss",
+            0.5,
+            en="The loss is the mean cross-entropy over all rows.",
+            ru="Функция потерь — средняя кросс-энтропия по всем строкам.",
+        ),
+        aspect(
+            "gradients",
+            1.5,
+            en="After `(c * loss).backward()` the gradients are those of the plain program.",
+            ru="После `(c * loss).backward()` градиенты такие же, как у исходной программы.",
+            entries=(_PARTS,),
+        ),
+        aspect(
+            "peak",
+            2,
+            en=f"At the peak at most {_BUDGET} bytes are in memory ({_N} rows in chunks of {_ROWS}, {_CLASSES} classes, "
+            f"{_WIDTH} features).",
+            ru=f"На пике в памяти не больше {_BUDGET} байт (строк {_N}, в порции по {_ROWS}, классов {_CLASSES}, "
+            f"признаков {_WIDTH}).",
+            after=("loss", "gradients"),
+            measured=PEAK,
+            board=Scoreboard(plain=3 * _ALL, bound=_LOGITS + _GRADIENTS),
+        ),
+        aspect(
+            "products",
+            1,
+            en="The logits are computed at most twice: all matrix products together have at most "
+            f"{4 * _PRODUCT} multiplications.",
+            ru=f"Логиты вычислены самое большее дважды: во всех матричных произведениях вместе не больше {4 * _PRODUCT} "
+            "умножений.",
+            after=("loss", "gradients"),
+            measured=Text("Multiplications in matrix products", "Умножений в матричных произведениях"),
+            board=Scoreboard(plain=3 * _PRODUCT, bound=3 * _PRODUCT),
+        ),
+    ],
+    hints=[
+        Text(
+            "The loss of a chunk needs the logits of its rows only. What keeps these logits alive until backward?",
+            "Для потерь на порции нужны логиты только её строк. Что удерживает эти логиты до обратного прохода?",
+        ),
+        Text(
+            "Put a checkpoint around the loss of each chunk. Sum over the rows, and divide by their number once, at the end.",
+            "Поставьте контрольную точку вокруг потерь каждой порции. Суммируйте по строкам, а на их число разделите один "
+            "раз, в конце.",
+        ),
+        Text.same(
+            "def of_chunk(x, y):\n"
+            '    return cross_entropy(head(x), y, reduction="sum")\n'
+            "for x, y in zip(h.split(rows), targets.split(rows)):\n"
+            "    ...  # checkpoint(of_chunk, x, y, use_reentrant=False)"
+        ),
+    ],
+)
+def chunked_loss(answer: Any, case: Case) -> dict[str, object]:
+    leaves = [case.h, *case.head.parameters()]
+    before = copies(p.grad for p in leaves)
+    loss = answer.chunked_loss(case.head, case.h, case.targets, case.rows)
+    early = any(p.grad is not None and (old is None or not p.grad.equal(old)) for p, old in zip(leaves, before))
+    with using_answer():
+        value = loss.detach().clone()
+        (case.c * loss).backward()
+    seen = {"loss": value, "gradients": [p.grad for p in leaves], "gradients before backward": early}
+    if not case.measured:
+        return seen | {"peak": AtMost(_BUDGET, 0), "products": AtMost(4 * _PRODUCT, 0)}
+    return seen | _measure(answer.chunked_loss, number_from(case.h))
+
+
+def _measure(chunked_loss: Callable[..., Tensor], start: float) -> dict[str, object]:
+    """Run the answer on a wide head, once for the bytes and once for the products."""
+    peak, kept, before, right = _bytes(chunked_loss, *_wide(start))
+    inputs = _wide(start)
+    with using_answer(), counting_products() as products:
+        chunked_loss(*inputs, _ROWS).backward()
+    return {
+        "peak": AtMost(_BUDGET, peak, of=right),
+        "products": AtMost(4 * _PRODUCT, products.multiplications, of=right),
+        "logits kept": kept > _GRADIENTS + 2 * _LOGITS,
+        "many logits before backward": before > _BUDGET,
+        "tables of logits at the peak": round(peak / _ALL),
+        "rows of the largest product": products.largest // (_CLASSES * _WIDTH),
+        "products of all rows": round(products.multiplications / _PRODUCT),
+    }
+
+
+def _wide(start: float) -> tuple[nn.Linear, Tensor, Tensor]:
+    head = nn.Linear(_WIDTH, _CLASSES, bias=False, dtype=torch.float64)
+    fill(head, start)
+    h = (torch.arange(_N * _WIDTH, dtype=torch.float64).view(_N, _WIDTH) + start).sin()
+    return head, h.requires_grad_(), torch.arange(_N) * 7 % _CLASSES
+
+
+def _bytes(
+    chunked_loss: Callable[..., Tensor], head: nn.Linear, h: Tensor, targets: Tensor
+) -> tuple[int, int, int, object]:
+    """Return the peak of both passes, the bytes kept between them, the peak of the first, and the results."""
+    with using_answer(), live_bytes() as live:
+        loss = chunked_loss(head, h, targets, _ROWS)
+        kept, before = live.now_and_peak
+        loss.backward()
+        peak = live.peak
+    return peak, kept, before, condense([loss, h.grad, head.weight.grad])
+
+
+@chunked_loss.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    for n, width, classes, rows in [(5, 3, 4, 2), (4, 2, 3, 6), (7, 2, 5, 3)]:
+        head = linear(rng, width, classes, bias=rows != 2)
+        h = signed(rng, n, width)
+        if rows == 6:
+            head.weight.requires_grad_(False)
+        if rows == 3:
+            with_old_gradients(head)
+        targets = torch.randint(0, classes, (n,), generator=rng)
+        c = 0.5 + torch.rand((), generator=rng, dtype=torch.float64).item()
+        yield Case(head=head, h=h.requires_grad_(rows != 3), targets=targets, rows=rows, c=c, measured=rows == 2)

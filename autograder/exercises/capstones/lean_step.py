@@ -1,0 +1,187 @@
+"""Extra exercise: a training step within budgets of bytes and calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from autograder.checking.counted_run import condense, number_from
+from autograder.checking.exercise import Case, Scoreboard, aspect, exercise
+from autograder.checking.labels import PEAK, Entries
+from autograder.checking.observe import using_answer
+from autograder.checking.values import AtMost, number
+from autograder.language import Text
+from autograder.measure import batch_sizes, live_bytes
+
+from .small_model import Model
+
+_ROWS, _N, _WIDTH, _CLASSES, _DEPTH, _FROZEN = 4, 32, 16, 128, 34, 4  # of the run that is measured
+_UNIT = _N * _WIDTH * 8  # bytes of an activation; a weight of a block has half of them, that of the head four times
+_BUDGET = 24 * _UNIT
+_TRAINED = _DEPTH - _FROZEN
+_CALLS = 2 * _TRAINED + _FROZEN
+
+
+@exercise(
+    title=Text("A whole step within two budgets", "Целый шаг в двух пределах"),
+    kind="design",
+    difficulty=3,
+    minutes=25,
+    rtol=1e-9,
+    aspects=[
+        aspect(
+            "weights",
+            2,
+            en="After each of two steps all parameters are those of the plain program.",
+            ru="После каждого из двух шагов все параметры такие же, как у исходной программы.",
+            entries=(Entries(Text("parameters after step {n}", "параметры после шага {n}"), Text("steps", "шагов")),),
+        ),
+        aspect(
+            "loss",
+            0.5,
+            en="The loss before the step is returned, a Python number.",
+            ru="Возвращается значение функции потерь до шага, число Python.",
+            after=(),
+        ),
+        aspect(
+            "cleared",
+            0.5,
+            en="Every `.grad` is None after the step, and every flag as before.",
+            ru="После шага все поля `.grad` равны None, а все флаги прежние.",
+        ),
+        aspect(
+            "twice",
+            0.5,
+            en="No block is called more than twice in a step.",
+            ru="За шаг ни один блок не вызван больше двух раз.",
+            measured=Text("Calls of one block", "Вызовов одного блока"),
+        ),
+        aspect(
+            "calls",
+            0.5,
+            en=f"Frozen blocks are called once: in a step there are at most {_CALLS} calls of blocks "
+            f"({_TRAINED} trained, {_FROZEN} frozen).",
+            ru=f"Замороженные блоки вызваны по одному разу: вызовов блоков за шаг не больше {_CALLS} "
+            f"(обучаемых блоков {_TRAINED}, замороженных {_FROZEN}).",
+            after=("weights", "twice"),
+            measured=Text("Calls of blocks", "Вызовов блоков"),
+            board=Scoreboard(plain=_DEPTH, bound=46),
+        ),
+        aspect(
+            "peak",
+            2,
+            en=f"At the peak at most {_BUDGET} bytes are in memory, 24 times the input of a block.",
+            ru=f"На пике в памяти не больше {_BUDGET} байт — 24 объёма входа одного блока.",
+            after=("weights", "twice"),
+            measured=PEAK,
+            board=Scoreboard(plain=55 * _UNIT, bound=10 * _UNIT),
+        ),
+    ],
+    hints=[
+        Text(
+            "Three things fill the memory: inputs of blocks, logits, gradients of weights. Each has a cure in an earlier "
+            "lesson: 06, the section above, 08.",
+            "Память занимают три вещи: входы блоков, логиты, градиенты весов. Для каждой есть средство: в уроке 06, в "
+            "разделе выше, в уроке 08.",
+        ),
+        Text(
+            "Frozen blocks run without checkpoints. The trained ones go in segments of 5 or 6. A hook on each parameter "
+            "steps and sets `.grad` to None. The loss is a sum over chunks of the head, with one `backward()` at the end.",
+            "Замороженные блоки выполняются без контрольных точек. Обучаемые — сегментами по 5–6. Хук на каждом параметре "
+            "делает шаг и записывает в `.grad` None. Функция потерь — сумма по порциям, а `backward()` один, в конце.",
+        ),
+        Text.same(
+            "def step(p):\n"
+            "    with torch.no_grad():\n"
+            "        p.add_(p.grad, alpha=-lr)\n"
+            "    p.grad = None\n"
+            "handles = [p.register_post_accumulate_grad_hook(step) for p in ...]\n"
+            "...  # segments, chunks, loss.backward()\n"
+            "for handle in handles:\n"
+            "    handle.remove()"
+        ),
+    ],
+)
+def lean_step(answer: Any, case: Case) -> dict[str, object]:
+    parameters = list(case.model.parameters())
+    flags = [p.requires_grad for p in parameters]
+    path, losses, cleared = [], [], True
+    for ids, targets in case.batches:
+        torch.manual_seed(0)  # blocks may draw random numbers
+        loss = answer.lean_step(case.model, case.lr, ids, targets, case.rows)
+        path.append({name: p.detach().clone() for name, p in case.model.named_parameters()})
+        losses.append(loss if isinstance(loss, Tensor) else number(loss))
+        cleared &= all(p.grad is None for p in parameters) and [p.requires_grad for p in parameters] == flags
+    seen: dict[str, object] = {"weights": path, "loss": losses, "cleared": cleared}
+    if not case.measured:
+        return seen | {"twice": AtMost(2, 0), "calls": AtMost(_CALLS, 0), "peak": AtMost(_BUDGET, 0)}
+    return seen | _measure(answer.lean_step, number_from(case.model.head.weight))
+
+
+def _measure(lean_step: Callable[..., Any], start: float) -> dict[str, object]:
+    """Run the answer on a deep model; return its figures, and what tells their causes apart."""
+    model = Model(torch.Generator().manual_seed(0), _WIDTH, _DEPTH, _CLASSES, words=50, frozen=_FROZEN)
+    with torch.no_grad():
+        model.head.weight += start
+    ids, targets = torch.arange(_N), torch.arange(_N) * 7 % _CLASSES
+    with using_answer(), batch_sizes(model.head) as sizes, _calls_of(model.blocks) as calls, live_bytes() as live:
+        lean_step(model, 0.1, ids, targets, _ROWS)
+    weights = condense(list(model.parameters()))
+    times = [calls.count(index) for index in range(_DEPTH)]
+    return {
+        "twice": AtMost(2, max(times), of=weights),
+        "calls": AtMost(_CALLS, len(calls), of=weights),
+        "peak": AtMost(_BUDGET, live.peak, of=weights),
+        "many logits": max(sizes, default=0) > _ROWS,
+        "longest recomputation": _length(_longest(calls[_DEPTH:])),
+        "trained blocks once": max(times[_FROZEN:]) < 2,
+        "frozen blocks once": max(times[:_FROZEN]) < 2,
+    }
+
+
+@contextmanager
+def _calls_of(blocks: nn.ModuleList) -> Iterator[list[int]]:
+    """Record the index of each block that is called in the `with` block; yield the list."""
+    calls: list[int] = []
+    handles = [
+        block.register_forward_pre_hook(lambda *_, index=index: calls.append(index))
+        for index, block in enumerate(blocks)
+    ]
+    try:
+        yield calls
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _length(run: int) -> str:
+    return "one block" if run < 2 else "most blocks" if run > _TRAINED // 2 else "some blocks"
+
+
+def _longest(calls: list[int]) -> int:
+    """Return the length of the longest run of blocks that follow each other."""
+    longest = run = 0
+    for before, index in zip([-2, *calls], calls):
+        run = run + 1 if index == before + 1 else 1
+        longest = max(longest, run)
+    return longest
+
+
+def _words(rng: torch.Generator, n: int) -> Tensor:
+    """Return `n` different words: where all rows are equal, a block returns zeros."""
+    return (torch.arange(n) + torch.randint(0, 6, (1,), generator=rng)) % 6
+
+
+@lean_step.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    for n, depth, frozen, rows, kind in [(5, 3, 1, 2, "measured"), (4, 5, 0, 7, "drops"), (6, 4, 2, 3, "tied")]:
+        model = Model(rng, 3, depth, 4, words=6, frozen=frozen, drops=kind == "drops")
+        if kind == "tied":
+            model.blocks.insert(2, model.blocks[3])
+            model.head.bias.requires_grad_(False)
+        batches = [(_words(rng, n), torch.randint(0, 4, (n,), generator=rng)) for _ in range(2)]
+        yield Case(model=model, lr=0.5, batches=batches, rows=rows, measured=kind == "measured")

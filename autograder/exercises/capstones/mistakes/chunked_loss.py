@@ -1,0 +1,210 @@
+# %%
+import torch
+from torch.nn.functional import cross_entropy
+from torch.utils.checkpoint import checkpoint
+
+
+def _of(head, reduction="sum"):
+    return lambda x, y: cross_entropy(head(x), y, reduction=reduction)
+
+
+def _chunks(h, targets, rows):
+    return zip(h.split(rows), targets.split(rows))
+
+
+def _kept(of_chunk, x, y):
+    return checkpoint(of_chunk, x, y, use_reentrant=False)
+
+
+class _Fixed(torch.autograd.Function):
+    """Gradients from the forward pass."""
+
+    @staticmethod
+    def forward(ctx, h, weight, bias, targets, rows, scaled, per_chunk):
+        dh, dw, total = [], torch.zeros_like(weight), 0.0
+        db = None if bias is None else torch.zeros_like(bias)
+        for x, y in _chunks(h, targets, rows):
+            z = torch.nn.functional.linear(x, weight, bias)
+            total += cross_entropy(z, y, reduction="sum").item() / len(h)
+            z = z.softmax(1)
+            z[torch.arange(len(y)), y] -= 1
+            z /= len(y) if per_chunk else len(h)
+            dh.append(z @ weight)
+            dw += z.T @ x
+            if bias is not None:
+                db += z.sum(0)
+        ctx.gradients, ctx.scaled = (torch.cat(dh), dw, db), scaled
+        return h.new_tensor(total)
+
+    @staticmethod
+    def backward(ctx, v):
+        scale = v if ctx.scaled else 1
+        return *(None if each is None else each * scale for each in ctx.gradients), None, None, None, None
+
+
+class _Twice(torch.autograd.Function):
+    """A recomputation through a checkpoint."""
+
+    @staticmethod
+    def forward(ctx, h, weight, bias, targets, rows):
+        ctx.save_for_backward(h, weight, bias, targets)
+        ctx.rows = rows
+        linear = torch.nn.functional.linear
+        parts = _chunks(h, targets, rows)
+        return sum(cross_entropy(linear(x, weight, bias), y, reduction="sum") for x, y in parts) / len(h)
+
+    @staticmethod
+    def backward(ctx, v):
+        h, weight, bias, targets = ctx.saved_tensors
+        inputs = [None if each is None else each.detach().requires_grad_() for each in (h, weight, bias)]
+
+        def of_chunk(x, y):
+            return cross_entropy(torch.nn.functional.linear(x, *inputs[1:]), y, reduction="sum")
+
+        with torch.enable_grad():
+            loss = sum(_kept(of_chunk, x, y) for x, y in _chunks(inputs[0], targets, ctx.rows)) / len(h)
+        found = iter(torch.autograd.grad(loss, [each for each in inputs if each is not None], v))
+        return *(None if each is None else next(found) for each in inputs), None, None
+
+# %% mistake="all_at_once" theme="cost"
+# This is the plain program: all logits are in memory at once.
+# Это исходная программа: все логиты лежат в памяти сразу.
+def chunked_loss(head, h, targets, rows):
+    return cross_entropy(head(h), targets)
+
+# %% mistake="chunks_with_graphs" theme="cost"
+# The chunks keep their graphs until backward, and together these hold what the whole table would.
+# Графы порций живут до обратного прохода, и вместе в них хранится столько же, сколько заняла бы вся таблица.
+def chunked_loss(head, h, targets, rows):
+    return sum(_of(head)(x, y) for x, y in _chunks(h, targets, rows)) / len(h)
+
+# %% mistake="one_checkpoint" theme="cost"
+# One checkpoint holds all rows: the whole table of logits comes back when it is recomputed.
+# Контрольная точка одна на все строки: при повторном вычислении возникает вся таблица логитов.
+def chunked_loss(head, h, targets, rows):
+    return checkpoint(_of(head, "mean"), h, targets, use_reentrant=False)
+
+# %% mistake="chunks_in_one_checkpoint" theme="cost"
+# One checkpoint holds all chunks: its recomputation builds the graphs of all of them at once.
+# Контрольная точка одна на все порции: при повторном вычислении строятся сразу все их графы.
+def chunked_loss(head, h, targets, rows):
+    def run(h):
+        return sum(_of(head)(x, y) for x, y in _chunks(h, targets, rows)) / len(h)
+
+    return checkpoint(run, h, use_reentrant=False)
+
+# %% mistake="logits_before_the_chunks" theme="cost"
+# The head runs on all rows, and only the loss is in chunks: the table of logits is there already.
+# Голова применена ко всем строкам, и порциями вычисляется только функция потерь: таблица логитов уже в памяти.
+def chunked_loss(head, h, targets, rows):
+    logits = head(h)
+    each = (checkpoint(cross_entropy, z, y, None, None, -100, None, "sum", use_reentrant=False) for z, y in _chunks(logits, targets, rows))
+    return sum(each) / len(h)
+
+# %% mistake="logits_collected" theme="cost"
+# The logits of all chunks are collected in a list and joined: this is the whole table again.
+# Логиты всех порций собраны в список и соединены: это снова вся таблица.
+def chunked_loss(head, h, targets, rows):
+    return cross_entropy(torch.cat([checkpoint(head, x, use_reentrant=False) for x in h.split(rows)]), targets)
+
+# %% mistake="checkpoint_in_backward" theme="cost"
+# The bytes are right, but the logits are computed three times: `backward` recomputes them through a checkpoint, which
+#     computes them twice itself.
+# По памяти всё верно, но логиты вычисляются трижды: в `backward` они считаются заново через контрольную точку, а она
+#     сама вычисляет их дважды.
+def chunked_loss(head, h, targets, rows):
+    return _Twice.apply(h, head.weight, head.bias, targets, rows)
+
+# %% mistake="mean_of_means" theme="scaling"
+# The means of the chunks are averaged, although the last chunk may have fewer rows.
+# Усреднены средние по порциям, хотя в последней порции строк может быть меньше.
+def chunked_loss(head, h, targets, rows):
+    losses = [_kept(_of(head, "mean"), x, y) for x, y in _chunks(h, targets, rows)]
+    return sum(losses) / len(losses)
+
+# %% mistake="sum_of_means" theme="scaling"
+# The means of the chunks are added up and not weighted.
+# Средние по порциям просто сложены.
+def chunked_loss(head, h, targets, rows):
+    return sum(_kept(_of(head, "mean"), x, y) for x, y in _chunks(h, targets, rows))
+
+# %% mistake="sum_of_rows" theme="scaling"
+# The sum over all rows is not divided by their number.
+# Сумма по строкам не разделена на их число.
+def chunked_loss(head, h, targets, rows):
+    return sum(_kept(_of(head), x, y) for x, y in _chunks(h, targets, rows))
+
+# %% mistake="drops_the_last_chunk" theme="missing"
+# A last chunk with fewer rows is dropped.
+# Последняя порция, в которой строк меньше, отброшена.
+def chunked_loss(head, h, targets, rows):
+    full = max(1, len(h) // rows) * rows
+    return sum(_kept(_of(head), x, y) for x, y in _chunks(h[:full], targets[:full], rows)) / len(h[:full])
+
+# %% mistake="detaches_h" theme="recording"
+# `h` is detached: its gradient never arrives, and the blocks below would not learn.
+# `h` отсоединён от графа: градиент до него не доходит, и слои ниже не обучались бы.
+def chunked_loss(head, h, targets, rows):
+    return sum(_kept(_of(head), x, y) for x, y in _chunks(h.detach(), targets, rows)) / len(h)
+
+# %% mistake="reentrant" theme="recording"
+# The reentrant checkpoint is used: where `h` needs no gradient, the head gets none, either.
+# Использован старый вариант контрольной точки: если `h` не нужен градиент, его не получает и голова.
+def chunked_loss(head, h, targets, rows):
+    return sum(checkpoint(_of(head), x, y, use_reentrant=True) for x, y in _chunks(h, targets, rows)) / len(h)
+
+# %% mistake="backward_inside" theme="accumulation"
+# The function itself runs `backward()` for each chunk. The gradients are then there before the caller asks, and the
+#     caller's factor does not reach them.
+# Функция сама вызывает `backward()` для каждой порции. Градиенты появляются раньше, чем их просили, и множитель до них
+#     не доходит.
+def chunked_loss(head, h, targets, rows):
+    total = 0.0
+    for x, y in _chunks(h, targets, rows):
+        loss = _of(head)(x, y) / len(h)
+        loss.backward()
+        total += loss.item()
+    return torch.tensor(total, dtype=torch.float64, requires_grad=True)
+
+# %% mistake="ignores_the_incoming" theme="derivative"
+# The gradients from the forward pass are returned as they are. `backward` has to multiply them by the incoming
+#     gradient.
+# Градиенты, вычисленные в прямом проходе, возвращены как есть. В `backward` их нужно умножить на входящий градиент.
+def chunked_loss(head, h, targets, rows):
+    return _Fixed.apply(h, head.weight, head.bias, targets, rows, False, False)
+
+# %% mistake="divides_by_the_chunk" theme="scaling"
+# The loss is right, but the gradients of a chunk are divided by its own rows, not by all rows.
+# Значение функции потерь верно, но градиенты порции разделены на число её строк, а не всех.
+def chunked_loss(head, h, targets, rows):
+    return _Fixed.apply(h, head.weight, head.bias, targets, rows, True, True)
+
+# %% mistake="without_the_bias" theme="missing"
+# The bias is forgotten.
+# Забыто смещение (bias).
+def chunked_loss(head, h, targets, rows):
+    def of_chunk(x, y):
+        return cross_entropy(x @ head.weight.T, y, reduction="sum")
+
+    return sum(_kept(of_chunk, x, y) for x, y in _chunks(h, targets, rows)) / len(h)
+
+# %% mistake="in_single_precision" theme="precision"
+# The logits are computed in float32: the gradients are right to seven digits only.
+# Логиты вычислены во float32: в градиентах верны только около семи знаков.
+def chunked_loss(head, h, targets, rows):
+    def of_chunk(x, y):
+        return cross_entropy(head(x).float(), y, reduction="sum").double()
+
+    return sum(_kept(of_chunk, x, y) for x, y in _chunks(h, targets, rows)) / len(h)
+
+# %% mistake="returns_a_number" theme="recording"
+# What comes back is a copy of the number, without a graph.
+# Возвращена копия числа, без графа.
+def chunked_loss(head, h, targets, rows):
+    return torch.tensor(cross_entropy(head(h), targets).item(), dtype=torch.float64, requires_grad=True)
+
+# %% mistake="returns_nothing" theme="return"
+# Nothing is returned.
+# Функция ничего не возвращает.
+def chunked_loss(head, h, targets, rows):
+    cross_entropy(head(h), targets)
