@@ -2931,6 +2931,18 @@ with warnings.catch_warnings():
         ):
             found, expected = (canonical(observe(make, random_program)) for make in (Value, engine_runs.torch_leaf))
             assert compare(expected, found) is None
+
+import gc
+import weakref
+
+leaf = torch.ones(2, requires_grad=True)
+older = leaf.exp()
+newer = older * older
+assert older.grad_fn._sequence_nr() < newer.grad_fn._sequence_nr()
+gc.disable()  # the node of an exp keeps its output, and yet the two are no cycle
+output, older, newer = weakref.ref(older), None, None
+assert output() is None
+gc.enable()
 # %% [markdown] tags=["en"]
 # That is an engine. torch's has the same parts, and some that you can now name: its nodes are sorted by a number that grows as they are made; a saved output is kept without the node that made it, because the two would hold each other; a leaf may take over a gradient instead of copying it, when nobody else has it.
 # %% [markdown] tags=["ru"] of="75bc8214"

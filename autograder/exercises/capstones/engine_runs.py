@@ -1,4 +1,4 @@
-"""Observations of an engine on a program: gradients, hooks, freed results, second derivatives.
+"""Observations of an engine while it differentiates a program.
 
 `make` makes a leaf from a tensor. torch's own tensors have the methods that a learner's values need, so the same
 functions observe both.

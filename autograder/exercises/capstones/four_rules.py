@@ -1,4 +1,4 @@
-"""Extra exercise: the rules of four operations, from a result's gradient to those of its inputs."""
+"""Extra exercise: the derivatives of four operations, as rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded values whose rules compute with plain tensors, for walks of the learner's own."""
+"""Recorded values, whose rules compute with plain tensors."""
 
 from __future__ import annotations
 

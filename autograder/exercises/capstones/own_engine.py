@@ -1,4 +1,4 @@
-"""Extra exercise: an autograd engine of the learner's own, tried on random programs."""
+"""Extra exercise: an autograd engine of the learner's own."""
 
 from __future__ import annotations
 

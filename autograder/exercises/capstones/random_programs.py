@@ -1,4 +1,4 @@
-"""Seeded random programs, which run on torch's tensors and on a learner's own values alike."""
+"""Seeded random programs, for torch's tensors and a learner's values."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Step:
 
 @dataclass(frozen=True)
 class _Made:
-    """The shape of a leaf or result, and a bound of its entries."""
+    """The shape of a leaf or result, and its bound."""
 
     shape: Shape
     bound: float

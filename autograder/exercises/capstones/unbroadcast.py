@@ -1,4 +1,4 @@
-"""Extra exercise: a gradient back in the shape that an input had before broadcasting."""
+"""Extra exercise: a gradient summed to the shape before broadcasting."""
 
 from __future__ import annotations
 

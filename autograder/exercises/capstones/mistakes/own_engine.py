@@ -3,7 +3,10 @@ import torch
 
 
 class Engine:
-    """A right engine. Each mistake is a subclass in which one method is wrong."""
+    """A right engine, the base of all mistakes.
+
+    In each mistake a method is wrong.
+    """
 
     def __init__(self, data, inputs=(), rule=None):
         self.data, self.inputs, self.rule = data, inputs, rule
@@ -122,7 +125,7 @@ class Engine:
 
 
 class Walker(Engine):
-    """An engine that walks each path on its own. Hooks get the part of a path."""
+    """An engine that walks each path on its own."""
 
     def backward(self, retain_graph=False, create_graph=False):
         todo, run = [(self, type(self)(torch.ones_like(self.data)))], []
