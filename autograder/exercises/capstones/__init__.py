@@ -8,9 +8,9 @@ EXERCISES = (
     "is_right_td",
     "fix_checkpoint",
     "fix_hidden_state",
-    "sliding_gradient",
     "train_windows",
     "step_in_half",
+    "sliding_gradient",
     "cures",
     "fix_baseline",
 )
