@@ -1851,6 +1851,118 @@ assert clipping == ("RuntimeError" if before else "accepted")
 
 
 # %% [markdown] tags=["en"]
+# ## Rows of different lengths
+#
+# The sentences of a batch have different lengths. Padding computes with zeros. A *nested tensor* with the layout `torch.jagged` stores the rows of all samples one below the other, and in `offsets()` where each sample begins.
+# %% [markdown] tags=["ru"] of="75ed2d34"
+# ## Строки разной длины
+#
+# Предложения в батче разной длины. С паддингом приходится вычислять и то, что относится к нулям. *Вложенный тензор* (nested tensor) с layout `torch.jagged` хранит строки всех примеров одну под другой, а в `offsets()` указано, где начинается каждый пример.
+# %%
+two, four = torch.ones(2, 3), torch.ones(4, 3)
+rows = torch.nested.as_nested_tensor([two, four], layout=torch.jagged)
+print("stored:", tuple(rows.values().shape), "offsets:", rows.offsets().tolist())
+print("through a layer:", [tuple(part.shape) for part in torch.nn.Linear(3, 5)(rows).unbind()])
+# %% tags=["fact"]
+assert rows.values().shape == (6, 3) and rows.offsets().tolist() == [0, 2, 6]
+assert [part.shape for part in torch.nn.Linear(3, 5)(rows).unbind()] == [(2, 5), (4, 5)]
+
+
+# %% [markdown] tags=["en"]
+# The layout is a prototype, and the backward pass of some operations is missing. Read the cell; do not call `ragged_table()` yet.
+# %% [markdown] tags=["ru"] of="2ad9b37e"
+# Это ещё прототип, и у некоторых операций обратного прохода нет. Прочтите ячейку, но `ragged_table()` пока не вызывайте.
+# %%
+def nest(*parts):
+    return torch.nested.as_nested_tensor(list(parts), layout=torch.jagged)
+
+
+def ragged_table():
+    table = {}
+    a, b = torch.ones(2, 3, requires_grad=True), torch.ones(4, 3, requires_grad=True)
+    table["nested_tensor requires grad"] = torch.nested.nested_tensor([a, b], layout=torch.jagged).requires_grad
+    (2 * nest(a, b)).values().sum().backward()
+    table["entry of b.grad"] = b.grad[0, 0].item()
+
+    leaf = nest(a, b).detach().requires_grad_()
+    (leaf * leaf).values().sum().backward()
+    table["leaf.grad is nested"] = leaf.grad.is_nested
+    table["shape of leaf.grad.values()"] = tuple(leaf.grad.values().shape)
+
+    rows, again = nest(a, b), nest(a, b)
+    table["sum(dim=1), backward"] = attempt(lambda: rows.sum(dim=1).sum().backward())
+    table["padded, backward"] = attempt(lambda: torch.nested.to_padded_tensor(rows, 0.0).sum().backward())
+    table["rows + again"] = attempt(lambda: rows + again)
+    return table
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `predict_ragged`: rows of different lengths
+# *predict · ●●○ · 7 minutes · 1 point · extra*
+#
+# Put what `ragged_table()` returns in place of each `...`: True or False in the entries on `requires grad` and `is nested`, a number, a shape such as `(2, 3)`, and `"accepted"` or `"RuntimeError"` in the last three.
+# %% [markdown] tags=["ru"] of="bfdca785"
+# ### Дополнительное упражнение `predict_ragged`: строки разной длины
+# *предсказать · ●●○ · 7 минут · 1 балл · дополнительно*
+#
+# Вместо каждого `...` поставьте то, что вернёт `ragged_table()`: в строках про `requires grad` и `is nested` — True или False, дальше число и форма вида `(2, 3)`, а в трёх последних строках — `"accepted"` или `"RuntimeError"`.
+# %% answer="predict_ragged"
+predict_ragged = {
+    "nested_tensor requires grad": False,
+    "entry of b.grad": 2.0,
+    "leaf.grad is nested": True,
+    "shape of leaf.grad.values()": (6, 3),
+    "sum(dim=1), backward": "RuntimeError",
+    "padded, backward": "accepted",
+    "rows + again": "RuntimeError",
+}
+# %% given="predict_ragged"
+predict_ragged = {
+    "nested_tensor requires grad": ...,
+    "entry of b.grad": ...,
+    "leaf.grad is nested": ...,
+    "shape of leaf.grad.values()": ...,
+    "sum(dim=1), backward": ...,
+    "padded, backward": ...,
+    "rows + again": ...,
+}
+# %% check="predict_ragged"
+from autograder import check
+
+check("predict_ragged")
+# %% tags=["fact"]
+assert ragged_table() == predict_ragged
+a, b = torch.ones(2, 3, requires_grad=True), torch.ones(4, 3, requires_grad=True)
+rows = nest(a, b)
+(rows + torch.zeros_like(rows)).values().sum().backward()
+assert b.grad.tolist() == torch.ones(4, 3).tolist()
+assert rows.sum(dim=1).shape == (2, 3)
+torch.stack([part.sum(dim=0) for part in nest(a, b).unbind()]).sum().backward()
+assert a.grad.tolist() == (2 * torch.ones(2, 3)).tolist()
+copied = torch.nested.nested_tensor([a, b], layout=torch.jagged, requires_grad=True)
+copied.values().sum().backward()
+assert copied.is_leaf and a.grad[0, 0].item() == 2
+# %% [markdown] tags=["en"]
+# Now call it.
+# %% [markdown] tags=["ru"] of="0cc3540a"
+# А теперь вызовите эту функцию.
+# %%
+ragged_table()
+
+
+# %% [markdown] tags=["en"] explains="predict_ragged"
+# * `nested_tensor` copies, as `torch.tensor` does, and its result is a leaf: no gradient comes to `a` and `b`. `as_nested_tensor` is recorded.
+# * The gradient of a nested leaf is nested. It has as many rows as the leaf, none for padding.
+# * A sum over the ragged dimension has a value and no backward pass. Sum over the padded tensor instead, or over the parts of `unbind()`.
+# * Equal lengths are not enough to add two nested tensors. They must share their offsets, as `rows` and `torch.zeros_like(rows)` do.
+# %% [markdown] tags=["ru"] explains="predict_ragged" of="72243705"
+# * Функция `nested_tensor` копирует данные, как и `torch.tensor`, и её результат — лист: до `a` и `b` градиент не доходит. А вызов `as_nested_tensor` записывается в граф.
+# * Градиент вложенного листа — вложенный тензор. Строк в нём столько же, сколько в самом листе, лишних строк для паддинга нет.
+# * У суммы по измерению с разными длинами есть значение, но нет обратного прохода. Суммируйте тензор с паддингом или отдельные части, которые возвращает `unbind()`.
+# * Чтобы сложить два вложенных тензора, одинаковых длин мало. Смещения (offsets) у них должны быть общими, как у `rows` и `torch.zeros_like(rows)`.
+
+
+# %% [markdown] tags=["en"]
 # ## On a GPU
 #
 # What has a second derivative is a matter of kernels, and a GPU has others. With a GPU the cell tries the attention kernels there. `MATH` runs, and its gradient can be differentiated; that of no other kernel can, whether the kernel runs on your GPU or not.
@@ -1907,7 +2019,8 @@ check_claims(
 # * The fused attention has no second derivative. Choose the formula in the forward pass.
 # * Do not remove a NaN, prevent it: $0 \cdot$ NaN comes back in the gradient.
 # * The gradient of a real loss by a complex $z$ is $\partial L/\partial x + i\, \partial L/\partial y$; conjugate in your own `backward`.
-# %% [markdown] tags=["ru"] of="42758e39"
+# * `as_nested_tensor` is recorded, `nested_tensor` copies and begins a new graph.
+# %% [markdown] tags=["ru"] of="589efc61"
 # ## Что стоит запомнить
 #
 # * С `create_graph=True` обратный проход записывается, а `retain_graph=True` лишь сохраняет старый граф. Штраф без графа — константа, и никакой ошибки при этом нет.
@@ -1919,6 +2032,7 @@ check_claims(
 # * У слитых ядер внимания нет второй производной. Выбирайте формулу в прямом проходе.
 # * Не допускайте появления NaN, убирать его потом поздно: в градиент он вернётся через произведение $0 \cdot$ NaN.
 # * Градиент вещественной функции потерь по комплексному $z$ — это $\partial L/\partial x + i\, \partial L/\partial y$; в своём `backward` берите сопряжённое число.
+# * Вызов `as_nested_tensor` записывается в граф, а `nested_tensor` копирует данные и граф обрывает.
 # %%
 from autograder import progress
 

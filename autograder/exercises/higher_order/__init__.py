@@ -13,4 +13,5 @@ EXERCISES = (
     "predict_kinds",
     "complex_product",
     "clip_sparse",
+    "predict_ragged",
 )
