@@ -41,12 +41,21 @@ import torch
 # %% [markdown] tags=["en"]
 # ## Which thread
 #
-# In which thread does a backward pass run: in that of the forward pass, in one of torch's own, or in yours? A hook on a gradient (lesson 08) can tell. The helper `in_thread` runs a function in a new thread called "worker" and waits for it; `together` runs several functions at once, each in a thread of its own.
-# %% [markdown] tags=["ru"] of="721388a8"
+# In which thread does a backward pass run: in that of the forward pass, in one of torch's own, or in yours? A hook on a gradient (lesson 08) can tell. The helper `together` runs several functions at once, each in a new thread called "worker"; `in_thread` runs one function in such a thread and waits for its result. `here` says in which thread it was called.
+# %% [markdown] tags=["ru"] of="620165e4"
 # ## В каком потоке
 #
-# В каком потоке выполняется обратный проход: в потоке прямого прохода, в собственном потоке torch или в вашем? Это может сообщить хук градиента (урок 08). Вспомогательная функция `in_thread` выполняет другую функцию в новом потоке с именем «worker» и ждёт её завершения, а `together` выполняет несколько функций одновременно, каждую в своём потоке.
+# В каком потоке выполняется обратный проход: в потоке прямого прохода, в собственном потоке torch или в вашем? Это может сообщить хук градиента (урок 08). Вспомогательная функция `together` выполняет несколько функций одновременно, каждую в новом потоке с именем «worker», а `in_thread` выполняет в таком потоке одну функцию и ждёт её результата. Функция `here` сообщает, в каком потоке её вызвали.
 # %%
+def together(*works):
+    """Run each of `works` in a thread of its own, called "worker", and wait for all of them."""
+    threads = [threading.Thread(target=work, name="worker") for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def in_thread(work):
     """Run `work()` in a new thread called "worker", and return its result or the name of its error."""
     outcome = []
@@ -57,26 +66,20 @@ def in_thread(work):
         except RuntimeError as error:
             outcome.append(type(error).__name__)
 
-    thread = threading.Thread(target=run, name="worker")
-    thread.start()
-    thread.join()
+    together(run)
     return outcome[0]
 
 
-def together(*works):
-    """Run each of `works` in a thread of its own, and wait for all of them."""
-    threads = [threading.Thread(target=work) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+def here():
+    """The thread in which this is called: "worker", or "main" for that of the notebook."""
+    return "worker" if threading.current_thread().name == "worker" else "main"
 
 
 def result_that_tells():
     """Return exp(3w), whose gradient prints the thread in which it arrives."""
     w = torch.tensor(1.0, requires_grad=True)
     y = (3 * w).exp()
-    y.register_hook(lambda _: print("the gradient arrives in", threading.current_thread().name))
+    y.register_hook(lambda _: print("the gradient arrives in", here()))
     return y
 
 
@@ -87,9 +90,9 @@ print("in a new thread recording is", in_thread(torch.is_grad_enabled))
 seen = []
 for call in (lambda work: work(), in_thread):
     y = torch.ones(2, requires_grad=True).sum()
-    y.register_hook(lambda _: seen.append(threading.current_thread().name))
+    y.register_hook(lambda _: seen.append(here()))
     call(y.backward)
-assert seen == [threading.current_thread().name, "worker"]
+assert seen == ["main", "worker"]
 
 
 # %% [markdown] tags=["en"]
@@ -105,7 +108,7 @@ def engine_table():
     seen, packed = {}, []
     w = torch.tensor(1.0, requires_grad=True)
     y = (3 * w).exp()  # the forward pass runs here
-    y.register_hook(lambda _: seen.update({"the hook runs in": threading.current_thread().name}))
+    y.register_hook(lambda _: seen.update({"the hook runs in": here()}))
     in_thread(y.backward)
     seen["two passes through one graph"] = in_thread(y.backward) or "accepted"
 
@@ -132,12 +135,12 @@ def engine_table():
 # ### Exercise `predict_engine`: which thread sees what
 # *predict · ●○○ · 8 minutes · 1 point*
 #
-# Put what `engine_table()` returns in place of each `...`. The first entry is the name of a thread: `"main"` for the one of this notebook (its real name is longer), or `"worker"`. `two passes through one graph` is `"accepted"` or `"RuntimeError"`. What is read from `w.grad` is a number, and so are the packs. `recorded` and `anomaly mode` are True or False.
-# %% [markdown] tags=["ru"] of="d5979819"
+# Put what `engine_table()` returns in place of each `...`. The first entry is what `here()` returns: `"main"` or `"worker"`. `two passes through one graph` is `"accepted"` or `"RuntimeError"`. What is read from `w.grad` is a number, and so are the packs. `recorded` and `anomaly mode` are True or False.
+# %% [markdown] tags=["ru"] of="3eb98a68"
 # ### Упражнение `predict_engine`: что видит каждый поток
 # *предсказать · ●○○ · 8 минут · 1 балл*
 #
-# Вместо каждого `...` поставьте то, что вернёт `engine_table()`. В первой строке — имя потока: `"main"`, если это поток самой тетради (полное имя длиннее), или `"worker"`. В строке `two passes through one graph` — `"accepted"` или `"RuntimeError"`. Значение, прочитанное из `w.grad`, — число, количество упаковок (packs) — тоже. В строках `recorded` и `anomaly mode` — True или False.
+# Вместо каждого `...` поставьте то, что вернёт `engine_table()`. В первой строке — то, что вернёт `here()`: `"main"` или `"worker"`. В строке `two passes through one graph` — `"accepted"` или `"RuntimeError"`. Значение, прочитанное из `w.grad`, — число, количество упаковок (packs) — тоже. В строках `recorded` и `anomaly mode` — True или False.
 # %% answer="predict_engine"
 predict_engine = {
     "the hook runs in": "worker",
