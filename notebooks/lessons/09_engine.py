@@ -204,7 +204,7 @@ assert torch.equal(drawn, torch.rand(2))
 # ## The last bits
 #
 # Above, two threads added to one `.grad`. The sum was 3 for both, but the *order* in which threads add is random. Does it matter? In mathematics it does not. In float32 each addition rounds, and $(0.01 + 0.02) + 0.03$ rounds to another number than $(0.03 + 0.02) + 0.01$.
-# %% [markdown] tags=["ru"] of="ad782e68"
+# %% [markdown] tags=["ru"] of="543a6c52"
 # ## Последние биты
 #
 # Выше два потока прибавляли градиенты к одному `.grad`. Сумма у обоих получилась 3, но *порядок* сложения у потоков случаен. Важен ли он? В математике — нет. Но в float32 округляется результат каждого сложения, и $(0.01 + 0.02) + 0.03$ округляется не до того числа, до которого $(0.03 + 0.02) + 0.01$.
