@@ -1,4 +1,4 @@
-"""Extra exercise: the gradient at each value of a tensor that is changed in place."""
+"""Extra exercise: the gradient at each value of an edited tensor."""
 
 from __future__ import annotations
 
@@ -98,8 +98,9 @@ def _add_and_triple(h: Tensor) -> Tensor:
     return h.add_(1).mul_(3)
 
 
-def _clear_the_first(h: Tensor) -> None:
+def _clear_the_first(h: Tensor) -> Tensor:
     h[0] = 0
+    return h
 
 
 def _loss(b: Tensor) -> Formula:
