@@ -76,7 +76,7 @@ def fix_places(answer: Any, case: Case) -> dict[str, object]:
     return {
         "gradients": list(found) if isinstance(found, tuple) else found,
         "edited": edited,
-        "untouched": {".grad of the leaf": gradients([case.leaf])[0], "hooks on h": hooks},
+        "untouched": {".grad of the leaves": gradients([case.leaf]), "hooks": hooks},
         "passes": AtMost(limit=1, used=runs.times),
     }
 
