@@ -40,6 +40,17 @@ import warnings
 import torch
 
 
+def attempt(action):
+    """The name of the error that `action()` raises, or "accepted" when there is none."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            action()
+        return "accepted"
+    except Exception as error:
+        return type(error).__name__
+
+
 # %% [markdown] tags=["en"]
 # ## An operation of your own
 #
@@ -82,13 +93,13 @@ assert not Reciprocal.apply(x.detach()).requires_grad
 #
 # Each call of `apply` makes one new node and one new `ctx`. You will read that a function object “is meant to be used only once”. That describes the form before `apply`: today there is no such object, only the class, and a node may even run twice if `retain_graph=True` keeps the graph.
 #
-# Now the details that people often get wrong. Here are three Functions. The `10` in `backward` is wrong on purpose.
-# %% [markdown] tags=["ru"] of="65844a2d"
+# Now the details that people often get wrong. Here are two Functions. The `10` in `backward` is wrong on purpose.
+# %% [markdown] tags=["ru"] of="1d1deb83"
 # Производная функции $1/x$ в точке 2 равна $-1/4$. Но в `x.grad[1]` лежит $-1.25$: от следующего умножения пришёл градиент 5, и `backward` умножил производную на него. Если бы `backward` возвращал только $-1/x^2$, ответ был бы верен лишь тогда, когда функция потерь — `y.sum()`: в этом случае приходят одни единицы. Забыть этот множитель — самая частая ошибка.
 #
 # При каждом вызове `apply` создаются новый узел и новый `ctx`. Пишут, что объект функции «используется только один раз». Так было до появления `apply`. Сегодня такого объекта нет, есть только класс, а узел может выполниться и дважды, если граф сохранён (`retain_graph=True`).
 #
-# Теперь о подробностях, в которых часто ошибаются. Возьмём три пользовательские функции. Число `10` в `backward` — намеренная ошибка.
+# Теперь о подробностях, в которых часто ошибаются. Возьмём две пользовательские функции. Число `10` в `backward` — намеренная ошибка.
 # %%
 seen = {}
 
@@ -97,7 +108,6 @@ class Tenfold(torch.autograd.Function):
     @staticmethod
     def forward(ctx, a, b):
         seen["recording in forward"] = torch.is_grad_enabled()
-        seen["a.requires_grad in forward"] = a.requires_grad
         return a * b
 
     @staticmethod
@@ -113,23 +123,6 @@ class TooFew(Tenfold):
         return 10 * grad_output
 
 
-class TooMany(Tenfold):
-    @staticmethod
-    def backward(ctx, grad_output):
-        return 10 * grad_output, None, None
-
-
-def attempt(action):
-    """The name of the error that `action()` raises, or "accepted" when there is none."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            action()
-        return "accepted"
-    except Exception as error:
-        return type(error).__name__
-
-
 # %% [markdown] tags=["en"]
 # Read what is done with them; do not call `function_table()` yet. (`attempt` returns the name of an error, or "accepted".)
 # %% [markdown] tags=["ru"] of="d1552ae7"
@@ -138,73 +131,44 @@ def attempt(action):
 def function_table():
     a = torch.tensor(2.0, requires_grad=True)
     b = torch.tensor(5.0)
-    result = Tenfold.apply(a, b)
-    (3 * result).backward()
+    (3 * Tenfold.apply(a, b)).backward()
     table = {**seen, "a.grad": a.grad.item()}
-
     torch.autograd.grad(Tenfold.apply(a, b), a, create_graph=True)
     table["recording in backward, create_graph=True"] = seen["recording in backward"]
-
     table["node of Tenfold.forward(...)"] = Tenfold.forward(None, a, b).grad_fn.name()
-    table["Tenfold()(a, b)"] = attempt(lambda: Tenfold()(a, b))
     table["one gradient for two inputs"] = attempt(lambda: TooFew.apply(a, b).backward())
-    table["a None too many"] = attempt(lambda: TooMany.apply(a, b).backward())
-
-    def slope_at_zero(f):
-        x = torch.tensor(0.0, requires_grad=True)
-        return torch.autograd.grad(f(x), x)[0].item()
-
-    zero = torch.tensor(0.0)
-    table["relu at 0"] = slope_at_zero(torch.relu)
-    table["maximum at 0"] = slope_at_zero(lambda x: torch.maximum(x, zero))
-    table["where(x > 0) at 0"] = slope_at_zero(lambda x: torch.where(x > 0, x, zero))
-    table["where(x >= 0) at 0"] = slope_at_zero(lambda x: torch.where(x >= 0, x, zero))
     return table
 
 
 # %% [markdown] tags=["en"]
 # ### Exercise `predict_function`: what happens in `forward` and `backward`
-# *predict · ●○○ · 12 minutes · 1 point*
+# *predict · ●○○ · 8 minutes · 1 point*
 #
-# Put what `function_table()` returns in place of each `...`. *Recording* is what `torch.is_grad_enabled()` says at that place: True or False (the words, not 1 and 0). `a.requires_grad` is True or False as well, `needs_input_grad` a pair of these. `a.grad` and the last four entries (the derivative at 0) are numbers; the node is a name such as `"AddBackward0"`; the remaining three entries are `"accepted"` or `"RuntimeError"`.
-# %% [markdown] tags=["ru"] of="8b703282"
+# Put what `function_table()` returns in place of each `...`. *Recording* is what `torch.is_grad_enabled()` says at that place: True or False (the words, not 1 and 0). `needs_input_grad` is a pair of these, `a.grad` a number. The node is a name such as `"AddBackward0"`, and the last entry is `"accepted"` or `"RuntimeError"`.
+# %% [markdown] tags=["ru"] of="662c4a4e"
 # ### Упражнение `predict_function`: что происходит в `forward` и `backward`
-# *предсказать · ●○○ · 12 минут · 1 балл*
+# *предсказать · ●○○ · 8 минут · 1 балл*
 #
-# Вместо каждого `...` поставьте то, что вернёт `function_table()`. Слово *recording* означает то, что возвращает в этом месте `torch.is_grad_enabled()`: True или False (именно так, а не 1 и 0). Значение `a.requires_grad` — тоже True или False, `needs_input_grad` — пара таких значений. Значение `a.grad` и последние четыре строки (производная в нуле) — числа; узел — имя вроде `"AddBackward0"`; в остальных трёх строках — `"accepted"` или `"RuntimeError"`.
+# Вместо каждого `...` поставьте то, что вернёт `function_table()`. Слово *recording* означает то, что возвращает в этом месте `torch.is_grad_enabled()`: True или False (именно так, а не 1 и 0). Значение `needs_input_grad` — пара таких значений, `a.grad` — число. Узел — имя вроде `"AddBackward0"`, а в последней строке стоит `"accepted"` или `"RuntimeError"`.
 # %% answer="predict_function"
 predict_function = {
     "recording in forward": False,
-    "a.requires_grad in forward": True,
     "recording in backward": False,
     "recording in backward, create_graph=True": True,
     "needs_input_grad": (True, False),
     "a.grad": 30.0,
     "node of Tenfold.forward(...)": "MulBackward0",
-    "Tenfold()(a, b)": "RuntimeError",
     "one gradient for two inputs": "RuntimeError",
-    "a None too many": "accepted",
-    "relu at 0": 0.0,
-    "maximum at 0": 0.5,
-    "where(x > 0) at 0": 0.0,
-    "where(x >= 0) at 0": 1.0,
 }
 # %% given="predict_function"
 predict_function = {
     "recording in forward": ...,
-    "a.requires_grad in forward": ...,
     "recording in backward": ...,
     "recording in backward, create_graph=True": ...,
     "needs_input_grad": ...,
     "a.grad": ...,
     "node of Tenfold.forward(...)": ...,
-    "Tenfold()(a, b)": ...,
     "one gradient for two inputs": ...,
-    "a None too many": ...,
-    "relu at 0": ...,
-    "maximum at 0": ...,
-    "where(x > 0) at 0": ...,
-    "where(x >= 0) at 0": ...,
 }
 # %% check="predict_function"
 from autograder import check
@@ -212,15 +176,21 @@ from autograder import check
 check("predict_function")
 # %% tags=["fact"]
 assert predict_function == function_table()
-kink = torch.zeros((), requires_grad=True)
-slopes = [torch.autograd.grad(kink.clamp(min=low), kink)[0].item() for low in (0, torch.tensor(0.0))]
-before = tuple(map(int, torch.__version__.split(".")[:2])) < (2, 14)
-assert slopes == ([1.0, 1.0] if before else [0.0, 0.5])
 a, b = torch.tensor(2.0, requires_grad=True), torch.tensor(5.0)
 try:
     TooFew.apply(a, b).backward()
 except RuntimeError as error:
     assert "returned an incorrect number of gradients (expected 2, got 1)" in str(error)
+
+
+class TooMany(Tenfold):
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 10 * grad_output, None, None
+
+
+assert attempt(lambda: TooMany.apply(a, b).backward()) == "accepted"
+assert attempt(lambda: Tenfold()(a, b)) == "RuntimeError"
 
 
 class Undecorated(torch.autograd.Function):
@@ -259,15 +229,11 @@ function_table()
 # %% [markdown] tags=["en"] explains="predict_function"
 # Recording is off in `forward`: what it computes is not recorded, and the graph holds one node for the whole of it. In `backward` recording is on only with `create_graph=True`. `backward` returns one entry per argument of `apply`; surplus entries pass if they are None.
 #
-# `Tenfold()(a, b)` fails with a message about a “non-static forward method”, which sends readers looking for a missing `@staticmethod`. The decorator is not the cause: `apply` works even on a class without both decorators. What fails is calling an instance. (Making one only gives a warning.)
-#
-# The last four lines compute the same function, and three answers are there for its derivative at 0. Nobody promises that they stay: for `x.clamp(min=0)` torch up to 2.13 gives 1, from 2.14 on 0, and 0.5 where the bound is a tensor. No program should depend on the derivative at a kink.
-# %% [markdown] tags=["ru"] explains="predict_function" of="c961cd57"
+# Never call an instance: `Tenfold()(a, b)` fails with words about a “non-static forward method”, and readers look for a missing `@staticmethod`. The decorator is not the cause: `apply` works even on a class without both.
+# %% [markdown] tags=["ru"] explains="predict_function" of="631ef5dc"
 # В `forward` отслеживание выключено: вычисления не записываются, и на всю функцию в графе приходится один узел. В `backward` отслеживание включено только с `create_graph=True`. На каждый аргумент `apply` метод `backward` возвращает по одному значению. Лишние значения допустимы, если это None.
 #
-# Вызов `Tenfold()(a, b)` завершается ошибкой со словами «non-static forward method», из-за которых обычно ищут пропущенный `@staticmethod`. Но дело не в декораторе: `apply` работает даже тогда, когда в классе нет ни одного из двух декораторов. Ошибка в том, что вызван экземпляр класса. (При создании экземпляра появляется лишь предупреждение.)
-#
-# В последних четырёх строках вычисляется одна и та же функция, а ответов о производной в нуле три. И никто не обещает, что они не изменятся: для `x.clamp(min=0)` torch до версии 2.13 включительно даёт 1, а с версии 2.14 — 0, или 0.5, если граница — тензор. Программа не должна зависеть от производной на изломе.
+# Экземпляр класса не вызывают: `Tenfold()(a, b)` завершается ошибкой со словами «non-static forward method», из-за которых обычно ищут пропущенный `@staticmethod`. Но дело не в декораторе: `apply` работает даже тогда, когда в классе нет ни одного из двух.
 # %% [markdown] tags=["en"]
 # ## What to keep, and where
 #
@@ -458,11 +424,36 @@ except NameError as error:
 # %% [markdown] tags=["en"]
 # ## The derivative at a kink
 #
-# At 0 the relu has no derivative: the slope is 0 on the left, 1 on the right. Any number from 0 to 1, both ends included, is a *subgradient*, and you saw in the table that torch's own operations do not agree on one. None of them is wrong. But a hand-written operation that replaces `torch.relu` should make the same choice, and where many entries are exactly 0 (after another relu, in padding, in weights that start at zero) the choice is seen.
-# %% [markdown] tags=["ru"] of="bea3b13d"
+# At 0 the relu has no derivative: the slope is 0 on the left, 1 on the right. Any number from 0 to 1, both ends included, is a *subgradient*. Which one do torch's own operations take?
+# %% [markdown] tags=["ru"] of="2206038b"
 # ## Производная в точке излома
 #
-# В нуле у relu нет производной: слева от него наклон 0, справа — 1. Любое число от 0 до 1, включая концы, называют *субградиентом*, и по таблице видно, что операции самого torch выбирают его по-разному. Неправильных среди них нет. Но операция, которая заменяет `torch.relu`, должна выбирать тот же субградиент. Разница видна там, где много точных нулей: после другого relu, в паддинге, в весах, которые вначале равны нулю.
+# В нуле у relu нет производной: слева от него наклон 0, справа — 1. Любое число от 0 до 1, включая концы, называют *субградиентом*. Какой из них выбирают операции самого torch?
+# %%
+x, zero = torch.tensor(0.0, requires_grad=True), torch.tensor(0.0)
+operations = {
+    "relu(x)": torch.relu(x),
+    "maximum(x, 0)": torch.maximum(x, zero),
+    "where(x > 0, x, 0)": torch.where(x > 0, x, zero),
+    "where(x >= 0, x, 0)": torch.where(x >= 0, x, zero),
+}
+for name, y in operations.items():
+    print(f"{name:20} derivative at 0: {torch.autograd.grad(y, x)[0].item()}")
+# %% tags=["fact"]
+x = torch.tensor(0.0, requires_grad=True)
+for y, slope in zip(
+    (torch.relu(x), torch.maximum(x, zero), torch.where(x > 0, x, 0), torch.where(x >= 0, x, 0)), (0, 0.5, 0, 1)
+):
+    assert torch.autograd.grad(y, x)[0].item() == slope
+slopes = [torch.autograd.grad(x.clamp(min=low), x)[0].item() for low in (0, zero)]
+before = tuple(map(int, torch.__version__.split(".")[:2])) < (2, 14)
+assert slopes == ([1.0, 1.0] if before else [0.0, 0.5])
+
+
+# %% [markdown] tags=["en"]
+# Four programs of one function, three answers. None of them is wrong, and nobody promises that they stay: for `x.clamp(min=0)` torch up to 2.13 gives 1, from 2.14 on 0. But a hand-written operation that replaces `torch.relu` should make the same choice. Where many entries are exactly 0 (after another relu, in padding, in weights that start at zero) it is seen. Here is one that was published:
+# %% [markdown] tags=["ru"] of="37c6601c"
+# Функция одна, программ четыре, ответов три. Неправильных среди них нет, и никто не обещает, что они не изменятся: для `x.clamp(min=0)` torch до версии 2.13 включительно даёт 1, а с версии 2.14 — 0. Но операция, которая заменяет `torch.relu`, должна выбирать тот же субградиент. Разница видна там, где много точных нулей: после другого relu, в паддинге, в весах, которые вначале равны нулю. Вот одна из опубликованных реализаций:
 # %%
 class PublishedReLU(torch.autograd.Function):
     @staticmethod

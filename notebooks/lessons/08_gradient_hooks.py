@@ -8,10 +8,10 @@
 # * say which hook runs when, and what it sees;
 # * read and replace a gradient without spoiling another one, and take the hook off again;
 # * take the optimizer step inside the backward pass, and say what that saves;
-# * rebuild the part of `DistributedDataParallel` that stopped above.
+# * explain why `DistributedDataParallel` stopped above, and in the extra sections rebuild that part.
 #
 # You need lesson 03: what `.grad` holds, and when it is cleared.
-# %% [markdown] tags=["ru"] about="какой хук что видит, замена градиентов, шаг внутри обратного прохода, чего ждёт `DistributedDataParallel`" of="a61382b4"
+# %% [markdown] tags=["ru"] about="какой хук что видит, замена градиентов, шаг внутри обратного прохода, чего ждёт `DistributedDataParallel`" of="6787022c"
 # # Хуки градиентов
 #
 # Два процесса обучают одну модель, каждый на своей половине данных. В одном из проходов какой-то слой не участвует, и внешне это никак не проявляется, а на следующем проходе обучение останавливается с ошибкой: `Expected to have finished reduction in the prior iteration before starting a new one`. Почему ошибка опоздала на один проход и что же тогда произошло в первом из двух проходов?
@@ -21,7 +21,7 @@
 # * сказать, когда выполняется каждый хук и какие значения ему доступны;
 # * прочитать или заменить градиент, не испортив соседний, и убрать за собой хук;
 # * сделать шаг оптимизатора внутри обратного прохода и объяснить, какую экономию это даёт;
-# * воспроизвести ту часть `DistributedDataParallel`, в которой возникла ошибка.
+# * объяснить, почему класс `DistributedDataParallel` сообщил об ошибке, а в дополнительных разделах — воспроизвести эту его часть.
 #
 # Понадобится урок 03: что лежит в `.grad` и когда градиенты обнуляют.
 # %% tags=["en"]
@@ -83,15 +83,15 @@ two_processes(skip_a_layer)
 # %% [markdown] tags=["en"]
 # The first pass is not innocent. Its gradients are 1.0 and 2.0: nothing was averaged, the two copies would step apart, and there is no message. Only the second pass notices that the first one was never finished. With `find_unused_parameters=True` both processes have 1.5.
 #
-# By the end of the lesson you will have written the mechanism that does this, on hooks alone and in one process.
+# By the end of the core you will know why, and in an extra exercise you can write the mechanism that does this.
 #
 # ## A hook on a tensor
 #
 # `tensor.register_hook(f)` asks the backward pass to call `f(gradient)` when the gradient with respect to `tensor` is complete. What `f` returns takes the gradient's place from there on; if it returns None, the gradient goes on as it is. `register_hook` returns a *handle*, and `handle.remove()` takes the hook off. Here $h = 3w$ with $w = 2$, and the loss is $5h$.
-# %% [markdown] tags=["ru"] of="1abef70d"
+# %% [markdown] tags=["ru"] of="f6a7e93e"
 # Первый проход вовсе не безобиден. Его градиенты — 1.0 и 2.0: ничего не усреднено, после шага копии модели разошлись бы, и никакого сообщения нет. Лишь на втором проходе обнаруживается, что первый так и не был завершён. С `find_unused_parameters=True` у обоих процессов получается 1.5.
 #
-# К концу урока вы сами реализуете этот механизм с помощью одних только хуков и в одном процессе.
+# К концу основной части вы будете знать, в чём дело, а в дополнительном упражнении сможете реализовать этот механизм сами.
 #
 # ## Хук на тензоре
 #
@@ -170,12 +170,12 @@ def hook_table():
 
 # %% [markdown] tags=["en"]
 # ### Exercise `predict_hook_order`: when a hook sees what
-# *predict · ●●○ · 6 minutes · 1 point*
+# *predict · ●○○ · 6 minutes · 1 point*
 #
 # Put what `hook_table()` returns in place of each `...`: numbers.
-# %% [markdown] tags=["ru"] of="aa82ee57"
+# %% [markdown] tags=["ru"] of="13f4ba86"
 # ### Упражнение `predict_hook_order`: когда и что видит хук
-# *предсказать · ●●○ · 6 минут · 1 балл*
+# *предсказать · ●○○ · 6 минут · 1 балл*
 #
 # Вместо каждого `...` поставьте число, которое вернёт `hook_table()`.
 # %% answer="predict_hook_order"
@@ -967,22 +967,8 @@ except RuntimeError as error:
 #
 # Now the unused layer: its hook never comes, its bucket never goes, and nor do the buckets behind it. The pass itself ends as usual. That nothing was averaged is noticed when the next pass begins, one pass late.
 #
-# What is to be done at the very end, a hook can give to the engine, which does it once, when every `.grad` is filled. From torch 2.15 on that is `torch.autograd.graph.queue_callback(f)`; before, only a private function did it.
-#
-# ### Exercise `watch_buckets`: buckets
-# *design · ●●● · 18 minutes · 5 points*
-#
-# Write `watch_buckets(buckets, all_reduce, unused=())`. It returns a function `finish()`, which is called without arguments after each pass, even after one that has reached no parameter at all.
-#
-# * **Given.** `buckets`, a list of lists of parameters, each parameter in one bucket. `unused`, parameters that no pass reaches; each bucket has at least one other.
-# * **Result.** From now on, in every backward pass, `all_reduce(i)` is called once for each bucket `i` (0, 1, ...), in the order of the list. <!-- reduced -->
-# * **Result.** It is called as soon as each parameter of the bucket has its gradient from this pass in `.grad`, where earlier gradients may have been before, and the buckets before it have had their call. <!-- moments -->
-# * **Result.** Parameters in `unused` are not waited for. <!-- unused -->
-# * **Result.** If a bucket was not reduced in this pass, `finish()` raises a `RuntimeError`. In either case the next pass begins anew. <!-- finish -->
-# * **Not allowed.** To call `all_reduce` in `finish()`. <!-- finish -->
-#
-# A note on Python: `parameter in some_list` compares numbers and fails for tensors. A `set`, a dict or `is` compares identity.
-# %% [markdown] tags=["ru"] of="6eb6018a"
+# This ends the core of the lesson. What follows is extra and gives no points toward the grade. In `watch_buckets` you write the mechanism yourself, on hooks alone and in one process.
+# %% [markdown] tags=["ru"] of="14c84810"
 # ## Чего ждёт распределённое обучение
 #
 # Вернёмся к двум процессам. Каждый вычисляет градиенты на своих данных, а шаг оба должны делать по среднему. Такой обмен называется *all-reduce*: каждый процесс отдаёт свои градиенты, и каждый получает среднее. Отправлять каждый градиент отдельно было бы медленно, а если отправлять все после прохода, канал связи до этого будет простаивать. Поэтому класс `DistributedDataParallel` складывает градиенты в *корзины* (buckets) и отправляет корзину, пока проход ещё занят предыдущими слоями.
@@ -991,222 +977,7 @@ except RuntimeError as error:
 #
 # А теперь представьте слой, который не участвует: его хук не сработает, его корзина не уйдёт, и следующие за ней тоже не уйдут. Сам проход при этом заканчивается как обычно. То, что ничего не усреднено, обнаруживается в начале следующего прохода, то есть с опозданием на один проход.
 #
-# Если что-то нужно сделать в самом конце, хук может поручить это движку: тот сделает это один раз, когда все `.grad` уже заполнены. С torch 2.15 для этого есть `torch.autograd.graph.queue_callback(f)`, раньше была только служебная функция.
-#
-# ### Упражнение `watch_buckets`: корзины
-# *спроектировать · ●●● · 18 минут · 5 баллов*
-#
-# Напишите функцию `watch_buckets(buckets, all_reduce, unused=())`. Она возвращает функцию `finish()` без аргументов, которую вызывают после каждого прохода, даже если он не дошёл ни до одного параметра.
-#
-# * **Дано.** Список списков параметров `buckets`, каждый параметр лежит в одной корзине. В `unused` перечислены параметры, до которых не доходит ни один проход; в каждой корзине есть хотя бы один параметр не из их числа.
-# * **Результат.** После вызова в каждом обратном проходе для каждой корзины `i` (0, 1, ...) один раз вызывается `all_reduce(i)`, в порядке списка. <!-- reduced -->
-# * **Результат.** Вызов делается, как только отправлены предыдущие корзины и у каждого параметра этой корзины градиент этого прохода уже прибавлен к `.grad`. До прохода там могли лежать прежние градиенты. <!-- moments -->
-# * **Результат.** Параметров из `unused` функция не ждёт. <!-- unused -->
-# * **Результат.** Если в этом проходе какая-то корзина не отправлена, `finish()` завершается ошибкой `RuntimeError`. В любом случае для следующего прохода учёт начинается заново. <!-- finish -->
-# * **Нельзя.** Вызывать `all_reduce` из `finish()`. <!-- finish -->
-#
-# Замечание о Python: выражение `parameter in some_list` сравнивает числа, и с тензорами это приводит к ошибке. Тот же ли это объект, проверяют с помощью `set`, словаря или оператора `is`.
-# %% answer="watch_buckets"
-def watch_buckets(buckets, all_reduce, unused=()):
-    """Call `all_reduce(i)` when bucket `i` and those before it are complete; return `finish`."""
-    ### BEGIN SOLUTION
-    where = {parameter: index for index, bucket in enumerate(buckets) for parameter in bucket}
-    counts = [len(set(bucket) - set(unused)) for bucket in buckets]
-    missing, reduced = list(counts), 0
-
-    def hook(parameter):
-        nonlocal reduced
-        missing[where[parameter]] -= 1
-        while reduced < len(buckets) and missing[reduced] == 0:
-            all_reduce(reduced)
-            reduced += 1
-
-    def finish():
-        nonlocal reduced
-        complete = reduced == len(buckets)
-        missing[:], reduced = counts, 0
-        if not complete:
-            raise RuntimeError("a bucket was not reduced: a parameter has had no gradient in this pass")
-
-    for parameter in where:
-        parameter.register_post_accumulate_grad_hook(hook)
-    return finish
-    ### END SOLUTION
-
-
-# %% alternative="watch_buckets"
-def watch_buckets(buckets, all_reduce, unused=()):
-    skipped = {id(p) for p in unused}
-    arrived, sent = set(), []
-
-    def complete(bucket):
-        return all(id(p) in arrived or id(p) in skipped for p in bucket)
-
-    def hook(parameter):
-        arrived.add(id(parameter))
-        for index in range(len(sent), len(buckets)):
-            if not complete(buckets[index]):
-                break
-            sent.append(index)
-            all_reduce(index)
-
-    def finish():
-        missing = len(buckets) - len(sent)
-        arrived.clear()
-        sent.clear()
-        if missing:
-            raise RuntimeError(f"{missing} buckets were not reduced")
-
-    [p.register_post_accumulate_grad_hook(hook) for bucket in buckets for p in bucket]
-    return finish
-
-
-# %% alternative="watch_buckets"
-def watch_buckets(buckets, all_reduce, unused=()):
-    class Reducer:
-        def __init__(self):
-            self.begin()
-
-        def begin(self):
-            self.waiting = [[p for p in bucket if not any(p is u for u in unused)] for bucket in buckets]
-            self.next = 0
-
-        def __call__(self, parameter):
-            self.waiting = [[p for p in bucket if p is not parameter] for bucket in self.waiting]
-            while self.next < len(buckets) and not self.waiting[self.next]:
-                self.next += 1
-                all_reduce(self.next - 1)
-
-        def finish(self):
-            done = self.next == len(buckets)
-            self.begin()
-            if not done:
-                raise RuntimeError
-
-    reducer = Reducer()
-    for bucket in buckets:
-        for parameter in bucket:
-            parameter.register_post_accumulate_grad_hook(reducer)
-    return reducer.finish
-
-
-# %% alternative="watch_buckets"
-def watch_buckets(buckets, all_reduce, unused=()):
-    def one_pass():
-        wanted = [{p for p in bucket} - set(unused) for bucket in buckets]
-        for index, want in enumerate(wanted):
-            while not want <= here:
-                yield
-            all_reduce(index)
-        done.append(True)
-        while True:
-            yield
-
-    here, done, passes = set(), [], []
-
-    def begin():
-        here.clear()
-        done.clear()
-        passes[:] = [one_pass()]
-        next(passes[0])
-
-    def hook(parameter):
-        here.add(parameter)
-        next(passes[0])
-
-    def finish():
-        failed = not done
-        begin()
-        if failed:
-            raise RuntimeError("not reduced")
-
-    begin()
-    for parameter in [p for bucket in buckets for p in bucket]:
-        parameter.register_post_accumulate_grad_hook(hook)
-    return finish
-
-
-# %% check="watch_buckets"
-from autograder import check
-
-check("watch_buckets")
-# %% [markdown] tags=["en"]
-# Does the real one do the same? Two processes again. The first model has four layers of 360,000 bytes, in buckets of 0.5 MiB. The second uses one layer twice, each time under its own checkpoint, an old one (`use_reentrant=True`) and a new one. The third has a post-accumulate hook of ours.
-# %% [markdown] tags=["ru"] of="9397c8a8"
-# А настоящий класс поступает так же? Снова запустим два процесса. В первой модели четыре слоя по 360 000 байт, размер корзины — 0.5 МиБ. Во второй один слой использован дважды, каждый раз со своей контрольной точкой. Эта модель запускается дважды, со старым вариантом контрольных точек (`use_reentrant=True`) и с новым. В третьей стоит наш хук post-accumulate.
-# %% tags=["picture"]
-from autograder import two_processes
-
-
-def real_buckets(rank):
-    import torch
-    from torch import distributed
-    from torch.nn.parallel import DistributedDataParallel
-    from torch.utils.checkpoint import checkpoint
-
-    seen, passes = {}, []
-    net = torch.nn.Sequential(*[torch.nn.Linear(300, 300, bias=False) for _ in range(4)])
-    model = DistributedDataParallel(net, bucket_cap_mb=0.5)
-
-    def mean(_, bucket):
-        layers = [i for i in reversed(range(4)) if any(net[i].weight is p for p in bucket.parameters())]
-        seen[f"pass {passes[-1]}, bucket {bucket.index()}"] = f"layers {layers}"
-        work = distributed.all_reduce(bucket.buffer().div_(2), async_op=True)
-        return work.get_future().then(lambda done: done.value()[0])
-
-    model.register_comm_hook(None, mean)
-    for number in (1, 2):
-        passes.append(number)
-        model(torch.ones(1, 300)).sum().backward()
-
-    class Twice(torch.nn.Module):
-        def __init__(self, old):
-            super().__init__()
-            self.old = old
-            self.first, self.layer = (torch.nn.Linear(1, 1, bias=False) for _ in range(2))
-
-        def forward(self, x):
-            x = self.first(x)
-            for _ in range(2):
-                x = checkpoint(self.layer, x, use_reentrant=self.old)
-            return x
-
-    x = torch.tensor([[1.0 + rank]])
-    for old in (True, False):
-        model = DistributedDataParallel(Twice(old))
-        try:
-            model(x).sum().backward()
-            seen[f"use_reentrant={old}"] = "accepted"
-        except RuntimeError as error:
-            seen[f"use_reentrant={old}"] = str(error)[:42] + "..."
-
-    layer = torch.nn.Linear(1, 1, bias=False)
-    model = DistributedDataParallel(layer)
-    layer.weight.register_post_accumulate_grad_hook(lambda p: seen.update({"in our hook": p.grad.item()}))
-    model(x).sum().backward()
-    seen["after backward"] = layer.weight.grad.item()
-    return seen
-
-
-two_processes(real_buckets)
-# %% [markdown] tags=["en"]
-# * In the first pass there is a single bucket. `DistributedDataParallel` watches in which order the gradients come, and from the second pass on the buckets follow it: the last layers first.
-# * Under the old checkpoint each block runs a backward pass of its own inside the big one, so the hook of the layer comes twice in one pass: `Expected to mark a variable ready only once`. With `use_reentrant=False` there is one pass, and the hook comes once.
-# * Our post-accumulate hook saw 1.0 and 2.0, the gradients of each process alone. Only afterwards were they averaged to 1.5. A step in such a hook, as in the exercise before, would let the two copies drift apart.
-#
-# And `find_unused_parameters=True`: before each backward pass it walks through the graph and marks the parameters that it does not meet as ready. That is your argument `unused`, found anew for each pass.
-#
-# This ends the core of the lesson. What follows is extra and gives no points toward the grade.
-# %% [markdown] tags=["ru"] of="d39e1d15"
-# * В первом проходе корзина одна. Класс `DistributedDataParallel` запоминает, в каком порядке приходят градиенты, и со второго прохода раскладывает их по корзинам в этом порядке: последние слои первыми.
-# * В старом варианте каждая контрольная точка запускает внутри основного обратного прохода свой собственный, поэтому хук слоя срабатывает за один проход дважды: `Expected to mark a variable ready only once`. С `use_reentrant=False` проход один, и хук срабатывает один раз.
-# * Наш хук post-accumulate увидел 1.0 и 2.0, то есть градиенты каждого процесса в отдельности. Усреднены они были только потом, получилось 1.5. Если делать шаг в таком хуке, как в предыдущем упражнении, две копии модели разойдутся.
-#
-# А что делает `find_unused_parameters=True`? Перед каждым обратным проходом класс обходит граф и отмечает как готовые те параметры, которых в нём нет. Это и есть ваш аргумент `unused`, только его значение каждый раз определяется заново.
-#
-# На этом основная часть урока закончена. Всё, что ниже, необязательно и на оценку не влияет.
-
-
+# На этом основная часть урока закончена. Всё, что ниже, необязательно и на оценку не влияет. В упражнении `watch_buckets` вы сами реализуете этот механизм с помощью одних только хуков и в одном процессе.
 # %% [markdown] tags=["en"]
 # ## A hook in the loop
 #
@@ -1442,89 +1213,6 @@ def accumulate_in_backward(model, make_optimizer):
 from autograder import check
 
 check("accumulate_in_backward")
-
-
-# %% [markdown] tags=["en"]
-# ## Who would be waited for in vain
-#
-# `find_unused_parameters=True` costs a walk through the graph in every pass. It is better to know which parameters are unused, and why: a layer that nobody calls, a branch taken for some batches only, a result that was detached. One process is enough to find out.
-#
-# ### Extra exercise `unused_parameters`: who would be waited for in vain
-# *complete · ●●○ · 10 minutes · 3 points · extra*
-#
-# Write `unused_parameters(model, loss)`.
-#
-# * **Given.** `model`, which computes with torch's own operations only. In `.grad` there may be earlier gradients.
-# * **Result.** A list of names, as `model.named_parameters()` gives them and in that order, each parameter once: of all parameters that require grad and to which `loss.backward()` would bring no gradient. A gradient of zeros is a gradient. <!-- names -->
-# * **Leave.** `.grad` and `requires_grad` of every parameter, and the graph: `loss.backward()` can be called afterwards. <!-- untouched -->
-# * **Not allowed.** A hook of yours that stays. <!-- untouched -->
-# %% [markdown] tags=["ru"] of="e187447f"
-# ## Каких параметров не дождаться
-#
-# С `find_unused_parameters=True` граф приходится обходить в каждом проходе, а на это уходит время. Лучше знать, какие параметры не участвуют и почему: слой никто не вызывает, ветвь нужна не для всех батчей, результат отсоединён от графа. Чтобы это выяснить, хватит одного процесса.
-#
-# ### Дополнительное упражнение `unused_parameters`: каких параметров не дождаться
-# *дописать · ●●○ · 10 минут · 3 балла · дополнительно*
-#
-# Напишите функцию `unused_parameters(model, loss)`.
-#
-# * **Дано.** Модель `model`, в которой используются только операции самого torch. В полях `.grad` могут лежать градиенты от прошлых проходов.
-# * **Результат.** Список имён всех параметров, которые требуют градиента, но не получат его от `loss.backward()`. Имена и их порядок — как в `model.named_parameters()`, каждый параметр назван один раз. Градиент из одних нулей — тоже градиент. <!-- names -->
-# * **Не менять.** Поля `.grad` и `requires_grad` всех параметров и граф: после вызова функции можно вызвать `loss.backward()`. <!-- untouched -->
-# * **Нельзя.** Оставлять свои хуки. <!-- untouched -->
-# %% answer="unused_parameters"
-def unused_parameters(model, loss):
-    """The names of the trainable parameters to which `loss` brings no gradient."""
-    ### BEGIN SOLUTION
-    trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
-    found = torch.autograd.grad(loss, list(trained.values()), retain_graph=True, allow_unused=True)
-    return [name for name, gradient in zip(trained, found) if gradient is None]
-    ### END SOLUTION
-
-
-# %% alternative="unused_parameters"
-def unused_parameters(model, loss):
-    # what DistributedDataParallel does: walk through the graph, without a backward pass
-    reached, waiting = set(), [loss.grad_fn]
-    while waiting:
-        node = waiting.pop()
-        if node is not None and node not in reached:
-            reached.add(node)
-            waiting += [child for child, _ in node.next_functions]
-    leaves = {node.variable for node in reached if hasattr(node, "variable")}
-    return [name for name, p in model.named_parameters() if p.requires_grad and p not in leaves]
-
-
-# %% alternative="unused_parameters"
-def unused_parameters(model, loss):
-    names = {p: name for name, p in model.named_parameters() if p.requires_grad}
-    arrived = set()
-    handles = [p.register_hook(lambda _, p=p: arrived.add(p)) for p in names]
-    before = {p: None if p.grad is None else p.grad.clone() for p in names}
-    loss.backward(retain_graph=True)
-    for handle, (parameter, gradient) in zip(handles, before.items()):
-        handle.remove()
-        parameter.grad = gradient
-    return [name for p, name in names.items() if p not in arrived]
-
-
-# %% alternative="unused_parameters"
-def unused_parameters(model, loss):
-    unused = []
-    for name, parameter in model.named_parameters():
-        if parameter.requires_grad:
-            (gradient,) = torch.autograd.grad(loss, parameter, retain_graph=True, allow_unused=True)
-            if gradient is None:
-                unused.append(name)
-    return unused
-
-
-# %% check="unused_parameters"
-from autograder import check
-
-check("unused_parameters")
-
-
 # %% [markdown] tags=["en"]
 # ## Hooks on modules
 #
@@ -1829,8 +1517,138 @@ def silent_hook():
 from autograder import check
 
 check("silent_hook")
+# %% [markdown] tags=["en"]
+# ## A place in the graph
+#
+# A hook belongs to a value, and so does a *gradient edge*: a node, and the number of one of its results. `get_gradient_edge(h)` returns the edge at which `h` is made, and `torch.autograd.grad` takes an edge wherever it takes a tensor. What is that good for? Here $h = 3x$ is multiplied by 5 in place, and later deleted.
+# %% [markdown] tags=["ru"] of="3fd6c8cc"
+# ## Место в графе
+#
+# Хук привязан к значению, и так же привязано к нему *ребро градиента* (gradient edge): узел вместе с номером одного из его результатов. Функция `get_gradient_edge(h)` возвращает ребро, где создан тензор `h`, а `torch.autograd.grad` принимает ребро всюду, где принимает тензор. Зачем это нужно? Ниже $h = 3x$ умножается на 5 на месте, а потом удаляется.
+# %%
+import weakref
+
+from torch.autograd.graph import get_gradient_edge
+
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+h = 3 * x
+before = get_gradient_edge(h)
+print("before the edit:", before.node.name(), before.output_nr)
+h.mul_(5)
+after = get_gradient_edge(h)
+loss, tensor = h.sum(), weakref.ref(h)
+for name, place in ("h", h), ("edge from after", after), ("edge from before", before):
+    print(f"{name:17}", torch.autograd.grad(loss, place, retain_graph=True)[0].tolist())
+del h, place
+print("tensor is there:", tensor() is not None, torch.autograd.grad(loss, before)[0].tolist())
+# %% tags=["fact"]
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+h = 3 * x
+before = get_gradient_edge(h)
+assert (before.node.name(), before.output_nr) == ("MulBackward0", 0)
+h.mul_(5)
+loss, tensor = h.sum(), weakref.ref(h)
+places = [h, get_gradient_edge(h), before]
+assert [g.tolist() for g in torch.autograd.grad(loss, places, retain_graph=True)] == [[1, 1], [1, 1], [5, 5]]
+del h, places
+assert tensor() is None and torch.autograd.grad(loss, before)[0].tolist() == [5, 5]
+first, second = torch.std_mean(x)
+assert get_gradient_edge(first).node is get_gradient_edge(second).node
+assert [get_gradient_edge(each).output_nr for each in (first, second)] == [0, 1]
+assert get_gradient_edge(x).node.variable is x
+torch.autograd.backward(get_gradient_edge(3 * x), torch.tensor([1.0, 10.0]))
+assert x.grad.tolist() == [3, 30]
+assert "does not require gradients" in refusal(lambda: get_gradient_edge(torch.ones(1)))
 
 
+# %% [markdown] tags=["en"]
+# An edge from before the edit still means the old value; `h` itself means the new one. An edge keeps the graph but not the tensor. And it may be where a pass begins: `torch.autograd.backward(edge, v)`. A leaf has an edge as well, a tensor that does not require grad has none.
+#
+# ### Extra exercise `fix_places`: the gradient at each value
+# *find the bug · ●●○ · 8 minutes · 3 points · extra*
+#
+# `fix_places(h, edits, loss_of)` asks for the gradient at each value that `h` has had. It returns one and the same gradient again and again. Mend it.
+#
+# * **Given.** `h`, an intermediate tensor that requires grad; its operation may have several results. `edits`, a list of functions, of which each changes `h` in place. `loss_of`, which computes a scalar from `h`.
+# * **Result.** A list of gradients of `loss_of(h)` after all edits: the first with respect to the value of `h` before all edits, then one for the value after each edit. <!-- gradients -->
+# * **Result.** `h` itself holds the value after the last edit. <!-- edited -->
+# * **Leave.** `.grad` of every leaf. No hook of yours stays on `h`. <!-- untouched -->
+# * **Not allowed.** More than one backward pass. <!-- passes -->
+# %% [markdown] tags=["ru"] of="6c2082b5"
+# Ребро, полученное до изменения, по-прежнему относится к старому значению, а сам тензор `h` — уже к новому. Ребро удерживает в памяти граф, но не тензор. С ребра можно и начать обратный проход: `torch.autograd.backward(edge, v)`. Есть ребро и у листа, а у тензора, который не требует градиента, его нет.
+#
+# ### Дополнительное упражнение `fix_places`: градиент по каждому значению
+# *найти ошибку · ●●○ · 8 минут · 3 балла · дополнительно*
+#
+# Функция `fix_places(h, edits, loss_of)` должна найти градиент по каждому значению, которое принимал тензор `h`. Но каждый раз она возвращает один и тот же градиент. Исправьте её.
+#
+# * **Дано.** Промежуточный тензор `h`, который требует градиента; у его операции может быть несколько результатов. Список функций `edits`, каждая из которых меняет `h` на месте. Функция `loss_of`, которая вычисляет по `h` скаляр.
+# * **Результат.** Список градиентов величины `loss_of(h)`, вычисленной после всех изменений: первый — по значению `h` до всех изменений, затем по одному для значения после каждого изменения. <!-- gradients -->
+# * **Результат.** В самом тензоре `h` лежит значение после последнего изменения. <!-- edited -->
+# * **Не менять.** Поля `.grad` всех листьев. Ваших хуков на `h` не остаётся. <!-- untouched -->
+# * **Нельзя.** Больше одного обратного прохода. <!-- passes -->
+# %% answer="fix_places"
+def fix_places(h, edits, loss_of):
+    places = [torch.autograd.graph.get_gradient_edge(h)]
+    for edit in edits:
+        edit(h)
+        places.append(torch.autograd.graph.get_gradient_edge(h))
+    return list(torch.autograd.grad(loss_of(h), places))
+
+
+# %% given="fix_places"
+def fix_places(h, edits, loss_of):
+    places = [h]
+    for edit in edits:
+        edit(h)
+        places.append(h)
+    return list(torch.autograd.grad(loss_of(h), places))
+
+
+# %% alternative="fix_places"
+def fix_places(h, edits, loss_of):
+    from torch.autograd.graph import GradientEdge
+
+    places = [GradientEdge(h.grad_fn, h.output_nr)]
+    for edit in edits:
+        edit(h)
+        places += [GradientEdge(h.grad_fn, h.output_nr)]
+    return torch.autograd.grad([loss_of(h)], places)
+
+
+# %% alternative="fix_places"
+def fix_places(h, edits, loss_of):
+    found, start, handles = [], torch.autograd.graph.get_gradient_edge(h), [h.register_hook(lambda g: found.append(g))]
+    for edit in edits:
+        edit(h)
+        handles.append(h.register_hook(lambda g: found.append(g)))
+    torch.autograd.grad(loss_of(h), start)
+    for handle in handles:
+        handle.remove()
+    return found[::-1]
+
+
+# %% alternative="fix_places"
+def fix_places(h, edits, loss_of):
+    found, start, handles = {}, torch.autograd.graph.get_gradient_edge(h), []
+
+    def watch(number):
+        result = h.output_nr
+        handles.append(h.grad_fn.register_prehook(lambda gradients: found.update({number: gradients[result]})))
+
+    watch(0)
+    for number, edit in enumerate(edits, 1):
+        edit(h)
+        watch(number)
+    found[0] = torch.autograd.grad(loss_of(h), start)[0]
+    [handle.remove() for handle in handles]
+    return [found[number] for number in sorted(found)]
+
+
+# %% check="fix_places"
+from autograder import check
+
+check("fix_places")
 # %% [markdown] tags=["en"]
 # ## Checkpoints, `no_grad` and threads
 #
@@ -1901,6 +1719,320 @@ for old, calls in (False, 1), (True, 2):
     x = torch.ones(1, 1, requires_grad=True)
     checkpoint(layer, checkpoint(layer, x, use_reentrant=old), use_reentrant=old).backward()
     assert len(times) == calls
+
+
+# %% [markdown] tags=["en"]
+# ## Buckets
+#
+# What is to be done at the very end, a hook can give to the engine, which does it once, when every `.grad` is filled. From torch 2.15 on that is `torch.autograd.graph.queue_callback(f)`; before, only a private function did it.
+#
+# ### Extra exercise `watch_buckets`: buckets
+# *design · ●●● · 18 minutes · 5 points · extra*
+#
+# Write `watch_buckets(buckets, all_reduce, unused=())`. It returns a function `finish()`, which is called without arguments after each pass, even after one that has reached no parameter at all.
+#
+# * **Given.** `buckets`, a list of lists of parameters, each parameter in one bucket. `unused`, parameters that no pass reaches; each bucket has at least one other.
+# * **Result.** From now on, in every backward pass, `all_reduce(i)` is called once for each bucket `i` (0, 1, ...), in the order of the list. <!-- reduced -->
+# * **Result.** It is called as soon as each parameter of the bucket has its gradient from this pass in `.grad`, where earlier gradients may have been before, and the buckets before it have had their call. <!-- moments -->
+# * **Result.** Parameters in `unused` are not waited for. <!-- unused -->
+# * **Result.** If a bucket was not reduced in this pass, `finish()` raises a `RuntimeError`. In either case the next pass begins anew. <!-- finish -->
+# * **Not allowed.** To call `all_reduce` in `finish()`. <!-- finish -->
+#
+# A note on Python: `parameter in some_list` compares numbers and fails for tensors. A `set`, a dict or `is` compares identity.
+# %% [markdown] tags=["ru"] of="5fd2413f"
+# ## Корзины
+#
+# Если что-то нужно сделать в самом конце, хук может поручить это движку: тот сделает это один раз, когда все `.grad` уже заполнены. С torch 2.15 для этого есть `torch.autograd.graph.queue_callback(f)`, раньше была только служебная функция.
+#
+# ### Дополнительное упражнение `watch_buckets`: корзины
+# *спроектировать · ●●● · 18 минут · 5 баллов · дополнительно*
+#
+# Напишите функцию `watch_buckets(buckets, all_reduce, unused=())`. Она возвращает функцию `finish()` без аргументов, которую вызывают после каждого прохода, даже если он не дошёл ни до одного параметра.
+#
+# * **Дано.** Список списков параметров `buckets`, каждый параметр лежит в одной корзине. В `unused` перечислены параметры, до которых не доходит ни один проход; в каждой корзине есть хотя бы один параметр не из их числа.
+# * **Результат.** После вызова в каждом обратном проходе для каждой корзины `i` (0, 1, ...) один раз вызывается `all_reduce(i)`, в порядке списка. <!-- reduced -->
+# * **Результат.** Вызов делается, как только отправлены предыдущие корзины и у каждого параметра этой корзины градиент этого прохода уже прибавлен к `.grad`. До прохода там могли лежать прежние градиенты. <!-- moments -->
+# * **Результат.** Параметров из `unused` функция не ждёт. <!-- unused -->
+# * **Результат.** Если в этом проходе какая-то корзина не отправлена, `finish()` завершается ошибкой `RuntimeError`. В любом случае для следующего прохода учёт начинается заново. <!-- finish -->
+# * **Нельзя.** Вызывать `all_reduce` из `finish()`. <!-- finish -->
+#
+# Замечание о Python: выражение `parameter in some_list` сравнивает числа, и с тензорами это приводит к ошибке. Тот же ли это объект, проверяют с помощью `set`, словаря или оператора `is`.
+# %% answer="watch_buckets"
+def watch_buckets(buckets, all_reduce, unused=()):
+    """Call `all_reduce(i)` when bucket `i` and those before it are complete; return `finish`."""
+    ### BEGIN SOLUTION
+    where = {parameter: index for index, bucket in enumerate(buckets) for parameter in bucket}
+    counts = [len(set(bucket) - set(unused)) for bucket in buckets]
+    missing, reduced = list(counts), 0
+
+    def hook(parameter):
+        nonlocal reduced
+        missing[where[parameter]] -= 1
+        while reduced < len(buckets) and missing[reduced] == 0:
+            all_reduce(reduced)
+            reduced += 1
+
+    def finish():
+        nonlocal reduced
+        complete = reduced == len(buckets)
+        missing[:], reduced = counts, 0
+        if not complete:
+            raise RuntimeError("a bucket was not reduced: a parameter has had no gradient in this pass")
+
+    for parameter in where:
+        parameter.register_post_accumulate_grad_hook(hook)
+    return finish
+    ### END SOLUTION
+
+
+# %% alternative="watch_buckets"
+def watch_buckets(buckets, all_reduce, unused=()):
+    skipped = {id(p) for p in unused}
+    arrived, sent = set(), []
+
+    def complete(bucket):
+        return all(id(p) in arrived or id(p) in skipped for p in bucket)
+
+    def hook(parameter):
+        arrived.add(id(parameter))
+        for index in range(len(sent), len(buckets)):
+            if not complete(buckets[index]):
+                break
+            sent.append(index)
+            all_reduce(index)
+
+    def finish():
+        missing = len(buckets) - len(sent)
+        arrived.clear()
+        sent.clear()
+        if missing:
+            raise RuntimeError(f"{missing} buckets were not reduced")
+
+    [p.register_post_accumulate_grad_hook(hook) for bucket in buckets for p in bucket]
+    return finish
+
+
+# %% alternative="watch_buckets"
+def watch_buckets(buckets, all_reduce, unused=()):
+    class Reducer:
+        def __init__(self):
+            self.begin()
+
+        def begin(self):
+            self.waiting = [[p for p in bucket if not any(p is u for u in unused)] for bucket in buckets]
+            self.next = 0
+
+        def __call__(self, parameter):
+            self.waiting = [[p for p in bucket if p is not parameter] for bucket in self.waiting]
+            while self.next < len(buckets) and not self.waiting[self.next]:
+                self.next += 1
+                all_reduce(self.next - 1)
+
+        def finish(self):
+            done = self.next == len(buckets)
+            self.begin()
+            if not done:
+                raise RuntimeError
+
+    reducer = Reducer()
+    for bucket in buckets:
+        for parameter in bucket:
+            parameter.register_post_accumulate_grad_hook(reducer)
+    return reducer.finish
+
+
+# %% alternative="watch_buckets"
+def watch_buckets(buckets, all_reduce, unused=()):
+    def one_pass():
+        wanted = [{p for p in bucket} - set(unused) for bucket in buckets]
+        for index, want in enumerate(wanted):
+            while not want <= here:
+                yield
+            all_reduce(index)
+        done.append(True)
+        while True:
+            yield
+
+    here, done, passes = set(), [], []
+
+    def begin():
+        here.clear()
+        done.clear()
+        passes[:] = [one_pass()]
+        next(passes[0])
+
+    def hook(parameter):
+        here.add(parameter)
+        next(passes[0])
+
+    def finish():
+        failed = not done
+        begin()
+        if failed:
+            raise RuntimeError("not reduced")
+
+    begin()
+    for parameter in [p for bucket in buckets for p in bucket]:
+        parameter.register_post_accumulate_grad_hook(hook)
+    return finish
+
+
+# %% check="watch_buckets"
+from autograder import check
+
+check("watch_buckets")
+# %% [markdown] tags=["en"]
+# Does the real one do the same? Two processes again. The first model has four layers of 360,000 bytes, in buckets of 0.5 MiB. The second uses one layer twice, each time under its own checkpoint, an old one (`use_reentrant=True`) and a new one. The third has a post-accumulate hook of ours.
+# %% [markdown] tags=["ru"] of="9397c8a8"
+# А настоящий класс поступает так же? Снова запустим два процесса. В первой модели четыре слоя по 360 000 байт, размер корзины — 0.5 МиБ. Во второй один слой использован дважды, каждый раз со своей контрольной точкой. Эта модель запускается дважды, со старым вариантом контрольных точек (`use_reentrant=True`) и с новым. В третьей стоит наш хук post-accumulate.
+# %% tags=["picture"]
+from autograder import two_processes
+
+
+def real_buckets(rank):
+    import torch
+    from torch import distributed
+    from torch.nn.parallel import DistributedDataParallel
+    from torch.utils.checkpoint import checkpoint
+
+    seen, passes = {}, []
+    net = torch.nn.Sequential(*[torch.nn.Linear(300, 300, bias=False) for _ in range(4)])
+    model = DistributedDataParallel(net, bucket_cap_mb=0.5)
+
+    def mean(_, bucket):
+        layers = [i for i in reversed(range(4)) if any(net[i].weight is p for p in bucket.parameters())]
+        seen[f"pass {passes[-1]}, bucket {bucket.index()}"] = f"layers {layers}"
+        work = distributed.all_reduce(bucket.buffer().div_(2), async_op=True)
+        return work.get_future().then(lambda done: done.value()[0])
+
+    model.register_comm_hook(None, mean)
+    for number in (1, 2):
+        passes.append(number)
+        model(torch.ones(1, 300)).sum().backward()
+
+    class Twice(torch.nn.Module):
+        def __init__(self, old):
+            super().__init__()
+            self.old = old
+            self.first, self.layer = (torch.nn.Linear(1, 1, bias=False) for _ in range(2))
+
+        def forward(self, x):
+            x = self.first(x)
+            for _ in range(2):
+                x = checkpoint(self.layer, x, use_reentrant=self.old)
+            return x
+
+    x = torch.tensor([[1.0 + rank]])
+    for old in (True, False):
+        model = DistributedDataParallel(Twice(old))
+        try:
+            model(x).sum().backward()
+            seen[f"use_reentrant={old}"] = "accepted"
+        except RuntimeError as error:
+            seen[f"use_reentrant={old}"] = str(error)[:42] + "..."
+
+    layer = torch.nn.Linear(1, 1, bias=False)
+    model = DistributedDataParallel(layer)
+    layer.weight.register_post_accumulate_grad_hook(lambda p: seen.update({"in our hook": p.grad.item()}))
+    model(x).sum().backward()
+    seen["after backward"] = layer.weight.grad.item()
+    return seen
+
+
+two_processes(real_buckets)
+# %% [markdown] tags=["en"]
+# * In the first pass there is a single bucket. `DistributedDataParallel` watches in which order the gradients come, and from the second pass on the buckets follow it: the last layers first.
+# * Under the old checkpoint each block runs a backward pass of its own inside the big one, so the hook of the layer comes twice in one pass: `Expected to mark a variable ready only once`. With `use_reentrant=False` there is one pass, and the hook comes once.
+# * Our post-accumulate hook saw 1.0 and 2.0, the gradients of each process alone. Only afterwards were they averaged to 1.5. A step in such a hook, as in `step_in_backward`, would let the two copies drift apart.
+#
+# And `find_unused_parameters=True`: before each backward pass it walks through the graph and marks the parameters that it does not meet as ready. That is your argument `unused`, found anew for each pass.
+
+
+# %% [markdown] tags=["ru"] of="8611a76a"
+# * В первом проходе корзина одна. Класс `DistributedDataParallel` запоминает, в каком порядке приходят градиенты, и со второго прохода раскладывает их по корзинам в этом порядке: последние слои первыми.
+# * В старом варианте каждая контрольная точка запускает внутри основного обратного прохода свой собственный, поэтому хук слоя срабатывает за один проход дважды: `Expected to mark a variable ready only once`. С `use_reentrant=False` проход один, и хук срабатывает один раз.
+# * Наш хук post-accumulate увидел 1.0 и 2.0, то есть градиенты каждого процесса в отдельности. Усреднены они были только потом, получилось 1.5. Если делать шаг в таком хуке, как в упражнении `step_in_backward`, две копии модели разойдутся.
+#
+# А что делает `find_unused_parameters=True`? Перед каждым обратным проходом класс обходит граф и отмечает как готовые те параметры, которых в нём нет. Это и есть ваш аргумент `unused`, только его значение каждый раз определяется заново.
+# %% [markdown] tags=["en"]
+# ## Who would be waited for in vain
+#
+# `find_unused_parameters=True` costs a walk through the graph in every pass. It is better to know which parameters are unused, and why: a layer that nobody calls, a branch taken for some batches only, a result that was detached. One process is enough to find out.
+#
+# ### Extra exercise `unused_parameters`: who would be waited for in vain
+# *complete · ●●○ · 10 minutes · 3 points · extra*
+#
+# Write `unused_parameters(model, loss)`.
+#
+# * **Given.** `model`, which computes with torch's own operations only. In `.grad` there may be earlier gradients.
+# * **Result.** A list of names, as `model.named_parameters()` gives them and in that order, each parameter once: of all parameters that require grad and to which `loss.backward()` would bring no gradient. A gradient of zeros is a gradient. <!-- names -->
+# * **Leave.** `.grad` and `requires_grad` of every parameter, and the graph: `loss.backward()` can be called afterwards. <!-- untouched -->
+# * **Not allowed.** A hook of yours that stays. <!-- untouched -->
+# %% [markdown] tags=["ru"] of="e187447f"
+# ## Каких параметров не дождаться
+#
+# С `find_unused_parameters=True` граф приходится обходить в каждом проходе, а на это уходит время. Лучше знать, какие параметры не участвуют и почему: слой никто не вызывает, ветвь нужна не для всех батчей, результат отсоединён от графа. Чтобы это выяснить, хватит одного процесса.
+#
+# ### Дополнительное упражнение `unused_parameters`: каких параметров не дождаться
+# *дописать · ●●○ · 10 минут · 3 балла · дополнительно*
+#
+# Напишите функцию `unused_parameters(model, loss)`.
+#
+# * **Дано.** Модель `model`, в которой используются только операции самого torch. В полях `.grad` могут лежать градиенты от прошлых проходов.
+# * **Результат.** Список имён всех параметров, которые требуют градиента, но не получат его от `loss.backward()`. Имена и их порядок — как в `model.named_parameters()`, каждый параметр назван один раз. Градиент из одних нулей — тоже градиент. <!-- names -->
+# * **Не менять.** Поля `.grad` и `requires_grad` всех параметров и граф: после вызова функции можно вызвать `loss.backward()`. <!-- untouched -->
+# * **Нельзя.** Оставлять свои хуки. <!-- untouched -->
+# %% answer="unused_parameters"
+def unused_parameters(model, loss):
+    """The names of the trainable parameters to which `loss` brings no gradient."""
+    ### BEGIN SOLUTION
+    trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    found = torch.autograd.grad(loss, list(trained.values()), retain_graph=True, allow_unused=True)
+    return [name for name, gradient in zip(trained, found) if gradient is None]
+    ### END SOLUTION
+
+
+# %% alternative="unused_parameters"
+def unused_parameters(model, loss):
+    # what DistributedDataParallel does: walk through the graph, without a backward pass
+    reached, waiting = set(), [loss.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        if node is not None and node not in reached:
+            reached.add(node)
+            waiting += [child for child, _ in node.next_functions]
+    leaves = {node.variable for node in reached if hasattr(node, "variable")}
+    return [name for name, p in model.named_parameters() if p.requires_grad and p not in leaves]
+
+
+# %% alternative="unused_parameters"
+def unused_parameters(model, loss):
+    names = {p: name for name, p in model.named_parameters() if p.requires_grad}
+    arrived = set()
+    handles = [p.register_hook(lambda _, p=p: arrived.add(p)) for p in names]
+    before = {p: None if p.grad is None else p.grad.clone() for p in names}
+    loss.backward(retain_graph=True)
+    for handle, (parameter, gradient) in zip(handles, before.items()):
+        handle.remove()
+        parameter.grad = gradient
+    return [name for p, name in names.items() if p not in arrived]
+
+
+# %% alternative="unused_parameters"
+def unused_parameters(model, loss):
+    unused = []
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            (gradient,) = torch.autograd.grad(loss, parameter, retain_graph=True, allow_unused=True)
+            if gradient is None:
+                unused.append(name)
+    return unused
+
+
+# %% check="unused_parameters"
+from autograder import check
+
+check("unused_parameters")
 
 
 # %% [markdown] tags=["en"]
@@ -2066,8 +2198,9 @@ check_claims(
 # * A hook belongs to a value, not to a name. On a parameter it stays until `handle.remove()`: register it outside the loop.
 # * One hook sees one gradient. What needs all of them, such as a norm, comes after the pass.
 # * A step inside the pass saves the memory of the gradients, and excludes windows, clipping by norm and a second pass through the graph.
+# * A gradient edge names a place in the graph: the value as it was, without the tensor.
 # * A bucket goes when each of its parameters has had its hook. An unused parameter has none: name it, or let the graph be searched.
-# %% [markdown] tags=["ru"] of="44e15ea9"
+# %% [markdown] tags=["ru"] of="d5b41ca5"
 # ## Что стоит запомнить
 #
 # * Хук тензора выполняется до прибавления к `.grad` и может заменить градиент тем, что вернёт. Хук post-accumulate выполняется после прибавления.
@@ -2075,6 +2208,7 @@ check_claims(
 # * Хук привязан к значению, а не к имени. На параметре он остаётся до вызова `handle.remove()`: ставьте его вне цикла.
 # * Один хук видит один градиент. То, для чего нужны все, например норма, вычисляется после прохода.
 # * Шаг внутри прохода экономит память под градиенты, но исключает окна накопления, отсечение по норме и второй проход по тому же графу.
+# * Ребро градиента указывает место в графе: значение, каким оно было, без самого тензора.
 # * Корзина уходит, когда у каждого её параметра сработал хук. У параметра, который не участвует, хук не сработает: назовите такие параметры заранее или поручите классу находить их обходом графа.
 # %%
 from autograder import progress

@@ -41,12 +41,21 @@ import torch
 # %% [markdown] tags=["en"]
 # ## Which thread
 #
-# In which thread does a backward pass run: in that of the forward pass, in one of torch's own, or in yours? A hook on a gradient (lesson 08) can tell. The helper `in_thread` runs a function in a new thread called "worker" and waits for it; `together` runs several functions at once, each in a thread of its own.
-# %% [markdown] tags=["ru"] of="721388a8"
+# In which thread does a backward pass run: in that of the forward pass, in one of torch's own, or in yours? A hook on a gradient (lesson 08) can tell. The helper `together` runs several functions at once, each in a new thread called "worker"; `in_thread` runs one function in such a thread and waits for its result. `here` says in which thread it was called.
+# %% [markdown] tags=["ru"] of="620165e4"
 # ## В каком потоке
 #
-# В каком потоке выполняется обратный проход: в потоке прямого прохода, в собственном потоке torch или в вашем? Это может сообщить хук градиента (урок 08). Вспомогательная функция `in_thread` выполняет другую функцию в новом потоке с именем «worker» и ждёт её завершения, а `together` выполняет несколько функций одновременно, каждую в своём потоке.
+# В каком потоке выполняется обратный проход: в потоке прямого прохода, в собственном потоке torch или в вашем? Это может сообщить хук градиента (урок 08). Вспомогательная функция `together` выполняет несколько функций одновременно, каждую в новом потоке с именем «worker», а `in_thread` выполняет в таком потоке одну функцию и ждёт её результата. Функция `here` сообщает, в каком потоке её вызвали.
 # %%
+def together(*works):
+    """Run each of `works` in a thread of its own, called "worker", and wait for all of them."""
+    threads = [threading.Thread(target=work, name="worker") for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def in_thread(work):
     """Run `work()` in a new thread called "worker", and return its result or the name of its error."""
     outcome = []
@@ -57,26 +66,20 @@ def in_thread(work):
         except RuntimeError as error:
             outcome.append(type(error).__name__)
 
-    thread = threading.Thread(target=run, name="worker")
-    thread.start()
-    thread.join()
+    together(run)
     return outcome[0]
 
 
-def together(*works):
-    """Run each of `works` in a thread of its own, and wait for all of them."""
-    threads = [threading.Thread(target=work) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+def here():
+    """The thread in which this is called: "worker", or "main" for that of the notebook."""
+    return "worker" if threading.current_thread().name == "worker" else "main"
 
 
 def result_that_tells():
     """Return exp(3w), whose gradient prints the thread in which it arrives."""
     w = torch.tensor(1.0, requires_grad=True)
     y = (3 * w).exp()
-    y.register_hook(lambda _: print("the gradient arrives in", threading.current_thread().name))
+    y.register_hook(lambda _: print("the gradient arrives in", here()))
     return y
 
 
@@ -87,9 +90,9 @@ print("in a new thread recording is", in_thread(torch.is_grad_enabled))
 seen = []
 for call in (lambda work: work(), in_thread):
     y = torch.ones(2, requires_grad=True).sum()
-    y.register_hook(lambda _: seen.append(threading.current_thread().name))
+    y.register_hook(lambda _: seen.append(here()))
     call(y.backward)
-assert seen == [threading.current_thread().name, "worker"]
+assert seen == ["main", "worker"]
 
 
 # %% [markdown] tags=["en"]
@@ -105,7 +108,7 @@ def engine_table():
     seen, packed = {}, []
     w = torch.tensor(1.0, requires_grad=True)
     y = (3 * w).exp()  # the forward pass runs here
-    y.register_hook(lambda _: seen.update({"the hook runs in": threading.current_thread().name}))
+    y.register_hook(lambda _: seen.update({"the hook runs in": here()}))
     in_thread(y.backward)
     seen["two passes through one graph"] = in_thread(y.backward) or "accepted"
 
@@ -132,12 +135,12 @@ def engine_table():
 # ### Exercise `predict_engine`: which thread sees what
 # *predict · ●○○ · 8 minutes · 1 point*
 #
-# Put what `engine_table()` returns in place of each `...`. The first entry is the name of a thread: `"main"` for the one of this notebook (its real name is longer), or `"worker"`. `two passes through one graph` is `"accepted"` or `"RuntimeError"`. What is read from `w.grad` is a number, and so are the packs. `recorded` and `anomaly mode` are True or False.
-# %% [markdown] tags=["ru"] of="d5979819"
+# Put what `engine_table()` returns in place of each `...`. The first entry is what `here()` returns: `"main"` or `"worker"`. `two passes through one graph` is `"accepted"` or `"RuntimeError"`. What is read from `w.grad` is a number, and so are the packs. `recorded` and `anomaly mode` are True or False.
+# %% [markdown] tags=["ru"] of="3eb98a68"
 # ### Упражнение `predict_engine`: что видит каждый поток
 # *предсказать · ●○○ · 8 минут · 1 балл*
 #
-# Вместо каждого `...` поставьте то, что вернёт `engine_table()`. В первой строке — имя потока: `"main"`, если это поток самой тетради (полное имя длиннее), или `"worker"`. В строке `two passes through one graph` — `"accepted"` или `"RuntimeError"`. Значение, прочитанное из `w.grad`, — число, количество упаковок (packs) — тоже. В строках `recorded` и `anomaly mode` — True или False.
+# Вместо каждого `...` поставьте то, что вернёт `engine_table()`. В первой строке — то, что вернёт `here()`: `"main"` или `"worker"`. В строке `two passes through one graph` — `"accepted"` или `"RuntimeError"`. Значение, прочитанное из `w.grad`, — число, количество упаковок (packs) — тоже. В строках `recorded` и `anomaly mode` — True или False.
 # %% answer="predict_engine"
 predict_engine = {
     "the hook runs in": "worker",
@@ -195,6 +198,185 @@ torch.manual_seed(3)
 drawn = in_thread(lambda: torch.rand(2))
 torch.manual_seed(3)
 assert torch.equal(drawn, torch.rand(2))
+
+
+# %% [markdown] tags=["en"]
+# ## The last bits
+#
+# Above, two threads added to one `.grad`. The sum was 3 for both, but the *order* in which threads add is random. Does it matter? In mathematics it does not. In float32 each addition rounds, and $(0.01 + 0.02) + 0.03$ rounds to another number than $(0.03 + 0.02) + 0.01$.
+# %% [markdown] tags=["ru"] of="543a6c52"
+# ## Последние биты
+#
+# Выше два потока прибавляли градиенты к одному `.grad`. Сумма у обоих получилась 3, но *порядок* сложения у потоков случаен. Важен ли он? В математике — нет. Но в float32 округляется результат каждого сложения, и $(0.01 + 0.02) + 0.03$ округляется не до того числа, до которого $(0.03 + 0.02) + 0.01$.
+# %%
+def accumulated(numbers):
+    """The `.grad` of a float32 weight after one backward pass for each number."""
+    w = torch.tensor(1.0, requires_grad=True)
+    for number in numbers:
+        (w * number).backward()
+    return w.grad.item()
+
+
+print(accumulated([0.01, 0.02, 0.03]), accumulated([0.03, 0.02, 0.01]))
+print(accumulated([1e8, 1.0, -1e8]), accumulated([1e8, -1e8, 1.0]))
+# %% tags=["fact"]
+assert accumulated([0.01, 0.02, 0.03]) == 0.05999999865889549
+assert accumulated([0.03, 0.02, 0.01]) == 0.059999994933605194
+assert accumulated([1e8, 1.0, -1e8]) == 0 and accumulated([1e8, -1e8, 1.0]) == 1
+assert accumulated([0.1, 0.2, 0.3]) == accumulated([0.3, 0.2, 0.1])
+assert (0.1 + 0.2) + 0.3 != (0.3 + 0.2) + 0.1
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `order_changes_bits`: the order changes the bits
+# *write the counter-example · ●●○ · 8 minutes · 2 points · extra*
+#
+# * **Result.** A list of three numbers, each from 0.1 to 10. <!-- allowed -->
+# * **Result.** `accumulated(numbers)` differs from `accumulated(numbers[::-1])`. The well-known example 0.1, 0.2, 0.3 is one for float64: in float32 both orders agree. <!-- differs -->
+# %% [markdown] tags=["ru"] of="ebf34156"
+# ### Дополнительное упражнение `order_changes_bits`: порядок меняет биты
+# *построить контрпример · ●●○ · 8 минут · 2 балла · дополнительно*
+#
+# * **Результат.** Список из трёх чисел, каждое от 0.1 до 10. <!-- allowed -->
+# * **Результат.** `accumulated(numbers)` и `accumulated(numbers[::-1])` различаются. Известный пример 0.1, 0.2, 0.3 относится к float64: в float32 оба порядка дают одно и то же. <!-- differs -->
+# %% answer="order_changes_bits"
+def order_changes_bits():
+    """Three numbers whose float32 sum is another one in reverse order."""
+    ### BEGIN SOLUTION
+    return [0.1, 0.3, 0.4]
+    ### END SOLUTION
+
+
+# %% alternative="order_changes_bits"
+def order_changes_bits():
+    import itertools
+
+    tenths = [n / 10 for n in range(1, 20)]
+    return next(list(p) for p in itertools.permutations(tenths, 3) if accumulated(p) != accumulated(p[::-1]))
+
+
+# %% alternative="order_changes_bits"
+def order_changes_bits():
+    return torch.tensor([0.1, 0.2, 1.2]).tolist()
+
+
+# %% alternative="order_changes_bits"
+def order_changes_bits():
+    torch.manual_seed(0)
+    while True:
+        a, b, c = torch.rand(3) * 9 + 0.5
+        if (a + b) + c != (c + b) + a:
+            return a.item(), b.item(), c.item()
+
+
+# %% check="order_changes_bits"
+from autograder import check
+
+check("order_changes_bits")
+# %% [markdown] tags=["en"]
+# ### What `use_deterministic_algorithms` promises
+#
+# `torch.use_deterministic_algorithms(True)` switches to kernels that add in a fixed order, for the same inputs on the same machine and version. Where torch has no such kernel, the call raises a `RuntimeError`: on the CPU for instance `put_` and `max_unpool1d`. As a side effect, memory of `torch.empty` is filled with NaN, so that reading it is at least the same each time. What it does *not* promise: it knows nothing of your threads, of the order in which your workers send their gradients, or of another number of threads or another machine.
+#
+# An order is hidden in many places. `index_add` adds 100 000 numbers one after the other; `sum` adds them in blocks. Neither is wrong, and the bits differ.
+# %% [markdown] tags=["ru"] of="2ff54cb2"
+# ### Что обещает `use_deterministic_algorithms`
+#
+# Вызов `torch.use_deterministic_algorithms(True)` переключает torch на реализации, которые складывают в одном и том же порядке — при тех же входах, на той же машине и в той же версии. Если такой реализации нет, операция завершается ошибкой `RuntimeError`: на CPU это, например, `put_` и `max_unpool1d`. Побочное действие: память из `torch.empty` заполняется значениями NaN, чтобы хотя бы прочитанное из неё было всегда одинаковым. Но обещает этот режим *не всё*. Он не учитывает ни ваших потоков, ни порядка, в котором приходят градиенты от ваших процессов. Не гарантирует он и тех же битов при другом числе потоков или на другой машине.
+#
+# Порядок сложения скрыт внутри многих операций. Операция `index_add` складывает 100 000 чисел одно за другим, а `sum` — блоками. Оба результата верны, но биты разные.
+# %%
+values = torch.full((100_000,), 0.1)
+to_entry_0 = torch.zeros(100_000, dtype=torch.long)
+one_after_another = torch.zeros(1).index_add(0, to_entry_0, values)
+
+print("index_add:", one_after_another.item())
+print("sum:      ", values.sum().item())
+print("float64:  ", values.double().sum().item())
+# %% tags=["fact"]
+exact = values.double().sum().item()
+assert abs(one_after_another.item() - exact) > 0.5 > 0.01 > abs(values.sum().item() - exact)
+
+torch.use_deterministic_algorithms(True)
+assert torch.empty(2).isnan().all()
+for call in (
+    lambda: torch.zeros(3).put_(torch.tensor([0, 0]), torch.tensor([1.0, 2.0])),
+    lambda: torch.nn.functional.max_unpool1d(torch.ones(1, 1, 2), torch.tensor([[[0, 2]]]), 2),
+):
+    try:
+        call()
+        raise AssertionError("it has to raise")
+    except RuntimeError as error:
+        assert "does not have a deterministic implementation" in str(error)
+assert torch.zeros(3).index_add(0, torch.tensor([0, 0]), torch.ones(2)).tolist() == [2, 0, 0]
+torch.use_deterministic_algorithms(False)
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `deterministic_sum`: a sum with the same bits
+# *design · ●●○ · 10 minutes · 4 points*
+#
+# Gradients arrive from several workers, in any order. Write `deterministic_sum(gradients)`.
+#
+# * **Given.** A list of one to ten float32 tensors of the same shape (it may be `()`). All numbers are finite: some may cancel, some may be equal, and magnitudes from $10^{-9}$ to $10^{20}$ may occur.
+# * **Result.** Their sum, entry by entry: a float32 tensor of that shape. <!-- sum -->
+# * **Result.** The bits are the same for every order of the list. <!-- same_bits -->
+# * **Result.** Each sum has a relative error of at most $10^{-5}$, even if large numbers cancel, unless it is more than $10^{9}$ times smaller than the largest of its numbers. <!-- accurate -->
+# * **Result.** The tensors may lie on another device than the CPU, such as a GPU; the sum lies there, too. <!-- device -->
+# * **Leave.** The list and its tensors. <!-- unchanged -->
+# %% [markdown] tags=["ru"] of="bd6eacb5"
+# ### Упражнение `deterministic_sum`: сумма с одними и теми же битами
+# *спроектировать · ●●○ · 10 минут · 4 балла*
+#
+# Градиенты приходят от нескольких процессов в любом порядке. Напишите функцию `deterministic_sum(gradients)`.
+#
+# * **Дано.** Список из 1–10 тензоров float32 одинаковой формы (возможно, `()`). Все числа конечны; они могут взаимно уничтожаться, повторяться и различаться по модулю от $10^{-9}$ до $10^{20}$.
+# * **Результат.** Их поэлементная сумма: тензор float32 той же формы. <!-- sum -->
+# * **Результат.** Биты одни и те же при любом порядке списка. <!-- same_bits -->
+# * **Результат.** Относительная погрешность каждой суммы не больше $10^{-5}$, даже если большие числа взаимно уничтожаются; исключение — суммы, которые по модулю меньше наибольшего из слагаемых более чем в $10^{9}$ раз. <!-- accurate -->
+# * **Результат.** Тензоры могут лежать не на CPU, а на другом устройстве, например на GPU; сумма лежит там же. <!-- device -->
+# * **Не менять.** Список и его тензоры. <!-- unchanged -->
+# %% answer="deterministic_sum"
+def deterministic_sum(gradients):
+    """The sum of float32 tensors, with the same bits for every order of the list."""
+    ### BEGIN SOLUTION
+    ordered = torch.stack(gradients).double().sort(dim=0).values
+    return ordered.sum(dim=0).float()
+    ### END SOLUTION
+
+
+# %% alternative="deterministic_sum"
+def deterministic_sum(gradients):
+    import math
+
+    columns = torch.stack(gradients).reshape(len(gradients), -1).T.tolist()
+    return gradients[0].new_tensor([math.fsum(column) for column in columns]).reshape(gradients[0].shape)
+
+
+# %% alternative="deterministic_sum"
+def deterministic_sum(gradients):
+    from fractions import Fraction
+
+    total = [Fraction(0)] * gradients[0].numel()
+    for gradient in gradients:
+        total = [a + Fraction(b) for a, b in zip(total, gradient.flatten().tolist())]
+    return torch.tensor([float(each) for each in total], device=gradients[0].device).view(gradients[0].shape)
+
+
+# %% alternative="deterministic_sum"
+def deterministic_sum(gradients):
+    numbers = torch.stack(gradients)
+    high_to_low = numbers.sort(dim=0, descending=True).values.to(torch.float64)
+    total = torch.zeros_like(high_to_low[0])
+    for row in high_to_low:
+        total = total + row
+    return total.to(numbers.dtype)
+
+
+# %% check="deterministic_sum"
+from autograder import check
+
+check("deterministic_sum")
 # %% [markdown] tags=["en"]
 # ## The engine takes the newest node
 #
@@ -327,8 +509,6 @@ def node_order(loss):
 from autograder import check
 
 check("node_order")
-
-
 # %% [markdown] tags=["en"]
 # ## Two threads, one weight
 #
@@ -586,185 +766,6 @@ def fix_threads(model, batches):
 from autograder import check
 
 check("fix_threads")
-
-
-# %% [markdown] tags=["en"]
-# ## The last bits
-#
-# Threads that add to one `.grad` lose nothing, but the *order* in which they add is random. Does it matter? In mathematics it does not. In float32 each addition rounds, and $(0.01 + 0.02) + 0.03$ rounds to another number than $(0.03 + 0.02) + 0.01$.
-# %% [markdown] tags=["ru"] of="ad782e68"
-# ## Последние биты
-#
-# Потоки, которые прибавляют градиенты к одному `.grad`, ничего не теряют, но *порядок* сложения у них случаен. Важен ли он? В математике — нет. Но в float32 округляется результат каждого сложения, и $(0.01 + 0.02) + 0.03$ округляется не до того числа, до которого $(0.03 + 0.02) + 0.01$.
-# %%
-def accumulated(numbers):
-    """The `.grad` of a float32 weight after one backward pass for each number."""
-    w = torch.tensor(1.0, requires_grad=True)
-    for number in numbers:
-        (w * number).backward()
-    return w.grad.item()
-
-
-print(accumulated([0.01, 0.02, 0.03]), accumulated([0.03, 0.02, 0.01]))
-print(accumulated([1e8, 1.0, -1e8]), accumulated([1e8, -1e8, 1.0]))
-# %% tags=["fact"]
-assert accumulated([0.01, 0.02, 0.03]) == 0.05999999865889549
-assert accumulated([0.03, 0.02, 0.01]) == 0.059999994933605194
-assert accumulated([1e8, 1.0, -1e8]) == 0 and accumulated([1e8, -1e8, 1.0]) == 1
-assert accumulated([0.1, 0.2, 0.3]) == accumulated([0.3, 0.2, 0.1])
-assert (0.1 + 0.2) + 0.3 != (0.3 + 0.2) + 0.1
-
-
-# %% [markdown] tags=["en"]
-# ### Extra exercise `order_changes_bits`: the order changes the bits
-# *write the counter-example · ●●○ · 8 minutes · 2 points · extra*
-#
-# * **Result.** A list of three numbers, each from 0.1 to 10. <!-- allowed -->
-# * **Result.** `accumulated(numbers)` differs from `accumulated(numbers[::-1])`. The well-known example 0.1, 0.2, 0.3 is one for float64: in float32 both orders agree. <!-- differs -->
-# %% [markdown] tags=["ru"] of="ebf34156"
-# ### Дополнительное упражнение `order_changes_bits`: порядок меняет биты
-# *построить контрпример · ●●○ · 8 минут · 2 балла · дополнительно*
-#
-# * **Результат.** Список из трёх чисел, каждое от 0.1 до 10. <!-- allowed -->
-# * **Результат.** `accumulated(numbers)` и `accumulated(numbers[::-1])` различаются. Известный пример 0.1, 0.2, 0.3 относится к float64: в float32 оба порядка дают одно и то же. <!-- differs -->
-# %% answer="order_changes_bits"
-def order_changes_bits():
-    """Three numbers whose float32 sum is another one in reverse order."""
-    ### BEGIN SOLUTION
-    return [0.1, 0.3, 0.4]
-    ### END SOLUTION
-
-
-# %% alternative="order_changes_bits"
-def order_changes_bits():
-    import itertools
-
-    tenths = [n / 10 for n in range(1, 20)]
-    return next(list(p) for p in itertools.permutations(tenths, 3) if accumulated(p) != accumulated(p[::-1]))
-
-
-# %% alternative="order_changes_bits"
-def order_changes_bits():
-    return torch.tensor([0.1, 0.2, 1.2]).tolist()
-
-
-# %% alternative="order_changes_bits"
-def order_changes_bits():
-    torch.manual_seed(0)
-    while True:
-        a, b, c = torch.rand(3) * 9 + 0.5
-        if (a + b) + c != (c + b) + a:
-            return a.item(), b.item(), c.item()
-
-
-# %% check="order_changes_bits"
-from autograder import check
-
-check("order_changes_bits")
-# %% [markdown] tags=["en"]
-# ### What `use_deterministic_algorithms` promises
-#
-# `torch.use_deterministic_algorithms(True)` switches to kernels that add in a fixed order, for the same inputs on the same machine and version. Where torch has no such kernel, the call raises a `RuntimeError`: on the CPU for instance `put_` and `max_unpool1d`. As a side effect, memory of `torch.empty` is filled with NaN, so that reading it is at least the same each time. What it does *not* promise: it knows nothing of your threads, of the order in which your workers send their gradients, or of another number of threads or another machine.
-#
-# An order is hidden in many places. `index_add` adds 100 000 numbers one after the other; `sum` adds them in blocks. Neither is wrong, and the bits differ.
-# %% [markdown] tags=["ru"] of="2ff54cb2"
-# ### Что обещает `use_deterministic_algorithms`
-#
-# Вызов `torch.use_deterministic_algorithms(True)` переключает torch на реализации, которые складывают в одном и том же порядке — при тех же входах, на той же машине и в той же версии. Если такой реализации нет, операция завершается ошибкой `RuntimeError`: на CPU это, например, `put_` и `max_unpool1d`. Побочное действие: память из `torch.empty` заполняется значениями NaN, чтобы хотя бы прочитанное из неё было всегда одинаковым. Но обещает этот режим *не всё*. Он не учитывает ни ваших потоков, ни порядка, в котором приходят градиенты от ваших процессов. Не гарантирует он и тех же битов при другом числе потоков или на другой машине.
-#
-# Порядок сложения скрыт внутри многих операций. Операция `index_add` складывает 100 000 чисел одно за другим, а `sum` — блоками. Оба результата верны, но биты разные.
-# %%
-values = torch.full((100_000,), 0.1)
-to_entry_0 = torch.zeros(100_000, dtype=torch.long)
-one_after_another = torch.zeros(1).index_add(0, to_entry_0, values)
-
-print("index_add:", one_after_another.item())
-print("sum:      ", values.sum().item())
-print("float64:  ", values.double().sum().item())
-# %% tags=["fact"]
-exact = values.double().sum().item()
-assert abs(one_after_another.item() - exact) > 0.5 > 0.01 > abs(values.sum().item() - exact)
-
-torch.use_deterministic_algorithms(True)
-assert torch.empty(2).isnan().all()
-for call in (
-    lambda: torch.zeros(3).put_(torch.tensor([0, 0]), torch.tensor([1.0, 2.0])),
-    lambda: torch.nn.functional.max_unpool1d(torch.ones(1, 1, 2), torch.tensor([[[0, 2]]]), 2),
-):
-    try:
-        call()
-        raise AssertionError("it has to raise")
-    except RuntimeError as error:
-        assert "does not have a deterministic implementation" in str(error)
-assert torch.zeros(3).index_add(0, torch.tensor([0, 0]), torch.ones(2)).tolist() == [2, 0, 0]
-torch.use_deterministic_algorithms(False)
-
-
-# %% [markdown] tags=["en"]
-# ### Exercise `deterministic_sum`: a sum with the same bits
-# *design · ●●○ · 10 minutes · 4 points*
-#
-# Gradients arrive from several workers, in any order. Write `deterministic_sum(gradients)`.
-#
-# * **Given.** A list of one to ten float32 tensors of the same shape (it may be `()`). All numbers are finite: some may cancel, some may be equal, and magnitudes from $10^{-9}$ to $10^{20}$ may occur.
-# * **Result.** Their sum, entry by entry: a float32 tensor of that shape. <!-- sum -->
-# * **Result.** The bits are the same for every order of the list. <!-- same_bits -->
-# * **Result.** Each sum has a relative error of at most $10^{-5}$, even if large numbers cancel, unless it is more than $10^{9}$ times smaller than the largest of its numbers. <!-- accurate -->
-# * **Result.** The tensors may lie on another device than the CPU, such as a GPU; the sum lies there, too. <!-- device -->
-# * **Leave.** The list and its tensors. <!-- unchanged -->
-# %% [markdown] tags=["ru"] of="bd6eacb5"
-# ### Упражнение `deterministic_sum`: сумма с одними и теми же битами
-# *спроектировать · ●●○ · 10 минут · 4 балла*
-#
-# Градиенты приходят от нескольких процессов в любом порядке. Напишите функцию `deterministic_sum(gradients)`.
-#
-# * **Дано.** Список из 1–10 тензоров float32 одинаковой формы (возможно, `()`). Все числа конечны; они могут взаимно уничтожаться, повторяться и различаться по модулю от $10^{-9}$ до $10^{20}$.
-# * **Результат.** Их поэлементная сумма: тензор float32 той же формы. <!-- sum -->
-# * **Результат.** Биты одни и те же при любом порядке списка. <!-- same_bits -->
-# * **Результат.** Относительная погрешность каждой суммы не больше $10^{-5}$, даже если большие числа взаимно уничтожаются; исключение — суммы, которые по модулю меньше наибольшего из слагаемых более чем в $10^{9}$ раз. <!-- accurate -->
-# * **Результат.** Тензоры могут лежать не на CPU, а на другом устройстве, например на GPU; сумма лежит там же. <!-- device -->
-# * **Не менять.** Список и его тензоры. <!-- unchanged -->
-# %% answer="deterministic_sum"
-def deterministic_sum(gradients):
-    """The sum of float32 tensors, with the same bits for every order of the list."""
-    ### BEGIN SOLUTION
-    ordered = torch.stack(gradients).double().sort(dim=0).values
-    return ordered.sum(dim=0).float()
-    ### END SOLUTION
-
-
-# %% alternative="deterministic_sum"
-def deterministic_sum(gradients):
-    import math
-
-    columns = torch.stack(gradients).reshape(len(gradients), -1).T.tolist()
-    return gradients[0].new_tensor([math.fsum(column) for column in columns]).reshape(gradients[0].shape)
-
-
-# %% alternative="deterministic_sum"
-def deterministic_sum(gradients):
-    from fractions import Fraction
-
-    total = [Fraction(0)] * gradients[0].numel()
-    for gradient in gradients:
-        total = [a + Fraction(b) for a, b in zip(total, gradient.flatten().tolist())]
-    return torch.tensor([float(each) for each in total], device=gradients[0].device).view(gradients[0].shape)
-
-
-# %% alternative="deterministic_sum"
-def deterministic_sum(gradients):
-    numbers = torch.stack(gradients)
-    high_to_low = numbers.sort(dim=0, descending=True).values.to(torch.float64)
-    total = torch.zeros_like(high_to_low[0])
-    for row in high_to_low:
-        total = total + row
-    return total.to(numbers.dtype)
-
-
-# %% check="deterministic_sum"
-from autograder import check
-
-check("deterministic_sum")
 
 
 # %% [markdown] tags=["en"]

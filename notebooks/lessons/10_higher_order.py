@@ -9,13 +9,12 @@
 #
 # * differentiate through a gradient, and free its graph afterwards;
 # * multiply by a Hessian that would not fit into memory;
-# * get per-sample gradients of a module with `torch.func`, and say why `vmap` refuses a function;
-# * differentiate through steps of an optimizer;
 # * name what has no second derivative, and keep NaN out of masked attention;
-# * read the gradient of a complex tensor and of a sparse one.
+# * differentiate through steps of an optimizer;
+# * in the extra sections: get per-sample gradients of a module with `torch.func`, say why `vmap` refuses a function, read the gradient of a complex, a sparse and a nested tensor.
 #
 # You need lesson 04 (Jacobian products, `vmap`) and lesson 07 (custom Functions).
-# %% [markdown] tags=["ru"] about="штраф на градиент, произведения с матрицей Гессе, градиенты по отдельным примерам и сквозь шаги оптимизатора, внимание, комплексные и разреженные градиенты" of="693553d0"
+# %% [markdown] tags=["ru"] about="штраф на градиент, произведения с матрицей Гессе, градиенты по отдельным примерам и сквозь шаги оптимизатора, внимание, комплексные и разреженные градиенты" of="6e680d1b"
 # # Производные от производных
 #
 # Градиент — это тензор. Если сам обратный проход записан в граф, градиент можно дифференцировать ещё раз. Так получают штраф за длину градиента, кривизну функции потерь, наилучшую скорость обучения для следующего шага.
@@ -26,10 +25,9 @@
 #
 # * дифференцировать градиент и освобождать после этого его граф;
 # * умножать на матрицу Гессе, которая не поместилась бы в память;
-# * получать средствами `torch.func` градиенты модуля по отдельным примерам и объяснять, почему `vmap` отказывается выполнять функцию;
-# * дифференцировать результат нескольких шагов оптимизатора;
 # * назвать операции, у которых нет второй производной, и не допускать NaN во внимании с маской;
-# * понимать, что лежит в градиенте комплексного тензора и в разреженном градиенте.
+# * дифференцировать результат нескольких шагов оптимизатора;
+# * в дополнительных разделах: получать средствами `torch.func` градиенты модуля по отдельным примерам, объяснять, почему `vmap` отказывается выполнять функцию, понимать, что лежит в градиенте комплексного, разреженного и вложенного тензоров.
 #
 # Понадобятся уроки 04 (произведения с матрицей Якоби, `vmap`) и 07 (пользовательские функции).
 # %% tags=["en"]
@@ -92,10 +90,10 @@ def attention_twice(in_forward, in_backward):
 def second_table():
     table = {}
     x = torch.tensor(2.0, requires_grad=True)
-    for option in ({}, {"retain_graph": True}, {"create_graph": True}):
-        (g,) = torch.autograd.grad(x**3, x, **option)
-        name = "".join(f"{key}=True" for key in option) or "no option"
-        table[name] = g.requires_grad
+    (g,) = torch.autograd.grad(x**3, x, retain_graph=True)
+    table["retain_graph=True"] = g.requires_grad
+    (g,) = torch.autograd.grad(x**3, x, create_graph=True)
+    table["create_graph=True"] = g.requires_grad
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -108,7 +106,6 @@ def second_table():
         torch.autograd.grad(g, x)
 
     table["3 * x twice"] = attempt(three_x_twice)
-    table["3 * x twice, torch.func"] = attempt(lambda: grad(grad(lambda x: 3 * x))(x.detach()))
 
     math, any_kernel = SDPBackend.MATH, [SDPBackend.FLASH_ATTENTION, SDPBackend.MATH]
     table["attention twice"] = attempt(lambda: attention_twice(any_kernel, any_kernel))
@@ -119,34 +116,30 @@ def second_table():
 
 # %% [markdown] tags=["en"]
 # ### Exercise `predict_second`: gradients of gradients
-# *predict · ●○○ · 8 minutes · 1 point*
+# *predict · ●○○ · 7 minutes · 1 point*
 #
-# Put what `second_table()` returns in place of each `...`. The first three entries are True or False: the flag `requires_grad` of the gradient, that is, whether it has a graph. `x.grad after both` is a number. The remaining entries are `"accepted"` or `"RuntimeError"`.
-# %% [markdown] tags=["ru"] of="e63faedb"
+# Put what `second_table()` returns in place of each `...`. The first two entries are True or False: the flag `requires_grad` of the gradient, that is, whether it has a graph. `x.grad after both` is a number. The remaining entries are `"accepted"` or `"RuntimeError"`.
+# %% [markdown] tags=["ru"] of="a658e553"
 # ### Упражнение `predict_second`: градиенты градиентов
-# *предсказать · ●○○ · 8 минут · 1 балл*
+# *предсказать · ●○○ · 7 минут · 1 балл*
 #
-# Вместо каждого `...` поставьте то, что вернёт `second_table()`. Первые три строки — True или False, то есть флаг `requires_grad` у градиента: он показывает, есть ли у градиента граф. Значение `x.grad after both` — число. В остальных строках — `"accepted"` или `"RuntimeError"`.
+# Вместо каждого `...` поставьте то, что вернёт `second_table()`. Первые две строки — True или False, то есть флаг `requires_grad` у градиента: он показывает, есть ли у градиента граф. Значение `x.grad after both` — число. В остальных строках — `"accepted"` или `"RuntimeError"`.
 # %% answer="predict_second"
 predict_second = {
-    "no option": False,
     "retain_graph=True": False,
     "create_graph=True": True,
     "x.grad after both": 24.0,
     "3 * x twice": "RuntimeError",
-    "3 * x twice, torch.func": "accepted",
     "attention twice": "RuntimeError",
     "attention twice, MATH in forward": "accepted",
     "attention twice, MATH in backward": "RuntimeError",
 }
 # %% given="predict_second"
 predict_second = {
-    "no option": ...,
     "retain_graph=True": ...,
     "create_graph=True": ...,
     "x.grad after both": ...,
     "3 * x twice": ...,
-    "3 * x twice, torch.func": ...,
     "attention twice": ...,
     "attention twice, MATH in forward": ...,
     "attention twice, MATH in backward": ...,
@@ -642,214 +635,19 @@ check("sharpness")
 
 
 # %% [markdown] tags=["en"]
-# ## A module as a function of its weights
+# ## Attention: one output, several kernels
 #
-# `torch.func` differentiates functions: `grad(f)` is the gradient of `f` with respect to its first argument, `jacrev(f)` and `jacfwd(f)` are its Jacobian, by backward passes or in forward mode, `vmap(f)` runs `f` over a batch. They nest: `grad(grad(f))`, `vmap(grad(f))`, `jacfwd(jacrev(f))`. But the weights of a module are no argument. `functional_call(module, weights, (x,))` makes them one: it calls the module with the tensors of a dict in place of its own, and puts everything back.
+# `scaled_dot_product_attention` computes $\mathrm{softmax}(QK^\top/\sqrt{d})\,V$. The fused kernels do it without storing the matrix of weights, forward and backward. Their backward pass is one operation, and nobody wrote its derivative. Whoever needs a Hessian product, a gradient penalty or a meta-gradient through attention gets an error, and gets it late: the gradient has `requires_grad=True`, and only its derivative fails.
 #
-# What if a name in the dict is misspelled?
-# %% [markdown] tags=["ru"] of="47baef99"
-# ## Модуль как функция своих весов
+# Which kernel runs is decided in the forward pass. The name of the node tells.
+# %% [markdown] tags=["ru"] of="1b246adf"
+# ## Механизм внимания: один результат, несколько ядер
 #
-# В `torch.func` дифференцируют функции: `grad(f)` — градиент функции `f` по первому аргументу, `jacrev(f)` и `jacfwd(f)` — её матрица Якоби, полученная обратными проходами или в прямом режиме, а `vmap(f)` применяет `f` ко всему батчу. Их можно вкладывать друг в друга: `grad(grad(f))`, `vmap(grad(f))`, `jacfwd(jacrev(f))`. Но веса модуля — не аргумент. Аргументом их делает `functional_call(module, weights, (x,))`: модуль вызывается с тензорами из словаря вместо собственных, а затем всё восстанавливается.
+# Функция `scaled_dot_product_attention` вычисляет $\mathrm{softmax}(QK^\top/\sqrt{d})\,V$. Слитые (fused) ядра делают это, не храня матрицу весов, и в прямом проходе, и в обратном. Обратный проход у них — одна операция, и её производную никто не написал. Если нужно произведение с матрицей Гессе, штраф на градиент или градиент сквозь шаги обучения, возникает ошибка, причём поздно: у градиента `requires_grad=True`, и только при следующем дифференцировании оказывается, что производной нет.
 #
-# А если в имени из словаря опечатка?
+# Какое ядро выполняется, решается в прямом проходе. Его можно узнать по имени узла.
 # %%
-layer = torch.nn.Linear(1, 1, bias=False)
-torch.nn.init.ones_(layer.weight)
-x = torch.tensor([[10.0]])
-print("own weight:  ", layer(x).item())
-print("weight 5:    ", functional_call(layer, {"weight": torch.tensor([[5.0]])}, (x,)).item())
-print("weigth 5:    ", functional_call(layer, {"weigth": torch.tensor([[5.0]])}, (x,)).item())
-print("afterwards:  ", layer(x).item())
-# %% tags=["fact"]
-five = torch.tensor([[5.0]])
-assert functional_call(layer, {"weight": five}, (x,)).item() == 50
-assert functional_call(layer, {"weigth": five}, (x,)).item() == 10
-assert attempt(lambda: functional_call(layer, {"weigth": five}, (x,), strict=True)) == "RuntimeError"
-assert layer(x).item() == 10 and not hasattr(layer, "weigth")
-assert functional_call(layer, {}, (x,)).item() == 10
-
-
-class Twice(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.first = torch.nn.Linear(1, 1, bias=False)
-        self.second = self.first
-
-    def forward(self, x):
-        return self.second(self.first(x))
-
-
-for tie_weights, kept in ((True, False), (False, True)):
-    twice = Twice()
-    own = twice.first.weight
-    found = functional_call(twice, {"first.weight": five}, (x,), tie_weights=tie_weights)
-    assert found.item() == 250 and (twice.first.weight is own) == kept
-tied = Twice()
-tied.second = torch.nn.Linear(1, 1, bias=False)
-own = tied.second.weight = tied.first.weight
-assert functional_call(tied, {"first.weight": five}, (x,)).item() == 250 and tied.second.weight is own
-assert [name for name, _ in tied.named_parameters()] == ["first.weight"]
-# %% [markdown] tags=["en"]
-# Nothing: the entry is ignored, the module uses its own weight, and the gradient with respect to the entry is 0. `strict=True` raises an error, but then every parameter and buffer must be in the dict. Otherwise what is not in the dict (a frozen weight, a buffer) is taken from the module. A weight that two layers share has one name in `named_parameters()`, and one entry is enough for both. But if one *layer* stands under two names, torch 2.13 does not put its own weight back afterwards; `tie_weights=False` avoids that.
-#
-# `jacrev` and `jacfwd` give the same matrix. Which of them is cheaper? Here are the largest tensors that they make, for a function from 3 numbers to 300 and for one from 300 to 3.
-# %% [markdown] tags=["ru"] of="cc616b7e"
-# Ничего не будет: лишний элемент словаря не учитывается, модуль берёт собственный вес, а градиент по лишнему элементу равен 0. С параметром `strict=True` возникает ошибка, но тогда в словаре должны быть все параметры и буферы. Без него всё, чего в словаре нет (замороженный вес, буфер), берётся из модуля. У веса, общего для двух слоёв, в `named_parameters()` одно имя, и для обоих слоёв достаточно одного элемента. Но если под двумя именами доступен один и тот же *слой*, torch 2.13 после вызова не восстанавливает его вес. Этого не случится с `tie_weights=False`.
-#
-# Функции `jacrev` и `jacfwd` дают одну и ту же матрицу. Какая из них дешевле? Вот наибольшие тензоры, которые они создают, для функции от 3 чисел с 300 значениями и для функции от 300 чисел с 3 значениями.
-# %%
-from autograder.measure import counting_backward_runs, counting_ops
-
-sizes = {}
-for inputs, outputs in ((3, 300), (300, 3)):
-    matrix = torch.ones(outputs, inputs)
-    for jacobian in (torch.func.jacrev, torch.func.jacfwd):
-        with counting_backward_runs() as runs, counting_ops() as ops:
-            jacobian(lambda w: (matrix @ w).tanh())(torch.ones(inputs))
-        sizes[inputs, jacobian.__name__] = ops.largest
-        print(f"{inputs:3} -> {outputs:3}  {jacobian.__name__}: largest {ops.largest:6}, backward passes {runs.times}")
-# %% tags=["fact"]
-assert sizes == {(3, "jacrev"): 90000, (3, "jacfwd"): 900, (300, "jacrev"): 900, (300, "jacfwd"): 90000}
-# %% [markdown] tags=["en"]
-# `jacrev` pushes one unit vector for each output, all at once, `jacfwd` one for each input. So take `jacfwd` for few inputs and `jacrev` for few outputs. A Hessian is the Jacobian of a gradient, with as many outputs as inputs: `jacfwd(jacrev(f))`.
-#
-# Now per-sample gradients, as private training and the search for bad labels need them. How much do the ways of getting them cost for 64 samples and a network with 161 weights?
-# %% [markdown] tags=["ru"] of="d448b058"
-# Функция `jacrev` выполняет обратный проход сразу для всех единичных векторов, по одному на каждый выход, а `jacfwd` — проход в прямом режиме, с единичным вектором на каждый вход. Поэтому при малом числе входов берите `jacfwd`, а при малом числе выходов — `jacrev`. Матрица Гессе — это матрица Якоби градиента, у которого выходов столько же, сколько входов: `jacfwd(jacrev(f))`.
-#
-# Теперь о градиентах по отдельным примерам: они нужны, например, при обучении с дифференциальной приватностью и при поиске неверных меток. Во что обходятся разные способы при 64 примерах и сети со 161 весом?
-# %%
-torch.manual_seed(0)
-net = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
-x, y = torch.randn(64, 8), torch.randn(64, 1)
-weights = dict(net.named_parameters())
-
-
-def loop():
-    parts = [torch.autograd.grad(mse_loss(net(a), b), weights.values()) for a, b in zip(x.split(1), y.split(1))]
-    return [torch.stack(rows) for rows in zip(*parts)]
-
-
-def one_forward():
-    losses = (net(x) - y).square().mean(1)
-    parts = [torch.autograd.grad(loss, weights.values(), retain_graph=True) for loss in losses]
-    return [torch.stack(rows) for rows in zip(*parts)]
-
-
-def mapped():
-    def loss(weights, x, y):
-        return mse_loss(functional_call(net, weights, (x[None],)), y[None])
-
-    return list(
-        vmap(grad(loss), in_dims=(None, 0, 0))({name: p.detach() for name, p in weights.items()}, x, y).values()
-    )
-
-
-costs = {}
-for way in (loop, one_forward, mapped):
-    with counting_backward_runs() as runs, counting_ops() as ops:
-        way()
-    costs[way.__name__] = (runs.times, ops.times)
-    print(f"{way.__name__:12} backward passes: {runs.times:3}   operations: {ops.times}")
-# %% tags=["fact"]
-assert sum(p.numel() for p in net.parameters()) == 161
-assert costs["loop"][0] == costs["one_forward"][0] == 64 and costs["mapped"][0] == 1
-assert costs["one_forward"][1] > 5 * costs["loop"][1] > 50 * costs["mapped"][1]
-assert all(
-    torch.allclose(a, b, atol=1e-5) and torch.allclose(a, c, atol=1e-5)
-    for a, b, c in zip(loop(), one_forward(), mapped())
-)
-
-
-# %% [markdown] tags=["en"]
-# One forward pass for all samples looks like the cheaper half of the loop, and is the most expensive way. Each of its 64 backward passes goes through the graph of the whole batch, with 63 rows of zeros. `mapped` runs the program of one sample once, on tensors with an additional dimension.
-#
-# ### Exercise `per_sample_module`: per-sample gradients of a module
-# *complete · ●●○ · 12 minutes · 4 points*
-#
-# The loss on sample $i$ is `mse_loss` of the output of the model for the batch of this one sample and of `y[i:i+1]`.
-#
-# * **Given.** `x` and `y`, with $B$ rows each. The model takes batches only and treats each sample on its own; it may have buffers (a `BatchNorm` in evaluation mode), frozen parameters, and two layers that share one weight (but not one layer under two names).
-# * **Result.** A dict with an entry for each parameter that requires grad, under its name in `named_parameters()`: the gradients of all samples, of shape $(B, \ldots)$ with the shape of the parameter in place of the dots, with or without a graph. <!-- gradients -->
-# * **Leave.** The model: weights, buffers, `.grad`, flags and mode. <!-- untouched -->
-# * **Not allowed.** More than 3 calls of the model and backward passes together. <!-- passes -->
-# %% [markdown] tags=["ru"] of="d41adcae"
-# Кажется, что один прямой проход на все примеры вдвое сокращает работу цикла, а на деле это самый дорогой способ. Каждый из 64 обратных проходов идёт по графу всего батча, где 63 строки нулевые. В функции `mapped` программа для одного примера выполняется один раз, но над тензорами с дополнительным измерением.
-#
-# ### Упражнение `per_sample_module`: градиенты модуля по отдельным примерам
-# *дописать · ●●○ · 12 минут · 4 балла*
-#
-# Функция потерь на примере $i$ — это `mse_loss` от двух величин: от выхода модели для батча из одного этого примера и от `y[i:i+1]`.
-#
-# * **Дано.** Тензоры `x` и `y`, по $B$ строк в каждом. Модель принимает только батчи и обрабатывает каждый пример отдельно; у неё могут быть буферы (`BatchNorm` в режиме оценки), замороженные параметры и два слоя с общим весом (но не один слой под двумя именами).
-# * **Результат.** Словарь, в котором для каждого параметра, требующего градиента, под его именем из `named_parameters()` лежат градиенты по всем примерам: тензор формы $(B, \ldots)$, где вместо многоточия — форма параметра, с графом или без него. <!-- gradients -->
-# * **Не менять.** Модель: веса, буферы, `.grad`, флаги и режим. <!-- untouched -->
-# * **Нельзя.** Больше 3 вызовов модели и обратных проходов в сумме. <!-- passes -->
-# %% answer="per_sample_module"
-def per_sample_module(model, x, y):
-    """A dict from the name of each trainable parameter to its gradients for all samples."""
-    ### BEGIN SOLUTION
-    weights = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
-
-    def loss(weights, x, y):
-        return mse_loss(functional_call(model, weights, (x[None],)), y[None])
-
-    return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
-    ### END SOLUTION
-
-
-# %% alternative="per_sample_module"
-def per_sample_module(model, x, y):
-    weights = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
-
-    def losses(weights):
-        return (functional_call(model, weights, (x,)) - y).square().flatten(1).mean(1)
-
-    return torch.func.jacrev(losses)(weights)
-
-
-# %% alternative="per_sample_module"
-def per_sample_module(model, x, y):
-    weights = {
-        name: p.detach().expand(len(x), *p.shape).clone().requires_grad_()
-        for name, p in model.named_parameters()
-        if p.requires_grad
-    }
-
-    def loss(weights, x, y):
-        return mse_loss(functional_call(model, weights, (x.unsqueeze(0),)), y.unsqueeze(0))
-
-    found = torch.autograd.grad(vmap(loss)(weights, x, y).sum(), list(weights.values()))
-    return dict(zip(weights, found))
-
-
-# %% alternative="per_sample_module"
-def per_sample_module(model, x, y):
-    names = [name for name, p in model.named_parameters() if p.requires_grad]
-    parameters = [p for p in model.parameters() if p.requires_grad]
-    losses = (model(x) - y).pow(2).reshape(len(x), -1).mean(1)
-    rows = torch.eye(len(x), dtype=losses.dtype)
-    return dict(zip(names, vmap(lambda row: torch.autograd.grad(losses, parameters, row, retain_graph=True))(rows)))
-
-
-# %% check="per_sample_module"
-from autograder import check
-
-check("per_sample_module")
-
-
-# %% [markdown] tags=["en"]
-# ## What `vmap` refuses
-#
-# `vmap` runs your function once, on tensors that hide a batch. Whatever needs a number of one sample, or changes something that all samples share, cannot work. The errors name it; the cures are few. Read the four refusals and their cures.
-# %% [markdown] tags=["ru"] of="6f79324c"
-# ## Чего не может функция `vmap`
-#
-# Функция `vmap` выполняет вашу функцию один раз — над тензорами, внутри которых скрыт целый батч. Поэтому не работает ни то, чему нужно значение отдельного примера, ни то, что меняет данные, общие для всех примеров. Причину называет само сообщение об ошибке, а способов исправить ошибку немного. Прочтите четыре сообщения об ошибках и четыре исправления.
-# %%
-rows = torch.tensor([[1.0, 2.0], [-3.0, 1.0]])
-norm = torch.nn.BatchNorm1d(2)
+q = torch.linspace(-1, 1, 24).reshape(1, 2, 3, 4).requires_grad_()
 
 
 def error_of(action):
@@ -860,132 +658,245 @@ def error_of(action):
         return str(error).splitlines()[0][:110]
 
 
-def branch(r):
-    return r if r.sum() > 0 else -r
+def node(action):
+    return action().grad_fn.name()
 
 
-def write(r):
-    pair = torch.zeros(2)
-    pair[0] = r.sum()
-    return pair
+def by_formula():
+    with sdpa_kernel(SDPBackend.MATH):
+        return scaled_dot_product_attention(q, q, q)
 
 
-def drop(r):
-    return torch.dropout(r, 0.5, True)
-
-
-def normalise(r):
-    return norm(torch.stack([r, -r]))
-
-
-for refused in (branch, write, drop, normalise):
-    print(f"{refused.__name__:10}", error_of(lambda: vmap(refused)(rows)))
-
-print()
-print("branch    ", vmap(lambda r: torch.where(r.sum() > 0, r, -r))(rows).tolist())
-print("write     ", vmap(lambda r: torch.stack([r.sum(), r.new_zeros(())]))(rows).tolist())
-print("drop      ", error_of(lambda: vmap(drop, randomness="different")(rows)))
-norm.eval()
-print("normalise ", error_of(lambda: vmap(normalise)(rows)))
+print("as it comes: ", node(lambda: scaled_dot_product_attention(q, q, q)))
+print("with dropout:", node(lambda: scaled_dot_product_attention(q, q, q, dropout_p=0.1)))
+print("MATH:        ", node(by_formula))
+(g,) = torch.autograd.grad(scaled_dot_product_attention(q, q, q).sum(), q, create_graph=True)
+print("requires_grad of the gradient:", g.requires_grad)
+print(error_of(lambda: torch.autograd.grad(g.sum(), q)))
 # %% tags=["fact"]
-assert "data-dependent control flow" in error_of(lambda: vmap(branch)(rows))
-assert "vmap: inplace arithmetic" in error_of(lambda: vmap(write)(rows))
-assert "randomness error mode" in error_of(lambda: vmap(drop)(rows))
-assert ".item()" in error_of(lambda: vmap(lambda r: r * r.sum().item())(rows))
-assert "dynamic shape" in error_of(lambda: vmap(lambda r: r[r > 0].sum())(rows))
-assert "broadcast shape" in error_of(lambda: vmap(lambda r: torch.zeros(()).add_(r.sum()))(rows))
-assert error_of(lambda: vmap(lambda r: r.clone().add_(1))(rows)) == "accepted"
-assert error_of(lambda: vmap(lambda r: r.new_zeros(2).add_(r))(rows)) == "accepted"
-fresh = torch.nn.BatchNorm1d(2)
+assert "Flash" in node(lambda: scaled_dot_product_attention(q, q, q)) and g.requires_grad
+before = tuple(map(int, torch.__version__.split(".")[:2])) < (2, 14)
+
+
+def is_fused(result):
+    """Whether a fused kernel is anywhere in the graph of `result`."""
+    nodes = [result.grad_fn]
+    for each in nodes:
+        nodes += [child for child, _ in each.next_functions if child is not None]
+    return any("Flash" in each.name() for each in nodes)
+
+
+assert is_fused(scaled_dot_product_attention(q[0], q[0], q[0])) is not before
+assert not is_fused(scaled_dot_product_attention(q[0, 0], q[0, 0], q[0, 0]))
+assert not is_fused(by_formula()) and not is_fused(scaled_dot_product_attention(q, q, q, dropout_p=0.1))
+assert "is not implemented" in error_of(lambda: torch.autograd.grad(g.sum(), q))
+
+
+def second_of(f, *inputs):
+    def run():
+        first = torch.autograd.grad(f(*inputs).sum(), inputs, create_graph=True)
+        torch.autograd.grad(sum((part**2).sum() for part in first), inputs)
+
+    return attempt(run)
+
+
+several = torch.nn.MultiheadAttention(4, 2, batch_first=True)
+words = torch.linspace(-1, 1, 24).reshape(2, 3, 4).requires_grad_()
+assert second_of(lambda t: several(t, t, t)[0], words) == "accepted"
+assert second_of(lambda t: several(t, t, t, need_weights=False)[0], words) == "RuntimeError"
+assert second_of(torch.nn.TransformerEncoderLayer(4, 2, dropout=0.0, batch_first=True), words) == "RuntimeError"
+for points, others, p, by_products in [
+    (25, 25, 2.0, False),
+    (26, 5, 2.0, True),
+    (5, 26, 2.0, True),
+    (26, 26, 1.0, False),
+]:
+    cloud, there = torch.linspace(0, 1, points)[:, None].requires_grad_(), torch.linspace(2, 3, others)[:, None]
+    verdict = "accepted" if by_products or not before else "RuntimeError"
+    assert second_of(lambda t: torch.cdist(t, there, p=p), cloud) == verdict
+table = torch.ones(5, 2).requires_grad_()
+assert second_of(lambda t: torch.nn.functional.embedding_bag(torch.tensor([[0, 1]]), t) ** 2, table) == "RuntimeError"
+logits = torch.linspace(-1, 1, 40).reshape(5, 2, 4).requires_grad_()
+targets, lengths = torch.tensor([[1, 2], [1, 3]]), torch.tensor([2, 2])
+on_cuda = torch.ones(1, 2, 16, 16, device="meta", dtype=torch.float16, requires_grad=True)
+aten = torch.ops.aten
+for kernel in (
+    lambda: aten._scaled_dot_product_flash_attention(on_cuda, on_cuda, on_cuda)[0],
+    lambda: aten._scaled_dot_product_efficient_attention(on_cuda, on_cuda, on_cuda, None, True)[0],
+    lambda: aten._scaled_dot_product_cudnn_attention(on_cuda, on_cuda, on_cuda, None, True)[0],
+):
+    made = kernel()
+    (first,) = torch.autograd.grad(made, on_cuda, torch.ones_like(made), create_graph=True)
+    assert first.requires_grad
+    assert "is not implemented" in error_of(lambda: torch.autograd.grad(first, on_cuda, torch.ones_like(first)))
+
+
+def ctc(t):
+    return torch.nn.functional.ctc_loss(t.log_softmax(-1), targets, torch.tensor([5, 5]), lengths)
+
+
+assert second_of(ctc, logits) == "RuntimeError"
 try:
-    vmap(lambda r: fresh(torch.stack([r, -r])))(rows)
+    torch.func.jvp(lambda q: scaled_dot_product_attention(q, q, q), (q.detach(),), (q.detach(),))
     raise AssertionError
-except RuntimeError as error:
-    assert "in-place" in str(error) or "updated in place" in str(error)
-without = torch.func.replace_all_batch_norm_modules_(copy.deepcopy(torch.nn.Sequential(fresh)))[0]
-assert without.running_mean is None and without.num_batches_tracked is None
-assert error_of(lambda: vmap(lambda r: without(torch.stack([r, -r])))(rows)) == "accepted"
-assert "more than 1 value per channel" in error_of(lambda: vmap(lambda r: without(r[None]))(rows))
+except NotImplementedError as error:
+    assert "forward AD" in str(error)
 
 
 # %% [markdown] tags=["en"]
-# * A branch that depends on numbers becomes `torch.where`; `.item()` and `x[x > 0]` go the same way.
-# * An in-place write is refused only if the tensor has no hidden batch, as `torch.zeros(...)`. `r.new_zeros(...)` has one, and so has a result of arithmetic.
-# * Randomness must be chosen: `randomness="different"` or `"same"`.
-# * `BatchNorm` in training mode writes its running statistics. `eval()` helps if you may use it; `torch.func.replace_all_batch_norm_modules_(model)` takes the statistics away. But then each sample is a batch of one, and after a linear layer `BatchNorm` refuses that: a per-sample gradient has no meaning where samples look at each other. `GroupNorm` is what one uses instead.
+# On the CPU the fused kernel is taken for tensors with four dimensions unless there is dropout, and from torch 2.14 on for those with three; tensors with two go through the formula. CUDA has three fused kernels, FLASH, EFFICIENT and CUDNN, and none of them has a second derivative. `sdpa_kernel(SDPBackend.MATH)` around the *forward* pass is the cure; around the backward pass it does nothing. The fused kernel has no forward mode either, so `torch.func.jvp` and `jacfwd` fail as well.
 #
-# ### Extra exercise `fix_vmap`: a loss that `vmap` refuses
-# *find the bug · ●●○ · 12 minutes · 3 points · extra*
+# The kernel hides inside layers, too. `nn.TransformerEncoderLayer` uses it. `nn.MultiheadAttention` uses it only with `need_weights=False`; by default it goes by the formula, and a second derivative exists. Other operations without a second derivative: `ctc_loss`, `embedding_bag`, and up to torch 2.13 `cdist` unless it goes by matrix products, as it does for Euclidean distances if one of the two sets has more than 25 points.
+# %% [markdown] tags=["ru"] of="36154522"
+# На CPU слитое ядро берётся для тензоров с четырьмя измерениями, если нет dropout, а с torch 2.14 и для тензоров с тремя. При двух измерениях вычисление идёт по формуле. На CUDA слитых ядер три: FLASH, EFFICIENT и CUDNN. Ни у одного из них нет второй производной. Помогает `sdpa_kernel(SDPBackend.MATH)` вокруг *прямого* прохода. Вокруг обратного он ни на что не влияет. Прямого режима у слитого ядра тоже нет, поэтому с ошибкой завершаются и `torch.func.jvp`, и `jacfwd`.
 #
-# The function is the loss of one sample, with $r_i = w_i x_i$. It sums $\sqrt{r_i}$ for $r_i > 0$ and $r_i$ itself for the rest; a sum $s > 2$ is replaced by $2 + (s - 2)/10$. It works for one sample. `vmap(fix_vmap, in_dims=(None, 0))` and `vmap(grad(fix_vmap), in_dims=(None, 0))` are refused. Mend it.
+# Это ядро скрыто и внутри слоёв. Его использует `nn.TransformerEncoderLayer`. В `nn.MultiheadAttention` оно работает только с `need_weights=False`. По умолчанию там действует формула, и вторая производная есть. Другие операции без второй производной: `ctc_loss`, `embedding_bag`, а до torch 2.13 включительно и `cdist`, если расстояния вычисляются не через матричные произведения. Через них вычисляются евклидовы расстояния, когда хотя бы в одном из двух наборов больше 25 точек.
+# %% [markdown] tags=["en"]
+# ## A row that sees nothing
 #
-# * **Given.** `w` and `x`, vectors of the same length. The sum is never exactly 2. `x` is padded with zeros, and a weight may be 0, too.
-# * **Result.** Values are the same as before, for one sample and under `vmap`. <!-- values -->
-# * **Result.** The gradient with respect to `w` is right for every sample, also where an entry is 0. At $r_i = 0$ the second rule holds, and the derivative with respect to $w_i$ is $x_i$. <!-- gradients -->
-# %% [markdown] tags=["ru"] of="b94c6721"
-# * Ветвление, которое зависит от чисел, заменяют на `torch.where`; так же поступают с `.item()` и `x[x > 0]`.
-# * Запись на месте запрещена, только если в тензоре нет скрытого батча, как в `torch.zeros(...)`. В `r.new_zeros(...)` он есть, как и в тензорах, полученных арифметическими операциями над примером.
-# * Нужно указать, как получать случайные числа: `randomness="different"` или `"same"`.
-# * `BatchNorm` в режиме обучения обновляет накопленные статистики. Помогает `eval()`, если этот режим допустим; вызов `torch.func.replace_all_batch_norm_modules_(model)` убирает статистики. Но тогда каждый пример — батч из одного примера, а такой батч слой `BatchNorm` после линейного слоя не принимает: там, где примеры влияют друг на друга, градиент по отдельному примеру не имеет смысла. Вместо этого слоя берут `GroupNorm`.
+# A mask says which keys a query may see: True for yes. If a row has no True at all, for instance in padding, all its scores are $-\infty$, and the softmax of such a row is NaN. The usual patch is `nan_to_num` on the output. Does it help?
+# %% [markdown] tags=["ru"] of="821565d7"
+# ## Строка, которой ничего не видно
 #
-# ### Дополнительное упражнение `fix_vmap`: функция потерь, которую `vmap` отказывается выполнять
-# *найти ошибку · ●●○ · 12 минут · 3 балла · дополнительно*
+# Маска показывает, какие ключи видны запросу: True — виден. Если в строке нет ни одного True, например в паддинге, все её оценки равны $-\infty$, а softmax от такой строки — NaN. Обычная заплатка — `nan_to_num` для выхода. Помогает ли она?
+# %%
+def patched(q, k, v, mask):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    scores = scores.masked_fill(~mask, -torch.inf)
+    return (scores.softmax(-1) @ v).nan_to_num(0)
+
+
+def three_tensors():
+    return [torch.linspace(start, 1, 4).reshape(2, 2).requires_grad_() for start in (-1, 0, 0.5)]
+
+
+q, k, v = three_tensors()
+mask = torch.tensor([[True, True], [False, False]])
+output = patched(q, k, v, mask)
+output.sum().backward()
+print("output", output.tolist())
+for name, tensor in (("q", q), ("k", k), ("v", v)):
+    print(f"{name}.grad", tensor.grad.tolist())
+# %% tags=["fact"]
+assert output.isfinite().all() and q.grad.isfinite().all() and k.grad.isfinite().all() and v.grad.isnan().all()
+q, k, v = three_tensors()
+scaled_dot_product_attention(q[None, None], k[None, None], v[None, None], attn_mask=mask).sum().backward()
+assert all(tensor.grad.isfinite().all() for tensor in (q, k, v))
+hidden = torch.tensor([[True, True, True], [False, False, False]])
+for need_weights, spoiled in ((True, True), (False, False)):
+    found, _ = several(words, words, words, key_padding_mask=hidden, need_weights=need_weights)
+    assert bool(found.isnan().any()) == spoiled
+assert torch.masked.softmax(torch.ones(1, 2), -1, mask=torch.tensor([[False, False]])).isnan().all()
+assert torch.full((1, 2), torch.finfo(torch.float32).min).softmax(-1).tolist() == [[0.5, 0.5]]
+
+
+# %% [markdown] tags=["en"]
+# The output is finite, so the loss is finite. The gradients for `q` and `k` are finite as well: `masked_fill` passes nothing back to the filled entries. But the gradient for `v` is the transposed matrix of weights times what arrives. What arrives for the masked row is 0, the weight is NaN, and $0 \cdot$ NaN is NaN. *All* of `v.grad` is lost, also for the row that was right. After one step of the optimizer so is the model.
 #
-# Это функция потерь на одном примере, где $r_i = w_i x_i$. Складываются $\sqrt{r_i}$ при $r_i > 0$ и сами $r_i$ в остальных случаях. Если сумма $s > 2$, она заменяется на $2 + (s - 2)/10$. Для одного примера функция работает, а `vmap(fix_vmap, in_dims=(None, 0))` и `vmap(grad(fix_vmap), in_dims=(None, 0))` завершаются ошибкой. Исправьте её.
+# A NaN must not come about; to remove it afterwards is too late. A large negative number in place of $-\infty$ makes no NaN and is wrong in another way: all entries of the row are equal, and the row that may see nothing sees everything. `scaled_dot_product_attention` returns 0 for such a row, with finite gradients, and so does `nn.MultiheadAttention` with `need_weights=False`; by default it returns NaN.
+# %% [markdown] tags=["ru"] of="cf955e7a"
+# Выход конечен, а значит, конечна и функция потерь. Конечны и градиенты по `q` и `k`: к заполненным элементам `masked_fill` ничего обратно не пропускает. Но градиент по `v` — это транспонированная матрица весов, умноженная на пришедший градиент. Для закрытой строки приходит 0, а вес — NaN, и $0 \cdot$ NaN — это NaN. Испорчен *весь* `v.grad`, в том числе и то, что пришло от правильной строки. После одного шага оптимизатора испорчена и модель.
 #
-# * **Дано.** Векторы `w` и `x` одной длины. В точности равной 2 сумма не бывает. Вектор `x` может быть дополнен нулями, и вес тоже может быть равен 0.
-# * **Результат.** Значения остаются прежними и для одного примера, и внутри `vmap`. <!-- values -->
-# * **Результат.** Градиент по `w` верен для каждого примера, в том числе при нулевых элементах. При $r_i = 0$ действует второе правило, и производная по $w_i$ равна $x_i$. <!-- gradients -->
-# %% answer="fix_vmap"
-def fix_vmap(w, x):
-    r = w * x
-    positive = r > 0
-    total = torch.where(positive, torch.where(positive, r, 1.0).sqrt(), r).sum()
-    return torch.where(total > 2, 2 + (total - 2) / 10, total)
+# NaN не должен возникать: убирать его потом поздно. Если вместо $-\infty$ взять большое отрицательное число, NaN не появится, но будет другая ошибка: все элементы строки равны, и строке, которой ничего не должно быть видно, видно всё. Функция `scaled_dot_product_attention` для такой строки возвращает 0, и градиенты конечны. Так же ведёт себя `nn.MultiheadAttention` с `need_weights=False`, а по умолчанию получается NaN.
+# %% [markdown] tags=["en"]
+# The same in small: the mean of the entries of a row that are seen. For a row that sees nothing it is 0/0. One version patches the output, the other prevents the NaN: it changes what goes *into* the division.
+# %% [markdown] tags=["ru"] of="faabefec"
+# Та же ошибка на примере попроще: среднее по видимым элементам строки. Если в строке ничего не видно, это 0/0. В одном варианте исправлен результат, в другом NaN не возникает вовсе: изменено то, что *поступает* на вход деления.
+# %%
+def mean_of_seen(x, prevent):
+    count = mask.sum(-1)
+    if prevent:
+        count = count.clamp(min=1)  # 0/1 in place of 0/0
+    return ((x * mask).sum(-1) / count).nan_to_num(0)
 
 
-# %% given="fix_vmap"
-def fix_vmap(w, x):
-    total = torch.zeros((), dtype=x.dtype)
-    for value in w * x:
-        if value > 0:
-            total += value.sqrt()
-        else:
-            total += value
-    if total.item() > 2:
-        total = 2 + (total - 2) / 10
-    return total
+for prevent in (False, True):
+    x = torch.ones(2, 2, requires_grad=True)
+    means = mean_of_seen(x, prevent)
+    means.sum().backward()
+    print(f"prevent={prevent}: means {means.tolist()}, x.grad {x.grad.tolist()}")
+# %% tags=["fact"]
+x = torch.ones(2, 2, requires_grad=True)
+mean_of_seen(x, False).sum().backward()
+assert x.grad[0].tolist() == [0.5, 0.5] and x.grad[1].isnan().all()
+x = torch.ones(2, 2, requires_grad=True)
+assert mean_of_seen(x, True).tolist() == [1, 0]
+mean_of_seen(x, True).sum().backward()
+assert x.grad.tolist() == [[0.5, 0.5], [0, 0]]
 
 
-# %% alternative="fix_vmap"
-def fix_vmap(w, x):
-    total = 0
-    for value in w * x:
-        root = value.masked_fill(value <= 0, 1.0).sqrt()
-        total = total + torch.where(value > 0, root, value)
-    return total.clamp(max=2) + (total - 2).clamp(min=0) / 10
+# %% [markdown] tags=["en"]
+# Both means are the same, and only the second gradient can be used.
+#
+# ### Exercise `fix_attention`: a row that sees nothing
+# *find the bug · ●●○ · 12 minutes · 4 points*
+#
+# Mend the attention of the cell above.
+#
+# * **Given.** `q`, of shape $(\ldots, n, d)$, `k` $(\ldots, m, d)$, `v` $(\ldots, m, e)$, `mask` $(\ldots, n, m)$ with True where a key is seen; the dots are the same in all four, and there may be none. The numbers are finite but may be large, those of hidden keys much larger than the others; no score overflows.
+# * **Result.** An ordinary row stays as it is. A row that sees nothing gives an output of 0. <!-- output -->
+# * **Result.** Such a row adds nothing to any gradient. <!-- gradients -->
+# * **Result.** In the backward pass no node returns NaN (anomaly detection finds nothing). <!-- no_nan -->
+# * **Result.** The second derivative is right. <!-- second -->
+# * **Result.** All four may lie on another device than the CPU, such as a GPU; the output lies there, too. <!-- device -->
+# * **Leave.** The mask. <!-- mask -->
+# %% [markdown] tags=["ru"] of="e28c24be"
+# Средние одинаковы, но пригоден только второй градиент.
+#
+# ### Упражнение `fix_attention`: строка, которой ничего не видно
+# *найти ошибку · ●●○ · 12 минут · 4 балла*
+#
+# Исправьте реализацию внимания из ячейки выше.
+#
+# * **Дано.** Тензоры `q` формы $(\ldots, n, d)$, `k` — $(\ldots, m, d)$, `v` — $(\ldots, m, e)$ и `mask` — $(\ldots, n, m)$, где True означает, что ключ виден; многоточие у всех четырёх обозначает одни и те же измерения, которых может и не быть. Все числа конечны, но могут быть большими, а у скрытых ключей — намного больше остальных; их произведения тоже конечны.
+# * **Результат.** Результат для обычной строки остаётся прежним. Строка, которой ничего не видно, даёт на выходе 0. <!-- output -->
+# * **Результат.** Ни в один градиент такая строка не вносит вклада. <!-- gradients -->
+# * **Результат.** В обратном проходе ни один узел не возвращает NaN (режим обнаружения аномалий ничего не находит). <!-- no_nan -->
+# * **Результат.** Вторая производная верна. <!-- second -->
+# * **Результат.** Все четыре тензора могут лежать не на CPU, а на другом устройстве, например на GPU; там же лежит и результат. <!-- device -->
+# * **Не менять.** Маска. <!-- mask -->
+# %% answer="fix_attention"
+def fix_attention(q, k, v, mask):
+    seen = mask.any(dim=-1, keepdim=True)
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    scores = scores.masked_fill(~mask & seen, -torch.inf)
+    return (scores.softmax(-1) * seen) @ v
 
 
-# %% alternative="fix_vmap"
-def fix_vmap(w, x):
-    r = w * x
-    positive = (r > 0).to(r.dtype)
-    total = (positive * (r * positive + 1 - positive).sqrt() + (1 - positive) * r).sum()
-    excess = torch.relu(total - 2)
-    return total - 0.9 * excess
+# %% given="fix_attention"
+def fix_attention(q, k, v, mask):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    scores = scores.masked_fill(~mask, -torch.inf)
+    return (scores.softmax(-1) @ v).nan_to_num(0)
 
 
-# %% alternative="fix_vmap"
-def fix_vmap(w, x):
-    r = w * x
-    total = x.new_zeros(()) + torch.where(r > 0, r.masked_fill(r <= 0, 4.0) ** 0.5, r).sum(-1)
-    return torch.minimum(total, 1.8 + total / 10)
+# %% alternative="fix_attention"
+def fix_attention(q, k, v, mask):
+    scores = (q @ k.mT) / q.size(-1) ** 0.5
+    scores = torch.where(mask, scores, torch.finfo(scores.dtype).min)
+    return torch.where(mask, scores.softmax(-1), 0.0) @ v
 
 
-# %% check="fix_vmap"
+# %% alternative="fix_attention"
+def fix_attention(q, k, v, mask):
+    with sdpa_kernel(SDPBackend.MATH):
+        return scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+# %% alternative="fix_attention"
+def fix_attention(q, k, v, mask):
+    scores = torch.einsum("...nd,...md->...nm", q, k) / q.shape[-1] ** 0.5
+    scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    top = scores.detach().amax(-1, keepdim=True)
+    shares = (scores - top).exp() * mask
+    total = shares.sum(-1, keepdim=True)
+    return (shares / torch.where(total > 0, total, 1.0)) @ v
+
+
+# %% check="fix_attention"
 from autograder import check
 
-check("fix_vmap")
+check("fix_attention")
 
 
 # %% [markdown] tags=["en"]
@@ -1132,232 +1043,341 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
 from autograder import check
 
 check("meta_gradient")
-
-
 # %% [markdown] tags=["en"]
-# ## Attention: one output, several kernels
+# ## A module as a function of its weights
 #
-# `scaled_dot_product_attention` computes $\mathrm{softmax}(QK^\top/\sqrt{d})\,V$. The fused kernels do it without storing the matrix of weights, forward and backward. Their backward pass is one operation, and nobody wrote its derivative. Whoever needs a Hessian product, a gradient penalty or a meta-gradient through attention gets an error, and gets it late: the gradient has `requires_grad=True`, and only its derivative fails.
+# `torch.func` differentiates functions: `grad(f)` is the gradient of `f` with respect to its first argument, `jacrev(f)` and `jacfwd(f)` are its Jacobian, by backward passes or in forward mode, `vmap(f)` runs `f` over a batch. They nest: `grad(grad(f))`, `vmap(grad(f))`, `jacfwd(jacrev(f))`. But the weights of a module are no argument. `functional_call(module, weights, (x,))` makes them one: it calls the module with the tensors of a dict in place of its own, and puts everything back.
 #
-# Which kernel runs is decided in the forward pass. The name of the node tells.
-# %% [markdown] tags=["ru"] of="1b246adf"
-# ## Механизм внимания: один результат, несколько ядер
+# What if a name in the dict is misspelled?
+# %% [markdown] tags=["ru"] of="47baef99"
+# ## Модуль как функция своих весов
 #
-# Функция `scaled_dot_product_attention` вычисляет $\mathrm{softmax}(QK^\top/\sqrt{d})\,V$. Слитые (fused) ядра делают это, не храня матрицу весов, и в прямом проходе, и в обратном. Обратный проход у них — одна операция, и её производную никто не написал. Если нужно произведение с матрицей Гессе, штраф на градиент или градиент сквозь шаги обучения, возникает ошибка, причём поздно: у градиента `requires_grad=True`, и только при следующем дифференцировании оказывается, что производной нет.
+# В `torch.func` дифференцируют функции: `grad(f)` — градиент функции `f` по первому аргументу, `jacrev(f)` и `jacfwd(f)` — её матрица Якоби, полученная обратными проходами или в прямом режиме, а `vmap(f)` применяет `f` ко всему батчу. Их можно вкладывать друг в друга: `grad(grad(f))`, `vmap(grad(f))`, `jacfwd(jacrev(f))`. Но веса модуля — не аргумент. Аргументом их делает `functional_call(module, weights, (x,))`: модуль вызывается с тензорами из словаря вместо собственных, а затем всё восстанавливается.
 #
-# Какое ядро выполняется, решается в прямом проходе. Его можно узнать по имени узла.
+# А если в имени из словаря опечатка?
 # %%
-q = torch.linspace(-1, 1, 24).reshape(1, 2, 3, 4).requires_grad_()
-
-
-def node(action):
-    return action().grad_fn.name()
-
-
-def by_formula():
-    with sdpa_kernel(SDPBackend.MATH):
-        return scaled_dot_product_attention(q, q, q)
-
-
-print("as it comes: ", node(lambda: scaled_dot_product_attention(q, q, q)))
-print("with dropout:", node(lambda: scaled_dot_product_attention(q, q, q, dropout_p=0.1)))
-print("MATH:        ", node(by_formula))
-(g,) = torch.autograd.grad(scaled_dot_product_attention(q, q, q).sum(), q, create_graph=True)
-print("requires_grad of the gradient:", g.requires_grad)
-print(error_of(lambda: torch.autograd.grad(g.sum(), q)))
+layer = torch.nn.Linear(1, 1, bias=False)
+torch.nn.init.ones_(layer.weight)
+x = torch.tensor([[10.0]])
+print("own weight:  ", layer(x).item())
+print("weight 5:    ", functional_call(layer, {"weight": torch.tensor([[5.0]])}, (x,)).item())
+print("weigth 5:    ", functional_call(layer, {"weigth": torch.tensor([[5.0]])}, (x,)).item())
+print("afterwards:  ", layer(x).item())
 # %% tags=["fact"]
-assert "Flash" in node(lambda: scaled_dot_product_attention(q, q, q)) and g.requires_grad
-before = tuple(map(int, torch.__version__.split(".")[:2])) < (2, 14)
+five = torch.tensor([[5.0]])
+assert functional_call(layer, {"weight": five}, (x,)).item() == 50
+assert functional_call(layer, {"weigth": five}, (x,)).item() == 10
+assert attempt(lambda: functional_call(layer, {"weigth": five}, (x,), strict=True)) == "RuntimeError"
+assert layer(x).item() == 10 and not hasattr(layer, "weigth")
+assert functional_call(layer, {}, (x,)).item() == 10
 
 
-def is_fused(result):
-    """Whether a fused kernel is anywhere in the graph of `result`."""
-    nodes = [result.grad_fn]
-    for each in nodes:
-        nodes += [child for child, _ in each.next_functions if child is not None]
-    return any("Flash" in each.name() for each in nodes)
+class Twice(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(1, 1, bias=False)
+        self.second = self.first
+
+    def forward(self, x):
+        return self.second(self.first(x))
 
 
-assert is_fused(scaled_dot_product_attention(q[0], q[0], q[0])) is not before
-assert not is_fused(scaled_dot_product_attention(q[0, 0], q[0, 0], q[0, 0]))
-assert not is_fused(by_formula()) and not is_fused(scaled_dot_product_attention(q, q, q, dropout_p=0.1))
-assert "is not implemented" in error_of(lambda: torch.autograd.grad(g.sum(), q))
-
-
-def second_of(f, *inputs):
-    def run():
-        first = torch.autograd.grad(f(*inputs).sum(), inputs, create_graph=True)
-        torch.autograd.grad(sum((part**2).sum() for part in first), inputs)
-
-    return attempt(run)
-
-
-several = torch.nn.MultiheadAttention(4, 2, batch_first=True)
-words = torch.linspace(-1, 1, 24).reshape(2, 3, 4).requires_grad_()
-assert second_of(lambda t: several(t, t, t)[0], words) == "accepted"
-assert second_of(lambda t: several(t, t, t, need_weights=False)[0], words) == "RuntimeError"
-assert second_of(torch.nn.TransformerEncoderLayer(4, 2, dropout=0.0, batch_first=True), words) == "RuntimeError"
-for points, others, p, by_products in [
-    (25, 25, 2.0, False),
-    (26, 5, 2.0, True),
-    (5, 26, 2.0, True),
-    (26, 26, 1.0, False),
-]:
-    cloud, there = torch.linspace(0, 1, points)[:, None].requires_grad_(), torch.linspace(2, 3, others)[:, None]
-    verdict = "accepted" if by_products or not before else "RuntimeError"
-    assert second_of(lambda t: torch.cdist(t, there, p=p), cloud) == verdict
-table = torch.ones(5, 2).requires_grad_()
-assert second_of(lambda t: torch.nn.functional.embedding_bag(torch.tensor([[0, 1]]), t) ** 2, table) == "RuntimeError"
-logits = torch.linspace(-1, 1, 40).reshape(5, 2, 4).requires_grad_()
-targets, lengths = torch.tensor([[1, 2], [1, 3]]), torch.tensor([2, 2])
-on_cuda = torch.ones(1, 2, 16, 16, device="meta", dtype=torch.float16, requires_grad=True)
-aten = torch.ops.aten
-for kernel in (
-    lambda: aten._scaled_dot_product_flash_attention(on_cuda, on_cuda, on_cuda)[0],
-    lambda: aten._scaled_dot_product_efficient_attention(on_cuda, on_cuda, on_cuda, None, True)[0],
-    lambda: aten._scaled_dot_product_cudnn_attention(on_cuda, on_cuda, on_cuda, None, True)[0],
-):
-    made = kernel()
-    (first,) = torch.autograd.grad(made, on_cuda, torch.ones_like(made), create_graph=True)
-    assert first.requires_grad
-    assert "is not implemented" in error_of(lambda: torch.autograd.grad(first, on_cuda, torch.ones_like(first)))
-
-
-def ctc(t):
-    return torch.nn.functional.ctc_loss(t.log_softmax(-1), targets, torch.tensor([5, 5]), lengths)
-
-
-assert second_of(ctc, logits) == "RuntimeError"
-try:
-    torch.func.jvp(lambda q: scaled_dot_product_attention(q, q, q), (q.detach(),), (q.detach(),))
-    raise AssertionError
-except NotImplementedError as error:
-    assert "forward AD" in str(error)
-
-
+for tie_weights, kept in ((True, False), (False, True)):
+    twice = Twice()
+    own = twice.first.weight
+    found = functional_call(twice, {"first.weight": five}, (x,), tie_weights=tie_weights)
+    assert found.item() == 250 and (twice.first.weight is own) == kept
+tied = Twice()
+tied.second = torch.nn.Linear(1, 1, bias=False)
+own = tied.second.weight = tied.first.weight
+assert functional_call(tied, {"first.weight": five}, (x,)).item() == 250 and tied.second.weight is own
+assert [name for name, _ in tied.named_parameters()] == ["first.weight"]
 # %% [markdown] tags=["en"]
-# On the CPU the fused kernel is taken for tensors with four dimensions unless there is dropout, and from torch 2.14 on for those with three; tensors with two go through the formula. CUDA has three fused kernels, FLASH, EFFICIENT and CUDNN, and none of them has a second derivative. `sdpa_kernel(SDPBackend.MATH)` around the *forward* pass is the cure; around the backward pass it does nothing. The fused kernel has no forward mode either, so `torch.func.jvp` and `jacfwd` fail as well.
+# Nothing: the entry is ignored, the module uses its own weight, and the gradient with respect to the entry is 0. `strict=True` raises an error, but then every parameter and buffer must be in the dict. Otherwise what is not in the dict (a frozen weight, a buffer) is taken from the module. A weight that two layers share has one name in `named_parameters()`, and one entry is enough for both. But if one *layer* stands under two names, torch 2.13 does not put its own weight back afterwards; `tie_weights=False` avoids that.
 #
-# The kernel hides inside layers, too. `nn.TransformerEncoderLayer` uses it. `nn.MultiheadAttention` uses it only with `need_weights=False`; by default it goes by the formula, and a second derivative exists. Other operations without a second derivative: `ctc_loss`, `embedding_bag`, and up to torch 2.13 `cdist` unless it goes by matrix products, as it does for Euclidean distances if one of the two sets has more than 25 points.
+# `jacrev` and `jacfwd` give the same matrix. Which of them is cheaper? Here are the largest tensors that they make, for a function from 3 numbers to 300 and for one from 300 to 3.
+# %% [markdown] tags=["ru"] of="cc616b7e"
+# Ничего не будет: лишний элемент словаря не учитывается, модуль берёт собственный вес, а градиент по лишнему элементу равен 0. С параметром `strict=True` возникает ошибка, но тогда в словаре должны быть все параметры и буферы. Без него всё, чего в словаре нет (замороженный вес, буфер), берётся из модуля. У веса, общего для двух слоёв, в `named_parameters()` одно имя, и для обоих слоёв достаточно одного элемента. Но если под двумя именами доступен один и тот же *слой*, torch 2.13 после вызова не восстанавливает его вес. Этого не случится с `tie_weights=False`.
 #
-# ## A row that sees nothing
-#
-# A mask says which keys a query may see: True for yes. If a row has no True at all, for instance in padding, all its scores are $-\infty$, and the softmax of such a row is NaN. The usual patch is `nan_to_num` on the output. Does it help?
-# %% [markdown] tags=["ru"] of="c4da0cd5"
-# На CPU слитое ядро берётся для тензоров с четырьмя измерениями, если нет dropout, а с torch 2.14 и для тензоров с тремя. При двух измерениях вычисление идёт по формуле. На CUDA слитых ядер три: FLASH, EFFICIENT и CUDNN. Ни у одного из них нет второй производной. Помогает `sdpa_kernel(SDPBackend.MATH)` вокруг *прямого* прохода. Вокруг обратного он ни на что не влияет. Прямого режима у слитого ядра тоже нет, поэтому с ошибкой завершаются и `torch.func.jvp`, и `jacfwd`.
-#
-# Это ядро скрыто и внутри слоёв. Его использует `nn.TransformerEncoderLayer`. В `nn.MultiheadAttention` оно работает только с `need_weights=False`. По умолчанию там действует формула, и вторая производная есть. Другие операции без второй производной: `ctc_loss`, `embedding_bag`, а до torch 2.13 включительно и `cdist`, если расстояния вычисляются не через матричные произведения. Через них вычисляются евклидовы расстояния, когда хотя бы в одном из двух наборов больше 25 точек.
-#
-# ## Строка, которой ничего не видно
-#
-# Маска показывает, какие ключи видны запросу: True — виден. Если в строке нет ни одного True, например в паддинге, все её оценки равны $-\infty$, а softmax от такой строки — NaN. Обычная заплатка — `nan_to_num` для выхода. Помогает ли она?
+# Функции `jacrev` и `jacfwd` дают одну и ту же матрицу. Какая из них дешевле? Вот наибольшие тензоры, которые они создают, для функции от 3 чисел с 300 значениями и для функции от 300 чисел с 3 значениями.
 # %%
-def patched(q, k, v, mask):
-    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
-    scores = scores.masked_fill(~mask, -torch.inf)
-    return (scores.softmax(-1) @ v).nan_to_num(0)
+from autograder.measure import counting_backward_runs, counting_ops
 
-
-def three_tensors():
-    return [torch.linspace(start, 1, 4).reshape(2, 2).requires_grad_() for start in (-1, 0, 0.5)]
-
-
-q, k, v = three_tensors()
-mask = torch.tensor([[True, True], [False, False]])
-output = patched(q, k, v, mask)
-output.sum().backward()
-print("output", output.tolist())
-for name, tensor in (("q", q), ("k", k), ("v", v)):
-    print(f"{name}.grad", tensor.grad.tolist())
+sizes = {}
+for inputs, outputs in ((3, 300), (300, 3)):
+    matrix = torch.ones(outputs, inputs)
+    for jacobian in (torch.func.jacrev, torch.func.jacfwd):
+        with counting_backward_runs() as runs, counting_ops() as ops:
+            jacobian(lambda w: (matrix @ w).tanh())(torch.ones(inputs))
+        sizes[inputs, jacobian.__name__] = ops.largest
+        print(f"{inputs:3} -> {outputs:3}  {jacobian.__name__}: largest {ops.largest:6}, backward passes {runs.times}")
 # %% tags=["fact"]
-assert output.isfinite().all() and q.grad.isfinite().all() and k.grad.isfinite().all() and v.grad.isnan().all()
-q, k, v = three_tensors()
-scaled_dot_product_attention(q[None, None], k[None, None], v[None, None], attn_mask=mask).sum().backward()
-assert all(tensor.grad.isfinite().all() for tensor in (q, k, v))
-hidden = torch.tensor([[True, True, True], [False, False, False]])
-for need_weights, spoiled in ((True, True), (False, False)):
-    found, _ = several(words, words, words, key_padding_mask=hidden, need_weights=need_weights)
-    assert bool(found.isnan().any()) == spoiled
-assert torch.masked.softmax(torch.ones(1, 2), -1, mask=torch.tensor([[False, False]])).isnan().all()
-assert torch.full((1, 2), torch.finfo(torch.float32).min).softmax(-1).tolist() == [[0.5, 0.5]]
+assert sizes == {(3, "jacrev"): 90000, (3, "jacfwd"): 900, (300, "jacrev"): 900, (300, "jacfwd"): 90000}
+# %% [markdown] tags=["en"]
+# `jacrev` pushes one unit vector for each output, all at once, `jacfwd` one for each input. So take `jacfwd` for few inputs and `jacrev` for few outputs. A Hessian is the Jacobian of a gradient, with as many outputs as inputs: `jacfwd(jacrev(f))`.
+#
+# Now per-sample gradients, as private training and the search for bad labels need them. How much do the ways of getting them cost for 64 samples and a network with 161 weights?
+# %% [markdown] tags=["ru"] of="d448b058"
+# Функция `jacrev` выполняет обратный проход сразу для всех единичных векторов, по одному на каждый выход, а `jacfwd` — проход в прямом режиме, с единичным вектором на каждый вход. Поэтому при малом числе входов берите `jacfwd`, а при малом числе выходов — `jacrev`. Матрица Гессе — это матрица Якоби градиента, у которого выходов столько же, сколько входов: `jacfwd(jacrev(f))`.
+#
+# Теперь о градиентах по отдельным примерам: они нужны, например, при обучении с дифференциальной приватностью и при поиске неверных меток. Во что обходятся разные способы при 64 примерах и сети со 161 весом?
+# %%
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
+x, y = torch.randn(64, 8), torch.randn(64, 1)
+weights = dict(net.named_parameters())
+
+
+def loop():
+    parts = [torch.autograd.grad(mse_loss(net(a), b), weights.values()) for a, b in zip(x.split(1), y.split(1))]
+    return [torch.stack(rows) for rows in zip(*parts)]
+
+
+def one_forward():
+    losses = (net(x) - y).square().mean(1)
+    parts = [torch.autograd.grad(loss, weights.values(), retain_graph=True) for loss in losses]
+    return [torch.stack(rows) for rows in zip(*parts)]
+
+
+def mapped():
+    def loss(weights, x, y):
+        return mse_loss(functional_call(net, weights, (x[None],)), y[None])
+
+    return list(
+        vmap(grad(loss), in_dims=(None, 0, 0))({name: p.detach() for name, p in weights.items()}, x, y).values()
+    )
+
+
+costs = {}
+for way in (loop, one_forward, mapped):
+    with counting_backward_runs() as runs, counting_ops() as ops:
+        way()
+    costs[way.__name__] = (runs.times, ops.times)
+    print(f"{way.__name__:12} backward passes: {runs.times:3}   operations: {ops.times}")
+# %% tags=["fact"]
+assert sum(p.numel() for p in net.parameters()) == 161
+assert costs["loop"][0] == costs["one_forward"][0] == 64 and costs["mapped"][0] == 1
+assert costs["one_forward"][1] > 5 * costs["loop"][1] > 50 * costs["mapped"][1]
+assert all(
+    torch.allclose(a, b, atol=1e-5) and torch.allclose(a, c, atol=1e-5)
+    for a, b, c in zip(loop(), one_forward(), mapped())
+)
 
 
 # %% [markdown] tags=["en"]
-# The output is finite, so the loss is finite. The gradients for `q` and `k` are finite as well: `masked_fill` passes nothing back to the filled entries. But the gradient for `v` is the transposed matrix of weights times what arrives. What arrives for the masked row is 0, the weight is NaN, and $0 \cdot$ NaN is NaN. *All* of `v.grad` is lost, also for the row that was right. After one step of the optimizer so is the model.
+# One forward pass for all samples looks like the cheaper half of the loop, and is the most expensive way. Each of its 64 backward passes goes through the graph of the whole batch, with 63 rows of zeros. `mapped` runs the program of one sample once, on tensors with an additional dimension.
 #
-# A NaN must not come about; to remove it afterwards is too late. A large negative number in place of $-\infty$ makes no NaN and is wrong in another way: all entries of the row are equal, and the row that may see nothing sees everything. `scaled_dot_product_attention` returns 0 for such a row, with finite gradients, and so does `nn.MultiheadAttention` with `need_weights=False`; by default it returns NaN.
+# ### Extra exercise `per_sample_module`: per-sample gradients of a module
+# *complete · ●●○ · 12 minutes · 4 points · extra*
 #
-# ### Exercise `fix_attention`: a row that sees nothing
-# *find the bug · ●●○ · 12 minutes · 4 points*
+# The loss on sample $i$ is `mse_loss` of the output of the model for the batch of this one sample and of `y[i:i+1]`.
 #
-# Mend the attention of the cell above.
+# * **Given.** `x` and `y`, with $B$ rows each. The model takes batches only and treats each sample on its own; it may have buffers (a `BatchNorm` in evaluation mode), frozen parameters, and two layers that share one weight (but not one layer under two names).
+# * **Result.** A dict with an entry for each parameter that requires grad, under its name in `named_parameters()`: the gradients of all samples, of shape $(B, \ldots)$ with the shape of the parameter in place of the dots, with or without a graph. <!-- gradients -->
+# * **Leave.** The model: weights, buffers, `.grad`, flags and mode. <!-- untouched -->
+# * **Not allowed.** More than 3 calls of the model and backward passes together. <!-- passes -->
+# %% [markdown] tags=["ru"] of="e52fb942"
+# Кажется, что один прямой проход на все примеры вдвое сокращает работу цикла, а на деле это самый дорогой способ. Каждый из 64 обратных проходов идёт по графу всего батча, где 63 строки нулевые. В функции `mapped` программа для одного примера выполняется один раз, но над тензорами с дополнительным измерением.
 #
-# * **Given.** `q`, of shape $(\ldots, n, d)$, `k` $(\ldots, m, d)$, `v` $(\ldots, m, e)$, `mask` $(\ldots, n, m)$ with True where a key is seen; the dots are the same in all four, and there may be none. The numbers are finite but may be large, those of hidden keys much larger than the others; no score overflows.
-# * **Result.** An ordinary row stays as it is. A row that sees nothing gives an output of 0. <!-- output -->
-# * **Result.** Such a row adds nothing to any gradient. <!-- gradients -->
-# * **Result.** In the backward pass no node returns NaN (anomaly detection finds nothing). <!-- no_nan -->
-# * **Result.** The second derivative is right. <!-- second -->
-# * **Result.** All four may lie on another device than the CPU, such as a GPU; the output lies there, too. <!-- device -->
-# * **Leave.** The mask. <!-- mask -->
-# %% [markdown] tags=["ru"] of="56a4eaee"
-# Выход конечен, а значит, конечна и функция потерь. Конечны и градиенты по `q` и `k`: к заполненным элементам `masked_fill` ничего обратно не пропускает. Но градиент по `v` — это транспонированная матрица весов, умноженная на пришедший градиент. Для закрытой строки приходит 0, а вес — NaN, и $0 \cdot$ NaN — это NaN. Испорчен *весь* `v.grad`, в том числе и то, что пришло от правильной строки. После одного шага оптимизатора испорчена и модель.
+# ### Дополнительное упражнение `per_sample_module`: градиенты модуля по отдельным примерам
+# *дописать · ●●○ · 12 минут · 4 балла · дополнительно*
 #
-# NaN не должен возникать: убирать его потом поздно. Если вместо $-\infty$ взять большое отрицательное число, NaN не появится, но будет другая ошибка: все элементы строки равны, и строке, которой ничего не должно быть видно, видно всё. Функция `scaled_dot_product_attention` для такой строки возвращает 0, и градиенты конечны. Так же ведёт себя `nn.MultiheadAttention` с `need_weights=False`, а по умолчанию получается NaN.
+# Функция потерь на примере $i$ — это `mse_loss` от двух величин: от выхода модели для батча из одного этого примера и от `y[i:i+1]`.
 #
-# ### Упражнение `fix_attention`: строка, которой ничего не видно
-# *найти ошибку · ●●○ · 12 минут · 4 балла*
-#
-# Исправьте реализацию внимания из ячейки выше.
-#
-# * **Дано.** Тензоры `q` формы $(\ldots, n, d)$, `k` — $(\ldots, m, d)$, `v` — $(\ldots, m, e)$ и `mask` — $(\ldots, n, m)$, где True означает, что ключ виден; многоточие у всех четырёх обозначает одни и те же измерения, которых может и не быть. Все числа конечны, но могут быть большими, а у скрытых ключей — намного больше остальных; их произведения тоже конечны.
-# * **Результат.** Результат для обычной строки остаётся прежним. Строка, которой ничего не видно, даёт на выходе 0. <!-- output -->
-# * **Результат.** Ни в один градиент такая строка не вносит вклада. <!-- gradients -->
-# * **Результат.** В обратном проходе ни один узел не возвращает NaN (режим обнаружения аномалий ничего не находит). <!-- no_nan -->
-# * **Результат.** Вторая производная верна. <!-- second -->
-# * **Результат.** Все четыре тензора могут лежать не на CPU, а на другом устройстве, например на GPU; там же лежит и результат. <!-- device -->
-# * **Не менять.** Маска. <!-- mask -->
-# %% answer="fix_attention"
-def fix_attention(q, k, v, mask):
-    seen = mask.any(dim=-1, keepdim=True)
-    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
-    scores = scores.masked_fill(~mask & seen, -torch.inf)
-    return (scores.softmax(-1) * seen) @ v
+# * **Дано.** Тензоры `x` и `y`, по $B$ строк в каждом. Модель принимает только батчи и обрабатывает каждый пример отдельно; у неё могут быть буферы (`BatchNorm` в режиме оценки), замороженные параметры и два слоя с общим весом (но не один слой под двумя именами).
+# * **Результат.** Словарь, в котором для каждого параметра, требующего градиента, под его именем из `named_parameters()` лежат градиенты по всем примерам: тензор формы $(B, \ldots)$, где вместо многоточия — форма параметра, с графом или без него. <!-- gradients -->
+# * **Не менять.** Модель: веса, буферы, `.grad`, флаги и режим. <!-- untouched -->
+# * **Нельзя.** Больше 3 вызовов модели и обратных проходов в сумме. <!-- passes -->
+# %% answer="per_sample_module"
+def per_sample_module(model, x, y):
+    """A dict from the name of each trainable parameter to its gradients for all samples."""
+    ### BEGIN SOLUTION
+    weights = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
+
+    def loss(weights, x, y):
+        return mse_loss(functional_call(model, weights, (x[None],)), y[None])
+
+    return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
+    ### END SOLUTION
 
 
-# %% given="fix_attention"
-def fix_attention(q, k, v, mask):
-    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
-    scores = scores.masked_fill(~mask, -torch.inf)
-    return (scores.softmax(-1) @ v).nan_to_num(0)
+# %% alternative="per_sample_module"
+def per_sample_module(model, x, y):
+    weights = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
+
+    def losses(weights):
+        return (functional_call(model, weights, (x,)) - y).square().flatten(1).mean(1)
+
+    return torch.func.jacrev(losses)(weights)
 
 
-# %% alternative="fix_attention"
-def fix_attention(q, k, v, mask):
-    scores = (q @ k.mT) / q.size(-1) ** 0.5
-    scores = torch.where(mask, scores, torch.finfo(scores.dtype).min)
-    return torch.where(mask, scores.softmax(-1), 0.0) @ v
+# %% alternative="per_sample_module"
+def per_sample_module(model, x, y):
+    weights = {
+        name: p.detach().expand(len(x), *p.shape).clone().requires_grad_()
+        for name, p in model.named_parameters()
+        if p.requires_grad
+    }
+
+    def loss(weights, x, y):
+        return mse_loss(functional_call(model, weights, (x.unsqueeze(0),)), y.unsqueeze(0))
+
+    found = torch.autograd.grad(vmap(loss)(weights, x, y).sum(), list(weights.values()))
+    return dict(zip(weights, found))
 
 
-# %% alternative="fix_attention"
-def fix_attention(q, k, v, mask):
-    with sdpa_kernel(SDPBackend.MATH):
-        return scaled_dot_product_attention(q, k, v, attn_mask=mask)
+# %% alternative="per_sample_module"
+def per_sample_module(model, x, y):
+    names = [name for name, p in model.named_parameters() if p.requires_grad]
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    losses = (model(x) - y).pow(2).reshape(len(x), -1).mean(1)
+    rows = torch.eye(len(x), dtype=losses.dtype)
+    return dict(zip(names, vmap(lambda row: torch.autograd.grad(losses, parameters, row, retain_graph=True))(rows)))
 
 
-# %% alternative="fix_attention"
-def fix_attention(q, k, v, mask):
-    scores = torch.einsum("...nd,...md->...nm", q, k) / q.shape[-1] ** 0.5
-    scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
-    top = scores.detach().amax(-1, keepdim=True)
-    shares = (scores - top).exp() * mask
-    total = shares.sum(-1, keepdim=True)
-    return (shares / torch.where(total > 0, total, 1.0)) @ v
-
-
-# %% check="fix_attention"
+# %% check="per_sample_module"
 from autograder import check
 
-check("fix_attention")
+check("per_sample_module")
+# %% [markdown] tags=["en"]
+# ## What `vmap` refuses
+#
+# `vmap` runs your function once, on tensors that hide a batch. Whatever needs a number of one sample, or changes something that all samples share, cannot work. The errors name it; the cures are few. Read the four refusals and their cures.
+# %% [markdown] tags=["ru"] of="6f79324c"
+# ## Чего не может функция `vmap`
+#
+# Функция `vmap` выполняет вашу функцию один раз — над тензорами, внутри которых скрыт целый батч. Поэтому не работает ни то, чему нужно значение отдельного примера, ни то, что меняет данные, общие для всех примеров. Причину называет само сообщение об ошибке, а способов исправить ошибку немного. Прочтите четыре сообщения об ошибках и четыре исправления.
+# %%
+rows = torch.tensor([[1.0, 2.0], [-3.0, 1.0]])
+norm = torch.nn.BatchNorm1d(2)
+
+
+def branch(r):
+    return r if r.sum() > 0 else -r
+
+
+def write(r):
+    pair = torch.zeros(2)
+    pair[0] = r.sum()
+    return pair
+
+
+def drop(r):
+    return torch.dropout(r, 0.5, True)
+
+
+def normalise(r):
+    return norm(torch.stack([r, -r]))
+
+
+for refused in (branch, write, drop, normalise):
+    print(f"{refused.__name__:10}", error_of(lambda: vmap(refused)(rows)))
+
+print()
+print("branch    ", vmap(lambda r: torch.where(r.sum() > 0, r, -r))(rows).tolist())
+print("write     ", vmap(lambda r: torch.stack([r.sum(), r.new_zeros(())]))(rows).tolist())
+print("drop      ", error_of(lambda: vmap(drop, randomness="different")(rows)))
+norm.eval()
+print("normalise ", error_of(lambda: vmap(normalise)(rows)))
+# %% tags=["fact"]
+assert "data-dependent control flow" in error_of(lambda: vmap(branch)(rows))
+assert "vmap: inplace arithmetic" in error_of(lambda: vmap(write)(rows))
+assert "randomness error mode" in error_of(lambda: vmap(drop)(rows))
+assert ".item()" in error_of(lambda: vmap(lambda r: r * r.sum().item())(rows))
+assert "dynamic shape" in error_of(lambda: vmap(lambda r: r[r > 0].sum())(rows))
+assert "broadcast shape" in error_of(lambda: vmap(lambda r: torch.zeros(()).add_(r.sum()))(rows))
+assert error_of(lambda: vmap(lambda r: r.clone().add_(1))(rows)) == "accepted"
+assert error_of(lambda: vmap(lambda r: r.new_zeros(2).add_(r))(rows)) == "accepted"
+fresh = torch.nn.BatchNorm1d(2)
+try:
+    vmap(lambda r: fresh(torch.stack([r, -r])))(rows)
+    raise AssertionError
+except RuntimeError as error:
+    assert "in-place" in str(error) or "updated in place" in str(error)
+without = torch.func.replace_all_batch_norm_modules_(copy.deepcopy(torch.nn.Sequential(fresh)))[0]
+assert without.running_mean is None and without.num_batches_tracked is None
+assert error_of(lambda: vmap(lambda r: without(torch.stack([r, -r])))(rows)) == "accepted"
+assert "more than 1 value per channel" in error_of(lambda: vmap(lambda r: without(r[None]))(rows))
+
+
+# %% [markdown] tags=["en"]
+# * A branch that depends on numbers becomes `torch.where`; `.item()` and `x[x > 0]` go the same way.
+# * An in-place write is refused only if the tensor has no hidden batch, as `torch.zeros(...)`. `r.new_zeros(...)` has one, and so has a result of arithmetic.
+# * Randomness must be chosen: `randomness="different"` or `"same"`.
+# * `BatchNorm` in training mode writes its running statistics. `eval()` helps if you may use it; `torch.func.replace_all_batch_norm_modules_(model)` takes the statistics away. But then each sample is a batch of one, and after a linear layer `BatchNorm` refuses that: a per-sample gradient has no meaning where samples look at each other. `GroupNorm` is what one uses instead.
+#
+# ### Extra exercise `fix_vmap`: a loss that `vmap` refuses
+# *find the bug · ●●○ · 12 minutes · 3 points · extra*
+#
+# The function is the loss of one sample, with $r_i = w_i x_i$. It sums $\sqrt{r_i}$ for $r_i > 0$ and $r_i$ itself for the rest; a sum $s > 2$ is replaced by $2 + (s - 2)/10$. It works for one sample. `vmap(fix_vmap, in_dims=(None, 0))` and `vmap(grad(fix_vmap), in_dims=(None, 0))` are refused. Mend it.
+#
+# * **Given.** `w` and `x`, vectors of the same length. The sum is never exactly 2. `x` is padded with zeros, and a weight may be 0, too.
+# * **Result.** Values are the same as before, for one sample and under `vmap`. <!-- values -->
+# * **Result.** The gradient with respect to `w` is right for every sample, also where an entry is 0. At $r_i = 0$ the second rule holds, and the derivative with respect to $w_i$ is $x_i$. <!-- gradients -->
+# %% [markdown] tags=["ru"] of="b94c6721"
+# * Ветвление, которое зависит от чисел, заменяют на `torch.where`; так же поступают с `.item()` и `x[x > 0]`.
+# * Запись на месте запрещена, только если в тензоре нет скрытого батча, как в `torch.zeros(...)`. В `r.new_zeros(...)` он есть, как и в тензорах, полученных арифметическими операциями над примером.
+# * Нужно указать, как получать случайные числа: `randomness="different"` или `"same"`.
+# * `BatchNorm` в режиме обучения обновляет накопленные статистики. Помогает `eval()`, если этот режим допустим; вызов `torch.func.replace_all_batch_norm_modules_(model)` убирает статистики. Но тогда каждый пример — батч из одного примера, а такой батч слой `BatchNorm` после линейного слоя не принимает: там, где примеры влияют друг на друга, градиент по отдельному примеру не имеет смысла. Вместо этого слоя берут `GroupNorm`.
+#
+# ### Дополнительное упражнение `fix_vmap`: функция потерь, которую `vmap` отказывается выполнять
+# *найти ошибку · ●●○ · 12 минут · 3 балла · дополнительно*
+#
+# Это функция потерь на одном примере, где $r_i = w_i x_i$. Складываются $\sqrt{r_i}$ при $r_i > 0$ и сами $r_i$ в остальных случаях. Если сумма $s > 2$, она заменяется на $2 + (s - 2)/10$. Для одного примера функция работает, а `vmap(fix_vmap, in_dims=(None, 0))` и `vmap(grad(fix_vmap), in_dims=(None, 0))` завершаются ошибкой. Исправьте её.
+#
+# * **Дано.** Векторы `w` и `x` одной длины. В точности равной 2 сумма не бывает. Вектор `x` может быть дополнен нулями, и вес тоже может быть равен 0.
+# * **Результат.** Значения остаются прежними и для одного примера, и внутри `vmap`. <!-- values -->
+# * **Результат.** Градиент по `w` верен для каждого примера, в том числе при нулевых элементах. При $r_i = 0$ действует второе правило, и производная по $w_i$ равна $x_i$. <!-- gradients -->
+# %% answer="fix_vmap"
+def fix_vmap(w, x):
+    r = w * x
+    positive = r > 0
+    total = torch.where(positive, torch.where(positive, r, 1.0).sqrt(), r).sum()
+    return torch.where(total > 2, 2 + (total - 2) / 10, total)
+
+
+# %% given="fix_vmap"
+def fix_vmap(w, x):
+    total = torch.zeros((), dtype=x.dtype)
+    for value in w * x:
+        if value > 0:
+            total += value.sqrt()
+        else:
+            total += value
+    if total.item() > 2:
+        total = 2 + (total - 2) / 10
+    return total
+
+
+# %% alternative="fix_vmap"
+def fix_vmap(w, x):
+    total = 0
+    for value in w * x:
+        root = value.masked_fill(value <= 0, 1.0).sqrt()
+        total = total + torch.where(value > 0, root, value)
+    return total.clamp(max=2) + (total - 2).clamp(min=0) / 10
+
+
+# %% alternative="fix_vmap"
+def fix_vmap(w, x):
+    r = w * x
+    positive = (r > 0).to(r.dtype)
+    total = (positive * (r * positive + 1 - positive).sqrt() + (1 - positive) * r).sum()
+    excess = torch.relu(total - 2)
+    return total - 0.9 * excess
+
+
+# %% alternative="fix_vmap"
+def fix_vmap(w, x):
+    r = w * x
+    total = x.new_zeros(()) + torch.where(r > 0, r.masked_fill(r <= 0, 4.0) ** 0.5, r).sum(-1)
+    return torch.minimum(total, 1.8 + total / 10)
+
+
+# %% check="fix_vmap"
+from autograder import check
+
+check("fix_vmap")
 
 
 # %% [markdown] tags=["en"]
@@ -1469,10 +1489,6 @@ def kinds_table():
     table["|z|²"] = parts(lambda z: z.abs() ** 2)
     table["Re z²"] = parts(lambda z: (z**2).real)
 
-    x = torch.tensor(2.0, requires_grad=True)
-    ((3 + 4j) * x).abs().backward()
-    table["gradient of a real leaf is complex"] = x.grad.is_complex()
-
     def embedding():
         words = torch.nn.Embedding(10, 3, sparse=True)
         (words(torch.tensor([1, 1, 4])) ** 2).sum().backward()
@@ -1486,7 +1502,6 @@ def kinds_table():
     table["is_sparse with a dense term"] = words.weight.grad.is_sparse
 
     optimizers = {
-        "SGD, momentum": lambda w: torch.optim.SGD([w], lr=0.1, momentum=0.9),
         "SGD, weight_decay": lambda w: torch.optim.SGD([w], lr=0.1, weight_decay=0.1),
         "Adam": lambda w: torch.optim.Adam([w]),
     }
@@ -1497,23 +1512,21 @@ def kinds_table():
 
 # %% [markdown] tags=["en"]
 # ### Extra exercise `predict_kinds`: complex and sparse
-# *predict · ●○○ · 8 minutes · 1 point · extra*
+# *predict · ●○○ · 7 minutes · 1 point · extra*
 #
-# Put what `kinds_table()` returns in place of each `...`. The first two entries are pairs: real and imaginary part of `z.grad` for these losses, at $z = 3 + 4i$. The third and `is_sparse with a dense term` are True or False: the latter after `loss + (weight**2).sum()`. `stored rows` and `after coalesce()` are numbers, the rest is `"accepted"` or `"RuntimeError"`.
-# %% [markdown] tags=["ru"] of="30aaae78"
+# Put what `kinds_table()` returns in place of each `...`. The first two entries are pairs: real and imaginary part of `z.grad` for these losses, at $z = 3 + 4i$. `stored rows` and `after coalesce()` are numbers. `is_sparse with a dense term`, after `loss + (weight**2).sum()`, is True or False, the rest is `"accepted"` or `"RuntimeError"`.
+# %% [markdown] tags=["ru"] of="027cb13e"
 # ### Дополнительное упражнение `predict_kinds`: комплексные и разреженные градиенты
-# *предсказать · ●○○ · 8 минут · 1 балл · дополнительно*
+# *предсказать · ●○○ · 7 минут · 1 балл · дополнительно*
 #
-# Вместо каждого `...` поставьте то, что вернёт `kinds_table()`. Первые две строки — пары: вещественная и мнимая части `z.grad` для этих функций потерь в точке $z = 3 + 4i$. Третья строка и `is_sparse with a dense term` — True или False. Вторая из них относится к сумме `loss + (weight**2).sum()`. Значения `stored rows` и `after coalesce()` — числа, остальные — `"accepted"` или `"RuntimeError"`.
+# Вместо каждого `...` поставьте то, что вернёт `kinds_table()`. Первые две строки — пары: вещественная и мнимая части `z.grad` для этих функций потерь в точке $z = 3 + 4i$. Значения `stored rows` и `after coalesce()` — числа. Значение `is_sparse with a dense term` относится к сумме `loss + (weight**2).sum()` и равно True или False. Остальные значения — `"accepted"` или `"RuntimeError"`.
 # %% answer="predict_kinds"
 predict_kinds = {
     "|z|²": (6.0, 8.0),
     "Re z²": (6.0, -8.0),
-    "gradient of a real leaf is complex": False,
     "stored rows": 3,
     "after coalesce()": 2,
     "is_sparse with a dense term": False,
-    "SGD, momentum": "accepted",
     "SGD, weight_decay": "RuntimeError",
     "Adam": "RuntimeError",
 }
@@ -1521,11 +1534,9 @@ predict_kinds = {
 predict_kinds = {
     "|z|²": ...,
     "Re z²": ...,
-    "gradient of a real leaf is complex": ...,
     "stored rows": ...,
     "after coalesce()": ...,
     "is_sparse with a dense term": ...,
-    "SGD, momentum": ...,
     "SGD, weight_decay": ...,
     "Adam": ...,
 }
@@ -1534,7 +1545,10 @@ from autograder import check
 
 check("predict_kinds")
 # %% tags=["fact"]
-assert {name: value for name, value in kinds_table().items()} == predict_kinds
+assert kinds_table() == predict_kinds
+x = torch.tensor(2.0, requires_grad=True)
+((3 + 4j) * x).abs().backward()
+assert not x.grad.is_complex()
 try:
     z = torch.tensor(3 + 4j, requires_grad=True)
     (z * z.conj()).backward()
@@ -1560,7 +1574,32 @@ kinds_table()
 #
 # $$z.\mathrm{grad} = \frac{\partial L}{\partial x} + i\, \frac{\partial L}{\partial y} = 2\, \frac{\partial L}{\partial \bar z}.$$
 #
-# It points to where $L$ grows fastest, so `z - lr * z.grad` is gradient descent, and the optimizers need no change. A complex output is refused by `backward()`, even if its imaginary part is 0: take `.real` or `.abs()`. For an operation $w = f(z)$ with a complex derivative $f'$ the rule is: multiply what arrives by the *conjugate*, $\overline{f'(z)}$. That is the line people forget in a custom Function. A real input beside a complex one needs the real part; without it torch raises an error that does not tell so.
+# It points to where $L$ grows fastest, so `z - lr * z.grad` is gradient descent, and the optimizers need no change. A complex output is refused by `backward()`, even if its imaginary part is 0: take `.real` or `.abs()`. For an operation $w = f(z)$ with a complex derivative $f'$ the rule is: multiply what arrives by the *conjugate*, $\overline{f'(z)}$. That is the line people forget in a custom Function. A real input beside a complex one needs the real part; without it torch raises an error that does not tell so. Try the rule on $w = cz$ with $c = 1 + 2i$ and the loss $\mathrm{Re}\, w$, for a complex and a real input.
+# %% [markdown] tags=["ru"] explains="predict_kinds" of="62aa02bd"
+# **Комплексные числа.** Для вещественной функции потерь $L$ от $z = x + iy$ в torch хранится
+#
+# $$z.\mathrm{grad} = \frac{\partial L}{\partial x} + i\, \frac{\partial L}{\partial y} = 2\, \frac{\partial L}{\partial \bar z}.$$
+#
+# Это направление, в котором $L$ растёт быстрее всего, поэтому `z - lr * z.grad` — градиентный спуск, и оптимизаторы переделывать не нужно. Комплексный результат метод `backward()` не принимает, даже если мнимая часть равна 0: возьмите `.real` или `.abs()`. Для операции $w = f(z)$ с комплексной производной $f'$ правило такое: пришедший градиент умножают на *сопряжённое* число, $\overline{f'(z)}$. Об этом чаще всего забывают в пользовательских функциях. Если один вход комплексный, а другой вещественный, градиентом вещественного служит только вещественная часть произведения. Если её не взять, torch сообщает об ошибке, но причину не называет. Проверим правило на примере $w = cz$, где $c = 1 + 2i$, а функция потерь — $\mathrm{Re}\, w$, для комплексного и для вещественного входа.
+# %%
+c = torch.tensor(1 + 2j)
+for leaf in (torch.tensor(3 + 4j), torch.tensor(2.0)):
+    z = leaf.requires_grad_()
+    w = c * z
+    (arrives,) = torch.autograd.grad(w.real, w, retain_graph=True)
+    (found,) = torch.autograd.grad(w.real, z)
+    print(f"z = {leaf.item()}: arrives {arrives.item()}, times c {(arrives * c).item()},", end=" ")
+    print(f"times conj(c) {(arrives * c.conj()).item()}, torch: {found.item()}")
+# %% tags=["fact"]
+for leaf, expected in ((torch.tensor(3 + 4j), 1 - 2j), (torch.tensor(2.0), 1.0)):
+    z = leaf.requires_grad_()
+    w = c * z
+    assert torch.autograd.grad(w.real, w, retain_graph=True)[0].item() == 1
+    assert torch.autograd.grad(w.real, z)[0].item() == expected
+
+
+# %% [markdown] tags=["en"]
+# Of $1 - 2i$ the complex input gets all, the real input the 1.
 #
 # ### Extra exercise `complex_product`: a complex product
 # *complete · ●●○ · 12 minutes · 3 points · extra*
@@ -1572,12 +1611,8 @@ kinds_table()
 # * **Result.** Its gradients are those of `torch.mul`: for two complex inputs both are complex. <!-- complex -->
 # * **Result.** For a real input the gradient is real. <!-- real -->
 # * **Result.** The second derivatives for two complex inputs are right as well. <!-- second -->
-# %% [markdown] tags=["ru"] explains="predict_kinds" of="3b0bf190"
-# **Комплексные числа.** Для вещественной функции потерь $L$ от $z = x + iy$ в torch хранится
-#
-# $$z.\mathrm{grad} = \frac{\partial L}{\partial x} + i\, \frac{\partial L}{\partial y} = 2\, \frac{\partial L}{\partial \bar z}.$$
-#
-# Это направление, в котором $L$ растёт быстрее всего, поэтому `z - lr * z.grad` — градиентный спуск, и оптимизаторы переделывать не нужно. Комплексный результат метод `backward()` не принимает, даже если мнимая часть равна 0: возьмите `.real` или `.abs()`. Для операции $w = f(z)$ с комплексной производной $f'$ правило такое: пришедший градиент умножают на *сопряжённое* число, $\overline{f'(z)}$. Об этом чаще всего забывают в пользовательских функциях. Если один вход комплексный, а другой вещественный, градиентом вещественного служит только вещественная часть произведения. Если её не взять, torch сообщает об ошибке, но причину не называет.
+# %% [markdown] tags=["ru"] of="b439d93f"
+# Из $1 - 2i$ комплексному входу достаётся всё, вещественному — только 1.
 #
 # ### Дополнительное упражнение `complex_product`: произведение комплексных чисел
 # *дописать · ●●○ · 12 минут · 3 балла · дополнительно*
@@ -1816,6 +1851,118 @@ assert clipping == ("RuntimeError" if before else "accepted")
 
 
 # %% [markdown] tags=["en"]
+# ## Rows of different lengths
+#
+# The sentences of a batch have different lengths. Padding computes with zeros. A *nested tensor* with the layout `torch.jagged` stores the rows of all samples one below the other, and in `offsets()` where each sample begins.
+# %% [markdown] tags=["ru"] of="75ed2d34"
+# ## Строки разной длины
+#
+# Предложения в батче разной длины. С паддингом приходится вычислять и то, что относится к нулям. *Вложенный тензор* (nested tensor) с layout `torch.jagged` хранит строки всех примеров одну под другой, а в `offsets()` указано, где начинается каждый пример.
+# %%
+two, four = torch.ones(2, 3), torch.ones(4, 3)
+rows = torch.nested.as_nested_tensor([two, four], layout=torch.jagged)
+print("stored:", tuple(rows.values().shape), "offsets:", rows.offsets().tolist())
+print("through a layer:", [tuple(part.shape) for part in torch.nn.Linear(3, 5)(rows).unbind()])
+# %% tags=["fact"]
+assert rows.values().shape == (6, 3) and rows.offsets().tolist() == [0, 2, 6]
+assert [part.shape for part in torch.nn.Linear(3, 5)(rows).unbind()] == [(2, 5), (4, 5)]
+
+
+# %% [markdown] tags=["en"]
+# The layout is a prototype, and the backward pass of some operations is missing. Read the cell; do not call `ragged_table()` yet.
+# %% [markdown] tags=["ru"] of="2ad9b37e"
+# Это ещё прототип, и у некоторых операций обратного прохода нет. Прочтите ячейку, но `ragged_table()` пока не вызывайте.
+# %%
+def nest(*parts):
+    return torch.nested.as_nested_tensor(list(parts), layout=torch.jagged)
+
+
+def ragged_table():
+    table = {}
+    a, b = torch.ones(2, 3, requires_grad=True), torch.ones(4, 3, requires_grad=True)
+    table["nested_tensor requires grad"] = torch.nested.nested_tensor([a, b], layout=torch.jagged).requires_grad
+    (2 * nest(a, b)).values().sum().backward()
+    table["entry of b.grad"] = b.grad[0, 0].item()
+
+    leaf = nest(a, b).detach().requires_grad_()
+    (leaf * leaf).values().sum().backward()
+    table["leaf.grad is nested"] = leaf.grad.is_nested
+    table["shape of leaf.grad.values()"] = tuple(leaf.grad.values().shape)
+
+    rows, again = nest(a, b), nest(a, b)
+    table["sum(dim=1), backward"] = attempt(lambda: rows.sum(dim=1).sum().backward())
+    table["padded, backward"] = attempt(lambda: torch.nested.to_padded_tensor(rows, 0.0).sum().backward())
+    table["rows + again"] = attempt(lambda: rows + again)
+    return table
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `predict_ragged`: rows of different lengths
+# *predict · ●●○ · 7 minutes · 1 point · extra*
+#
+# Put what `ragged_table()` returns in place of each `...`: True or False in the entries on `requires grad` and `is nested`, a number, a shape such as `(2, 3)`, and `"accepted"` or `"RuntimeError"` in the last three.
+# %% [markdown] tags=["ru"] of="bfdca785"
+# ### Дополнительное упражнение `predict_ragged`: строки разной длины
+# *предсказать · ●●○ · 7 минут · 1 балл · дополнительно*
+#
+# Вместо каждого `...` поставьте то, что вернёт `ragged_table()`: в строках про `requires grad` и `is nested` — True или False, дальше число и форма вида `(2, 3)`, а в трёх последних строках — `"accepted"` или `"RuntimeError"`.
+# %% answer="predict_ragged"
+predict_ragged = {
+    "nested_tensor requires grad": False,
+    "entry of b.grad": 2.0,
+    "leaf.grad is nested": True,
+    "shape of leaf.grad.values()": (6, 3),
+    "sum(dim=1), backward": "RuntimeError",
+    "padded, backward": "accepted",
+    "rows + again": "RuntimeError",
+}
+# %% given="predict_ragged"
+predict_ragged = {
+    "nested_tensor requires grad": ...,
+    "entry of b.grad": ...,
+    "leaf.grad is nested": ...,
+    "shape of leaf.grad.values()": ...,
+    "sum(dim=1), backward": ...,
+    "padded, backward": ...,
+    "rows + again": ...,
+}
+# %% check="predict_ragged"
+from autograder import check
+
+check("predict_ragged")
+# %% tags=["fact"]
+assert ragged_table() == predict_ragged
+a, b = torch.ones(2, 3, requires_grad=True), torch.ones(4, 3, requires_grad=True)
+rows = nest(a, b)
+(rows + torch.zeros_like(rows)).values().sum().backward()
+assert b.grad.tolist() == torch.ones(4, 3).tolist()
+assert rows.sum(dim=1).shape == (2, 3)
+torch.stack([part.sum(dim=0) for part in nest(a, b).unbind()]).sum().backward()
+assert a.grad.tolist() == (2 * torch.ones(2, 3)).tolist()
+copied = torch.nested.nested_tensor([a, b], layout=torch.jagged, requires_grad=True)
+copied.values().sum().backward()
+assert copied.is_leaf and a.grad[0, 0].item() == 2
+# %% [markdown] tags=["en"]
+# Now call it.
+# %% [markdown] tags=["ru"] of="0cc3540a"
+# А теперь вызовите эту функцию.
+# %%
+ragged_table()
+
+
+# %% [markdown] tags=["en"] explains="predict_ragged"
+# * `nested_tensor` copies, as `torch.tensor` does, and its result is a leaf: no gradient comes to `a` and `b`. `as_nested_tensor` is recorded.
+# * The gradient of a nested leaf is nested. It has as many rows as the leaf, none for padding.
+# * A sum over the ragged dimension has a value and no backward pass. Sum over the padded tensor instead, or over the parts of `unbind()`.
+# * Equal lengths are not enough to add two nested tensors. They must share their offsets, as `rows` and `torch.zeros_like(rows)` do.
+# %% [markdown] tags=["ru"] explains="predict_ragged" of="72243705"
+# * Функция `nested_tensor` копирует данные, как и `torch.tensor`, и её результат — лист: до `a` и `b` градиент не доходит. А вызов `as_nested_tensor` записывается в граф.
+# * Градиент вложенного листа — вложенный тензор. Строк в нём столько же, сколько в самом листе, лишних строк для паддинга нет.
+# * У суммы по измерению с разными длинами есть значение, но нет обратного прохода. Суммируйте тензор с паддингом или отдельные части, которые возвращает `unbind()`.
+# * Чтобы сложить два вложенных тензора, одинаковых длин мало. Смещения (offsets) у них должны быть общими, как у `rows` и `torch.zeros_like(rows)`.
+
+
+# %% [markdown] tags=["en"]
 # ## On a GPU
 #
 # What has a second derivative is a matter of kernels, and a GPU has others. With a GPU the cell tries the attention kernels there. `MATH` runs, and its gradient can be differentiated; that of no other kernel can, whether the kernel runs on your GPU or not.
@@ -1872,7 +2019,8 @@ check_claims(
 # * The fused attention has no second derivative. Choose the formula in the forward pass.
 # * Do not remove a NaN, prevent it: $0 \cdot$ NaN comes back in the gradient.
 # * The gradient of a real loss by a complex $z$ is $\partial L/\partial x + i\, \partial L/\partial y$; conjugate in your own `backward`.
-# %% [markdown] tags=["ru"] of="42758e39"
+# * `as_nested_tensor` is recorded, `nested_tensor` copies and begins a new graph.
+# %% [markdown] tags=["ru"] of="589efc61"
 # ## Что стоит запомнить
 #
 # * С `create_graph=True` обратный проход записывается, а `retain_graph=True` лишь сохраняет старый граф. Штраф без графа — константа, и никакой ошибки при этом нет.
@@ -1884,6 +2032,7 @@ check_claims(
 # * У слитых ядер внимания нет второй производной. Выбирайте формулу в прямом проходе.
 # * Не допускайте появления NaN, убирать его потом поздно: в градиент он вернётся через произведение $0 \cdot$ NaN.
 # * Градиент вещественной функции потерь по комплексному $z$ — это $\partial L/\partial x + i\, \partial L/\partial y$; в своём `backward` берите сопряжённое число.
+# * Вызов `as_nested_tensor` записывается в граф, а `nested_tensor` копирует данные и граф обрывает.
 # %%
 from autograder import progress
 

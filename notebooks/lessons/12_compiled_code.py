@@ -288,9 +288,39 @@ assert result.grad_fn.next_functions[0][0].name() == "torch::autograd::Accumulat
 
 
 # %% [markdown] tags=["en"]
-# One node and one saved tensor: AOTAutograd knows both passes, so it decides anew what to keep. Now for a table. `outcome` compiles a function and tries one or more kinds of backward pass on it, each with a new result. Here are the kinds of pass. Try `outcome(wave, plain)` first.
-# %% [markdown] tags=["ru"] of="a33627d8"
-# Один узел и один сохранённый тензор: AOTAutograd знает оба прохода и сам решает, что хранить. Теперь таблица. В `outcome` функция компилируется, а затем выполняются обратные проходы, один или несколько, каждый — от заново вычисленного результата. Ниже перечислены виды проходов. Сначала попробуйте `outcome(wave, plain)`.
+# One node and one saved tensor: AOTAutograd knows both passes, so it decides anew what to keep. And what may the compiled backward pass do with it? Here is a function that keeps one tensor, its sigmoid. The first pass is an ordinary one.
+# %% [markdown] tags=["ru"] of="164cd1e2"
+# Один узел и один сохранённый тензор: AOTAutograd знает оба прохода и сам решает, что хранить. А что скомпилированный обратный проход вправе делать с сохранённым? Вот функция, для которой хранится один тензор — её сигмоида. Первый проход обычный.
+# %%
+def squash(x):
+    return (x.sigmoid() ** 2).sum()
+
+
+torch.compiler.reset()
+compiled_squash = torch.compile(squash, backend="aot_eager")
+x = torch.tensor([0.5, 1.0], requires_grad=True)
+compiled_squash(x).backward()
+try:
+    compiled_squash(x).backward(retain_graph=True)
+except RuntimeError as error:
+    print("RuntimeError:", str(error)[:118], "...")
+# %% tags=["fact"]
+assert count_saved(compiled_squash) == 1
+try:
+    compiled_squash(x).backward(retain_graph=True)
+    raise AssertionError
+except RuntimeError as error:
+    assert "compiled with non-empty donated buffers" in str(error)
+
+
+# %% [markdown] tags=["en"]
+# A kept tensor that nobody else has is a *donated buffer*: the compiled pass may write over it, which saves memory. Then there is no second pass through that graph. Whether it may is settled in the first backward pass, because the backward half is compiled there, for a pass of this kind.
+#
+# Now for a table. `outcome` compiles a function and tries one or more kinds of backward pass on it, each with a new result. Here are the kinds of pass. Try `outcome(wave, plain)` first.
+# %% [markdown] tags=["ru"] of="318946f6"
+# Сохранённый тензор, на который больше никто не ссылается, — это *donated buffer*: скомпилированный проход вправе записывать поверх него, и это экономит память. Второго прохода по такому графу уже не будет. Есть ли у него это право, решается в первом обратном проходе: именно в нём компилируется обратная половина, рассчитанная на проход такого вида.
+#
+# Теперь таблица. В `outcome` функция компилируется, а затем выполняются обратные проходы, один или несколько, каждый — от заново вычисленного результата. Ниже перечислены виды проходов. Сначала попробуйте `outcome(wave, plain)`.
 # %%
 def outcome(function, *passes, backend="aot_eager"):
     """Compile a function, and try each of `passes` on a new result: "accepted", or the name of an error."""
@@ -383,13 +413,13 @@ compiled_table()
 # For the engine a compiled graph is *one* node, `CompiledFunctionBackward`. Hooks on nodes inside, profiles by node, anomaly mode's lines: all of these see the one node. Three things follow.
 #
 # * AOTAutograd sees both passes, so it decides anew what to keep. For `wave` it keeps `x` alone and computes the sine again.
-# * Kept tensors that nobody else has are *donated buffers*: the compiled backward may write over them, so `retain_graph=True` and `create_graph=True` raise. Whether it may is settled by the *first* backward pass. If that one keeps the graph, nothing is donated, and all goes well; if a plain pass came first, the same call raises. `torch._functorch.config.donated_buffer = False` gives the donation up.
+# * If the first pass keeps the graph, nothing is donated, and all goes well; after a plain pass the same call raises for `growth`. For `wave` there is nothing to donate: `x` belongs to the caller. `torch._functorch.config.donated_buffer = False` gives the donation up.
 # * A second derivative raises, and only when it is computed: `create_graph=True` alone may still succeed. Either compile with `eager`, or put the first derivative *inside* the compiled function, with `torch.func.grad`: then only one derivative is taken of it from outside. Old versions of torch returned wrong numbers here without an error.
-# %% [markdown] tags=["ru"] explains="predict_compiled" of="ecda5eaa"
+# %% [markdown] tags=["ru"] explains="predict_compiled" of="43def582"
 # Для движка скомпилированный граф — *один* узел, `CompiledFunctionBackward`. В профиле по узлам, в строках режима обнаружения аномалий, при поиске внутренних узлов для хуков — везде виден только он. Отсюда три следствия.
 #
 # * AOTAutograd видит оба прохода и сам решает, что хранить. Для функции `wave` хранится только `x`, а синус вычисляется заново.
-# * Сохранённые тензоры, на которые больше никто не ссылается, — это *donated buffers*: скомпилированный проход вправе записывать поверх них, поэтому `retain_graph=True` и `create_graph=True` вызывают ошибку. Есть ли у него это право, зависит от *первого* обратного прохода. Если граф сохранён уже в нём, перезаписи нет и всё работает; если первым был обычный проход, последующий вызов с сохранением графа завершается ошибкой. Настройка `torch._functorch.config.donated_buffer = False` отключает перезапись.
+# * Если граф сохранён уже в первом проходе, перезаписи нет и всё работает; после обычного прохода такой же вызов для `growth` завершается ошибкой. У `wave` перезаписывать нечего: `x` принадлежит вызывающему коду. Настройка `torch._functorch.config.donated_buffer = False` отключает перезапись.
 # * Попытка взять вторую производную завершается ошибкой, причём только в момент её вычисления: само по себе `create_graph=True` может и сработать. Обойти это можно двумя способами: скомпилировать с `eager` или взять первую производную *внутри* скомпилированной функции, с помощью `torch.func.grad`; тогда снаружи остаётся одно дифференцирование. Старые версии torch в этом месте молча возвращали неверные числа.
 # %% tags=["fact"]
 torch.compiler.reset()
@@ -1122,8 +1152,7 @@ def said(check, op, x):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            check(op, (x,))
-            return "accepted"
+            return "accepted" if check(op, (x,)) else "refused"
         except Exception:
             return "refused"
 

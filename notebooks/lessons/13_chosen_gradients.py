@@ -324,23 +324,10 @@ for _ in range(200):
 assert round(p, 6) == 0.25 and abs(p * loss_of(1) + (1 - p) * loss_of(0) - 3 * loss_of(0)) < 1e-6
 for c in (-1.0, 0.3, 5.0):
     assert round(mean_gradient(lambda p, bit: (bit + p - p.detach() - c) ** 2, 0.5), 9) == round(1 - 2 * c, 9)
-# %% tags=["picture"]
-import matplotlib.pyplot as plt
-
-points = [number / 100 for number in range(1, 100)]
-figure, axes = plt.subplots(figsize=(5, 2.8))
-axes.plot(points, [mean_gradient(straight_through, p) for p in points], label="straight-through")
-axes.plot(points, [loss_of(1) - loss_of(0)] * len(points), "--", label="true")
-axes.axhline(0, color="gray", linewidth=0.8)
-axes.set(xlabel="p", ylabel="mean of the gradient")
-axes.legend()
-plt.show()
 
 
 # %% [markdown] tags=["en"]
 # There is the riddle's answer. At $p = 0.5$ the estimator is right to the last digit. At 0.25 its mean is 0, and there training stops; below, it even pushes the wrong way. This is *bias*: an error of the mean, which no number of samples takes away.
-#
-# And why is it right at one half? The true derivative is the slope of the line through both ends of $f$. The estimator takes the slopes *at* the ends, weighted by $1 - p$ and $p$. For a parabola the average of the two is the slope of the line exactly. So every quadratic loss passes a test at one half. That is a property of the test, not of the estimator.
 #
 # As in lesson 03, a test needs a truth of its own: the exact sum, and at several points. For $n$ bits it has $2^n$ terms.
 #
@@ -355,10 +342,8 @@ plt.show()
 # * **Result.** The second is the variance of each entry of $g$, the mean of the squared distance from its mean. <!-- variance -->
 # * **Leave.** `logits` and its `.grad`; and the results have no graph. <!-- rest -->
 # * **Not allowed.** More than one call of `surrogate` for an outcome. <!-- calls -->
-# %% [markdown] tags=["ru"] of="376a0e80"
+# %% [markdown] tags=["ru"] of="9138fc07"
 # Вот и разгадка. При $p = 0.5$ оценка верна до последней цифры. При 0.25 её среднее равно 0, и обучение останавливается, а при меньших значениях оценка даже толкает не в ту сторону. Это *смещение* (bias): ошибка самого среднего, от которой не избавит никакое число испытаний.
-#
-# А почему при одной второй она верна? Настоящая производная — это наклон прямой, проведённой через оба конца графика $f$. Оценка же берёт наклоны *в* этих концах с весами $1 - p$ и $p$. У параболы среднее арифметическое этих двух наклонов в точности равно наклону прямой. Поэтому проверку при одной второй проходит любая квадратичная функция потерь. Это свойство проверки, а не оценки.
 #
 # Как и в уроке 03, проверке нужен независимый эталон: точная сумма, причём в нескольких точках. Для $n$ битов в ней $2^n$ слагаемых.
 #
@@ -446,7 +431,11 @@ check("moments")
 
 
 # %% [markdown] tags=["en"]
-# A test at one half is blind to parabolas. Is there a point that is safe? Look for the answer yourself: given a $p$, find a loss for which a test at this $p$ is blind.
+# ## A test that sees no bias
+#
+# Why is the estimator right at one half? The true derivative is the slope of the line through both ends of $f$. The estimator takes the slopes *at* the ends, weighted by $1 - p$ and $p$. For a parabola the average of the two is the slope of the line exactly. So every quadratic loss passes a test at one half. That is a property of the test, not of the estimator.
+#
+# So a test at one half is blind to parabolas. Is there a point that is safe? Look for the answer yourself: given a $p$, find a loss for which a test at this $p$ is blind.
 #
 # ### Extra exercise `hide_bias`: a test that sees no bias
 # *write the counter-example · ●●○ · 10 minutes · 3 points · extra*
@@ -456,8 +445,12 @@ check("moments")
 # * **Result.** `loss(1)` and `loss(0)` differ, by at least a thousandth of the largest of the two values and slopes. <!-- matters -->
 # * **Result.** At `p` the two derivatives agree, to six digits. <!-- hides -->
 # * **Result.** At one of the probabilities 0.05, 0.10, ..., 0.95 they have opposite signs. <!-- misleads -->
-# %% [markdown] tags=["ru"] of="7b3ad004"
-# Проверка при одной второй не видит смещения у парабол. А есть ли точка, в которой проверять безопасно? Попробуйте ответить сами: для данного $p$ найдите функцию потерь, у которой проверка при этом $p$ смещения не видит.
+# %% [markdown] tags=["ru"] of="d7aa8ef1"
+# ## Проверка, которая не видит смещения
+#
+# Почему при одной второй сквозная оценка верна? Настоящая производная — это наклон прямой, проведённой через оба конца графика $f$. Оценка же берёт наклоны *в* этих концах с весами $1 - p$ и $p$. У параболы среднее арифметическое этих двух наклонов в точности равно наклону прямой. Поэтому проверку при одной второй проходит любая квадратичная функция потерь. Это свойство проверки, а не оценки.
+#
+# Итак, проверка при одной второй не видит смещения у парабол. А есть ли точка, в которой проверять безопасно? Попробуйте ответить сами: для данного $p$ найдите функцию потерь, у которой проверка при этом $p$ смещения не видит.
 #
 # ### Дополнительное упражнение `hide_bias`: проверка, которая не видит смещения
 # *построить контрпример · ●●○ · 10 минут · 3 балла · дополнительно*
@@ -584,8 +577,6 @@ assert abs(torch.autograd.grad(normal.log_prob(z.detach()), mean, retain_graph=T
 # %% [markdown] tags=["en"]
 # The mean of the straight-through gradient is 24 times too large, and its bias is no small thing. The score function is right in the mean; but its noise is 28 times its mean. The last line subtracts a number, a *baseline*, from $f$. The mean is as before, and most of the noise is gone. Why may anything be subtracted at all? Because $\sum P\, \nabla \log P = \nabla \sum P = \nabla 1 = 0$: what multiplies $\nabla \log P$ without depending on the sample adds nothing in the mean.
 #
-# A trap on the way: for a normal distribution `rsample()` returns a sample with a path to the parameters (the reparameterization trick). In `log_prob(z)` with such a `z` both paths cancel, and the gradient of the mean is exactly 0. The score function needs `sample()`, or `z.detach()`.
-#
 # Where does a good baseline come from? From the other samples of the batch: in term $i$ subtract the mean loss of all samples *but* $i$. And if the losses themselves depend on parameters, their own gradient belongs to it, too: $\nabla\, \mathrm{E} f = \mathrm{E}\,[\,\nabla f + f\, \nabla \log P\,]$.
 #
 # ### Exercise `score_loss`: samples that are compared with each other
@@ -597,10 +588,8 @@ assert abs(torch.autograd.grad(normal.log_prob(z.detach()), mean, retain_graph=T
 # * **Result.** A tensor with one number. Its gradient with respect to the parameters behind `log_probs` is, in the mean over all outcomes, that of the expected loss. <!-- mean -->
 # * **Result.** So is its gradient with respect to the parameters behind `losses`. The value itself does not matter. <!-- through_losses -->
 # * **Result.** The variance of the first gradient, summed over its entries, is at most a tenth of that of `(log_probs * losses.detach()).mean()`. <!-- noise -->
-# %% [markdown] tags=["ru"] of="28310782"
+# %% [markdown] tags=["ru"] of="0a745522"
 # Среднее сквозной оценки в 24 раза больше, чем нужно: смещение здесь совсем не мало. Оценка score function в среднем верна, но шум в ней в 28 раз больше самого среднего. В последней строке из $f$ вычитают число, *базовый уровень* (baseline). Среднее осталось прежним, а почти весь шум исчез. Почему вообще можно что-то вычитать? Потому что $\sum P\, \nabla \log P = \nabla \sum P = \nabla 1 = 0$: множитель при $\nabla \log P$, который не зависит от самого примера, в среднем ничего не добавляет.
-#
-# Здесь легко ошибиться: для нормального распределения `rsample()` возвращает выборку, от которой есть путь к параметрам (так называемая репараметризация). Если подставить такой `z` в `log_prob(z)`, два пути взаимно уничтожатся, и градиент по среднему окажется в точности равен 0. Для score function нужен `sample()` или `z.detach()`.
 #
 # Откуда взять хороший базовый уровень? Из остальных примеров батча: в слагаемом $i$ вычитают среднее потерь по всем примерам, *кроме* $i$. А если сами потери зависят от параметров, к этому добавляется и их собственный градиент: $\nabla\, \mathrm{E} f = \mathrm{E}\,[\,\nabla f + f\, \nabla \log P\,]$.
 #
@@ -661,15 +650,19 @@ check("score_loss")
 #
 # Between the two estimators lies a third. Add to each logit independent noise $-\log(-\log u)$, with $u$ uniform between 0 and 1: the largest of the noisy logits is at place $k$ with exactly the probability that `softmax` gives. That is the *Gumbel trick*. What is random is $u$, and it depends on no parameter, so from the logits on everything is an ordinary function with an `argmax` at its end. Put `softmax(noisy / temperature)` behind it in the backward pass, and there is a straight-through estimator once more: `gumbel_softmax(logits, tau, hard=True)`.
 #
-# The function takes *logits*. Give it probabilities, and it draws from something else:
-# %% [markdown] tags=["ru"] of="9952d478"
+# For a normal distribution `rsample()` does the same: the sample has a path to the parameters (the reparameterization trick). Do not mix the two ways. In `log_prob(z)` with such a `z` both paths cancel, and the gradient of the mean is exactly 0: the score function needs `sample()`, or `z.detach()`.
+#
+# `gumbel_softmax` takes *logits*. Give it probabilities, and it draws from something else:
+# %% [markdown] tags=["ru"] of="71178d6a"
 # Если взять базовым уровнем среднее *всех* потерь, в него войдут и потери самого примера, и градиент укоротится: от него останется $(n - 1)/n$. В некоторых методах обучения языковых моделей так и поступают, да ещё делят на стандартное отклонение (GRPO). В других сам пример исключают (RLOO).
 #
 # ## Мягкий выбор
 #
 # Между этими двумя оценками есть третья. Прибавьте к каждому логиту независимый шум $-\log(-\log u)$, где $u$ — равномерно распределённое число от 0 до 1: наибольшим станет логит номер $k$ ровно с той вероятностью, которую даёт `softmax`. Это *приём Гумбеля* (Gumbel trick). Случайно здесь только $u$, а оно от параметров не зависит. Значит, всё, что происходит с логитами дальше, — обычная функция, в конце которой стоит `argmax`. Если в обратном проходе поставить на его место `softmax(noisy / temperature)`, снова получится сквозная оценка: `gumbel_softmax(logits, tau, hard=True)`.
 #
-# Эта функция принимает *логиты*. Если дать ей вероятности, она будет выбирать из другого распределения:
+# Для нормального распределения так же устроен `rsample()`: от выборки есть путь к параметрам (репараметризация). Не смешивайте эти два способа. Если подставить такой `z` в `log_prob(z)`, два пути взаимно уничтожатся, и градиент по среднему окажется в точности равен 0: для score function нужен `sample()` или `z.detach()`.
+#
+# Функция `gumbel_softmax` принимает *логиты*. Если дать ей вероятности, она будет выбирать из другого распределения:
 # %%
 probabilities = torch.tensor([0.7, 0.3]).expand(100_000, 2)
 for name, logits in {"probabilities": probabilities, "logarithms": probabilities.log()}.items():
@@ -895,9 +888,9 @@ stop_table()
 
 
 # %% [markdown] tags=["en"] explains="predict_stops"
-# Stopped, the gradient is −4, and a step of descent makes $w$ larger: the value rises towards 4. With nothing stopped it is $+2$, with the opposite sign: the target falls faster than the value, and to close the gap $w$ becomes smaller. `clone()` is as good as nothing. `detach()`, `.item()` and a target computed under `no_grad` are the same here. In a mode it counts where an operation runs (lesson 05).
-# %% [markdown] tags=["ru"] explains="predict_stops" of="743d86fb"
-# Если цель остановлена, градиент равен −4, и шаг спуска увеличивает $w$: значение растёт и приближается к 4. Если не остановлено ничего, получается $+2$, то есть знак противоположный: цель меняется быстрее значения, и чтобы сократить разрыв, $w$ уменьшается. От `clone()` толку нет. А `detach()`, `.item()` и цель, вычисленная внутри `no_grad`, здесь равноценны. Режим важен в тот момент, когда выполняется операция (урок 05).
+# Stopped, the gradient is −4, and a step of descent makes $w$ larger: the value rises towards 4. With nothing stopped it is $+2$, with the opposite sign: the target falls faster than the value, and to close the gap $w$ becomes smaller. `clone()` is as good as nothing. `detach()`, `.item()` and a target computed under `no_grad` are the same here.
+# %% [markdown] tags=["ru"] explains="predict_stops" of="629b4505"
+# Если цель остановлена, градиент равен −4, и шаг спуска увеличивает $w$: значение растёт и приближается к 4. Если не остановлено ничего, получается $+2$, то есть знак противоположный: цель меняется быстрее значения, и чтобы сократить разрыв, $w$ уменьшается. От `clone()` толку нет. А `detach()`, `.item()` и цель, вычисленная внутри `no_grad`, здесь равноценны.
 # %% [markdown] tags=["en"]
 # The picture shows both paths of the loss in the first line. `detach()` takes away the one through the target.
 # %% [markdown] tags=["ru"] of="50c87105"

@@ -322,14 +322,14 @@ check("fix_traces")
 
 
 # %% [markdown] tags=["en"]
-# ### Episodes in a row
+# ## Episodes in a row
 #
 # Experience arrives as a stream of steps. The libraries for environments tell two endings apart. `terminated`: the episode is over, nothing comes after it, and the value of the next state counts as 0. `truncated`: somebody ran out of patience, often a time limit. The walk would have gone on, so the next state keeps its value. In both cases the next step belongs to another episode, and a trace must not reach across.
 #
 # One more thing keeps the formula from being an ordinary gradient: $v(s')$ is a target, a number. The update follows $\nabla v(s)$ alone. This is called a *semi-gradient*; `detach()`, `.item()` or `no_grad()` makes it one. Let the gradient through the target as well, and $v(s')$ is moved to meet $v(s)$.
 #
-# ### Exercise `td_lambda`: TD(λ) on a stream of episodes
-# *complete · ●●○ · 14 minutes · 4 points*
+# ### Extra exercise `td_lambda`: TD(λ) on a stream of episodes
+# *complete · ●●○ · 14 minutes · 4 points · extra*
 #
 # Go through the steps in order, from the first with traces of 0:
 #
@@ -342,15 +342,15 @@ check("fix_traces")
 # * **Result.** The list of all $\delta$ is returned, as Python numbers. <!-- errors -->
 # * **Result.** The function works, too, where model and states lie on another device than the CPU, such as a GPU. <!-- device -->
 # * **Leave.** Frozen weights, every `.grad` and all flags. <!-- rest -->
-# %% [markdown] tags=["ru"] of="50700724"
-# ### Эпизоды подряд
+# %% [markdown] tags=["ru"] of="196f84ee"
+# ## Эпизоды подряд
 #
 # На практике шаги идут сплошным потоком, эпизод за эпизодом. В библиотеках сред для обучения с подкреплением различают два вида окончания эпизода. `terminated`: эпизод закончен, дальше ничего нет, и ценность следующего состояния считается равной 0. `truncated`: эпизод оборвали, обычно по лимиту времени. Он мог бы продолжаться, поэтому следующее состояние сохраняет свою ценность. В обоих случаях следующий шаг относится уже к другому эпизоду, и след не должен переходить границу.
 #
 # Есть и ещё одно отличие от обычного градиентного спуска: $v(s')$ входит в цель, а цель — просто число, через неё градиент не идёт. Обновление идёт только вдоль $\nabla v(s)$. Это называют *полуградиентом* (semi-gradient). Получается он с помощью `detach()`, `.item()` или `no_grad()`. Если пропустить градиент и через цель, то и $v(s')$ будет сдвигаться навстречу $v(s)$.
 #
-# ### Упражнение `td_lambda`: TD(λ) по потоку эпизодов
-# *дописать · ●●○ · 14 минут · 4 балла*
+# ### Дополнительное упражнение `td_lambda`: TD(λ) по потоку эпизодов
+# *дописать · ●●○ · 14 минут · 4 балла · дополнительно*
 #
 # Пройдите шаги по порядку. Перед первым из них следы равны 0.
 #
@@ -456,11 +456,11 @@ check("td_lambda")
 
 
 # %% [markdown] tags=["en"]
-# ### A curve does not find it
+# ## A curve does not find it
 #
 # Five states in a row, a walk that starts in the middle and goes left or right with equal chances, and a reward of 1 for leaving on the right. The true values, without discount, are $1/6, 2/6, \ldots, 5/6$. Here TD(λ) learns them from walks, with a table and therefore with a gradient that needs no autograd: it is 1 at the state visited. On the right is the same with the second fault of that code, an update that stays in `.grad` and gets into the trace.
-# %% [markdown] tags=["ru"] of="8da82e4c"
-# ### По кривой ошибку не найти
+# %% [markdown] tags=["ru"] of="a1640aa6"
+# ## По кривой ошибку не найти
 #
 # Пять состояний расположены в ряд, случайное блуждание начинается посередине и с равной вероятностью идёт влево или вправо. За выход справа даётся награда 1. Истинные ценности без дисконтирования равны $1/6, 2/6, \ldots, 5/6$. На рисунке слева — их оценки, вычисленные методом TD(λ) по записям блужданий. Модель — таблица, поэтому градиент известен и без autograd: он равен 1 у посещённого состояния. Справа — то же самое, но со второй ошибкой того кода: обновление остаётся в `.grad` и попадает в след.
 # %%
@@ -1077,127 +1077,6 @@ except RuntimeError as error:
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `sliding_gradient`: a window that slides
-# *design · ●●● · 18 minutes · 3 points · extra*
-#
-# In windows side by side the first loss of a window goes back through one step, the last through $k$. A question that has been asked in forums for years: can every loss go back through $k$ steps? For the little model above with $k = 2$ the gradient is then $0 + 1 + 2 + 2.5 = 5.5$, between 5 for the windows and 5.75 for the full gradient.
-#
-# * **Given.** `x`, `y`, `cell` and `h` as in `fix_hidden_state`, with a tensor as the state.
-# * **Result.** A list: for each parameter of the cell that requires grad, in the order of `cell.parameters()`, the gradient of the sum of the `mse_loss` of all steps. From the loss of a step the gradient goes through its own call of the cell and the $k - 1$ calls before it, or as many as there are; the hidden state at which it stops counts as a constant. <!-- gradients -->
-# * **Result.** Zeros for a parameter on which no loss depends. <!-- spare -->
-# * **Leave.** Every `.grad`. <!-- rest -->
-# * **Not allowed.** More than one call of the cell for each step: it is expensive. <!-- calls -->
-# %% [markdown] tags=["ru"] of="88cf1e8f"
-# ### Дополнительное упражнение `sliding_gradient`: скользящее окно
-# *спроектировать · ●●● · 18 минут · 3 балла · дополнительно*
-#
-# Если окна не перекрываются, то от функции потерь на первом шаге окна градиент идёт назад через один шаг, а от функции потерь на последнем — через $k$. На форумах много лет спрашивают: можно ли от каждой функции потерь пройти назад $k$ шагов? Для маленькой модели, описанной выше, при $k = 2$ градиент тогда равен $0 + 1 + 2 + 2.5 = 5.5$: он лежит между 5 (для окон) и 5.75 (полный градиент).
-#
-# * **Дано.** `x`, `y`, `cell` и `h` такие же, как в упражнении `fix_hidden_state`, но состояние — всегда тензор.
-# * **Результат.** Список: для каждого параметра ячейки, который требует градиента, в порядке `cell.parameters()` — градиент суммы `mse_loss` по всем шагам. От функции потерь шага градиент проходит через вызов ячейки на этом шаге и через $k - 1$ вызовов перед ним (или через все предыдущие, если их меньше); скрытое состояние, на котором он остановился, считается константой. <!-- gradients -->
-# * **Результат.** Нули у параметра, от которого не зависит ни одна функция потерь. <!-- spare -->
-# * **Не менять.** Все поля `.grad`. <!-- rest -->
-# * **Нельзя.** Вызывать ячейку на одном шаге больше одного раза: её вызов обходится дорого. <!-- calls -->
-# %% answer="sliding_gradient"
-def sliding_gradient(cell, x, y, h, k):
-    """The gradient of all losses, each through at most `k` calls of the cell."""
-    ### BEGIN SOLUTION
-    weights = [p for p in cell.parameters() if p.requires_grad]
-    sums, links = [torch.zeros_like(w) for w in weights], []
-    for x_t, y_t in zip(x, y):
-        start = h.detach().requires_grad_()
-        prediction, h = cell(x_t, start)
-        links.append((start, h))
-        root, v = mse_loss(prediction, y_t), None
-        for start, end in reversed(links[-k:]):
-            *found, v = torch.autograd.grad(
-                end if v is not None else root, (*weights, start), v, retain_graph=True, materialize_grads=True
-            )
-            sums = [total + gradient for total, gradient in zip(sums, found)]
-    return sums
-    ### END SOLUTION
-
-
-# %% alternative="sliding_gradient"
-def sliding_gradient(cell, x, y, h, k):
-    weights = [p for p in cell.parameters() if p.requires_grad]
-    starts, ends, losses = [], [], []
-    for x_t, y_t in zip(x, y):
-        starts.append(h.detach().requires_grad_())
-        prediction, h = cell(x_t, starts[-1])
-        ends.append(h)
-        losses.append(mse_loss(prediction, y_t))
-    sums = [torch.zeros_like(w) for w in weights]
-    # all losses at once: arriving[t] is what has come to the end of call t in this round
-    arriving = None
-    for _ in range(min(k, len(x))):
-        roots = losses if arriving is None else ends
-        found = torch.autograd.grad(roots, weights, arriving, retain_graph=True, materialize_grads=True)
-        sums = [total + gradient for total, gradient in zip(sums, found)]
-        back = torch.autograd.grad(roots, starts, arriving, retain_graph=True, materialize_grads=True)
-        arriving = [*back[1:], torch.zeros_like(h)]
-    return sums
-
-
-# %% alternative="sliding_gradient"
-def sliding_gradient(cell, x, y, h, k):
-    weights = [p for p in cell.parameters() if p.requires_grad]
-    total, chain = torch.zeros(sum(w.numel() for w in weights), dtype=x.dtype), []
-
-    def flat(gradients):
-        return torch.cat([g.flatten() for g in gradients])
-
-    for t in range(len(x)):
-        leaf = h.clone().detach().requires_grad_(True)
-        out, h = cell(x[t], leaf)
-        chain = [*chain, (leaf, h)][-k:]
-        gradients = torch.autograd.grad(
-            ((out - y[t]) ** 2).mean(), [leaf, *weights], retain_graph=True, materialize_grads=True
-        )
-        total += flat(gradients[1:])
-        for leaf, end in chain[-2::-1]:
-            gradients = torch.autograd.grad(
-                (end * gradients[0]).sum(), [leaf, *weights], retain_graph=True, materialize_grads=True
-            )
-            total += flat(gradients[1:])
-    return [part.view_as(w) for part, w in zip(total.split([w.numel() for w in weights]), weights)]
-
-
-# %% alternative="sliding_gradient"
-def sliding_gradient(cell, x, y, h, k):
-    weights = [p for p in cell.parameters() if p.requires_grad]
-    kept = [w.grad for w in weights]
-    for w in weights:
-        w.grad = None
-    leaves, ends = [], []
-    for t in range(len(x)):
-        leaves.append(h.detach().requires_grad_())
-        prediction, h = cell(x[t], leaves[t])
-        ends.append(h)
-        torch.autograd.backward(mse_loss(prediction, y[t]), inputs=[*weights, leaves[t]], retain_graph=True)
-        for i in range(t, max(t - k + 1, 0), -1):
-            v, leaves[i].grad = leaves[i].grad, None
-            ends[i - 1].backward(v, inputs=[*weights, leaves[i - 1]], retain_graph=True)
-        leaves[max(t - k + 1, 0)].grad = None
-    found = [torch.zeros_like(w) if w.grad is None else w.grad for w in weights]
-    for w, old in zip(weights, kept):
-        w.grad = old
-    return found
-
-
-# %% check="sliding_gradient"
-from autograder import check
-
-check("sliding_gradient")
-# %% tags=["fact"]
-h, a, total = [0.0], 0.5, 0.0
-for t in range(1, 5):
-    h.append(a * h[-1] + 1)
-    total += h[t - 1] + (a * h[t - 2] if t > 1 else 0.0)
-assert total == 5.5
-
-
-# %% [markdown] tags=["en"]
 # What windows do for memory can be seen. Here is a cell to try things on: a frozen base, wide inside, and a small part that is trained. The sequence has 12 steps. One graph for all of it climbs until the backward pass begins; with windows of 6 the curve falls in between.
 # %% [markdown] tags=["ru"] of="746dd219"
 # Как окна снижают расход памяти, видно на рисунке. Рекуррентная ячейка, на которой это проверено, состоит из замороженной основы с широкими внутренними слоями и небольшой обучаемой части. В последовательности 12 шагов. Если граф один на всю последовательность, кривая растёт до самого обратного прохода. С окнами по 6 шагов она в середине падает.
@@ -1401,15 +1280,15 @@ check("train_windows")
 
 
 # %% [markdown] tags=["en"]
-# ### Half precision
+# ## Half precision
 #
 # The last piece of the step is the dtype. A popular way to save memory is `model.half()`, together with the `scaler` of lesson 03. It ends with
 #
 # > ValueError: Attempting to unscale FP16 gradients.
 #
 # The reports on it run through dozens of projects, and so do the remedies: another version of a library, another class of model, no scaler. What does the message mean? A gradient has the dtype of its tensor, so weights in float16 have gradients in float16. And there unscaling would destroy what scaling saved:
-# %% [markdown] tags=["ru"] of="daaf369c"
-# ### Половинная точность
+# %% [markdown] tags=["ru"] of="6f8cd760"
+# ## Половинная точность
 #
 # Осталось выбрать для этого шага тип чисел. Чтобы сэкономить память, часто вызывают `model.half()` и берут `scaler` из урока 03. Заканчивается это сообщением
 #
@@ -1582,6 +1461,159 @@ def step_in_half(model, optimizer, scaler, x, y):
 from autograder import check
 
 check("step_in_half")
+
+
+# %% [markdown] tags=["en"]
+# ## A window that slides
+#
+# In windows side by side the first loss of a window goes back through one step, the last through $k$. A question that has been asked in forums for years: can every loss go back through $k$ steps? Here is the little model of the windows, $h_t = a h_{t-1} + 1$, once more, with $k = 2$. For each loss the model runs anew, and the history before its last two steps is cut off.
+# %% [markdown] tags=["ru"] of="94fd358a"
+# ## Скользящее окно
+#
+# Если окна не перекрываются, то от функции потерь на первом шаге окна градиент идёт назад через один шаг, а от функции потерь на последнем — через $k$. На форумах много лет спрашивают: можно ли от каждой функции потерь пройти назад $k$ шагов? Возьмём ещё раз маленькую модель, $h_t = a h_{t-1} + 1$, и $k = 2$. Для каждой функции потерь модель выполняется заново, и всё, что было раньше двух последних шагов, отсоединено.
+# %%
+a, calls = torch.tensor([0.5], requires_grad=True), []
+
+
+def step(h):
+    calls.append("call")
+    return a * h + 1
+
+
+def gradient_of_loss(t, k):
+    """The gradient of h_t through its last `k` steps."""
+    h = torch.zeros(1)
+    for now in range(1, t + 1):
+        if now == t - k + 1:
+            h = h.detach()
+        h = step(h)
+    return torch.autograd.grad(h.sum(), a)[0].item()
+
+
+print([gradient_of_loss(t, k=2) for t in (1, 2, 3, 4)], "with", len(calls), "calls")
+# %% tags=["fact"]
+assert len(calls) == 10 and [gradient_of_loss(t, 2) for t in (1, 2, 3, 4)] == [0, 1, 2, 2.5]
+
+
+# %% [markdown] tags=["en"]
+# In sum that is 5.5, between 5 for the windows and 5.75 for the full gradient. But the model ran 10 times for 4 steps. Without a second run the graph must be cut into links, one for each call, with a leaf at the beginning of each: `start = h.detach().requires_grad_()`. What a pass brings to `start` is the `v` (lesson 04) with which it goes on in the link before.
+#
+# ### Extra exercise `sliding_gradient`: a window that slides
+# *design · ●●● · 18 minutes · 3 points · extra*
+#
+# * **Given.** `x`, `y`, `cell` and `h` as in `fix_hidden_state`, with a tensor as the state.
+# * **Result.** A list: for each parameter of the cell that requires grad, in the order of `cell.parameters()`, the gradient of the sum of the `mse_loss` of all steps. From the loss of a step the gradient goes through its own call of the cell and the $k - 1$ calls before it, or as many as there are; the hidden state at which it stops counts as a constant. <!-- gradients -->
+# * **Result.** Zeros for a parameter on which no loss depends. <!-- spare -->
+# * **Leave.** Every `.grad`. <!-- rest -->
+# * **Not allowed.** More than one call of the cell for each step: it is expensive. <!-- calls -->
+# %% [markdown] tags=["ru"] of="5a39f577"
+# В сумме получается 5.5: это между 5 (для окон) и 5.75 (полный градиент). Но ради 4 шагов модель выполнена 10 раз. Чтобы обойтись без повторов, граф разрезают на звенья, по одному на вызов, и каждое начинается с листа: `start = h.detach().requires_grad_()`. То, что проход принёс в `start`, — это тот самый вектор `v` (урок 04), с которым он идёт дальше, в предыдущее звено.
+#
+# ### Дополнительное упражнение `sliding_gradient`: скользящее окно
+# *спроектировать · ●●● · 18 минут · 3 балла · дополнительно*
+#
+# * **Дано.** `x`, `y`, `cell` и `h` такие же, как в упражнении `fix_hidden_state`, но состояние — всегда тензор.
+# * **Результат.** Список: для каждого параметра ячейки, который требует градиента, в порядке `cell.parameters()` — градиент суммы `mse_loss` по всем шагам. От функции потерь шага градиент проходит через вызов ячейки на этом шаге и через $k - 1$ вызовов перед ним (или через все предыдущие, если их меньше); скрытое состояние, на котором он остановился, считается константой. <!-- gradients -->
+# * **Результат.** Нули у параметра, от которого не зависит ни одна функция потерь. <!-- spare -->
+# * **Не менять.** Все поля `.grad`. <!-- rest -->
+# * **Нельзя.** Вызывать ячейку на одном шаге больше одного раза: её вызов обходится дорого. <!-- calls -->
+# %% answer="sliding_gradient"
+def sliding_gradient(cell, x, y, h, k):
+    """The gradient of all losses, each through at most `k` calls of the cell."""
+    ### BEGIN SOLUTION
+    weights = [p for p in cell.parameters() if p.requires_grad]
+    sums, links = [torch.zeros_like(w) for w in weights], []
+    for x_t, y_t in zip(x, y):
+        start = h.detach().requires_grad_()
+        prediction, h = cell(x_t, start)
+        links.append((start, h))
+        root, v = mse_loss(prediction, y_t), None
+        for start, end in reversed(links[-k:]):
+            *found, v = torch.autograd.grad(
+                end if v is not None else root, (*weights, start), v, retain_graph=True, materialize_grads=True
+            )
+            sums = [total + gradient for total, gradient in zip(sums, found)]
+    return sums
+    ### END SOLUTION
+
+
+# %% alternative="sliding_gradient"
+def sliding_gradient(cell, x, y, h, k):
+    weights = [p for p in cell.parameters() if p.requires_grad]
+    starts, ends, losses = [], [], []
+    for x_t, y_t in zip(x, y):
+        starts.append(h.detach().requires_grad_())
+        prediction, h = cell(x_t, starts[-1])
+        ends.append(h)
+        losses.append(mse_loss(prediction, y_t))
+    sums = [torch.zeros_like(w) for w in weights]
+    # all losses at once: arriving[t] is what has come to the end of call t in this round
+    arriving = None
+    for _ in range(min(k, len(x))):
+        roots = losses if arriving is None else ends
+        found = torch.autograd.grad(roots, weights, arriving, retain_graph=True, materialize_grads=True)
+        sums = [total + gradient for total, gradient in zip(sums, found)]
+        back = torch.autograd.grad(roots, starts, arriving, retain_graph=True, materialize_grads=True)
+        arriving = [*back[1:], torch.zeros_like(h)]
+    return sums
+
+
+# %% alternative="sliding_gradient"
+def sliding_gradient(cell, x, y, h, k):
+    weights = [p for p in cell.parameters() if p.requires_grad]
+    total, chain = torch.zeros(sum(w.numel() for w in weights), dtype=x.dtype), []
+
+    def flat(gradients):
+        return torch.cat([g.flatten() for g in gradients])
+
+    for t in range(len(x)):
+        leaf = h.clone().detach().requires_grad_(True)
+        out, h = cell(x[t], leaf)
+        chain = [*chain, (leaf, h)][-k:]
+        gradients = torch.autograd.grad(
+            ((out - y[t]) ** 2).mean(), [leaf, *weights], retain_graph=True, materialize_grads=True
+        )
+        total += flat(gradients[1:])
+        for leaf, end in chain[-2::-1]:
+            gradients = torch.autograd.grad(
+                (end * gradients[0]).sum(), [leaf, *weights], retain_graph=True, materialize_grads=True
+            )
+            total += flat(gradients[1:])
+    return [part.view_as(w) for part, w in zip(total.split([w.numel() for w in weights]), weights)]
+
+
+# %% alternative="sliding_gradient"
+def sliding_gradient(cell, x, y, h, k):
+    weights = [p for p in cell.parameters() if p.requires_grad]
+    kept = [w.grad for w in weights]
+    for w in weights:
+        w.grad = None
+    leaves, ends = [], []
+    for t in range(len(x)):
+        leaves.append(h.detach().requires_grad_())
+        prediction, h = cell(x[t], leaves[t])
+        ends.append(h)
+        torch.autograd.backward(mse_loss(prediction, y[t]), inputs=[*weights, leaves[t]], retain_graph=True)
+        for i in range(t, max(t - k + 1, 0), -1):
+            v, leaves[i].grad = leaves[i].grad, None
+            ends[i - 1].backward(v, inputs=[*weights, leaves[i - 1]], retain_graph=True)
+        leaves[max(t - k + 1, 0)].grad = None
+    found = [torch.zeros_like(w) if w.grad is None else w.grad for w in weights]
+    for w, old in zip(weights, kept):
+        w.grad = old
+    return found
+
+
+# %% check="sliding_gradient"
+from autograder import check
+
+check("sliding_gradient")
+# %% tags=["fact"]
+h, a, total = [0.0], 0.5, 0.0
+for t in range(1, 5):
+    h.append(a * h[-1] + 1)
+    total += h[t - 1] + (a * h[t - 2] if t > 1 else 0.0)
+assert total == 5.5
 
 
 # %% [markdown] tags=["en"]

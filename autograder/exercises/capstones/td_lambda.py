@@ -1,4 +1,4 @@
-"""Core exercise: TD(λ) on a stream of steps from several episodes."""
+"""Extra exercise: TD(λ) on a stream of steps from several episodes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ Step = tuple[Any, float, Any, bool, bool]  # state, reward, next state, terminat
 @exercise(
     title=Text("TD(λ) on a stream of episodes", "TD(λ) по потоку эпизодов"),
     kind="complete",
-    core=True,
     difficulty=2,
     minutes=14,
     aspects=[

@@ -8,12 +8,22 @@ from autograder.checking.exercise import EVERY_ENTRY, Case, Why, exercise
 from autograder.checking.values import entries
 from autograder.language import Text
 
+_FORMER = (
+    "a.requires_grad in forward",
+    "Tenfold()(a, b)",
+    "a None too many",
+    "relu at 0",
+    "maximum at 0",
+    "where(x > 0) at 0",
+    "where(x >= 0) at 0",
+)
+
 
 @exercise(
     title=Text("What happens in `forward` and `backward`", "Что происходит в `forward` и `backward`"),
     kind="predict",
     core=True,
-    minutes=12,
+    minutes=8,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(
@@ -27,10 +37,10 @@ from autograder.language import Text
             "если об этом попросили. Без `apply` метод `forward` — обычная функция.",
         ),
         Text(
-            "At the kink each operation has its own choice. One of them answers with the middle between 0 and 1. For "
-            "`where` the condition decides: to which side does it send 0?",
-            "На изломе у каждой операции свой выбор. Одна из них даёт середину между 0 и 1. В `where` всё решает "
-            "условие: к какой стороне оно относит нуль?",
+            "`3 * result` multiplies the gradient by 3 before it arrives. And every argument of `apply` needs an entry "
+            "in what `backward` returns, None included.",
+            "В `3 * result` градиент умножается на 3 ещё до того, как придёт. И на каждый аргумент `apply` метод "
+            "`backward` должен вернуть значение, хотя бы None.",
         ),
     ],
     why=Why(
@@ -47,4 +57,4 @@ from autograder.language import Text
     ),
 )
 def predict_function(answer: Any, case: Case) -> dict[str, object]:
-    return {"table": entries(answer.predict_function)}
+    return {"table": entries(answer.predict_function, former=_FORMER)}

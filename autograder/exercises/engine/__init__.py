@@ -2,10 +2,10 @@
 
 EXERCISES = (
     "predict_engine",
+    "order_changes_bits",
+    "deterministic_sum",
     "node_order",
     "locked_accumulation",
     "fix_threads",
-    "order_changes_bits",
-    "deterministic_sum",
     "recompute",
 )

@@ -13,7 +13,6 @@ from autograder.language import Text
     title=Text("When a hook sees what", "Когда и что видит хук"),
     kind="predict",
     core=True,
-    difficulty=2,
     minutes=6,
     aspects=[EVERY_ENTRY],
     hints=[

@@ -1,4 +1,4 @@
-"""Core exercise: reduce a bucket when all its gradients are there."""
+"""Extra exercise: reduce a bucket when all its gradients are there."""
 
 from __future__ import annotations
 
@@ -90,7 +90,6 @@ class _Watched:
 @exercise(
     title=Text("Buckets", "Корзины"),
     kind="design",
-    core=True,
     difficulty=3,
     minutes=18,
     aspects=[

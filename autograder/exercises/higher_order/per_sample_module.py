@@ -1,4 +1,4 @@
-"""Core exercise: per-sample gradients of a module."""
+"""Extra exercise: per-sample gradients of a module."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ class Tied(torch.nn.Module):
 @exercise(
     title=Text("Per-sample gradients of a module", "Градиенты модуля по отдельным примерам"),
     kind="complete",
-    core=True,
     difficulty=2,
     minutes=12,
     aspects=[

@@ -12,7 +12,7 @@ from autograder.language import Text
 @exercise(
     title=Text("Complex and sparse", "Комплексные и разреженные градиенты"),
     kind="predict",
-    minutes=8,
+    minutes=7,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(
@@ -34,4 +34,4 @@ from autograder.language import Text
     ],
 )
 def predict_kinds(answer: Any, case: Case) -> dict[str, object]:
-    return {"table": entries(answer.predict_kinds)}
+    return {"table": entries(answer.predict_kinds, former=("gradient of a real leaf is complex", "SGD, momentum"))}

@@ -622,8 +622,8 @@ def is_right_function(function):
         kk = torch.autograd.grad(gk.sum(), k, retain_graph=True, allow_unused=True, materialize_grads=True)[0]
         return [y, *plain, xx, kk]
     return all(torch.allclose(p, q) for p, q in zip(found(function.apply), found(lambda x, k: x * torch.exp(-k))))
-# %% exercise="predict_function" verdict="refused" mistake="maximum_gives_nothing"
-# believes that maximum gives its gradient at a tie to one side, as relu does.
+# %% exercise="predict_function" verdict="passed"
+# from a notebook of before, whose table had more rows; one of those that are gone is wrong.
 predict_function = {
     "recording in forward": False,
     "a.requires_grad in forward": True,

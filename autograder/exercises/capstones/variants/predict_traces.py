@@ -8,10 +8,9 @@ ALPHA = [0.5, 0.2]
 def published(weights=WEIGHTS, rewards=(0.0, 0.0, 1.0), gamma=0.5, lam=LAMBDA, alpha=ALPHA):
     seen = {}
     model = torch.nn.Linear(3, 1, bias=False)
-    model.weight = torch.nn.Parameter(torch.tensor([weights]))
+    p = model.weight = torch.nn.Parameter(torch.tensor([weights]))
     optimizer = torch.optim.SGD(model.parameters(), lr=alpha)
     states = torch.eye(3)
-    (p,) = model.parameters()
     trace = torch.zeros_like(p)
     for t in range(3):
         v = model(states[t])

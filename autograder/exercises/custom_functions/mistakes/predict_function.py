@@ -22,12 +22,6 @@ predict_function = {**solution, "recording in forward": True}
 # Вместо True и False стоят 1 и 0. Функция `torch.is_grad_enabled()` возвращает True или False.
 predict_function = {**solution, "recording in forward": 0}
 
-# %% mistake="inputs_come_detached" theme="recording"
-# You expected the inputs to arrive detached. Recording is off, but each input is the very tensor with its own flag.
-# Входы приняты за отсоединённые тензоры. Отслеживание действительно выключено, но сами входы те же, с прежними
-#     флагами.
-predict_function = {**solution, "a.requires_grad in forward": False}
-
 # %% mistake="backward_is_recorded" theme="recording"
 # You expected the operations in `backward` to be recorded always. They are recorded only for a call with
 #     `create_graph=True`.
@@ -56,35 +50,12 @@ predict_function = {**solution, "needs_input_grad": (True, True)}
 #     записывается само умножение, а `backward` не вызывается.
 predict_function = {**solution, "node of Tenfold.forward(...)": "TenfoldBackward"}
 
-# %% mistake="instances_are_called" theme="own"
-# You expected an instance to be callable, as a module is. Calling it is an error: `apply` is called on the class.
-# Вы ожидали, что экземпляр можно вызвать, как модуль. Но такой вызов — ошибка: `apply` вызывают у самого класса.
-predict_function = {**solution, "Tenfold()(a, b)": "accepted"}
-
 # %% mistake="too_few_are_filled" theme="missing"
 # A gradient left out was taken to count as None. `backward` returns one entry for each argument of `apply`, or
 #     torch raises an error.
 # Вы ожидали, что пропущенный градиент заменяется на None. Но `backward` должен вернуть по значению на каждый
 #     аргумент `apply`, иначе torch сообщает об ошибке.
 predict_function = {**solution, "one gradient for two inputs": "accepted"}
-
-# %% mistake="surplus_is_refused" theme="own"
-# You expected a `None` too many to be an error. Surplus entries are accepted when they are None; too few never are.
-# Лишний `None` принят за ошибку. Лишние значения допустимы, если это None, а если значений не хватает, это всегда
-#     ошибка.
-predict_function = {**solution, "a None too many": "RuntimeError"}
-
-# %% mistake="all_kinks_are_zero" theme="derivative"
-# You expected one and the same derivative of all operations at the kink. Their values agree there; their
-#     derivatives do not.
-# Не учтено, что на изломе у операций одинаковы только значения, а производные различаются.
-predict_function = {**solution, "maximum at 0": 0.0, "where(x >= 0) at 0": 0.0}
-
-# %% mistake="all_kinks_are_half" theme="derivative"
-# Every kink has the derivative 0.5 here, the mean of both sides. Of these four operations one alone chooses that.
-# На каждом изломе производная здесь равна 0.5, среднему двух односторонних. Из этих четырёх операций так поступает
-#     только одна.
-predict_function = {**solution, "relu at 0": 0.5, "where(x > 0) at 0": 0.5, "where(x >= 0) at 0": 0.5}
 
 # %% mistake="derivative_is_computed" theme="derivative"
 # The true derivative of `3 * a * b` stands there. Autograd does not know it: it multiplies by what `backward` says,
@@ -103,26 +74,6 @@ predict_function = {**solution, "needs_input_grad": (False, True)}
 # Вы ожидали один флаг на весь вызов. Но для каждого аргумента `apply` он свой.
 predict_function = {**solution, "needs_input_grad": True}
 
-# %% mistake="relu_passes_at_zero" theme="derivative"
-# You expected `relu` to let the gradient through at 0. torch counts 0 to the flat side.
-# Вы ожидали, что `relu` в нуле пропускает градиент. Но torch относит нуль к той стороне, где функция постоянна.
-predict_function = {**solution, "relu at 0": 1.0}
-
-# %% mistake="maximum_gives_all" theme="derivative"
-# You expected all of the gradient to go to `x`. Both values of `maximum` are equal here, and it is divided.
-# Вы ожидали, что весь градиент достанется `x`. Но оба значения в `maximum` здесь равны, и он делится.
-predict_function = {**solution, "maximum at 0": 1.0}
-
-# %% mistake="where_takes_x" theme="derivative"
-# You expected `where` to take `x` at 0. Its condition is `x > 0`, and at 0 it takes the constant.
-# Вы ожидали, что `where` в нуле выбирает `x`. Но условие там `x > 0`, и в нуле берётся константа.
-predict_function = {**solution, "where(x > 0) at 0": 1.0}
-
-# %% mistake="where_takes_the_constant" theme="derivative"
-# You expected `where` to take the constant at 0 in both lines. The condition `x >= 0` takes `x` there.
-# Вы ожидали, что `where` в нуле в обеих строках выбирает константу. Но по условию `x >= 0` там берётся `x`.
-predict_function = {**solution, "where(x >= 0) at 0": 0.0}
-
 # %% mistake="derivative_times_ten" theme="derivative"
 # The true derivative was multiplied by 10. `backward` alone decides, and it knows nothing of `b`.
 # Настоящая производная умножена на 10. Но решает только `backward`, а `b` в нём не участвует.
@@ -132,8 +83,3 @@ predict_function = {**solution, "a.grad": 150.0}
 # The number at the end of the node's name is missing, as in `AddBackward0`.
 # В имени узла не хватает числа на конце, как в `AddBackward0`.
 predict_function = {**solution, "node of Tenfold.forward(...)": "MulBackward"}
-
-# %% mistake="maximum_gives_nothing" theme="derivative"
-# You expected `maximum` to give `x` no gradient at 0, as `relu` does. Both values are equal there, and it is divided.
-# Вы ожидали, что `maximum` в нуле не даст `x` градиента, как и `relu`. Но оба значения там равны, и градиент делится.
-predict_function = {**solution, "maximum at 0": 0.0}

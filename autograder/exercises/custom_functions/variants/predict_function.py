@@ -16,23 +16,9 @@ def function_table():
     torch.autograd.grad(result, a, retain_graph=True)
     table["recording in backward, retain_graph=True"] = seen["recording in backward"]
     table["needs_input_grad"] = seen["needs_input_grad"]
-    Tenfold.apply(a.detach(), b)
-    table["a.requires_grad in forward, of a.detach()"] = seen["a.requires_grad in forward"]
 
     table["node of Tenfold.apply(...)"] = result.grad_fn.name()
-    table["TooFew.forward(None, a, b).backward()"] = attempt(lambda: TooFew.forward(None, a, b).backward())
     table["TooFew.apply(a, b).backward()"] = attempt(lambda: TooFew.apply(a, b).backward())
-    table["TooMany()(a, b)"] = attempt(lambda: TooMany()(a, b))
-
-    def slope_at_zero(f):
-        x = torch.tensor(0.0, requires_grad=True)
-        return torch.autograd.grad(f(x), x)[0].item()
-
-    zero = torch.tensor(0.0)
-    table["relu(FACTOR * x) at 0"] = slope_at_zero(lambda x: torch.relu(FACTOR * x))
-    table["maximum(FACTOR * x, 0) at 0"] = slope_at_zero(lambda x: torch.maximum(FACTOR * x, zero))
-    table["where(x > 0, FACTOR * x, 0) at 0"] = slope_at_zero(lambda x: torch.where(x > 0, FACTOR * x, zero))
-    table["where(x >= 0, FACTOR * x, 0) at 0"] = slope_at_zero(lambda x: torch.where(x >= 0, FACTOR * x, zero))
     return table
 
 
@@ -46,9 +32,8 @@ def function_table():
     a, b = torch.tensor(2.0, requires_grad=True), torch.tensor(B)
     first = Tenfold.apply(a, b)
     result = Tenfold.apply(first, b)
-    table = {"a.requires_grad in forward, of the first result": seen["a.requires_grad in forward"]}
     torch.autograd.grad(result, a, create_graph=True)
-    table["recording in backward, create_graph=True"] = seen["recording in backward"]
+    table = {"recording in backward, create_graph=True": seen["recording in backward"]}
     (3 * result).backward()
     table["recording in backward after that, no option"] = seen["recording in backward"]
     table["needs_input_grad"] = seen["needs_input_grad"]
@@ -57,51 +42,25 @@ def function_table():
     table["node of Ratio.forward(...)"] = Ratio.forward(None, a, b).grad_fn.name()
     table["Ratio.apply(a, b).backward()"] = attempt(lambda: Ratio.apply(a, b).backward())
     table["TooFew.apply(a, b) without backward"] = attempt(lambda: TooFew.apply(a, b))
-    table["TooMany.apply(a, b).backward()"] = attempt(lambda: TooMany.apply(a, b).backward())
-
-    def slope_at_zero(f):
-        x = torch.tensor(0.0, requires_grad=True)
-        return torch.autograd.grad(f(x), x)[0].item()
-
-    zero = torch.tensor(0.0)
-    table["maximum(maximum(x, 0), 0) at 0"] = slope_at_zero(lambda x: torch.maximum(torch.maximum(x, zero), zero))
-    table["relu(relu(x)) at 0"] = slope_at_zero(lambda x: torch.relu(torch.relu(x)))
-    table["x * (x > 0) at 0"] = slope_at_zero(lambda x: x * (x > 0))
-    table["x * (x >= 0) at 0"] = slope_at_zero(lambda x: x * (x >= 0))
     return table
 
 
 # %% variant="arguments_swapped"
 def function_table():
     a, b = torch.tensor(2.0, requires_grad=True), torch.tensor(B)
-    with torch.no_grad():
-        Tenfold.apply(a, b)
-    table = {"a.requires_grad in forward, under no_grad": seen["a.requires_grad in forward"]}
-
     result = Tenfold.apply(b, a)
     with torch.enable_grad():
         (3 * result + FACTOR * a).backward()
-    table["recording in backward, inside enable_grad"] = seen["recording in backward"]
+    table = {"recording in backward, inside enable_grad": seen["recording in backward"]}
     table["needs_input_grad of Tenfold.apply(b, a)"] = seen["needs_input_grad"]
     table["a.grad"] = a.grad.item()
     with torch.enable_grad():
         Tenfold.apply(a, b)
     table["recording in forward, inside enable_grad"] = seen["recording in forward"]
 
-    table["node of TooMany.apply(...)"] = TooMany.apply(a, b).grad_fn.name()
-    table["Tenfold()(b, a)"] = attempt(lambda: Tenfold()(b, a))
+    table["node of TooFew.apply(...)"] = TooFew.apply(a, b).grad_fn.name()
     table["TooFew.apply(b, b), no input requires grad"] = attempt(lambda: TooFew.apply(b, b))
     table["one gradient for two inputs"] = attempt(lambda: TooFew.apply(a, a).backward())
-
-    def slope_at_zero(f):
-        x = torch.tensor(0.0, requires_grad=True)
-        return torch.autograd.grad(f(x), x)[0].item()
-
-    zero = torch.tensor(0.0)
-    table["x - relu(x) at 0"] = slope_at_zero(lambda x: x - torch.relu(x))
-    table["minimum(x, 0) at 0"] = slope_at_zero(lambda x: torch.minimum(x, zero))
-    table["where(x < 0, x, 0) at 0"] = slope_at_zero(lambda x: torch.where(x < 0, x, zero))
-    table["where(x <= 0, x, 0) at 0"] = slope_at_zero(lambda x: torch.where(x <= 0, x, zero))
     return table
 
 
@@ -112,9 +71,6 @@ def function_table():
         def forward(ctx, a, b, c):
             return a * b * c
 
-    class ThreeOfThree(TooMany):
-        forward = staticmethod(Three.forward)
-
     a = torch.tensor(2.0, requires_grad=True)
     (5 * Tenfold.apply(a, a) + a).backward()
     table = {**seen, "a.grad": a.grad.item()}
@@ -123,17 +79,6 @@ def function_table():
 
     table["node of Tenfold.apply(...) + 1"] = (Tenfold.apply(a, a) + 1).grad_fn.name()
     table["two entries for three inputs"] = attempt(lambda: Three.apply(a, a, a).backward())
-    table["three entries for three inputs"] = attempt(lambda: ThreeOfThree.apply(a, a, a).backward())
-    table["ThreeOfThree()(a, a, a)"] = attempt(lambda: ThreeOfThree()(a, a, a))
-
-    def slope_at_zero(f):
-        x = torch.tensor(0.0, requires_grad=True)
-        return torch.autograd.grad(f(x), x)[0].item()
-
-    table["relu(x) + relu(-x) at 0"] = slope_at_zero(lambda x: torch.relu(x) + torch.relu(-x))
-    table["maximum(x, x) at 0"] = slope_at_zero(lambda x: torch.maximum(x, x))
-    table["where(x > 0, x, -x) at 0"] = slope_at_zero(lambda x: torch.where(x > 0, x, -x))
-    table["where(x >= 0, x, -x) at 0"] = slope_at_zero(lambda x: torch.where(x >= 0, x, -x))
     return table
 
 
@@ -153,22 +98,19 @@ def function_table():
     r'\*\*seen, "a\.grad"': '**seen, "recording in forward": True, "a.grad"',
 }
 
-# %% mistake="inputs_come_detached"
-{
-    r'("a\.requires_grad in forward, (under no_grad|of the first result)": )seen\[.*\]': r"\1False",
-    r'\*\*seen, "a\.grad"': '**seen, "a.requires_grad in forward": False, "a.grad"',
-}
-
 # %% mistake="backward_is_recorded"
 {
     r'(table\["recording in backward, retain_graph=True"\] = ).*': r"\1True",
     r'(table\["recording in backward after that, no option"\] = ).*': r"\1True",
-    r'(table\["recording in backward, inside enable_grad"\] = ).*': r"\1True",
+    r'("recording in backward, inside enable_grad": )seen\["recording in backward"\]': r"\1True",
     r'\*\*seen, "a\.grad"': '**seen, "recording in backward": True, "a.grad"',
 }
 
 # %% mistake="backward_is_never_recorded"
-{r'(table\["recording in backward, create_graph=True"\] = ).*': r"\1False"}
+{
+    r'(table\["recording in backward, create_graph=True"\] = ).*': r"\1False",
+    r'("recording in backward, create_graph=True": )seen\["recording in backward"\]': r"\1False",
+}
 
 # %% mistake="every_input_needs"
 {r'(table\["needs_input_grad.*"\] = ).*': r"\1(True, True)"}
@@ -179,30 +121,11 @@ def function_table():
     r"= Ratio\.forward\(None, a, b\)": "= Ratio.apply(a, b)",
 }
 
-# %% mistake="instances_are_called"
-{r'(table\["\w+\(\)\(.*"\] = ).*': r'\1"accepted"'}
-
 # %% mistake="too_few_are_filled"
 {
     r'(table\["TooFew\.apply\(a, b\)\.backward\(\)"\] = ).*': r'\1"accepted"',
     r'(table\["one gradient for two inputs"\] = ).*': r'\1"accepted"',
     r'(table\["two entries for three inputs"\] = ).*': r'\1"accepted"',
-}
-
-# %% mistake="surplus_is_refused"
-{r'(table\["TooMany\.apply\(a, b\)\.backward\(\)"\] = ).*': r'\1"RuntimeError"'}
-
-# %% mistake="all_kinks_are_zero"
-{
-    r"lambda x: x - torch\.relu\(x\)\)": "lambda x: 0 * x)",
-    r"(lambda x: torch\.m(?:ax|in)imum\((?:FACTOR \* x|x), zero)\)\)": r"\1).detach() + 0 * x)",
-    r"(lambda x: torch\.where\(x [<>]= 0, (?:FACTOR \* x|x), zero)\)\)": r"\1).detach() + 0 * x)",
-}
-
-# %% mistake="all_kinks_are_half"
-{
-    r"lambda x: x - torch\.relu\(x\)\)": "lambda x: x / 2)",
-    r"torch\.where\(x <=? 0, x, zero\)\)": "x / 2)",
 }
 
 # %% mistake="flags_in_other_order"
@@ -213,21 +136,6 @@ def function_table():
     r'(table\["needs_input_grad.*"\] = ).*': r"\1True",
     r'\*\*seen, "a\.grad"': '**seen, "needs_input_grad": True, "a.grad"',
 }
-
-# %% mistake="relu_passes_at_zero"
-{r"torch\.relu\(FACTOR \* x\)\)": "FACTOR * x)", r"torch\.relu\(torch\.relu\(x\)\)\)": "1 * x)"}
-
-# %% mistake="maximum_gives_all"
-{
-    r"torch\.maximum\(FACTOR \* x, zero\)\)": "FACTOR * x)",
-    r"torch\.maximum\(torch\.maximum\(x, zero\), zero\)\)": "1 * x)",
-}
-
-# %% mistake="where_takes_x"
-{r"torch\.where\(x > 0, FACTOR \* x, zero\)\)": "FACTOR * x)"}
-
-# %% mistake="where_takes_the_constant"
-{r"torch\.where\(x >= 0, FACTOR \* x, zero\)\)": "0 * x)"}
 
 # %% mistake="derivative_times_ten"
 {

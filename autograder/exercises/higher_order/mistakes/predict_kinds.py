@@ -17,11 +17,6 @@ predict_kinds = {**solution, "|z|²": [3.0, 4.0]}
 #     равен $2\bar z$.
 predict_kinds = {**solution, "Re z²": [6.0, 8.0]}
 
-# %% mistake="real_becomes_complex" theme="precision"
-# You expected a complex gradient for a real leaf. A gradient has the dtype of its tensor.
-# Вы ожидали, что градиент вещественного листа комплексный. Но dtype градиента тот же, что у тензора.
-predict_kinds = {**solution, "gradient of a real leaf is complex": True}
-
 # %% mistake="rows_are_merged" theme="own"
 # You expected one stored row for an index that came twice. Rows are merged by `coalesce()` only.
 # Вы ожидали одну хранимую строку для индекса, который встретился дважды. Но строки объединяет только `coalesce()`.
@@ -43,12 +38,6 @@ predict_kinds = {**solution, "Adam": "accepted"}
 # Вы ожидали, что затухание весов сработает. Но оно прибавляет к градиенту весь вес, а к разреженному тензору его не
 #     прибавить.
 predict_kinds = {**solution, "SGD, weight_decay": "accepted"}
-
-# %% mistake="momentum_refuses" theme="own"
-# You expected momentum to refuse. The velocity is sparse as well, and grows with the rows that were ever looked up.
-# Вы ожидали, что с импульсом возникнет ошибка. Но накопленная скорость тоже разрежена, и строк в ней становится
-#     больше, когда читаются новые.
-predict_kinds = {**solution, "SGD, momentum": "RuntimeError"}
 
 # %% mistake="stays_sparse" theme="own"
 # You expected the gradient to stay sparse. A dense gradient is added to it, and the sum is dense.

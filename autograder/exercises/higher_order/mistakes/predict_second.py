@@ -5,23 +5,12 @@
 #     только с `create_graph=True`.
 predict_second = {**solution, "retain_graph=True": True}
 
-# %% mistake="always_recorded" theme="graph_life"
-# You expected a gradient to have a graph by itself. Without `create_graph=True` it is a constant.
-# Вы ожидали, что у градиента и без того есть граф. Но без `create_graph=True` это константа.
-predict_second = {**solution, "no option": True, "retain_graph=True": True}
-
 # %% mistake="linear_gives_zero" theme="recording"
 # You expected the second derivative of $3x$ to come out as 0. The gradient 3 does not depend on `x`, so it has no
 #     graph, and `autograd.grad` raises an error.
 # Вы ожидали, что вторая производная функции $3x$ получится равной 0. Но градиент 3 от `x` не зависит, графа у него
 #     нет, и `autograd.grad` завершается ошибкой.
 predict_second = {**solution, "3 * x twice": "accepted"}
-
-# %% mistake="func_raises_too" theme="own"
-# You expected `torch.func.grad` to fail on $3x$ as well. It returns zeros where there is no dependence.
-# Вы ожидали, что и `torch.func.grad` для $3x$ завершится ошибкой. Но эта функция возвращает нули, если зависимости
-#     нет.
-predict_second = {**solution, "3 * x twice, torch.func": "RuntimeError"}
 
 # %% mistake="second_derivative_alone" theme="accumulation"
 # You expected the second derivative alone in `x.grad`. `backward()` added it to the first one.
@@ -50,11 +39,6 @@ predict_second = {
 # You expected the choice to count in the backward pass as well. The node was made before it, with the fused kernel.
 # Вы ожидали, что выбор действует и в обратном проходе. Но узел создан раньше, со слитым ядром.
 predict_second = {**solution, "attention twice, MATH in backward": "accepted"}
-
-# %% mistake="recorded_without_an_option" theme="graph_life"
-# You expected a graph without any option. Without `create_graph=True` the gradient is a constant.
-# Вы ожидали граф и без всяких параметров. Но без `create_graph=True` градиент — константа.
-predict_second = {**solution, "no option": True}
 
 # %% mistake="never_recorded" theme="graph_life"
 # You expected no graph with `create_graph=True`. It records the backward pass, and so the gradient has a graph.
