@@ -229,11 +229,11 @@ assert price(saving(deep, aten.sigmoid.default)) == (4, 4, 4)
 
 
 # %% [markdown] tags=["en"]
-# Here saving `addmm` keeps 5 activations in place of 12, and no product runs again. Of all that is computed the products take nearly all the time, so this is the bargain people mean by "selective". In the four blocks from before the same list was a loss: nothing cheap stood behind the product but the `tanh`.
+# Here saving `addmm` keeps 5 activations in place of 12, and no product runs again. A product makes 64 multiplications for each number of its result here, thousands in large networks, so this is the bargain people mean by "selective". In the four blocks from before the same list was a loss: nothing cheap stood behind the product but the `tanh`.
 #
 # A list is a policy in short. In full it is a function that is asked about each operation and returns a `CheckpointPolicy`: `MUST_SAVE`, `PREFER_RECOMPUTE` and so on. (`PREFER` lets `torch.compile` decide otherwise; in eager mode it means the same as `MUST`.) `create_selective_checkpoint_contexts` takes either.
-# %% [markdown] tags=["ru"] of="f1f223fa"
-# Здесь при сохранении `addmm` хранится 5 активаций вместо 12, и ни одно произведение не выполняется заново. А на произведения уходит почти всё время вычислений, поэтому, когда говорят о выборочном (selective) чекпоинтинге, имеют в виду именно это. Для четырёх блоков из начала тот же список невыгоден: там за произведением стоит одна дешёвая операция, `tanh`.
+# %% [markdown] tags=["ru"] of="250201e9"
+# Здесь при сохранении `addmm` хранится 5 активаций вместо 12, и ни одно произведение не выполняется заново. На каждое число результата произведение тратит здесь 64 умножения, а в больших сетях тысячи. Поэтому, когда говорят о выборочном (selective) чекпоинтинге, имеют в виду именно это. Для четырёх блоков из начала тот же список невыгоден: там за произведением стоит одна дешёвая операция, `tanh`.
 #
 # Список — это краткая запись политики. Полная запись — функция, которую спрашивают о каждой операции и которая возвращает значение `CheckpointPolicy`: `MUST_SAVE`, `PREFER_RECOMPUTE` и другие. (`PREFER` разрешает `torch.compile` решить иначе; без компиляции это то же самое, что `MUST`.) Функция `create_selective_checkpoint_contexts` принимает и то и другое.
 # %%
