@@ -48,6 +48,407 @@ from torch.nn.functional import mse_loss
 
 
 # %% [markdown] tags=["en"]
+# ## What a transform asks for
+#
+# Here is $x^3$ twice. `OldCube` is written as in most tutorials: `forward` takes the context. In `Cube` it does not: `forward` gets the inputs alone, and `setup_context` saves what `backward` will need. Why two methods? A transform may call `forward` on tensors of its own making and connect the context to others; so computing and saving have to be separate.
+# %% [markdown] tags=["ru"]
+# ## Что нужно преобразованию
+#
+# Вот функция $x^3$, записанная дважды. `OldCube` написана, как в большинстве руководств: `forward` принимает контекст. В `Cube` — нет: `forward` получает только входы, а то, что понадобится в `backward`, сохраняет `setup_context`. Зачем два метода? Преобразование может вызвать `forward` для одних тензоров, а контекст связать с другими, поэтому вычисление и сохранение должны быть разделены.
+# %%
+class OldCube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * 3 * x**2
+
+
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x**3
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        (x,) = inputs
+        ctx.save_for_backward(x)
+
+    backward = OldCube.backward
+
+
+def attempt(action):
+    """ "accepted", or "refused" if `action()` raises an error."""
+    try:
+        action()
+        return "accepted"
+    except RuntimeError:
+        return "refused"
+
+
+# %% [markdown] tags=["en"]
+# The picture of the graph is the same for both: one node with one edge. The difference shows only when somebody other than `backward()` comes.
+# %% [markdown] tags=["ru"]
+# Граф на рисунке у обеих одинаков: один узел и одно ребро. Разница появляется, только когда приходит не `backward()`, а кто-то другой.
+# %% tags=["picture"]
+from autograder import draw
+
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+draw(Cube.apply(x).sum())
+# %% tags=["fact"]
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+nodes = [function.apply(x).sum().grad_fn.next_functions for function in (OldCube, Cube)]
+assert [node.name() for ((node, _),) in nodes] == ["OldCubeBackward", "CubeBackward"]
+# %% [markdown] tags=["en"]
+# Read the table; do not call `transform_table()` yet.
+# %% [markdown] tags=["ru"]
+# Прочтите, что попадает в таблицу, но `transform_table()` пока не вызывайте.
+# %%
+def transform_table():
+    x = torch.tensor([1.0, 2.0])
+    return {
+        "grad of OldCube": attempt(lambda: grad(lambda x: OldCube.apply(x).sum())(x)),
+        "grad": attempt(lambda: grad(lambda x: Cube.apply(x).sum())(x)),
+        "vmap": attempt(lambda: vmap(Cube.apply)(x)),
+        "vmap of grad": attempt(lambda: vmap(grad(Cube.apply))(x)),
+        "jacrev": attempt(lambda: jacrev(Cube.apply)(x)),
+        "jvp": attempt(lambda: jvp(Cube.apply, (x,), (x,))),
+        "jacfwd": attempt(lambda: jacfwd(Cube.apply)(x)),
+    }
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `predict_transforms`: who accepts which Function
+# *predict · ●○○ · 6 minutes · 1 point*
+#
+# Put what `transform_table()` returns in place of each `...`: `"accepted"` or `"refused"`. Where no class is named, it is `Cube`.
+# %% [markdown] tags=["ru"]
+# ### Упражнение `predict_transforms`: какая функция кому подходит
+# *предсказать · ●○○ · 6 минут · 1 балл*
+#
+# Вместо каждого `...` поставьте то, что вернёт `transform_table()`: `"accepted"` («принято») или `"refused"` («ошибка»). Если класс не назван, это `Cube`.
+# %% answer="predict_transforms"
+predict_transforms = {
+    "grad of OldCube": "refused",
+    "grad": "accepted",
+    "vmap": "refused",
+    "vmap of grad": "refused",
+    "jacrev": "accepted",
+    "jvp": "refused",
+    "jacfwd": "refused",
+}
+# %% given="predict_transforms"
+predict_transforms = {
+    "grad of OldCube": ...,
+    "grad": ...,
+    "vmap": ...,
+    "vmap of grad": ...,
+    "jacrev": ...,
+    "jvp": ...,
+    "jacfwd": ...,
+}
+# %% check="predict_transforms"
+from autograder import check
+
+check("predict_transforms")
+# %% tags=["fact"]
+assert predict_transforms == transform_table()
+for function in OldCube, Cube:  # torch.func alone asks for `setup_context`
+    assert attempt(lambda: function.apply(torch.ones(2, requires_grad=True)).sum().backward()) == "accepted"
+# %% [markdown] tags=["en"]
+# Now call it.
+# %% [markdown] tags=["ru"]
+# Вызовем эту функцию и сравним с таблицей.
+# %%
+transform_table()
+
+
+# %% [markdown] tags=["en"] explains="predict_transforms"
+# `backward()` takes either form, `torch.func` only the second. From there on each transform asks for what it needs: `grad` for `backward`, `jvp` for a method of that name, `vmap` for a rule that says what the Function does with a batch.
+#
+# `vmap` of `grad` runs the forward pass inside of `vmap`, so it needs the rule. `jacrev` runs it once, outside; its batch is made of cotangents and meets only `backward`. In lesson 04 `jacfwd` was `vmap` over forward mode; so a Function needs both for it, a rule and a `jvp`.
+# %% [markdown] tags=["ru"] explains="predict_transforms"
+# Проход `backward()` принимает обе формы, а `torch.func` — только вторую. Дальше каждое преобразование спрашивает то, что нужно ему: `grad` — метод `backward`, `jvp` — одноимённый метод, `vmap` — правило, по которому функция обрабатывает батч.
+#
+# В `vmap` от `grad` прямой проход выполняется внутри `vmap`, поэтому правило нужно. В `jacrev` прямой проход выполняется один раз, снаружи, а батч состоит из ковекторов и попадает только в `backward`. В уроке 04 `jacfwd` был применением `vmap` к прямому режиму, поэтому функции для него нужно и то и другое: правило и `jvp`.
+# %% [markdown] tags=["en"]
+# ## The batch and the rule
+#
+# How does a Function come by a rule? If its methods consist of torch operations, one line is enough: `generate_vmap_rule = True`. torch then runs `forward`, `setup_context` and `backward` under `vmap`. `Centred` subtracts from a sample its mean. Beside it stands a rule that somebody wrote by hand, and it looks reasonable.
+# %% [markdown] tags=["ru"]
+# ## Батч и правило
+#
+# Откуда у функции берётся правило? Если её методы состоят из операций torch, хватит одной строки: `generate_vmap_rule = True`. Тогда torch выполнит `forward`, `setup_context` и `backward` внутри `vmap`. Функция `Centred` вычитает из примера его среднее. Рядом — правило, которое кто-то написал сам, и выглядит оно разумно.
+# %%
+class Centred(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):
+        return x - x.mean()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output - grad_output.mean()
+
+
+class CentredByHand(Centred):
+    generate_vmap_rule = False
+
+    @staticmethod
+    def vmap(info, in_dims, x):
+        print("the rule gets", tuple(x.shape), "in_dims", in_dims, "batch_size", info.batch_size)
+        return x - x.mean(), in_dims[0]
+
+
+samples = torch.tensor([[1.0, 3.0], [0.0, 10.0]])
+print("made by torch:", vmap(Centred.apply)(samples).tolist())
+print("by hand:      ", vmap(CentredByHand.apply)(samples).tolist())
+# %% tags=["fact"]
+assert vmap(Centred.apply)(samples).tolist() == [[-1, 1], [-5, 5]]
+assert vmap(CentredByHand.apply)(samples).tolist() == [[-2.5, -0.5], [-3.5, 6.5]]
+assert vmap(Centred.apply, in_dims=1)(samples).tolist() == [[0.5, -0.5], [-3.5, 3.5]]
+
+
+# %% [markdown] tags=["en"]
+# No sample has the mean 3.5: that is the mean of the whole batch. A function under `vmap` sees one sample; a method `vmap` is what makes that true, and so it sees the *batch*: whole tensors, with `in_dims` saying where the batch dimension of each is, or None for an input that has none. It returns the result and the place of the batch in it, which the caller then has moved to where `out_dims` wants it.
+#
+# `vmap` cannot notice the error. It believes the rule, as autograd believes `backward` (lesson 07). So test a rule against a loop over samples.
+#
+# ### When torch can make no rule
+#
+# `np.logaddexp(x, y)` is $\log(e^x + e^y)$, computed in NumPy. In a `forward` with `generate_vmap_rule = True` that ends in an error, because under `vmap` the tensors have no memory of their own that NumPy could read. Then the rule has to be written. The picture shows the shapes for `in_dims=(0, 0)`, if a sample of `x` is a row and a sample of `y` a number: to the left the tensors as the rule gets them, with the batch first, to the right with the batch last.
+# %% [markdown] tags=["ru"]
+# Ни у одного примера среднее не равно 3.5: это среднее всего батча. Функция внутри `vmap` видит один пример. Но обеспечивает это как раз метод `vmap`, и потому сам он видит *батч*: тензоры целиком. В `in_dims` для каждого указано, где стоит измерение батча, или None, если батча у входа нет. Метод возвращает результат и место батча в нём, а потом батч переносится туда, куда указывает `out_dims` вызывающего кода.
+#
+# Заметить ошибку `vmap` не может. Он верит правилу на слово, как autograd верит `backward` (урок 07). Поэтому сравнивайте правило с циклом по примерам.
+#
+# ### Если torch не может составить правило
+#
+# Функция `np.logaddexp(x, y)` — это $\log(e^x + e^y)$, вычисленный в NumPy. В методе `forward` с `generate_vmap_rule = True` такой вызов кончится ошибкой: внутри `vmap` у тензоров нет своей памяти, которую мог бы прочесть NumPy. Тогда правило нужно написать. На рисунке — формы при `in_dims=(0, 0)`, если пример `x` — строка, а пример `y` — число: слева тензоры такие, какими их получает правило, с батчем впереди, справа — с батчем в конце.
+# %% tags=["picture"]
+import matplotlib.pyplot as plt
+
+figure, panels = plt.subplots(1, 2, figsize=(6.4, 2.4))
+for panel, title, shapes in (
+    (panels[0], "batch first", {"x": ["4", "3"], "y": ["", "4"]}),
+    (panels[1], "batch last", {"x": ["3", "4"], "y": ["", "4"]}),
+):
+    for row, (name, sizes) in enumerate(shapes.items()):
+        panel.text(-0.6, -row, name, ha="center", va="center")
+        for column, size in enumerate(sizes):
+            if size:
+                colour = "tab:orange" if size == "4" else "tab:blue"
+                panel.add_patch(plt.Rectangle((column - 0.4, -row - 0.35), 0.8, 0.7, color=colour, alpha=0.4))
+                panel.text(column, -row, size, ha="center", va="center")
+    panel.set(title=title, xlim=(-1, 1.6), ylim=(-1.6, 0.6))
+    panel.axis("off")
+plt.show()
+# %% tags=["fact"]
+wrong, right = torch.ones(4, 3), torch.ones(3, 4)
+assert attempt(lambda: wrong + torch.ones(4)) == "refused" and (right + torch.ones(4)).shape == (3, 4)
+assert (torch.ones(3, 3) + torch.arange(3.0)).tolist()[0] == [1, 2, 3]  # the batch of y along the entries of x
+
+
+class TracedLogAddExp(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x, y):
+        return torch.from_numpy(np.logaddexp(x.numpy(), y.numpy()))
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+
+assert attempt(lambda: vmap(TracedLogAddExp.apply)(torch.ones(4), torch.ones(4))) == "refused"
+for both in (False, True):  # a class has one of the two
+    Both = type("Both", (Centred,), {"vmap": CentredByHand.vmap} if both else {})
+    assert attempt(lambda: vmap(Both.apply)(samples)) == ("refused" if both else "accepted")
+# %% [markdown] tags=["en"]
+# Shapes are aligned from the right. With the batch first, the 4 samples of `y` stand under the 3 entries of `x`, an error; and if there were 3 samples, they would be added up with the wrong partners, without one.
+#
+# ### Exercise `fix_rule`: a rule for batches
+# *find the bug · ●●○ · 14 minutes · 4 points*
+#
+# Mend the method `vmap` of this class. The rest of it is right.
+#
+# * **Given.** `x` and `y`, float64 tensors, any of which may have a batch dimension at any place. Samples have shapes that broadcast together, not always with the same number of dimensions.
+# * **Result.** `LogAddExp.apply(x, y)` is $\log(e^x + e^y)$, with its gradients. <!-- plain -->
+# * **Result.** Under `vmap` it is the same as a loop over samples: if only one of the inputs has a batch, <!-- one_batch -->
+# * wherever the batch dimensions are, <!-- places -->
+# * and for samples of different shapes. <!-- shapes -->
+# * **Result.** `vmap` of `grad` and `backward()` through `vmap` are right. <!-- gradients -->
+# * **Leave.** The method `forward`: it stands for a library outside torch, and the check puts its own in its place. <!-- plain -->
+# * **Not allowed.** More than one call of `forward` for a batch. <!-- calls -->
+# %% [markdown] tags=["ru"]
+# Формы выравниваются справа. Если батч стоит впереди, 4 примера `y` оказываются под 3 элементами `x`, и это ошибка. А будь примеров 3, они сложились бы не со своими парами, и уже без всякой ошибки.
+#
+# ### Упражнение `fix_rule`: правило для батча
+# *найти ошибку · ●●○ · 14 минут · 4 балла*
+#
+# Исправьте в этом классе метод `vmap`. Всё остальное в нём верно.
+#
+# * **Дано.** Тензоры `x` и `y` типа float64; у каждого может быть измерение батча на любом месте. Формы примеров транслируются друг к другу, но число измерений у них не всегда одинаково.
+# * **Результат.** `LogAddExp.apply(x, y)` — это $\log(e^x + e^y)$ с верными градиентами. <!-- plain -->
+# * **Результат.** Внутри `vmap` получается то же, что в цикле по примерам: если батч есть только у одного входа, <!-- one_batch -->
+# * где бы ни стояли измерения батча <!-- places -->
+# * и для примеров разной формы. <!-- shapes -->
+# * **Результат.** Верны `vmap` от `grad` и `backward()` сквозь `vmap`. <!-- gradients -->
+# * **Не менять.** Метод `forward`: он изображает библиотеку вне torch, и проверка ставит на его место свой. <!-- plain -->
+# * **Нельзя.** Вызывать `forward` больше одного раза на батч. <!-- calls -->
+# %% answer="fix_rule"
+class LogAddExp(torch.autograd.Function):
+    """log(exp(x) + exp(y)), computed by NumPy."""
+
+    @staticmethod
+    def forward(x, y):
+        return torch.from_numpy(np.asarray(np.logaddexp(x.numpy(), y.numpy())))
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, y = ctx.saved_tensors
+        to_x = grad_output * torch.sigmoid(x - y)
+        to_y = grad_output * torch.sigmoid(y - x)
+        return to_x.sum_to_size(x.shape), to_y.sum_to_size(y.shape)
+
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        x, y = (t.unsqueeze(-1) if dim is None else t.movedim(dim, -1) for t, dim in zip((x, y), in_dims))
+        return LogAddExp.apply(x, y), -1
+
+
+# %% given="fix_rule"
+class LogAddExp(torch.autograd.Function):
+    """log(exp(x) + exp(y)), computed by NumPy."""
+
+    @staticmethod
+    def forward(x, y):
+        return torch.from_numpy(np.asarray(np.logaddexp(x.numpy(), y.numpy())))
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, y = ctx.saved_tensors
+        to_x = grad_output * torch.sigmoid(x - y)
+        to_y = grad_output * torch.sigmoid(y - x)
+        return to_x.sum_to_size(x.shape), to_y.sum_to_size(y.shape)
+
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        return LogAddExp.apply(x, y), in_dims[0]
+
+
+# %% alternative="fix_rule"
+class LogAddExp(torch.autograd.Function):
+    @staticmethod
+    def forward(x, y):
+        return torch.from_numpy(np.asarray(np.logaddexp(x.numpy(), y.numpy())))
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, y = ctx.saved_tensors
+        share = torch.sigmoid(x - y)
+        return (grad_output * share).sum_to_size(x.shape), (grad_output * (1 - share)).sum_to_size(y.shape)
+
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        pairs = [(t, d) for t, d in zip((x, y), in_dims)]
+        most = max(t.dim() - (d is not None) for t, d in pairs)
+        ready = []
+        for t, d in pairs:
+            t = t.expand(info.batch_size, *t.shape) if d is None else t.movedim(d, 0)
+            ready.append(t.reshape(len(t), *[1] * (most - t.dim() + 1), *t.shape[1:]))
+        return LogAddExp.apply(*ready), 0
+
+
+# %% alternative="fix_rule"
+class LogAddExp(torch.autograd.Function):
+    @staticmethod
+    def forward(x, y):
+        return torch.from_numpy(np.asarray(np.logaddexp(x.numpy(), y.numpy())))
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, y = inputs
+        ctx.save_for_backward(x, y, output)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, y, z = ctx.saved_tensors
+        return (grad_output * (x - z).exp()).sum_to_size(x.shape), (grad_output * (y - z).exp()).sum_to_size(y.shape)
+
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        x_dim, y_dim = in_dims
+        x = x[..., None] if x_dim is None else x.movedim(x_dim, -1)
+        y = y[..., None] if y_dim is None else y.movedim(y_dim, -1)
+        return LogAddExp.apply(x, y).movedim(-1, 0), 0
+
+
+# %% alternative="fix_rule"
+class LogAddExp(torch.autograd.Function):
+    @staticmethod
+    def forward(x, y):
+        return torch.from_numpy(np.asarray(np.logaddexp(x.numpy(), y.numpy())))
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, y = ctx.saved_tensors
+        both = torch.stack(torch.broadcast_tensors(x, y)).softmax(0) * grad_output
+        return both[0].sum_to_size(x.shape), both[1].sum_to_size(y.shape)
+
+    @staticmethod
+    def vmap(info, in_dims, *inputs):
+        while True:
+            dims = [t.dim() - (d is not None) for t, d in zip(inputs, in_dims)]
+            if dims[0] == dims[1]:
+                break
+            short = dims.index(min(dims))
+            at = in_dims[short]
+            inputs = [t.unsqueeze(0) if i == short else t for i, t in enumerate(inputs)]
+            in_dims = [d + 1 if i == short and at is not None else d for i, d in enumerate(in_dims)]
+        x, y = (t.unsqueeze(0) if d is None else t.transpose(0, d) if d == 1 else t.movedim(d, 0) for t, d in zip(inputs, in_dims))
+        return LogAddExp.apply(x, y), 0
+
+
+# %% check="fix_rule"
+from autograder import check
+
+check("fix_rule")
+# %% tags=["fact"]
+for dims, x, y in (((0, 0), torch.rand(3, 3), torch.rand(3)), ((1, None), torch.rand(2, 4), torch.rand(5, 2))):
+    rows = [
+        torch.logaddexp(*(t if d is None else t.select(d, i) for t, d in zip((x, y), dims))) for i in range(x.shape[dims[0]])
+    ]
+    assert torch.allclose(vmap(LogAddExp.apply, in_dims=dims)(x, y), torch.stack(rows))
+
+
+# %% [markdown] tags=["en"]
 # ## Old weights
 #
 # Not every transform has a function of its own. `torch.autocast` is one as well: inside its region matrix products are computed in bfloat16, whoever wrote them. Below is one layer with a weight of ones, three steps of descent, and two places for the region. Which one learns?

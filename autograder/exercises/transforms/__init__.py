@@ -1,3 +1,7 @@
-"""The exercises of lesson 11, Functions under other people's transforms, in order."""
+"""The exercises of lesson 11, Functions under transforms, in order."""
 
-EXERCISES = ("fix_region",)
+EXERCISES = (
+    "predict_transforms",
+    "fix_rule",
+    "fix_region",
+)
