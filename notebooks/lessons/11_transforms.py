@@ -449,6 +449,406 @@ for dims, x, y in (((0, 0), torch.rand(3, 3), torch.rand(3)), ((1, None), torch.
 
 
 # %% [markdown] tags=["en"]
+# ## Half a guard
+#
+# In lesson 07 `once_differentiable` stopped some second derivatives and let others through. A second derivative is a transform, too, and here is what the four ways to take it make of $x^3$, whose second derivative at 2 is $6x = 12$. `CubeOnce` has the decorator, `Cube` has not.
+# %% [markdown] tags=["ru"]
+# ## Защита наполовину
+#
+# В уроке 07 декоратор `once_differentiable` одни вторые производные останавливал, а другие пропускал. Вторая производная — тоже преобразование. Вот что делают с функцией $x^3$ четыре способа её вычислить; в точке 2 вторая производная равна $6x = 12$. У `CubeOnce` декоратор есть, у `Cube` — нет.
+# %%
+from torch.autograd.function import once_differentiable
+
+
+class CubeOnce(Cube):
+    backward = staticmethod(once_differentiable(Cube.backward))
+
+
+def by_backward(loss):
+    x = torch.tensor(2.0, requires_grad=True)
+    (first,) = torch.autograd.grad(loss(x), x, create_graph=True)
+    first.backward()
+    return x.grad
+
+
+def by_grad(loss):
+    x = torch.tensor(2.0, requires_grad=True)
+    (first,) = torch.autograd.grad(loss(x), x, create_graph=True)
+    return torch.autograd.grad(first, x)[0]
+
+
+two = torch.tensor(2.0)
+for name, second in {
+    "backward()": by_backward,
+    "autograd.grad": by_grad,
+    "functional.hessian": lambda loss: torch.autograd.functional.hessian(loss, two),
+    "grad(grad)": lambda loss: grad(grad(loss))(two),
+}.items():
+    found = []
+    for cube in Cube.apply, CubeOnce.apply:
+        try:
+            found.append(second(cube).item())
+        except RuntimeError:
+            found.append("error")
+    print(f"{name:20} Cube {found[0]}   CubeOnce {found[1]}")
+# %% tags=["fact"]
+for second, once in {
+    by_backward: "refused",
+    by_grad: "refused",
+    (lambda loss: torch.autograd.functional.hessian(loss, two)): 0,
+    (lambda loss: grad(grad(loss))(two)): 0,
+    (lambda loss: jacrev(jacrev(loss))(two)): 0,
+}.items():
+    assert second(Cube.apply).item() == 12
+    if once == "refused":
+        assert attempt(lambda: second(CubeOnce.apply)) == "refused"
+    else:
+        assert second(CubeOnce.apply).item() == once
+assert attempt(lambda: torch.autograd.functional.hessian(CubeOnce.apply, two, strict=True)) == "refused"
+assert attempt(lambda: by_backward(lambda x: CubeOnce.apply(x) ** 2)) == "refused"
+assert attempt(lambda: by_backward(lambda x: x * CubeOnce.apply(x))) == "refused"
+assert by_backward(lambda x: CubeOnce.apply(x) + x**2).item() == 2 and by_backward(lambda x: x**3 + x**2).item() == 14
+assert by_backward(lambda x: CubeOnce.apply(x * x)).item() == 6 * 2**4  # 30 * 2**4 would be right
+w, x = torch.tensor(0.5, requires_grad=True), torch.tensor(2.0, requires_grad=True)
+penalties = []
+for cube in Cube, CubeOnce:
+    (slope,) = torch.autograd.grad(cube.apply(x * w), x, create_graph=True)
+    penalties.append(torch.autograd.grad(slope**2, w)[0].item())
+assert penalties == [27, 9]  # slope**2 is 144 w**6; through the constant goes a third
+# %% [markdown] tags=["en"]
+# Two errors, two zeros. The zeros are worse. And the errors are not the guard's: for $f(x)$ alone the first gradient has no graph, and that is all that torch complains of.
+#
+# The decorator runs `backward` under `no_grad()`. Then it marks the result, so that a later backward pass raises the error, but only if a gradient that arrived *requires grad*. In $f(x)^2$ it does: $2 f(x)$ arrives. In a loss in which $f$ is a plain summand a constant arrives, and nothing is marked. What the result owes to the saved $x$ is lost either way.
+#
+# ### Exercise `expose_once`: past the guard
+# *write the counter-example · ●●○ · 8 minutes · 2 points*
+#
+# “With `once_differentiable`, two backward passes end in an error or are right.” Refute that: write a loss in which they are wrong without an error.
+#
+# * **Given.** `f`, an elementwise third power; `x`, a float64 tensor of any shape with positive entries that requires grad.
+# * **Result.** A tensor of one element, whose gradient with respect to `x` depends on `f`. <!-- usable -->
+# * **Result.** If `f` is a Function with `once_differentiable`, then `g` by `autograd.grad(..., create_graph=True)` and `g.sum().backward()` run without an error. <!-- silent -->
+# * **Result.** `x.grad` is then another than with a right `f`. <!-- wrong -->
+# %% [markdown] tags=["ru"]
+# Две ошибки и два нуля. Нули хуже. Да и ошибки вызваны не декоратором: для одной $f(x)$ у первой производной нет графа, и torch жалуется только на это.
+#
+# Декоратор выполняет `backward` внутри `no_grad()`. Потом он помечает результат, чтобы следующий обратный проход завершился ошибкой, но только если пришедший градиент *требует градиента*. В $f(x)^2$ так и есть: приходит $2 f(x)$. А если $f$ входит в функцию потерь простым слагаемым, приходит константа, и не помечается ничего. Зависимость результата от сохранённого $x$ теряется в обоих случаях.
+#
+# ### Упражнение `expose_once`: мимо защиты
+# *построить контрпример · ●●○ · 8 минут · 2 балла*
+#
+# «С декоратором `once_differentiable` два обратных прохода либо кончаются ошибкой, либо верны». Опровергните это: напишите функцию потерь, для которой результат неверен, а ошибки нет.
+#
+# * **Дано.** `f` — поэлементная третья степень; `x` — тензор float64 любой формы с положительными элементами, который требует градиента.
+# * **Результат.** Тензор из одного элемента; его градиент по `x` зависит от `f`. <!-- usable -->
+# * **Результат.** Если `f` — функция с `once_differentiable`, то и вычисление `g` с помощью `autograd.grad(..., create_graph=True)`, и `g.sum().backward()` выполняются без ошибки. <!-- silent -->
+# * **Результат.** После этого `x.grad` не такой, как с правильной `f`. <!-- wrong -->
+# %% answer="expose_once"
+def expose_once(f, x):
+    ### BEGIN SOLUTION
+    return f(x).sum() + (x**2).sum()
+    ### END SOLUTION
+
+
+# %% alternative="expose_once"
+def expose_once(f, x):
+    return f(x * x).sum()
+
+
+# %% alternative="expose_once"
+def expose_once(f, x):
+    return (2 * f(x) - x.log()).mean()
+
+
+# %% alternative="expose_once"
+def expose_once(f, x):
+    return f(x.exp() + 1).sum() / 100
+
+
+# %% check="expose_once"
+from autograder import check
+
+check("expose_once")
+
+
+# %% [markdown] tags=["en"]
+# ## Forward
+#
+# Forward mode carries a *tangent* beside each value: by how much does the value move (lesson 04)? Of a custom Function it asks for the method `jvp`. This method gets a tangent for each input and returns one for each output. Two things are not as in `backward`: what it reads was saved by `ctx.save_for_forward`, and an input without a tangent gets zeros, not None.
+# %% [markdown] tags=["ru"]
+# ## Прямой режим
+#
+# В прямом режиме рядом с каждым значением идёт *касательная*: на сколько это значение сдвинется (урок 04)? От пользовательской функции для этого нужен метод `jvp`. Он получает касательную для каждого входа и возвращает касательную для каждого выхода. Два отличия от `backward`: читает он то, что сохранил `ctx.save_for_forward`, а вход без касательной получает нули, а не None.
+# %%
+class Product(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x, y):
+        return x * y
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, y = ctx.saved_tensors
+        return grad_output * y, grad_output * x
+
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        x, y = ctx.saved_tensors
+        seen.append(dy)
+        return dx * y + x * dy
+
+
+seen = []
+x, y = torch.tensor(2.0), torch.tensor(5.0)
+value, tangent = jvp(lambda x: Product.apply(x, y), (x,), (torch.tensor(1.0),))
+print("tangent of the product:", tangent.item(), "  tangent of y:", seen[0].item())
+
+
+def square(x):
+    return Product.apply(x, x) * x
+
+
+print("hessian:       ", hessian(square)(x).item())
+print("jacfwd(jacfwd):", jacfwd(jacfwd(square))(x).item(), "  right: 12.0")
+# %% tags=["fact"]
+assert (tangent.item(), seen[0].item()) == (5, 0)
+assert hessian(square)(x).item() == grad(grad(square))(x).item() == jacrev(jacrev(square))(x).item() == 12
+assert jacfwd(jacfwd(square))(x).item() == 8
+
+
+class OnlyForBackward(Product):
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+
+try:
+    jvp(OnlyForBackward.apply, (x, y), (x, y))
+    raise AssertionError
+except (IndexError, ValueError):  # `saved_tensors` is empty
+    pass
+one, other = (torch.tensor(value, dtype=torch.float64, requires_grad=True) for value in (2.0, 5.0))
+assert torch.autograd.gradcheck(Product.apply, (one, other), check_forward_ad=True)
+
+
+class Careless(Product):
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        x, y = ctx.saved_tensors
+        return dx * y
+
+
+assert torch.autograd.gradcheck(Careless.apply, (one, other))
+assert not torch.autograd.gradcheck(Careless.apply, (one, other), check_forward_ad=True, raise_exception=False)
+
+
+class DoubledInPlace(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):
+        return x.mul_(2)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.mark_dirty(inputs[0])
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 2 * grad_output
+
+
+class DoubledByRule(DoubledInPlace):
+    generate_vmap_rule = False
+
+    @staticmethod
+    def vmap(info, in_dims, x):
+        return DoubledByRule.apply(x), in_dims[0]
+
+
+batch = torch.tensor([1.0, 2.0])
+assert grad(lambda x: DoubledInPlace.apply(x.clone()).sum())(batch).tolist() == [2, 2]
+assert attempt(lambda: vmap(lambda x: DoubledInPlace.apply(x.clone()))(batch)) == "refused"
+assert vmap(lambda x: DoubledByRule.apply(x.clone()))(batch).tolist() == [2, 4]
+# %% [markdown] tags=["en"]
+# `hessian` is forward mode over `backward`, and right. `jacfwd(jacfwd)` is forward mode over forward mode, and loses a term: 8 instead of 12, because what `jvp` computes is not itself followed forward. So one right `jvp` does not make all forward derivatives right; for second derivatives take `hessian`, or `jacrev` twice. `gradcheck` looks at `jvp` only if it is told so: `check_forward_ad=True`.
+#
+# What `setup_context` says about outputs holds for transforms as well. `ctx.mark_non_differentiable(output[1])` gives an output no graph; for such an output `jvp` returns None, and its tangent is 0. `ctx.mark_dirty(x)`, for an `x` that `forward` changes in place, works with `grad`; under `vmap` torch makes no rule for it, and a rule by hand is needed.
+#
+# ### Exercise `ratio_function`: a derivative forward
+# *complete · ●●● · 16 minutes · 5 points*
+#
+# This class is right for `backward()`, and for nothing else. Make it right for `torch.func`.
+#
+# * **Given.** `x` and `y`, float64 tensors of the same shape, $y \ne 0$.
+# * **Result.** `Ratio.apply(x, y)` returns `x / y` and the share of its entries above 1, a tensor without dimensions. <!-- first -->
+# * **Result.** The gradients of the ratio are right, by `backward()` and by `torch.func.grad`. The share has no graph. <!-- first -->
+# * **Result.** `vmap` over both inputs or one of them gives what a loop gives. <!-- batches -->
+# * **Result.** `jvp` is right for every pair of tangents, also if only one input has one. The tangent of the share is 0. <!-- forward_mode -->
+# * **Result.** `jacfwd` and `hessian` are right. <!-- matrices -->
+# %% [markdown] tags=["ru"]
+# `hessian` — это прямой режим поверх `backward`, и он верен. `jacfwd(jacfwd)` — прямой режим поверх прямого режима, и одно слагаемое теряется: 8 вместо 12, потому что за вычислениями внутри `jvp` прямой режим уже не следит. Так что от одного верного `jvp` не становятся верными все производные в прямом режиме. Для вторых производных берите `hessian` или `jacrev` дважды. А `gradcheck` смотрит на `jvp`, только если его попросить: `check_forward_ad=True`.
+#
+# То, что `setup_context` сообщает о выходах, действует и в преобразованиях. После `ctx.mark_non_differentiable(output[1])` у этого выхода нет графа; `jvp` возвращает для него None, и касательная равна 0. Вызов `ctx.mark_dirty(x)` для тензора `x`, который `forward` меняет на месте, с `grad` работает. Но правила для `vmap` torch в этом случае не составит: его нужно написать.
+#
+# ### Упражнение `ratio_function`: производная в прямом режиме
+# *дописать · ●●● · 16 минут · 5 баллов*
+#
+# Этот класс верен для `backward()` и больше ни для чего. Сделайте так, чтобы он был верен и в `torch.func`.
+#
+# * **Дано.** Тензоры `x` и `y` типа float64 одной формы, $y \ne 0$.
+# * **Результат.** `Ratio.apply(x, y)` возвращает `x / y` и долю элементов этого отношения больше 1 — тензор без измерений. <!-- first -->
+# * **Результат.** Градиенты отношения верны: и у `backward()`, и у `torch.func.grad`. У доли нет графа. <!-- first -->
+# * **Результат.** `vmap` по обоим входам или по одному из них даёт то же, что цикл. <!-- batches -->
+# * **Результат.** `jvp` верен для любых двух касательных, в том числе если касательная есть только у одного входа. Касательная доли равна 0. <!-- forward_mode -->
+# * **Результат.** `jacfwd` и `hessian` верны. <!-- matrices -->
+# %% answer="ratio_function"
+class Ratio(torch.autograd.Function):
+    """x / y, and the share of its entries above 1."""
+
+    ### BEGIN SOLUTION
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x, y):
+        ratio = x / y
+        return ratio, (ratio > 1).to(ratio.dtype).mean()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx, to_ratio, to_share):
+        x, y = ctx.saved_tensors
+        return to_ratio / y, -to_ratio * x / y**2
+
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        x, y = ctx.saved_tensors
+        return dx / y - x * dy / y**2, None
+
+    ### END SOLUTION
+
+
+# %% given="ratio_function"
+class Ratio(torch.autograd.Function):
+    """x / y, and the share of its entries above 1."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        ratio = x / y
+        share = (ratio > 1).to(ratio.dtype).mean()
+        ctx.mark_non_differentiable(share)
+        ctx.save_for_backward(x, y)
+        return ratio, share
+
+    @staticmethod
+    def backward(ctx, to_ratio, to_share):
+        x, y = ctx.saved_tensors
+        return to_ratio / y, -to_ratio * x / y**2
+
+
+# %% alternative="ratio_function"
+class Ratio(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x, y):
+        return x / y, torch.mean((x / y > 1).double())
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ratio, share = output
+        ctx.mark_non_differentiable(share)
+        ctx.save_for_backward(inputs[1], ratio)
+        ctx.save_for_forward(inputs[1], ratio)
+
+    @staticmethod
+    def backward(ctx, g, _):
+        y, ratio = ctx.saved_tensors
+        return g / y, -g * ratio / y
+
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        y, ratio = ctx.saved_tensors
+        return (dx - ratio * dy) / y, None
+
+
+# %% alternative="ratio_function"
+class Ratio(torch.autograd.Function):
+    @staticmethod
+    def forward(x, y):
+        ratio = torch.div(x, y)
+        return ratio, ratio.gt(1).double().mean()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, y = inputs
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(x, y)
+        ctx.save_for_forward(x, y)
+
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        x, y = (t.expand(info.batch_size, *t.shape) if d is None else t.movedim(d, 0) for t, d in zip((x, y), in_dims))
+        ratio, _ = Ratio.apply(x, y)
+        share = (ratio.detach() > 1).double().flatten(1).mean(1) if ratio.dim() > 1 else (ratio.detach() > 1).double()
+        return (ratio, share), (0, 0)
+
+    @staticmethod
+    def backward(ctx, g, _):
+        x, y = ctx.saved_tensors
+        return g * y**-1, -g * x * y**-2
+
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        x, y = ctx.saved_tensors
+        return (dx * y - x * dy) / (y * y), None
+
+
+# %% alternative="ratio_function"
+class Ratio(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x, y):
+        ratio = x / y
+        return ratio, torch.where(ratio > 1, 1.0, 0.0).mean(dtype=ratio.dtype)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+        ctx.mark_non_differentiable(output[1])
+
+    @staticmethod
+    def backward(ctx, *arrived):
+        x, y = ctx.saved_tensors
+        to_x = arrived[0] / y
+        return to_x, -to_x * (x / y)
+
+    @staticmethod
+    def jvp(ctx, *tangents):
+        x, y = ctx.saved_tensors
+        return (tangents[0] - x / y * tangents[1]).div(y), None
+
+
+# %% check="ratio_function"
+from autograder import check
+
+check("ratio_function")
+
+
+# %% [markdown] tags=["en"]
 # ## Old weights
 #
 # Not every transform has a function of its own. `torch.autocast` is one as well: inside its region matrix products are computed in bfloat16, whoever wrote them. Below is one layer with a weight of ones, three steps of descent, and two places for the region. Which one learns?
@@ -615,6 +1015,210 @@ def fix_region(model, batches, rate):
 from autograder import check
 
 check("fix_region")
+
+
+# %% [markdown] tags=["en"]
+# ## A Function inside a region
+#
+# autocast converts the inputs of single operations: of `x @ w`, of a convolution. The inputs of a Function it leaves alone. And a training step as recommended puts the forward pass into the region and the backward pass outside. `Spy` says what its two methods see.
+# %% [markdown] tags=["ru"]
+# ## Функция внутри области
+#
+# Входы отдельных операций, `x @ w` или свёртки, autocast преобразует. Входы пользовательской функции — нет. А рекомендуемый шаг обучения держит внутри области прямой проход, обратный же остаётся снаружи. `Spy` сообщает, что видят оба его метода.
+# %%
+from torch.amp import custom_bwd, custom_fwd
+
+
+class Spy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        y = x @ w
+        print(f"forward:  x {x.dtype}, x @ w {y.dtype}")
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, w = ctx.saved_tensors
+        on = torch.is_autocast_enabled("cpu")
+        print(f"backward: grad_output {grad_output.dtype}, x {x.dtype}, x @ w {(x @ w).dtype}, autocast {on}")
+        return grad_output @ w.t(), x.t() @ grad_output
+
+
+x, w = torch.ones(2, 3, requires_grad=True), torch.ones(3, 2, requires_grad=True)
+with region():
+    y = Spy.apply(x, w)
+try:
+    y.sum().backward()
+except RuntimeError as error:
+    print("RuntimeError:", error)
+# %% tags=["fact"]
+import io
+from contextlib import redirect_stdout
+
+with redirect_stdout(io.StringIO()) as said:
+    with region():
+        y = Spy.apply(x, w)
+    assert attempt(lambda: y.sum().backward()) == "refused"
+assert said.getvalue().splitlines() == [
+    "forward:  x torch.float32, x @ w torch.bfloat16",
+    "backward: grad_output torch.bfloat16, x torch.float32, x @ w torch.float32, autocast False",
+]
+
+
+class WithBoth(Spy):
+    forward = staticmethod(custom_fwd(Spy.forward, device_type="cpu"))
+    backward = staticmethod(custom_bwd(Spy.backward, device_type="cpu"))
+
+
+class WithBackwardAlone(Spy):
+    backward = staticmethod(custom_bwd(Spy.backward, device_type="cpu"))
+
+
+class WithContextApart(torch.autograd.Function):
+    forward = staticmethod(custom_fwd(lambda x, w: x @ w, device_type="cpu"))
+    backward = staticmethod(custom_bwd(Spy.backward, device_type="cpu"))
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+
+def trains(function):
+    try:
+        with region():
+            y = function.apply(x, w)
+        return [g.dtype for g in torch.autograd.grad(y.sum(), (x, w))]
+    except (RuntimeError, AttributeError) as error:
+        return type(error)
+
+
+with redirect_stdout(io.StringIO()) as said:
+    assert trains(WithBoth) == [torch.float32] * 2
+    assert "autocast True" in said.getvalue() and "grad_output torch.bfloat16, x torch.float32" in said.getvalue()
+    assert trains(Spy) is RuntimeError and trains(WithBackwardAlone) is AttributeError
+    assert trains(WithContextApart) is not None and trains(WithContextApart) is AttributeError
+# %% [markdown] tags=["en"]
+# A bfloat16 gradient meets a float32 weight, and the product refuses. That is the lucky case. A `backward` that has no such meeting, because it recomputes something in float32 first, raises nothing: it is slow, and it differentiates another function than `forward` computed.
+#
+# Two decorators put that right, and they go together: `custom_fwd(device_type="cpu")` above `forward(ctx, ...)` notes whether autocast was on; `custom_bwd(device_type="cpu")` above `backward` sets it to the same. Both stand below `@staticmethod`. With a `forward` without context they do not work: what one notes, the other does not find. A Function for autocast and `torch.func` at once notes the state itself, in `setup_context`, by `torch.is_autocast_enabled("cpu")`.
+#
+# ### Extra exercise `fix_layer`: a Function under autocast
+# *find the bug · ●●○ · 10 minutes · 3 points · extra*
+#
+# `Layer.apply(x, w)` is `tanh(x @ w)`. To save memory it recomputes the product. Nobody noticed an error; mend it.
+#
+# * **Given.** Matrices `x` and `w` on the CPU, in float32 or float64.
+# * **Result.** Without autocast value, gradients and second derivatives are right. <!-- plain -->
+# * **Result.** Forward pass in a region of bfloat16, backward pass outside: all matrix products are computed in bfloat16, and the gradients come out in float32. <!-- region -->
+# * **Result.** The same with both passes in the region. <!-- both_inside -->
+# * **Result.** Forward pass outside, backward pass in a region: all products are computed in float32. <!-- backward_inside -->
+# %% [markdown] tags=["ru"]
+# Градиент типа bfloat16 встречается с весом типа float32, и произведение кончается ошибкой. Это ещё удачный случай. Если такой встречи в `backward` нет, потому что сначала он что-то вычисляет заново в float32, ошибки не будет. Он просто работает медленно и дифференцирует не ту функцию, которую вычислил `forward`.
+#
+# Исправляют это два декоратора, и действуют они только вместе: `custom_fwd(device_type="cpu")` над `forward(ctx, ...)` запоминает, был ли включён autocast, а `custom_bwd(device_type="cpu")` над `backward` переключает его в то же состояние. Оба ставят под `@staticmethod`. Если `forward` не принимает контекст, они не работают: то, что запомнил один, другой не находит. Функция, которая нужна и внутри autocast, и в `torch.func`, запоминает состояние сама, в `setup_context`, с помощью `torch.is_autocast_enabled("cpu")`.
+#
+# ### Дополнительное упражнение `fix_layer`: функция внутри autocast
+# *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
+#
+# `Layer.apply(x, w)` — это `tanh(x @ w)`. Чтобы сэкономить память, произведение вычисляется заново. Ошибки никто не заметил. Исправьте её.
+#
+# * **Дано.** Матрицы `x` и `w` на CPU, типа float32 или float64.
+# * **Результат.** Без autocast верны значение, градиенты и вторые производные. <!-- plain -->
+# * **Результат.** Прямой проход внутри области bfloat16, обратный — снаружи: все матричные произведения вычисляются в bfloat16, а градиенты получаются в float32. <!-- region -->
+# * **Результат.** То же и тогда, когда внутри области оба прохода. <!-- both_inside -->
+# * **Результат.** Прямой проход снаружи, обратный — внутри области: все произведения вычисляются в float32. <!-- backward_inside -->
+# %% answer="fix_layer"
+class Layer(torch.autograd.Function):
+    """tanh(x @ w), which keeps its inputs alone."""
+
+    @staticmethod
+    @custom_fwd(device_type="cpu")
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        return (x @ w).tanh()
+
+    @staticmethod
+    @custom_bwd(device_type="cpu")
+    def backward(ctx, grad_output):
+        x, w = ctx.saved_tensors
+        g = grad_output * (1 - (x @ w).tanh() ** 2)
+        return g @ w.t(), x.t() @ g
+
+
+# %% given="fix_layer"
+class Layer(torch.autograd.Function):
+    """tanh(x @ w), which keeps its inputs alone."""
+
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        return (x @ w).tanh()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, w = ctx.saved_tensors
+        g = grad_output * (1 - (x @ w).tanh() ** 2)
+        return g @ w.t(), x.t() @ g
+
+
+# %% alternative="fix_layer"
+class Layer(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        ctx.on = torch.is_autocast_enabled("cpu")
+        return torch.tanh(x @ w)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, w = ctx.saved_tensors
+        with torch.autocast("cpu", torch.bfloat16, enabled=ctx.on):
+            y = torch.tanh(x @ w)
+            g = grad_output * (1 - y * y)
+            return g @ w.T, x.T @ g
+
+
+# %% alternative="fix_layer"
+class Layer(torch.autograd.Function):
+    @staticmethod
+    def forward(x, w):
+        return (x @ w).tanh()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs, output)
+        ctx.kind = output.dtype
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, w, y = ctx.saved_tensors
+        with torch.autocast("cpu", enabled=False):
+            g = grad_output * (1 - y**2)
+            return (g @ w.t().to(ctx.kind)).to(w.dtype), (x.t().to(ctx.kind) @ g).to(x.dtype)
+
+
+# %% alternative="fix_layer"
+class Layer(torch.autograd.Function):
+    @staticmethod
+    @custom_fwd(device_type="cpu")
+    def forward(ctx, x, w):
+        y = torch.tanh(torch.mm(x, w))
+        ctx.save_for_backward(x, w, y)
+        return y
+
+    @staticmethod
+    @custom_bwd(device_type="cpu")
+    def backward(ctx, grad_output):
+        x, w, y = ctx.saved_tensors
+        g = grad_output - grad_output * y.square()
+        return torch.mm(g, w.t()), torch.mm(x.t(), g)
+
+
+# %% check="fix_layer"
+from autograder import check
+
+check("fix_layer")
 
 
 # %% [markdown] tags=["en"]
