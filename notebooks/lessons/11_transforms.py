@@ -284,9 +284,9 @@ for both in (False, True):  # a class has one of the two
 #
 # * **Given.** `x` and `y`, float64 tensors, any of which may have a batch dimension at any place. Samples have shapes that broadcast together, not always with the same number of dimensions.
 # * **Result.** `LogAddExp.apply(x, y)` is $\log(e^x + e^y)$, with its gradients. <!-- plain -->
-# * **Result.** Under `vmap` it is the same as a loop over samples: if only one of the inputs has a batch, <!-- one_batch -->
-# * wherever the batch dimensions are, <!-- places -->
-# * and for samples of different shapes. <!-- shapes -->
+# * **Result.** `vmap` gives what a loop over samples gives, if only one of the inputs has a batch, too. <!-- one_batch -->
+# * **Result.** So it does wherever the batch dimensions are. <!-- places -->
+# * **Result.** So it does for samples of different shapes. <!-- shapes -->
 # * **Result.** `vmap` of `grad` and `backward()` through `vmap` are right. <!-- gradients -->
 # * **Leave.** The method `forward`: it stands for a library outside torch, and the check puts its own in its place. <!-- plain -->
 # * **Not allowed.** More than one call of `forward` for a batch. <!-- calls -->
@@ -300,9 +300,9 @@ for both in (False, True):  # a class has one of the two
 #
 # * **Дано.** Тензоры `x` и `y` типа float64; у каждого может быть измерение батча на любом месте. Формы примеров транслируются друг к другу, но число измерений у них не всегда одинаково.
 # * **Результат.** `LogAddExp.apply(x, y)` — это $\log(e^x + e^y)$ с верными градиентами. <!-- plain -->
-# * **Результат.** Внутри `vmap` получается то же, что в цикле по примерам: если батч есть только у одного входа, <!-- one_batch -->
-# * где бы ни стояли измерения батча <!-- places -->
-# * и для примеров разной формы. <!-- shapes -->
+# * **Результат.** `vmap` даёт то же, что цикл по примерам, в том числе если батч есть только у одного входа. <!-- one_batch -->
+# * **Результат.** Это верно, где бы ни стояли измерения батча. <!-- places -->
+# * **Результат.** Это верно и для примеров разной формы. <!-- shapes -->
 # * **Результат.** Верны `vmap` от `grad` и `backward()` сквозь `vmap`. <!-- gradients -->
 # * **Не менять.** Метод `forward`: он изображает библиотеку вне torch, и проверка ставит на его место свой. <!-- plain -->
 # * **Нельзя.** Вызывать `forward` больше одного раза на батч. <!-- calls -->
@@ -455,7 +455,7 @@ for dims, x, y in (((0, 0), torch.rand(3, 3), torch.rand(3)), ((1, None), torch.
 # %% [markdown] tags=["ru"]
 # ## Защита наполовину
 #
-# В уроке 07 декоратор `once_differentiable` одни вторые производные останавливал, а другие пропускал. Вторая производная — тоже преобразование. Вот что делают с функцией $x^3$ четыре способа её вычислить; в точке 2 вторая производная равна $6x = 12$. У `CubeOnce` декоратор есть, у `Cube` — нет.
+# В уроке 07 декоратор `once_differentiable` одни вторые производные останавливал, а другие пропускал. Вторая производная — тоже преобразование. Вычислить её можно четырьмя способами. Вот что они дают для функции $x^3$, у которой в точке 2 вторая производная равна $6x = 12$. У `CubeOnce` декоратор есть, у `Cube` — нет.
 # %%
 from torch.autograd.function import once_differentiable
 
@@ -695,7 +695,7 @@ assert vmap(lambda x: DoubledByRule.apply(x.clone()))(batch).tolist() == [2, 4]
 # %% [markdown] tags=["ru"]
 # `hessian` — это прямой режим поверх `backward`, и он верен. `jacfwd(jacfwd)` — прямой режим поверх прямого режима, и одно слагаемое теряется: 8 вместо 12, потому что за вычислениями внутри `jvp` прямой режим уже не следит. Так что от одного верного `jvp` не становятся верными все производные в прямом режиме. Для вторых производных берите `hessian` или `jacrev` дважды. А `gradcheck` смотрит на `jvp`, только если его попросить: `check_forward_ad=True`.
 #
-# То, что `setup_context` сообщает о выходах, действует и в преобразованиях. После `ctx.mark_non_differentiable(output[1])` у этого выхода нет графа; `jvp` возвращает для него None, и касательная равна 0. Вызов `ctx.mark_dirty(x)` для тензора `x`, который `forward` меняет на месте, с `grad` работает. Но правила для `vmap` torch в этом случае не составит: его нужно написать.
+# То, что `setup_context` сообщает о выходах, действует и в преобразованиях. После `ctx.mark_non_differentiable(output[1])` у этого выхода нет графа. Метод `jvp` возвращает для него None, и касательная равна 0. Вызов `ctx.mark_dirty(x)` для тензора `x`, который `forward` меняет на месте, с `grad` работает. Но правила для `vmap` torch в этом случае не составит: его нужно написать.
 #
 # ### Упражнение `ratio_function`: производная в прямом режиме
 # *дописать · ●●● · 16 минут · 5 баллов*
@@ -913,7 +913,7 @@ with region():
 # * **Given.** `model`, a module of float32; it is called once per step, in the mode in which it is. Some parameters may be frozen, used twice, or not used at all.
 # * **Given.** `batches`, a list of pairs of an input and a target, one per step; `rate`, the learning rate of plain descent. The call may stand in a region `torch.autocast("cpu", torch.bfloat16, enabled=False)` of the caller's.
 # * **Result.** A list with the loss of each step as a Python number, computed with the weights of that step. <!-- losses -->
-# * **Result.** The weights after all steps; no `.grad` is left to be added up. <!-- weights -->
+# * **Result.** The weights after all steps; gradients are not added up from step to step. <!-- weights -->
 # * **Result.** The layers compute in bfloat16, and the weights stay in float32. <!-- dtypes -->
 # * **Leave.** Frozen parameters. <!-- weights -->
 # %% [markdown] tags=["ru"]

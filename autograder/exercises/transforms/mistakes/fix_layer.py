@@ -78,19 +78,3 @@ class Layer(_both(_forward, lambda ctx, g: (g @ ctx.saved_tensors[1].t(), ctx.sa
 # Внутри autocast `backward` верен, но вторая производная потеряна: в нём ничего не записывается.
 class Layer(_both(_forward, torch.no_grad()(_backward))):
     pass
-
-# %% mistake="follows_the_region_of_the_caller" theme="state"
-# `backward` computes as the place of the backward pass says. It should be as in the forward pass.
-# Метод `backward` вычисляет так, как принято там, где идёт обратный проход. А нужно так же, как в прямом.
-class Layer(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, w):
-        ctx.save_for_backward(x, w)
-        ctx.kind = (x @ w).dtype
-        return (x @ w).tanh()
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        x, w = (t.to(ctx.kind) for t in ctx.saved_tensors)
-        g = grad_output * (1 - (x @ w).tanh() ** 2)
-        return g @ w.t(), x.t() @ g
