@@ -1,6 +1,7 @@
 # %%
 import torch
 
+
 # %% mistake="the_guard_sees_it" theme="derivative"
 # The guard fires: the gradient that arrives in `f` depends on `x`, so it requires grad.
 # Защита срабатывает: пришедший в `f` градиент зависит от `x` и потому требует градиента.
