@@ -33,7 +33,7 @@ class Products(TorchDispatchMode):
     """The dtypes in which matrix products are computed in a `with` block."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.dtypes = set[str]()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

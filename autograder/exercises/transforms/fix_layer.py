@@ -77,7 +77,7 @@ def fix_layer(answer: Any, case: Case) -> dict[str, object]:
         x, w = case.x.double().requires_grad_(), case.w.double().requires_grad_()
         y = function.apply(x, w)
         first = torch.autograd.grad((y**2).sum(), (x, w), create_graph=True)
-        second = result_or_error(lambda: list(torch.autograd.grad(sum((g**2).sum() for g in first), (x, w))))
+        second = result_or_error(lambda: list(torch.autograd.grad([(g**2).sum() for g in first], (x, w))))
         plain = {"value": y, "gradients": list(first), "second derivative": second}
         return {
             "plain": plain,
