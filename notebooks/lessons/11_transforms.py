@@ -102,7 +102,7 @@ draw(Cube.apply(x).sum())
 # %% tags=["fact"]
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 nodes = [function.apply(x).sum().grad_fn.next_functions for function in (OldCube, Cube)]
-assert [node.name() for ((node, _),) in nodes] == ["OldCubeBackward", "CubeBackward"]
+assert [type(node).__name__ for ((node, _),) in nodes] == ["OldCubeBackward", "CubeBackward"]
 
 
 # %% [markdown] tags=["en"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
@@ -138,24 +139,17 @@ def _through_vmap(apply: Any, dims: Any, given: list[Tensor]) -> list[Tensor]:
     return list(torch.autograd.grad((y**2).sum(), leaves))
 
 
-class _own_forward:
-    """A `with` block in which a class has a `forward` of ours, in NumPy; it yields the list of its calls."""
+@contextmanager
+def _own_forward(function: Any) -> Iterator[list[int]]:
+    """Give a class a `forward` of ours, in NumPy, in the `with` block; yield the list of its calls."""
+    calls: list[int] = []
 
-    def __init__(self, function: Any) -> None:
-        self._calls: list[int] = []
+    def forward(x: Tensor, y: Tensor) -> Tensor:
+        calls.append(1)
+        return torch.from_numpy(np.asarray(np.logaddexp(x.numpy(), y.numpy())))
 
-        def forward(x: Tensor, y: Tensor) -> Tensor:
-            self._calls.append(1)
-            return torch.from_numpy(np.asarray(np.logaddexp(x.numpy(), y.numpy())))
-
-        self._patch = patch.object(function, "forward", staticmethod(forward))
-
-    def __enter__(self) -> list[int]:
-        self._patch.start()
-        return self._calls
-
-    def __exit__(self, *_: object) -> None:
-        self._patch.stop()
+    with patch.object(function, "forward", staticmethod(forward)):
+        yield calls
 
 
 @fix_rule.cases
