@@ -241,8 +241,8 @@ import matplotlib.pyplot as plt
 
 figure, panels = plt.subplots(1, 2, figsize=(6.4, 2.4))
 for panel, title, shapes in (
-    (panels[0], "batch first", {"x": ["4", "3"], "y": ["", "4"]}),
-    (panels[1], "batch last", {"x": ["3", "4"], "y": ["", "4"]}),
+    (panels[0], "movedim(dim, 0)", {"x": ["4", "3"], "y": ["", "4"]}),
+    (panels[1], "movedim(dim, -1)", {"x": ["3", "4"], "y": ["", "4"]}),
 ):
     for row, (name, sizes) in enumerate(shapes.items()):
         panel.text(-0.6, -row, name, ha="center", va="center")

@@ -1,4 +1,4 @@
-"""Core exercise: a Function with two inputs and two outputs, for every transform."""
+"""Core exercise: a Function with two inputs and two outputs."""
 
 from __future__ import annotations
 
