@@ -315,9 +315,13 @@ draw(saved, attribute)
 # %% [markdown] tags=["en"]
 # The result is −0.01 instead of −1, and there is no error. A tensor saved by `save_for_backward` is a saved tensor like those of torch's own operations: its version is checked, it is freed after `backward`, and saved-tensor hooks see it. An attribute has none of that. So: tensors that are inputs or results go through `save_for_backward`; numbers, shapes and flags go onto `ctx`. A mask that you made yourself may be kept either way: it has no derivative.
 #
+# You will meet two more words. A `forward` that changes its input in place says so by `ctx.mark_dirty(x)` and returns it, and in code for `torch.func` saving has a method of its own, `setup_context(ctx, inputs, output)`, while `forward` takes the inputs alone. Lesson 11 is about what such transforms ask of a Function.
+#
 # What remains is the choice. Autograd keeps what you save until `backward`. It costs no memory if the caller keeps the tensor anyway. That is usually so for the result; a saved input may have to stay in memory although the caller has dropped it.
-# %% [markdown] tags=["ru"] of="fbfb6c92"
+# %% [markdown] tags=["ru"] of="92a4bd04"
 # Получилось −0.01 вместо −1, а ошибки нет. Тензор, переданный в `save_for_backward`, — такой же сохранённый тензор, как у собственных операций torch: его версия проверяется, после `backward` он освобождается, для него вызываются хуки сохранённых тензоров. С атрибутом ничего этого не происходит. Поэтому входные тензоры и результаты передают в `save_for_backward`, а числа, формы и флаги кладут в атрибуты `ctx`. Маску, которую вы построили сами, можно хранить любым из двух способов: производной у неё нет.
+#
+# Вам встретятся ещё два слова. Если `forward` меняет свой вход на месте, об этом сообщают вызовом `ctx.mark_dirty(x)`, а сам вход возвращают. В коде для `torch.func` тензоры сохраняет отдельный метод `setup_context(ctx, inputs, output)`, а `forward` принимает только входы. О том, что нужно от функции таким преобразованиям, рассказывает урок 11.
 #
 # Остаётся выбрать, что сохранять. Сохранённое остаётся в памяти до `backward`. Дополнительной памяти для этого не нужно, если тензор и так хранится у вызывающего кода. С результатом обычно так и бывает, а сохранённый вход может оставаться в памяти и тогда, когда снаружи он уже не нужен.
 # %% [markdown] tags=["en"]

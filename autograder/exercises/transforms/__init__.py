@@ -1,0 +1,10 @@
+"""The exercises of lesson 11, Functions under transforms, in order."""
+
+EXERCISES = (
+    "predict_transforms",
+    "fix_rule",
+    "expose_once",
+    "ratio_function",
+    "fix_region",
+    "fix_layer",
+)

@@ -1,0 +1,80 @@
+# %%
+import torch
+from torch.nn.functional import mse_loss
+
+
+def _region(**options):
+    return torch.autocast("cpu", torch.bfloat16, **options)
+
+
+def _train(model, batches, rate, region=_region, after=lambda: None, keep=False, early=False):
+    """Train by plain descent with one region for each forward pass."""
+    losses = []
+    for x, y in batches:
+        with region():
+            output = model(x)
+        loss = mse_loss(output.float(), y)
+        loss.backward()
+        with torch.no_grad():
+            for p in model.parameters():
+                if p.grad is not None:
+                    p -= rate * p.grad
+        if not keep:
+            model.zero_grad()
+        if early:
+            with torch.no_grad(), _region(cache_enabled=False):
+                loss = mse_loss(model(x).float(), y)
+        losses.append(loss.item())
+        after()
+    return losses
+
+# %% mistake="region_around_the_loop" theme="state"
+# All steps compute with the first weights: the region around the loop keeps their bfloat16 copies.
+# Все шаги считают с первоначальными весами: область вокруг цикла хранит их копии в bfloat16.
+def fix_region(model, batches, rate):
+    with _region():
+        return _train(model, batches, rate)
+
+# %% mistake="only_the_inner_region" theme="state"
+# It works alone. Inside a region of the caller's the copies outlive your region, and the weights are old again.
+# Само по себе это работает. Но внутри чужой области копии переживают вашу, и веса снова старые.
+def fix_region(model, batches, rate):
+    return _train(model, batches, rate)
+
+# %% mistake="switched_off" theme="precision"
+# The loss falls, but nothing is computed in bfloat16 any more: autocast is off.
+# Потери уменьшаются, но в bfloat16 больше ничего не вычисляется: autocast выключен.
+def fix_region(model, batches, rate):
+    return _train(model, batches, rate, region=lambda: _region(enabled=False))
+
+# %% mistake="gradients_pile_up" theme="accumulation"
+# The gradients of earlier steps were not cleared, and each step adds to them.
+# Градиенты прошлых шагов не обнулены, и каждый шаг прибавляет к ним новые.
+def fix_region(model, batches, rate):
+    return _train(model, batches, rate, region=lambda: _region(cache_enabled=False), keep=True)
+
+# %% mistake="loss_after_the_step" theme="order"
+# The loss was computed once more after the step. It belongs to the weights before it.
+# Потери вычислены ещё раз, уже после шага. А нужны потери с весами до него.
+def fix_region(model, batches, rate):
+    return _train(model, batches, rate, region=lambda: _region(cache_enabled=False), early=True)
+
+# %% mistake="all_parameters_in_bfloat16" theme="precision"
+# The weights themselves were converted to bfloat16. autocast leaves them in float32.
+# В bfloat16 переведены сами веса. При autocast они остаются в float32.
+def fix_region(model, batches, rate):
+    model.to(torch.bfloat16)
+    return _train(model, [(x.to(torch.bfloat16), y) for x, y in batches], rate, region=lambda: _region(enabled=False))
+
+# %% mistake="mean_of_losses" theme="return"
+# A single number came back. Asked for is a list with the loss of each step.
+# Возвращено одно число. А нужен список потерь по шагам.
+def fix_region(model, batches, rate):
+    losses = _train(model, batches, rate, region=lambda: _region(cache_enabled=False))
+    return sum(losses) / len(losses)
+
+# %% mistake="losses_as_tensors" theme="return"
+# The list holds tensors. Asked for are Python numbers.
+# В списке тензоры. А нужны числа Python.
+def fix_region(model, batches, rate):
+    return [torch.tensor(loss) for loss in _train(model, batches, rate, region=lambda: _region(cache_enabled=False))]

@@ -1,0 +1,106 @@
+# %%
+import numpy as np
+import torch
+
+
+class _LogAddExp(torch.autograd.Function):
+    @staticmethod
+    def forward(x, y):
+        return torch.from_numpy(np.asarray(np.logaddexp(x.numpy(), y.numpy())))
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, y = ctx.saved_tensors
+        to_x = grad_output * torch.sigmoid(x - y)
+        to_y = grad_output * torch.sigmoid(y - x)
+        return to_x.sum_to_size(x.shape), to_y.sum_to_size(y.shape)
+
+
+def _front(t, dim):
+    return t if dim is None else t.movedim(dim, 0)
+
+
+def _last(t, dim):
+    return t.unsqueeze(-1) if dim is None else t.movedim(dim, -1)
+
+# %% mistake="as_if_there_were_no_batch" theme="axes"
+# The rule ignores `in_dims`. It is right only if both batches are in the same place and the samples have the same
+#     shape.
+# Правило не смотрит на `in_dims`. Оно верно, только если оба батча стоят на одном месте, а у примеров одинаковая
+#     форма.
+class LogAddExp(_LogAddExp):
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        return LogAddExp.apply(x, y), in_dims[0]
+
+# %% mistake="batch_dimension_first" theme="axes"
+# Both batches were moved to the front, but samples with fewer dimensions are then aligned with the wrong ones.
+# Оба батча перенесены вперёд, но тогда примеры, у которых измерений меньше, выравниваются не с теми измерениями.
+class LogAddExp(_LogAddExp):
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        return LogAddExp.apply(_front(x, in_dims[0]), _front(y, in_dims[1])), 0
+
+# %% mistake="none_taken_for_zero" theme="axes"
+# None in `in_dims` was taken for dimension 0. It says that this input has no batch.
+# None в `in_dims` принято за измерение 0. А оно означает, что у этого входа батча нет.
+class LogAddExp(_LogAddExp):
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        return LogAddExp.apply(_last(x, in_dims[0] or 0), _last(y, in_dims[1] or 0)), -1
+
+# %% mistake="made_by_torch" theme="own"
+# torch was asked to make the rule. It runs `forward` with tensors that NumPy cannot read.
+# Правило поручено составить torch. Но он выполняет `forward` с тензорами, которых NumPy прочесть не может.
+class LogAddExp(_LogAddExp):
+    generate_vmap_rule = True
+
+# %% mistake="place_of_the_result" theme="axes"
+# The numbers are right, but the rule says that the batch is where `x` had it. It is where the rule has put it.
+# Числа верны, но правило сообщает, что батч стоит там же, где у `x`. А стоит он там, куда его поставило правило.
+class LogAddExp(_LogAddExp):
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        return LogAddExp.apply(_last(x, in_dims[0]), _last(y, in_dims[1])), in_dims[0] or 0
+
+# %% mistake="one_by_one" theme="cost"
+# The result is right, but `forward` runs once for each sample. A rule exists to avoid that.
+# Результат верен, но `forward` выполняется для каждого примера отдельно. Правило нужно как раз затем, чтобы этого
+#     избежать.
+class LogAddExp(_LogAddExp):
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        def sample(t, dim, i):
+            return t if dim is None else t.select(dim, i)
+
+        rows = [LogAddExp.apply(*(sample(t, d, i) for t, d in zip((x, y), in_dims))) for i in range(info.batch_size)]
+        return torch.stack(rows), 0
+
+# %% mistake="no_graph_inside" theme="recording"
+# The values are right, but the rule computes them on detached tensors: `backward()` does not come through `vmap`.
+# Значения верны, но правило вычисляет их по отсоединённым тензорам: `backward()` сквозь `vmap` не проходит.
+class LogAddExp(_LogAddExp):
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        return LogAddExp.apply(_last(x, in_dims[0]).detach(), _last(y, in_dims[1]).detach()), -1
+
+# %% mistake="unbatched_is_repeated_as_it_is" theme="axes"
+# An input without a batch was not given a dimension for it, so its last dimension is aligned with the batch.
+# У входа без батча нет измерения под батч, поэтому с батчем выравнивается его последнее измерение.
+class LogAddExp(_LogAddExp):
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        x, y = (t if d is None else t.movedim(d, -1) for t, d in zip((x, y), in_dims))
+        return LogAddExp.apply(x, y), -1
+
+# %% mistake="batch_of_x_alone" theme="axes"
+# Only `x` may have a batch in this rule. `in_dims` has an entry for each input.
+# В этом правиле батч может быть только у `x`. А в `in_dims` есть запись о каждом входе.
+class LogAddExp(_LogAddExp):
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        return LogAddExp.apply(_last(x, in_dims[0]), y), -1

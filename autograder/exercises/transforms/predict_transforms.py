@@ -1,0 +1,50 @@
+"""Core exercise: predictions about the transforms that a custom Function accepts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autograder.checking.exercise import EVERY_ENTRY, Case, Why, exercise
+from autograder.checking.values import entries
+from autograder.language import Text
+
+
+@exercise(
+    title=Text("Who accepts which Function", "Какая функция кому подходит"),
+    kind="predict",
+    core=True,
+    minutes=6,
+    aspects=[EVERY_ENTRY],
+    hints=[
+        Text(
+            "Which methods does each class have? Which of them does the transform need to call?",
+            "Какие методы есть у каждого класса? Какие из них понадобятся преобразованию?",
+        ),
+        Text(
+            "`jacrev` is `vmap` over the backward pass, `jacfwd` is `vmap` over forward mode. Which methods run with a "
+            "batch inside?",
+            "`jacrev` — это `vmap` по обратному проходу, `jacfwd` — `vmap` по прямому режиму. Какие методы при этом "
+            "выполняются с батчем?",
+        ),
+        Text(
+            "`backward` of `Cube` consists of torch operations, which `vmap` knows. `forward` is called as a whole, and "
+            "for that `vmap` wants a rule.",
+            "Метод `backward` класса `Cube` состоит из операций torch, а их `vmap` знает. Метод `forward` вызывается "
+            "целиком, и для этого `vmap` нужно правило.",
+        ),
+    ],
+    why=Why(
+        Text(
+            "Why does `jacrev` accept a Function that `vmap` refuses?",
+            "Почему `jacrev` принимает функцию, которую `vmap` отвергает?",
+        ),
+        Text(
+            "In `jacrev` the forward pass runs once, without a batch. The batch is one of cotangents, and it meets only "
+            "`backward`, whose torch operations `vmap` knows.",
+            "В `jacrev` прямой проход выполняется один раз и без батча. Батч здесь из ковекторов, и попадает он только в "
+            "`backward`, операции которого `vmap` знает.",
+        ),
+    ),
+)
+def predict_transforms(answer: Any, case: Case) -> dict[str, object]:
+    return {"table": entries(answer.predict_transforms)}
