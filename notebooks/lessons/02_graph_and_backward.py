@@ -789,8 +789,8 @@ assert 4_000 <= retained <= 4_016 and live.now <= 16, (retained, live.now)
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `fix_two_losses`: two losses, one graph
-# *find the bug · ●●○ · 10 minutes · 4 points*
+# ### Extra exercise `fix_two_losses`: two losses, one graph
+# *find the bug · ●●○ · 10 minutes · 4 points · extra*
 #
 # The function below has this habit; mend it.
 #
@@ -800,9 +800,9 @@ assert 4_000 <= retained <= 4_016 and live.now <= 16, (retained, live.now)
 # * **Leave.** `w`, `x` and `y`. <!-- untouched -->
 # * **Not allowed.** More than one backward pass of autograd. <!-- backward_runs -->
 # * **Not allowed.** To leave in memory anything that the graph has saved, even while the caller holds the pair. <!-- left -->
-# %% [markdown] tags=["ru"] of="bf0c1201"
-# ### Упражнение `fix_two_losses`: две функции потерь, один граф
-# *найти ошибку · ●●○ · 10 минут · 4 балла*
+# %% [markdown] tags=["ru"] of="f9dad63e"
+# ### Дополнительное упражнение `fix_two_losses`: две функции потерь, один граф
+# *найти ошибку · ●●○ · 10 минут · 4 балла · дополнительно*
 #
 # В функции ниже тоже выполняются два обратных прохода. Исправьте её.
 #

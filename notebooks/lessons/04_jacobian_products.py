@@ -7,11 +7,12 @@
 #
 # * say which shape `v` has in `backward(v)`, and what ends up in `.grad`;
 # * get $v^TJ$, $Jv$, rows, columns and the product with the Hessian matrix, $Hv$, without building a matrix, and count what it cost;
-# * tell one product from the other where they look alike;
-# * check a derivative numerically, with a suitable step, and name what such a check does not see.
+# * tell one product from the other where they look alike.
+#
+# Extra exercises check a derivative numerically, with a suitable step, and show what such a check does not see.
 #
 # You need lesson 02: the graph, `backward()`, `retain_graph`, `torch.autograd.grad`.
-# %% [markdown] tags=["ru"] about="vᵀJ, J v и H v без лишних затрат, конечные разности, `gradcheck`" of="44890f13"
+# %% [markdown] tags=["ru"] about="vᵀJ, J v и H v без лишних затрат, конечные разности, `gradcheck`" of="157b7420"
 # # Произведения с матрицей Якоби
 #
 # У функции с 1000 входов и 1000 выходов миллион частных производных. Метод `backward()` не вычисляет их по одной: эти производные составляют матрицу, и за один проход на неё умножается вектор. Обходится это не дороже нескольких прямых проходов. Что это за вектор, с какой стороны на него умножают и что делать, если нужно другое произведение?
@@ -20,8 +21,9 @@
 #
 # * определить, какой формы должен быть вектор `v` в вызове `backward(v)` и что окажется в `.grad`;
 # * получать $v^TJ$, $Jv$, строки, столбцы и произведение матрицы Гессе на вектор $Hv$, не строя матрицу, и подсчитывать, во что это обходится;
-# * отличить одно произведение от другого там, где они выглядят одинаково;
-# * проверить производную численно, с подходящим шагом, и назвать ошибки, которых такая проверка не обнаруживает.
+# * отличить одно произведение от другого там, где они выглядят одинаково.
+#
+# В дополнительных упражнениях производная проверяется численно, с подходящим шагом, и видно, каких ошибок такая проверка не обнаруживает.
 #
 # Понадобится урок 02: граф, `backward()`, `retain_graph`, `torch.autograd.grad`.
 # %% tags=["en"]
@@ -106,18 +108,17 @@ def which_v():
         "A x, v = [1, 10]": left_in_grad(lambda x: A @ x, torch.ones(2), torch.tensor([1.0, 10.0])),
         "shape (1,), no v": left_in_grad(one, x),
         "shape (1,), v = tensor(1.)": left_in_grad(one, x, torch.tensor(1.0)),
-        "float64 y, float32 v": left_in_grad(lambda x: y(x).double(), x, torch.ones(2)),
     }
 
 
 # %% [markdown] tags=["en"]
 # ### Exercise `predict_vjp`: which v, and what it gives
-# *predict · ●○○ · 9 minutes · 1 point*
+# *predict · ●○○ · 8 minutes · 1 point*
 #
 # Put what `which_v()` returns in place of each `...`: a list of numbers such as `[1.0, 2.0]`, or `"RuntimeError"`.
-# %% [markdown] tags=["ru"] of="504398c2"
+# %% [markdown] tags=["ru"] of="9dd425f5"
 # ### Упражнение `predict_vjp`: какой вектор v нужен и что получится
-# *предсказать · ●○○ · 9 минут · 1 балл*
+# *предсказать · ●○○ · 8 минут · 1 балл*
 #
 # Вместо каждого `...` поставьте то, что вернёт `which_v()`: список чисел, например `[1.0, 2.0]`, или `"RuntimeError"`.
 # %% answer="predict_vjp"
@@ -129,7 +130,6 @@ predict_vjp = {
     "A x, v = [1, 10]": [31.0, 42.0],
     "shape (1,), no v": [2.0, 2.0, 2.0],
     "shape (1,), v = tensor(1.)": "RuntimeError",
-    "float64 y, float32 v": [1.0, 1.0, 3.0],
 }
 # %% given="predict_vjp"
 predict_vjp = {
@@ -140,7 +140,6 @@ predict_vjp = {
     "A x, v = [1, 10]": ...,
     "shape (1,), no v": ...,
     "shape (1,), v = tensor(1.)": ...,
-    "float64 y, float32 v": ...,
 }
 # %% check="predict_vjp"
 from autograder import check
@@ -148,6 +147,7 @@ from autograder import check
 check("predict_vjp")
 # %% tags=["fact"]
 assert predict_vjp == which_v()
+assert left_in_grad(lambda x: y(x).double(), torch.tensor([1.0, 2.0, 3.0]), torch.ones(2)) == [1.0, 1.0, 3.0]
 # %% [markdown] tags=["en"]
 # Now call it.
 # %% [markdown] tags=["ru"] of="0cc3540a"
@@ -164,8 +164,8 @@ which_v()
 # * "`backward()` is the same as `backward(torch.tensor(1.))`." Only for an output without dimensions, a scalar. For shape (1,) the first call works, and the second one raises an error.
 # * "The gradient of the vector $y$ with respect to $x$ is the Jacobian product." The derivative is the matrix $J$. The product $v^TJ$ is what `backward` computes instead of it.
 #
-# For `A`: $[31, 42]$ is $v^TA$. The other product, $Av = [21, 43]$, has the same shape, and nothing would have raised an error. In the last row `v` has another dtype than the output: autograd converts it. Only the shape has to agree.
-# %% [markdown] tags=["ru"] explains="predict_vjp" of="ab571c8b"
+# For `A`: $[31, 42]$ is $v^TA$. The other product, $Av = [21, 43]$, has the same shape, and nothing would have raised an error. A `v` of another dtype than the output is converted: only the shape has to agree.
+# %% [markdown] tags=["ru"] explains="predict_vjp" of="701cfd32"
 # Сверим с таблицей четыре утверждения, которые вам наверняка встретятся:
 #
 # * «`backward()` можно вызвать только для скаляра». Нет: можно для выхода любой формы, если `v` задаёт веса, с которыми складываются элементы выхода. Ошибка возникает, когда элементов больше одного, а `v` нет.
@@ -173,7 +173,7 @@ which_v()
 # * «`backward()` — то же самое, что `backward(torch.tensor(1.))`». Это верно только для нульмерного выхода (скаляра). Для формы (1,) первый вызов работает, а второй заканчивается ошибкой.
 # * «Градиент вектора $y$ по $x$ — это произведение Якоби». Производная — это сама матрица $J$. Произведение $v^TJ$ — то, что `backward` вычисляет вместо неё.
 #
-# Теперь о матрице `A`: $[31, 42]$ — это $v^TA$. У другого произведения, $Av = [21, 43]$, та же форма, и подмена прошла бы без сообщения об ошибке. В последней строке dtype у `v` не такой, как у выхода: autograd его преобразует. Совпадать должна только форма.
+# Теперь о матрице `A`: $[31, 42]$ — это $v^TA$. У другого произведения, $Av = [21, 43]$, та же форма, и подмена прошла бы без сообщения об ошибке. Если dtype у `v` не такой, как у выхода, autograd его преобразует: совпадать должна только форма.
 # %% [markdown] tags=["en"]
 # Here are the texts of the two errors.
 # %% [markdown] tags=["ru"] of="46072333"
@@ -601,6 +601,107 @@ check("jvp")
 
 
 # %% [markdown] tags=["en"]
+# ## A function without forward mode
+#
+# Forward mode needs a rule for every operation. A custom `Function` (lesson 07) that has only a `backward` raises `NotImplementedError` there, and `torch.func` refuses it unless it is written for `torch.func`. Backward passes remain: two of them give $Jv$, with the vector $u$ of above.
+#
+# ### Exercise `jvp_by_backward`: J v by backward passes alone
+# *complete · ●●○ · 10 minutes · 3 points*
+#
+# The contract of `jvp`, but `f` has no forward mode.
+#
+# * **Given.** `f`, whose backward can be differentiated. `x` and `v`, of shape $(n,)$; they do not require grad.
+# * **Result.** $Jv$, of shape $(m,)$ and of the dtype of `x`. <!-- product -->
+# * **Result.** It is exact up to rounding: the error is at most $10^{-12}$ of the largest entry. <!-- exact -->
+# * **Not allowed.** More than 3 calls of `f` and backward passes together. <!-- passes -->
+# * **Not allowed.** A new tensor of more than $4\max(n, m)$ elements. <!-- largest -->
+# %% [markdown] tags=["ru"] of="a3785f02"
+# ## Функция без прямого режима
+#
+# В прямом режиме для каждой операции нужно своё правило. Пользовательская функция, то есть `Function` (урок 07), у которой есть только `backward`, приводит к ошибке `NotImplementedError`, а `torch.func` принимает её, только если она написана с расчётом на `torch.func`. Остаются обратные проходы: двух хватает, чтобы получить $Jv$ с помощью вектора $u$, о котором шла речь выше.
+#
+# ### Упражнение `jvp_by_backward`: J v одними обратными проходами
+# *дописать · ●●○ · 10 минут · 3 балла*
+#
+# Условия те же, что в `jvp`, но у функции `f` нет прямого режима.
+#
+# * **Дано.** Функция `f`, обратный проход которой можно дифференцировать. Тензоры `x` и `v` формы $(n,)$; градиента они не требуют.
+# * **Результат.** $Jv$: тензор формы $(m,)$ с тем же dtype, что у `x`. <!-- product -->
+# * **Результат.** Произведение верно с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего по модулю элемента. <!-- exact -->
+# * **Нельзя.** Больше 3 вызовов `f` и обратных проходов вместе. <!-- passes -->
+# * **Нельзя.** Создавать тензоры, в которых больше $4\max(n, m)$ элементов. <!-- largest -->
+# %% answer="jvp_by_backward"
+def jvp_by_backward(f, x, v):
+    """J v of a function without forward mode."""
+    ### BEGIN SOLUTION
+    x = x.detach().requires_grad_()
+    y = f(x)
+    u = torch.zeros_like(y, requires_grad=True)
+    (g,) = torch.autograd.grad(y, x, u, create_graph=True)
+    (product,) = torch.autograd.grad(g, u, v)
+    return product
+    ### END SOLUTION
+
+
+# %% alternative="jvp_by_backward"
+def jvp_by_backward(f, x, v):
+    return functional.jvp(f, x, v)[1]
+
+
+# %% alternative="jvp_by_backward"
+def jvp_by_backward(f, x, v):
+    x = x.clone().requires_grad_()
+    y = f(x)
+    u = torch.ones_like(y).requires_grad_()
+    (g,) = torch.autograd.grad((u * y).sum(), x, create_graph=True)
+    (g * v).sum().backward(inputs=[u])
+    return u.grad
+
+
+# %% alternative="jvp_by_backward"
+def jvp_by_backward(f, x, v):
+    x = x.clone().requires_grad_()
+    y = f(x)
+
+    def rows_mixed_by(u):
+        return torch.autograd.grad(y, x, u, create_graph=True)[0]
+
+    return functional.vjp(rows_mixed_by, torch.ones_like(y), v)[1]
+
+
+# %% check="jvp_by_backward"
+from autograder import check
+
+check("jvp_by_backward")
+
+
+# %% tags=["fact"]
+class BackwardOnly(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, g):
+        return 3 * ctx.saved_tensors[0] ** 2 * g
+
+
+refused = []
+for how in (
+    lambda: torch.func.jvp(BackwardOnly.apply, (torch.ones(2),), (torch.ones(2),)),
+    lambda: BackwardOnly.apply(forward_ad.make_dual(torch.ones(2), torch.ones(2))),
+):
+    try:
+        with forward_ad.dual_level():
+            how()
+    except RuntimeError as error:  # NotImplementedError is one
+        refused.append(type(error).__name__)
+assert refused == ["RuntimeError", "NotImplementedError"]
+assert jvp_by_backward(BackwardOnly.apply, torch.ones(2), torch.tensor([1.0, 10.0])).tolist() == [3.0, 30.0]
+
+
+# %% [markdown] tags=["en"]
 # ## A product with the Hessian
 #
 # The *Hessian matrix* $H$ of a function with one output holds its second derivatives. It is the Jacobian of the gradient, and symmetric, so both products with it agree. For $f(x) = x_1^2x_2$ at $(1, 2)$:
@@ -858,8 +959,8 @@ assert min(single, key=single.get) in (2, 3) and min(single.values()) > 5e-6 and
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `numerical_jacobian`: the Jacobian of a black box
-# *design · ●●○ · 15 minutes · 4 points*
+# ### Extra exercise `numerical_jacobian`: the Jacobian of a black box
+# *design · ●●○ · 15 minutes · 4 points · extra*
 #
 # * **Given.** `f`, which takes a tensor of shape $(n,)$ and returns one of shape $(m,)$, computed without a graph: autograd cannot help. `f` and its derivatives are smooth, and its values are of the order of 10. You may call it as often as you like.
 # * **Given.** `x`, of shape $(n,)$ and dtype float64, with entries between 0.5 and 2.5.
@@ -867,9 +968,9 @@ assert min(single, key=single.get) in (2, 3) and min(single.values()) > 5e-6 and
 # * **Result.** The error is at most $10^{-9}$ of the largest entry. <!-- accurate -->
 # * **Result.** `x` may lie on another device than the CPU, such as a GPU; the result lies there, too. <!-- device -->
 # * **Leave.** `x`: it holds afterwards what it held before, up to rounding. <!-- x -->
-# %% [markdown] tags=["ru"] of="96996f2e"
-# ### Упражнение `numerical_jacobian`: матрица Якоби чёрного ящика
-# *спроектировать · ●●○ · 15 минут · 4 балла*
+# %% [markdown] tags=["ru"] of="7947ffd9"
+# ### Дополнительное упражнение `numerical_jacobian`: матрица Якоби чёрного ящика
+# *спроектировать · ●●○ · 15 минут · 4 балла · дополнительно*
 #
 # * **Дано.** Функция `f`, которая принимает тензор формы $(n,)$ и возвращает тензор формы $(m,)$, вычисленный без графа: autograd здесь не поможет. Функция `f` и её производные гладкие, а её значения имеют порядок 10. Вызывать её можно сколько угодно раз.
 # * **Дано.** Тензор `x` формы $(n,)$, float64, с элементами от 0.5 до 2.5.
@@ -1032,109 +1133,8 @@ assert torch.equal(swapped(elementwise, point, weights), torch.func.vjp(elementw
 
 # %% [markdown] tags=["en"]
 # A function that works on each entry alone, a gradient, everything with a symmetric Jacobian: for these the two products agree, whatever `v` is. Test on a function with more outputs than inputs, or fewer; if it has to be square, with a random matrix.
-#
-# ## A function without forward mode
-#
-# Forward mode needs a rule for every operation. A custom `Function` (lesson 07) that has only a `backward` raises `NotImplementedError` there, and `torch.func` refuses it unless it is written for `torch.func`. Backward passes remain: two of them give $Jv$, with the vector $u$ of above.
-#
-# ### Extra exercise `jvp_by_backward`: J v by backward passes alone
-# *complete · ●●○ · 10 minutes · 3 points · extra*
-#
-# The contract of `jvp`, but `f` has no forward mode.
-#
-# * **Given.** `f`, whose backward can be differentiated. `x` and `v`, of shape $(n,)$; they do not require grad.
-# * **Result.** $Jv$, of shape $(m,)$ and of the dtype of `x`. <!-- product -->
-# * **Result.** It is exact up to rounding: the error is at most $10^{-12}$ of the largest entry. <!-- exact -->
-# * **Not allowed.** More than 3 calls of `f` and backward passes together. <!-- passes -->
-# * **Not allowed.** A new tensor of more than $4\max(n, m)$ elements. <!-- largest -->
-# %% [markdown] tags=["ru"] of="50fd5572"
+# %% [markdown] tags=["ru"] of="c6b93929"
 # У поэлементной функции, у градиента как функции точки и вообще всюду, где матрица Якоби симметрична, два произведения совпадают при любом `v`. Поэтому проверяйте код на функции, у которой выходов больше или меньше, чем входов, а если матрица Якоби должна быть квадратной, берите случайную.
-#
-# ## Функция без прямого режима
-#
-# В прямом режиме для каждой операции нужно своё правило. Пользовательская функция, то есть `Function` (урок 07), у которой есть только `backward`, приводит к ошибке `NotImplementedError`, а `torch.func` принимает её, только если она написана с расчётом на `torch.func`. Остаются обратные проходы: двух хватает, чтобы получить $Jv$ с помощью вектора $u$, о котором шла речь выше.
-#
-# ### Дополнительное упражнение `jvp_by_backward`: J v одними обратными проходами
-# *дописать · ●●○ · 10 минут · 3 балла · дополнительно*
-#
-# Условия те же, что в `jvp`, но у функции `f` нет прямого режима.
-#
-# * **Дано.** Функция `f`, обратный проход которой можно дифференцировать. Тензоры `x` и `v` формы $(n,)$; градиента они не требуют.
-# * **Результат.** $Jv$: тензор формы $(m,)$ с тем же dtype, что у `x`. <!-- product -->
-# * **Результат.** Произведение верно с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего по модулю элемента. <!-- exact -->
-# * **Нельзя.** Больше 3 вызовов `f` и обратных проходов вместе. <!-- passes -->
-# * **Нельзя.** Создавать тензоры, в которых больше $4\max(n, m)$ элементов. <!-- largest -->
-# %% answer="jvp_by_backward"
-def jvp_by_backward(f, x, v):
-    """J v of a function without forward mode."""
-    ### BEGIN SOLUTION
-    x = x.detach().requires_grad_()
-    y = f(x)
-    u = torch.zeros_like(y, requires_grad=True)
-    (g,) = torch.autograd.grad(y, x, u, create_graph=True)
-    (product,) = torch.autograd.grad(g, u, v)
-    return product
-    ### END SOLUTION
-
-
-# %% alternative="jvp_by_backward"
-def jvp_by_backward(f, x, v):
-    return functional.jvp(f, x, v)[1]
-
-
-# %% alternative="jvp_by_backward"
-def jvp_by_backward(f, x, v):
-    x = x.clone().requires_grad_()
-    y = f(x)
-    u = torch.ones_like(y).requires_grad_()
-    (g,) = torch.autograd.grad((u * y).sum(), x, create_graph=True)
-    (g * v).sum().backward(inputs=[u])
-    return u.grad
-
-
-# %% alternative="jvp_by_backward"
-def jvp_by_backward(f, x, v):
-    x = x.clone().requires_grad_()
-    y = f(x)
-
-    def rows_mixed_by(u):
-        return torch.autograd.grad(y, x, u, create_graph=True)[0]
-
-    return functional.vjp(rows_mixed_by, torch.ones_like(y), v)[1]
-
-
-# %% check="jvp_by_backward"
-from autograder import check
-
-check("jvp_by_backward")
-
-
-# %% tags=["fact"]
-class BackwardOnly(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x**3
-
-    @staticmethod
-    def backward(ctx, g):
-        return 3 * ctx.saved_tensors[0] ** 2 * g
-
-
-refused = []
-for how in (
-    lambda: torch.func.jvp(BackwardOnly.apply, (torch.ones(2),), (torch.ones(2),)),
-    lambda: BackwardOnly.apply(forward_ad.make_dual(torch.ones(2), torch.ones(2))),
-):
-    try:
-        with forward_ad.dual_level():
-            how()
-    except RuntimeError as error:  # NotImplementedError is one
-        refused.append(type(error).__name__)
-assert refused == ["RuntimeError", "NotImplementedError"]
-assert jvp_by_backward(BackwardOnly.apply, torch.ones(2), torch.tensor([1.0, 10.0])).tolist() == [3.0, 30.0]
-
-
 # %% [markdown] tags=["en"]
 # ## What `gradcheck` does not see
 #

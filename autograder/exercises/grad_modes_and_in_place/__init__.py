@@ -2,11 +2,11 @@
 
 EXERCISES = (
     "predict_modes",
+    "head_gradients",
     "evaluate",
     "freeze",
     "predict_in_place",
     "smooth",
     "gan_step",
-    "head_gradients",
     "shared_edit",
 )

@@ -1,4 +1,4 @@
-"""Core exercise: repair a GAN step that edits weights before backward."""
+"""Extra exercise: repair a GAN step that edits weights before backward."""
 
 from __future__ import annotations
 
@@ -50,7 +50,6 @@ def _thaws_frozen(answer: Any, case: Case) -> dict[str, bool | None]:
 @exercise(
     title=Text("A step too early", "Слишком ранний шаг"),
     kind="find the bug",
-    core=True,
     difficulty=3,
     minutes=16,
     aspects=[

@@ -1,4 +1,4 @@
-"""Extra exercise: gradients of a head on features from inference mode.
+"""Core exercise: gradients of a head on features from inference mode.
 
 The head is the last part of a model.
 """
@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.nn import BatchNorm1d, Dropout, Linear, Module, Sequential, Tanh
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
 from autograder.language import Text
@@ -27,6 +27,7 @@ def _prefixed(owner: str, values: dict[str, Any]) -> dict[str, object]:
 @exercise(
     title=Text("Features that may not be used", "Признаки, которые нельзя использовать"),
     kind="find the bug",
+    core=True,
     difficulty=1,
     minutes=4,
     aspects=[
@@ -67,6 +68,18 @@ def _prefixed(owner: str, values: dict[str, Any]) -> dict[str, object]:
             "Тот же блок с другим режимом; всё, что после него, остаётся снаружи.",
         ),
     ],
+    why=Why(
+        Text(
+            "Why do features from `no_grad()` serve for training the head, and those from `inference_mode()` not?",
+            "Почему признаки из `no_grad()` годятся для обучения головы, а из `inference_mode()` — нет?",
+        ),
+        Text(
+            "The head's first layer saves its input, because the gradient of its weight needs it. An ordinary constant "
+            "may be saved for backward, an inference tensor may not.",
+            "Первый слой головы сохраняет свой вход, потому что он нужен для градиента веса. Обычную константу "
+            "сохранить для обратного прохода можно, а inference-тензор нельзя.",
+        ),
+    ),
 )
 def head_gradients(answer: Any, case: Case) -> dict[str, object]:
     recorded: dict[str, bool] = {}

@@ -1,4 +1,4 @@
-"""Core exercise: two backward passes through one graph."""
+"""Extra exercise: two backward passes through one graph."""
 
 from __future__ import annotations
 
@@ -58,7 +58,6 @@ def _measure_left(answer: Callable[..., object], start: float) -> AtMost:
 @exercise(
     title=Text("Two losses, one graph", "Две функции потерь, один граф"),
     kind="find the bug",
-    core=True,
     difficulty=2,
     minutes=10,
     shows_graph=True,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import suppress
 from typing import Any
 
@@ -93,11 +93,11 @@ class Cost:
         self.ops, self.largest = ops.times, ops.largest
 
 
-def with_lists(predicted: dict[str, object]) -> dict[str, object]:
-    """Return a table of predictions with each tensor of several numbers as a list."""
+def with_lists(predicted: dict[str, object], former: Container[str] = ()) -> dict[str, object]:
+    """Return a table of predictions with each tensor of several numbers as a list, without the entries `former`."""
     with using_answer():
         listed = {k: v.tolist() if isinstance(v, Tensor) and v.numel() > 1 else v for k, v in predicted.items()}
-        return entries(listed)
+        return entries(listed, former)
 
 
 _COST_SIZE = 6  # number of inputs and of outputs of the function whose cost is counted

@@ -1,4 +1,4 @@
-"""Extra exercise: Jacobian-vector products by backward passes alone."""
+"""Core exercise: Jacobian-vector products by backward passes alone."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import Formula, signed, uniform
 from autograder.checking.labels import CALLS_AND_PASSES, ERROR, LARGEST_TENSOR
 from autograder.language import Text
@@ -19,6 +19,7 @@ from .jvp import jvp
 @exercise(
     title=Text("J v by backward passes alone", "J v одними обратными проходами"),
     kind="complete",
+    core=True,
     difficulty=2,
     minutes=10,
     rtol=NEAR,
@@ -60,6 +61,18 @@ from .jvp import jvp
             "(g,) = torch.autograd.grad(y, x, u, create_graph=...)\n..."
         ),
     ],
+    why=Why(
+        Text(
+            "Why do two backward passes give `J v`, whatever `u` is?",
+            "Почему два обратных прохода дают `J v`, каким бы ни был `u`?",
+        ),
+        Text(
+            "The first gives `uᵀJ`, which is linear in `u`: its Jacobian with respect to `u` is `Jᵀ`, without `u`. The "
+            "second pass gives `vᵀJᵀ`, and that is `J v`.",
+            "Первый даёт `uᵀJ`. Это линейная функция от `u`, и её матрица Якоби по `u` равна `Jᵀ`: самого `u` в ней "
+            "нет. Второй проход даёт `vᵀJᵀ`, а это и есть `J v`.",
+        ),
+    ),
 )
 def jvp_by_backward(answer: Any, case: Case) -> dict[str, object]:
     return observe_jvp(answer.jvp_by_backward, case, lambda x: cube_without_jvp(neighbour_products(x)))

@@ -1,4 +1,4 @@
-"""Core exercise: a Jacobian by finite differences."""
+"""Extra exercise: a Jacobian by finite differences."""
 
 from __future__ import annotations
 
@@ -66,7 +66,6 @@ class BlackBox:
 @exercise(
     title=Text("The Jacobian of a black box", "Матрица Якоби чёрного ящика"),
     kind="design",
-    core=True,
     difficulty=2,
     minutes=15,
     rtol=1e-2,

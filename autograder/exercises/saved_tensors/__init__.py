@@ -2,12 +2,13 @@
 
 EXERCISES = (
     "predict_saved",
-    "predict_hooks",
     "save_in_half",
-    "fix_threshold",
-    "save_on_disk",
+    "hide_saved",
     "checkpointed",
+    "fix_threshold",
+    "predict_hooks",
+    "save_on_disk",
     "count_saved",
     "notice_edits",
-    "hide_saved",
+    "predict_copies",
 )

@@ -1,10 +1,10 @@
-"""Extra exercise: save nothing in forward, yet reach the same memory peak."""
+"""Core exercise: save nothing in forward, yet reach the same memory peak."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.labels import BYTES_KEPT, PEAK, Entries
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
@@ -17,6 +17,7 @@ from .deep_layers import layer_gradients, layered_cases, measure_layers
 @exercise(
     title=Text("Nothing saved, the same peak", "Ничего не сохранено, а пик тот же"),
     kind="write the counter-example",
+    core=True,
     difficulty=1,
     minutes=3,
     rtol=1e-5,
@@ -72,6 +73,18 @@ from .deep_layers import layer_gradients, layered_cases, measure_layers
             "Один `checkpoint(..., use_reentrant=False)` вокруг всех слоёв.",
         ),
     ],
+    why=Why(
+        Text(
+            "Why is the peak not lower although nothing is kept after the forward pass?",
+            "Почему пик не ниже, хотя после прямого прохода ничего не хранится?",
+        ),
+        Text(
+            "Backward recomputes the one segment, and the segment is the whole network. All its results are then in "
+            "memory at once, only later than without a checkpoint.",
+            "Обратный проход повторно вычисляет единственный сегмент, а это вся сеть. Все её промежуточные результаты "
+            "снова лежат в памяти одновременно, только позже, чем без контрольной точки.",
+        ),
+    ),
 )
 def hide_saved(answer: Any, case: Case) -> dict[str, object]:
     run = answer.hide_saved

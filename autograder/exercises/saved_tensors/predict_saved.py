@@ -8,12 +8,15 @@ from autograder.checking.exercise import EVERY_ENTRY, Case, Why, exercise
 from autograder.checking.values import entries
 from autograder.language import Text
 
+# Rows of the table that a notebook released before asks for.
+_FORMER = ("x.sin()", "x + 1", "x * x.sigmoid()", "x.sum()")
+
 
 @exercise(
     title=Text("What an operation keeps", "Что хранит операция"),
     kind="predict",
     core=True,
-    minutes=8,
+    minutes=5,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(
@@ -48,4 +51,4 @@ from autograder.language import Text
     ),
 )
 def predict_saved(answer: Any, case: Case) -> dict[str, object]:
-    return {"table": entries(answer.predict_saved)}
+    return {"table": entries(answer.predict_saved, former=_FORMER)}

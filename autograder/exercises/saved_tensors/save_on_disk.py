@@ -1,4 +1,4 @@
-"""Core exercise: hooks that save tensors in files."""
+"""Extra exercise: hooks that save tensors in files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from .tensor_files import count_files, empty_folder, largest_file, largest_lacki
 @exercise(
     title=Text("Saved tensors in files", "Сохранённые тензоры в файлах"),
     kind="design",
-    core=True,
     difficulty=3,
     minutes=20,
     aspects=[

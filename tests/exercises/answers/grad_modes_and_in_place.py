@@ -209,24 +209,6 @@ predict_in_place = {
     "x[0].mul_(10); y = x * 2": "RuntimeError",
     "y = h * 3; y[0] = 7": [0.0, 3.0],
 }
-# %% exercise="predict_in_place" verdict="refused" mistake="all_views_may_be_edited"
-# believes that only the leaf itself may not be edited, a view of it may, and that its entry then gets 20.
-predict_in_place = {
-    "y = h ** 2; h.add_(1)": "RuntimeError",
-    "y = h ** 2; y.mul_(3)": [6.0, 24.0],
-    "y = h.sqrt(); h.add_(1)": [0.5, 0.25],
-    "y = h.sqrt(); y.add_(1)": "RuntimeError",
-    "y = h * 3; h.add_(1)": [3.0, 3.0],
-    "y = h * k; h.add_(1)": [3.0, 5.0],
-    "y = h * k; k.add_(1)": "RuntimeError",
-    "y = h.relu_()": [1.0, 1.0],
-    "y = h.relu_().relu_()": "RuntimeError",
-    "y = h; h[0].mul_(10)": [10.0, 1.0],
-    "y = h; h.unbind()[0].mul_(10)": [10.0, 1.0],
-    "x.add_(1); y = x * 2": "RuntimeError",
-    "x[0].mul_(10); y = x * 2": [20.0, 2.0],
-    "y = h * 3; y[0] = 7": [0.0, 3.0],
-}
 # %% exercise="shared_edit" verdict="refused" mistake="edits_the_data"
 # edits through .data, which neither raises the version of h nor records the edit, so the gradient is wrong.
 def shared_edit(x):

@@ -1,10 +1,3 @@
-# %% mistake="a_bare_line_switches" theme="recording"
-# You expected the line `torch.no_grad()` alone to switch recording off. It makes a context manager and throws it
-#     away; only `with` enters it.
-# Вы ожидали, что строка `torch.no_grad()` сама выключит запись. Но она лишь создаёт контекстный менеджер и тут же
-#     его теряет; действует он только после `with`.
-predict_modes = {**solution, "w * 2 after a line torch.no_grad()": False}
-
 # %% mistake="old_results_lose_the_flag" theme="recording"
 # You expected `h` to lose its flag inside `no_grad()`. `h` was recorded before the block; the mode is about
 #     operations that run inside.
@@ -12,23 +5,10 @@ predict_modes = {**solution, "w * 2 after a line torch.no_grad()": False}
 #     операций, которые выполняются внутри.
 predict_modes = {**solution, "h under no_grad": False}
 
-# %% mistake="factories_lose_the_flag" theme="recording"
-# You expected `no_grad()` to overrule `requires_grad=True`. A factory function makes a leaf, records nothing, and
-#     sets the flag it was asked for.
-# Вы ожидали, что режим `no_grad()` окажется сильнее, чем `requires_grad=True`. Но функция, создающая тензор,
-#     создаёт лист, ничего не записывает и выставляет запрошенный флаг.
-predict_modes = {**solution, "torch.ones(2, requires_grad=True) under no_grad": False}
-
 # %% mistake="backward_is_refused" theme="recording"
 # A backward pass was taken to need recording. It walks a graph that is there already, and records nothing itself.
 # Вы ожидали здесь ошибку, но обратный проход идёт по уже готовому графу и сам ничего не записывает.
 predict_modes = {**solution, "loss.backward() under no_grad": "RuntimeError"}
-
-# %% mistake="no_grad_wins" theme="recording"
-# You expected the outer `no_grad()` to win. The innermost block decides: `enable_grad()` switches recording on
-#     again.
-# Не учтено, что решает самый внутренний блок: `enable_grad()` снова включает запись внутри `no_grad()`.
-predict_modes = {**solution, "w * 2, enable_grad in no_grad": False}
 
 # %% mistake="enable_grad_wins" theme="recording"
 # You expected `enable_grad()` to end `inference_mode()`. Inside that block nothing is recorded, whatever the grad
@@ -70,8 +50,3 @@ predict_modes = {**solution, "f.add_(1)": "accepted"}
 # True или False стоит в строке, где пробуют выполнить действие. Ответ в таких строках — `"accepted"` или
 #     `"RuntimeError"`.
 predict_modes = {**solution, "f + w": True}
-
-# %% mistake="clones_stay_marked" theme="recording"
-# The clone was taken for an inference tensor. A clone made outside the mode is an ordinary tensor.
-# Копия принята за inference-тензор. Но если она сделана вне режима, это обычный тензор.
-predict_modes = {**solution, "f.clone() * w": "RuntimeError"}

@@ -56,11 +56,6 @@ predict_vjp = {**solution, "shape (1,), no v": _ERROR}
 # Вы ожидали, что `backward()` подставит `tensor(1.)`. Но подставляются единицы формы самого выхода.
 predict_vjp = {**solution, "shape (1,), v = tensor(1.)": [2.0, 2.0, 2.0]}
 
-# %% mistake="same_dtype" theme="precision"
-# You expected `v` to need the output's dtype too. Only its shape has to agree.
-# Вы ожидали, что вектору `v` нужен и dtype выхода. Но совпадать должна только форма.
-predict_vjp = {**solution, "float64 y, float32 v": _ERROR}
-
 # %% mistake="gradient_of_a_plain_sum" theme="derivative"
 # You expected the gradient of the sum itself. `one` multiplies the sum by a number, and so the gradient.
 # Вы ожидали градиент самой суммы. Но функция `one` умножает сумму на число, а с ней и градиент.

@@ -9,16 +9,6 @@ predict_hooks = {**solution, "packs of x * x": 1}
 # Вы ожидали, что параметры до хуков не доходят. Но вес сохраняется, как и любой другой тензор.
 predict_hooks = {**solution, "packs of x @ W": 1}
 
-# %% mistake="additions_are_packed" theme="recording"
-# You expected the addition to save something. `x + 1` saves nothing, so there is nothing to pack.
-# Вы ожидали, что сложение что-то сохраняет. Но `x + 1` не сохраняет ничего, и упаковывать нечего.
-predict_hooks = {**solution, "packs of x + 1": 1}
-
-# %% mistake="packs_without_a_graph" theme="recording"
-# You expected hooks to be called under `no_grad()`. There is no graph there, and nothing is saved.
-# Вы ожидали, что хуки вызываются и внутри `no_grad()`. Но графа там нет, и сохранять нечего.
-predict_hooks = {**solution, "packs of x.exp() under no_grad": 1}
-
 # %% mistake="reaches_other_threads" theme="own"
 # You expected the `with` to act in other threads too. Each thread has its own stack of hooks.
 # Вы ожидали, что `with` действует и в других потоках. Но у каждого потока свой стек хуков.
@@ -67,9 +57,3 @@ predict_hooks = {**solution, "gradient of x ** 2 at 3 with pack = 4 * t": 12.0}
 # Вы ожидали, что `x ** 2` сохраняет два тензора, как `x * x`. Но `x` сохраняется один раз, и на каждый обратный
 #     проход приходится один `unpack`.
 predict_hooks = {**solution, "unpacks of x ** 2 in two backward passes": 4}
-
-# %% mistake="forward_uses_the_packed" theme="order"
-# You expected the forward pass to use the packed tensor. The result is computed before anything is packed.
-# Вы ожидали, что в прямом проходе используется упакованный тензор. Но результат вычислен раньше, чем что-либо
-#     упаковано.
-predict_hooks = {**solution, "x ** 2 at 3 with pack = 4 * t": 144.0}

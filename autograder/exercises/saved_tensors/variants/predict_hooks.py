@@ -24,7 +24,6 @@ def hooks_at_work():
             y.exp()
 
     seen["packs of x * x * x"] = packs(lambda: x * x * x)
-    seen["packs of (x + 1).exp()"] = packs(lambda: (x + 1).exp())
     seen["packs of (x @ W).exp()"] = packs(lambda: (x @ W).exp())
     seen["packs of x.exp().exp(), the second one under no_grad"] = packs(partly_without_grad)
     seen["packs of x.exp().exp(), the second one in another thread"] = packs(partly_in_another_thread)
@@ -41,7 +40,6 @@ def hooks_at_work():
     with saved_tensors_hooks(lambda t: 6 * t, lambda t: t):
         y = z**2
     y.backward()
-    seen["x ** 2 at 2 with pack = 6 * t"] = y.item()
     seen["gradient of x ** 2 at 2 with pack = 6 * t"] = z.grad.item()
     return seen
 
@@ -63,7 +61,6 @@ def hooks_at_work():
 
     y = (x**2).sum()
     seen["packs of x @ W, W requires no grad"] = packs(lambda: x @ W)
-    seen["packs of x.detach() @ W"] = packs(lambda: x.detach() @ W)
     seen["packs of y.backward(), then x.exp()"] = packs(lambda: (y.backward(), x.exp()))
     seen["packs of (x * x).sum().backward()"] = packs(lambda: (x * x).sum().backward())
     seen["unpacks of (x * x).sum().backward()"] = calls.count("unpack")
@@ -81,7 +78,6 @@ def hooks_at_work():
     with saved_tensors_hooks(lambda t: t.detach(), lambda t: 2 * t):
         y = z**2
     y.backward()
-    seen["x ** 2 at 6 with unpack = 2 * t"] = y.item()
     seen["gradient of x ** 2 at 6 with unpack = 2 * t"] = z.grad.item()
     return seen
 
@@ -105,7 +101,6 @@ def hooks_at_work():
     seen["packs of x.exp() under no_grad, then enable_grad"] = packs(recorded_after_all)
     seen["outer packs of x * x inside an inner pair, x.exp() after it"] = packs(inner_pair_first)
     seen["packs of x * x.sigmoid()"] = packs(lambda: x * x.sigmoid())
-    seen["packs of (x + 1).sum()"] = packs(lambda: (x + 1).sum())
 
     calls.clear()
     with counting:
@@ -121,7 +116,6 @@ def hooks_at_work():
     with saved_tensors_hooks(lambda t: 4 * t, lambda t: t):
         y = z.exp()
     y.backward()
-    seen["x.exp() at 0 with pack = 4 * t"] = y.item()
     seen["gradient of x.exp() at 0 with pack = 4 * t"] = z.grad.item()
     return seen
 
@@ -159,7 +153,6 @@ def hooks_at_work():
     with saved_tensors_hooks(lambda t: 4 * t, lambda t: t):
         y = z**2
     y.backward()
-    seen["x ** 2 at AT with pack = 4 * t"] = y.item()
     seen["gradient of x ** 2 at AT with pack = 4 * t"] = z.grad.item()
     return seen
 
@@ -175,18 +168,6 @@ def hooks_at_work():
 {
     r"packs\(lambda: \(x @ W\)\.exp\(\)\)": "packs(lambda: x.exp().exp())",
     r"packs\(lambda: x @ W @ W\)": "packs(lambda: x.exp().exp())",
-}
-
-# %% mistake="additions_are_packed"
-{
-    r"packs\(lambda: \(x \+ 1\)\.exp\(\)\)": "packs(lambda: x.exp().exp())",
-    r"packs\(lambda: \(x \+ 1\)\.sum\(\)\)": "packs(lambda: x.exp())",
-}
-
-# %% mistake="packs_without_a_graph"
-{
-    r"packs\((partly_without_grad)\)": "packs(lambda: x.exp().exp())",
-    r"packs\(without_grad\)": "packs(lambda: (x * x) @ W)",
 }
 
 # %% mistake="reaches_other_threads"
@@ -219,9 +200,3 @@ def hooks_at_work():
 
 # %% mistake="a_square_saves_twice"
 {r'(unpacks of x \*\* 2 in two backward passes"\] = )calls\.count\("unpack"\)': r'\1calls.count("unpack") * 2'}
-
-# %% mistake="forward_uses_the_packed"
-{
-    r'("x \*\* 2 at 2 .*)y\.item\(\)': r"\1(6 * z).square().item()",
-    r'("x \*\* 2 at AT .*)y\.item\(\)': r"\1(4 * z).square().item()",
-}

@@ -9,12 +9,9 @@ def bytes_kept():
     x = torch.rand(ROWS, COLUMNS, requires_grad=True).clone()  # float32
     operations = {
         "x.relu().sin()": lambda: x.relu().sin(),
-        "x.sin().relu()": lambda: x.sin().relu(),
         "x.exp().exp()": lambda: x.exp().exp(),
         "x * 2": lambda: x * 2,
         "(x * x).sum()": lambda: (x * x).sum(),
-        "(x * 2 + 1).sum()": lambda: (x * 2 + 1).sum(),
-        "(x + 1).sin()": lambda: (x + 1).sin(),
         "x.sin()[:2].sin()": lambda: x.sin()[:2].sin(),
         "(x @ W).exp()": lambda: (x @ W).exp(),
         "x @ W @ W": lambda: x @ W @ W,
@@ -38,13 +35,9 @@ def bytes_kept():
         "x * data": lambda: x * data,
         "data * data": lambda: data * data,
         "x * x": lambda: x * x,
-        "x * x * x": lambda: x * x * x,
         "x * x.detach()": lambda: x * x.detach(),
         "x * 2": lambda: x * 2,
-        "(x + z).sum()": lambda: (x + z).sum(),
-        "x * x.sigmoid()": lambda: x * x.sigmoid(),
         "data * x.sigmoid()": lambda: data * x.sigmoid(),
-        "x.detach().sin()": lambda: x.detach().sin(),
     }
     kept = {}
     for name, operation in operations.items():
@@ -63,14 +56,11 @@ def bytes_kept():
     data = torch.rand(ROWS, COLUMNS)  # requires no gradient
     operations = {
         "data @ W": lambda: data @ W,
-        "data @ frozen": lambda: data @ frozen,
         "x @ frozen": lambda: x @ frozen,
         "x @ frozen @ frozen": lambda: x @ frozen @ frozen,
         "x @ W": lambda: x @ W,
-        "x @ W + data": lambda: x @ W + data,
         "x[:2] @ W": lambda: x[:2] @ W,
         "x @ x.T": lambda: x @ x.T,
-        "(data @ frozen).sin()": lambda: (data @ frozen).sin(),
         "(x @ frozen).relu()": lambda: (x @ frozen).relu(),
     }
     kept = {}
@@ -87,11 +77,8 @@ def bytes_kept():
     x = torch.rand(ROWS, COLUMNS, requires_grad=True).clone()  # float32
     operations = {
         "x[:2].sin()": lambda: x[:2].sin(),
-        "x[:2].exp()": lambda: x[:2].exp(),
         "x[:2].clone().sin()": lambda: x[:2].clone().sin(),
-        "x.sin()[:2]": lambda: x.sin()[:2],
         "x.exp()[:2].sin()": lambda: x.exp()[:2].sin(),
-        "(x[:2] + 1).sum()": lambda: (x[:2] + 1).sum(),
         "x[:2] * x[2:4]": lambda: x[:2] * x[2:4],
         "x.T.sin()": lambda: x.T.sin(),
         "x * 2": lambda: x * 2,
@@ -111,16 +98,12 @@ def bytes_kept():
     x = torch.rand(ROWS, COLUMNS, requires_grad=True).clone()  # float32
     operations = {
         "torch.where(x > 0.5, x, 0.0)": lambda: torch.where(x > 0.5, x, 0.0),
-        "torch.where(x > 0.5, 2 * x, x + 1)": lambda: torch.where(x > 0.5, 2 * x, x + 1),
         "torch.where(x > 0.5, x.sin(), 0.0)": lambda: torch.where(x > 0.5, x.sin(), 0.0),
         "x * (x > 0.5)": lambda: x * (x > 0.5),
         "x > 0.5": lambda: x > 0.5,
         "x.relu()": lambda: x.relu(),
-        "x.sin()": lambda: x.sin(),
         "x.relu() + x.sin()": lambda: x.relu() + x.sin(),
-        "x + 1": lambda: x + 1,
         "x * 2": lambda: x * 2,
-        "x.sum()": lambda: x.sum(),
     }
     kept = {}
     for name, operation in operations.items():
@@ -131,39 +114,20 @@ def bytes_kept():
     return kept
 
 
-# %% mistake="every_operation_saves"
-{
-    r"(?s)lambda: x \+ 1,(.*)lambda: x \* 2,(.*)lambda: x\.sum\(\),": r"lambda: x.sin(),\1lambda: x.sin(),\2lambda: x.sin(),"
-}
-
 # %% mistake="scaling_saves"
 {r"lambda: x \* 2,": "lambda: x * x,"}
 
 # %% mistake="the_number_counts"
 {r"lambda: x \* 2,": "lambda: x * torch.tensor(2.0, dtype=torch.float64),"}
 
-# %% mistake="sums_save"
-{
-    r"lambda: x\.sum\(\),": "lambda: x.sin().sum(),",
-    r"lambda: \(x \+ z\)\.sum\(\),": "lambda: (x + z).sin().sum(),",
-    r"lambda: \(x \* 2 \+ 1\)\.sum\(\),": "lambda: (x * 2 + 1).sin().sum(),",
-}
-
 # %% mistake="keeps_both_ends"
 {
     r"lambda: x\.relu\(\)\.sin\(\),": "lambda: x.sin().sin().exp(),",
-    r"lambda: x\.sin\(\)\.relu\(\),": "lambda: x.sin().sin().exp(),",
-    r"lambda: x\.(relu|sin)\(\),": "lambda: x.sin().exp(),",
+    r"lambda: x\.relu\(\),": "lambda: x.sin().exp(),",
 }
 
 # %% mistake="counts_saves"
 {r"lambda: x \* x,": "lambda: x * x.clone(),", r"lambda: \(x \* x\)\.sum\(\),": "lambda: (x * x.clone()).sum(),"}
-
-# %% mistake="counts_saves_of_silu"
-{r"lambda: x \* x\.sigmoid\(\),": "lambda: x * x.sigmoid().exp(),"}
-
-# %% mistake="keeps_one_factor"
-{r"lambda: x \* x\.sigmoid\(\),": "lambda: x.sigmoid(),"}
 
 # %% mistake="a_slice_is_small"
 {
@@ -206,7 +170,6 @@ def bytes_kept():
 
 # %% mistake="counts_entries"
 {
-    r"lambda: x\.sin\(\),": "lambda: torch.where(x > 0.5, x, 0.0),",
     r"lambda: x \* data,": "lambda: torch.where(x > 0.5, x, 0.0),",
     r"lambda: x\.T\.sin\(\),": "lambda: torch.where(x > 0.5, x, 0.0),",
 }
