@@ -588,7 +588,7 @@ assert abs(torch.autograd.grad(normal.log_prob(z.detach()), mean, retain_graph=T
 # * **Result.** A tensor with one number. Its gradient with respect to the parameters behind `log_probs` is, in the mean over all outcomes, that of the expected loss. <!-- mean -->
 # * **Result.** So is its gradient with respect to the parameters behind `losses`. The value itself does not matter. <!-- through_losses -->
 # * **Result.** The variance of the first gradient, summed over its entries, is at most a tenth of that of `(log_probs * losses.detach()).mean()`. <!-- noise -->
-# %% [markdown] tags=["ru"] of="0a745522"
+# %% [markdown] tags=["ru"] of="dede1a89"
 # Среднее сквозной оценки в 24 раза больше, чем нужно: смещение здесь совсем не мало. Оценка score function в среднем верна, но шум в ней в 28 раз больше самого среднего. В последней строке из $f$ вычитают число, *базовый уровень* (baseline). Среднее осталось прежним, а почти весь шум исчез. Почему вообще можно что-то вычитать? Потому что $\sum P\, \nabla \log P = \nabla \sum P = \nabla 1 = 0$: множитель при $\nabla \log P$, который не зависит от самого примера, в среднем ничего не добавляет.
 #
 # Откуда взять хороший базовый уровень? Из остальных примеров батча: в слагаемом $i$ вычитают среднее потерь по всем примерам, *кроме* $i$. А если сами потери зависят от параметров, к этому добавляется и их собственный градиент: $\nabla\, \mathrm{E} f = \mathrm{E}\,[\,\nabla f + f\, \nabla \log P\,]$.

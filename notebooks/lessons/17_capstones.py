@@ -10,7 +10,7 @@
 # 5. **A scoreboard** (extra). One training step in as few bytes and as few calls as you can. The card shows how far you are from the lower bound.
 #
 # You need lessons 03 (accumulation), 05 (`no_grad`, freezing), 06 (checkpoints, measuring bytes); for the scoreboard also 08 (hooks). Nothing about reinforcement learning is needed.
-# %% [markdown] tags=["ru"] about="TD(λ) через `p.grad`, шаг обучения при ограниченной памяти, пять вопросов с форумов, собственный движок, табло байтов и вызовов" of="129d5275"
+# %% [markdown] tags=["ru"] about="TD(λ) через `p.grad`, шаг обучения при ограниченной памяти, пять вопросов с форумов, собственный движок, табло байтов и вызовов" of="bc6a482f"
 # # Итоговые работы
 #
 # Всё, что нужно здесь знать об autograd, уже встречалось в предыдущих уроках. Новы только сочетания. Вас ждут несколько работ, и в каждой на практике ошибаются на стыке двух приёмов, хотя по отдельности верны оба.
@@ -3796,7 +3796,7 @@ check("lean_step")
 # * Ask what must be in memory at one moment, whatever one does. Then you know how much there is left to gain.
 # * An error that is gone is not a bug that is mended. Say which tensor the gradient has to reach, and check that it arrives.
 # * A value passes on its gradient once, when all that use it have run. Broadcasting copies, and copies are summed. Rules in recorded operations give second derivatives.
-# %% [markdown] tags=["ru"] of="cbab9879"
+# %% [markdown] tags=["ru"] of="ea81204a"
 # ## Что стоит запомнить
 #
 # * В `p.grad` всё складывается. Прежде чем пропускать через это поле что-то другое, обнулите его; оптимизатор вычтет из весов всё, что там лежит, умножив на свой `lr`.
