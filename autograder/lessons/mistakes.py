@@ -89,10 +89,15 @@ def mistakes_of(exercise: Exercise) -> Mistakes:
     return found
 
 
-def helpers_of_mistakes(path: Path) -> str:
-    """Return the source of the module `mistakes/common.py` in the lesson's package at `path`, "" if there is none."""
-    file = path / "mistakes" / "common.py"
-    return file.read_text(encoding="utf-8") if file.is_file() else ""
+def modules_for_mistakes(path: Path) -> dict[str, str]:
+    """Return the sources of the modules in the lesson's package at `path` that only mistakes import.
+
+    They are `mistakes/common.py` and the files in `programs/`. Returns a dict from module name, such as
+    "programs.is_right", to source.
+    """
+    files = [path / "mistakes" / "common.py", *sorted((path / "programs").glob("*.py"))]
+    sources = {f"{file.parent.name}.{file.stem}": file.read_text(encoding="utf-8") for file in files if file.is_file()}
+    return {"mistakes": "", "programs": "", **sources}
 
 
 def _misconception(path: Path, cell: Cell, above: Mistakes) -> Misconception:

@@ -15,7 +15,7 @@ from ...checking.verdict import VerdictState
 from ...errors import UserError
 from ...grade_ids import CellKind, GradeId
 from ...language import LANGUAGES
-from ...lessons.mistakes import helpers_of_mistakes, mistakes_of
+from ...lessons.mistakes import mistakes_of, modules_for_mistakes
 from ...lessons.notebooks import OneLanguage, settings, source_notebook, student_notebook
 from ...lessons.source import Lesson
 from ...messages.reasons import describe_reason
@@ -42,7 +42,7 @@ def warm_up(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: E
     if path:
         own = {name: each for name, each in known.items() if each.lesson == lesson.name}
         moved = {each.lesson: _texts(exercises.path_of(each)) for name, each in known.items() if name not in own}
-        answers, helpers = _first_mistakes(own), {"mistakes": "", "mistakes.common": helpers_of_mistakes(path)}
+        answers, helpers = _first_mistakes(own), modules_for_mistakes(path)
         modules, plain = _texts(path), plain_cells(source)
         engine.rehearse(Rehearsal(lesson.name, modules, plain, answers=answers, helpers=helpers, moved=moved))
     else:  # a private lesson's exercises may change while an engine runs: only load the modules that they import

@@ -7,9 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from autograder import exercises
 from autograder.exercises import PACKAGED, module_files
+from autograder.exercises.module_texts import importable, modules_of
 from autograder.grading.sandbox.grader.engine import Engine
 from autograder.grading.sandbox.wire.run_codec import Rehearsal
+from autograder.grading.submission.self_test import _first_mistakes
+from autograder.lessons.mistakes import modules_for_mistakes
 
 pytestmark = pytest.mark.long(10)
 
@@ -122,3 +126,16 @@ def test_a_grader_in_the_background_of_a_script() -> None:
             assert error["ename"] == "KeyboardInterrupt"
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("lesson", exercises.lessons())
+def test_an_answer_that_is_rehearsed_finds_what_it_imports(lesson: str) -> None:
+    path = PACKAGED / lesson
+    package = f"autograder.exercises.{lesson}"
+    texts = {name: file.read_text(encoding="utf-8") for name, file in module_files(path).items()}
+    own = {name: each for name, each in exercises.load(lesson).items() if each.lesson == lesson}
+    with importable(package, modules_of(package, texts), modules_for_mistakes(path)):
+        for name, source in _first_mistakes(own).items():
+            namespace: dict[str, object] = {"__name__": "__main__", "__package__": f"{package}.mistakes"}
+            exec(source, namespace)
+            assert own[name].asks in namespace
