@@ -8,13 +8,13 @@
 # After this lesson you can:
 #
 # * say where a compiled function falls into pieces, and mend it;
-# * say what `torch.compile` does to the backward pass, and what it takes away;
-# * find the node that costs most in a profile, and the line behind a NaN;
 # * make an operator of a routine that is not torch's, with a fake and a formula;
 # * test such an operator, where `opcheck` is not enough.
 #
+# Extra exercises are about what `torch.compile` does to the backward pass, about the node that costs most in a profile, and about the line behind a NaN.
+#
 # You need lessons 04 (`gradcheck`), 06 (saved tensors) and 07 (custom Functions). Everything here runs on one core, without a GPU and without a C++ compiler.
-# %% [markdown] tags=["ru"] about="разрывы графа, что `torch.compile` делает с обратным проходом, профиль, поиск NaN, собственные операторы и чего не видит `opcheck`" of="d1dde079"
+# %% [markdown] tags=["ru"] about="разрывы графа, что `torch.compile` делает с обратным проходом, профиль, поиск NaN, собственные операторы и чего не видит `opcheck`" of="506b5976"
 # # Скомпилированный код и собственные операторы
 #
 # Оператор проходит все четыре проверки torch, а градиент у него втрое больше верного. Среднее в программе равно 5, а в той же программе после компиляции — 7.5, и никаких сообщений нет. Счётчик в `backward` после трёх проходов показывает 1.
@@ -24,10 +24,10 @@
 # После урока вы сможете:
 #
 # * сказать, где скомпилированная функция распадается на части, и исправить это;
-# * сказать, что `torch.compile` делает с обратным проходом и чего после этого делать нельзя;
-# * найти по профилю самый дорогой узел, а по предупреждению — строку, из-за которой возник NaN;
 # * превратить в оператор вычисление, написанное не на torch: с фиктивной реализацией и формулой обратного прохода;
 # * проверить такой оператор там, где одной `opcheck` мало.
+#
+# Дополнительные упражнения — о том, что `torch.compile` делает с обратным проходом, о самом дорогом узле в профиле и о строке, из-за которой возник NaN.
 #
 # Понадобятся уроки 04 (`gradcheck`), 06 (сохранённые тензоры) и 07 (пользовательские функции). Для всех примеров достаточно одного ядра. Ни GPU, ни компилятор C++ не нужны.
 # %% tags=["en"]

@@ -433,9 +433,9 @@ check("moments")
 # %% [markdown] tags=["en"]
 # ## A test that sees no bias
 #
-# Why is the estimator right at one half? The true derivative is the slope of the line through both ends of $f$. The estimator takes the slopes *at* the ends, weighted by $1 - p$ and $p$. For a parabola the average of the two is the slope of the line exactly. So every quadratic loss passes a test at one half. That is a property of the test, not of the estimator.
+# Why is the estimator right at $p = 1/2$? The true derivative is the slope of the line through both ends of $f$. The estimator takes the slopes *at* the ends, weighted by $1 - p$ and $p$. For a parabola the average of the two is the slope of the line exactly. So every quadratic loss passes a test at $p = 1/2$. That is a property of the test, not of the estimator.
 #
-# So a test at one half is blind to parabolas. Is there a point that is safe? Look for the answer yourself: given a $p$, find a loss for which a test at this $p$ is blind.
+# So a test at $p = 1/2$ is blind to parabolas. Is there a point that is safe? Look for the answer yourself: given a $p$, find a loss for which a test at this $p$ is blind.
 #
 # ### Extra exercise `hide_bias`: a test that sees no bias
 # *write the counter-example · ●●○ · 10 minutes · 3 points · extra*
@@ -445,12 +445,12 @@ check("moments")
 # * **Result.** `loss(1)` and `loss(0)` differ, by at least a thousandth of the largest of the two values and slopes. <!-- matters -->
 # * **Result.** At `p` the two derivatives agree, to six digits. <!-- hides -->
 # * **Result.** At one of the probabilities 0.05, 0.10, ..., 0.95 they have opposite signs. <!-- misleads -->
-# %% [markdown] tags=["ru"] of="d7aa8ef1"
+# %% [markdown] tags=["ru"] of="75c204a4"
 # ## Проверка, которая не видит смещения
 #
-# Почему при одной второй сквозная оценка верна? Настоящая производная — это наклон прямой, проведённой через оба конца графика $f$. Оценка же берёт наклоны *в* этих концах с весами $1 - p$ и $p$. У параболы среднее арифметическое этих двух наклонов в точности равно наклону прямой. Поэтому проверку при одной второй проходит любая квадратичная функция потерь. Это свойство проверки, а не оценки.
+# Почему при $p = 1/2$ сквозная оценка верна? Настоящая производная — это наклон прямой, проведённой через оба конца графика $f$. Оценка же берёт наклоны *в* этих концах с весами $1 - p$ и $p$. У параболы среднее арифметическое этих двух наклонов в точности равно наклону прямой. Поэтому проверку при $p = 1/2$ проходит любая квадратичная функция потерь. Это свойство проверки, а не оценки.
 #
-# Итак, проверка при одной второй не видит смещения у парабол. А есть ли точка, в которой проверять безопасно? Попробуйте ответить сами: для данного $p$ найдите функцию потерь, у которой проверка при этом $p$ смещения не видит.
+# Итак, проверка при $p = 1/2$ не замечает смещения у парабол. А есть ли точка, в которой проверять безопасно? Попробуйте ответить сами: для данного $p$ найдите функцию потерь, у которой проверка при этом $p$ смещения не видит.
 #
 # ### Дополнительное упражнение `hide_bias`: проверка, которая не видит смещения
 # *построить контрпример · ●●○ · 10 минут · 3 балла · дополнительно*
@@ -716,7 +716,7 @@ assert rows.abs().max() == 0
 # * **Result.** A tensor of the same shape with a 1 at the largest noisy logit and zeros elsewhere. <!-- values -->
 # * **Result.** Its gradient is that of `softmax(noisy / temperature)` along the last dimension. <!-- gradient -->
 # %% [markdown] tags=["ru"] of="e7a3b040"
-# Чем ниже температура, тем меньше смещение и тем больше шум. Одно покупается ценой другого, и предел у этого есть: при температуре 0.001 градиент softmax от двух логитов, которые различаются на 1, в точности равен 0.
+# Чем ниже температура, тем меньше смещение и тем больше шум. За одно приходится платить другим, и понижать температуру можно лишь до известного предела: при температуре 0.001 градиент softmax от двух логитов, которые различаются на 1, в точности равен 0.
 #
 # ### Дополнительное упражнение `fix_gumbel`: выбор, который учится наоборот
 # *найти ошибку · ●●○ · 8 минут · 3 балла · дополнительно*

@@ -12,8 +12,8 @@
 # * differentiate through a minimum, and say at which point the Hessian belongs;
 # * count what unrolling costs, and name the case where detaching is exact.
 #
-# You need lesson 07 (a `backward` of your own) and lesson 10 (derivatives of gradients, steps of an optimizer).
-# %% [markdown] tags=["ru"] about="градиенты сквозь неподвижную точку и минимум, без записи шагов решателя" of="133c42a5"
+# You need lesson 07 (a `backward` of your own) and lesson 10 (derivatives of gradients, steps of an optimizer). The hooks of lesson 08 are an alternative to the `backward`, not a condition.
+# %% [markdown] tags=["ru"] about="градиенты сквозь неподвижную точку и минимум, без записи шагов решателя" of="e13bd63f"
 # # Градиенты сквозь решатель
 #
 # Слой повторяет шаг `z = w * z + 3`, пока `z` не перестанет меняться. При $w = 0.5$ он останавливается на числе 6. Тысяча записанных шагов не поместилась бы в память, поэтому автор запускает решатель внутри `no_grad()`, а в конце делает ещё один шаг, уже с записью. Обучение идёт, потери уменьшаются. Потом кто-то сравнивает градиент с конечными разностями: должно быть 12, а получается 6.
@@ -22,12 +22,12 @@
 #
 # После урока вы сможете:
 #
-# * сказать, что доходит до параметра от решателя, если его шаги записаны все, частично или не записаны совсем;
+# * сказать, какая часть градиента доходит до параметра, если записаны все шаги решателя, только некоторые или ни одного;
 # * написать функцию, которая находит неподвижную точку и в обратном проходе решает линейную систему с помощью одних только произведений вектора на матрицу Якоби;
 # * дифференцировать сквозь минимум и правильно выбирать точку, в которой берётся матрица Гессе;
 # * посчитать, во что обходится запись всех шагов, и назвать случай, когда отсоединение от графа ничего не портит.
 #
-# Понадобятся уроки 07 (свой `backward`) и 10 (производные от градиентов, шаги оптимизатора).
+# Понадобятся уроки 07 (свой `backward`) и 10 (производные от градиентов, шаги оптимизатора). Хуки из урока 08 могут заменить свой `backward`, но обойтись можно и без них.
 # %% tags=["en"]
 # The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
 from autograder import hint, ready, reproduce, solution, start, why
@@ -271,23 +271,34 @@ print("100 recorded steps:", torch.autograd.grad(z, b, g)[0])
 print("u = g + J.T @ u:   ", iterate(lambda u: g + J.T @ u, g, 100))
 print("u = g + J @ u:     ", iterate(lambda u: g + J @ u, g, 100))
 print("one step, u = g:   ", g)
+
+leaf = z.detach().requires_grad_()
+once = coupled(leaf)  # the graph of one step
+
+
+def right_side(u):
+    return g + torch.autograd.grad(once, leaf, u, retain_graph=True)[0]
+
+
+print("without the matrix:", iterate(right_side, g, 100))
 # %% tags=["fact"]
 unrolled = torch.autograd.grad(iterate(coupled, torch.zeros(2, dtype=torch.float64), 100), b, g)[0]
 right, wrong = (iterate(lambda u: g + matrix @ u, g, 100) for matrix in (J.T, J))
 assert torch.allclose(unrolled, right) and torch.allclose(right, torch.tensor([2.0, 1.6], dtype=torch.float64))
 assert torch.allclose(wrong, torch.tensor([2.0, 0.0], dtype=torch.float64))
+assert torch.allclose(iterate(right_side, g, 100), right)
 grown = iterate(lambda u: g + 1.1 * u, g, 100)  # no contraction, no limit, although (1 - 1.1) can be inverted
 assert grown[0] > 1e4
 # %% [markdown] tags=["en"]
-# Without the transpose the second entry is lost: 0 for 1.6. For one number, or a symmetric $J$, nobody would notice. And if an eigenvalue of $J$ has a magnitude above 1, neither of the two loops settles.
+# The last line finds the same 1.6 by backward passes through one step, without a matrix. Without the transpose the second entry is lost: 0 for 1.6. For one number, or a symmetric $J$, nobody would notice. And if an eigenvalue of $J$ has a magnitude above 1, neither of the two loops settles.
 #
 # Where does the loop go? Into a hook on the result (lesson 08), which replaces $g$ by $u$ before it reaches the recorded step, or into the `backward` of a Function (lesson 07). Three traps wait here:
 #
 # * $J^T u$ needs a graph of one step that begins at a leaf of its own. Begun at the result itself, it calls the hook again, without end. Build it once, and walk it again and again with `retain_graph=True`. Inside a hook or a `backward` nothing is recorded unless `torch.enable_grad()` is on.
 # * A hook that mentions the result itself keeps it in memory for ever: the result holds the hook, and the hook the result.
 # * Either way the solve is not recorded. A second derivative through it is an error, or silently wrong where the step bends in its parameter.
-# %% [markdown] tags=["ru"] of="fbb9309c"
-# Без транспонирования второй элемент теряется: вместо 1.6 получается 0. На одном числе или при симметричной $J$ этого никто бы не заметил. А если модуль какого-нибудь собственного значения $J$ больше 1, не сойдётся ни один из двух циклов.
+# %% [markdown] tags=["ru"] of="26f6e332"
+# В последней строке те же 1.6 получены без матрицы, обратными проходами через один шаг. Без транспонирования второй элемент теряется: вместо 1.6 получается 0. На одном числе или при симметричной $J$ этого никто бы не заметил. А если модуль какого-нибудь собственного значения $J$ больше 1, не сойдётся ни один из двух циклов.
 #
 # Куда поместить цикл? Либо в хук на результате (урок 08), который заменит $g$ на $u$ раньше, чем вектор дойдёт до записанного шага, либо в `backward` своей функции (урок 07). Здесь легко ошибиться в трёх местах:
 #
@@ -378,7 +389,7 @@ assert abs(bent_in_w - true) > 0.1
 # * **Результат.** Неподвижная точка той же формы, что `start`. <!-- value -->
 # * **Результат.** Её градиент по каждому параметру, который требует градиента, с точностью до шести знаков. <!-- gradients -->
 # * **Не менять.** Тензор `start` и параметры вместе с их `.grad`. <!-- gradients -->
-# * **Не менять.** Расход памяти: после удаления результата и вызова `gc.collect()` она вся свободна, отдельные числа не в счёт. <!-- left -->
+# * **Не менять.** Объём занятой памяти: после удаления результата и вызова `gc.collect()` он прежний, отдельные числа не в счёт. <!-- left -->
 # * **Нельзя.** Расходовать в прямом или обратном проходе больше памяти, чем занимают 24 тензора размера `start` и 4 копии параметров: ни 60 шагов, ни матрица Якоби туда не поместятся. <!-- memory -->
 # * **Нельзя.** Вызывать `step` больше `iterations` + 3 раз, считая и обратный проход. <!-- calls -->
 # %% answer="fixed_point"
@@ -521,8 +532,8 @@ def descended(lam, steps, recorded):
 
 lam = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
 for steps in (5, 50, 500):
-    all_recorded, five_recorded = descended(lam, steps, steps), descended(lam, steps, 5)
-    print(f"{steps} steps: {derivative(all_recorded, lam)}, the last 5 recorded: {derivative(five_recorded, lam)}")
+    of_all, of_five = (derivative(descended(lam, steps, recorded), lam) for recorded in (steps, 5))
+    print(f"{steps} steps: {of_all}, the last 5 recorded: {of_five}")
 # %% tags=["fact"]
 assert abs(derivative(descended(lam, 500, 500), lam) + 4 / 3) < 1e-5
 assert abs(derivative(descended(lam, 5, 5), lam) + 4 / 3) > 1
@@ -562,7 +573,7 @@ assert abs(derivative(training_loss(after, lam), lam) - 2.0) < 1e-6  # through t
 #
 # * **Дано.** Функции потерь `inner(w, lam)` и `outer(w, lam)` со скалярными значениями. У внутренней функции единственный минимум по `w`, вектору формы $(n,)$, и матрица Гессе в нём обратима. Форма `lam` любая.
 # * **Дано.** Функция `minimize(inner, start, lam)`, которая возвращает точку этого минимума без графа. Ни `start`, ни `lam` градиента не требуют.
-# * **Результат.** Производная значения `outer(w, lam)` по `lam`, где `w` — точка минимума, которая сдвигается вместе с `lam`. Форма та же, что у `lam`, а внутренняя функция потерь любая. <!-- derivative -->
+# * **Результат.** Производная значения `outer(w, lam)` по `lam`, где `w` — точка минимума, которая сдвигается вместе с `lam`. Форма та же, что у `lam`. Производная верна при любой внутренней функции потерь. <!-- derivative -->
 # * **Результат.** В том числе когда `lam` входит и в саму внешнюю функцию. <!-- direct -->
 # * **Не менять.** Тензоры `start` и `lam`. <!-- kept -->
 # * **Нельзя.** Вызывать `minimize` больше одного раза. <!-- once -->

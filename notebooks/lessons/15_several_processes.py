@@ -18,10 +18,10 @@
 #
 # У каждого процесса есть номер, его *ранг* (rank). Рангом называют и сам процесс. После урока вы сможете:
 #
-# * сказать, какой обратный проход усредняется по рангам, а какой нет;
+# * сказать, после какого обратного прохода градиенты усредняются по рангам, а после какого нет;
 # * накапливать градиент по микробатчам с одним-единственным обменом;
 # * вычислить среднее по рангам, у которых разное число примеров;
-# * разобраться с `.grad`, от которого у каждого ранга есть только часть.
+# * работать с градиентом, если у каждого ранга есть только часть `.grad`.
 #
 # Понадобятся урок 03 (накопление) и урок 08 (хуки post-accumulate и корзины).
 # %% tags=["en"]
@@ -45,11 +45,11 @@ from torch.nn.functional import mse_loss
 # %% [markdown] tags=["en"]
 # ## Half a mean
 #
-# The next cell starts two real processes and ends them again; it takes some seconds. The model is $w x$ and the loss is its output, so the gradient of a micro-batch is its $x$. Rank 0 has the micro-batches 1 and 3, rank 1 has 5 and 11. As in lesson 03, the gradients of the two passes add up in `.grad`: 4 on rank 0, 16 on rank 1. Both ranks should end with the mean, 10. An exchange is called *all-reduce*, as in lesson 08, and the cell counts them.
-# %% [markdown] tags=["ru"] of="bd6c4b06"
+# The next cell starts two real processes and ends them again; it takes some seconds. The model is $w x$ and the loss is its output, so the gradient of a micro-batch is its $x$. Rank 0 has the micro-batches 1 and 3, rank 1 has 5 and 11. As in lesson 03, the gradients of the two passes add up in `.grad`: 4 on rank 0, 16 on rank 1. Both ranks should end with the mean, 10. An exchange is called *all-reduce*, as in lesson 08, and the cell counts them. For this it replaces the exchange of `DistributedDataParallel` by its own function `mean`, which gets each bucket of gradients.
+# %% [markdown] tags=["ru"] of="81d7277e"
 # ## Половина среднего
 #
-# Следующая ячейка запускает два настоящих процесса и сама их завершает. На это уходит несколько секунд. Модель вычисляет $w x$, а функция потерь равна её выходу, поэтому градиент микробатча — это его $x$. У ранга 0 микробатчи 1 и 3, у ранга 1 — 5 и 11. Как в уроке 03, градиенты двух проходов складываются в `.grad`: получается 4 на ранге 0 и 16 на ранге 1. В итоге на обоих должно оказаться среднее, 10. Обмен называется *all-reduce*, как в уроке 08, и ячейка считает такие обмены.
+# Следующая ячейка запускает два настоящих процесса и сама их завершает. На это уходит несколько секунд. Модель вычисляет $w x$, а функция потерь равна её выходу, поэтому градиент микробатча — это его $x$. У ранга 0 микробатчи 1 и 3, у ранга 1 — 5 и 11. Как в уроке 03, градиенты двух проходов складываются в `.grad`: получается 4 на ранге 0 и 16 на ранге 1. В итоге на обоих должно оказаться среднее, 10. Обмен называется *all-reduce*, как в уроке 08, и ячейка считает такие обмены. Для этого обмен, встроенный в `DistributedDataParallel`, заменён своей функцией `mean`, которая получает каждую корзину градиентов.
 # %% tags=["picture"]
 from autograder import two_processes
 
@@ -679,7 +679,7 @@ check("clip_shards")
 # %% [markdown] tags=["ru"] of="d71faf1c"
 # ## Что стоит запомнить
 #
-# * Будет ли усреднён обратный проход, решает прямой. В блок `no_sync` входят оба, у всех микробатчей, кроме последнего.
+# * Будут ли усреднены градиенты обратного прохода, решает прямой. В блок `no_sync` входят оба, у всех микробатчей, кроме последнего.
 # * После каждого прямого прохода — сразу обратный. Два прямых прохода подряд дают неверные градиенты, и ошибки не будет.
 # * Операция all-reduce усредняет `.grad` таким, какой он есть. Веса не усредняются никогда: разошедшиеся копии не сойдутся.
 # * Ваши хуки видят градиент одного ранга.

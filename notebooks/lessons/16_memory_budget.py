@@ -20,7 +20,7 @@
 #
 # * сказать, сколько активаций хранит политика и когда их больше, чем без неё;
 # * написать политику, которая сохраняет только дорогие результаты;
-# * найти, что при повторном вычислении получается неверно без всякой ошибки;
+# * находить места, где повторное вычисление даёт неверный градиент, хотя ошибки нет;
 # * по бюджету в байтах выбрать, какие результаты сохранять.
 #
 # Понадобится урок 06 (сохранённые тензоры, контрольные точки).
@@ -120,6 +120,24 @@ def saving(f, *operations):
     return run
 
 
+def sine_of_cosine(x):
+    return x.cos().sin()
+
+
+print("no checkpoint:", activations(sine_of_cosine))
+print("checkpoint:   ", activations(saving(sine_of_cosine)))
+print("cos saved:    ", activations(saving(sine_of_cosine, aten.cos.default)))
+print("sin saved:    ", activations(saving(sine_of_cosine, aten.sin.default)))
+# %% tags=["fact"]
+assert [activations(sine_of_cosine), activations(saving(sine_of_cosine))] == [2, 1]
+assert activations(saving(sine_of_cosine, aten.cos.default)) == 2
+assert activations(saving(sine_of_cosine, aten.sin.default)) == 1
+# %% [markdown] tags=["en"]
+# The sine needs its argument, the cosine of `x`. With the result these are two activations. In a checkpoint only the result is left. Saving the cosine adds one. Saving the sine adds nothing: that tensor is the result, which is in memory anyway.
+# %% [markdown] tags=["ru"] of="16b31041"
+# Для производной синуса нужен его аргумент, то есть косинус от `x`. Вместе с результатом это две активации. С контрольной точкой остаётся только результат. Сохранённый косинус добавляет к нему одну активацию, а сохранённый синус ничего не добавляет: этот тензор и есть результат, он и так в памяти.
+
+
 # %% [markdown] tags=["en"]
 # Read the table; do not call `kept_table()` yet.
 # %% [markdown] tags=["ru"] of="c850ad41"
@@ -194,8 +212,8 @@ kept_table()
 # %% [markdown] tags=["en"]
 # ## Where it pays
 #
-# Two more counts decide: what is kept, and what runs again. Take a block with several cheap operations behind each product, as GELU and its relatives make them.
-# %% [markdown] tags=["ru"] of="e38aa885"
+# Two counts decide: what is kept, and what runs again. Take a block with several cheap operations behind each product, as GELU and its relatives make them.
+# %% [markdown] tags=["ru"] of="50c8d5c8"
 # ## Где это выгодно
 #
 # Решают два числа: сколько хранится и сколько выполняется заново. Возьмём блок, в котором за каждым произведением идёт несколько дешёвых операций, как бывает с GELU и ей подобными.
@@ -384,7 +402,7 @@ check("keep_products")
 # %% [markdown] tags=["ru"] of="a0fb6937"
 # ## Что выполняется заново
 #
-# До сих пор мы считали операции. Теперь посчитаем вызовы трёх функций `a`, `b` и `c`: это синус, квадрат и `x + 1`, которая ничего не сохраняет. Функция `chain` выполняет функции одну за другой, `kept_out` помещает их в одну контрольную точку, `to_the_end` делает то же, но без *ранней остановки* (early stop). Так называется свойство контрольной точки прерывать повторное вычисление, как только получены все нужные тензоры.
+# До сих пор мы считали операции. Теперь посчитаем вызовы трёх функций `a`, `b` и `c`: это синус, квадрат и `x + 1` (последняя ничего не сохраняет). Функция `chain` выполняет функции одну за другой, `kept_out` помещает их в одну контрольную точку, `to_the_end` делает то же, но без *ранней остановки* (early stop). Так называется свойство контрольной точки прерывать повторное вычисление, как только получены все нужные тензоры.
 # %%
 def chain(*functions):
     def run(x):
@@ -494,7 +512,7 @@ repeats_table()
 #
 # Nesting costs a third call of what is inside both, and it lowers the peak further than a single level of segments can. `checkpoint_sequential`, torch's own function for segments, leaves the last one without a checkpoint, since backward begins there.
 # %% [markdown] tags=["ru"] explains="predict_repeats" of="0640508d"
-# Повторное вычисление нужно только ради сохранённых тензоров. Получив последний из них, его прерывают исключением прямо внутри функции: `x + 1` в конце заново не вызывается, а в начале вызывается. Поэтому побочный эффект в сегменте может произойти и дважды, и один раз, смотря по тому, что стоит после него.
+# Повторное вычисление нужно только ради сохранённых тензоров. Получив последний из них, его прерывают исключением прямо внутри функции: `x + 1` в конце заново не вызывается, а в начале вызывается. Поэтому побочный эффект в сегменте может произойти и дважды, и один раз, в зависимости от того, что стоит после него.
 #
 # Вложенность обходится в третий вызов того, что внутри обеих точек, зато пик снижается сильнее, чем может дать один уровень сегментов. Готовая функция torch для сегментов, `checkpoint_sequential`, последний сегмент оставляет без контрольной точки: с него обратный проход и начинается.
 # %% tags=["fact"]
@@ -536,7 +554,7 @@ assert peak(halved) < peak(by_root) < peak(lambda layers, x: chain(*layers)(x))
 # %% [markdown] tags=["ru"] of="0c1cef54"
 # ## Что должно повториться
 #
-# Повторное вычисление годится, только если вычисляет то же самое. Функция `checkpoint` восстанавливает состояние общего генератора случайных чисел (урок 06) и autocast. А что ещё читает функция, ей неизвестно:
+# Повторное вычисление имеет смысл, только если даёт тот же результат. Функция `checkpoint` восстанавливает состояние общего генератора случайных чисел (урок 06) и autocast. А что ещё читает функция, ей неизвестно:
 # %%
 def gradient(y, x):
     try:
@@ -587,8 +605,35 @@ assert "inplace operation" in gradient(y, x)  # of its inputs a checkpoint does 
 # %% [markdown] tags=["en"]
 # The right numbers are 0.5403, the cosine of 1, and 8. With a checkpoint we get $-0.4161$ (the cosine of 2) and 32, without an error. What is compared are shapes, dtypes and devices of the recomputed tensors, not their numbers. Look at the last two lines. Without a checkpoint, autograd notices that a weight was changed after the forward pass. The checkpoint takes that check away, because the weight is saved only in the recomputation, when it has changed already.
 #
-# So an optimizer step between a forward pass and its backward pass, a setting switched in between, a counter, a cache, or a random generator of your own: each gives a wrong gradient in silence. What can be done? Read such things before the checkpoint and pass them in as arguments, or put them back in the recomputation.
+# So an optimizer step between a forward pass and its backward pass, a setting switched in between, a counter, a cache, or a random generator of your own: each gives a wrong gradient in silence. What can be done? Read such things before the checkpoint and pass them in as arguments, or put them back in the recomputation. Here are both tools: a number that is read before, and the state of a generator, which can be noted and set.
+# %% [markdown] tags=["ru"] of="62de1a73"
+# Верные числа — 0.5403 (косинус единицы) и 8. С контрольной точкой получаются $-0.4161$ (косинус двойки) и 32, и ошибки нет. Сверяются форма, dtype и устройство заново вычисленных тензоров, но не числа. Посмотрите на две последние строки. Без контрольной точки autograd замечает, что вес после прямого прохода изменили. Контрольная точка эту проверку отключает: вес сохраняется только при повторном вычислении, а тогда он уже изменён.
 #
+# Поэтому шаг оптимизатора между прямым проходом и его обратным, переключённая между ними настройка, счётчик, кеш или собственный генератор случайных чисел — всё это молча портит градиент. Что делать? Прочесть такие вещи до контрольной точки и передать аргументами либо вернуть их в прежнее состояние на время повторного вычисления. Ниже показано и то и другое: число, прочитанное заранее, и состояние генератора, которое можно запомнить и восстановить.
+# %%
+def read_before(place):
+    x, factor = torch.ones(1, requires_grad=True), [1.0]
+    now = factor[0]
+    y = place(lambda x: (now * x).sin())(x)
+    factor[0] = 2.0
+    return gradient(y, x)
+
+
+generator = torch.Generator().manual_seed(0)
+torch.rand(5, generator=generator)
+state = generator.get_state()
+first = torch.rand(2, generator=generator)
+copy_of_it = torch.Generator().set_state(state)  # a second generator, at the same place
+
+print("read before, checkpoint: ", read_before(kept_out))
+print("the generator goes on:   ", first, torch.rand(2, generator=generator))
+print("from the noted state:    ", torch.rand(2, generator=copy_of_it))
+# %% tags=["fact"]
+assert read_before(kept_out) == read_before(chain) == 0.5403
+assert torch.rand(2, generator=copy_of_it.set_state(state)).equal(first)
+
+
+# %% [markdown] tags=["en"]
 # ### Exercise `fix_noise`: the same noise twice
 # *find the bug · ●●○ · 12 minutes · 5 points*
 #
@@ -599,11 +644,7 @@ assert "inplace operation" in gradient(y, x)  # of its inputs a checkpoint does 
 # * **Result.** The same gradient in a second backward pass after `retain_graph=True`. <!-- again -->
 # * **Result.** The generator ends where it would be without a checkpoint. Somebody may draw from it between the passes, and go on after them. <!-- state -->
 # * **Not allowed.** To keep anything in memory after the forward pass but the result and the state of a generator. <!-- kept -->
-# %% [markdown] tags=["ru"] of="b9352841"
-# Верные числа — 0.5403 (косинус единицы) и 8. С контрольной точкой получаются $-0.4161$ (косинус двойки) и 32, и ошибки нет. Сверяются форма, dtype и устройство заново вычисленных тензоров, но не числа. Посмотрите на две последние строки. Без контрольной точки autograd замечает, что вес после прямого прохода изменили. Контрольная точка эту проверку отключает: вес сохраняется только при повторном вычислении, а тогда он уже изменён.
-#
-# Поэтому шаг оптимизатора между прямым проходом и его обратным, переключённая между ними настройка, счётчик, кеш или собственный генератор случайных чисел — всё это молча портит градиент. Что делать? Прочесть такие вещи до контрольной точки и передать аргументами либо вернуть их в прежнее состояние на время повторного вычисления.
-#
+# %% [markdown] tags=["ru"] of="bd751a33"
 # ### Упражнение `fix_noise`: тот же шум ещё раз
 # *найти ошибку · ●●○ · 12 минут · 5 баллов*
 #
@@ -753,7 +794,7 @@ check("stay_silent")
 # %% [markdown] tags=["ru"] of="e9c782dd"
 # ## Выбор под бюджет
 #
-# Вернёмся к политикам. Результатов всех произведений тоже может оказаться слишком много. Какие из них сохранить, если байтов ровно столько-то? За каждый сохранённый результат платят его байтами, а выигрывают умножения. У произведения матриц $m \times k$ и $k \times n$ в результате $mn$ чисел, а умножений $mkn$: каждое сохранённое число избавляет от $k$ умножений. Чем больше внутренний размер, тем выгоднее.
+# Вернёмся к политикам. Результатов всех произведений тоже может оказаться слишком много. Какие из них сохранить, если число байтов ограничено? За каждый сохранённый результат мы платим памятью, а экономим умножения. У произведения матриц $m \times k$ и $k \times n$ в результате $mn$ чисел, а умножений $mkn$: каждое сохранённое число избавляет от $k$ умножений. Чем больше внутренний размер, тем выгоднее.
 #
 # Режим ниже записывает и то и другое для каждого выполненного произведения. Функция `saving_numbers` сохраняет произведения с номерами из `chosen`, считая от нуля в порядке вычисления. Счётчик у каждого прохода свой: torch 2.11 и 2.12 при повторном вычислении спрашивают политику ещё раз, а начиная с 2.13 — только в прямом проходе.
 # %%
@@ -932,11 +973,11 @@ check("fit_budget")
 # %% [markdown] tags=["en"]
 # ## Moving instead of computing
 #
-# The third way is to move what is saved into another memory and bring it back, by the hooks of lesson 06. How many bytes travel? The pair below counts what passes through `pack`, for the four blocks from the beginning, and how much of it is different storages.
-# %% [markdown] tags=["ru"] of="fc5c21bc"
-# ## Переложить, а не вычислять
+# The third way is to move what is saved into another memory and bring it back, by the hooks of lesson 06. How many bytes travel? The pair of hooks below counts what passes through `pack`, for the four blocks from the beginning, and how much of it is different storages.
+# %% [markdown] tags=["ru"] of="9ba83436"
+# ## Выгрузить, а не вычислять
 #
-# Третий способ — переложить сохранённое в другую память, а потом вернуть, с помощью хуков из урока 06. Сколько байтов при этом перевозится? Пара ниже считает, сколько байтов проходит через `pack` для четырёх блоков из начала урока и сколько из них приходится на разные хранилища.
+# Третий способ — с помощью хуков из урока 06 выгрузить сохранённое в другую память, а потом вернуть. Сколько байтов при этом передаётся? Пара хуков ниже считает, сколько байтов проходит через `pack` для четырёх блоков из начала урока и сколько из них приходится на разные хранилища.
 # %%
 blocks = nn.Sequential(*[layer for _ in range(4) for layer in (nn.Linear(64, 64), nn.Tanh())])
 
@@ -984,7 +1025,7 @@ if not torch.cuda.is_available():
 #
 # And who packs inside a checkpoint? Hooks around it see its input and nothing else. What a policy saves is invisible to them, so `save_on_cpu` around a selective checkpoint does not move it. (Torch 2.15 says so in a warning.) The policies `MUST_CPU_OFFLOAD` and `PREFER_CPU_OFFLOAD` are for other subsystems; a checkpoint in eager mode computes such results again.
 # %% [markdown] tags=["ru"] of="c9aa439d"
-# Перевозится столько байтов, сколько занимают девять активаций, а сам граф хранит четыре. Результат каждого `tanh` едет дважды: один раз для `tanh`, другой раз для следующего `Linear`. Едут и вход, и четыре веса, хотя они всё равно остаются на месте. Хорошая пара для выгрузки пропускает параметры и входы, а каждое хранилище перевозит один раз. Но не узнавайте хранилище по одному адресу: когда тензор освобождён, на его место может попасть следующий.
+# Передаётся столько байтов, сколько занимают девять активаций, а сам граф хранит четыре. Результат каждого `tanh` упаковывается дважды: один раз для `tanh`, другой раз для следующего `Linear`. Упаковываются и вход, и четыре веса, хотя они всё равно остаются на месте. Хорошая пара хуков для выгрузки пропускает параметры и входы, а каждое хранилище передаёт один раз. Но не узнавайте хранилище по одному адресу: когда тензор освобождён, на его место может попасть следующий.
 #
 # А кто упаковывает внутри контрольной точки? Хуки вокруг неё видят только её вход. То, что сохраняет политика, им не видно, поэтому `save_on_cpu` вокруг выборочной контрольной точки этого не выгрузит. (В torch 2.15 об этом есть предупреждение.) Политики `MUST_CPU_OFFLOAD` и `PREFER_CPU_OFFLOAD` предназначены для других подсистем. Контрольная точка без компиляции вычисляет такие результаты заново.
 # %% [markdown] tags=["en"]
@@ -1006,7 +1047,7 @@ if not torch.cuda.is_available():
 # * Повторное вычисление заканчивается на последнем сохраняемом тензоре, и каждый обратный проход вычисляет всё заново. То, что внутри двух контрольных точек, выполняется трижды.
 # * Сверяются только формы, dtype и устройства. Всё, что меняется между двумя вызовами (генератор, счётчик, вес), молча портит градиент.
 # * Под бюджет сначала измеряйте: один пробный запуск внутри `no_grad`. Выбирайте по числу умножений на байт, но лучший набор может не следовать никакому порядку.
-# * При выгрузке перевозится всё, что упаковано, в том числе параметры и общие тензоры, если их не пропустить.
+# * Выгружается всё, что упаковано, в том числе параметры и общие тензоры, если их не пропустить.
 # %%
 from autograder import progress
 
