@@ -702,7 +702,7 @@ assert vmap(lambda x: DoubledByRule.apply(x.clone()))(batch).tolist() == [2, 4]
 # * **Result.** The gradients of the ratio are right, by `backward()` and by `torch.func.grad`. The share has no graph. <!-- first -->
 # * **Result.** `vmap` over both inputs or one of them gives what a loop gives. <!-- batches -->
 # * **Result.** `jvp` is right for every pair of tangents, also if only one input has one. The tangent of the share is 0. <!-- forward_mode -->
-# * **Result.** `jacfwd` and `hessian` are right. <!-- matrices -->
+# * **Result.** `jacfwd`, `hessian` and `jacrev` of `jacrev` are right. <!-- matrices -->
 # %% [markdown] tags=["ru"] of="b877e1bb"
 # `hessian` — это прямой режим поверх `backward`, и он верен. `jacfwd(jacfwd)` — прямой режим поверх прямого режима, и одно слагаемое теряется: 8 вместо 12, потому что за вычислениями внутри `jvp` прямой режим уже не следит. Так что от одного верного `jvp` не становятся верными все производные в прямом режиме. Для вторых производных берите `hessian` или `jacrev` дважды. А `gradcheck` смотрит на `jvp`, только если его попросить: `check_forward_ad=True`.
 #
@@ -718,7 +718,7 @@ assert vmap(lambda x: DoubledByRule.apply(x.clone()))(batch).tolist() == [2, 4]
 # * **Результат.** Градиенты отношения верны: и у `backward()`, и у `torch.func.grad`. У доли нет графа. <!-- first -->
 # * **Результат.** `vmap` по обоим входам или по одному из них даёт то же, что цикл. <!-- batches -->
 # * **Результат.** `jvp` верен для любых двух касательных, в том числе если касательная есть только у одного входа. Касательная доли равна 0. <!-- forward_mode -->
-# * **Результат.** `jacfwd` и `hessian` верны. <!-- matrices -->
+# * **Результат.** `jacfwd`, `hessian` и `jacrev` от `jacrev` верны. <!-- matrices -->
 # %% answer="ratio_function"
 class Ratio(torch.autograd.Function):
     """x / y, and the share of its entries above 1."""
