@@ -92,7 +92,7 @@ def attempt(action):
 
 # %% [markdown] tags=["en"]
 # The picture shows the graph of `Cube`. That of `OldCube` is the same: the Function is one node. The two differ only under a transform.
-# %% [markdown] tags=["ru"] of="dd903ba1"
+# %% [markdown] tags=["ru"] of="5218a9c8"
 # На рисунке — граф с `Cube`. С `OldCube` он такой же: функции соответствует один узел. Разница видна только в преобразованиях.
 # %% tags=["picture"]
 from autograder import draw
@@ -539,7 +539,7 @@ assert penalties == [27, 9]  # slope**2 is 144 w**6; through the constant goes a
 # * **Result.** A tensor of one element, whose gradient with respect to `x` depends on `f`. <!-- usable -->
 # * **Result.** If `f` is a Function with `once_differentiable`, then the first gradient `g`, by `autograd.grad(..., create_graph=True)`, and `g.sum().backward()` run without an error. <!-- silent -->
 # * **Result.** `x.grad` is then another than with a right `f`. <!-- wrong -->
-# %% [markdown] tags=["ru"] of="428fd917"
+# %% [markdown] tags=["ru"] of="edf0bdd1"
 # Две ошибки и два нуля. Нули хуже. Да и ошибки вызваны не декоратором: если вся функция потерь — это $f(x)$, у первой производной нет графа, и torch жалуется только на это.
 #
 # Декоратор выполняет `backward` внутри `no_grad()`. Потом он помечает результат, чтобы следующий обратный проход завершился ошибкой, но только если пришедший градиент *требует градиента*. В $f(x)^2$ так и есть: приходит $2 f(x)$. А если $f$ входит в функцию потерь простым слагаемым, приходит константа, и не помечается ничего. Зависимость результата от сохранённого $x$ теряется в обоих случаях.
@@ -585,7 +585,7 @@ check("expose_once")
 # ## Forward
 #
 # Forward mode carries a *tangent* beside each value: by how much that value moves (lesson 04). Of a custom Function it asks for the method `jvp`. This method gets a tangent for each input and returns one for each output. Two things are not as in `backward`: what it reads was saved by `ctx.save_for_forward`, and an input without a tangent gets zeros, not None.
-# %% [markdown] tags=["ru"] of="ba767b50"
+# %% [markdown] tags=["ru"] of="6815295f"
 # ## Прямой режим
 #
 # В прямом режиме рядом с каждым значением идёт *касательная* — то, на сколько это значение сдвинется (урок 04). Для этого у пользовательской функции должен быть метод `jvp`. Он получает касательную для каждого входа и возвращает касательную для каждого выхода. Два отличия от `backward`: читает он то, что сохранил `ctx.save_for_forward`, а вход без касательной получает нули, а не None.
@@ -703,7 +703,7 @@ assert vmap(lambda x: DoubledByRule.apply(x.clone()))(batch).tolist() == [2, 4]
 # * **Result.** `vmap` over both inputs or one of them gives what a loop gives. <!-- batches -->
 # * **Result.** `jvp` is right for every pair of tangents, also if only one input has one. The tangent of the share is 0. <!-- forward_mode -->
 # * **Result.** `jacfwd`, `hessian` and `jacrev` of `jacrev` are right. <!-- matrices -->
-# %% [markdown] tags=["ru"] of="b877e1bb"
+# %% [markdown] tags=["ru"] of="57d41c08"
 # `hessian` — это прямой режим поверх `backward`, и он верен. `jacfwd(jacfwd)` — прямой режим поверх прямого режима, и одно слагаемое теряется: 8 вместо 12, потому что за вычислениями внутри `jvp` прямой режим уже не следит. Так что от одного верного `jvp` не становятся верными все производные в прямом режиме. Для вторых производных берите `hessian` или `jacrev` дважды. А `gradcheck` смотрит на `jvp`, только если его попросить: `check_forward_ad=True`.
 #
 # То, что `setup_context` сообщает о выходах, действует и в преобразованиях. После `ctx.mark_non_differentiable(output[1])` у этого выхода нет графа. Метод `jvp` возвращает для него None, и касательная равна 0. Вызов `ctx.mark_dirty(x)` для тензора `x`, который `forward` меняет на месте, с `grad` работает. Но правила для `vmap` torch в этом случае не составит: его нужно написать.
@@ -929,7 +929,7 @@ with region():
 # * **Result.** The model's weights change in place, as in plain descent; gradients are not added up from step to step. <!-- weights -->
 # * **Result.** The layers compute in bfloat16, and the weights stay in float32. <!-- dtypes -->
 # * **Leave.** Frozen parameters. <!-- weights -->
-# %% [markdown] tags=["ru"] of="fe168085"
+# %% [markdown] tags=["ru"] of="fec731a1"
 # Во втором случае вес на месте не стоит: он уходит к $-1.4$, прочь от нуля, под действием одного и того же градиента. Но потери всякий раз равны 16, потому что прямой проход умножает на копию. При первом использовании autocast преобразует вес в bfloat16 и хранит копию, чтобы не преобразовывать дважды вес, который нужен дважды. Копии выбрасываются, когда заканчивается самая *внешняя* область. Если за это время оптимизатор изменит вес, копий это не коснётся: счётчик версий из урока 05 за ними не следит, и предупреждения не будет.
 #
 # Внешней может оказаться и не ваша область. Если вызывающий код поставил вокруг вашей функции `autocast(enabled=False)`, ваши области — внутренние, и копии живут до конца чужой. Помогает одно из двух: `cache_enabled=False` в своей области или `torch.clear_autocast_cache()` после каждого шага.
@@ -1245,7 +1245,7 @@ check("fix_layer")
 # * `once_differentiable` is no guard. Where the gradient that arrives is constant, and in `grad(grad)` or `jacrev(jacrev)`, a term of the second derivative is missing without a word.
 # * One autocast region per forward pass. The bfloat16 copies of weights live until the outermost region ends.
 # * `custom_fwd` and `custom_bwd` go together, above `forward(ctx, ...)` and `backward`.
-# %% [markdown] tags=["ru"] of="77bb65a2"
+# %% [markdown] tags=["ru"] of="92e610a3"
 # ## Что стоит запомнить
 #
 # * Для `torch.func` нужны `forward` без контекста и `setup_context`. Для `vmap` нужно правило, для прямого режима — `jvp`, а для `jacfwd` и `hessian` — и то и другое. Преобразование `jacrev` применяет `vmap` только к `backward`.

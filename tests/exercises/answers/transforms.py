@@ -50,27 +50,12 @@ class GivenRatio(torch.autograd.Function):
     def jvp(ctx, dx, dy):
         x, y = ctx.saved_tensors
         return dx / y - x * dy / y**2, None
-# %% exercise="predict_transforms" verdict="passed"
-# as the text says
-predict_transforms = {"grad of OldCube": "refused", "grad": "accepted", "vmap": "refused", "vmap of grad": "refused", "jacrev": "accepted", "jvp": "refused", "jacfwd": "refused"}
-# %% exercise="predict_transforms" verdict="refused"
+# %% exercise="predict_transforms" verdict="refused" mistake="jacrev_batches_forward"
 # believes that jacrev needs the rule because it is made of vmap
 predict_transforms = {"grad of OldCube": "refused", "grad": "accepted", "vmap": "refused", "vmap of grad": "refused", "jacrev": "refused", "jvp": "refused", "jacfwd": "refused"}
-# %% exercise="predict_transforms" verdict="refused"
-# believes that setup_context is all that torch.func needs
-predict_transforms = {"grad of OldCube": "refused", "grad": "accepted", "vmap": "accepted", "vmap of grad": "accepted", "jacrev": "accepted", "jvp": "accepted", "jacfwd": "accepted"}
-# %% exercise="predict_transforms" verdict="refused"
-# believes that grad takes whatever backward() takes
-predict_transforms = {"grad of OldCube": "accepted", "grad": "accepted", "vmap": "refused", "vmap of grad": "refused", "jacrev": "accepted", "jvp": "refused", "jacfwd": "refused"}
-# %% exercise="predict_transforms" verdict="refused"
+# %% exercise="predict_transforms" verdict="refused" mistake="only_backward_is_batched"
 # believes that in vmap of grad the batch meets only the backward
 predict_transforms = {"grad of OldCube": "refused", "grad": "accepted", "vmap": "refused", "vmap of grad": "accepted", "jacrev": "accepted", "jvp": "refused", "jacfwd": "refused"}
-# %% exercise="predict_transforms" verdict="refused"
-# believes that vmap runs any forward made of torch operations; only forward mode lacks its method
-predict_transforms = {"grad of OldCube": "refused", "grad": "accepted", "vmap": "accepted", "vmap of grad": "accepted", "jacrev": "accepted", "jvp": "refused", "jacfwd": "refused"}
-# %% exercise="predict_transforms" verdict="refused"
-# believes that jacfwd gets its columns from backward
-predict_transforms = {"grad of OldCube": "refused", "grad": "accepted", "vmap": "refused", "vmap of grad": "refused", "jacrev": "accepted", "jvp": "refused", "jacfwd": "accepted"}
 # %% exercise="fix_rule" verdict="passed"
 # the batch at the end, where no example's dimension can meet it
 class LogAddExp(Given):
@@ -106,7 +91,7 @@ class LogAddExp(Given):
                 t = t.movedim(d, -1)
             moved.append(t)
         return LogAddExp.apply(*moved), -1
-# %% exercise="fix_rule" verdict="refused"
+# %% exercise="fix_rule" verdict="refused" mistake="batch_dimension_first_for_all"
 # the batch in front, but examples of different dimensions are not padded
 class LogAddExp(Given):
     @staticmethod
@@ -114,14 +99,14 @@ class LogAddExp(Given):
         x = x.unsqueeze(0) if in_dims[0] is None else x.movedim(in_dims[0], 0)
         y = y.unsqueeze(0) if in_dims[1] is None else y.movedim(in_dims[1], 0)
         return LogAddExp.apply(x, y), 0
-# %% exercise="fix_rule" verdict="refused"
+# %% exercise="fix_rule" verdict="refused" mistake="none_taken_for_a_place"
 # None is forgotten: an input without a batch
 class LogAddExp(Given):
     @staticmethod
     def vmap(info, in_dims, x, y):
         x, y = x.movedim(in_dims[0], -1), y.movedim(in_dims[1], -1)
         return LogAddExp.apply(x, y), max(x.ndim, y.ndim) - 1
-# %% exercise="fix_rule" verdict="refused"
+# %% exercise="fix_rule" verdict="refused" mistake="one_by_one"
 # a loop over the examples calls forward once per example
 class LogAddExp(Given):
     @staticmethod
@@ -131,27 +116,7 @@ class LogAddExp(Given):
 
         rows = [LogAddExp.apply(one(x, in_dims[0], i), one(y, in_dims[1], i)) for i in range(info.batch_size)]
         return torch.stack(rows), 0
-# %% exercise="fix_rule" verdict="refused"
-# calls forward and not apply: no graph
-class LogAddExp(Given):
-    @staticmethod
-    def vmap(info, in_dims, x, y):
-        x, y = (t.unsqueeze(-1) if d is None else t.movedim(d, -1) for t, d in zip((x, y), in_dims))
-        return LogAddExp.forward(x.detach(), y.detach()), max(x.dim(), y.dim()) - 1
-# %% exercise="fix_rule" verdict="refused"
-# asks torch to make the rule
-class LogAddExp(Given):
-    generate_vmap_rule = True
-# %% exercise="fix_rule" verdict="refused"
-# moves the batch of x only when y has one at another place; the rest as given
-class LogAddExp(Given):
-    @staticmethod
-    def vmap(info, in_dims, x, y):
-        bx, by = in_dims
-        if bx is not None and by is not None and bx != by:
-            y = y.movedim(by, bx)
-        return LogAddExp.apply(x, y), bx if bx is not None else by
-# %% exercise="fix_rule" verdict="refused"
+# %% exercise="fix_rule" verdict="refused" mistake="unbatched_is_repeated_as_it_is"
 # an input without a batch is left as it is: at the end its last dimension meets the batch
 class LogAddExp(Given):
     @staticmethod
@@ -159,7 +124,7 @@ class LogAddExp(Given):
         x = x if in_dims[0] is None else x.movedim(in_dims[0], -1)
         y = y if in_dims[1] is None else y.movedim(in_dims[1], -1)
         return LogAddExp.apply(x, y), max(x.ndim, y.ndim) - 1
-# %% exercise="fix_rule" verdict="refused"
+# %% exercise="fix_rule" verdict="refused" mistake="y_alone_is_padded"
 # pads y alone, as in the figure
 class LogAddExp(Given):
     @staticmethod
@@ -181,59 +146,18 @@ def expose_once(f, x):
 # the mean, and a logarithm, which positive elements allow
 def expose_once(f, x):
     return f(x).mean() + x.log().mean()
-# %% exercise="expose_once" verdict="refused"
-# the plain summand alone: the first derivative has no graph, and that is an error
-def expose_once(f, x):
-    return f(x).sum()
-# %% exercise="expose_once" verdict="refused"
+# %% exercise="expose_once" verdict="refused" mistake="the_guard_alone_sees_it"
 # a gradient that requires grad comes in: the guard works
 def expose_once(f, x):
     return (f(x) ** 2).sum()
-# %% exercise="expose_once" verdict="refused"
+# %% exercise="expose_once" verdict="refused" mistake="beside_it_something_linear"
 # the other term is linear, so it gives no graph
 def expose_once(f, x):
     return (f(x) + 3 * x).sum()
-# %% exercise="expose_once" verdict="refused"
-# multiplies by x: the guard works
-def expose_once(f, x):
-    return (f(x) * x).sum()
-# %% exercise="expose_once" verdict="refused"
-# detached: the gradient is right for every f
-def expose_once(f, x):
-    return (f(x.detach()) + x**2).sum()
-# %% exercise="expose_once" verdict="refused"
-# no sum: an element per element of x
-def expose_once(f, x):
-    return f(x) + x**2
-# %% exercise="expose_once" verdict="refused"
+# %% exercise="expose_once" verdict="refused" mistake="alone"
 # f of f: still no graph
 def expose_once(f, x):
     return f(f(x)).sum()
-# %% exercise="ratio_function" verdict="passed"
-# the shortest one
-class Ratio(torch.autograd.Function):
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(x, y):
-        ratio = x / y
-        return ratio, (ratio > 1).to(ratio.dtype).mean()
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.mark_non_differentiable(output[1])
-        ctx.save_for_backward(*inputs)
-        ctx.save_for_forward(*inputs)
-
-    @staticmethod
-    def backward(ctx, to_ratio, to_share):
-        x, y = ctx.saved_tensors
-        return to_ratio / y, -to_ratio * x / y**2
-
-    @staticmethod
-    def jvp(ctx, dx, dy):
-        x, y = ctx.saved_tensors
-        return (dx * y - x * dy) / y**2, None
 # %% exercise="ratio_function" verdict="passed"
 # a rule of one's own, with the share of every example
 class Ratio(torch.autograd.Function):
@@ -294,37 +218,7 @@ class Ratio(torch.autograd.Function):
     def jvp(ctx, dx, dy):
         ratio, y = ctx.saved_tensors
         return (dx - ratio * dy) / y, None
-# %% exercise="ratio_function" verdict="refused"
-# the term of y has the wrong sign
-class Ratio(GivenRatio):
-    @staticmethod
-    def jvp(ctx, dx, dy):
-        x, y = ctx.saved_tensors
-        return dx / y + x * dy / y**2, None
-# %% exercise="ratio_function" verdict="refused"
-# no rule for vmap
-class Ratio(GivenRatio):
-    generate_vmap_rule = False
-# %% exercise="ratio_function" verdict="refused"
-# the jvp reads what was saved for backward alone
-class Ratio(GivenRatio):
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.mark_non_differentiable(output[1])
-        ctx.save_for_backward(*inputs)
-# %% exercise="ratio_function" verdict="refused"
-# the mark is lost on the way to setup_context
-class Ratio(GivenRatio):
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.save_for_backward(*inputs)
-        ctx.save_for_forward(*inputs)
-
-    @staticmethod
-    def jvp(ctx, dx, dy):
-        x, y = ctx.saved_tensors
-        return dx / y - x * dy / y**2, torch.zeros((), dtype=x.dtype)
-# %% exercise="ratio_function" verdict="refused"
+# %% exercise="ratio_function" verdict="refused" mistake="share_of_the_whole_batch"
 # one share for the whole batch
 class Ratio(GivenRatio):
     generate_vmap_rule = False
@@ -333,20 +227,11 @@ class Ratio(GivenRatio):
     def vmap(info, in_dims, x, y):
         x, y = (t.expand(info.batch_size, *t.shape) if d is None else t.movedim(d, 0) for t, d in zip((x, y), in_dims))
         return Ratio.apply(x, y), (0, None)
-# %% exercise="ratio_function" verdict="refused"
-# once_differentiable, which loses the terms of the hessian
+# %% exercise="ratio_function" verdict="refused" mistake="once_is_not_enough"
+# once_differentiable, which loses terms in jacrev of jacrev
 class Ratio(GivenRatio):
     backward = staticmethod(once_differentiable(GivenRatio.backward))
-# %% exercise="ratio_function" verdict="refused"
-# expects None for a missing tangent, and forgets the other term
-class Ratio(GivenRatio):
-    @staticmethod
-    def jvp(ctx, dx, dy):
-        x, y = ctx.saved_tensors
-        if dx is not None:
-            return dx / y, None
-        return -x * dy / y**2, None
-# %% exercise="ratio_function" verdict="refused"
+# %% exercise="ratio_function" verdict="refused" mistake="something_in_between"
 # keeps the inputs as attributes of the context, past the transforms
 class Ratio(GivenRatio):
     @staticmethod
@@ -361,22 +246,6 @@ class Ratio(GivenRatio):
     @staticmethod
     def jvp(ctx, dx, dy):
         return dx / ctx.y - ctx.x * dy / ctx.y**2, None
-# %% exercise="fix_region" verdict="passed"
-# a region per forward, without copies
-def fix_region(model, batches, rate):
-    losses = []
-    for x, y in batches:
-        with torch.autocast("cpu", torch.bfloat16, cache_enabled=False):
-            output = model(x)
-        loss = mse_loss(output.float(), y)
-        loss.backward()
-        with torch.no_grad():
-            for p in model.parameters():
-                if p.grad is not None:
-                    p -= rate * p.grad
-        model.zero_grad()
-        losses.append(loss.item())
-    return losses
 # %% exercise="fix_region" verdict="passed"
 # the copies are thrown away after every step; an optimizer from torch
 def fix_region(model, batches, rate):
@@ -425,7 +294,7 @@ def fix_region(model, batches, rate):
             model.zero_grad()
             losses.append(loss.item())
     return losses
-# %% exercise="fix_region" verdict="refused"
+# %% exercise="fix_region" verdict="refused" mistake="only_the_inner_region"
 # a region per forward, but the copies live on in another's region
 def fix_region(model, batches, rate):
     losses = []
@@ -441,36 +310,7 @@ def fix_region(model, batches, rate):
         model.zero_grad()
         losses.append(loss.item())
     return losses
-# %% exercise="fix_region" verdict="refused"
-# no autocast at all
-def fix_region(model, batches, rate):
-    losses = []
-    for x, y in batches:
-        loss = mse_loss(model(x), y)
-        loss.backward()
-        with torch.no_grad():
-            for p in model.parameters():
-                if p.grad is not None:
-                    p -= rate * p.grad
-        model.zero_grad()
-        losses.append(loss.item())
-    return losses
-# %% exercise="fix_region" verdict="refused"
-# the gradients add up from step to step
-def fix_region(model, batches, rate):
-    losses = []
-    for x, y in batches:
-        with torch.autocast("cpu", torch.bfloat16, cache_enabled=False):
-            output = model(x)
-        loss = mse_loss(output.float(), y)
-        loss.backward()
-        with torch.no_grad():
-            for p in model.parameters():
-                if p.grad is not None:
-                    p -= rate * p.grad
-        losses.append(loss.item())
-    return losses
-# %% exercise="fix_region" verdict="refused"
+# %% exercise="fix_region" verdict="refused" mistake="only_the_inner_region"
 # the copies are thrown away once, before the loop
 def fix_region(model, batches, rate):
     losses = []
@@ -487,85 +327,6 @@ def fix_region(model, batches, rate):
         model.zero_grad()
         losses.append(loss.item())
     return losses
-# %% exercise="fix_region" verdict="refused"
-# the weights themselves become bfloat16
-def fix_region(model, batches, rate):
-    model.to(torch.bfloat16)
-    losses = []
-    for x, y in batches:
-        output = model(x.to(torch.bfloat16))
-        loss = mse_loss(output.float(), y)
-        loss.backward()
-        with torch.no_grad():
-            for p in model.parameters():
-                if p.grad is not None:
-                    p -= rate * p.grad
-        model.zero_grad()
-        losses.append(loss.item())
-    return losses
-# %% exercise="fix_region" verdict="refused"
-# unfreezes everything, so that no gradient is None
-def fix_region(model, batches, rate):
-    model.requires_grad_(True)
-    losses = []
-    for x, y in batches:
-        with torch.autocast("cpu", torch.bfloat16, cache_enabled=False):
-            output = model(x)
-        loss = mse_loss(output.float(), y)
-        loss.backward()
-        with torch.no_grad():
-            for p in model.parameters():
-                if p.grad is not None:
-                    p -= rate * p.grad
-        model.zero_grad()
-        losses.append(loss.item())
-    return losses
-# %% exercise="fix_region" verdict="refused"
-# tensors in place of numbers
-def fix_region(model, batches, rate):
-    losses = []
-    for x, y in batches:
-        with torch.autocast("cpu", torch.bfloat16, cache_enabled=False):
-            output = model(x)
-        loss = mse_loss(output.float(), y)
-        loss.backward()
-        with torch.no_grad():
-            for p in model.parameters():
-                if p.grad is not None:
-                    p -= rate * p.grad
-        model.zero_grad()
-        losses.append(loss.detach())
-    return losses
-# %% exercise="fix_region" verdict="refused"
-# assumes that every parameter has a gradient
-def fix_region(model, batches, rate):
-    losses = []
-    for x, y in batches:
-        with torch.autocast("cpu", torch.bfloat16, cache_enabled=False):
-            output = model(x)
-        loss = mse_loss(output.float(), y)
-        loss.backward()
-        with torch.no_grad():
-            for p in model.parameters():
-                p -= rate * p.grad
-        model.zero_grad()
-        losses.append(loss.item())
-    return losses
-# %% exercise="fix_layer" verdict="passed"
-# both decorators
-class Layer(torch.autograd.Function):
-    @staticmethod
-    @custom_fwd(device_type="cpu")
-    def forward(ctx, x, w):
-        ctx.save_for_backward(x, w)
-        return (x @ w).tanh()
-
-    @staticmethod
-    @custom_bwd(device_type="cpu")
-    def backward(ctx, grad_output):
-        x, w = ctx.saved_tensors
-        g = grad_output * (1 - (x @ w).tanh() ** 2)
-        return g @ w.t(), x.t() @ g
 # %% exercise="fix_layer" verdict="passed"
 # the state kept in setup_context, for torch.func too
 class Layer(torch.autograd.Function):
@@ -601,35 +362,7 @@ class Layer(torch.autograd.Function):
             g = grad_output * (1 - (x @ w).tanh() ** 2)
             to_x, to_w = g @ w.t(), x.t() @ g
         return to_x.to(x.dtype), to_w.to(w.dtype)
-# %% exercise="fix_layer" verdict="refused"
-# the region is always on in backward
-class Layer(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, w):
-        ctx.save_for_backward(x, w)
-        return (x @ w).tanh()
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        x, w = ctx.saved_tensors
-        with torch.autocast("cpu", torch.bfloat16):
-            g = grad_output * (1 - (x @ w).tanh() ** 2)
-            return g @ w.t(), x.t() @ g
-# %% exercise="fix_layer" verdict="refused"
-# the backward's decorator alone
-class Layer(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, w):
-        ctx.save_for_backward(x, w)
-        return (x @ w).tanh()
-
-    @staticmethod
-    @custom_bwd(device_type="cpu")
-    def backward(ctx, grad_output):
-        x, w = ctx.saved_tensors
-        g = grad_output * (1 - (x @ w).tanh() ** 2)
-        return g @ w.t(), x.t() @ g
-# %% exercise="fix_layer" verdict="refused"
+# %% exercise="fix_layer" verdict="refused" mistake="backward_knows_nothing"
 # the forward's decorator alone
 class Layer(torch.autograd.Function):
     @staticmethod
@@ -643,22 +376,7 @@ class Layer(torch.autograd.Function):
         x, w = ctx.saved_tensors
         g = grad_output * (1 - (x @ w).tanh() ** 2)
         return g @ w.t(), x.t() @ g
-# %% exercise="fix_layer" verdict="refused"
-# everything in float32: the products are never bfloat16
-class Layer(torch.autograd.Function):
-    @staticmethod
-    @custom_fwd(device_type="cpu", cast_inputs=torch.float32)
-    def forward(ctx, x, w):
-        ctx.save_for_backward(x, w)
-        return (x @ w).tanh()
-
-    @staticmethod
-    @custom_bwd(device_type="cpu")
-    def backward(ctx, grad_output):
-        x, w = ctx.saved_tensors
-        g = grad_output * (1 - (x @ w).tanh() ** 2)
-        return g @ w.t(), x.t() @ g
-# %% exercise="fix_layer" verdict="refused"
+# %% exercise="fix_layer" verdict="refused" mistake="backward_knows_nothing"
 # the incoming gradient becomes float32, and so do the products of backward
 class Layer(torch.autograd.Function):
     @staticmethod
@@ -670,35 +388,4 @@ class Layer(torch.autograd.Function):
     def backward(ctx, grad_output):
         x, w = ctx.saved_tensors
         g = grad_output.to(x.dtype) * (1 - (x @ w).tanh() ** 2)
-        return g @ w.t(), x.t() @ g
-# %% exercise="fix_layer" verdict="refused"
-# once_differentiable on top: no second derivatives
-class Layer(torch.autograd.Function):
-    @staticmethod
-    @custom_fwd(device_type="cpu")
-    def forward(ctx, x, w):
-        ctx.save_for_backward(x, w)
-        return (x @ w).tanh()
-
-    @staticmethod
-    @once_differentiable
-    @custom_bwd(device_type="cpu")
-    def backward(ctx, grad_output):
-        x, w = ctx.saved_tensors
-        g = grad_output * (1 - (x @ w).tanh() ** 2)
-        return g @ w.t(), x.t() @ g
-# %% exercise="fix_layer" verdict="refused"
-# decorators for another device
-class Layer(torch.autograd.Function):
-    @staticmethod
-    @custom_fwd(device_type="cuda")
-    def forward(ctx, x, w):
-        ctx.save_for_backward(x, w)
-        return (x @ w).tanh()
-
-    @staticmethod
-    @custom_bwd(device_type="cuda")
-    def backward(ctx, grad_output):
-        x, w = ctx.saved_tensors
-        g = grad_output * (1 - (x @ w).tanh() ** 2)
         return g @ w.t(), x.t() @ g
