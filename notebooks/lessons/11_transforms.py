@@ -91,9 +91,9 @@ def attempt(action):
 
 
 # %% [markdown] tags=["en"]
-# The picture of the graph is the same for both: one node with one edge. The difference shows only when somebody other than `backward()` comes.
-# %% [markdown] tags=["ru"] of="dd903ba1"
-# Граф на рисунке у обеих одинаков: один узел и одно ребро. Разница появляется, только когда приходит не `backward()`, а кто-то другой.
+# The picture shows the graph of `Cube`. That of `OldCube` is the same: the Function is one node. The two differ only under a transform.
+# %% [markdown] tags=["ru"] of="5218a9c8"
+# На рисунке — граф с `Cube`. С `OldCube` он такой же: функции соответствует один узел. Разница видна только в преобразованиях.
 # %% tags=["picture"]
 from autograder import draw
 
@@ -129,7 +129,7 @@ def transform_table():
 #
 # Put what `transform_table()` returns in place of each `...`: `"accepted"` or `"refused"`. Where no class is named, it is `Cube`.
 # %% [markdown] tags=["ru"] of="7db47206"
-# ### Упражнение `predict_transforms`: какая функция кому подходит
+# ### Упражнение `predict_transforms`: какую функцию примет преобразование
 # *предсказать · ●○○ · 6 минут · 1 балл*
 #
 # Вместо каждого `...` поставьте то, что вернёт `transform_table()`: `"accepted"` («принято») или `"refused"` («ошибка»). Если класс не назван, это `Cube`.
@@ -537,10 +537,10 @@ assert penalties == [27, 9]  # slope**2 is 144 w**6; through the constant goes a
 #
 # * **Given.** `f`, an elementwise third power; `x`, a float64 tensor of any shape with positive entries that requires grad.
 # * **Result.** A tensor of one element, whose gradient with respect to `x` depends on `f`. <!-- usable -->
-# * **Result.** If `f` is a Function with `once_differentiable`, then `g` by `autograd.grad(..., create_graph=True)` and `g.sum().backward()` run without an error. <!-- silent -->
+# * **Result.** If `f` is a Function with `once_differentiable`, then the first gradient `g`, by `autograd.grad(..., create_graph=True)`, and `g.sum().backward()` run without an error. <!-- silent -->
 # * **Result.** `x.grad` is then another than with a right `f`. <!-- wrong -->
-# %% [markdown] tags=["ru"] of="428fd917"
-# Две ошибки и два нуля. Нули хуже. Да и ошибки вызваны не декоратором: для одной $f(x)$ у первой производной нет графа, и torch жалуется только на это.
+# %% [markdown] tags=["ru"] of="edf0bdd1"
+# Две ошибки и два нуля. Нули хуже. Да и ошибки вызваны не декоратором: если вся функция потерь — это $f(x)$, у первой производной нет графа, и torch жалуется только на это.
 #
 # Декоратор выполняет `backward` внутри `no_grad()`. Потом он помечает результат, чтобы следующий обратный проход завершился ошибкой, но только если пришедший градиент *требует градиента*. В $f(x)^2$ так и есть: приходит $2 f(x)$. А если $f$ входит в функцию потерь простым слагаемым, приходит константа, и не помечается ничего. Зависимость результата от сохранённого $x$ теряется в обоих случаях.
 #
@@ -551,7 +551,7 @@ assert penalties == [27, 9]  # slope**2 is 144 w**6; through the constant goes a
 #
 # * **Дано.** `f` — поэлементная третья степень; `x` — тензор float64 любой формы с положительными элементами, который требует градиента.
 # * **Результат.** Тензор из одного элемента; его градиент по `x` зависит от `f`. <!-- usable -->
-# * **Результат.** Если `f` — функция с `once_differentiable`, то и вычисление `g` с помощью `autograd.grad(..., create_graph=True)`, и `g.sum().backward()` выполняются без ошибки. <!-- silent -->
+# * **Результат.** Если `f` — функция с `once_differentiable`, то и вычисление первой производной `g` с помощью `autograd.grad(..., create_graph=True)`, и `g.sum().backward()` выполняются без ошибки. <!-- silent -->
 # * **Результат.** После этого `x.grad` не такой, как с правильной `f`. <!-- wrong -->
 # %% answer="expose_once"
 def expose_once(f, x):
@@ -584,11 +584,11 @@ check("expose_once")
 # %% [markdown] tags=["en"]
 # ## Forward
 #
-# Forward mode carries a *tangent* beside each value: by how much does the value move (lesson 04)? Of a custom Function it asks for the method `jvp`. This method gets a tangent for each input and returns one for each output. Two things are not as in `backward`: what it reads was saved by `ctx.save_for_forward`, and an input without a tangent gets zeros, not None.
-# %% [markdown] tags=["ru"] of="ba767b50"
+# Forward mode carries a *tangent* beside each value: by how much that value moves (lesson 04). Of a custom Function it asks for the method `jvp`. This method gets a tangent for each input and returns one for each output. Two things are not as in `backward`: what it reads was saved by `ctx.save_for_forward`, and an input without a tangent gets zeros, not None.
+# %% [markdown] tags=["ru"] of="6815295f"
 # ## Прямой режим
 #
-# В прямом режиме рядом с каждым значением идёт *касательная*: на сколько это значение сдвинется (урок 04)? От пользовательской функции для этого нужен метод `jvp`. Он получает касательную для каждого входа и возвращает касательную для каждого выхода. Два отличия от `backward`: читает он то, что сохранил `ctx.save_for_forward`, а вход без касательной получает нули, а не None.
+# В прямом режиме рядом с каждым значением идёт *касательная* — то, на сколько это значение сдвинется (урок 04). Для этого у пользовательской функции должен быть метод `jvp`. Он получает касательную для каждого входа и возвращает касательную для каждого выхода. Два отличия от `backward`: читает он то, что сохранил `ctx.save_for_forward`, а вход без касательной получает нули, а не None.
 # %%
 class Product(torch.autograd.Function):
     generate_vmap_rule = True
@@ -702,8 +702,8 @@ assert vmap(lambda x: DoubledByRule.apply(x.clone()))(batch).tolist() == [2, 4]
 # * **Result.** The gradients of the ratio are right, by `backward()` and by `torch.func.grad`. The share has no graph. <!-- first -->
 # * **Result.** `vmap` over both inputs or one of them gives what a loop gives. <!-- batches -->
 # * **Result.** `jvp` is right for every pair of tangents, also if only one input has one. The tangent of the share is 0. <!-- forward_mode -->
-# * **Result.** `jacfwd` and `hessian` are right. <!-- matrices -->
-# %% [markdown] tags=["ru"] of="b877e1bb"
+# * **Result.** `jacfwd`, `hessian` and `jacrev` of `jacrev` are right. <!-- matrices -->
+# %% [markdown] tags=["ru"] of="57d41c08"
 # `hessian` — это прямой режим поверх `backward`, и он верен. `jacfwd(jacfwd)` — прямой режим поверх прямого режима, и одно слагаемое теряется: 8 вместо 12, потому что за вычислениями внутри `jvp` прямой режим уже не следит. Так что от одного верного `jvp` не становятся верными все производные в прямом режиме. Для вторых производных берите `hessian` или `jacrev` дважды. А `gradcheck` смотрит на `jvp`, только если его попросить: `check_forward_ad=True`.
 #
 # То, что `setup_context` сообщает о выходах, действует и в преобразованиях. После `ctx.mark_non_differentiable(output[1])` у этого выхода нет графа. Метод `jvp` возвращает для него None, и касательная равна 0. Вызов `ctx.mark_dirty(x)` для тензора `x`, который `forward` меняет на месте, с `grad` работает. Но правила для `vmap` torch в этом случае не составит: его нужно написать.
@@ -714,11 +714,11 @@ assert vmap(lambda x: DoubledByRule.apply(x.clone()))(batch).tolist() == [2, 4]
 # Этот класс верен для `backward()` и больше ни для чего. Сделайте так, чтобы он был верен и в `torch.func`.
 #
 # * **Дано.** Тензоры `x` и `y` типа float64 одной формы, $y \ne 0$.
-# * **Результат.** `Ratio.apply(x, y)` возвращает `x / y` и долю элементов этого отношения больше 1 — тензор без измерений. <!-- first -->
+# * **Результат.** `Ratio.apply(x, y)` возвращает `x / y` и долю тех элементов этого отношения, которые больше 1, — тензор без измерений. <!-- first -->
 # * **Результат.** Градиенты отношения верны: и у `backward()`, и у `torch.func.grad`. У доли нет графа. <!-- first -->
 # * **Результат.** `vmap` по обоим входам или по одному из них даёт то же, что цикл. <!-- batches -->
 # * **Результат.** `jvp` верен для любых двух касательных, в том числе если касательная есть только у одного входа. Касательная доли равна 0. <!-- forward_mode -->
-# * **Результат.** `jacfwd` и `hessian` верны. <!-- matrices -->
+# * **Результат.** `jacfwd`, `hessian` и `jacrev` от `jacrev` верны. <!-- matrices -->
 # %% answer="ratio_function"
 class Ratio(torch.autograd.Function):
     """x / y, and the share of its entries above 1."""
@@ -926,15 +926,15 @@ with region():
 # * **Given.** `model`, a module of float32; it is called once per step, in the mode in which it is. Some parameters may be frozen, used twice, or not used at all.
 # * **Given.** `batches`, a list of pairs of an input and a target, one per step; `rate`, the learning rate of plain descent. The call may stand in a region `torch.autocast("cpu", torch.bfloat16, enabled=False)` of the caller's.
 # * **Result.** A list with the loss of each step as a Python number, computed with the weights of that step. <!-- losses -->
-# * **Result.** The weights after all steps; gradients are not added up from step to step. <!-- weights -->
+# * **Result.** The model's weights change in place, as in plain descent; gradients are not added up from step to step. <!-- weights -->
 # * **Result.** The layers compute in bfloat16, and the weights stay in float32. <!-- dtypes -->
 # * **Leave.** Frozen parameters. <!-- weights -->
-# %% [markdown] tags=["ru"] of="fe168085"
+# %% [markdown] tags=["ru"] of="fec731a1"
 # Во втором случае вес на месте не стоит: он уходит к $-1.4$, прочь от нуля, под действием одного и того же градиента. Но потери всякий раз равны 16, потому что прямой проход умножает на копию. При первом использовании autocast преобразует вес в bfloat16 и хранит копию, чтобы не преобразовывать дважды вес, который нужен дважды. Копии выбрасываются, когда заканчивается самая *внешняя* область. Если за это время оптимизатор изменит вес, копий это не коснётся: счётчик версий из урока 05 за ними не следит, и предупреждения не будет.
 #
 # Внешней может оказаться и не ваша область. Если вызывающий код поставил вокруг вашей функции `autocast(enabled=False)`, ваши области — внутренние, и копии живут до конца чужой. Помогает одно из двух: `cache_enabled=False` в своей области или `torch.clear_autocast_cache()` после каждого шага.
 #
-# ### Упражнение `fix_region`: функция потерь, которая не падает
+# ### Упражнение `fix_region`: потери, которые не падают
 # *найти ошибку · ●●○ · 10 минут · 3 балла*
 #
 # Исправьте этот цикл обучения. Он должен работать верно и тогда, когда вокруг вызова есть чужая область.
@@ -942,7 +942,7 @@ with region():
 # * **Дано.** Модуль `model` с параметрами float32; на каждом шаге он вызывается один раз, в том режиме, в котором находится. Какие-то параметры могут быть заморожены, использованы дважды или не использованы вовсе.
 # * **Дано.** Список `batches` из пар «вход, правильный ответ», по одной на шаг; `rate` — скорость обучения для обычного спуска. Вызов может стоять внутри чужой области `torch.autocast("cpu", torch.bfloat16, enabled=False)`.
 # * **Результат.** Список потерь по шагам, чисел Python; потери каждого шага вычислены с весами этого шага. <!-- losses -->
-# * **Результат.** Веса после всех шагов; градиенты от шага к шагу не складываются. <!-- weights -->
+# * **Результат.** Веса модели изменены на месте, как при обычном спуске; градиенты от шага к шагу не складываются. <!-- weights -->
 # * **Результат.** Слои вычисляют в bfloat16, а веса остаются в float32. <!-- dtypes -->
 # * **Не менять.** Замороженные параметры. <!-- weights -->
 # %% answer="fix_region"
@@ -1037,7 +1037,7 @@ check("fix_region")
 # %% [markdown] tags=["ru"] of="98353b79"
 # ## Функция внутри области
 #
-# Входы отдельных операций, `x @ w` или свёртки, autocast преобразует. Входы пользовательской функции — нет. А рекомендуемый шаг обучения держит внутри области прямой проход, обратный же остаётся снаружи. `Spy` сообщает, что видят оба его метода.
+# Входы отдельных операций, `x @ w` или свёртки, autocast преобразует. Входы пользовательской функции — нет. А на шаге обучения внутри области рекомендуют оставлять только прямой проход: обратный выполняют снаружи. `Spy` сообщает, что видят оба его метода.
 # %%
 from torch.amp import custom_bwd, custom_fwd
 
@@ -1145,7 +1145,7 @@ with redirect_stdout(io.StringIO()) as said:
 # * **Результат.** Прямой проход снаружи, обратный — внутри области: все произведения вычисляются в float32. <!-- backward_inside -->
 # %% answer="fix_layer"
 class Layer(torch.autograd.Function):
-    """tanh(x @ w), which keeps its inputs alone."""
+    """tanh(x @ w), which keeps only its inputs."""
 
     @staticmethod
     @custom_fwd(device_type="cpu")
@@ -1163,7 +1163,7 @@ class Layer(torch.autograd.Function):
 
 # %% given="fix_layer"
 class Layer(torch.autograd.Function):
-    """tanh(x @ w), which keeps its inputs alone."""
+    """tanh(x @ w), which keeps only its inputs."""
 
     @staticmethod
     def forward(ctx, x, w):
@@ -1240,18 +1240,18 @@ check("fix_layer")
 # ## What to keep
 #
 # * `torch.func` wants `forward` without a context and `setup_context`. `vmap` wants a rule, forward mode a `jvp`; `jacfwd` and `hessian` want both. `jacrev` runs `vmap` over `backward` alone.
-# * `generate_vmap_rule = True` traces your methods. NumPy or another library inside needs a rule by hand: move each batch to the front, add the dimensions that a sample lacks.
+# * With `generate_vmap_rule = True` torch runs your methods under `vmap`. NumPy or another library inside needs a rule by hand: move each batch to the front, add the dimensions that a sample lacks.
 # * `jvp` gets a tangent for each input, zeros where none was given, and reads what `save_for_forward` saved. It is not differentiated forward again: for second derivatives use `hessian`.
-# * `once_differentiable` is no guard. Where the gradient that arrives is constant, or under `torch.func`, a term of the second derivative is missing without a word.
+# * `once_differentiable` is no guard. Where the gradient that arrives is constant, and in `grad(grad)` or `jacrev(jacrev)`, a term of the second derivative is missing without a word.
 # * One autocast region per forward pass. The bfloat16 copies of weights live until the outermost region ends.
 # * `custom_fwd` and `custom_bwd` go together, above `forward(ctx, ...)` and `backward`.
-# %% [markdown] tags=["ru"] of="77bb65a2"
+# %% [markdown] tags=["ru"] of="92e610a3"
 # ## Что стоит запомнить
 #
 # * Для `torch.func` нужны `forward` без контекста и `setup_context`. Для `vmap` нужно правило, для прямого режима — `jvp`, а для `jacfwd` и `hessian` — и то и другое. Преобразование `jacrev` применяет `vmap` только к `backward`.
-# * При `generate_vmap_rule = True` torch прослеживает ваши методы. Если внутри NumPy или другая библиотека, правило пишут сами: батч каждого входа переносят вперёд и добавляют измерения, которых не хватает одному примеру.
+# * При `generate_vmap_rule = True` torch выполняет ваши методы внутри `vmap`. Если внутри NumPy или другая библиотека, правило пишут сами: батч каждого входа переносят вперёд и добавляют измерения, которых не хватает одному примеру.
 # * Метод `jvp` получает касательный вектор для каждого входа (нули, если его не задали) и читает то, что сохранил `save_for_forward`. Ещё раз в прямом режиме его не дифференцируют: для вторых производных есть `hessian`.
-# * `once_differentiable` не защищает. Если пришедший градиент — константа, а также внутри `torch.func`, слагаемое второй производной пропадает без предупреждения.
+# * `once_differentiable` не защищает. Если пришедший градиент — константа, а также в `grad(grad)` и `jacrev(jacrev)`, слагаемое второй производной пропадает без предупреждения.
 # * Область autocast — на каждый прямой проход своя. Копии весов в bfloat16 живут, пока не закончится самая внешняя область.
 # * Декораторы `custom_fwd` и `custom_bwd` ставят вместе: над `forward(ctx, ...)` и над `backward`.
 # %%

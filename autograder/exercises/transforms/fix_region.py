@@ -18,7 +18,7 @@ _LOSSES = Entries(Text("loss of step {n}", "потери на шаге {n}"), Te
 
 
 @exercise(
-    title=Text("A loss that does not fall", "Функция потерь, которая не падает"),
+    title=Text("A loss that does not fall", "Потери, которые не падают"),
     kind="find the bug",
     core=True,
     difficulty=2,

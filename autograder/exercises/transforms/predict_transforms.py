@@ -10,7 +10,7 @@ from autograder.language import Text
 
 
 @exercise(
-    title=Text("Who accepts which Function", "Какая функция кому подходит"),
+    title=Text("Who accepts which Function", "Какую функцию примет преобразование"),
     kind="predict",
     core=True,
     minutes=6,

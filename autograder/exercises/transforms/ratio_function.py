@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad
-from torch.func import grad, hessian, jacfwd, jvp, vmap
+from torch.func import grad, hessian, jacfwd, jacrev, jvp, vmap
 
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed
@@ -48,8 +48,8 @@ from .common import require_function, result_or_error
         aspect(
             "matrices",
             1,
-            en="`jacfwd` and `hessian` are right, with respect to both inputs.",
-            ru="`jacfwd` и `hessian` верны по обоим входам.",
+            en="`jacfwd`, `hessian` and `jacrev` of `jacrev` are right, with respect to both inputs.",
+            ru="`jacfwd`, `hessian` и `jacrev` от `jacrev` верны по обоим входам.",
             after=("first", "batches", "forward_mode"),
         ),
     ],
@@ -113,6 +113,8 @@ def ratio_function(answer: Any, case: Case) -> dict[str, object]:
         if x.dim() < 2:
             matrices["jacfwd"] = result_or_error(lambda: list(jacfwd(lambda *xy: apply(*xy)[0], argnums=(0, 1))(x, y)))
             matrices["hessian"] = result_or_error(lambda: [list(r) for r in hessian(weighted, argnums=(0, 1))(x, y)])
+            twice = jacrev(jacrev(weighted, argnums=(0, 1)), argnums=(0, 1))
+            matrices["jacrev of jacrev"] = result_or_error(lambda: [list(row) for row in twice(x, y)])
     return {"first": first, "batches": batches, "forward_mode": forward, "matrices": matrices}
 
 
@@ -126,5 +128,9 @@ def _one_tangent(apply: Any, x: Tensor, y: Tensor, tangent: Tensor, *, of_x: boo
 
 @ratio_function.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
+    two_shares = torch.tensor([[0.5, 0.8, -1.5], [-0.7, 1.4, 0.6]], dtype=torch.float64)  # of y / x: 2/3 and 1/3
     for shape in ((3,), (2, 3), ()):
-        yield Case(x=signed(rng, *shape), y=signed(rng, *shape), dx=signed(rng, *shape), dy=signed(rng, *shape))
+        x, y = signed(rng, *shape), signed(rng, *shape)
+        if x.dim() == 2:
+            y = x * two_shares
+        yield Case(x=x, y=y, dx=signed(rng, *shape), dy=signed(rng, *shape))

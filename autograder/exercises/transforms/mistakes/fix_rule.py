@@ -104,3 +104,28 @@ class LogAddExp(_LogAddExp):
     @staticmethod
     def vmap(info, in_dims, x, y):
         return LogAddExp.apply(_last(x, in_dims[0]), y), -1
+
+# %% mistake="batch_dimension_first_for_all" like="batch_dimension_first"
+class LogAddExp(_LogAddExp):
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        x, y = (t.unsqueeze(0) if d is None else t.movedim(d, 0) for t, d in zip((x, y), in_dims))
+        return LogAddExp.apply(x, y), 0
+
+# %% mistake="none_taken_for_a_place" theme="axes"
+# The rule ends in an error where an input has no batch. Its entry in `in_dims` is None, and None is no place.
+# Если у какого-то входа батча нет, правило кончается ошибкой. В `in_dims` для него стоит None, а это не место.
+class LogAddExp(_LogAddExp):
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        return LogAddExp.apply(x.movedim(in_dims[0], -1), y.movedim(in_dims[1], -1)), -1
+
+# %% mistake="y_alone_is_padded" theme="axes"
+# The rule adds the missing dimensions to `y` alone. Sometimes it is `x` that has fewer.
+# Недостающие измерения правило добавляет только к `y`. А меньше их бывает и у `x`.
+class LogAddExp(_LogAddExp):
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        x, y = (t.unsqueeze(0) if d is None else t.movedim(d, 0) for t, d in zip((x, y), in_dims))
+        y = y.reshape(len(y), *[1] * (x.dim() - y.dim()), *y.shape[1:])
+        return LogAddExp.apply(x, y), 0

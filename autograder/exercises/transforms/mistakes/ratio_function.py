@@ -1,5 +1,6 @@
 # %%
 import torch
+from torch.autograd.function import once_differentiable
 
 
 class _Ratio(torch.autograd.Function):
@@ -128,3 +129,20 @@ class Ratio(_Ratio):
     def backward(ctx, to_ratio, to_share):
         x, y = ctx.saved_tensors
         return to_ratio / y, to_ratio * x / y**2
+
+# %% mistake="share_of_the_whole_batch" theme="axes"
+# The share is that of the whole batch. In a loop each sample has its own.
+# Доля вычислена по всему батчу. А в цикле у каждого примера она своя.
+class Ratio(_Ratio):
+    generate_vmap_rule = False
+
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        x, y = (t.expand(info.batch_size, *t.shape) if d is None else t.movedim(d, 0) for t, d in zip((x, y), in_dims))
+        return Ratio.apply(x, y), (0, None)
+
+# %% mistake="once_is_not_enough" theme="recording"
+# `hessian` is right, but `jacrev` of `jacrev` is not: nothing is recorded in `backward`.
+# Преобразование `hessian` верно, а `jacrev` от `jacrev` — нет: внутри `backward` ничего не записывается.
+class Ratio(_Ratio):
+    backward = staticmethod(once_differentiable(_Ratio.backward))

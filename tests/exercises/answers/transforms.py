@@ -1,0 +1,391 @@
+# %%
+import numpy as np
+import torch
+from torch.amp import custom_bwd, custom_fwd
+from torch.autograd.function import once_differentiable
+from torch.nn.functional import mse_loss
+
+
+class Given(torch.autograd.Function):
+    """LogAddExp without its rule."""
+
+    @staticmethod
+    def forward(x, y):
+        return torch.from_numpy(np.asarray(np.logaddexp(x.numpy(), y.numpy())))
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, y = ctx.saved_tensors
+        to_x = grad_output * torch.sigmoid(x - y)
+        to_y = grad_output * torch.sigmoid(y - x)
+        return to_x.sum_to_size(x.shape), to_y.sum_to_size(y.shape)
+
+
+class GivenRatio(torch.autograd.Function):
+    """A right Ratio that answers below change."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x, y):
+        ratio = x / y
+        return ratio, (ratio > 1).to(ratio.dtype).mean()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx, to_ratio, to_share):
+        x, y = ctx.saved_tensors
+        return to_ratio / y, -to_ratio * x / y**2
+
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        x, y = ctx.saved_tensors
+        return dx / y - x * dy / y**2, None
+# %% exercise="predict_transforms" verdict="refused" mistake="jacrev_batches_forward"
+# believes that jacrev needs the rule because it is made of vmap
+predict_transforms = {"grad of OldCube": "refused", "grad": "accepted", "vmap": "refused", "vmap of grad": "refused", "jacrev": "refused", "jvp": "refused", "jacfwd": "refused"}
+# %% exercise="predict_transforms" verdict="refused" mistake="only_backward_is_batched"
+# believes that in vmap of grad the batch meets only the backward
+predict_transforms = {"grad of OldCube": "refused", "grad": "accepted", "vmap": "refused", "vmap of grad": "accepted", "jacrev": "accepted", "jvp": "refused", "jacfwd": "refused"}
+# %% exercise="fix_rule" verdict="passed"
+# the batch at the end, where no example's dimension can meet it
+class LogAddExp(Given):
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        x, y = (
+            t.unsqueeze(-1) if d is None else t.movedim(d, -1) for t, d in zip((x, y), in_dims)
+        )
+        return LogAddExp.apply(x, y), max(x.dim(), y.dim()) - 1
+# %% exercise="fix_rule" verdict="passed"
+# the batch in front, then ones for the dimensions that the smaller example lacks
+class LogAddExp(Given):
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        def front(t, d):
+            return t.unsqueeze(0) if d is None else t.movedim(d, 0)
+
+        x, y = front(x, in_dims[0]), front(y, in_dims[1])
+        n = max(x.ndim, y.ndim)
+        x = x.reshape(x.shape[0], *[1] * (n - x.ndim), *x.shape[1:])
+        y = y.reshape(y.shape[0], *[1] * (n - y.ndim), *y.shape[1:])
+        return LogAddExp.apply(x, y), 0
+# %% exercise="fix_rule" verdict="passed"
+# an input without a batch is expanded to the batch's size; out_dim counted from the end
+class LogAddExp(Given):
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        moved = []
+        for t, d in zip((x, y), in_dims):
+            if d is None:
+                t = t.unsqueeze(-1).expand(*t.shape, info.batch_size)
+            else:
+                t = t.movedim(d, -1)
+            moved.append(t)
+        return LogAddExp.apply(*moved), -1
+# %% exercise="fix_rule" verdict="refused" mistake="batch_dimension_first_for_all"
+# the batch in front, but examples of different dimensions are not padded
+class LogAddExp(Given):
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        x = x.unsqueeze(0) if in_dims[0] is None else x.movedim(in_dims[0], 0)
+        y = y.unsqueeze(0) if in_dims[1] is None else y.movedim(in_dims[1], 0)
+        return LogAddExp.apply(x, y), 0
+# %% exercise="fix_rule" verdict="refused" mistake="none_taken_for_a_place"
+# None is forgotten: an input without a batch
+class LogAddExp(Given):
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        x, y = x.movedim(in_dims[0], -1), y.movedim(in_dims[1], -1)
+        return LogAddExp.apply(x, y), max(x.ndim, y.ndim) - 1
+# %% exercise="fix_rule" verdict="refused" mistake="one_by_one"
+# a loop over the examples calls forward once per example
+class LogAddExp(Given):
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        def one(t, d, i):
+            return t if d is None else t.select(d, i)
+
+        rows = [LogAddExp.apply(one(x, in_dims[0], i), one(y, in_dims[1], i)) for i in range(info.batch_size)]
+        return torch.stack(rows), 0
+# %% exercise="fix_rule" verdict="refused" mistake="unbatched_is_repeated_as_it_is"
+# an input without a batch is left as it is: at the end its last dimension meets the batch
+class LogAddExp(Given):
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        x = x if in_dims[0] is None else x.movedim(in_dims[0], -1)
+        y = y if in_dims[1] is None else y.movedim(in_dims[1], -1)
+        return LogAddExp.apply(x, y), max(x.ndim, y.ndim) - 1
+# %% exercise="fix_rule" verdict="refused" mistake="y_alone_is_padded"
+# pads y alone, as in the figure
+class LogAddExp(Given):
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        x = x.unsqueeze(0) if in_dims[0] is None else x.movedim(in_dims[0], 0)
+        y = y.unsqueeze(0) if in_dims[1] is None else y.movedim(in_dims[1], 0)
+        while y.ndim < x.ndim:
+            y = y.unsqueeze(1)
+        return LogAddExp.apply(x, y), 0
+# %% exercise="expose_once" verdict="passed"
+# a term of its own with a graph
+def expose_once(f, x):
+    return (f(x) + x**2).sum()
+# %% exercise="expose_once" verdict="passed"
+# the graph comes from a function inside f
+def expose_once(f, x):
+    return f(x.exp()).sum()
+# %% exercise="expose_once" verdict="passed"
+# the mean, and a logarithm, which positive elements allow
+def expose_once(f, x):
+    return f(x).mean() + x.log().mean()
+# %% exercise="expose_once" verdict="refused" mistake="the_guard_alone_sees_it"
+# a gradient that requires grad comes in: the guard works
+def expose_once(f, x):
+    return (f(x) ** 2).sum()
+# %% exercise="expose_once" verdict="refused" mistake="beside_it_something_linear"
+# the other term is linear, so it gives no graph
+def expose_once(f, x):
+    return (f(x) + 3 * x).sum()
+# %% exercise="expose_once" verdict="refused" mistake="alone"
+# f of f: still no graph
+def expose_once(f, x):
+    return f(f(x)).sum()
+# %% exercise="ratio_function" verdict="passed"
+# a rule of one's own, with the share of every example
+class Ratio(torch.autograd.Function):
+    @staticmethod
+    def forward(x, y):
+        ratio = x / y
+        return ratio, (ratio > 1).to(ratio.dtype).mean()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        _, share = output
+        ctx.mark_non_differentiable(share)
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx, to_ratio, to_share):
+        x, y = ctx.saved_tensors
+        return to_ratio / y, -to_ratio * x / y**2
+
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        x, y = ctx.saved_tensors
+        return dx / y - x / y**2 * dy, None
+
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        x, y = (
+            t.expand(info.batch_size, *t.shape) if d is None else t.movedim(d, 0) for t, d in zip((x, y), in_dims)
+        )
+        ratio, _ = Ratio.apply(x, y)
+        share = (ratio > 1).to(ratio.dtype).reshape(info.batch_size, -1).mean(1)
+        return (ratio, share), (0, 0)
+# %% exercise="ratio_function" verdict="passed"
+# saves the ratio and y: one quotient less
+class Ratio(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x, y):
+        ratio = x / y
+        return ratio, (ratio > 1).to(ratio.dtype).mean()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ratio, share = output
+        ctx.mark_non_differentiable(share)
+        ctx.save_for_backward(ratio, inputs[1])
+        ctx.save_for_forward(ratio, inputs[1])
+
+    @staticmethod
+    def backward(ctx, to_ratio, _):
+        ratio, y = ctx.saved_tensors
+        to_x = to_ratio / y
+        return to_x, -to_x * ratio
+
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        ratio, y = ctx.saved_tensors
+        return (dx - ratio * dy) / y, None
+# %% exercise="ratio_function" verdict="refused" mistake="share_of_the_whole_batch"
+# one share for the whole batch
+class Ratio(GivenRatio):
+    generate_vmap_rule = False
+
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        x, y = (t.expand(info.batch_size, *t.shape) if d is None else t.movedim(d, 0) for t, d in zip((x, y), in_dims))
+        return Ratio.apply(x, y), (0, None)
+# %% exercise="ratio_function" verdict="refused" mistake="once_is_not_enough"
+# once_differentiable, which loses terms in jacrev of jacrev
+class Ratio(GivenRatio):
+    backward = staticmethod(once_differentiable(GivenRatio.backward))
+# %% exercise="ratio_function" verdict="refused" mistake="something_in_between"
+# keeps the inputs as attributes of the context, past the transforms
+class Ratio(GivenRatio):
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.mark_non_differentiable(output[1])
+        ctx.x, ctx.y = inputs[0].detach(), inputs[1].detach()
+
+    @staticmethod
+    def backward(ctx, to_ratio, to_share):
+        return to_ratio / ctx.y, -to_ratio * ctx.x / ctx.y**2
+
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        return dx / ctx.y - ctx.x * dy / ctx.y**2, None
+# %% exercise="fix_region" verdict="passed"
+# the copies are thrown away after every step; an optimizer from torch
+def fix_region(model, batches, rate):
+    optimizer = torch.optim.SGD(model.parameters(), lr=rate)
+    losses = []
+    for x, y in batches:
+        with torch.autocast(device_type="cpu", dtype=torch.bfloat16):
+            output = model(x)
+        loss = mse_loss(output.float(), y)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        torch.clear_autocast_cache()
+        losses.append(loss.item())
+    return losses
+# %% exercise="fix_region" verdict="passed"
+# the smallest change: one region without copies around it all
+def fix_region(model, batches, rate):
+    losses = []
+    with torch.autocast("cpu", torch.bfloat16, cache_enabled=False):
+        for x, y in batches:
+            output = model(x)
+            loss = mse_loss(output.float(), y)
+            loss.backward()
+            with torch.no_grad():
+                for p in model.parameters():
+                    if p.grad is not None:
+                        p -= rate * p.grad
+            model.zero_grad()
+            losses.append(loss.item())
+    return losses
+# %% exercise="fix_region" verdict="passed"
+# the other smallest change: the given region, and the copies thrown away inside it
+def fix_region(model, batches, rate):
+    losses = []
+    with torch.autocast("cpu", torch.bfloat16):
+        for x, y in batches:
+            output = model(x)
+            loss = mse_loss(output.float(), y)
+            loss.backward()
+            with torch.no_grad():
+                for p in model.parameters():
+                    if p.grad is not None:
+                        p -= rate * p.grad
+            torch.clear_autocast_cache()
+            model.zero_grad()
+            losses.append(loss.item())
+    return losses
+# %% exercise="fix_region" verdict="refused" mistake="only_the_inner_region"
+# a region per forward, but the copies live on in another's region
+def fix_region(model, batches, rate):
+    losses = []
+    for x, y in batches:
+        with torch.autocast("cpu", torch.bfloat16):
+            output = model(x)
+        loss = mse_loss(output.float(), y)
+        loss.backward()
+        with torch.no_grad():
+            for p in model.parameters():
+                if p.grad is not None:
+                    p -= rate * p.grad
+        model.zero_grad()
+        losses.append(loss.item())
+    return losses
+# %% exercise="fix_region" verdict="refused" mistake="only_the_inner_region"
+# the copies are thrown away once, before the loop
+def fix_region(model, batches, rate):
+    losses = []
+    torch.clear_autocast_cache()
+    for x, y in batches:
+        with torch.autocast("cpu", torch.bfloat16):
+            output = model(x)
+        loss = mse_loss(output.float(), y)
+        loss.backward()
+        with torch.no_grad():
+            for p in model.parameters():
+                if p.grad is not None:
+                    p -= rate * p.grad
+        model.zero_grad()
+        losses.append(loss.item())
+    return losses
+# %% exercise="fix_layer" verdict="passed"
+# the state kept in setup_context, for torch.func too
+class Layer(torch.autograd.Function):
+    @staticmethod
+    def forward(x, w):
+        return (x @ w).tanh()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+        ctx.autocast = torch.is_autocast_enabled("cpu")
+        ctx.dtype = torch.get_autocast_dtype("cpu")
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, w = ctx.saved_tensors
+        with torch.autocast("cpu", ctx.dtype, enabled=ctx.autocast):
+            g = grad_output * (1 - (x @ w).tanh() ** 2)
+            return g @ w.t(), x.t() @ g
+# %% exercise="fix_layer" verdict="passed"
+# by hand, with gradients cast by hand
+class Layer(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        ctx.on = torch.is_autocast_enabled("cpu")
+        return (x @ w).tanh()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, w = ctx.saved_tensors
+        with torch.autocast("cpu", torch.bfloat16, enabled=ctx.on):
+            g = grad_output * (1 - (x @ w).tanh() ** 2)
+            to_x, to_w = g @ w.t(), x.t() @ g
+        return to_x.to(x.dtype), to_w.to(w.dtype)
+# %% exercise="fix_layer" verdict="refused" mistake="backward_knows_nothing"
+# the forward's decorator alone
+class Layer(torch.autograd.Function):
+    @staticmethod
+    @custom_fwd(device_type="cpu")
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        return (x @ w).tanh()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, w = ctx.saved_tensors
+        g = grad_output * (1 - (x @ w).tanh() ** 2)
+        return g @ w.t(), x.t() @ g
+# %% exercise="fix_layer" verdict="refused" mistake="backward_knows_nothing"
+# the incoming gradient becomes float32, and so do the products of backward
+class Layer(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        return (x @ w).tanh()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, w = ctx.saved_tensors
+        g = grad_output.to(x.dtype) * (1 - (x @ w).tanh() ** 2)
+        return g @ w.t(), x.t() @ g
