@@ -1909,15 +1909,15 @@ check("cures")
 # %% [markdown] tags=["en"]
 # ## An engine of your own
 #
-# This is a longer work for whoever wants to know what is inside. In lesson 02 `run_backward` called nodes that torch had made: torch knew each derivative, and had saved what it needs. Here nothing of that is left. On plain tensors, which never require grad, you write the nodes, the derivatives and the walk. In the end random programs compare your engine with torch.
+# This is a longer work for whoever wants to know what is inside. In lesson 02 `run_backward` called nodes that torch had made: torch knew each derivative, and had saved what it needs. Here nothing of that is left. On plain tensors, which never require grad, you write the nodes, the derivatives and the walk. In the end random programs compare your engine with torch. Lessons 02, 07, 08 and 10 are needed, too.
 #
 # A first version has twenty lines. A value holds a tensor, the values that it was computed from, and a *rule*: from its own gradient to one for each of these. The backward pass is the pseudo-code from lesson 02, with two of its faults mended: it adds, and it comes to the leaves. Is it an engine?
-# %% [markdown] tags=["ru"] of="9ba43bb8"
+# %% [markdown] tags=["ru"] of="0655cfd3"
 # ## Собственный движок
 #
-# Это большая работа для тех, кому интересно внутреннее устройство. В уроке 02 функция `run_backward` вызывала узлы, созданные torch: все производные знал torch, и он же хранил нужное для них. Здесь ничего этого нет. На обычных тензорах, которые никогда не требуют градиента, вы напишете узлы, производные и обход графа, а в конце ваш движок сравнят с torch на случайных программах.
+# Это большая работа для тех, кому интересно внутреннее устройство. В уроке 02 функция `run_backward` вызывала узлы, созданные torch: все производные знал torch, и он же хранил нужное для них. Здесь ничего этого нет. На обычных тензорах, которые никогда не требуют градиента, вы напишете узлы, производные и обход графа, а в конце ваш движок сравнят с torch на случайных программах. Понадобятся ещё уроки 02, 07, 08 и 10.
 #
-# Первая версия умещается в двадцать строк. Значение хранит тензор, значения, из которых оно вычислено, и *правило*: по собственному градиенту оно выдаёт по одному градиенту на каждое из них. Обратный проход — тот же псевдокод из урока 02, но две ошибки в нём исправлены: градиенты складываются и доходят до листьев. Получился ли движок?
+# Первая версия умещается в двадцать строк. Значение хранит тензор, значения, из которых оно вычислено, и *правило*, которое по градиенту самого значения вычисляет градиент каждого из них. Обратный проход — тот же псевдокод из урока 02, но две ошибки в нём исправлены: градиенты складываются и доходят до листьев. Получился ли движок?
 # %%
 class Naive:
     """A tensor that remembers how it was made."""
@@ -2136,7 +2136,7 @@ check("four_rules")
 # * **Result.** A tensor of the shape `shape`: each entry is the sum over all copies that broadcasting makes of it. <!-- result -->
 # * **Leave.** `gradient`. <!-- no aspect: the card has a note for it -->
 # %% [markdown] tags=["ru"] of="48dc4946"
-# ### Что скопировало транслирование
+# ### Копии при транслировании
 #
 # В `a * b`, где `b` — число, каждый элемент `a` умножен на копию `b`. Значение, которое использовано несколько раз, получает сумму градиентов. Копии — тот же случай: градиент равен сумме по копиям. В уроке 02 об этом сказано в одном предложении: движок суммированием приводит градиент к исходной форме входа.
 #
@@ -2209,7 +2209,7 @@ check("unbroadcast")
 # %% [markdown] tags=["ru"] of="a82bd832"
 # ### Обход
 #
-# Правила и формы теперь верны, порядок — ещё нет. В уроке 02 ваша `edges_into` считала, скольких рёбер ждёт узел. С тем же подсчётом, только по `inputs` вместо `next_functions`, каждое правило выполняется один раз. А список обхода, в отличие от стека Python, не кончается.
+# Правила и формы теперь верны, порядок — ещё нет. В уроке 02 ваша `edges_into` считала, скольких рёбер ждёт узел. С тем же подсчётом, только по `inputs` вместо `next_functions`, каждое правило выполняется один раз. А список обхода, в отличие от стека Python, не переполняется.
 #
 # ### Дополнительное упражнение `walk_nodes`: собственный обход
 # *найти ошибку · ●●○ · 15 минут · 5 баллов · дополнительно*
@@ -2350,14 +2350,14 @@ check("walk_nodes")
 #
 # * **Given.** `root` and its values as before; besides, each value has `hooks`, a list of functions.
 # * **Result.** The gradients, as in `walk_nodes`. <!-- gradients -->
-# * **Result.** Each hook of a value behind `root` is called once, with the whole gradient, in the order of the list, at leaves and results. <!-- calls -->
+# * **Result.** Each hook of a value behind `root` is called once, with the whole gradient of this walk, in the order of the list, at leaves and results. <!-- calls -->
 # * **Result.** If a hook returns something other than None, it takes the gradient's place: for the next hook, the rule, and `.grad`. <!-- replaced -->
-# * **Result.** Without `retain_graph=True` a walk frees the results at once, also without the garbage collector, if nobody else holds them. A second walk raises a RuntimeError. <!-- freed -->
+# * **Result.** Without `retain_graph=True` a walk frees the results at once, also without the garbage collector, if nobody else holds them. One that is held forgets its inputs, too. A later walk that meets a freed result, from whichever root, raises a RuntimeError. Leaves can be used again. <!-- freed -->
 # * **Result.** With `retain_graph=True` a walk frees nothing. <!-- retained -->
-# %% [markdown] tags=["ru"] of="0789c20a"
+# %% [markdown] tags=["ru"] of="f4475ea0"
 # ### Хуки и освобождение
 #
-# Двум вещам из прежних уроков место в этом обходе находится сразу. Хуку (урок 08) нужен весь градиент, пока им никто не воспользовался: хук вызывают между сложением и правилом. А сохранённое в графе (урок 02) можно освободить, когда правило выполнено. Здесь значения хранят друг друга: корень удерживает свои входы, а те — свои. Когда значение забывает входы и правило, освобождается и остальное, если его никто больше не держит.
+# В этом обходе сразу находится место двум вещам из прежних уроков. Хуку (урок 08) нужен весь градиент, пока им никто не воспользовался: хук вызывают между сложением и правилом. А сохранённое в графе (урок 02) можно освободить, когда правило выполнено. Здесь значения хранят друг друга: корень удерживает свои входы, а те — свои. Когда значение забывает входы и правило, освобождается и остальное, если его никто больше не держит.
 #
 # ### Дополнительное упражнение `hooks_and_freeing`: хуки и освобождение
 # *дописать · ●●○ · 12 минут · 4 балла · дополнительно*
@@ -2366,9 +2366,9 @@ check("walk_nodes")
 #
 # * **Дано.** `root` и его значения, как прежде; кроме того, у каждого значения есть `hooks`, список функций.
 # * **Результат.** Градиенты, как в `walk_nodes`. <!-- gradients -->
-# * **Результат.** Каждый хук значения за `root` вызван один раз, со всем градиентом, в порядке списка, у листьев и у результатов. <!-- calls -->
-# * **Результат.** Если хук возвращает не None, возвращённое заменяет градиент: для следующего хука, для правила и для `.grad`. <!-- replaced -->
-# * **Результат.** Без `retain_graph=True` обход сразу освобождает результаты, и без сборщика мусора, если никто другой их не держит. Второй обход вызывает RuntimeError. <!-- freed -->
+# * **Результат.** Каждый хук значения за `root` вызван один раз, со всем градиентом этого обхода, в порядке списка, у листьев и у результатов. <!-- calls -->
+# * **Результат.** Если хук вернул не None, это значение заменяет градиент: для следующего хука, для правила и для `.grad`. <!-- replaced -->
+# * **Результат.** Без `retain_graph=True` обход сразу, не дожидаясь сборщика мусора, освобождает результаты, которые никто другой не держит. А тот, который кто-то держит, тоже забывает свои входы. Следующий обход, который из любого корня приходит к освобождённому результату, вызывает RuntimeError. Листья можно использовать снова. <!-- freed -->
 # * **Результат.** С `retain_graph=True` обход ничего не освобождает. <!-- retained -->
 # %% answer="hooks_and_freeing"
 def hooks_and_freeing(root, retain_graph=False):
@@ -2441,10 +2441,10 @@ def hooks_and_freeing(root, retain_graph=False):
 
 # %% alternative="hooks_and_freeing"
 def hooks_and_freeing(root, retain_graph=False):
-    if root.inputs is None:
-        raise RuntimeError("walked already")
     found, uses = [root], {root: 0}
     for value in found:
+        if value.inputs is None:
+            raise RuntimeError("walked already")
         for each in value.inputs:
             if each not in uses:
                 found.append(each)
@@ -2472,11 +2472,12 @@ def hooks_and_freeing(root, retain_graph=False):
 def hooks_and_freeing(root, retain_graph=False):
     from functools import reduce
 
-    if getattr(root, "walked", False):
-        raise RuntimeError("this graph has been walked without retain_graph=True")
     waits, todo = {}, [root]
     while todo:
-        for each in todo.pop().inputs:
+        value = todo.pop()
+        if getattr(value, "walked", False):
+            raise RuntimeError("this graph has been walked without retain_graph=True")
+        for each in value.inputs:
             if waits.setdefault(each, 0) == 0:
                 todo.append(each)
             waits[each] += 1
@@ -2525,18 +2526,18 @@ check("hooks_and_freeing")
 # * **Given.** The operations: `a + b` and `a * b` with broadcasting, `a @ b` and `a.t()` of matrices, `a.sum()` over all entries, `a.exp()`, `a.tanh()`, `a.reshape(shape)`, `a.expand(shape)`. The shape is a tuple in which every size is given.
 # * **Result.** `root.backward()`, of a value with one element, adds to `.grad` of every leaf behind it the gradient, in the leaf's shape. What is no leaf keeps None, and so does an unused leaf. <!-- gradients, accumulated -->
 # * **Result.** A gradient of a plain pass has memory of its own. <!-- memory -->
-# * **Result.** `value.register_hook(hook)` works for leaves and results: `hook` is called once in each pass, with the whole gradient as a value. Unless it returns None, what it returns takes the gradient's place, also for the next hook of the same value. <!-- hooks -->
-# * **Result.** A pass frees what it has walked: the values on its way are gone from memory at once, without the garbage collector, if nobody else holds them. A second pass raises a RuntimeError. With `retain_graph=True` nothing is freed. <!-- freed, accumulated -->
-# * **Result.** With `create_graph=True` nothing is freed either, and the gradients are values of the graph, from which one can compute on and call `backward()`. Without it they are constants. <!-- second, constant -->
+# * **Result.** `value.register_hook(hook)` works for leaves and results: `hook` is called once in each pass, with the whole gradient of this pass as a `Value`. Unless it returns None, what it returns takes the gradient's place, also for the next hook of the same value. <!-- hooks -->
+# * **Result.** A pass frees what it has walked: the values on its way are gone from memory at once, without the garbage collector, if nobody else holds them. One that is held forgets its inputs, too. A later pass that meets a freed value, from whichever root, raises a RuntimeError. Leaves can be used again. With `retain_graph=True` nothing is freed. <!-- freed, accumulated -->
+# * **Result.** With `create_graph=True` nothing is freed either, and the gradients are values of the graph, from which one can compute on and call `backward()`. So are their sums over several passes, and so is what a hook returns. Without `create_graph=True` they are constants. <!-- second, second_hook, constant -->
 # * **Leave.** Every `data`. <!-- memory -->
 # * **Not allowed.** torch's own backward passes. <!-- engine_runs -->
 # * **Not allowed.** To follow every path, or to recurse: 5,000 operations in a row have to work. <!-- work, depth -->
-# %% [markdown] tags=["ru"] of="8d1f780b"
+# %% [markdown] tags=["ru"] of="f4198ba1"
 # ### Проход, который записывает сам себя
 #
-# В уроке 10 вторые производные вычислялись с `create_graph=True`. Чего это стоит движку? Одного решения: на каком языке написаны правила. `g * b.data` — просто числа, дальше по ним не пройти. А `g * b`, где с обеих сторон значения, — такой же узел, как любой другой. Если в правилах стоят значения, проход по ходу дела строит граф собственных градиентов. Для обычного прохода движок отсекает каждую часть: заново оборачивает голый тензор.
+# В уроке 10 вторые производные вычислялись с `create_graph=True`. Чего это стоит движку? Одного решения: на каком языке написаны правила. `g * b.data` — просто числа, дальше по ним не пройти. А `g * b`, где с обеих сторон значения, — такой же узел, как любой другой. Если в правилах стоят значения, проход по ходу дела строит граф собственных градиентов. В обычном проходе движок отрезает каждый полученный градиент от графа: заново оборачивает один лишь тензор.
 #
-# Одну операцию легко забыть: приведение градиента к форме входа. В уроке 07 дифференцируемым должен был быть метод backward у своей функции, а здесь операцией класса должна стать ваша `unbroadcast`.
+# Одну операцию легко забыть: приведение градиента к форме входа. В уроке 07 дифференцируемым должен был быть метод backward вашей функции, а здесь операцией класса должна стать ваша `unbroadcast`.
 #
 # Как испытать такой движок? Вручную находят только те ошибки, о которых подумали. Поэтому проверка пишет *случайные программы*: в каждой случайны операции, результаты используются дважды, есть транслирование и лист, который не нужен никому. Программа выполняется и на ваших значениях, и на тензорах torch: методы у них одни и те же.
 #
@@ -2549,12 +2550,12 @@ check("hooks_and_freeing")
 # * **Дано.** Операции: `a + b` и `a * b` с транслированием, `a @ b` и `a.t()` для матриц, `a.sum()` по всем элементам, `a.exp()`, `a.tanh()`, `a.reshape(shape)`, `a.expand(shape)`. Форма — кортеж, в котором указаны все размеры.
 # * **Результат.** Вызов `root.backward()` у значения из одного элемента прибавляет к `.grad` каждого листа за ним градиент в форме этого листа. У остальных значений и у неиспользованного листа остаётся None. <!-- gradients, accumulated -->
 # * **Результат.** У градиента после обычного прохода собственная память. <!-- memory -->
-# * **Результат.** `value.register_hook(hook)` работает для листьев и результатов: за проход `hook` вызывается один раз, со всем градиентом в виде значения. Если он возвращает не None, возвращённое заменяет градиент, в том числе для следующего хука того же значения. <!-- hooks -->
-# * **Результат.** Проход освобождает пройденное: значения на его пути сразу исчезают из памяти, без сборщика мусора, если никто другой их не держит. Второй проход вызывает RuntimeError. С `retain_graph=True` ничего не освобождается. <!-- freed, accumulated -->
-# * **Результат.** С `create_graph=True` тоже ничего не освобождается, а градиенты становятся значениями графа: с ними можно вычислять дальше и вызывать `backward()`. Без него градиенты — константы. <!-- second, constant -->
+# * **Результат.** `value.register_hook(hook)` работает для листьев и результатов: в каждом проходе `hook` вызывается один раз, со всем градиентом этого прохода, и это `Value`. Если хук вернул не None, это значение заменяет градиент, в том числе для следующего хука того же значения. <!-- hooks -->
+# * **Результат.** Проход освобождает пройденное: значения на его пути сразу, не дожидаясь сборщика мусора, исчезают из памяти, если никто другой их не держит. А то, которое кто-то держит, тоже забывает свои входы. Следующий проход, который из любого корня приходит к освобождённому значению, вызывает RuntimeError. Листья можно использовать снова. С `retain_graph=True` ничего не освобождается. <!-- freed, accumulated -->
+# * **Результат.** С `create_graph=True` тоже ничего не освобождается, а градиенты становятся значениями графа: с ними можно вычислять дальше и вызывать `backward()`. То же относится к их сумме за несколько проходов и к тому, что вернул хук. Без `create_graph=True` градиенты — константы. <!-- second, second_hook, constant -->
 # * **Не менять.** Ни одно поле `data`. <!-- memory -->
 # * **Нельзя.** Обратные проходы torch. <!-- engine_runs -->
-# * **Нельзя.** Перебирать все пути и применять рекурсию: 5000 операций подряд должны выполняться. <!-- work, depth -->
+# * **Нельзя.** Перебирать все пути или применять рекурсию: 5000 операций подряд должны выполняться. <!-- work, depth -->
 # %% answer="own_engine"
 class Value:
     """A tensor that remembers how it was made."""
@@ -2978,7 +2979,7 @@ gc.enable()
 # %% [markdown] tags=["en"]
 # That is an engine. torch's has the same parts, and some that you can now name: its nodes are sorted by a number that grows as they are made; a saved output is kept without the node that made it, because the two would hold each other; a leaf may take over a gradient instead of copying it, when nobody else has it.
 # %% [markdown] tags=["ru"] of="75bc8214"
-# Это и есть движок. В torch части те же, а некоторые другие вы теперь можете назвать. Его узлы упорядочены по номеру, который растёт по мере их создания. Сохранённый выход хранится без узла, который его создал: иначе они удерживали бы друг друга. А лист может не копировать градиент, а забрать его себе, если больше он никому не нужен.
+# Это и есть движок. У движка torch те же части и ещё несколько, которые вам теперь понятны. Его узлы упорядочены по номеру, который растёт по мере их создания. Сохранённый выход хранится без узла, который его создал: иначе они удерживали бы друг друга. А лист может не копировать градиент, а забрать его себе, если больше он никому не нужен.
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #

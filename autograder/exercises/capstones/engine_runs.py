@@ -6,6 +6,7 @@ functions observe both.
 
 from __future__ import annotations
 
+import gc
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -40,11 +41,17 @@ def or_error(observe: Callable[..., object], *arguments: Any) -> object:
         return Caught.of(error, kind_of(error))
 
 
-def first_gradients(make: Make, program: Program) -> list[object]:
-    """Return the gradients of the leaves after one pass."""
+def first_gradients(make: Make, program: Program) -> dict[str, object]:
+    """Return what is in `.grad` after one pass, and the gradient by a leaf of two dimensions."""
     values = program.run(make)
     values[-1].backward()
-    return _gradients(values, program)
+    leaf = make(program.leaves[-1][:1].reshape(1, 1).clone())
+    or_error((leaf + leaf).backward)
+    return {
+        "gradients": _gradients(values, program),
+        "results without a gradient": all(each.grad is None for each in values[len(program.leaves) :]),
+        "root with two dimensions": None if leaf.grad is None else _data(leaf.grad),
+    }
 
 
 def accumulated(make: Make, program: Program) -> list[object]:
@@ -52,21 +59,28 @@ def accumulated(make: Make, program: Program) -> list[object]:
     values = program.run(make)
     values[-1].backward(retain_graph=True)
     values[-1].backward()
-    again = iter(values[: len(program.leaves)])
-    program.run(lambda _: next(again))[-1].backward()
+    _again(values, program).backward()
     return [condense(each) for each in _gradients(values, program)]
+
+
+def _again(values: list[Any], program: Program) -> Any:
+    """Return the root of another graph over the same leaves."""
+    leaves = iter(values[: len(program.leaves)])
+    return program.run(lambda _: next(leaves))[-1]
 
 
 def hooked(make: Make, program: Program) -> dict[str, object]:
     """Return what a hook at each value is called with, and the gradients of the leaves.
 
-    Some hooks double the gradient.
+    Some hooks double the gradient. The leaves take part in a second graph, too.
     """
     values = program.run(make)
+    kinds: list[bool] = []
     calls: list[list[object]] = [[] for _ in values]
 
     def hook(number: int, doubles: bool) -> Callable[[Any], Any]:
         def note(gradient: Any) -> Any:
+            kinds.append(isinstance(gradient, type(values[0])))
             calls[number].append(condense(_data(gradient)))
             return gradient + gradient if doubles else None
 
@@ -77,7 +91,9 @@ def hooked(make: Make, program: Program) -> dict[str, object]:
         if number % _TWICE_HOOKED == 0:
             value.register_hook(hook(number, False))
     values[-1].backward()
+    _again(values, program).backward()
     return {
+        "hooks get values": all(kinds),
         "calls of hooks": [len(each) for each in calls],
         "gradients in hooks": condense(_stacked(calls)),
         "gradients": [condense(each) for each in _gradients(values, program)],
@@ -90,9 +106,13 @@ def _stacked(calls: list[list[object]]) -> object:
 
 
 def second_gradients(make: Make, program: Program) -> list[object]:
-    """Return the gradients of the sum of all squared gradients. No path counts as zeros."""
+    """Return the gradients of the sum of all squared gradients. No path counts as zeros.
+
+    Each gradient is the sum of two passes.
+    """
     values = program.run(make)
-    values[-1].backward(create_graph=True)
+    for _ in range(2):
+        values[-1].backward(create_graph=True)
     leaves = values[: len(program.leaves)]
     total = None
     for leaf in leaves:
@@ -107,6 +127,16 @@ def second_gradients(make: Make, program: Program) -> list[object]:
     ]
 
 
+def through_a_hook(make: Make, start: float) -> object:
+    """Return a second derivative that goes through what a hook returned."""
+    leaf = make(torch.tensor(1 + start, dtype=torch.float64))
+    leaf.register_hook(lambda gradient: gradient * gradient)
+    (leaf * leaf).backward(create_graph=True)
+    gradient, leaf.grad = leaf.grad, None
+    (gradient * gradient).backward(retain_graph=True)
+    return _data(leaf.grad)
+
+
 def constant_gradient(make: Make, program: Program) -> object:
     """Return the gradient of `g * a` by `a`, where `g` is the gradient of `a` after a plain pass."""
     values = program.run(make)
@@ -118,14 +148,25 @@ def constant_gradient(make: Make, program: Program) -> object:
 
 
 def freed(make: Make, program: Program) -> dict[str, object]:
-    """Return the number of results that are in memory after a pass, and what a second pass does."""
+    """Return the number of results that are in memory after a pass, and what a second pass does.
+
+    One result is held from outside. Frozen objects are out of the garbage collector's reach.
+    """
     values = program.run(make)
-    results = [weakref.ref(each.data) for each in values[len(program.leaves) : -1]]
-    root = values[-1]
+    results = [weakref.ref(each.data) for each in values[len(program.leaves) : -2]]
+    held, root = values[-2:]
     del values
-    root.backward()
-    alive = sum(each() is not None for each in results)
-    return {"results in memory": alive, "second pass": or_error(root.backward)}
+    gc.freeze()
+    try:
+        root.backward()
+        alive = sum(each() is not None for each in results)
+    finally:
+        gc.unfreeze()
+    return {
+        "results in memory": alive,
+        "second pass": or_error(root.backward),
+        "pass through a freed result": or_error((held + held).backward),
+    }
 
 
 def own_memory(make: Make, program: Program) -> dict[str, object]:
@@ -133,9 +174,10 @@ def own_memory(make: Make, program: Program) -> dict[str, object]:
     values = program.run(make)
     before = [each.data.clone() for each in values]
     values[-1].backward()
-    a, b = (make(torch.tensor([1.0, 2.0], dtype=torch.float64)) for _ in range(2))
-    (a + b).sum().backward()
-    gradients = [_data(each.grad) for each in (a, b, *values[: len(program.leaves)]) if each.grad is not None]
+    a, b, c, d = (make(torch.tensor([1.0, 2.0], dtype=torch.float64)) for _ in range(4))
+    (a + b).sum().backward()  # an expanded gradient
+    ((c + d) * (c + d)).sum().backward()
+    gradients = [_data(each.grad) for each in (a, b, c, d, *values[: len(program.leaves)]) if each.grad is not None]
     places = [each.untyped_storage().data_ptr() for each in gradients]
     return {
         "shared": len(set(places)) < len(places) or any(0 in g.stride() and g.numel() > 1 for g in gradients),

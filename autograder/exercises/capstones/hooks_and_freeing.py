@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -52,8 +53,9 @@ Walk = Callable[..., object]
         aspect(
             "freed",
             1,
-            en="After a walk the results are gone from memory, and a second walk raises a RuntimeError.",
-            ru="После обхода результатов в памяти больше нет, а второй обход вызывает RuntimeError.",
+            en="After a walk the results are gone from memory. Another walk through one raises a RuntimeError, and leaves work on.",
+            ru="После обхода результатов в памяти больше нет. Новый обход через такой результат вызывает RuntimeError, а листья "
+            "пригодны и дальше.",
         ),
         aspect(
             "retained",
@@ -103,7 +105,10 @@ def _gradients(walk: Walk, program: Program, times: int) -> list[object]:
 
 
 def _calls(walk: Walk, program: Program) -> dict[str, object]:
+    """Return how often hooks were called, and with what. The leaves have a gradient of an earlier walk."""
     nodes, _ = recorded(program)
+    for leaf in nodes[: len(program.leaves)]:
+        leaf.grad = torch.ones_like(leaf.data)
     seen: list[list[Tensor]] = [[] for _ in nodes]
     for node, mine in zip(nodes, seen):
         node.hooks.append(lambda gradient, mine=mine: mine.append(condense(gradient)))  # type: ignore[misc]
@@ -125,12 +130,27 @@ def _replaced(walk: Walk, program: Program) -> list[object]:
 
 
 def _freed(walk: Walk, program: Program) -> dict[str, object]:
+    """Return how many results are in memory after a walk, and what further walks do.
+
+    One result is held from outside. Frozen objects are out of the garbage collector's reach.
+    """
     nodes, _ = recorded(program)
-    results = [weakref.ref(node) for node in nodes[len(program.leaves) : -1]]
-    root = nodes[-1]
+    results = [weakref.ref(node) for node in nodes[len(program.leaves) : -2]]
+    leaves, (held, root) = nodes[: len(program.leaves)], nodes[-2:]
     del nodes
-    walk(root)
-    return {"results in memory": sum(each() is not None for each in results), "second pass": or_error(walk, root)}
+    gc.freeze()
+    try:
+        walk(root)
+        alive = sum(each() is not None for each in results)
+    finally:
+        gc.unfreeze()
+    again = iter(leaves)
+    return {
+        "results in memory": alive,
+        "second pass": or_error(walk, root),
+        "pass through a freed result": or_error(walk, held + held),
+        "another graph of the leaves": or_error(walk, program.run(lambda _: next(again))[-1]),
+    }
 
 
 @hooks_and_freeing.cases

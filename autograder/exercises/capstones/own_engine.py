@@ -26,6 +26,7 @@ from .engine_runs import (
     or_error,
     own_memory,
     second_gradients,
+    through_a_hook,
     work,
 )
 from .random_programs import many_programs, small_program
@@ -111,12 +112,19 @@ _PROGRAMS = 3
         ),
         aspect(
             "second",
-            2.5,
+            2,
             en="After `create_graph=True` the gradients are part of the graph, and a pass through them gives second "
             "derivatives.",
             ru="После `create_graph=True` градиенты входят в граф, и проход через них даёт вторые производные.",
             after=("engine_runs", "gradients"),
             entries=(_OF_LEAVES,),
+        ),
+        aspect(
+            "second_hook",
+            0.5,
+            en="With `create_graph=True` what a hook returns is part of the graph, too.",
+            ru="С `create_graph=True` в граф входит и то, что вернул хук.",
+            after=("hooks", "second"),
         ),
     ],
     hints=[
@@ -160,6 +168,7 @@ def own_engine(answer: Any, case: Case) -> dict[str, object]:
             "freed": or_error(freed, make, program),
             "constant": or_error(constant_gradient, make, program),
             "second": or_error(second_gradients, make, program),
+            "second_hook": or_error(through_a_hook, make, start) if case.measured else None,
             "depth": or_error(deep_gradient, make, start) if case.measured else None,
             "work": or_error(work, make, start) if case.measured else None,
         }

@@ -235,4 +235,6 @@ def small_program(rng: torch.Generator) -> Program:
     scaled = writer.add(Op.MUL, total, writer.add(Op.EXP, c))
     writer.add(Op.ADD, square, scaled)
     writer.add(Op.MUL, square, scaled)
+    for op, inputs in ((Op.MUL, (total, total)), (Op.TANH, (total,)), (Op.TANH, (square,)), (Op.MUL, (square, square))):
+        writer.add(op, *inputs)  # beside a square another use, in both orders
     return writer.finish()

@@ -120,10 +120,11 @@ def _again(walk: Walk, program: Program) -> list[object]:
 def _own(walk: Walk, program: Program) -> dict[str, object]:
     nodes, runs = recorded(program)
     before = [each.data.clone() for each in nodes]
-    a, b = (Node(leaf.clone(), runs) for leaf in (program.leaves[0],) * 2)  # of one shape: `+` gives both one gradient
-    walk((a + b).sum())
+    a, b, c, d = (Node(leaf.clone(), runs) for leaf in (program.leaves[0],) * 4)
+    walk((a + b).sum())  # `+` gives both one gradient, here an expanded one
+    walk(((c + d) * (c + d)).sum())
     walk(nodes[-1])
-    found = [each.grad for each in (a, b, *nodes[: len(program.leaves)]) if isinstance(each.grad, Tensor)]
+    found = [each.grad for each in (a, b, c, d, *nodes[: len(program.leaves)]) if isinstance(each.grad, Tensor)]
     places = [each.untyped_storage().data_ptr() for each in found]
     return {
         "shared": len(set(places)) < len(places) or any(0 in g.stride() and g.numel() > 1 for g in found),
