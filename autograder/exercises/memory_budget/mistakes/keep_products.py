@@ -75,3 +75,11 @@ def keep_products(f, x):
     with torch.no_grad(), torch.random.fork_rng(devices=[]):
         f(x)
     return under(PRODUCTS, f, x)
+
+# %% mistake="only_for_a_leaf_with_gradient" theme="cost"
+# Where `x` requires no grad, more is kept than the results of the products. The parameters of `f` may require grad all
+#     the same.
+# Если `x` не требует градиента, хранится больше, чем результаты произведений. Но параметры `f` и тогда могут его
+#     требовать.
+def keep_products(f, x):
+    return under(PRODUCTS, f, x) if x.requires_grad else f(x)

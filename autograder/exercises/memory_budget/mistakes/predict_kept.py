@@ -10,6 +10,11 @@ predict_kept = {**solution, "both saved": 4}
 # Вы посчитали только результаты `addmm`. Но в памяти лежит и выход сети, а его вычислил не `addmm`.
 predict_kept = {**solution, "addmm saved": 4}
 
+# %% mistake="checkpoint_keeps_its_input_anew" theme="own"
+# You counted the input of the checkpoint. It is the tensor `x`, made before the measurement: no copy is made.
+# Вы учли вход контрольной точки. Но это сам тензор `x`, созданный до измерения: копия не делается.
+predict_kept = {**solution, "checkpoint": 2}
+
 # %% mistake="result_counts_twice" theme="own"
 # You counted the last `tanh` twice. What the policy saved of it is the result of the network, one storage.
 # Вы посчитали последний `tanh` дважды. Но сохранённый политикой тензор и выход сети — это одно хранилище.
@@ -26,11 +31,6 @@ predict_kept = {**solution, "both saved": 9}
 # Вы ожидали, что с контрольной точкой в памяти не остаётся ничего. Но выход сети остаётся, нет только того, что
 #     внутри.
 predict_kept = {**solution, "checkpoint": 0}
-
-# %% mistake="checkpoint_keeps_its_input_anew" theme="own"
-# You counted the input of the checkpoint. It is the tensor `x`, made before the measurement: no copy is made.
-# Вы учли вход контрольной точки. Но это сам тензор `x`, созданный до измерения: копия не делается.
-predict_kept = {**solution, "checkpoint": 2}
 
 # %% mistake="layers_keep_inputs_and_results" theme="recording"
 # You expected both operations of a block to keep a tensor of their own. The result of `tanh` is the input of the next

@@ -1,3 +1,15 @@
+# %% mistake="forward_is_not_counted" theme="own"
+# You counted the calls of the backward pass alone. The forward pass counts as well.
+# Вы посчитали только вызовы в обратном проходе. Прямой проход тоже учитывается.
+predict_repeats = {**solution, "no checkpoint": [0, 0, 0]}
+
+# %% mistake="stops_before_the_square" theme="cost"
+# You expected early stop before the square is called, because the square saves only its input. But that tensor is saved
+#     by the call of the square.
+# Вы ожидали, что остановка наступит до вызова квадрата: он сохраняет только свой вход. Но сохраняется этот тензор при
+#     самом вызове.
+predict_repeats = {**solution, "one checkpoint": [2, 1, 1]}
+
 # %% mistake="repeats_the_whole" theme="cost"
 # You expected the whole segment to run again. The recomputation ends when the last saved tensor is there, and `x + 1`
 #     saves nothing.

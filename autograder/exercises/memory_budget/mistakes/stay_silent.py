@@ -19,8 +19,10 @@ def stay_silent():
     return lambda x: (torch.rand(x.shape, dtype=x.dtype) * x).sin()
 
 # %% mistake="changes_the_shape" theme="test"
-# The second call saves a tensor of another shape. That is compared, and `CheckpointError` is raised.
-# Во втором вызове сохраняется тензор другой формы. Форма сверяется, и возникает `CheckpointError`.
+# The second call saves tensors of another shape, or another number of them. Both are compared, and `CheckpointError` is
+#     raised.
+# Во втором вызове сохраняются тензоры другой формы, или их другое количество. И то и другое сверяется, и возникает
+#     `CheckpointError`.
 def stay_silent():
     calls = []
 
@@ -55,5 +57,18 @@ def stay_silent():
     def f(x):
         calls.append(1)
         return (len(calls) * x).sin() * x.detach()
+
+    return f
+
+# %% mistake="raises_without_a_checkpoint" theme="test"
+# The backward pass raises an error without a checkpoint already. There the gradient has to be right.
+# Обратный проход завершается ошибкой уже без контрольной точки. А в этом случае градиент должен быть верным.
+def stay_silent():
+    weight = torch.tensor(2.0, dtype=torch.float64)
+
+    def f(x):
+        y = x * weight
+        weight.mul_(2)
+        return y
 
     return f
