@@ -8,10 +8,12 @@
 # * read the graph behind any tensor and walk it with your own code;
 # * run a backward pass by hand, in the right order, each node once;
 # * say when a second pass fails, when it silently doubles, and what keeps a graph in memory;
-# * find the node in which a NaN was born.
+# * find the node in which a NaN was born, and keep the NaN from arising.
+#
+# Extra exercises take one pass for two losses, let graphs go, and find that node by hooks.
 #
 # You need lesson 01: leaf tensors, `requires_grad`, `.grad`.
-# %% [markdown] tags=["ru"] about="обход графа и обратный проход вручную, почему граф остаётся в памяти, откуда взялся NaN" of="28d449ff"
+# %% [markdown] tags=["ru"] about="обход графа и обратный проход вручную, почему граф остаётся в памяти, откуда взялся NaN" of="8531314d"
 # # Граф и обратный проход
 #
 # Метод `loss.backward()` ничего не знает о вашем коде: ему доступен только *вычислительный граф* (граф вычислений), оставшийся после прямого прохода. Из чего состоит этот граф, как его обходят и когда он исчезает?
@@ -21,7 +23,9 @@
 # * прочесть граф любого тензора и написать код для его обхода;
 # * выполнить обратный проход вручную, в правильном порядке, вызвав каждый узел один раз;
 # * определить, когда второй проход заканчивается ошибкой, когда незаметно удваивает градиент и из-за чего граф остаётся в памяти;
-# * найти узел, в котором возник NaN.
+# * найти узел, в котором возник NaN, и исправить вычисление, чтобы он не возникал.
+#
+# В дополнительных упражнениях вы обойдётесь одним проходом для двух функций потерь, освободите ненужные графы и найдёте такой узел с помощью хуков.
 #
 # Понадобится урок 01: листовые тензоры, `requires_grad`, `.grad`.
 # %% tags=["en"]
@@ -94,6 +98,9 @@ assert [type(node).__name__ for node in nodes_behind(L)].count("AccumulateGrad")
 assert len(nodes_behind(L)) == 11
 assert isinstance(d.grad_fn, torch.autograd.graph.Node) and not isinstance(d.grad_fn, torch.autograd.Function)
 assert not hasattr(d.grad_fn, "forward") and not hasattr(d.grad_fn, "apply")
+product = d.grad_fn.next_functions[0][0]
+assert product._saved_self is w3 and torch.equal(product._saved_other, w1 * a)
+assert not hasattr(d.grad_fn, "_saved_self") and not hasattr(d.grad_fn, "_saved_other")
 v = torch.ones(3, 3)
 assert all(given is v or torch.equal(given, v) for given in d.grad_fn(v))
 for without in (torch.rand(2), torch.rand(2) + 1, a.detach() * 2, a > 0.5, a.argmax()):
@@ -185,15 +192,16 @@ for _ in range(15):
 
 left, right = t.grad_fn.next_functions
 print("both edges lead to one node:", left[0] is right[0])
+print("both in a set:", len({left[0], right[0]}))
 print(f"visits as a tree: {visits_as_a_tree(t.grad_fn):,}")
 # %% tags=["fact"]
-assert left[0] is right[0]
+assert left[0] is right[0] and len({left[0], right[0]}) == 1
 assert visits_as_a_tree(t.grad_fn) == 98_303 and len(nodes_behind(t)) == 17
 assert len(nodes_behind(x * x)) == 2
 
 
 # %% [markdown] tags=["en"]
-# There are 98,303 visits, and 17 nodes: one multiplication, fifteen additions, one leaf. The number of *paths* doubles with every line, the number of *nodes* grows by one. The graph is a directed acyclic graph (DAG); even `x * x` has two edges to one node. Taken for a tree, the graph makes `backward()` look exponential. It is not: each node runs once. Let your own code find the 17.
+# There are 98,303 visits, and 17 nodes: one multiplication, fifteen additions, one leaf. The number of *paths* doubles with every line, the number of *nodes* grows by one. The graph is a directed acyclic graph (DAG); even `x * x` has two edges to one node. Taken for a tree, the graph makes `backward()` look exponential. It is not: each node runs once. Nodes can be put into a set, and serve as the keys of a dict; a node that two edges lead to is in the set once. Let your own code find the 17.
 #
 # ### Exercise `count_nodes`: how many nodes
 # *complete · ●○○ · 10 minutes · 3 points*
@@ -204,8 +212,8 @@ assert len(nodes_behind(x * x)) == 2
 # * **Not allowed.** To follow every path: on a graph of ten doublings `next_functions` may be read 80 times. <!-- reads -->
 #
 # To see the graph of a failing case: `case = reproduce("count_nodes")`, then `show(case.tensor.grad_fn)`.
-# %% [markdown] tags=["ru"] of="36ad6409"
-# Посещений получилось 98 303, а узлов всего 17: одно умножение, пятнадцать сложений, один лист. С каждым сложением число *путей* удваивается, а число *узлов* растёт на единицу. Перед нами ориентированный ациклический граф (DAG): даже в `x * x` два ребра ведут к одному узлу. Если принять граф за дерево, покажется, что время `backward()` растёт экспоненциально. Это не так: каждый узел выполняется один раз. Теперь напишите код, который найдёт эти 17 узлов.
+# %% [markdown] tags=["ru"] of="d0b49514"
+# Посещений получилось 98 303, а узлов всего 17: одно умножение, пятнадцать сложений, один лист. С каждым сложением число *путей* удваивается, а число *узлов* растёт на единицу. Перед нами ориентированный ациклический граф (DAG): даже в `x * x` два ребра ведут к одному узлу. Если принять граф за дерево, покажется, что время `backward()` растёт экспоненциально. Это не так: каждый узел выполняется один раз. Узлы можно складывать в множество и брать ключами словаря: узел, к которому ведут два ребра, попадёт в множество один раз. Теперь напишите код, который найдёт эти 17 узлов.
 #
 # ### Упражнение `count_nodes`: сколько узлов
 # *дописать · ●○○ · 10 минут · 3 балла*
@@ -624,13 +632,13 @@ assert x.grad.item() == 34
 
 
 # %% [markdown] tags=["en"]
-# That is what the engine does, in C++ and in several threads: nodes in topological order, one call each, sums where paths join. Besides, it sums a gradient back to the shape of an input that was broadcast, runs hooks, and frees what a node has saved once the node has run. This last point is the next subject. One rule of the engine matters here: an `AccumulateGrad` that is ready runs before other nodes that are.
+# That is what the engine does, in C++ and in several threads: nodes in topological order, one call each, sums where paths join. Besides, it sums a gradient back to the shape of an input that was broadcast, runs hooks, and frees what a node has saved once the node has run. What a node saves stands in the picture of `L` at the top: a multiplication keeps its factors, an addition keeps nothing. The freeing is the next subject. One rule of the engine matters here: an `AccumulateGrad` that is ready runs before other nodes that are.
 #
 # ## A second backward pass
 #
 # "A graph can go backward only once" is a rule that many know. Here are three graphs with two passes each; a pass with `retain_graph=True` frees nothing. Read the function; do not call it yet.
-# %% [markdown] tags=["ru"] of="a8b8c5bc"
-# То же делает и движок autograd, только он написан на C++ и может работать в нескольких потоках: он вызывает узлы в топологическом порядке, каждый один раз, и складывает градиенты там, где пути сходятся. Кроме того, если форма входа была расширена транслированием, движок суммированием приводит градиент к исходной форме. Он же вызывает хуки и освобождает то, что сохранено в узле, как только тот отработал. Об этом освобождении и пойдёт речь дальше. Но сначала — ещё одно правило движка, которое там понадобится: готовый `AccumulateGrad` выполняется вне очереди, раньше других готовых узлов.
+# %% [markdown] tags=["ru"] of="da69f7d4"
+# То же делает и движок autograd, только он написан на C++ и может работать в нескольких потоках: он вызывает узлы в топологическом порядке, каждый один раз, и складывает градиенты там, где пути сходятся. Кроме того, если форма входа была расширена транслированием, движок суммированием приводит градиент к исходной форме. Он же вызывает хуки и освобождает то, что сохранено в узле, как только тот отработал. Что именно сохраняет узел, видно на рисунке графа `L` в начале урока: умножение хранит множители, сложение не хранит ничего. Об этом освобождении и пойдёт речь дальше. Но сначала — ещё одно правило движка, которое там понадобится: готовый `AccumulateGrad` выполняется вне очереди, раньше других готовых узлов.
 #
 # ## Второй обратный проход
 #

@@ -97,12 +97,16 @@ for operation, size in ((torch.sin, 65536), (torch.sum, 0)):
     with saved_bytes() as saved:
         y = operation(activation)
     assert saved.now == size
+assert torch.tensor(True).element_size() == 1 and activation.element_size() == 4
+with saved_bytes() as saved:
+    y = torch.where(activation > 0.5, activation, 0.0)
+assert y.grad_fn._saved_condition.dtype == torch.bool and saved.now == 64 * 256
 
 
 # %% [markdown] tags=["en"]
-# The derivative of `sin` is the cosine of the input: the whole input stays. The derivative of `+ 1` is 1, whatever the numbers are: nothing stays. The same holds for `sum`. The function below counts seven more operations. Read it; do not call it yet.
-# %% [markdown] tags=["ru"] of="34f9a054"
-# Производная `sin` — косинус от входа, поэтому вход хранится целиком. Производная `+ 1` равна 1 при любых числах, и хранить нечего. То же верно и для `sum`. Функция ниже считает байты ещё для семи операций. Прочтите её, но пока не вызывайте.
+# The derivative of `sin` is the cosine of the input: the whole input stays. The derivative of `+ 1` is 1, whatever the numbers are: nothing stays. The same holds for `sum`. What is saved may also be a mask of truth values, a byte each, where a float32 number takes four. For each of the seven operations below, write down its derivative first: which numbers are in it? And whose derivative does anybody ask for? Read the function; do not call it yet.
+# %% [markdown] tags=["ru"] of="46a80eea"
+# Производная `sin` — косинус от входа, поэтому вход хранится целиком. Производная `+ 1` равна 1 при любых числах, и хранить нечего. То же верно и для `sum`. Сохранена может быть и маска из логических значений: каждое занимает один байт, а число float32 — четыре. Функция ниже считает байты ещё для семи операций. Для каждой сначала запишите производную: какие числа в неё входят? И производная по какому входу здесь вообще нужна? Прочтите функцию, но пока не вызывайте.
 # %%
 def bytes_kept():
     W = torch.rand(256, 256, requires_grad=True)  # 262 144 bytes
@@ -231,6 +235,29 @@ with saved_tensors_hooks(pack, unpack):
     y = x.sin()
 print("the forward pass is over")
 y.sum().backward()
+
+
+# %% [markdown] tags=["en"]
+# What is kept need not be a tensor. In the next cell it is a pair: the shape, and the numbers as a list of Python. `unpack` makes a tensor of both.
+# %% [markdown] tags=["ru"] of="3adf28e8"
+# Хранить можно не только тензор. В следующей ячейке это пара: форма и обычный список чисел. Функция `unpack` собирает из них тензор.
+# %%
+def pack_as_pair(t):
+    return t.shape, t.flatten().tolist()
+
+
+def unpack_pair(pair):
+    shape, numbers = pair
+    return torch.tensor(numbers).reshape(shape)
+
+
+x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+with saved_tensors_hooks(pack_as_pair, unpack_pair):
+    y = x.square()
+y.sum().backward()
+print(x.grad)
+# %% tags=["fact"]
+assert x.grad.tolist() == [[2, 4], [6, 8]]
 
 
 # %% [markdown] tags=["en"]
@@ -692,6 +719,10 @@ from autograder import check
 check("checkpointed")
 
 
+# %% [markdown] tags=["en"]
+# How long should a segment be? The cell takes 36 layers and tries twelve lengths, from 1 to 36. Before you run it: where do you expect the lowest peak, and how high are the two ends?
+# %% [markdown] tags=["ru"] of="92f5623e"
+# Какой длины должен быть сегмент? В ячейке взяты 36 слоёв и двенадцать длин, от 1 до 36. Прежде чем выполнить её, подумайте, где пик окажется самым низким и каким он будет на обоих концах.
 # %% tags=["picture"]
 import math
 

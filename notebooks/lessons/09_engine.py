@@ -9,8 +9,10 @@
 # * predict the order in which the nodes run;
 # * say where the last bits of a gradient come from, and make them the same each time.
 #
+# Extra exercises evaluate a model in threads, and run a backward pass inside another.
+#
 # You need lessons 05 (modes), 06 (hooks of saved tensors, checkpoints) and 08 (hooks on gradients and on nodes); for the extra exercise `recompute` also 07 (custom Functions). Everything here runs on one core and without a GPU.
-# %% [markdown] tags=["ru"] about="в каком потоке и в каком порядке, гонки, последние биты, проход внутри прохода" of="2339e9ac"
+# %% [markdown] tags=["ru"] about="в каком потоке и в каком порядке, гонки, последние биты, проход внутри прохода" of="52bdf633"
 # # Что стоит за вызовом `backward()`
 #
 # Два потока накапливают градиенты одного веса, и один из градиентов пропадает. Те же числа складываются в другом порядке, и последние биты суммы меняются. Хук печатает имя потока, которого никто не ждал. Вызов `backward()` занимает одну строку, но за ним стоит движок autograd: он решает, какой узел выполнить следующим и в каком потоке.
@@ -20,6 +22,8 @@
 # * сказать, в каком потоке что выполняется, и работать в нескольких потоках, не теряя градиентов;
 # * предсказать, в каком порядке выполняются узлы;
 # * объяснить, откуда берутся последние биты градиента, и сделать их всегда одинаковыми.
+#
+# В дополнительных упражнениях модель вычисляется в нескольких потоках, а внутри обратного прохода выполняется ещё один.
 #
 # Понадобятся уроки 05 (режимы отслеживания), 06 (хуки сохранённых тензоров, контрольные точки) и 08 (хуки градиентов и узлов), а для дополнительного упражнения `recompute` — ещё и урок 07 (пользовательские функции). Для всех примеров достаточно одного ядра, GPU не нужен.
 # %% tags=["en"]
@@ -98,11 +102,11 @@ assert seen == ["main", "worker"]
 # %% [markdown] tags=["en"]
 # Twice the pass ran where everything else ran. That leaves open whose thread it is if forward and backward pass are called in different ones. Try it: `y = result_that_tells()`, then `in_thread(y.backward)`.
 #
-# On the CPU torch keeps no thread of its own for the backward pass: whoever calls `backward()` runs it. The function `engine_table` below starts threads and notes what they see. Its questions have short answers, and some of them are guessed wrong by almost everybody. Read the cell; do not call it yet.
-# %% [markdown] tags=["ru"] of="1c5f5879"
+# On the CPU torch keeps no thread of its own for the backward pass: whoever calls `backward()` runs it. The function `engine_table` below starts threads and notes what they see. In it a `threading.Barrier(2)` stands: whoever calls `wait()` goes on when two threads have called it. Its questions have short answers, and some of them are guessed wrong by almost everybody. Read the cell; do not call it yet.
+# %% [markdown] tags=["ru"] of="31cea3d5"
 # Оба раза проход выполнился там же, где и всё остальное. Остаётся вопрос, чей это поток, если прямой и обратный проходы вызваны в разных. Попробуйте: `y = result_that_tells()`, затем `in_thread(y.backward)`.
 #
-# На CPU у torch нет отдельного потока для обратного прохода: проход выполняет тот поток, который вызвал `backward()`. Функция `engine_table` ниже запускает потоки и записывает, что в каждом из них происходит. Ответы короткие, но в некоторых ошибаются почти все. Прочтите ячейку, но функцию пока не вызывайте.
+# На CPU у torch нет отдельного потока для обратного прохода: проход выполняет тот поток, который вызвал `backward()`. Функция `engine_table` ниже запускает потоки и записывает, что в каждом из них происходит. В ней есть барьер, `threading.Barrier(2)`: поток, вызвавший `wait()`, ждёт, пока этот метод не вызовут двое. Ответы короткие, но в некоторых ошибаются почти все. Прочтите ячейку, но функцию пока не вызывайте.
 # %%
 def engine_table():
     seen, packed = {}, []
@@ -174,11 +178,11 @@ assert engine_table() == predict_engine
 # %%
 engine_table()
 # %% [markdown] tags=["en"] explains="predict_engine"
-# What crosses into a new thread, and what does not: `no_grad`, `inference_mode`, autocast and hooks for saved tensors stay in the thread that entered them. Anomaly mode, `use_deterministic_algorithms`, the default dtype and the random generator belong to the whole process.
+# What crosses into a new thread, and what does not: `no_grad`, `inference_mode`, autocast (lesson 11) and hooks for saved tensors stay in the thread that entered them. Anomaly mode, `use_deterministic_algorithms`, the default dtype and the random generator belong to the whole process.
 #
 # Two threads must not share a *graph* that saves tensors: the first pass frees them, and the second one raises. Two threads that share only a *leaf* are fine; more on that below.
-# %% [markdown] tags=["ru"] explains="predict_engine" of="8a29f702"
-# Что переходит в новый поток, а что нет? Режимы `no_grad`, `inference_mode`, autocast и хуки сохранённых тензоров действуют только в том потоке, в котором они включены. Режим обнаружения аномалий, `use_deterministic_algorithms`, dtype по умолчанию и генератор случайных чисел — общие для всего процесса.
+# %% [markdown] tags=["ru"] explains="predict_engine" of="d0812639"
+# Что переходит в новый поток, а что нет? Режимы `no_grad`, `inference_mode`, autocast (урок 11) и хуки сохранённых тензоров действуют только в том потоке, в котором они включены. Режим обнаружения аномалий, `use_deterministic_algorithms`, dtype по умолчанию и генератор случайных чисел — общие для всего процесса.
 #
 # Общего *графа* с сохранёнными тензорами у двух потоков быть не должно: первый проход их освобождает, и второй завершается исключением. Если общий только *лист*, всё в порядке. Об этом ниже.
 # %% tags=["fact"]
@@ -278,13 +282,13 @@ check("order_changes_bits")
 #
 # `torch.use_deterministic_algorithms(True)` switches to kernels that add in a fixed order, for the same inputs on the same machine and version. Where torch has no such kernel, the call raises a `RuntimeError`: on the CPU for instance `put_` and `max_unpool1d`. As a side effect, memory of `torch.empty` is filled with NaN, so that reading it is at least the same each time. What it does *not* promise: it knows nothing of your threads, of the order in which your workers send their gradients, or of another number of threads or another machine.
 #
-# An order is hidden in many places. `index_add` adds 100 000 numbers one after the other; `sum` adds them in blocks. Neither is wrong, and the bits differ.
-# %% [markdown] tags=["ru"] of="2ff54cb2"
+# An order is hidden in many places. `index_add` adds 100 000 numbers one after the other; `sum` adds them in blocks. Neither is wrong, and the bits differ. The error of float64 is much smaller, but the order is in its bits, too: numbers of Python are float64.
+# %% [markdown] tags=["ru"] of="c45d1cbf"
 # ### Что обещает `use_deterministic_algorithms`
 #
 # Вызов `torch.use_deterministic_algorithms(True)` переключает torch на реализации, которые складывают в одном и том же порядке — при тех же входах, на той же машине и в той же версии. Если такой реализации нет, операция завершается ошибкой `RuntimeError`: на CPU это, например, `put_` и `max_unpool1d`. Побочное действие: память из `torch.empty` заполняется значениями NaN, чтобы хотя бы прочитанное из неё было всегда одинаковым. Но обещает этот режим *не всё*. Он не учитывает ни ваших потоков, ни порядка, в котором приходят градиенты от ваших процессов. Не гарантирует он и тех же битов при другом числе потоков или на другой машине.
 #
-# Порядок сложения скрыт внутри многих операций. Операция `index_add` складывает 100 000 чисел одно за другим, а `sum` — блоками. Оба результата верны, но биты разные.
+# Порядок сложения скрыт внутри многих операций. Операция `index_add` складывает 100 000 чисел одно за другим, а `sum` — блоками. Оба результата верны, но биты разные. У float64 погрешность гораздо меньше, но и его биты зависят от порядка: числа Python — это как раз float64.
 # %%
 values = torch.full((100_000,), 0.1)
 to_entry_0 = torch.zeros(100_000, dtype=torch.long)
@@ -293,7 +297,9 @@ one_after_another = torch.zeros(1).index_add(0, to_entry_0, values)
 print("index_add:", one_after_another.item())
 print("sum:      ", values.sum().item())
 print("float64:  ", values.double().sum().item())
+print("two orders in float64:", 0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1)
 # %% tags=["fact"]
+assert 0.1 + 0.2 + 0.3 != 0.3 + 0.2 + 0.1
 exact = values.double().sum().item()
 assert abs(one_after_another.item() - exact) > 0.5 > 0.01 > abs(values.sum().item() - exact)
 
@@ -392,13 +398,27 @@ loss = (b + c) + a
 
 for name, result in {"a": a, "b": b, "c": c, "loss": loss}.items():
     print(name, result.grad_fn.name(), result.grad_fn._sequence_nr() - a.grad_fn._sequence_nr())
+# %% [markdown] tags=["en"]
+# After the node of `loss` two are ready: that of `a` with the number 0, and that of `b + c` with 3. Which one runs? Write the order down, all five names, and then look.
+# %% [markdown] tags=["ru"] of="e1e33206"
+# После узла `loss` готовы два: узел `a` с номером 0 и узел суммы `b + c` с номером 3. Какой из них будет выполнен? Запишите порядок всех пяти узлов, а потом сравните.
 # %% tags=["picture"]
-from autograder import draw
+from autograder import steps
 
-draw(loss)
+steps(loss)
 # %% tags=["fact"]
 assert [t.grad_fn._sequence_nr() - a.grad_fn._sequence_nr() for t in (a, b, c, loss)] == [0, 1, 2, 4]
 leaf_node = a.grad_fn.next_functions[0][0]
+ran = []
+handles = [
+    node.register_prehook(lambda _, node=node: ran.append(node.name()))
+    for node in (loss.grad_fn, loss.grad_fn.next_functions[0][0], a.grad_fn, b.grad_fn, c.grad_fn)
+]
+loss.backward(retain_graph=True)
+assert ran == ["AddBackward0", "AddBackward0", "ExpBackward0", "CosBackward0", "SinBackward0"]
+assert loss.grad_fn.next_functions[0][0]._sequence_nr() - a.grad_fn._sequence_nr() == 3
+for handle in handles:
+    handle.remove()
 assert leaf_node.name() == "torch::autograd::AccumulateGrad" and leaf_node._sequence_nr() == 2**64 - 1
 
 u, v = torch.ones(2, requires_grad=True).unbind()
@@ -572,15 +592,20 @@ assert Counter.n == 1
 one, two = 5 * w, 7 * w  # two graphs, one node for the leaf: hence one mutex
 assert one.grad_fn.next_functions[0][0] is two.grad_fn.next_functions[0][0]
 
+lock = threading.Lock()
+with lock:
+    assert lock.locked() and not in_thread(lambda: lock.acquire(blocking=False))
+assert not lock.locked()
+
 
 # %% [markdown] tags=["en"]
 # 800 of 800 with `backward()`: the node of a leaf holds a lock while it adds, and all graphs share that node. With `torch.autograd.grad` the adding is *our* code, and 1 of 2 is left. The barrier makes sure of it: both threads read 0, then both write 1. Without it, the loss is a matter of luck. This is what a race is, and the advice above leads into it.
 #
 # `backward()` has another trap. `.grad` is shared, so a thread that reads it after its own pass sees the gradients of all threads. To set it to None while others add is worse still: updates vanish, and some threads die with an internal error of torch.
 #
-# “Python Functions are safe from threads, because of the GIL” is half true. The nodes written in C++ that need it hold a mutex of their own while they run; the node of a custom Function has the GIL and nothing more. But what your `backward` keeps outside `ctx`, on the class for instance, is shared, and `Counter.n = Counter.n + 1` is a reading and a writing: another thread may come between. And an example in which ten threads each make an `x` of their own shows nothing: nothing is shared there.
+# “Python Functions are safe from threads, because of the GIL” is half true. (The GIL is a lock of Python's: only the thread that has it runs Python code.) The nodes written in C++ that need it hold a mutex (a lock) of their own while they run; the node of a custom Function has the GIL and nothing more. But what your `backward` keeps outside `ctx`, on the class for instance, is shared, and `Counter.n = Counter.n + 1` is a reading and a writing: another thread may come between. And an example in which ten threads each make an `x` of their own shows nothing: nothing is shared there.
 #
-# So there are two needs. A thread that only contributes calls `backward()`. A thread that wants its own gradient as well takes `torch.autograd.grad`, and adds under a lock.
+# So there are two needs. A thread that only contributes calls `backward()`. A thread that wants its own gradient as well takes `torch.autograd.grad`, and adds under a lock: of the threads that come to `with lock:`, one is inside, and the others wait until it has left.
 #
 # ### Exercise `locked_accumulation`: many threads, one `.grad`
 # *design · ●●● · 14 minutes · 5 points*
@@ -592,14 +617,14 @@ assert one.grad_fn.next_functions[0][0] is two.grad_fn.next_functions[0][0]
 # * **Result.** Each call returns the gradient of its own loss alone: a tensor that never changes later, even if some `backward()` adds to `w.grad` in place. <!-- own -->
 # * **Not allowed.** To read or write `w.grad` in your code without holding `lock`, which has to be released afterwards. (`backward()` needs no lock.) <!-- locked -->
 # * **Not allowed.** To run `loss_of` or the backward pass under the lock: otherwise the threads take turns. `loss_of` is called once, for a copy of `w`, if you like. <!-- outside -->
-# %% [markdown] tags=["ru"] of="4e7c295d"
+# %% [markdown] tags=["ru"] of="fda149ff"
 # С `backward()` получилось 800 из 800: узел листа на время сложения захватывает мьютекс, а узел этот у всех графов один и тот же. После `torch.autograd.grad` складывает уже *наш* код, и от двух единиц остаётся одна. Барьер здесь нужен для наглядности: оба потока читают 0, потом оба пишут 1. Без барьера потеря зависела бы от случая. Это и есть гонка, и совет, с которого мы начали, ведёт прямо к ней.
 #
 # У `backward()` есть своя ловушка. Поле `.grad` общее, и поток, который читает его после своего прохода, видит сумму градиентов всех потоков. Ещё хуже записать туда None, пока другие складывают: часть градиентов пропадёт, а некоторые потоки завершатся с внутренней ошибкой torch.
 #
-# «Функции на Python потокобезопасны благодаря GIL» — правда лишь наполовину. Узлы на C++, которым это нужно, на время выполнения захватывают собственный мьютекс, а узел пользовательской функции защищён только GIL. Но всё, что ваш `backward` хранит вне `ctx`, например в самом классе, — общее, а `Counter.n = Counter.n + 1` — это чтение и запись, и между ними может вклиниться другой поток. А пример, в котором каждый из десяти потоков создаёт свой `x`, ничего не показывает: общего у них ничего нет.
+# «Функции на Python потокобезопасны благодаря GIL» — правда лишь наполовину. (GIL — это блокировка самого Python: код на Python выполняет только тот поток, который её захватил.) Узлы на C++, которым это нужно, на время выполнения захватывают собственный мьютекс, а узел пользовательской функции защищён только GIL. Но всё, что ваш `backward` хранит вне `ctx`, например в самом классе, — общее, а `Counter.n = Counter.n + 1` — это чтение и запись, и между ними может вклиниться другой поток. А пример, в котором каждый из десяти потоков создаёт свой `x`, ничего не показывает: общего у них ничего нет.
 #
-# Итак, есть два случая. Поток, который только добавляет свой градиент, вызывает `backward()`. Поток, которому нужен и собственный градиент, вызывает `torch.autograd.grad` и складывает, захватив блокировку.
+# Итак, есть два случая. Поток, который только добавляет свой градиент, вызывает `backward()`. Поток, которому нужен и собственный градиент, вызывает `torch.autograd.grad` и складывает, захватив блокировку: внутри блока `with lock:` находится только один поток, остальные ждут, пока он выйдет.
 #
 # ### Упражнение `locked_accumulation`: много потоков, одно поле `.grad`
 # *спроектировать · ●●● · 14 минут · 5 баллов*

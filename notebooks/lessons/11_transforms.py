@@ -11,10 +11,12 @@
 # * write the rule for batches where torch cannot make one, for inputs with and without a batch;
 # * write a `jvp` for several inputs and outputs;
 # * name the case in which `once_differentiable` stays silent;
-# * place a region of autocast so that it does not compute with old weights, and make a Function right inside it.
+# * place a region of autocast so that it does not compute with old weights.
+#
+# An extra exercise makes a Function right inside such a region.
 #
 # You need lessons 04 (`vmap`, forward mode), 07 (custom Functions) and 10 (gradients of gradients).
-# %% [markdown] tags=["ru"] about="пользовательские функции, верные при `vmap`, прямом режиме, второй производной и autocast" of="59f5e26f"
+# %% [markdown] tags=["ru"] about="пользовательские функции, верные при `vmap`, прямом режиме, второй производной и autocast" of="4c3d79e3"
 # # Функции внутри преобразований
 #
 # Пользовательская функция проходит `gradcheck` и год работает в обучении. Потом кто-то применяет к вашей модели `vmap`, вычисляет её матрицу Гессе или включает autocast вокруг цикла обучения. Один из трёх случаев кончается ошибкой. Два других дают числа: матрицу Гессе из одних нулей и потери 16, 16, 16.
@@ -27,7 +29,9 @@
 # * написать правило для батча, если torch не может составить его сам, для входов с батчем и без него;
 # * написать `jvp` для нескольких входов и выходов;
 # * назвать случай, в котором `once_differentiable` ни о чём не предупредит;
-# * выбрать место для области autocast так, чтобы вычисления не шли со старыми весами, и написать функцию, верную внутри неё.
+# * выбрать место для области autocast так, чтобы вычисления не шли со старыми весами.
+#
+# В дополнительном упражнении вы исправите функцию, которая неверна внутри такой области.
 #
 # Понадобятся уроки 04 (`vmap`, прямой режим), 07 (пользовательские функции) и 10 (градиенты градиентов).
 # %% tags=["en"]
@@ -106,9 +110,9 @@ assert [type(node).__name__ for ((node, _),) in nodes] == ["OldCubeBackward", "C
 
 
 # %% [markdown] tags=["en"]
-# Read the table; do not call `transform_table()` yet.
-# %% [markdown] tags=["ru"] of="d4050029"
-# Прочтите, что попадает в таблицу, но `transform_table()` пока не вызывайте.
+# `Cube` has the three methods that you see, and nothing else: no rule for batches, and no derivative in the direction of a tangent. Ask in each line which of the methods the transform runs, and what it runs under `vmap`. Read the table; do not call `transform_table()` yet.
+# %% [markdown] tags=["ru"] of="0254c66f"
+# У `Cube` есть только те три метода, что вы видите: ни правила для батча, ни производной по направлению касательного вектора. Для каждой строки спросите себя, какие из методов вызывает преобразование и какие из них оно выполняет внутри `vmap`. Прочтите, что попадает в таблицу, но `transform_table()` пока не вызывайте.
 # %%
 def transform_table():
     x = torch.tensor([1.0, 2.0])
@@ -225,14 +229,35 @@ assert vmap(Centred.apply, in_dims=1)(samples).tolist() == [[0.5, -0.5], [-3.5, 
 #
 # `vmap` cannot notice the error. It believes the rule, as autograd believes `backward` (lesson 07). So test a rule against a loop over samples.
 #
-# ### When torch can make no rule
-#
-# `np.logaddexp(x, y)` is $\log(e^x + e^y)$, computed in NumPy. In a `forward` with `generate_vmap_rule = True` that ends in an error, because under `vmap` the tensors have no memory of their own that NumPy could read. Then the rule has to be written. The picture shows the shapes for `in_dims=(0, 0)`, if a sample of `x` is a row and a sample of `y` a number: to the left the tensors as the rule gets them, with the batch first, to the right with the batch last.
-# %% [markdown] tags=["ru"] of="39af9e57"
+# A right rule first moves the batch to a place that it knows, to the front. Then it computes within each sample. Here a sample is a vector, so in the batch it is a row, wherever the batch was before.
+# %% [markdown] tags=["ru"] of="8f6aa7aa"
 # Ни у одного примера среднее не равно 3.5: это среднее всего батча. Функция внутри `vmap` видит один пример. Но обеспечивает это как раз метод `vmap`, и потому сам он видит *батч*: тензоры целиком. В `in_dims` для каждого указано, где стоит измерение батча, или None, если батча у входа нет. Метод возвращает результат и место батча в нём, а потом батч переносится туда, куда указывает `out_dims` вызывающего кода.
 #
 # Заметить ошибку `vmap` не может. Он верит правилу на слово, как autograd верит `backward` (урок 07). Поэтому сравнивайте правило с циклом по примерам.
 #
+# Верное правило сначала переносит батч туда, где его место известно, — вперёд. Затем оно считает внутри каждого примера. Здесь пример — вектор, поэтому после переноса он стоит в строке, где бы батч ни был раньше.
+# %%
+class CentredRows(CentredByHand):
+    @staticmethod
+    def vmap(info, in_dims, x):
+        x = x.movedim(in_dims[0], 0)
+        return x - x.mean(dim=1, keepdim=True), 0
+
+
+for dim in 0, 1:
+    one_by_one = torch.stack([Centred.apply(sample) for sample in samples.unbind(dim)])
+    print("batch at", dim, "as a loop:", torch.equal(vmap(CentredRows.apply, in_dims=dim)(samples), one_by_one))
+# %% tags=["fact"]
+for dim in 0, 1:
+    one_by_one = torch.stack([Centred.apply(sample) for sample in samples.unbind(dim)])
+    assert torch.equal(vmap(CentredRows.apply, in_dims=dim)(samples), one_by_one)
+
+
+# %% [markdown] tags=["en"]
+# ### When torch can make no rule
+#
+# `np.logaddexp(x, y)` is $\log(e^x + e^y)$, computed in NumPy. In a `forward` with `generate_vmap_rule = True` that ends in an error, because under `vmap` the tensors have no memory of their own that NumPy could read. Then the rule has to be written. The picture shows the shapes for `in_dims=(0, 0)`, if a sample of `x` is a row and a sample of `y` a number: to the left the tensors as the rule gets them, with the batch first, to the right with the batch last.
+# %% [markdown] tags=["ru"] of="eefa3e7c"
 # ### Если torch не может составить правило
 #
 # Функция `np.logaddexp(x, y)` — это $\log(e^x + e^y)$, вычисленный в NumPy. В методе `forward` с `generate_vmap_rule = True` такой вызов кончится ошибкой: внутри `vmap` у тензоров нет своей памяти, которую мог бы прочесть NumPy. Тогда правило нужно написать. На рисунке — формы при `in_dims=(0, 0)`, если пример `x` — строка, а пример `y` — число: слева тензоры такие, какими их получает правило, с батчем впереди, справа — с батчем в конце.
@@ -862,11 +887,11 @@ check("ratio_function")
 # %% [markdown] tags=["en"]
 # ## Old weights
 #
-# Not every transform has a function of its own. `torch.autocast` is one as well: inside its region matrix products are computed in bfloat16, whoever wrote them. Below is one layer with a weight of ones, three steps of descent, and two places for the region. Which one learns?
-# %% [markdown] tags=["ru"] of="b0ef357f"
+# Not every transform has a function of its own. `torch.autocast` is one as well: inside its region matrix products are computed in bfloat16, whoever wrote them. Such a number takes two bytes, as in float16; its range is that of float32, with two or three right digits. Below is one layer with a weight of ones, three steps of descent, and two places for the region. Which one learns?
+# %% [markdown] tags=["ru"] of="7a398c9f"
 # ## Старые веса
 #
-# Преобразование не обязательно вызывают как функцию. `torch.autocast` — тоже преобразование: внутри его области матричные произведения вычисляются в bfloat16, кто бы их ни написал. Ниже — один слой с весом из единиц, три шага спуска и два места для этой области. При каком из них слой учится?
+# Преобразование не обязательно вызывают как функцию. `torch.autocast` — тоже преобразование: внутри его области матричные произведения вычисляются в bfloat16, кто бы их ни написал. Такое число занимает два байта, как и float16. Диапазон у него тот же, что у float32, а верных цифр две-три. Ниже — один слой с весом из единиц, три шага спуска и два места для этой области. При каком из них слой учится?
 # %%
 from contextlib import nullcontext
 
@@ -895,6 +920,9 @@ def three_steps(around_all, around_forward):
 print("region per forward:  ", *three_steps(nullcontext(), region))
 print("region around it all:", *three_steps(region(), nullcontext))
 # %% tags=["fact"]
+half, brain, full = map(torch.finfo, (torch.float16, torch.bfloat16, torch.float32))
+assert half.bits == brain.bits == 16 and 0.99 < brain.max / full.max < 1 and brain.tiny == full.tiny
+assert 1e-3 < brain.eps < 1e-2
 losses, weight = three_steps(nullcontext(), region)
 assert losses == [16, 0.641, 0.025] and abs(weight) < 0.05
 losses, weight = three_steps(region(), nullcontext)
@@ -1245,7 +1273,7 @@ check("fix_layer")
 # * `once_differentiable` is no guard. Where the gradient that arrives is constant, and in `grad(grad)` or `jacrev(jacrev)`, a term of the second derivative is missing without a word.
 # * One autocast region per forward pass. The bfloat16 copies of weights live until the outermost region ends.
 # * `custom_fwd` and `custom_bwd` go together, above `forward(ctx, ...)` and `backward`.
-# %% [markdown] tags=["ru"] of="92e610a3"
+# %% [markdown] tags=["ru"] of="da570f86"
 # ## Что стоит запомнить
 #
 # * Для `torch.func` нужны `forward` без контекста и `setup_context`. Для `vmap` нужно правило, для прямого режима — `jvp`, а для `jacfwd` и `hessian` — и то и другое. Преобразование `jacrev` применяет `vmap` только к `backward`.
