@@ -642,7 +642,7 @@ assert torch.rand(2, generator=copy_of_it.set_state(state)).equal(first)
 # * **Given.** `f`, called as `f(x, generator)`: it draws from `generator`, a `torch.Generator` on the CPU, and perhaps also from torch's own random state. `x` requires grad. The generator has been used before.
 # * **Result.** `f(x, generator)`, with the result and the gradient that there are without a checkpoint. <!-- gradients -->
 # * **Result.** The same gradient in a second backward pass after `retain_graph=True`. <!-- again -->
-# * **Result.** The generator ends where it would be without a checkpoint. Somebody may draw from it between the passes, and go on after them. <!-- state -->
+# * **Result.** The generator ends where it would be without a checkpoint. Somebody may draw from it between any two passes, and go on after them. <!-- state -->
 # * **Not allowed.** To keep anything in memory after the forward pass but the result and the state of a generator. <!-- kept -->
 # %% [markdown] tags=["ru"] of="bd751a33"
 # ### Упражнение `fix_noise`: тот же шум ещё раз
@@ -653,7 +653,7 @@ assert torch.rand(2, generator=copy_of_it.set_state(state)).equal(first)
 # * **Дано.** Функция `f`, которую вызывают как `f(x, generator)`: она берёт числа из `generator` (это `torch.Generator` на CPU), а иногда и из общего генератора torch. Тензор `x` требует градиента. Генератором пользовались и раньше.
 # * **Результат.** `f(x, generator)`; результат и градиент такие же, как без контрольной точки. <!-- gradients -->
 # * **Результат.** Тот же градиент при втором обратном проходе после `retain_graph=True`. <!-- again -->
-# * **Результат.** Генератор в конце находится там же, где был бы без контрольной точки. Из него могут брать числа и между проходами, и после них. <!-- state -->
+# * **Результат.** Генератор в конце находится там же, где был бы без контрольной точки. Из него могут брать числа между любыми двумя проходами и после них. <!-- state -->
 # * **Нельзя.** Хранить в памяти после прямого прохода что-либо, кроме результата и состояния генератора. <!-- kept -->
 # %% answer="fix_noise"
 def fix_noise(f, x, generator):
@@ -875,17 +875,17 @@ for chosen in ((), (1, 3), (0, 1, 2, 3, 4, 5)):
 # ### Exercise `fit_budget`: the best choice for a budget
 # *design · ●●● · 18 minutes · 8 points*
 #
-# * **Given.** `f`, `x` and `budget`, a number of bytes. `f` has at most eight matrix products, each `mm`, `addmm` or `bmm`, and the last operation is none. It may draw random numbers from torch's own random state.
+# * **Given.** `f`, a function of one tensor, `x` and `budget`, a number of bytes: enough for all results, for some or for none. `f` has at most eight matrix products, each `mm`, `addmm` or `bmm`, and the last operation is none. It may draw random numbers from torch's own random state.
 # * **Result.** `f(x)`, with the result and the gradients that there are without a checkpoint. <!-- gradients -->
 # * **Result.** Who draws a random number after the call gets the one that follows a single run of `f`. <!-- state -->
 # * **Result.** After the forward pass at most `budget` bytes are in memory beside the returned result. <!-- kept -->
 # * **Result.** The products that run again in the backward pass have as few multiplications as this budget allows. <!-- multiplications -->
 # * **Not allowed.** More than one trial run of `f` before the real one. <!-- trial -->
-# %% [markdown] tags=["ru"] of="d1832335"
+# %% [markdown] tags=["ru"] of="239170cd"
 # ### Упражнение `fit_budget`: лучший выбор под бюджет
 # *спроектировать · ●●● · 18 минут · 8 баллов*
 #
-# * **Дано.** Функция `f`, вход `x` и `budget` — число байтов. В `f` не больше восьми матричных произведений, каждое из них `mm`, `addmm` или `bmm`, и последняя операция — не произведение. Функция может брать случайные числа из общего генератора torch.
+# * **Дано.** Функция `f` от одного тензора, вход `x` и `budget` — число байтов: его хватает на все результаты, на часть или ни на один. В `f` не больше восьми матричных произведений, каждое из них `mm`, `addmm` или `bmm`, и последняя операция — не произведение. Функция может брать случайные числа из общего генератора torch.
 # * **Результат.** `f(x)`; результат и градиенты такие же, как без контрольной точки. <!-- gradients -->
 # * **Результат.** Тот, кто возьмёт случайное число после вызова, получит то, которое идёт после одного вызова `f`. <!-- state -->
 # * **Результат.** После прямого прохода в памяти, кроме возвращённого результата, лежит не больше `budget` байт. <!-- kept -->

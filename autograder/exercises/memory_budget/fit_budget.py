@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import combinations
 from typing import Any
 
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from autograder.checking.exercise import Case, Why, aspect, exercise
-from autograder.checking.inputs import signed
+from autograder.checking.inputs import Formula, signed
 from autograder.checking.labels import BYTES_KEPT
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
@@ -139,3 +139,14 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         net = chain(rng, widths, nn.GELU(), nn.Sigmoid())
         yield Case(f=net, x=signed(rng, _ROWS, widths[0]).requires_grad_(), budget=columns * _ROWS * 8)
     yield Case(f=Mixed(rng, 4), x=signed(rng, 2, 6, 4), budget=130 * 8)
+    plain = Formula("sigmoid(exp(sin(x @ u) * noise) @ v)", _two_products(signed(rng, 3, 40), signed(rng, 40, 4)))
+    for numbers in (44, 0):  # room for both results, and for none
+        yield Case(f=plain, x=signed(rng, 1, 3).requires_grad_(), budget=numbers * 8)
+
+
+def _two_products(u: Tensor, v: Tensor) -> Callable[[Tensor], Tensor]:
+    def f(x: Tensor) -> Tensor:
+        h = (x @ u).sin()
+        return ((h * torch.rand(h.shape, dtype=h.dtype)).exp() @ v).sigmoid()
+
+    return f

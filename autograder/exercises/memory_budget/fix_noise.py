@@ -50,8 +50,8 @@ from .common import MARGIN, agree
         aspect(
             "state",
             1.5,
-            en="After the backward pass the generator goes on as if nothing had been computed twice.",
-            ru="После обратного прохода генератор продолжает так, будто ничего не вычислялось дважды.",
+            en="After each backward pass the generator goes on as if nothing had been computed twice.",
+            ru="После каждого обратного прохода генератор продолжает так, будто ничего не вычислялось дважды.",
             after=("kept", "gradients"),
         ),
     ],
@@ -102,7 +102,7 @@ def fix_noise(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _observe(run: Callable[[], object], case: Case, start: Tensor) -> tuple[dict[str, Any], int]:
-    """Run forward, draw a number from the generator, run backward twice, and draw a number again.
+    """Run forward, draw numbers from the generator, run backward twice, and draw numbers after each pass.
 
     Return what was observed, and the bytes that were kept after the forward pass beside the result.
     """
@@ -114,8 +114,13 @@ def _observe(run: Callable[[], object], case: Case, start: Tensor) -> tuple[dict
     torch.rand(1)
     torch.rand(2, generator=case.generator)
     found: dict[str, Any] = {"result": y, "x.grad": _gradient(y, case.x, True)}
-    found["state"] = torch.rand(2, generator=case.generator, dtype=torch.float64)
-    return {**found, "again": _gradient(y, case.x, False)}, kept
+    drawn = [_draw(case.generator)]
+    found["again"] = _gradient(y, case.x, False)
+    return {**found, "state": torch.stack([*drawn, _draw(case.generator)])}, kept
+
+
+def _draw(generator: torch.Generator) -> Tensor:
+    return torch.rand(2, generator=generator, dtype=torch.float64)
 
 
 def _gradient(y: object, x: Tensor, retain_graph: bool) -> object:

@@ -134,3 +134,19 @@ def fit_budget(f, x, budget):
 def fit_budget(f, x, budget):
     sizes, costs = trial(f, x).sizes, trial(f, x).costs
     return saving(f, x, best(sizes, costs, budget))
+
+# %% mistake="state_before_the_call" theme="state"
+# After the call the random state is the one from before it: the next draw repeats the numbers of `f`.
+# После вызова состояние генератора такое же, как до него: следующие числа повторят взятые в `f`.
+def fit_budget(f, x, budget):
+    with torch.random.fork_rng(devices=[]):
+        seen = trial(f, x)
+        return saving(f, x, best(seen.sizes, seen.costs, budget))
+
+# %% mistake="never_all" theme="own"
+# One product runs again, although the budget has room for all results.
+# Одно произведение выполняется заново, хотя в бюджет помещаются все результаты.
+def fit_budget(f, x, budget):
+    seen = trial(f, x)
+    chosen = best(seen.sizes, seen.costs, budget)
+    return saving(f, x, chosen[1:] if len(chosen) == len(seen.sizes) else chosen)

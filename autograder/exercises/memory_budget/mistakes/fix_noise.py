@@ -94,6 +94,54 @@ def fix_noise(f, x, generator):
 
     return under(run, x)
 
+# %% mistake="numbers_come_again" theme="state"
+# The recomputation puts the generator to a place that it has left since: numbers drawn in between come again.
+# Повторное вычисление возвращает генератор в точку, которую он с тех пор уже прошёл: взятые после неё числа появятся
+#     снова.
+def fix_noise(f, x, generator):
+    before, after = generator.get_state(), []
+
+    def run(x):
+        generator.set_state(before)
+        try:
+            return f(x, generator)
+        finally:
+            if not after:
+                after.append(generator.get_state())
+            generator.set_state(after[0])
+
+    return under(run, x)
+
+# %% mistake="numbers_come_again_later" like="numbers_come_again"
+def fix_noise(f, x, generator):
+    before, calls, places = generator.get_state(), [], []
+
+    def run(x):
+        calls.append(1)
+        if len(calls) == 1:
+            return f(x, generator)
+        if not places:
+            places.append(generator.get_state())
+        generator.set_state(before)
+        try:
+            return f(x, generator)
+        finally:
+            generator.set_state(places[0])
+
+    return under(run, x)
+
+# %% mistake="one_copy_for_all" theme="state"
+# The first backward pass is right. In the second the recomputation gets other numbers than the forward pass.
+# Первый обратный проход верен. А во втором повторное вычисление получает не те числа, что прямой проход.
+def fix_noise(f, x, generator):
+    copy, calls = torch.Generator().set_state(generator.get_state()), []
+
+    def run(x):
+        calls.append(1)
+        return f(x, generator if len(calls) == 1 else copy)
+
+    return under(run, x)
+
 # %% mistake="forgets_the_other_source" theme="state"
 # The numbers of `generator` are repeated, those of torch's own random state are not.
 # Числа из `generator` повторяются, а числа из общего генератора torch нет.
