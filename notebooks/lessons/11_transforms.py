@@ -1273,7 +1273,7 @@ check("fix_layer")
 # * `once_differentiable` is no guard. Where the gradient that arrives is constant, and in `grad(grad)` or `jacrev(jacrev)`, a term of the second derivative is missing without a word.
 # * One autocast region per forward pass. The bfloat16 copies of weights live until the outermost region ends.
 # * `custom_fwd` and `custom_bwd` go together, above `forward(ctx, ...)` and `backward`.
-# %% [markdown] tags=["ru"] of="da570f86"
+# %% [markdown] tags=["ru"] of="92e610a3"
 # ## Что стоит запомнить
 #
 # * Для `torch.func` нужны `forward` без контекста и `setup_context`. Для `vmap` нужно правило, для прямого режима — `jvp`, а для `jacfwd` и `hessian` — и то и другое. Преобразование `jacrev` применяет `vmap` только к `backward`.
