@@ -3673,9 +3673,9 @@ def lean_step(model, lr, ids, targets, rows):
             each += found.pop(0)
     pending = dict(zip(weights, sums))
     del sums, weights, h, x
+    _apply(pending, lr, needed=[])
     while inputs:
         start, x = cuts.pop(), inputs.pop().requires_grad_()
-        _apply(pending, lr, needed=[])
         torch.set_rng_state(states.pop())
         y = x
         segment, blocks = blocks[start:], blocks[:start]

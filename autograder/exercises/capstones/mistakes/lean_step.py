@@ -272,7 +272,7 @@ def lean_step(model, lr, ids, targets, rows):
     blocks = list(model.blocks)
     first = next(i for i, block in enumerate(blocks) if block.linear.weight.requires_grad)
     inputs, states, h = {}, {}, model.embedding(ids)
-    size = 1 if len(blocks) < 10 else 6
+    size = 6
     with torch.no_grad():
         for i, block in enumerate(blocks):
             if i >= first and (i - first) % size == 0:
