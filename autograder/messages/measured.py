@@ -37,6 +37,7 @@ NAMES: dict[str, Text] = {
     "share has a graph": Text("the share has a graph", "у доли есть граф"),
     "tangent for x": Text("forward mode with a tangent for `x` alone", "прямой режим с касательной только для `x`"),
     "tangent for y": Text("forward mode with a tangent for `y` alone", "прямой режим с касательной только для `y`"),
+    "jacrev of jacrev": Text("`jacrev` of `jacrev`", "`jacrev` от `jacrev`"),
     "products in forward": Text("dtype of products in the forward pass", "тип произведений в прямом проходе"),
     "products in backward": Text("dtype of products in the backward pass", "тип произведений в обратном проходе"),
     "value stays": Text("`loss(t)` stays the same", "`loss(t)` не меняется"),
