@@ -1,4 +1,4 @@
-"""Inputs and results of runs in which work is counted.
+"""Inputs, results and matrix products of runs in which work is counted.
 
 A probe counts work or memory, often in a run with inputs of its own. An answer could recognise such a run and do
 nothing. The inputs therefore differ from seed to seed, and the result is observed as `AtMost.of`.
@@ -6,13 +6,33 @@ nothing. The inputs therefore differ from seed to seed, and the result is observ
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import Module
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from .values import canonical
+
+# For each operation: which of its arguments are the two factors.
+_FACTORS = {
+    "aten::mm": (0, 1),
+    "aten::bmm": (0, 1),
+    "aten::mv": (0, 1),
+    "aten::dot": (0, 1),
+    "aten::addmm": (1, 2),
+    "aten::addmm_": (1, 2),
+    "aten::addmv": (1, 2),
+    "aten::addmv_": (1, 2),
+    "aten::baddbmm": (1, 2),
+    "aten::baddbmm_": (1, 2),
+    "aten::matmul": (0, 1),
+    "aten::linear": (0, 1),
+}
 
 
 def number_from(tensor: Tensor) -> float:
@@ -46,3 +66,56 @@ def condense(value: object) -> Any:
 
 def _cosines(tensor: Tensor, start: float = 0.0) -> Tensor:
     return torch.arange(tensor.numel(), dtype=torch.float64).add_(start).cos_().view(tensor.shape)
+
+
+@dataclass(frozen=True)
+class Product:
+    """Dtype, bytes of the result and multiplications of a matrix product."""
+
+    dtype: torch.dtype
+    nbytes: int
+    multiplications: int
+
+
+class _ProductsMode(TorchDispatchMode):
+    """A dispatch mode that calls the function `note` after each matrix product.
+
+    The argument of `note` is a `Product`. A learner's code can find the mode, but cannot reach the products through
+    `note`.
+    """
+
+    def __init__(self, note: Callable[[Product], object]) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.note = note
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        name = func._schema.name
+        if name in _FACTORS:
+            a, b = (args[place] for place in _FACTORS[name])
+            columns = b.shape[0] if name == "aten::linear" else b.shape[-1] if b.dim() > 1 else 1
+            self.note(Product(result.dtype, result.untyped_storage().nbytes(), a.numel() * columns))
+        return result
+
+
+def _noting(products: list[Product]) -> Generator[None, Product, None]:
+    while True:
+        products.append((yield))
+
+
+@contextmanager
+def recording_products() -> Iterator[list[Product]]:
+    """Record the matrix products in the `with` block; yield them as a list, in order.
+
+    Products of backward passes and of recomputations count, too. Element-wise products do not.
+    """
+    products: list[Product] = []
+    noting = _noting(products)
+    next(noting)
+    with _ProductsMode(noting.send):
+        yield products
+
+
+def dtypes_of(products: list[Product]) -> str:
+    """Return the dtypes of products as text, such as "torch.float16, torch.float32"."""
+    return ", ".join(sorted({str(product.dtype) for product in products}))

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from autograder.checking.counted_run import condense, fill, number_from
+from autograder.checking.counted_run import condense, fill, number_from, recording_products
 from autograder.checking.exercise import Case, Scoreboard, aspect, exercise
 from autograder.checking.inputs import signed, with_old_gradients
 from autograder.checking.labels import PEAK, Entries
@@ -18,7 +18,6 @@ from autograder.language import Text
 from autograder.measure import live_bytes
 
 from .common import copies, linear
-from .products import counting_products
 
 _N, _ROWS, _CLASSES, _WIDTH = 128, 8, 256, 8  # of the run that is measured
 _LOGITS = _ROWS * _CLASSES * 8  # bytes of the logits of one chunk
@@ -115,16 +114,17 @@ def _measure(chunked_loss: Callable[..., Tensor], start: float) -> dict[str, obj
     """Run the answer on a wide head, once for the bytes and once for the products."""
     peak, kept, before, right = _bytes(chunked_loss, *_wide(start))
     inputs = _wide(start)
-    with using_answer(), counting_products() as products:
+    with using_answer(), recording_products() as products:
         chunked_loss(*inputs, _ROWS).backward()
+    sizes = [product.multiplications for product in products]
     return {
         "peak": AtMost(_BUDGET, peak, of=right),
-        "products": AtMost(4 * _PRODUCT, products.multiplications, of=right),
+        "products": AtMost(4 * _PRODUCT, sum(sizes), of=right),
         "logits kept": kept > _GRADIENTS + 2 * _LOGITS,
         "many logits before backward": before > _BUDGET,
         "tables of logits at the peak": round(peak / _ALL),
-        "rows of the largest product": products.largest // (_CLASSES * _WIDTH),
-        "products of all rows": round(products.multiplications / _PRODUCT),
+        "rows of the largest product": max(sizes, default=0) // (_CLASSES * _WIDTH),
+        "products of all rows": round(sum(sizes) / _PRODUCT),
     }
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils._python_dispatch import TorchDispatchMode
 
+from autograder.checking.counted_run import dtypes_of, recording_products
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import uniform
 from autograder.checking.labels import Entries
@@ -19,21 +19,6 @@ from .common import copies, linear
 
 Scaler = torch.amp.GradScaler
 SCALE = 2.0**10
-_PRODUCTS = {"aten::mm", "aten::addmm", "aten::bmm", "aten::matmul", "aten::linear"}
-
-
-class _Products(TorchDispatchMode):
-    """A mode that notes the dtypes of matrix products."""
-
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.dtypes: set[str] = set()
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        if func._schema.name in _PRODUCTS:
-            self.dtypes.add(str(result.dtype))
-        return result
 
 
 @exercise(
@@ -90,14 +75,14 @@ def step_in_half(answer: Any, case: Case) -> dict[str, object]:
 
     handle = case.optimizer.register_step_pre_hook(at_step)
     try:
-        with _Products() as products:
+        with recording_products() as products:
             loss = answer.step_in_half(case.model, case.optimizer, case.scaler, case.x, case.y)
     finally:
         handle.remove()
     return {
         "step": {"gradients": gradients, "scale": case.scaler.get_scale()},
         "dtypes": {
-            "layers": ", ".join(sorted(products.dtypes)),
+            "layers": dtypes_of(products),
             "weights": sorted({str(p.dtype) for p in case.model.parameters()}),
             "not rounded": all(whole),
         },

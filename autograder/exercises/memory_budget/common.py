@@ -2,70 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from autograder.checking.containment.caught import Caught
+from autograder.checking.counted_run import Product, recording_products
 from autograder.checking.inputs import linear_layer, signed
 from autograder.measure import live_bytes, tensors
 
 Network = Callable[[Tensor], Tensor]
 
-_PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm")
 MARGIN = 256  # bytes that an answer may keep beside tensors
-
-
-@dataclass
-class Products:
-    """The matrix products that ran, in order.
-
-    `sizes` are the bytes of their results, `costs` their multiplications.
-    """
-
-    sizes: list[int] = field(default_factory=list)
-    costs: list[int] = field(default_factory=list)
-
-    @property
-    def times(self) -> int:
-        """The number of products."""
-        return len(self.sizes)
-
-
-class _ProductsMode(TorchDispatchMode):
-    """A dispatch mode that reports each matrix product to `note`.
-
-    The arguments are the result and the inner size.
-    """
-
-    def __init__(self, note: Callable[[Tensor, int], None]) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.note = note
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        if func._schema.name in _PRODUCTS:
-            self.note(result, tensors(args)[-1].shape[-2])
-        return result
-
-
-@contextmanager
-def counting_products() -> Iterator[Products]:
-    """Record the matrix products that run inside the `with` block; yield a `Products`."""
-    products = Products()
-
-    def note(result: Tensor, inner: int) -> None:
-        products.sizes.append(result.untyped_storage().nbytes())
-        products.costs.append(result.numel() * inner)
-
-    with _ProductsMode(note):
-        yield products
 
 
 @dataclass(frozen=True)
@@ -77,8 +28,8 @@ class Run:
     """
 
     kept: int
-    forward: Products
-    backward: Products
+    forward: list[Product]
+    backward: list[Product]
     right: bool
 
 
@@ -87,10 +38,10 @@ def measure(run: Callable[[], object], network: Network, x: Tensor) -> Run:
     truth = gradients(lambda: network(x), network, x)
     torch.manual_seed(0)
     with live_bytes() as live:
-        with counting_products() as forward:
+        with recording_products() as forward:
             y = run()
         kept = live.now - (y.untyped_storage().nbytes() if isinstance(y, Tensor) else 0)
-        with counting_products() as backward:
+        with recording_products() as backward:
             found = _gradients_of(y, network, x)
     return Run(kept, forward, backward, agree(found, truth))
 

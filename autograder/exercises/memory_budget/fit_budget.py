@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from autograder.checking.counted_run import Product
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import Formula, signed
 from autograder.checking.labels import BYTES_KEPT
@@ -16,7 +17,7 @@ from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
 
-from .common import MARGIN, Mixed, Products, chain, gradients, measure, measure_plain
+from .common import MARGIN, Mixed, chain, gradients, measure, measure_plain
 
 
 @exercise(
@@ -102,12 +103,12 @@ def fit_budget(answer: Any, case: Case) -> dict[str, object]:
         run = measure(lambda: answer.fit_budget(case.f, case.x, case.budget), case.f, case.x)
         drawn: list[Tensor] = []
         found = gradients(lambda: _then_draw(answer.fit_budget(case.f, case.x, case.budget), drawn), case.f, case.x)
-    again = sum(run.backward.costs) - sum(plain.backward.costs)
+    again = _multiplications(run.backward) - _multiplications(plain.backward)
     return {
         "kept": AtMost(case.budget + MARGIN, run.kept, of=run.right),
         "gradients": found,
         "state": drawn,
-        "trial": AtMost(2 * plain.forward.times, run.forward.times, of=run.right),
+        "trial": AtMost(2 * len(plain.forward), len(run.forward), of=run.right),
         "multiplications": AtMost(_fewest(plain.forward, case.budget), again, of=run.right),
         "again": again,
         "kept, in sizes of x": run.kept // (case.x.numel() * case.x.element_size()),
@@ -119,12 +120,15 @@ def _then_draw(y: object, drawn: list[Tensor]) -> object:
     return y
 
 
-def _fewest(products: Products, budget: int) -> int:
+def _fewest(products: list[Product], budget: int) -> int:
     """Return how many multiplications have to run again if the saved results have at most `budget` bytes."""
-    numbers = range(products.times)
-    sets = [chosen for count in range(products.times + 1) for chosen in combinations(numbers, count)]
-    spared = max(sum(products.costs[i] for i in s) for s in sets if sum(products.sizes[i] for i in s) <= budget)
-    return sum(products.costs) - spared
+    sets = [chosen for count in range(len(products) + 1) for chosen in combinations(products, count)]
+    spared = max(_multiplications(each) for each in sets if sum(product.nbytes for product in each) <= budget)
+    return _multiplications(products) - spared
+
+
+def _multiplications(products: Iterable[Product]) -> int:
+    return sum(product.multiplications for product in products)
 
 
 _ROWS = 10

@@ -9,12 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.counted_run import dtypes_of, recording_products
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import Products, require_function, result_or_error
+from .common import require_function, result_or_error
 
 
 @exercise(
@@ -92,11 +93,11 @@ def _observe(function: Any, x: Tensor, w: Tensor, *, forward: bool, backward: bo
 
     def passes() -> dict[str, object]:
         leaves = [x.clone().requires_grad_(), w.clone().requires_grad_()]
-        with _region(forward), Products() as there:
+        with _region(forward), recording_products() as there:
             y = function.apply(*leaves)
-        with _region(backward), Products() as back:
+        with _region(backward), recording_products() as back:
             gradients = torch.autograd.grad(y, leaves, torch.ones_like(y))
-        kinds = {"products in forward": there.text, "products in backward": back.text}
+        kinds = {"products in forward": dtypes_of(there), "products in backward": dtypes_of(back)}
         return {**kinds, "value": y.float(), "gradients": list(gradients)}
 
     return result_or_error(passes)
