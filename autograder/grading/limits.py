@@ -15,6 +15,9 @@ class Wall(StrEnum):
     NONE = "none"
 
 
+MOST_FILES = 5_000  # files and folders in a child's folder; a watch that counts so many takes about 50 ms
+
+
 @dataclass(frozen=True)
 class Limits:
     """The resources that one submission may use.

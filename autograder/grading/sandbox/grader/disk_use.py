@@ -6,7 +6,7 @@ import contextlib
 import os
 import stat
 
-_MOST = 20_000  # files and folders, as in the namespaces' folders; it also bounds the time of a look
+from ...limits import MOST_FILES
 
 
 def exceeds(folder: str, most: int) -> bool:
@@ -23,7 +23,7 @@ def exceeds(folder: str, most: int) -> bool:
                 for entry in entries:
                     count += 1
                     used += entry.stat(follow_symlinks=False).st_blocks * 512
-                    if used > most or count > _MOST:
+                    if used > most or count > MOST_FILES:
                         return True
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)

@@ -12,7 +12,6 @@ from .disk_use import exceeds, nameless_bytes
 from .process_memory import descendants, memory, resident, threads
 
 _EVERY = 0.05  # seconds between two looks: a process can take about 100 MB in this time
-_SHARE = 4  # a look may take a quarter of the time
 
 
 class Ending(StrEnum):
@@ -52,7 +51,7 @@ class ResourceWatch:
             self.exceeded = self._look()
             if self.exceeded:
                 return self._end()
-            pause = max(_EVERY, _SHARE * (time.monotonic() - start))
+            pause = max(_EVERY, time.monotonic() - start)  # many files take long to count
 
     def _look(self) -> Ending | None:
         """Return which limit the child and its descendants exceed, or None.

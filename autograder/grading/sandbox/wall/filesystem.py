@@ -9,6 +9,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
+from ...limits import MOST_FILES
 from .libc import check, libc
 
 EXERCISES = Path(__file__).parents[3] / "exercises"
@@ -116,7 +117,7 @@ def _mount_empty(disk_bytes: int) -> None:
     """
     kept = [(path, path.is_dir(), os.open(path, os.O_PATH)) for path in _below_writable()]
     for folder in (HOME, TMP):
-        size = f"size={disk_bytes // 2},nr_inodes=20000,mode=777"
+        size = f"size={disk_bytes // 2},nr_inodes={MOST_FILES},mode=777"
         _mount("tmpfs", folder, "tmpfs", _NO_SUID | _NO_DEV, size)
     for path, is_folder, opened in kept:
         _show(opened, path, is_folder)
