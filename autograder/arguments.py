@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from . import __version__
 from .grading.limits import Wall
 from .language import LANGUAGES
 
@@ -27,6 +28,7 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="autograder", description="A course on torch.autograd and its graded checker."
     )
+    parser.add_argument("--version", action="version", version=f"autograd-course {__version__}")
     commands = parser.add_subparsers(dest="command")
     _add_lab(commands)
     _add_authoring(commands)

@@ -1,5 +1,6 @@
 """The course without the packages of its extras: the learner's commands work, and what is missing is named."""
 
+import importlib.metadata
 import json
 import os
 import subprocess
@@ -105,6 +106,11 @@ def test_without_a_command_the_program_says_where_to_begin():
     assert (done.returncode, done.stderr) == (0, "")
     for command in ("autograder lab", "autograder lab --language ru", "autograder course DIR", "autograder --help"):
         assert command in done.stdout
+
+
+def test_the_version_is_that_of_the_package():
+    done = subprocess.run([sys.executable, "-m", "autograder", "--version"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, f"autograd-course {importlib.metadata.version('autograd-course')}\n")
 
 
 def test_doctor_notices_another_package_of_our_name(tmp_path):
