@@ -58,7 +58,8 @@ def function_table():
         Tenfold.apply(a, b)
     table["recording in forward, inside enable_grad"] = seen["recording in forward"]
 
-    table["node of TooFew.apply(...)"] = TooFew.apply(a, b).grad_fn.name()
+    few = TooFew.apply(a, b)
+    table["node of TooFew.apply(...)"] = few.grad_fn.name()
     table["TooFew.apply(b, b), no input requires grad"] = attempt(lambda: TooFew.apply(b, b))
     table["one gradient for two inputs"] = attempt(lambda: TooFew.apply(a, a).backward())
     return table
