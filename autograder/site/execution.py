@@ -80,7 +80,11 @@ def _run(notebook: NotebookNode, files: Path) -> Outputs:
         if files.is_dir():
             shutil.copytree(files, folder, dirs_exist_ok=True)
         client = NotebookClient(
-            notebook, kernel_name="python3", timeout=_SECONDS, resources={"metadata": {"path": folder}}
+            notebook,
+            kernel_name="python3",
+            timeout=_SECONDS,
+            resources={"metadata": {"path": folder}},
+            extra_arguments=["--log-level=ERROR"],  # it warns that it can be listened to on this machine
         )
         home = {**os.environ, "AUTOGRADER_HOME": str(Path(folder) / "home")}
         with client.setup_kernel(env=home):
