@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
+from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from nbformat.notebooknode import NotebookNode
 from nbformat.v4 import new_code_cell
 
@@ -110,6 +111,7 @@ def _outputs(client: NotebookClient, cell: NotebookNode, index: int) -> list[dic
     """Run one cell and return its outputs. HTML needs no bitmap beside it."""
     with contextlib.suppress(CellExecutionError):  # the output says it
         client.execute_cell(cell, index, store_history=True)
+    CoalesceStreamsPreprocessor().preprocess_cell(cell, {}, index)  # the kernel cuts a text by time
     found = [dict(output) for output in cell.outputs]
     for output in found:
         if "text/html" in output.get("data", {}):

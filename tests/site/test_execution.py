@@ -1,0 +1,25 @@
+"""Outputs of cells as pages show them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+from autograder.site.execution import executed
+
+PRINTS = """
+for number in range(3):
+    print(number, flush=True)
+    sys.stdout._flush()  # the kernel sends what was printed before
+display("a picture")
+print("after it")
+"""
+
+
+@pytest.mark.usefixtures("quick_kernels")
+def test_what_a_cell_prints_is_one_output_up_to_a_picture(tmp_path: Path) -> None:
+    notebook = new_notebook(cells=[new_code_cell("import sys"), new_code_cell(PRINTS, id="prints")])
+    outputs = executed(notebook, tmp_path / "files", tmp_path)["prints"]["ru"]
+    assert [each.get("text") for each in outputs] == ["0\n1\n2\n", None, "after it\n"]
