@@ -66,8 +66,9 @@ class _Watched:
         self.log.append([index, held, [parameter.grad is not None for parameter in self.parameters]])
 
     def run(self, skip: bool | None) -> tuple[list[Any], list[Any], object]:
-        """Run a pass, with `skip` None one that reaches no parameter; return the indices that were reduced, what was seen then, and what `finish` did.
+        """Run a pass; return the indices that were reduced, what was seen then, and what `finish` did.
 
+        With `skip` None the pass reaches no parameter.
         `finish` is True if it raised a RuntimeError, False if it raised nothing. Another error is named. If `finish`
         reduced buckets, their indices are listed instead.
         """
