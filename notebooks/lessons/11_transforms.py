@@ -1422,16 +1422,16 @@ check("fix_layer")
 #
 # * `torch.func` wants `forward` without a context and `setup_context`. `vmap` wants a rule, forward mode a `jvp`; `jacfwd` and `hessian` want both. `jacrev` runs `vmap` over `backward` alone.
 # * With `generate_vmap_rule = True` torch runs your methods under `vmap`. NumPy or another library inside needs a rule by hand: move each batch to the front, add the dimensions that a sample lacks.
-# * `jvp` gets a tangent for each input, zeros where none was given, and reads what `save_for_forward` saved. It is not differentiated forward again: for second derivatives use `hessian`.
+# * `jvp` gets a tangent for each input, zeros where none was given, and returns one for each output. It reads what `save_for_forward` saved. It is not differentiated forward again: for second derivatives use `hessian`.
 # * `once_differentiable` is no guard. Where the gradient that arrives is constant, and in `grad(grad)` or `jacrev(jacrev)`, a term of the second derivative is missing without a word.
 # * One autocast region per forward pass. The bfloat16 copies of weights live until the outermost region ends.
 # * `custom_fwd` and `custom_bwd` go together, above `forward(ctx, ...)` and `backward`.
-# %% [markdown] tags=["ru"] of="92e610a3"
+# %% [markdown] tags=["ru"] of="bb14f719"
 # ## Что стоит запомнить
 #
 # * Для `torch.func` нужны `forward` без контекста и `setup_context`. Для `vmap` нужно правило, для прямого режима — `jvp`, а для `jacfwd` и `hessian` — и то и другое. Преобразование `jacrev` применяет `vmap` только к `backward`.
 # * При `generate_vmap_rule = True` torch выполняет ваши методы внутри `vmap`. Если внутри NumPy или другая библиотека, правило пишут сами: батч каждого входа переносят вперёд и добавляют измерения, которых не хватает одному примеру.
-# * Метод `jvp` получает касательный вектор для каждого входа (нули, если его не задали) и читает то, что сохранил `save_for_forward`. Ещё раз в прямом режиме его не дифференцируют: для вторых производных есть `hessian`.
+# * Метод `jvp` получает касательный вектор для каждого входа (нули, если его не задали), а возвращает по одному на каждый выход. Он читает то, что сохранил `save_for_forward`. Ещё раз в прямом режиме его не дифференцируют: для вторых производных есть `hessian`.
 # * `once_differentiable` не защищает. Если пришедший градиент — константа, а также в `grad(grad)` и `jacrev(jacrev)`, слагаемое второй производной пропадает без предупреждения.
 # * Область autocast — на каждый прямой проход своя. Копии весов в bfloat16 живут, пока не закончится самая внешняя область.
 # * Декораторы `custom_fwd` и `custom_bwd` ставят вместе: над `forward(ctx, ...)` и над `backward`.
