@@ -686,10 +686,10 @@ assert not torch.autograd.gradcheck(Careless.apply, (one, other), check_forward_
 # `Distance.apply(x, y)` is the distance of two points, one number. All is there but the method `jvp`. Write it.
 #
 # * **Given.** `x` and `y`, float64 tensors of the same shape, not equal. `jvp` gets their tangents `dx` and `dy`.
-# * **Result.** `jvp` returns the tangent of the distance: by how much it moves if `x` moves by `dx` and `y` by `dy`. <!-- both -->
-# * **Result.** It is right, too, if only one of the points has a tangent. <!-- one -->
+# * **Result.** `jvp` returns the tangent of the distance: by how much it moves if `x` moves by `dx`. <!-- x_moves -->
+# * **Result.** It is right, too, if `y` moves by `dy`, alone or together with `x`. <!-- y_moves -->
 # * **Leave.** Value and gradients of `Distance`. <!-- plain -->
-# %% [markdown] tags=["ru"] of="1013eff9"
+# %% [markdown] tags=["ru"] of="1ed46ce2"
 # В двух отношениях `jvp` отличается от `backward`. Читает он то, что сохранил `ctx.save_for_forward`. А вход без касательной получает нули, а не None. Функция `gradcheck` смотрит на `jvp`, только если её попросить: `check_forward_ad=True`.
 #
 # ### Упражнение `distance_forward`: производная в прямом режиме
@@ -698,8 +698,8 @@ assert not torch.autograd.gradcheck(Careless.apply, (one, other), check_forward_
 # `Distance.apply(x, y)` — расстояние между двумя точками, одно число. Готово всё, кроме метода `jvp`. Напишите его.
 #
 # * **Дано.** Тензоры `x` и `y` типа float64 одной формы, не равные друг другу. Метод `jvp` получает их касательные `dx` и `dy`.
-# * **Результат.** `jvp` возвращает касательную расстояния: на сколько оно сдвинется, если `x` сдвинется на `dx`, а `y` на `dy`. <!-- both -->
-# * **Результат.** Это верно и тогда, когда касательная есть только у одной из точек. <!-- one -->
+# * **Результат.** `jvp` возвращает касательную расстояния: на сколько оно изменится, если `x` сдвинется на `dx`. <!-- x_moves -->
+# * **Результат.** Это верно и тогда, когда на `dy` сдвигается `y`: только эта точка или вместе с `x`. <!-- y_moves -->
 # * **Не менять.** Значение и градиенты функции `Distance`. <!-- plain -->
 # %% answer="distance_forward"
 class Distance(torch.autograd.Function):

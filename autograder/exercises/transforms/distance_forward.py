@@ -17,7 +17,7 @@ from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import one_tangent, require_function, result_or_error
+from .common import require_function, result_or_error
 
 
 @exercise(
@@ -35,16 +35,16 @@ from .common import one_tangent, require_function, result_or_error
             ru="Значение и градиенты верны, как и были.",
         ),
         aspect(
-            "both",
+            "x_moves",
             1,
-            en="Forward mode is right if both points have a tangent.",
-            ru="Прямой режим верен, если касательная есть у обеих точек.",
+            en="Forward mode is right if `x` alone has a tangent.",
+            ru="Прямой режим верен, если касательная есть только у `x`.",
         ),
         aspect(
-            "one",
+            "y_moves",
             1,
-            en="Forward mode is right if only one of the points has a tangent.",
-            ru="Прямой режим верен, если касательная есть только у одной из точек.",
+            en="Forward mode is right if `y` has a tangent, alone or together with `x`.",
+            ru="Прямой режим верен, если касательная есть у `y`: только у неё или ещё и у `x`.",
         ),
     ],
     hints=[
@@ -84,17 +84,17 @@ def distance_forward(answer: Any, case: Case) -> dict[str, object]:
             returned.clear()
             result = result_or_error(call)
             inside = isinstance(result, Caught) and not returned  # else torch refuses what came back
-            return replace(result, text=f"inside jvp: {result.text}") if inside else result
+            return replace(result, text=f"{result.text}: inside jvp") if inside else result
 
         leaves = [x.clone().requires_grad_(), y.clone().requires_grad_()]
         distance = apply(*leaves)
         plain = {"value": distance, "gradients": list(torch.autograd.grad(distance, leaves))}
-        both = {"jvp": tangent(lambda: list(jvp(apply, (x, y), (dx, dy))))}
-        one = {
-            "tangent for x": tangent(lambda: one_tangent(apply, x, y, dx, of_x=True)),
-            "tangent for y": tangent(lambda: one_tangent(apply, x, y, dy, of_x=False)),
+        x_moves = {"tangent for x": tangent(lambda: jvp(lambda x: apply(x, y), (x,), (dx,))[1])}
+        y_moves = {
+            "tangent for y": tangent(lambda: jvp(lambda y: apply(x, y), (y,), (dy,))[1]),
+            "jvp": tangent(lambda: list(jvp(apply, (x, y), (dx, dy)))),
         }
-    return {"plain": plain, "both": both, "one": one}
+    return {"plain": plain, "x_moves": x_moves, "y_moves": y_moves}
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 from torch.func import grad, hessian, jacfwd, jacrev, jvp, vmap
 
 from autograder.checking.exercise import Case, Why, aspect, exercise
@@ -14,7 +15,7 @@ from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import one_tangent, require_function, result_or_error
+from .common import require_function, result_or_error
 
 
 @exercise(
@@ -100,8 +101,8 @@ def ratio_function(answer: Any, case: Case) -> dict[str, object]:
         first["torch.func.grad"] = result_or_error(lambda: list(grad(weighted, argnums=(0, 1))(x, y)))
         forward = {
             "jvp": result_or_error(lambda: [list(each) for each in jvp(apply, (x, y), (dx, dy))]),
-            "tangent for x": result_or_error(lambda: one_tangent(apply, x, y, dx, of_x=True)),
-            "tangent for y": result_or_error(lambda: one_tangent(apply, x, y, dy, of_x=False)),
+            "tangent for x": result_or_error(lambda: _one_tangent(apply, x, y, dx, of_x=True)),
+            "tangent for y": result_or_error(lambda: _one_tangent(apply, x, y, dy, of_x=False)),
         }
         batches: dict[str, object] = {}
         matrices: dict[str, object] = {}
@@ -115,6 +116,14 @@ def ratio_function(answer: Any, case: Case) -> dict[str, object]:
             twice = jacrev(jacrev(weighted, argnums=(0, 1)), argnums=(0, 1))
             matrices["jacrev of jacrev"] = result_or_error(lambda: [list(row) for row in twice(x, y)])
     return {"first": first, "batches": batches, "forward_mode": forward, "matrices": matrices}
+
+
+def _one_tangent(apply: Any, x: Tensor, y: Tensor, tangent: Tensor, *, of_x: bool) -> object:
+    """Return the tangent of the ratio where one input alone has a tangent."""
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x if of_x else y, tangent)
+        ratio, _ = apply(dual, y) if of_x else apply(x, dual)
+        return forward_ad.unpack_dual(ratio).tangent
 
 
 @ratio_function.cases
