@@ -868,7 +868,44 @@ assert vmap(lambda x: DoubledByRule.apply(x.clone()))(batch).tolist() == [2, 4]
 # %% [markdown] tags=["en"]
 # `hessian` is forward mode over `backward`, and right. `jacfwd(jacfwd)` is forward mode over forward mode, and loses a term, because what `jvp` computes is not itself followed forward. So one right `jvp` does not make all forward derivatives right; for second derivatives take `hessian`, or `jacrev` twice.
 #
-# What `setup_context` says about outputs holds for transforms as well. `ctx.mark_non_differentiable(output[1])` gives an output no graph; for such an output `jvp` returns None, and its tangent is 0. `ctx.mark_dirty(x)`, for an `x` that `forward` changes in place, works with `grad`; under `vmap` torch makes no rule for it, and a rule by hand is needed.
+# And if there are several outputs? Then `jvp` returns one tangent for each. Of the two outputs below the second changes in jumps alone: `mark_non_differentiable` gives it no graph, and `jvp` returns None for it.
+# %% [markdown] tags=["ru"] of="870c5e89"
+# `hessian` — это прямой режим поверх `backward`, и он верен. `jacfwd(jacfwd)` — прямой режим поверх прямого режима, и одно слагаемое теряется, потому что за вычислениями внутри `jvp` прямой режим уже не следит. Так что от одного верного `jvp` не становятся верными все производные в прямом режиме. Для вторых производных берите `hessian` или `jacrev` дважды.
+#
+# А если выходов несколько? Тогда `jvp` возвращает касательную для каждого. Из двух выходов ниже второй меняется только скачками: благодаря `mark_non_differentiable` у него нет графа, а `jvp` возвращает для него None.
+# %%
+class SquareAndSign(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x**2, x.sign()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx, to_square, to_sign):
+        (x,) = ctx.saved_tensors
+        return to_square * 2 * x
+
+    @staticmethod
+    def jvp(ctx, dx):
+        (x,) = ctx.saved_tensors
+        return 2 * x * dx, None
+
+
+(square, sign), tangents = jvp(SquareAndSign.apply, (two,), (torch.tensor(1.0),))
+print("outputs: ", square.item(), sign.item())
+print("tangents:", *[tangent.item() for tangent in tangents])
+# %% tags=["fact"]
+assert (square.item(), sign.item()) == (4, 1) and [tangent.item() for tangent in tangents] == [4, 0]
+assert [each.requires_grad for each in SquareAndSign.apply(two.clone().requires_grad_())] == [True, False]
+
+
+# %% [markdown] tags=["en"]
+# The tangent of such an output is 0. There is also `ctx.mark_dirty(x)`, for an `x` that `forward` changes in place. It works with `grad`; under `vmap` torch makes no rule for it, and a rule by hand is needed.
 #
 # ### Exercise `ratio_function`: a Function for every transform
 # *complete · ●●● · 12 minutes · 4 points*
@@ -881,10 +918,8 @@ assert vmap(lambda x: DoubledByRule.apply(x.clone()))(batch).tolist() == [2, 4]
 # * **Result.** `vmap` over both inputs or one of them gives what a loop gives. <!-- batches -->
 # * **Result.** `jvp` is right for every pair of tangents, also if only one input has one. The tangent of the share is 0. <!-- forward_mode -->
 # * **Result.** `jacfwd`, `hessian` and `jacrev` of `jacrev` are then right as well, with nothing more to write. <!-- matrices -->
-# %% [markdown] tags=["ru"] of="d5c912cc"
-# `hessian` — это прямой режим поверх `backward`, и он верен. `jacfwd(jacfwd)` — прямой режим поверх прямого режима, и одно слагаемое теряется, потому что за вычислениями внутри `jvp` прямой режим уже не следит. Так что от одного верного `jvp` не становятся верными все производные в прямом режиме. Для вторых производных берите `hessian` или `jacrev` дважды.
-#
-# То, что `setup_context` сообщает о выходах, действует и в преобразованиях. После `ctx.mark_non_differentiable(output[1])` у этого выхода нет графа. Метод `jvp` возвращает для него None, и касательная равна 0. Вызов `ctx.mark_dirty(x)` для тензора `x`, который `forward` меняет на месте, с `grad` работает. Но правила для `vmap` torch в этом случае не составит: его нужно написать.
+# %% [markdown] tags=["ru"] of="a9a04112"
+# Касательная такого выхода равна 0. Есть и вызов `ctx.mark_dirty(x)` — для тензора `x`, который `forward` меняет на месте. С `grad` он работает. Но правила для `vmap` torch в этом случае не составит: его нужно написать.
 #
 # ### Упражнение `ratio_function`: функция для любого преобразования
 # *дописать · ●●● · 12 минут · 4 балла*
