@@ -606,8 +606,31 @@ assert not lock.locked()
 #
 # `backward()` has another trap. `.grad` is shared, so a thread that reads it after its own pass sees the gradients of all threads. To set it to None while others add is worse still: updates vanish, and some threads die with an internal error of torch. And an example in which ten threads each make an `x` of their own shows nothing of all this: nothing is shared there.
 #
-# So there are two needs. A thread that only contributes calls `backward()`. A thread that wants its own gradient as well takes `torch.autograd.grad`, and adds under a lock: of the threads that come to `with lock:`, one is inside, and the others wait until it has left.
+# So there are two needs. A thread that only contributes calls `backward()`. A thread that wants its own gradient as well takes `torch.autograd.grad`, and adds under a lock: of the threads that come to `with lock:`, one is inside, and the others wait until it has left. Below, eight threads add to a number of Python in this way.
+# %% [markdown] tags=["ru"] of="f3be28af"
+# С `backward()` получилось 800 из 800: узел листа на время сложения захватывает мьютекс, а узел этот у всех графов один и тот же. После `torch.autograd.grad` складывает уже *наш* код, и от двух единиц остаётся одна. Барьер здесь нужен для наглядности: оба потока читают 0, потом оба пишут 1. Без барьера потеря зависела бы от случая. Это и есть гонка, и совет, с которого мы начали, ведёт прямо к ней.
 #
+# У `backward()` есть своя ловушка. Поле `.grad` общее, и поток, который читает его после своего прохода, видит сумму градиентов всех потоков. Ещё хуже записать туда None, пока другие складывают: часть градиентов пропадёт, а некоторые потоки завершатся с внутренней ошибкой torch. А пример, в котором каждый из десяти потоков создаёт свой `x`, ничего этого не показывает: общего у них ничего нет.
+#
+# Итак, есть два случая. Поток, который только добавляет свой градиент, вызывает `backward()`. Поток, которому нужен и собственный градиент, вызывает `torch.autograd.grad` и складывает, захватив блокировку: внутри блока `with lock:` находится только один поток, остальные ждут, пока он выйдет. Ниже восемь потоков прибавляют так к обычному числу Python.
+# %%
+total, lock = 0, threading.Lock()
+
+
+def add_hundred():
+    global total
+    for _ in range(100):
+        with lock:
+            total = total + 1
+
+
+together(*[add_hundred] * 8)
+print("additions under a lock:", total)
+# %% tags=["fact"]
+assert total == 800
+
+
+# %% [markdown] tags=["en"]
 # ### Exercise `locked_accumulation`: many threads, one `.grad`
 # *design · ●●● · 14 minutes · 5 points*
 #
@@ -618,13 +641,7 @@ assert not lock.locked()
 # * **Result.** Each call returns the gradient of its own loss alone: a tensor that never changes later, even if some `backward()` adds to `w.grad` in place. <!-- own -->
 # * **Not allowed.** To read or write `w.grad` in your code without holding `lock`, which has to be released afterwards. (`backward()` needs no lock.) <!-- locked -->
 # * **Not allowed.** To run `loss_of` or the backward pass under the lock: otherwise the threads take turns. `loss_of` is called once, for a copy of `w`, if you like. <!-- outside -->
-# %% [markdown] tags=["ru"] of="eee83c5e"
-# С `backward()` получилось 800 из 800: узел листа на время сложения захватывает мьютекс, а узел этот у всех графов один и тот же. После `torch.autograd.grad` складывает уже *наш* код, и от двух единиц остаётся одна. Барьер здесь нужен для наглядности: оба потока читают 0, потом оба пишут 1. Без барьера потеря зависела бы от случая. Это и есть гонка, и совет, с которого мы начали, ведёт прямо к ней.
-#
-# У `backward()` есть своя ловушка. Поле `.grad` общее, и поток, который читает его после своего прохода, видит сумму градиентов всех потоков. Ещё хуже записать туда None, пока другие складывают: часть градиентов пропадёт, а некоторые потоки завершатся с внутренней ошибкой torch. А пример, в котором каждый из десяти потоков создаёт свой `x`, ничего этого не показывает: общего у них ничего нет.
-#
-# Итак, есть два случая. Поток, который только добавляет свой градиент, вызывает `backward()`. Поток, которому нужен и собственный градиент, вызывает `torch.autograd.grad` и складывает, захватив блокировку: внутри блока `with lock:` находится только один поток, остальные ждут, пока он выйдет.
-#
+# %% [markdown] tags=["ru"] of="749eefb5"
 # ### Упражнение `locked_accumulation`: много потоков, одно поле `.grad`
 # *спроектировать · ●●● · 14 минут · 5 баллов*
 #
