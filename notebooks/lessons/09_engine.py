@@ -11,8 +11,8 @@
 #
 # Extra exercises evaluate a model in threads, and run a backward pass inside another.
 #
-# You need lessons 05 (modes), 06 (hooks of saved tensors, checkpoints) and 08 (hooks on gradients and on nodes); for the extra exercise `recompute` also 07 (custom Functions). Everything here runs on one core and without a GPU.
-# %% [markdown] tags=["ru"] about="в каком потоке и в каком порядке, гонки, последние биты, проход внутри прохода" of="52bdf633"
+# You need lessons 05 (modes), 06 (hooks of saved tensors, checkpoints) and 08 (hooks on gradients and on nodes); for the extra sections *Bugs that no gradient shows* and *A backward pass inside a backward pass* also 07 (custom Functions). Everything here runs on one core and without a GPU.
+# %% [markdown] tags=["ru"] about="в каком потоке и в каком порядке, гонки, последние биты, проход внутри прохода" of="ab7a7b4b"
 # # Что стоит за вызовом `backward()`
 #
 # Два потока накапливают градиенты одного веса, и один из градиентов пропадает. Те же числа складываются в другом порядке, и последние биты суммы меняются. Хук печатает имя потока, которого никто не ждал. Вызов `backward()` занимает одну строку, но за ним стоит движок autograd: он решает, какой узел выполнить следующим и в каком потоке.
@@ -25,7 +25,7 @@
 #
 # В дополнительных упражнениях модель вычисляется в нескольких потоках, а внутри обратного прохода выполняется ещё один.
 #
-# Понадобятся уроки 05 (режимы отслеживания), 06 (хуки сохранённых тензоров, контрольные точки) и 08 (хуки градиентов и узлов), а для дополнительного упражнения `recompute` — ещё и урок 07 (пользовательские функции). Для всех примеров достаточно одного ядра, GPU не нужен.
+# Понадобятся уроки 05 (режимы отслеживания), 06 (хуки сохранённых тензоров, контрольные точки) и 08 (хуки градиентов и узлов), а для дополнительных разделов «Ошибки, которых по градиентам не видно» и «Обратный проход внутри обратного прохода» — ещё и урок 07 (пользовательские функции). Для всех примеров достаточно одного ядра, GPU не нужен.
 # %% tags=["en"]
 # The import fails? Install the course's file (or autograd-course) by pip, uninstall another `autograder`.
 from autograder import hint, ready, reproduce, solution, start, why
@@ -102,9 +102,33 @@ assert seen == ["main", "worker"]
 # %% [markdown] tags=["en"]
 # Twice the pass ran where everything else ran. That leaves open whose thread it is if forward and backward pass are called in different ones. Try it: `y = result_that_tells()`, then `in_thread(y.backward)`.
 #
-# On the CPU torch keeps no thread of its own for the backward pass: whoever calls `backward()` runs it. The function `engine_table` below starts threads and notes what they see. In it a `threading.Barrier(2)` stands: whoever calls `wait()` goes on when two threads have called it. Its questions have short answers, and some of them are guessed wrong by almost everybody. Read the cell; do not call it yet.
-# %% [markdown] tags=["ru"] of="31cea3d5"
+# And what does a thread share with the one that started it? Look at three things: a tensor, `inference_mode` (lesson 05), and the dtype that new tensors get.
+# %% [markdown] tags=["ru"] of="171ba364"
 # Оба раза проход выполнился там же, где и всё остальное. Остаётся вопрос, чей это поток, если прямой и обратный проходы вызваны в разных. Попробуйте: `y = result_that_tells()`, затем `in_thread(y.backward)`.
+#
+# А что общего у потока с тем, который его запустил? Посмотрим на тензор, на `inference_mode` (урок 05) и на dtype, с которым создаются новые тензоры.
+# %%
+w = torch.tensor(1.0, requires_grad=True)
+in_thread(lambda: (2 * w).backward())
+print("w.grad, added to in a thread:", w.grad.item())
+
+mode, dtype = torch.is_inference_mode_enabled, torch.get_default_dtype
+with torch.inference_mode():
+    print("inference mode, here:", mode(), "  in a thread:", in_thread(mode))
+
+torch.set_default_dtype(torch.float64)
+print("default dtype, here: ", dtype(), "  in a thread:", in_thread(dtype))
+torch.set_default_dtype(torch.float32)
+# %% tags=["fact"]
+assert w.grad.item() == 2
+
+
+# %% [markdown] tags=["en"]
+# `w.grad` belongs to the tensor: whoever has the tensor sees it. `inference_mode` belongs to the thread that entered it, the default dtype to the whole process. Each switch in the table below is of one of these two kinds.
+#
+# On the CPU torch keeps no thread of its own for the backward pass: whoever calls `backward()` runs it. The function `engine_table` below starts threads and notes what they see. In it a `threading.Barrier(2)` stands: whoever calls `wait()` goes on when two threads have called it. Its questions have short answers, and some of them are guessed wrong by almost everybody. Read the cell; do not call it yet.
+# %% [markdown] tags=["ru"] of="602a34d6"
+# Поле `w.grad` принадлежит тензору: его видит всякий, у кого есть этот тензор. Режим `inference_mode` принадлежит тому потоку, который его включил, а dtype по умолчанию — всему процессу. Каждый переключатель в таблице ниже относится к одному из этих двух видов.
 #
 # На CPU у torch нет отдельного потока для обратного прохода: проход выполняет тот поток, который вызвал `backward()`. Функция `engine_table` ниже запускает потоки и записывает, что в каждом из них происходит. В ней есть барьер, `threading.Barrier(2)`: поток, вызвавший `wait()`, ждёт, пока этот метод не вызовут двое. Ответы короткие, но в некоторых ошибаются почти все. Прочтите ячейку, но функцию пока не вызывайте.
 # %%
@@ -568,27 +592,6 @@ w.grad = None
 together(*[hundred_passes] * 8)
 assert w.grad.item() == 800
 
-both_in = threading.Barrier(2)
-
-
-class Counter(torch.autograd.Function):
-    n = 0
-
-    @staticmethod
-    def forward(ctx, x):
-        return x.clone()
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        n = Counter.n
-        both_in.wait()
-        Counter.n = n + 1
-        return grad_output
-
-
-together(*[lambda: Counter.apply(torch.ones(2, requires_grad=True)).sum().backward()] * 2)
-assert Counter.n == 1
-
 one, two = 5 * w, 7 * w  # two graphs, one node for the leaf: hence one mutex
 assert one.grad_fn.next_functions[0][0] is two.grad_fn.next_functions[0][0]
 
@@ -601,12 +604,33 @@ assert not lock.locked()
 # %% [markdown] tags=["en"]
 # 800 of 800 with `backward()`: the node of a leaf holds a lock while it adds, and all graphs share that node. With `torch.autograd.grad` the adding is *our* code, and 1 of 2 is left. The barrier makes sure of it: both threads read 0, then both write 1. Without it, the loss is a matter of luck. This is what a race is, and the advice above leads into it.
 #
-# `backward()` has another trap. `.grad` is shared, so a thread that reads it after its own pass sees the gradients of all threads. To set it to None while others add is worse still: updates vanish, and some threads die with an internal error of torch.
+# `backward()` has another trap. `.grad` is shared, so a thread that reads it after its own pass sees the gradients of all threads. To set it to None while others add is worse still: updates vanish, and some threads die with an internal error of torch. And an example in which ten threads each make an `x` of their own shows nothing of all this: nothing is shared there.
 #
-# “Python Functions are safe from threads, because of the GIL” is half true. (The GIL is a lock of Python's: only the thread that has it runs Python code.) The nodes written in C++ that need it hold a mutex (a lock) of their own while they run; the node of a custom Function has the GIL and nothing more. But what your `backward` keeps outside `ctx`, on the class for instance, is shared, and `Counter.n = Counter.n + 1` is a reading and a writing: another thread may come between. And an example in which ten threads each make an `x` of their own shows nothing: nothing is shared there.
+# So there are two needs. A thread that only contributes calls `backward()`. A thread that wants its own gradient as well takes `torch.autograd.grad`, and adds under a lock: of the threads that come to `with lock:`, one is inside, and the others wait until it has left. Below, eight threads add to a number of Python in this way.
+# %% [markdown] tags=["ru"] of="f3be28af"
+# С `backward()` получилось 800 из 800: узел листа на время сложения захватывает мьютекс, а узел этот у всех графов один и тот же. После `torch.autograd.grad` складывает уже *наш* код, и от двух единиц остаётся одна. Барьер здесь нужен для наглядности: оба потока читают 0, потом оба пишут 1. Без барьера потеря зависела бы от случая. Это и есть гонка, и совет, с которого мы начали, ведёт прямо к ней.
 #
-# So there are two needs. A thread that only contributes calls `backward()`. A thread that wants its own gradient as well takes `torch.autograd.grad`, and adds under a lock: of the threads that come to `with lock:`, one is inside, and the others wait until it has left.
+# У `backward()` есть своя ловушка. Поле `.grad` общее, и поток, который читает его после своего прохода, видит сумму градиентов всех потоков. Ещё хуже записать туда None, пока другие складывают: часть градиентов пропадёт, а некоторые потоки завершатся с внутренней ошибкой torch. А пример, в котором каждый из десяти потоков создаёт свой `x`, ничего этого не показывает: общего у них ничего нет.
 #
+# Итак, есть два случая. Поток, который только добавляет свой градиент, вызывает `backward()`. Поток, которому нужен и собственный градиент, вызывает `torch.autograd.grad` и складывает, захватив блокировку: внутри блока `with lock:` находится только один поток, остальные ждут, пока он выйдет. Ниже восемь потоков прибавляют так к обычному числу Python.
+# %%
+total, lock = 0, threading.Lock()
+
+
+def add_hundred():
+    global total
+    for _ in range(100):
+        with lock:
+            total = total + 1
+
+
+together(*[add_hundred] * 8)
+print("additions under a lock:", total)
+# %% tags=["fact"]
+assert total == 800
+
+
+# %% [markdown] tags=["en"]
 # ### Exercise `locked_accumulation`: many threads, one `.grad`
 # *design · ●●● · 14 minutes · 5 points*
 #
@@ -617,15 +641,7 @@ assert not lock.locked()
 # * **Result.** Each call returns the gradient of its own loss alone: a tensor that never changes later, even if some `backward()` adds to `w.grad` in place. <!-- own -->
 # * **Not allowed.** To read or write `w.grad` in your code without holding `lock`, which has to be released afterwards. (`backward()` needs no lock.) <!-- locked -->
 # * **Not allowed.** To run `loss_of` or the backward pass under the lock: otherwise the threads take turns. `loss_of` is called once, for a copy of `w`, if you like. <!-- outside -->
-# %% [markdown] tags=["ru"] of="fda149ff"
-# С `backward()` получилось 800 из 800: узел листа на время сложения захватывает мьютекс, а узел этот у всех графов один и тот же. После `torch.autograd.grad` складывает уже *наш* код, и от двух единиц остаётся одна. Барьер здесь нужен для наглядности: оба потока читают 0, потом оба пишут 1. Без барьера потеря зависела бы от случая. Это и есть гонка, и совет, с которого мы начали, ведёт прямо к ней.
-#
-# У `backward()` есть своя ловушка. Поле `.grad` общее, и поток, который читает его после своего прохода, видит сумму градиентов всех потоков. Ещё хуже записать туда None, пока другие складывают: часть градиентов пропадёт, а некоторые потоки завершатся с внутренней ошибкой torch.
-#
-# «Функции на Python потокобезопасны благодаря GIL» — правда лишь наполовину. (GIL — это блокировка самого Python: код на Python выполняет только тот поток, который её захватил.) Узлы на C++, которым это нужно, на время выполнения захватывают собственный мьютекс, а узел пользовательской функции защищён только GIL. Но всё, что ваш `backward` хранит вне `ctx`, например в самом классе, — общее, а `Counter.n = Counter.n + 1` — это чтение и запись, и между ними может вклиниться другой поток. А пример, в котором каждый из десяти потоков создаёт свой `x`, ничего не показывает: общего у них ничего нет.
-#
-# Итак, есть два случая. Поток, который только добавляет свой градиент, вызывает `backward()`. Поток, которому нужен и собственный градиент, вызывает `torch.autograd.grad` и складывает, захватив блокировку: внутри блока `with lock:` находится только один поток, остальные ждут, пока он выйдет.
-#
+# %% [markdown] tags=["ru"] of="749eefb5"
 # ### Упражнение `locked_accumulation`: много потоков, одно поле `.grad`
 # *спроектировать · ●●● · 14 минут · 5 баллов*
 #
@@ -686,6 +702,41 @@ check("locked_accumulation")
 # %% [markdown] tags=["en"]
 # ## Bugs that no gradient shows
 #
+# “Python Functions are safe from threads, because of the GIL” is half true. The GIL is a lock of Python's: only the thread that has it runs Python code. But it changes hands between any two steps. `Counter` counts on the class how often its `backward` has run. Two threads run it once each, on an `x` of their own; the barrier stands between reading and writing.
+# %% [markdown] tags=["ru"] of="e80743ec"
+# ## Ошибки, которых по градиентам не видно
+#
+# «Функции на Python потокобезопасны благодаря GIL» — правда лишь наполовину. GIL — это блокировка самого Python: код на Python выполняет только тот поток, который её захватил. Но между любыми двумя шагами её может получить другой поток. Функция `Counter` считает в самом классе, сколько раз выполнен её `backward`. Два потока выполняют его по одному разу, каждый для своего `x`. Барьер стоит между чтением и записью.
+# %%
+between = threading.Barrier(2)
+
+
+class Counter(torch.autograd.Function):
+    n = 0
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        n = Counter.n
+        between.wait()
+        Counter.n = n + 1
+        return grad_output
+
+
+leaves = [torch.ones(2, requires_grad=True) for _ in range(2)]
+together(*[lambda x=x: Counter.apply(x).sum().backward() for x in leaves])
+print("gradients:     ", *[x.grad.tolist() for x in leaves])
+print("passes counted:", Counter.n)
+# %% tags=["fact"]
+assert [x.grad.tolist() for x in leaves] == [[1, 1], [1, 1]] and Counter.n == 1
+
+
+# %% [markdown] tags=["en"]
+# Both gradients are right, and one of two passes is counted. The nodes written in C++ that need it hold a mutex (a lock) of their own while they run; the node of a custom Function has the GIL and nothing more. So what your `backward` keeps outside `ctx` is shared, and needs a lock of yours.
+#
 # ### Extra exercise `fix_threads`: evaluation in threads
 # *find the bug · ●●○ · 10 minutes · 3 points · extra*
 #
@@ -697,8 +748,8 @@ check("locked_accumulation")
 # * **Result.** If the model raises an exception (an `Exception`) in a thread, the function raises the same object; it does not matter whether the other batches are computed then. <!-- error -->
 # * **Leave.** The caller's mode. <!-- no_graph -->
 # * **Not allowed.** To record a graph. <!-- no_graph -->
-# %% [markdown] tags=["ru"] of="5a53f73c"
-# ## Ошибки, которых по градиентам не видно
+# %% [markdown] tags=["ru"] of="f2c63d4b"
+# Оба градиента верны, а сосчитан один проход из двух. Узлы на C++, которым это нужно, на время выполнения захватывают собственный мьютекс (блокировку), а узел пользовательской функции защищён только GIL. Поэтому всё, что ваш `backward` хранит вне `ctx`, — общее, и для него нужна собственная блокировка.
 #
 # ### Дополнительное упражнение `fix_threads`: оценка модели в потоках
 # *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*

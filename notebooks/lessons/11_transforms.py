@@ -609,11 +609,11 @@ check("expose_once")
 # %% [markdown] tags=["en"]
 # ## Forward
 #
-# Forward mode carries a *tangent* beside each value: by how much that value moves (lesson 04). Of a custom Function it asks for the method `jvp`. This method gets a tangent for each input and returns one for each output. Two things are not as in `backward`: what it reads was saved by `ctx.save_for_forward`, and an input without a tangent gets zeros, not None.
-# %% [markdown] tags=["ru"] of="6815295f"
+# Forward mode carries a *tangent* beside each value: by how much that value moves (lesson 04). Of a custom Function it asks for the method `jvp`. This method gets a tangent for each input and returns one for each output. If $x$ moves by $dx$ and $y$ by $dy$, the product $x y$ moves by $dx \cdot y + x \cdot dy$: one number from two. Finite differences say the same, up to their error.
+# %% [markdown] tags=["ru"] of="199c5f48"
 # ## Прямой режим
 #
-# В прямом режиме рядом с каждым значением идёт *касательная* — то, на сколько это значение сдвинется (урок 04). Для этого у пользовательской функции должен быть метод `jvp`. Он получает касательную для каждого входа и возвращает касательную для каждого выхода. Два отличия от `backward`: читает он то, что сохранил `ctx.save_for_forward`, а вход без касательной получает нули, а не None.
+# В прямом режиме рядом с каждым значением идёт *касательная* — то, на сколько это значение сдвинется (урок 04). Для этого у пользовательской функции должен быть метод `jvp`. Он получает касательную для каждого входа и возвращает касательную для каждого выхода. Если $x$ сдвинется на $dx$, а $y$ на $dy$, то произведение $x y$ сдвинется на $dx \cdot y + x \cdot dy$: из двух чисел получилось одно. Конечные разности дают то же самое с точностью до своей погрешности.
 # %%
 class Product(torch.autograd.Function):
     generate_vmap_rule = True
@@ -640,21 +640,16 @@ class Product(torch.autograd.Function):
 
 
 seen = []
-x, y = torch.tensor(2.0), torch.tensor(5.0)
-value, tangent = jvp(lambda x: Product.apply(x, y), (x,), (torch.tensor(1.0),))
-print("tangent of the product:", tangent.item(), "  tangent of y:", seen[0].item())
-
-
-def square(x):
-    return Product.apply(x, x) * x
-
-
-print("hessian:       ", hessian(square)(x).item())
-print("jacfwd(jacfwd):", jacfwd(jacfwd(square))(x).item(), "  right: 12.0")
+x, y, dx, dy = torch.tensor([2.0, 5.0, 1.0, 3.0], dtype=torch.float64)
+value, tangent = jvp(Product.apply, (x, y), (dx, dy))
+step = 1e-6
+print("tangent of the product:", tangent.item())
+print("finite differences:    ", (((x + step * dx) * (y + step * dy) - value) / step).item())
+print("if x alone moves:      ", jvp(lambda x: Product.apply(x, y), (x,), (dx,))[1].item())
+print("then `jvp` gets for y: ", seen[-1].item())
 # %% tags=["fact"]
-assert (tangent.item(), seen[0].item()) == (5, 0)
-assert hessian(square)(x).item() == grad(grad(square))(x).item() == jacrev(jacrev(square))(x).item() == 12
-assert jacfwd(jacfwd(square))(x).item() == 8
+assert tangent.item() == 11 and abs((((x + step * dx) * (y + step * dy) - value) / step).item() - 11) < 1e-5
+assert jvp(lambda x: Product.apply(x, y), (x,), (dx,))[1].item() == 5 and seen[-1].item() == 0
 
 
 class OnlyForBackward(Product):
@@ -680,6 +675,164 @@ class Careless(Product):
 
 assert torch.autograd.gradcheck(Careless.apply, (one, other))
 assert not torch.autograd.gradcheck(Careless.apply, (one, other), check_forward_ad=True, raise_exception=False)
+
+
+# %% [markdown] tags=["en"]
+# Two things are not as in `backward`. What `jvp` reads was saved by `ctx.save_for_forward`. And an input without a tangent gets zeros, not None. `gradcheck` looks at `jvp` only if it is told so: `check_forward_ad=True`.
+#
+# ### Exercise `distance_forward`: a derivative forward
+# *complete · ●○○ · 6 minutes · 2 points*
+#
+# `Distance.apply(x, y)` is the distance of two points, one number. All is there but the method `jvp`. Write it.
+#
+# * **Given.** `x` and `y`, float64 tensors of the same shape, not equal. `jvp` gets their tangents `dx` and `dy`.
+# * **Result.** `jvp` returns the tangent of the distance: by how much it moves if `x` moves by `dx`. <!-- x_moves -->
+# * **Result.** It is right, too, if `y` moves by `dy`, alone or together with `x`. <!-- y_moves -->
+# * **Leave.** Value and gradients of `Distance`. <!-- plain -->
+# %% [markdown] tags=["ru"] of="1ed46ce2"
+# В двух отношениях `jvp` отличается от `backward`. Читает он то, что сохранил `ctx.save_for_forward`. А вход без касательной получает нули, а не None. Функция `gradcheck` смотрит на `jvp`, только если её попросить: `check_forward_ad=True`.
+#
+# ### Упражнение `distance_forward`: производная в прямом режиме
+# *дописать · ●○○ · 6 минут · 2 балла*
+#
+# `Distance.apply(x, y)` — расстояние между двумя точками, одно число. Готово всё, кроме метода `jvp`. Напишите его.
+#
+# * **Дано.** Тензоры `x` и `y` типа float64 одной формы, не равные друг другу. Метод `jvp` получает их касательные `dx` и `dy`.
+# * **Результат.** `jvp` возвращает касательную расстояния: на сколько оно изменится, если `x` сдвинется на `dx`. <!-- x_moves -->
+# * **Результат.** Это верно и тогда, когда на `dy` сдвигается `y`: только эта точка или вместе с `x`. <!-- y_moves -->
+# * **Не менять.** Значение и градиенты функции `Distance`. <!-- plain -->
+# %% answer="distance_forward"
+class Distance(torch.autograd.Function):
+    """The distance of two points."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x, y):
+        return (x - y).norm()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs, output)
+        ctx.save_for_forward(*inputs, output)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, y, distance = ctx.saved_tensors
+        to_x = grad_output * (x - y) / distance
+        return to_x, -to_x
+
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        x, y, distance = ctx.saved_tensors
+        ### BEGIN SOLUTION
+        return ((x - y) * (dx - dy)).sum() / distance
+        ### END SOLUTION
+
+
+# %% alternative="distance_forward"
+class Distance(torch.autograd.Function):
+    @staticmethod
+    def forward(x, y):
+        return (x - y).norm()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs, output)
+        ctx.save_for_forward((inputs[0] - inputs[1]) / output)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, y, distance = ctx.saved_tensors
+        to_x = grad_output * (x - y) / distance
+        return to_x, -to_x
+
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        (direction,) = ctx.saved_tensors
+        return torch.dot(direction.flatten(), (dx - dy).flatten())
+
+
+# %% alternative="distance_forward"
+class Distance(torch.autograd.Function):
+    @staticmethod
+    def forward(x, y):
+        return torch.linalg.vector_norm(x - y)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs, output)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, y, distance = ctx.saved_tensors
+        to_x = grad_output * (x - y) / distance
+        return to_x, -to_x
+
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        x, y = ctx.saved_tensors
+        squared = ((x - y) ** 2).sum()
+        moves = 2 * (x - y).mul(dx).sum() - 2 * (x - y).mul(dy).sum()
+        return (moves / (2 * squared.sqrt()),)
+
+
+# %% alternative="distance_forward"
+class Distance(torch.autograd.Function):
+    @staticmethod
+    def forward(x, y):
+        return (x - y).norm()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs, output)
+        ctx.inputs = inputs
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, y, distance = ctx.saved_tensors
+        to_x = grad_output * (x - y) / distance
+        return to_x, -to_x
+
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        x, y = (each.detach() for each in ctx.inputs)
+        to_x, to_y = grad(lambda x, y: (x - y).norm(), argnums=(0, 1))(x, y)
+        return (to_x * dx + to_y * dy).sum()
+
+
+# %% check="distance_forward"
+from autograder import check
+
+check("distance_forward")
+# %% tags=["fact"]
+points = torch.rand(4, 2, 3, dtype=torch.float64)
+ours, torchs = (jvp(f, tuple(points[:2]), tuple(points[2:])) for f in (Distance.apply, lambda x, y: (x - y).norm()))
+assert torch.allclose(torch.stack(ours), torch.stack(torchs))
+leaves = [point.clone().requires_grad_() for point in points[:2]]
+assert torch.autograd.gradcheck(Distance.apply, leaves, check_forward_ad=True)
+
+
+# %% [markdown] tags=["en"]
+# ## One Function for all of them
+#
+# With a `jvp`, a rule and a `backward`, are all second derivatives right as well? Here is $x^3$, made of `Product`. Its second derivative at 2 is 12. One of the two lines is not.
+# %% [markdown] tags=["ru"] of="d8e1c313"
+# ## Одна функция для всех преобразований
+#
+# Если у функции есть `jvp`, правило и `backward`, верны ли и все её вторые производные? Вот $x^3$, составленная из `Product`. Вторая производная в точке 2 равна 12. В одной из двух строк получается другое число.
+# %%
+def cube_of_products(x):
+    return Product.apply(x, x) * x
+
+
+print("hessian:       ", hessian(cube_of_products)(two).item())
+print("jacfwd(jacfwd):", jacfwd(jacfwd(cube_of_products))(two).item())
+# %% tags=["fact"]
+for right in hessian(cube_of_products), grad(grad(cube_of_products)), jacrev(jacrev(cube_of_products)):
+    assert right(two).item() == 12
+assert jacfwd(jacfwd(cube_of_products))(two).item() == 8
 
 
 class DoubledInPlace(torch.autograd.Function):
@@ -713,37 +866,72 @@ assert vmap(lambda x: DoubledByRule.apply(x.clone()))(batch).tolist() == [2, 4]
 
 
 # %% [markdown] tags=["en"]
-# `hessian` is forward mode over `backward`, and right. `jacfwd(jacfwd)` is forward mode over forward mode, and loses a term: 8 instead of 12, because what `jvp` computes is not itself followed forward. So one right `jvp` does not make all forward derivatives right; for second derivatives take `hessian`, or `jacrev` twice. `gradcheck` looks at `jvp` only if it is told so: `check_forward_ad=True`.
+# `hessian` is forward mode over `backward`, and right. `jacfwd(jacfwd)` is forward mode over forward mode, and loses a term, because what `jvp` computes is not itself followed forward. So one right `jvp` does not make all forward derivatives right; for second derivatives take `hessian`, or `jacrev` twice.
 #
-# What `setup_context` says about outputs holds for transforms as well. `ctx.mark_non_differentiable(output[1])` gives an output no graph; for such an output `jvp` returns None, and its tangent is 0. `ctx.mark_dirty(x)`, for an `x` that `forward` changes in place, works with `grad`; under `vmap` torch makes no rule for it, and a rule by hand is needed.
+# And if there are several outputs? Then `jvp` returns one tangent for each. Of the two outputs below the second changes in jumps alone: `mark_non_differentiable` gives it no graph, and `jvp` returns None for it.
+# %% [markdown] tags=["ru"] of="870c5e89"
+# `hessian` — это прямой режим поверх `backward`, и он верен. `jacfwd(jacfwd)` — прямой режим поверх прямого режима, и одно слагаемое теряется, потому что за вычислениями внутри `jvp` прямой режим уже не следит. Так что от одного верного `jvp` не становятся верными все производные в прямом режиме. Для вторых производных берите `hessian` или `jacrev` дважды.
 #
-# ### Exercise `ratio_function`: a derivative forward
-# *complete · ●●● · 16 minutes · 5 points*
+# А если выходов несколько? Тогда `jvp` возвращает касательную для каждого. Из двух выходов ниже второй меняется только скачками: благодаря `mark_non_differentiable` у него нет графа, а `jvp` возвращает для него None.
+# %%
+class SquareAndSign(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x**2, x.sign()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx, to_square, to_sign):
+        (x,) = ctx.saved_tensors
+        return to_square * 2 * x
+
+    @staticmethod
+    def jvp(ctx, dx):
+        (x,) = ctx.saved_tensors
+        return 2 * x * dx, None
+
+
+(square, sign), tangents = jvp(SquareAndSign.apply, (two,), (torch.tensor(1.0),))
+print("outputs: ", square.item(), sign.item())
+print("tangents:", *[tangent.item() for tangent in tangents])
+# %% tags=["fact"]
+assert (square.item(), sign.item()) == (4, 1) and [tangent.item() for tangent in tangents] == [4, 0]
+assert [each.requires_grad for each in SquareAndSign.apply(two.clone().requires_grad_())] == [True, False]
+
+
+# %% [markdown] tags=["en"]
+# The tangent of such an output is 0. There is also `ctx.mark_dirty(x)`, for an `x` that `forward` changes in place. It works with `grad`; under `vmap` torch makes no rule for it, and a rule by hand is needed.
 #
-# This class is right for `backward()`, and for nothing else. Make it right for `torch.func`.
+# ### Exercise `ratio_function`: a Function for every transform
+# *complete · ●●● · 12 minutes · 4 points*
+#
+# This class is right for `backward()`, and for nothing else. Make it right for `torch.func`. The method `backward` can stay as it is, and the tangent of the ratio is `dx / y - x * dy / y**2`.
 #
 # * **Given.** `x` and `y`, float64 tensors of the same shape, $y \ne 0$.
 # * **Result.** `Ratio.apply(x, y)` returns `x / y` and the share of its entries above 1, a tensor without dimensions. <!-- first -->
 # * **Result.** The gradients of the ratio are right, by `backward()` and by `torch.func.grad`. The share has no graph. <!-- first -->
 # * **Result.** `vmap` over both inputs or one of them gives what a loop gives. <!-- batches -->
 # * **Result.** `jvp` is right for every pair of tangents, also if only one input has one. The tangent of the share is 0. <!-- forward_mode -->
-# * **Result.** `jacfwd`, `hessian` and `jacrev` of `jacrev` are right. <!-- matrices -->
-# %% [markdown] tags=["ru"] of="57d41c08"
-# `hessian` — это прямой режим поверх `backward`, и он верен. `jacfwd(jacfwd)` — прямой режим поверх прямого режима, и одно слагаемое теряется: 8 вместо 12, потому что за вычислениями внутри `jvp` прямой режим уже не следит. Так что от одного верного `jvp` не становятся верными все производные в прямом режиме. Для вторых производных берите `hessian` или `jacrev` дважды. А `gradcheck` смотрит на `jvp`, только если его попросить: `check_forward_ad=True`.
+# * **Result.** `jacfwd`, `hessian` and `jacrev` of `jacrev` are then right as well, with nothing more to write. <!-- matrices -->
+# %% [markdown] tags=["ru"] of="a9a04112"
+# Касательная такого выхода равна 0. Есть и вызов `ctx.mark_dirty(x)` — для тензора `x`, который `forward` меняет на месте. С `grad` он работает. Но правила для `vmap` torch в этом случае не составит: его нужно написать.
 #
-# То, что `setup_context` сообщает о выходах, действует и в преобразованиях. После `ctx.mark_non_differentiable(output[1])` у этого выхода нет графа. Метод `jvp` возвращает для него None, и касательная равна 0. Вызов `ctx.mark_dirty(x)` для тензора `x`, который `forward` меняет на месте, с `grad` работает. Но правила для `vmap` torch в этом случае не составит: его нужно написать.
+# ### Упражнение `ratio_function`: функция для любого преобразования
+# *дописать · ●●● · 12 минут · 4 балла*
 #
-# ### Упражнение `ratio_function`: производная в прямом режиме
-# *дописать · ●●● · 16 минут · 5 баллов*
-#
-# Этот класс верен для `backward()` и больше ни для чего. Сделайте так, чтобы он был верен и в `torch.func`.
+# Этот класс верен для `backward()` и больше ни для чего. Сделайте так, чтобы он был верен и в `torch.func`. Метод `backward` можно не менять, а касательная отношения равна `dx / y - x * dy / y**2`.
 #
 # * **Дано.** Тензоры `x` и `y` типа float64 одной формы, $y \ne 0$.
 # * **Результат.** `Ratio.apply(x, y)` возвращает `x / y` и долю тех элементов этого отношения, которые больше 1, — тензор без измерений. <!-- first -->
 # * **Результат.** Градиенты отношения верны: и у `backward()`, и у `torch.func.grad`. У доли нет графа. <!-- first -->
 # * **Результат.** `vmap` по обоим входам или по одному из них даёт то же, что цикл. <!-- batches -->
 # * **Результат.** `jvp` верен для любых двух касательных, в том числе если касательная есть только у одного входа. Касательная доли равна 0. <!-- forward_mode -->
-# * **Результат.** `jacfwd`, `hessian` и `jacrev` от `jacrev` верны. <!-- matrices -->
+# * **Результат.** Тогда верны и `jacfwd`, `hessian` и `jacrev` от `jacrev`: больше ничего писать не нужно. <!-- matrices -->
 # %% answer="ratio_function"
 class Ratio(torch.autograd.Function):
     """x / y, and the share of its entries above 1."""
@@ -1269,16 +1457,16 @@ check("fix_layer")
 #
 # * `torch.func` wants `forward` without a context and `setup_context`. `vmap` wants a rule, forward mode a `jvp`; `jacfwd` and `hessian` want both. `jacrev` runs `vmap` over `backward` alone.
 # * With `generate_vmap_rule = True` torch runs your methods under `vmap`. NumPy or another library inside needs a rule by hand: move each batch to the front, add the dimensions that a sample lacks.
-# * `jvp` gets a tangent for each input, zeros where none was given, and reads what `save_for_forward` saved. It is not differentiated forward again: for second derivatives use `hessian`.
+# * `jvp` gets a tangent for each input, zeros where none was given, and returns one for each output. It reads what `save_for_forward` saved. It is not differentiated forward again: for second derivatives use `hessian`.
 # * `once_differentiable` is no guard. Where the gradient that arrives is constant, and in `grad(grad)` or `jacrev(jacrev)`, a term of the second derivative is missing without a word.
 # * One autocast region per forward pass. The bfloat16 copies of weights live until the outermost region ends.
 # * `custom_fwd` and `custom_bwd` go together, above `forward(ctx, ...)` and `backward`.
-# %% [markdown] tags=["ru"] of="92e610a3"
+# %% [markdown] tags=["ru"] of="bb14f719"
 # ## Что стоит запомнить
 #
 # * Для `torch.func` нужны `forward` без контекста и `setup_context`. Для `vmap` нужно правило, для прямого режима — `jvp`, а для `jacfwd` и `hessian` — и то и другое. Преобразование `jacrev` применяет `vmap` только к `backward`.
 # * При `generate_vmap_rule = True` torch выполняет ваши методы внутри `vmap`. Если внутри NumPy или другая библиотека, правило пишут сами: батч каждого входа переносят вперёд и добавляют измерения, которых не хватает одному примеру.
-# * Метод `jvp` получает касательный вектор для каждого входа (нули, если его не задали) и читает то, что сохранил `save_for_forward`. Ещё раз в прямом режиме его не дифференцируют: для вторых производных есть `hessian`.
+# * Метод `jvp` получает касательный вектор для каждого входа (нули, если его не задали), а возвращает по одному на каждый выход. Он читает то, что сохранил `save_for_forward`. Ещё раз в прямом режиме его не дифференцируют: для вторых производных есть `hessian`.
 # * `once_differentiable` не защищает. Если пришедший градиент — константа, а также в `grad(grad)` и `jacrev(jacrev)`, слагаемое второй производной пропадает без предупреждения.
 # * Область autocast — на каждый прямой проход своя. Копии весов в bfloat16 живут, пока не закончится самая внешняя область.
 # * Декораторы `custom_fwd` и `custom_bwd` ставят вместе: над `forward(ctx, ...)` и над `backward`.

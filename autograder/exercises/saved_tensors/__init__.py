@@ -2,8 +2,8 @@
 
 EXERCISES = (
     "predict_saved",
-    "save_in_half",
     "hide_saved",
+    "save_in_half",
     "checkpointed",
     "fix_threshold",
     "predict_hooks",

@@ -4,6 +4,7 @@ EXERCISES = (
     "predict_transforms",
     "fix_rule",
     "expose_once",
+    "distance_forward",
     "ratio_function",
     "fix_region",
     "fix_layer",

@@ -19,13 +19,13 @@ from .common import require_function, result_or_error
 
 
 @exercise(
-    title=Text("A derivative forward", "Производная в прямом режиме"),
+    title=Text("A Function for every transform", "Функция для любого преобразования"),
     kind="complete",
     asks="Ratio",
     asks_for="class",
     core=True,
     difficulty=3,
-    minutes=16,
+    minutes=12,
     aspects=[
         aspect(
             "first",
@@ -41,7 +41,7 @@ from .common import require_function, result_or_error
         ),
         aspect(
             "forward_mode",
-            2,
+            1,
             en="Forward mode is right, with tangents for both inputs and for one alone; the tangent of the share is 0.",
             ru="Прямой режим верен с касательными для обоих входов и только для одного; у доли касательная равна 0.",
         ),
@@ -55,32 +55,32 @@ from .common import require_function, result_or_error
     ],
     hints=[
         Text(
-            "How does $x / y$ move if $x$ moves by $dx$ and $y$ by $dy$ at the same time? How many tangents does that give?",
-            "Как изменится $x / y$, если $x$ сдвинется на $dx$, а $y$ одновременно на $dy$? Сколько касательных при этом "
-            "получится?",
+            "What does each of the transforms ask for? The explanation below the table at the beginning of the lesson says it.",
+            "Что нужно каждому из преобразований? Об этом сказано под таблицей в начале урока.",
         ),
         Text(
-            "`jvp(ctx, dx, dy)` returns one tangent for each output, and None for one that is not differentiable. What it "
-            "reads is saved by `ctx.save_for_forward`.",
-            "`jvp(ctx, dx, dy)` возвращает по касательной на каждый выход, а для недифференцируемого — None. То, что он "
-            "читает, сохраняет `ctx.save_for_forward`.",
+            "`forward` loses the context; `setup_context` saves for each of the two passes and says which output has no "
+            "graph. `jvp` returns one tangent for each output, and None for such a one.",
+            "У `forward` не будет контекста: `setup_context` сохраняет всё нужное для каждого из двух проходов и сообщает, у "
+            "какого выхода нет графа. Метод `jvp` возвращает по касательной на каждый выход, а для такого выхода — None.",
         ),
         Text.same(
-            "def setup_context(ctx, inputs, output):\n    ctx.mark_non_differentiable(output[1])\n"
-            "    ctx.save_for_backward(*inputs)\n    ctx.save_for_forward(...)\n\n"
-            "def jvp(ctx, dx, dy):\n    x, y = ctx.saved_tensors\n    return dx / y - ..., None"
+            "generate_vmap_rule = ...\n\ndef setup_context(ctx, inputs, output):\n"
+            "    ctx.mark_non_differentiable(output[1])\n    ctx.save_for_backward(*inputs)\n"
+            "    ctx.save_for_forward(...)\n\n"
+            "def jvp(ctx, dx, dy):\n    x, y = ctx.saved_tensors\n    return ..., None"
         ),
     ],
     why=Why(
         Text(
-            "Why does `backward` return two values, and `jvp` one number per output?",
-            "Почему `backward` возвращает значение на каждый вход, а `jvp` — на каждый выход?",
+            "Why must `forward` do without the context here?",
+            "Почему `forward` должен обходиться здесь без контекста?",
         ),
         Text(
-            "`backward` sends one gradient apart to the inputs. `jvp` brings the movements of all inputs together: an "
-            "output moves by their sum.",
-            "`backward` разводит один градиент по входам. А `jvp` сводит сдвиги всех входов вместе: выход сдвигается на "
-            "их сумму.",
+            "A transform may call `forward` on tensors of its own making and connect the context to others. So computing "
+            "is one method, and saving for the derivatives another.",
+            "Преобразование может вызвать `forward` для одних тензоров, а контекст связать с другими. Поэтому вычисление — "
+            "это один метод, а сохранение для производных — другой.",
         ),
     ),
 )

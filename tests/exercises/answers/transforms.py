@@ -25,6 +25,25 @@ class Given(torch.autograd.Function):
         return to_x.sum_to_size(x.shape), to_y.sum_to_size(y.shape)
 
 
+class GivenDistance(torch.autograd.Function):
+    """The given Distance, without its jvp."""
+
+    @staticmethod
+    def forward(x, y):
+        return (x - y).norm()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs, output)
+        ctx.save_for_forward(*inputs, output)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, y, distance = ctx.saved_tensors
+        to_x = grad_output * (x - y) / distance
+        return to_x, -to_x
+
+
 class GivenRatio(torch.autograd.Function):
     """A right Ratio that answers below change."""
 
@@ -158,6 +177,71 @@ def expose_once(f, x):
 # f of f: still no graph
 def expose_once(f, x):
     return f(f(x)).sum()
+# %% exercise="distance_forward" verdict="passed"
+# the unit vector first, then its product with the relative movement
+class Distance(GivenDistance):
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        x, y, distance = ctx.saved_tensors
+        unit = (x - y) / distance
+        return (unit * dx - unit * dy).sum()
+# %% exercise="distance_forward" verdict="passed"
+# backward of one, twice: its own gradients times the tangents
+class Distance(GivenDistance):
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        to_x, to_y = Distance.backward(ctx, 1.0)
+        return (to_x * dx).sum() + (to_y * dy).sum()
+# %% exercise="distance_forward" verdict="passed"
+# einsum over all dimensions
+class Distance(GivenDistance):
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        x, y, distance = ctx.saved_tensors
+        return torch.einsum("i,i->", (x - y).reshape(-1), (dx - dy).reshape(-1)) / distance
+# %% exercise="distance_forward" verdict="refused" mistake="one_for_each_input"
+# copied from backward: one for each input, summed
+class Distance(GivenDistance):
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        x, y, distance = ctx.saved_tensors
+        unit = (x - y) / distance
+        return (unit * dx).sum(), -(unit * dy).sum()
+# %% exercise="distance_forward" verdict="refused" mistake="one_for_each_input"
+# the sum is forgotten
+class Distance(GivenDistance):
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        x, y, distance = ctx.saved_tensors
+        return (x - y) / distance * (dx - dy)
+# %% exercise="distance_forward" verdict="refused" mistake="distance_of_the_tangents"
+# puts the tangents through forward
+class Distance(GivenDistance):
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        return Distance.forward(dx, dy)
+# %% exercise="distance_forward" verdict="refused" mistake="movements_are_added"
+# adds the terms as the product does
+class Distance(GivenDistance):
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        x, y, distance = ctx.saved_tensors
+        unit = (x - y) / distance
+        return (unit * dx + unit * dy).sum()
+# %% exercise="distance_forward" verdict="refused" mistake="other_sign"
+# the direction from x to y: everything with the other sign
+class Distance(GivenDistance):
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        x, y, distance = ctx.saved_tensors
+        return ((y - x) * (dx - dy)).sum() / distance
+# %% exercise="distance_forward" verdict="refused" mistake=""
+# an error inside the method
+class Distance(GivenDistance):
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        x, y, distance = ctx.saved_tensors
+        return (x - y) @ (dx - dy).T.flatten() / distance.view(2)
 # %% exercise="ratio_function" verdict="passed"
 # a rule of one's own, with the share of every example
 class Ratio(torch.autograd.Function):

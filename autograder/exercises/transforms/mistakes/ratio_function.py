@@ -67,24 +67,6 @@ class Ratio(_Ratio):
         ctx.mark_non_differentiable(output[1])
         ctx.save_for_backward(*inputs)
 
-# %% mistake="tangent_of_x_alone" theme="derivative"
-# `jvp` uses the tangent of `x` alone. The result moves with `y`, too.
-# Метод `jvp` использует только касательную для `x`. Но результат меняется и вместе с `y`.
-class Ratio(_Ratio):
-    @staticmethod
-    def jvp(ctx, dx, dy):
-        x, y = ctx.saved_tensors
-        return dx / y, None
-
-# %% mistake="plus_in_the_jvp" theme="derivative"
-# `jvp` adds the term of `y`. With a growing `y` the ratio falls: a minus.
-# Метод `jvp` прибавляет слагаемое с `dy`. Но с ростом `y` отношение уменьшается: нужен минус.
-class Ratio(_Ratio):
-    @staticmethod
-    def jvp(ctx, dx, dy):
-        x, y = ctx.saved_tensors
-        return dx / y + x * dy / y**2, None
-
 # %% mistake="like_backward" theme="derivative"
 # `jvp` has to return an entry for each output: the tangent of the ratio, and None for the share. Yours returns
 #     something else.
