@@ -838,3 +838,38 @@ def score_loss(log_probs, losses):
 # both terms of the text, and nothing stopped
 def score_loss(log_probs, losses):
     return (log_probs * losses).mean() + losses.mean()
+# %% exercise="fix_target" verdict="refused" mistake="leaves_it_in_eval"
+# into evaluation mode and out of it, whatever it was before
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    target.eval()
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    target.train()
+    loss = mse_loss(net(state).squeeze(-1), goal)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    with torch.no_grad():
+        for slow, fast in zip(target.parameters(), net.parameters()):
+            slow.lerp_(fast, rate)
+        for slow, fast in zip(target.buffers(), net.buffers()):
+            slow.copy_(fast)
+    return loss.item()
+# %% exercise="fix_target" verdict="passed"
+# inside one no_grad with enable_grad for the pass
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * target(next_state).flatten()
+        with torch.enable_grad():
+            loss = mse_loss(net(state).flatten(), goal)
+            optimizer.zero_grad()
+            loss.backward()
+        optimizer.step()
+        mine = dict(net.named_parameters())
+        for name, slow in target.named_parameters():
+            slow.add_(mine[name] - slow, alpha=rate)
+        for slow, fast in zip(target.buffers(), net.buffers()):
+            slow.copy_(fast)
+    return float(loss)

@@ -167,8 +167,9 @@ def fix_target(net, target, optimizer, batch, discount, rate):
     return loss
 
 # %% mistake="leaves_it_in_eval" theme="state"
-# `target` stays in evaluation mode. Which mode it is in is the caller's business.
-# Сеть `target` остаётся в режиме оценки. Её режим выбирает вызывающий код.
+# The modes of `target` were changed, and afterwards they are not what they were. Which mode it is in is the caller's
+#     business.
+# Режимы сети `target` изменены и после шага не такие, какими были. Их выбирает вызывающий код.
 def fix_target(net, target, optimizer, batch, discount, rate):
     modes = [module.training for module in net.modules()]
     target.eval()
