@@ -1002,7 +1002,7 @@ assert "Shapes" in str(found["test_faketensor"])
 
 
 # %% [markdown] tags=["en"]
-# `opcheck` runs the operator and its fake on one example and compares them. With a matrix of 2 × 2 it finds nothing; with 2 × 3 it says that the shapes differ. So the examples decide what it can see: not square, not contiguous, more than one dtype. If the example requires grad, `opcheck` runs a backward pass, too, and traces the formula.
+# `opcheck` runs the operator and its fake on one example and compares them. With a matrix of 2 × 2 it finds nothing; with 2 × 3 it says that the shapes differ. So the examples decide what it can see: take matrices that are not square, some that are not contiguous (transposed ones, say), and more than one dtype. If the example requires grad, `opcheck` runs a backward pass, too, and traces the formula.
 #
 # ### Exercise `fix_fake`: a fake that is right for squares
 # *find the bug · ●●○ · 8 minutes · 3 points*
@@ -1014,8 +1014,8 @@ assert "Shapes" in str(found["test_faketensor"])
 # * **Result.** Its dtype is theirs, float32 or float64. <!-- dtype -->
 # * **Result.** It is contiguous, as the operator's result is, whatever the strides of `x` and `y` are. <!-- layout -->
 # * **Result.** It lies on the device of `x` and `y`. <!-- place -->
-# %% [markdown] tags=["ru"] of="5d7e3731"
-# Функция `opcheck` выполняет оператор и его фиктивную реализацию на одном примере и сравнивает их. Для матрицы 2 × 2 она ничего не находит, а для матрицы 2 × 3 сообщает, что формы различаются. Значит, всё решают примеры: они не должны быть квадратными, должны включать матрицы, не непрерывные в памяти, и больше одного dtype. Если пример требует градиента, `opcheck` выполняет и обратный проход и записывает формулу в граф.
+# %% [markdown] tags=["ru"] of="d79171ee"
+# Функция `opcheck` выполняет оператор и его фиктивную реализацию на одном примере и сравнивает их. Для матрицы 2 × 2 она ничего не находит, а для матрицы 2 × 3 сообщает, что формы различаются. Значит, всё решают примеры: нужны неквадратные матрицы, матрицы, которые лежат в памяти не подряд (например, транспонированные), и больше одного dtype. Если пример требует градиента, `opcheck` выполняет и обратный проход и записывает формулу в граф.
 #
 # ### Упражнение `fix_fake`: фиктивная реализация, верная только для квадратов
 # *найти ошибку · ●●○ · 8 минут · 3 балла*
