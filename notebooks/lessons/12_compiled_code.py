@@ -60,7 +60,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 # %% [markdown] tags=["ru"] of="465a2ebf"
 # ## Один граф или несколько
 #
-# Функция `torch.compile` читает байт-код вашей функции и записывает граф её операций. Эта часть называется Dynamo. Граф получает *бэкенд*. Стандартный бэкенд, Inductor, генерирует слитые (fused) ядра на C++ или Triton, и ему нужен компилятор. Чем больше операций он получит одним куском, тем больше сможет слить.
+# Функция `torch.compile` читает байт-код вашей функции и записывает граф её операций. Эта часть называется Dynamo. Граф передаётся *бэкенду*. Стандартный бэкенд, Inductor, генерирует слитые (fused) ядра на C++ или Triton, и ему нужен компилятор. Чем больше операций он получит одним куском, тем больше сможет слить.
 #
 # В графе есть операции, но нет чисел. Там, где программе на Python нужно само число (`if x.sum() > 0`, `.item()`), граф обрывается: выбор делает Python, после чего начинается новый граф. Это называют *разрывом графа* (graph break). Посчитаем графы с помощью собственного бэкенда: он запоминает всё, что получил, и выполняет операции как есть.
 # %%
@@ -138,13 +138,13 @@ def graph_table():
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `predict_graphs`: how many graphs
-# *predict · ●○○ · 6 minutes · 1 point · extra*
+# ### Exercise `predict_graphs`: how many graphs
+# *predict · ●○○ · 6 minutes · 1 point*
 #
 # Put what `graph_table()` returns in place of each `...`: the number of graphs over all calls.
-# %% [markdown] tags=["ru"] of="a2a42600"
-# ### Дополнительное упражнение `predict_graphs`: сколько графов
-# *предсказать · ●○○ · 6 минут · 1 балл · дополнительно*
+# %% [markdown] tags=["ru"] of="899469ea"
+# ### Упражнение `predict_graphs`: сколько графов
+# *предсказать · ●○○ · 6 минут · 1 балл*
 #
 # Вместо каждого `...` поставьте то, что вернёт `graph_table()`: число графов за все вызовы.
 # %% answer="predict_graphs"
@@ -182,7 +182,7 @@ graph_table()
 # %% [markdown] tags=["en"] explains="predict_graphs"
 # What is known without a number breaks nothing: shapes, dtypes, flags, the turns of a loop. Such an `if` is decided while the graph is recorded, and such a loop is unrolled. Each break ends one graph and begins another. The part before an `if` serves both branches, so the second branch adds one graph, not two.
 # %% [markdown] tags=["ru"] explains="predict_graphs" of="abef7688"
-# Что известно без чисел, графа не разрывает: форма, dtype, флаги, число шагов цикла. Такой `if` решается при записи графа, а такой цикл разворачивается. Каждый разрыв заканчивает один граф и начинает другой. Часть до `if` общая для обеих ветвей, поэтому вторая ветвь добавляет один граф, а не два.
+# То, что известно без чисел, графа не разрывает: форма, dtype, флаги, число шагов цикла. Такой `if` решается при записи графа, а такой цикл разворачивается. Каждый разрыв заканчивает один граф и начинает другой. Часть до `if` общая для обеих ветвей, поэтому вторая ветвь добавляет один граф, а не два.
 
 
 # %% [markdown] tags=["en"]
@@ -314,11 +314,11 @@ except RuntimeError as error:
 
 
 # %% [markdown] tags=["en"]
-# A kept tensor that nobody else has is a *donated buffer*: the compiled pass may write over it, which saves memory. Then there is no second pass through that graph. Whether it may is settled in the first backward pass, because the backward half is compiled there, for a pass of this kind.
+# A kept tensor that nobody else has is a *donated buffer*: the compiled pass may write over it, which saves memory. Then there is no second pass through that graph. Whether such writing is allowed is settled in the first backward pass, because the backward half is compiled there, for a pass of this kind.
 #
 # Now for a table. `outcome` compiles a function and tries one or more kinds of backward pass on it, each with a new result. Here are the kinds of pass. Try `outcome(wave, plain)` first.
-# %% [markdown] tags=["ru"] of="318946f6"
-# Сохранённый тензор, на который больше никто не ссылается, — это *donated buffer*: скомпилированный проход вправе записывать поверх него, и это экономит память. Второго прохода по такому графу уже не будет. Есть ли у него это право, решается в первом обратном проходе: именно в нём компилируется обратная половина, рассчитанная на проход такого вида.
+# %% [markdown] tags=["ru"] of="0d7820e2"
+# Сохранённый тензор, на который больше никто не ссылается, — это *donated buffer*: скомпилированный проход вправе записывать поверх него, и это экономит память. Второго прохода по такому графу уже не будет. Допустима ли такая перезапись, решается в первом обратном проходе: именно в нём компилируется обратная половина, рассчитанная на проход такого вида.
 #
 # Теперь таблица. В `outcome` функция компилируется, а затем выполняются обратные проходы, один или несколько, каждый — от заново вычисленного результата. Ниже перечислены виды проходов. Сначала попробуйте `outcome(wave, plain)`.
 # %%
@@ -1002,7 +1002,7 @@ assert "Shapes" in str(found["test_faketensor"])
 
 
 # %% [markdown] tags=["en"]
-# `opcheck` runs the operator and its fake on one example and compares them. With a matrix of 2 × 2 it finds nothing; with 2 × 3 it says that the shapes differ. So the examples decide what it can see: not square, not contiguous, more than one dtype. If the example requires grad, `opcheck` runs a backward pass, too, and traces the formula.
+# `opcheck` runs the operator and its fake on one example and compares them. With a matrix of 2 × 2 it finds nothing; with 2 × 3 it says that the shapes differ. So the examples decide what it can see: take matrices that are not square, some that are not contiguous (transposed ones, say), and more than one dtype. If the example requires grad, `opcheck` runs a backward pass, too, and traces the formula.
 #
 # ### Exercise `fix_fake`: a fake that is right for squares
 # *find the bug · ●●○ · 8 minutes · 3 points*
@@ -1014,8 +1014,8 @@ assert "Shapes" in str(found["test_faketensor"])
 # * **Result.** Its dtype is theirs, float32 or float64. <!-- dtype -->
 # * **Result.** It is contiguous, as the operator's result is, whatever the strides of `x` and `y` are. <!-- layout -->
 # * **Result.** It lies on the device of `x` and `y`. <!-- place -->
-# %% [markdown] tags=["ru"] of="5d7e3731"
-# Функция `opcheck` выполняет оператор и его фиктивную реализацию на одном примере и сравнивает их. Для матрицы 2 × 2 она ничего не находит, а для матрицы 2 × 3 сообщает, что формы различаются. Значит, всё решают примеры: они не должны быть квадратными, должны включать матрицы, не непрерывные в памяти, и больше одного dtype. Если пример требует градиента, `opcheck` выполняет и обратный проход и записывает формулу в граф.
+# %% [markdown] tags=["ru"] of="d79171ee"
+# Функция `opcheck` выполняет оператор и его фиктивную реализацию на одном примере и сравнивает их. Для матрицы 2 × 2 она ничего не находит, а для матрицы 2 × 3 сообщает, что формы различаются. Значит, всё решают примеры: нужны неквадратные матрицы, матрицы, которые лежат в памяти не подряд (например, транспонированные), и больше одного dtype. Если пример требует градиента, `opcheck` выполняет и обратный проход и записывает формулу в граф.
 #
 # ### Упражнение `fix_fake`: фиктивная реализация, верная только для квадратов
 # *найти ошибку · ●●○ · 8 минут · 3 балла*
@@ -1228,75 +1228,8 @@ operator_table()
 
 # %% [markdown] tags=["en"] explains="predict_operators"
 # Two of these are wrong numbers without a word: the tangent of forward mode is 0 and should be 2; the gradient through the declared change in place is 3 and should be 6. `mutates_args` tells the compiler what changes; autograd hears nothing of it, and `register_autograd` refuses such an operator. So make it functional: return a new tensor.
-#
-# | | `autograd.Function` | operator |
-# |:--|:--|:--|
-# | under `torch.compile` | Dynamo looks into it | a black box, known by its fake |
-# | the formula while compiled | traced once | traced once |
-# | forward mode without a rule | raises | 0, silently |
-# | `torch.func.grad` | works with `setup_context` | raises |
-# | result is an input or its view | allowed | raises |
-#
-# So: a Function for what is made of torch's operations, an operator for what is not.
-# %% [markdown] tags=["ru"] explains="predict_operators" of="4edbdc59"
+# %% [markdown] tags=["ru"] explains="predict_operators" of="5c253995"
 # Два числа здесь неверны, и никто об этом не сообщает: касательный вектор в прямом режиме равен 0 вместо 2, а градиент через объявленное изменение на месте — 3 вместо 6. Из `mutates_args` об изменении узнаёт компилятор, но не autograd, а `register_autograd` такой оператор не принимает. Поэтому делайте оператор функциональным: пусть возвращает новый тензор.
-#
-# | | `autograd.Function` | оператор |
-# |:--|:--|:--|
-# | под `torch.compile` | Dynamo смотрит внутрь | чёрный ящик, известна только фиктивная реализация |
-# | формула после компиляции | записана один раз | записана один раз |
-# | прямой режим без своего правила | ошибка | 0, без сообщений |
-# | `torch.func.grad` | работает, если есть `setup_context` | ошибка |
-# | результат — вход или его представление | допустимо | ошибка |
-#
-# Итак, для того, что составлено из операций torch, нужна пользовательская функция, для остального — оператор.
-# %% tags=["fact"]
-class Square(torch.autograd.Function):
-    @staticmethod
-    def forward(x):
-        return x * x
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.save_for_backward(*inputs)
-
-    @staticmethod
-    def backward(ctx, grad):
-        traced.append("backward")
-        return 2 * ctx.saved_tensors[0] * grad
-
-
-class Same(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x.view(-1)
-
-    @staticmethod
-    def backward(ctx, grad):
-        return grad
-
-
-@custom_op("lesson::same", mutates_args=())
-def same(x: Tensor) -> Tensor:
-    return x.view(-1)
-
-
-def refuses(call):
-    try:
-        call()
-    except RuntimeError:
-        return True
-    return False
-
-
-traced, one = [], torch.ones(())
-assert refuses(lambda: torch.func.jvp(Square.apply, (one,), (one,)))
-assert torch.func.grad(Square.apply)(one) == 2 and refuses(lambda: torch.func.grad(square)(one))
-assert Same.apply(torch.ones(2)).tolist() == [1, 1] and refuses(lambda: same(torch.ones(2)))
-assert refuses(lambda: double_.register_autograd(numpy_formula, setup_context=keep_x))
-assert said(opcheck, bare, torch.ones(2)) == "accepted" and refuses(lambda: bare(x).sum().backward())
-
-
 # %% [markdown] tags=["en"]
 # ### Exercise `is_right_operator`: is the operator right?
 # *write the test · ●●● · 15 minutes · 3 points*
@@ -1368,20 +1301,110 @@ def is_right_operator(op, x):
 from autograder import check
 
 check("is_right_operator")
+
+
+# %% [markdown] tags=["en"]
+# ## A Function or an operator?
+#
+# Lesson 07 wrote derivatives of your own as Functions, this one as operators. What differs:
+#
+# | | `autograd.Function` | operator |
+# |:--|:--|:--|
+# | under `torch.compile` | Dynamo looks into it | a black box, known by its fake |
+# | a counter in the formula, compiled | breaks the graph | counts the recording alone |
+# | forward mode without a rule | raises | 0, silently |
+# | `torch.func.grad` | works with `setup_context` | raises |
+# | result is an input or its view | allowed | raises |
+#
+# So: a Function for what is made of torch's operations, an operator for what is not.
+# %% [markdown] tags=["ru"] of="3e40f94e"
+# ## Пользовательская функция или оператор?
+#
+# В уроке 07 свою производную задавала пользовательская функция, в этом — оператор. Чем они различаются:
+#
+# | | `autograd.Function` | оператор |
+# |:--|:--|:--|
+# | под `torch.compile` | Dynamo смотрит внутрь | чёрный ящик, известна только фиктивная реализация |
+# | счётчик в формуле после компиляции | разрывает граф | считает только запись |
+# | прямой режим без своего правила | ошибка | 0, без сообщений |
+# | `torch.func.grad` | работает, если есть `setup_context` | ошибка |
+# | результат — вход или его представление | допустимо | ошибка |
+#
+# Итак, для того, что составлено из операций torch, нужна пользовательская функция, для остального — оператор.
+# %% tags=["fact"]
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x * x
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return 2 * ctx.saved_tensors[0] * grad
+
+
+class Counted(Square):
+    @staticmethod
+    def backward(ctx, grad):
+        counted.append("backward")
+        return 2 * ctx.saved_tensors[0] * grad
+
+
+class Same(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view(-1)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+@custom_op("lesson::same", mutates_args=())
+def same(x: Tensor) -> Tensor:
+    return x.view(-1)
+
+
+def refuses(call):
+    try:
+        call()
+    except RuntimeError:
+        return True
+    return False
+
+
+counted, one = [], torch.ones(())
+torch.compiler.reset()
+assert graphs(lambda x: Square.apply(x).sum(), x) == 1
+assert refuses(lambda: torch.compile(lambda x: Counted.apply(x).sum(), backend="aot_eager", fullgraph=True)(x))
+compiled = torch.compile(lambda x: Counted.apply(x).sum(), backend="aot_eager")
+for _ in range(3):
+    compiled(x).backward()
+assert len(counted) == 3
+assert refuses(lambda: torch.func.jvp(Square.apply, (one,), (one,)))
+assert torch.func.grad(Square.apply)(one) == 2 and refuses(lambda: torch.func.grad(square)(one))
+assert Same.apply(torch.ones(2)).tolist() == [1, 1] and refuses(lambda: same(torch.ones(2)))
+assert refuses(lambda: double_.register_autograd(numpy_formula, setup_context=keep_x))
+assert said(opcheck, bare, torch.ones(2)) == "accepted" and refuses(lambda: bare(x).sum().backward())
+
+
 # %% [markdown] tags=["en"]
 # ## What to keep
 #
 # * A graph of `torch.compile` breaks where Python asks for a number. Shapes, dtypes and flags are known, and break nothing.
-# * A compiled graph is one node: no second derivative, and `retain_graph` only without donated buffers. Python inside a formula runs once, while it is traced.
+# * A compiled graph is one node: no second derivative, and `retain_graph` only without donated buffers. Python inside an operator's formula runs once, while it is traced.
 # * In a profile look for `autograd::engine::evaluate_function`; compare counts before times.
 # * Anomaly mode: around both passes, three operations for each gradient, off again afterwards.
 # * A routine that is not torch's becomes an operator: `custom_op`, `register_fake`, `register_autograd`. Functional, with a formula of torch's operations, saved by `save_for_backward`.
 # * Test it by `opcheck` *and* `gradcheck`, on examples that require grad and are neither square nor contiguous. `opcheck` passes a wrong derivative; forward mode is silently 0.
-# %% [markdown] tags=["ru"] of="b84fc8a1"
+# %% [markdown] tags=["ru"] of="6e7e83a0"
 # ## Что стоит запомнить
 #
 # * Граф `torch.compile` разрывается там, где программе на Python нужно само число. Формы, dtype и флаги известны и ничего не разрывают.
-# * Скомпилированный граф — один узел: второй производной нет, а `retain_graph` возможен только без donated buffers. Код на Python внутри формулы выполняется один раз, при записи графа.
+# * Скомпилированный граф — один узел: второй производной нет, а `retain_graph` возможен только без donated buffers. Код на Python внутри формулы оператора выполняется один раз, при записи графа.
 # * В профиле ищите `autograd::engine::evaluate_function`; сначала сравнивайте числа операций, потом время.
 # * Режим обнаружения аномалий включайте для обоих проходов, а потом выключайте: он добавляет три операции на каждый градиент.
 # * Вычисление, написанное не на torch, становится оператором: `custom_op`, `register_fake`, `register_autograd`. Оператор ничего не изменяет на месте, формула состоит из операций torch, тензоры сохраняет `save_for_backward`.

@@ -337,12 +337,12 @@ for c in (-1.0, 0.3, 5.0):
 # Write `moments(surrogate, logits)`. The bits are independent, and each is 1 with the probability `sigmoid` of its logit.
 #
 # * **Given.** `logits`, a float64 tensor of any shape with at most four entries, also without dimensions. It requires grad, and its `.grad` may hold an old gradient.
-# * **Given.** `surrogate(logits, bits)` returns a tensor with one number, whose gradient with respect to `logits` is the estimate $g$ for this outcome. `bits` are float64 zeros and ones, in the shape of `logits`. Every outcome has a path to all logits.
+# * **Given.** `surrogate(logits, bits)` returns a tensor with one number, whose gradient with respect to `logits` is the estimate $g$ for this outcome. `bits` are float64 zeros and ones, in the shape of `logits`. For every outcome this number has a path to all logits.
 # * **Result.** A pair of tensors in the shape of `logits`. The first is the mean of $g$ over all outcomes. <!-- mean -->
 # * **Result.** The second is the variance of each entry of $g$, the mean of the squared distance from its mean. <!-- variance -->
 # * **Leave.** `logits` and its `.grad`; and the results have no graph. <!-- rest -->
 # * **Not allowed.** More than one call of `surrogate` for an outcome. <!-- calls -->
-# %% [markdown] tags=["ru"] of="9138fc07"
+# %% [markdown] tags=["ru"] of="051785ea"
 # Вот и разгадка. При $p = 0.5$ оценка верна до последней цифры. При 0.25 её среднее равно 0, и обучение останавливается, а при меньших значениях оценка даже толкает не в ту сторону. Это *смещение* (bias): ошибка самого среднего, от которой не избавит никакое число испытаний.
 #
 # Как и в уроке 03, проверке нужен независимый эталон: точная сумма, причём в нескольких точках. Для $n$ битов в ней $2^n$ слагаемых.
@@ -353,7 +353,7 @@ for c in (-1.0, 0.3, 5.0):
 # Напишите функцию `moments(surrogate, logits)`. Биты независимы, и каждый равен 1 с вероятностью, которую даёт `sigmoid` от его логита.
 #
 # * **Дано.** `logits` — тензор float64 любой формы, в котором не больше четырёх элементов, в том числе без измерений. Он требует градиента, и в его `.grad` может лежать прежний градиент.
-# * **Дано.** `surrogate(logits, bits)` возвращает тензор из одного числа, градиент которого по `logits` и есть оценка $g$ для этого исхода. `bits` — нули и единицы float64, форма у них та же, что у `logits`. При каждом исходе путь ведёт ко всем логитам.
+# * **Дано.** `surrogate(logits, bits)` возвращает тензор из одного числа, градиент которого по `logits` и есть оценка $g$ для этого исхода. `bits` — нули и единицы float64, форма у них та же, что у `logits`. При каждом исходе от этого числа есть путь ко всем логитам.
 # * **Результат.** Пара тензоров той же формы, что и `logits`. Первый — среднее $g$ по всем исходам. <!-- mean -->
 # * **Результат.** Второй — дисперсия каждого элемента $g$, то есть среднее квадрата его отклонения от среднего. <!-- variance -->
 # * **Не менять.** `logits` и его `.grad`; графа у результатов нет. <!-- rest -->
@@ -596,7 +596,7 @@ assert abs(torch.autograd.grad(normal.log_prob(z.detach()), mean, retain_graph=T
 # ### Упражнение `score_loss`: выборка, в которой примеры сравнивают друг с другом
 # *спроектировать · ●●● · 14 минут · 5 баллов*
 #
-# Примеры получены независимо из одного и того же распределения. При проверке ваша функция вычисляется для всех возможных исходов, и суммы берутся точно.
+# Примеры получены независимо из одного и того же распределения. При проверке ваша функция вычисляется для всех возможных исходов, и суммы вычисляются точно.
 #
 # * **Дано.** `log_probs` — тензор float64 формы $(n,)$, где $n \ge 2$: логарифмы вероятностей $n$ примеров, с графом. `losses` — тензор той же формы: потери на этих примерах. У них может быть свой граф, а может и не быть. Они близки друг к другу и далеки от нуля, положительны или отрицательны.
 # * **Результат.** Тензор из одного числа. Его градиент по параметрам, от которых зависят `log_probs`, в среднем по всем исходам равен градиенту среднего значения функции потерь. <!-- mean -->
@@ -650,17 +650,17 @@ check("score_loss")
 #
 # Between the two estimators lies a third. Add to each logit independent noise $-\log(-\log u)$, with $u$ uniform between 0 and 1: the largest of the noisy logits is at place $k$ with exactly the probability that `softmax` gives. That is the *Gumbel trick*. What is random is $u$, and it depends on no parameter, so from the logits on everything is an ordinary function with an `argmax` at its end. Put `softmax(noisy / temperature)` behind it in the backward pass, and there is a straight-through estimator once more: `gumbel_softmax(logits, tau, hard=True)`.
 #
-# For a normal distribution `rsample()` does the same: the sample has a path to the parameters (the reparameterization trick). Do not mix the two ways. In `log_prob(z)` with such a `z` both paths cancel, and the gradient of the mean is exactly 0: the score function needs `sample()`, or `z.detach()`.
+# For a normal distribution `rsample()` does the same: the sample has a path to the parameters (the reparameterization trick). Do not mix the two ways. In `log_prob(z)` with `z = normal.rsample()` both paths cancel, and the gradient of the mean is exactly 0: the score function needs `sample()`, or `z.detach()`.
 #
 # `gumbel_softmax` takes *logits*. Give it probabilities, and it draws from something else:
-# %% [markdown] tags=["ru"] of="71178d6a"
+# %% [markdown] tags=["ru"] of="a7145983"
 # Если взять базовым уровнем среднее *всех* потерь, в него войдут и потери самого примера, и градиент укоротится: от него останется $(n - 1)/n$. В некоторых методах обучения языковых моделей так и поступают, да ещё делят на стандартное отклонение (GRPO). В других сам пример исключают (RLOO).
 #
 # ## Мягкий выбор
 #
 # Между этими двумя оценками есть третья. Прибавьте к каждому логиту независимый шум $-\log(-\log u)$, где $u$ — равномерно распределённое число от 0 до 1: наибольшим станет логит номер $k$ ровно с той вероятностью, которую даёт `softmax`. Это *приём Гумбеля* (Gumbel trick). Случайно здесь только $u$, а оно от параметров не зависит. Значит, всё, что происходит с логитами дальше, — обычная функция, в конце которой стоит `argmax`. Если в обратном проходе поставить на его место `softmax(noisy / temperature)`, снова получится сквозная оценка: `gumbel_softmax(logits, tau, hard=True)`.
 #
-# Для нормального распределения так же устроен `rsample()`: от выборки есть путь к параметрам (репараметризация). Не смешивайте эти два способа. Если подставить такой `z` в `log_prob(z)`, два пути взаимно уничтожатся, и градиент по среднему окажется в точности равен 0: для score function нужен `sample()` или `z.detach()`.
+# Для нормального распределения так же устроен `rsample()`: от выборки есть путь к параметрам (репараметризация). Не смешивайте эти два способа. Если подставить в `log_prob(z)` выборку `z = normal.rsample()`, два пути взаимно уничтожатся, и градиент по среднему окажется в точности равен 0: для score function нужен `sample()` или `z.detach()`.
 #
 # Функция `gumbel_softmax` принимает *логиты*. Если дать ей вероятности, она будет выбирать из другого распределения:
 # %%
@@ -905,11 +905,11 @@ draw(loss)
 # %% [markdown] tags=["en"]
 # ## Two branches, one loss
 #
-# In contrastive and self-supervised learning two views of an image go through the same encoder, and a *predictor* behind one branch has to guess the other (SimSiam, BYOL). If both branches are trained, there is an easy way out: a constant code makes every pair agree. So the guessed branch is stopped. Which `detach` trains whom?
-# %% [markdown] tags=["ru"] of="2ee18c65"
+# In contrastive and self-supervised learning two views of an image go through the same encoder, and a *predictor* behind one branch has to guess the other (SimSiam, BYOL). If both branches are trained, there is an easy way out: a constant output of the encoder makes every pair agree. So the guessed branch is stopped. Which `detach` trains whom?
+# %% [markdown] tags=["ru"] of="3979831e"
 # ## Две ветви, одна функция потерь
 #
-# В контрастивном обучении и вообще в обучении без разметки два варианта одного изображения проходят через один и тот же кодировщик, а *предиктор* в конце одной ветви должен угадать выход другой (SimSiam, BYOL). Если обучать обе ветви, находится лёгкий выход: при постоянном коде любая пара совпадает. Поэтому ту ветвь, которую угадывают, останавливают. Кто обучается при том или ином `detach`?
+# В контрастивном обучении и вообще в обучении без разметки два варианта одного изображения проходят через один и тот же кодировщик, а *предиктор* в конце одной ветви должен угадать выход другой (SimSiam, BYOL). Если обучать обе ветви, находится лёгкий выход: если выход кодировщика постоянен, любая пара совпадает. Поэтому ту ветвь, которую угадывают, останавливают. Кто обучается при том или ином `detach`?
 # %%
 BRANCHES = {
     "the goal": lambda z1, z2, predictor: (predictor(z1), z2.detach()),
@@ -992,20 +992,20 @@ assert nodes[99] > 9 * nodes[9] > 9 * nodes[0]
 #
 # * **Given.** `net` and `target`, modules of the same structure with one output. They may share a layer, and their parameters may require grad or not. `optimizer` holds the parameters of `net`; they may have old gradients.
 # * **Given.** `batch`, a tuple `(state, reward, next_state, done)`: two batches of inputs, and two tensors of shape $(n,)$; `done` is 1 where the episode is over, else 0.
-# * **Result.** One step of the optimizer with the gradient of the mean squared difference between `net(state)` and the goal, $r + \gamma\,(1 - d)\, v'(s')$. The goal comes from `target`, before it moves, and is a constant. The loss before the step is returned, as a number or a tensor. <!-- net -->
+# * **Result.** One step of the optimizer with the gradient of the mean squared difference between `net(state)` and the goal, $r + \gamma\,(1 - d)\, v'(s')$. The goal comes from `target`, in the modes in which it came and before it moves, and is a constant. The loss before the step is returned, as a number or a tensor. <!-- net -->
 # * **Result.** Then `target` moves: each parameter becomes `(1 - rate) * old + rate * new`, where `new` is the parameter of `net` after the step; a shared layer stays as the step has made it. Its buffers become copies of those of `net`. <!-- target, net -->
 # * **Leave.** The parameters of `target` are the same tensors as before, with memory of their own, the same flags and the same `.grad`, apart from those of a shared layer. The modes of all modules stay. <!-- kept -->
-# %% [markdown] tags=["ru"] of="92e5fc11"
+# %% [markdown] tags=["ru"] of="a253e977"
 # Отдельной сетью стал только результат `deepcopy`. У `state_dict()` память с весами общая, как и у первого имени (в уроке 03 так было с `.grad`). Но и копия сама по себе не остановлена: без `detach` или `no_grad` её `.grad` заполняется при каждом проходе. А среднее нужно вычислять внутри `no_grad`, иначе его граф растёт с каждым шагом.
 #
 # ### Упражнение `fix_target`: цель, которая стоит на месте
 # *найти ошибку · ●●○ · 12 минут · 5 баллов*
 #
-# Целевая сеть в этом шаге не движется никогда, а её `.grad` заполняется. Исправьте и то и другое.
+# При таком шаге целевая сеть не движется, а её `.grad` заполняется. Исправьте и то и другое.
 #
 # * **Дано.** `net` и `target` — модули одинаковой структуры с одним выходом. У них может быть общий слой, а их параметры могут и требовать градиента, и не требовать. В `optimizer` входят параметры `net`, и у них могут быть прежние градиенты.
 # * **Дано.** `batch` — кортеж `(state, reward, next_state, done)`: два батча входов и два тензора формы $(n,)$; `done` равен 1 там, где эпизод окончен, иначе 0.
-# * **Результат.** Один шаг оптимизатора по градиенту среднего квадрата разности между `net(state)` и целью, $r + \gamma\,(1 - d)\, v'(s')$. Цель вычисляет `target`, прежде чем сдвинуться, и это константа. Возвращаются потери до шага — число или тензор. <!-- net -->
+# * **Результат.** Один шаг оптимизатора по градиенту среднего квадрата разности между `net(state)` и целью, $r + \gamma\,(1 - d)\, v'(s')$. Цель — константа: `target` вычисляет её до сдвига и в тех же режимах (обучения или оценки), в которых передана. Возвращаются потери до шага — число или тензор. <!-- net -->
 # * **Результат.** Затем сдвигается `target`: каждый параметр становится равным `(1 - rate) * old + rate * new`, где `new` — параметр `net` после шага (общий слой остаётся таким, каким его сделал шаг). Её буферы становятся копиями буферов `net`. <!-- target, net -->
 # * **Не менять.** Параметры `target` — те же тензоры, что и раньше, со своей памятью, с теми же флагами и тем же `.grad`, не считая общего слоя. Режимы всех модулей прежние. <!-- kept -->
 # %% answer="fix_target"

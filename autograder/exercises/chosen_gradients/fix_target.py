@@ -145,10 +145,19 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     target[1].weight.requires_grad_(False)
     with_old_gradients(net)
     yield _case(net, target, SGD(net.parameters(), lr=0.1, momentum=0.5), rng, 3)
+    net, target = _normalized(rng)
+    target[1].eval()
+    yield _case(net, target, Adam(net.parameters(), lr=0.05), rng, 5)
+    net, target = _normalized(rng)
+    # a step of length 0: a goal in evaluation mode is seen in the loss, and costs the points of one aspect
+    yield _case(net, target, SGD(net.parameters(), lr=0), rng, 5)
+
+
+def _normalized(rng: torch.Generator) -> tuple[nn.Sequential, nn.Sequential]:
+    """Return two networks of one structure with a batch normalization. The second one is frozen."""
     net = nn.Sequential(_layer(rng, 2, 3), nn.BatchNorm1d(3, dtype=torch.float64), nn.Tanh(), _layer(rng, 3, 1))
     target = copy.deepcopy(net).requires_grad_(False)
     with torch.no_grad():
         for parameter in target.parameters():
             parameter.add_(0.1 * uniform(rng, *parameter.shape))
-    target[1].eval()
-    yield _case(net, target, Adam(net.parameters(), lr=0.05), rng, 5)
+    return net, target

@@ -47,8 +47,8 @@ def _value(loss: Callable[[Tensor], Tensor], bit: float) -> float:
         aspect(
             "matters",
             0,
-            en="The true derivative is not 0: the two values differ.",
-            ru="Настоящая производная не равна 0: эти два значения различны.",
+            en="The true derivative is not 0: the losses at 0 and at 1 differ.",
+            ru="Настоящая производная не равна 0: потери при 0 и при 1 различны.",
             after=("usable",),
         ),
         aspect(
@@ -61,8 +61,8 @@ def _value(loss: Callable[[Tensor], Tensor], bit: float) -> float:
         aspect(
             "misleads",
             1.5,
-            en="At another probability it has the opposite sign.",
-            ru="При какой-то другой вероятности у него противоположный знак.",
+            en="At another probability the mean and the true derivative have opposite signs.",
+            ru="При какой-то другой вероятности у среднего и у настоящей производной разные знаки.",
             after=("usable", "matters"),
         ),
     ],

@@ -34,8 +34,8 @@ _LESS = 10  # a baseline must divide the variance at least by this
         aspect(
             "through_losses",
             1,
-            en="So is the gradient of what the losses themselves depend on.",
-            ru="То же верно для градиента по тому, от чего зависят сами потери.",
+            en="The gradient of what the losses themselves depend on is right on the average, too.",
+            ru="В среднем верен и градиент по тому, от чего зависят сами потери.",
         ),
         aspect(
             "noise",

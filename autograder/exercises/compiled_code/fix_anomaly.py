@@ -63,7 +63,7 @@ _NODES = {masked_root: "SqrtBackward0", masked_logarithm: "LogBackward0"}
             1,
             en="For a NaN the report is torch's warning, with the node and the forward line; without a NaN it is None. An error "
             "of `f` reaches the caller.",
-            ru="При NaN отчёт — это предупреждение torch с узлом и строкой прямого прохода; если NaN нет, возвращается None. "
+            ru="При NaN возвращается предупреждение torch, в котором названы узел и строка прямого прохода, без NaN — None. "
             "Исключение из `f` доходит до вызывающего кода.",
         ),
         aspect(

@@ -1,10 +1,10 @@
-"""Extra exercise: predictions about the number of compiled graphs."""
+"""Core exercise: predictions about the number of compiled graphs."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from autograder.checking.exercise import EVERY_ENTRY, Case, exercise
+from autograder.checking.exercise import EVERY_ENTRY, Case, Why, exercise
 from autograder.checking.values import entries
 from autograder.language import Text
 
@@ -12,6 +12,7 @@ from autograder.language import Text
 @exercise(
     title=Text("How many graphs", "Сколько графов"),
     kind="predict",
+    core=True,
     difficulty=1,
     minutes=6,
     aspects=[EVERY_ENTRY],
@@ -33,6 +34,18 @@ from autograder.language import Text
             "раз, сразу для всех длин.",
         ),
     ],
+    why=Why(
+        Text(
+            "Why does a condition on the shape break nothing, although one on a sum does?",
+            "Почему условие на форму не разрывает граф, а условие на сумму разрывает?",
+        ),
+        Text(
+            "Dynamo records with fake tensors. They have a shape but no numbers. It can answer a question about the shape "
+            "and guards the answer; a sum has to be computed first.",
+            "Dynamo ведёт запись на фиктивных тензорах: форма у них есть, а чисел нет. На вопрос о форме можно ответить "
+            "сразу, запомнив условие (guard), а сумму нужно сначала вычислить.",
+        ),
+    ),
 )
 def predict_graphs(answer: Any, case: Case) -> dict[str, object]:
     return {"table": entries(answer.predict_graphs)}

@@ -639,3 +639,237 @@ def fix_target(net, target, optimizer, batch, discount, rate):
         for slow, fast in zip(target.buffers(), net.buffers()):
             slow.copy_(fast)
     return loss.item()
+# %%
+# the second trial
+import copy
+
+SLOPES = {
+    "x.round()": 0.0,
+    "x - x.floor()": 1.0,
+    "(x > 0.5).float()": "no graph",
+    "x * (x > 0.5)": 1.0,
+    "torch.bernoulli(x)": 0.0,
+    "x + (x.round() - x).detach()": 1.0,
+    "x.detach() + x.round() - x": -1.0,
+}
+STOPS = {
+    "nothing stopped": 2.0,
+    "target.detach()": -4.0,
+    "target.clone()": 2.0,
+    "target.item()": -4.0,
+    "target under no_grad": -4.0,
+    "value.detach()": 6.0,
+    "(target - value).detach()": "no graph",
+}
+# %% exercise="predict_discrete" verdict="refused" mistake="comparison_raises"
+# a comparison raises, as heaviside does
+predict_discrete = {**SLOPES, "(x > 0.5).float()": "RuntimeError"}
+# %% exercise="moments" verdict="passed"
+# a leaf of its own, and running sums
+def moments(surrogate, logits):
+    with torch.no_grad():
+        p = torch.sigmoid(logits).flatten().tolist()
+    found = []
+    for number in range(2 ** len(p)):
+        bits = [number >> k & 1 for k in range(len(p))]
+        weight = 1.0
+        for bit, chance in zip(bits, p):
+            weight *= chance if bit else 1 - chance
+        leaf = logits.detach().clone().requires_grad_()
+        surrogate(leaf, torch.tensor(bits, dtype=torch.float64).view(logits.shape)).backward()
+        found.append((weight, leaf.grad))
+    mean = sum(weight * gradient for weight, gradient in found)
+    return mean, sum(weight * (gradient - mean) ** 2 for weight, gradient in found)
+# %% exercise="moments" verdict="passed"
+# the mean of squares minus the square of the mean
+def moments(surrogate, logits):
+    p = logits.detach().sigmoid()
+    mean, square = torch.zeros_like(p), torch.zeros_like(p)
+    for outcome in product((0.0, 1.0), repeat=p.numel()):
+        bits = torch.tensor(outcome, dtype=p.dtype).view_as(p)
+        weight = (bits * p + (1 - bits) * (1 - p)).prod()
+        (g,) = torch.autograd.grad(surrogate(logits, bits), logits)
+        mean += weight * g
+        square += weight * g**2
+    return mean, square - mean**2
+# %% exercise="moments" verdict="refused" mistake="each_bit_alone"
+# only all bits off and all bits on
+def moments(surrogate, logits):
+    p = logits.detach().sigmoid()
+    off, on = (torch.autograd.grad(surrogate(logits, bits), logits)[0] for bits in (torch.zeros_like(p), torch.ones_like(p)))
+    mean = (1 - p) * off + p * on
+    return mean, (1 - p) * (off - mean) ** 2 + p * (on - mean) ** 2
+# %% exercise="hide_bias" verdict="passed"
+# slopes are chosen, then Hermite's polynomial
+def hide_bias(p):
+    left = -(p + 0.04)
+    right = 1 + left
+    rise = p * right + (1 - p) * left
+
+    def loss(b):
+        return (b**3 - 2 * b**2 + b) * left + (3 * b**2 - 2 * b**3) * rise + (b**3 - b**2) * right
+
+    return loss
+# %% exercise="hide_bias" verdict="refused" mistake="never_the_wrong_sign"
+# right at p, but never misleading: no linear term
+def hide_bias(p):
+    c = (1 - 3 * p) / (2 * p - 1)
+    return lambda b: b**3 + c * b**2
+# %% exercise="score_loss" verdict="passed"
+# the mean of all, divided by n - 1
+def score_loss(log_probs, losses):
+    advantage = (losses - losses.mean()).detach()
+    return (log_probs * advantage).sum() / (losses.numel() - 1) + losses.mean()
+# %% exercise="score_loss" verdict="passed"
+# pairs are compared
+def score_loss(log_probs, losses):
+    n = len(losses)
+    total = losses.mean()
+    for i in range(n):
+        baseline = torch.stack([losses[j] for j in range(n) if j != i]).mean()
+        total = total + log_probs[i] * (losses[i] - baseline).detach() / n
+    return total
+# %% exercise="score_loss" verdict="refused" mistake="only_the_baseline_detached"
+# the losses are not stopped in the product
+def score_loss(log_probs, losses):
+    others = (losses.sum() - losses) / (len(losses) - 1)
+    return (log_probs * (losses - others.detach())).mean() + losses.mean()
+# %% exercise="score_loss" verdict="refused" mistake="no_term_for_the_losses"
+# nothing is stopped, and nothing added
+def score_loss(log_probs, losses):
+    others = (losses.sum() - losses) / (len(losses) - 1)
+    return (log_probs * (losses - others)).mean()
+# %% exercise="score_loss" verdict="refused" mistake="own_loss_in_the_baseline"
+# the first sample is the baseline of all
+def score_loss(log_probs, losses):
+    return (log_probs * (losses - losses[0]).detach()).mean() + losses.mean()
+# %% exercise="score_loss" verdict="refused" mistake="corrects_the_wrong_way"
+# the mean of all outside, n/(n-1) on the wrong side
+def score_loss(log_probs, losses):
+    n = len(losses)
+    return (log_probs * (losses - losses.mean()).detach()).mean() * (n - 1) / n + losses.mean()
+# %% exercise="fix_gumbel" verdict="passed"
+# scattered, chosen by the noisy logits
+def fix_gumbel(logits, temperature, noise):
+    noisy = logits - (-noise.log()).log()
+    soft = torch.softmax(noisy / temperature, dim=-1)
+    hard = torch.zeros_like(soft).scatter(-1, noisy.argmax(-1, keepdim=True), 1.0)
+    return (hard - soft).detach() + soft
+# %% exercise="fix_gumbel" verdict="refused" mistake="noise_with_a_minus"
+# the sign of the noise is turned instead
+def fix_gumbel(logits, temperature, noise):
+    noisy = logits + torch.log(-torch.log(noise))
+    soft = (noisy / temperature).softmax(-1)
+    hard = one_hot(soft.argmax(-1), soft.shape[-1]).to(soft.dtype)
+    return hard - soft + soft.detach()
+# %% exercise="fix_gumbel" verdict="refused" mistake="through_the_chosen_entry"
+# a factor in place of a sum
+def fix_gumbel(logits, temperature, noise):
+    noisy = logits - torch.log(-torch.log(noise))
+    soft = (noisy / temperature).softmax(-1)
+    hard = one_hot(soft.argmax(-1), soft.shape[-1]).to(soft.dtype)
+    return hard * soft / soft.detach()
+# %% exercise="predict_stops" verdict="refused" mistake="targets_are_never_trained"
+# without a stop the target is a constant all the same
+predict_stops = {**STOPS, "nothing stopped": -4.0, "target.clone()": -4.0}
+# %% exercise="predict_stops" verdict="refused" mistake="slope_of_the_value"
+# the target's slope is 1
+predict_stops = {**STOPS, "nothing stopped": 0.0, "target.clone()": 0.0, "value.detach()": 4.0}
+# %% exercise="fix_target" verdict="passed"
+# the goal first, and copies of the right-hand sides
+@torch.no_grad()
+def follow(target, net, rate):
+    for slow, fast in zip(target.parameters(), net.parameters()):
+        slow.copy_((1 - rate) * slow + rate * fast)
+    for slow, fast in zip(target.buffers(), net.buffers()):
+        slow.copy_(fast)
+
+
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    optimizer.zero_grad()
+    goal = reward + discount * (1 - done) * target(next_state).squeeze(-1).detach()
+    loss = (net(state).squeeze(-1) - goal).square().mean()
+    loss.backward()
+    optimizer.step()
+    follow(target, net, rate)
+    return loss.detach()
+# %% exercise="fix_target" verdict="refused" mistake="freezes_the_shared_layer"
+# the target is frozen for good
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    target.requires_grad_(False)
+    goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(net(state).squeeze(-1), goal)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    with torch.no_grad():
+        for slow, fast in zip(target.parameters(), net.parameters()):
+            slow.lerp_(fast, rate)
+        for slow, fast in zip(target.buffers(), net.buffers()):
+            slow.copy_(fast)
+    return loss.item()
+# %% exercise="fix_target" verdict="refused" mistake="goal_in_eval_mode"
+# a copy of the target answers in evaluation mode
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * copy.deepcopy(target).eval()(next_state).squeeze(-1)
+    loss = mse_loss(net(state).squeeze(-1), goal)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    with torch.no_grad():
+        for slow, fast in zip(target.parameters(), net.parameters()):
+            slow.lerp_(fast, rate)
+        for slow, fast in zip(target.buffers(), net.buffers()):
+            slow.copy_(fast)
+    return loss.item()
+# %% exercise="score_loss" verdict="passed"
+# the neighbour is the baseline: more noise than the mean of the others, and no bias
+def score_loss(log_probs, losses):
+    return (log_probs * (losses - losses.roll(1)).detach()).mean() + losses.mean()
+# %% exercise="score_loss" verdict="refused" mistake="product_alone"
+# the formula as it stands in the text
+def score_loss(log_probs, losses):
+    return (log_probs * losses).mean()
+# %% exercise="score_loss" verdict="refused" mistake="product_with_a_graph"
+# both terms of the text, and nothing stopped
+def score_loss(log_probs, losses):
+    return (log_probs * losses).mean() + losses.mean()
+# %% exercise="fix_target" verdict="refused" mistake="leaves_it_in_eval"
+# into evaluation mode and out of it, whatever it was before
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    target.eval()
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    target.train()
+    loss = mse_loss(net(state).squeeze(-1), goal)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    with torch.no_grad():
+        for slow, fast in zip(target.parameters(), net.parameters()):
+            slow.lerp_(fast, rate)
+        for slow, fast in zip(target.buffers(), net.buffers()):
+            slow.copy_(fast)
+    return loss.item()
+# %% exercise="fix_target" verdict="passed"
+# inside one no_grad with enable_grad for the pass
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * target(next_state).flatten()
+        with torch.enable_grad():
+            loss = mse_loss(net(state).flatten(), goal)
+            optimizer.zero_grad()
+            loss.backward()
+        optimizer.step()
+        mine = dict(net.named_parameters())
+        for name, slow in target.named_parameters():
+            slow.add_(mine[name] - slow, alpha=rate)
+        for slow, fast in zip(target.buffers(), net.buffers()):
+            slow.copy_(fast)
+    return float(loss)

@@ -857,3 +857,167 @@ def fix_fake(x, y):
 # the distances of equal rows alone
 def fix_fake(x, y):
     return x.new_empty(x.shape[:-1])
+# %%
+# the second trial
+GRAPHS = {
+    "if on the length": 1,
+    "if on requires_grad": 1,
+    "a loop of three": 1,
+    "two ifs on numbers": 3,
+    "one if, x and -x": 3,
+    "lengths 3, 3, 4": 2,
+    "lengths 3, 4, 5": 2,
+}
+COMPILED = {
+    "saved by wave": 2,
+    "saved by compiled wave": 1,
+    "growth: retain_graph": "accepted",
+    "growth: plain, then retain_graph": "RuntimeError",
+    "wave: plain, then retain_graph": "accepted",
+    "wave: second derivative, aot_eager": "RuntimeError",
+    "wave: second derivative, eager": "accepted",
+}
+OPERATORS = {
+    "runs of the body in three compiled passes": 3,
+    "no formula: requires grad": True,
+    "no formula: opcheck": "refused",
+    "formula in NumPy: opcheck": "refused",
+    "formula in NumPy: gradcheck": "accepted",
+    "forward mode of square at 1": 0.0,
+    "gradient of a through double_": 3.0,
+}
+# %% exercise="predict_graphs" verdict="refused" mistake="all_anew"
+# two graphs for every `if`, for every call
+predict_graphs = {**GRAPHS, "two ifs on numbers": 4, "one if, x and -x": 4}
+# %% exercise="predict_graphs" verdict="refused" mistake="one_break_for_all"
+# the condition belongs to the branch's graph
+predict_graphs = {**GRAPHS, "two ifs on numbers": 2, "one if, x and -x": 2}
+# %% exercise="one_graph" verdict="passed"
+# the divisor is chosen, not the result
+def one_graph(x, limit):
+    norm = x.norm()
+    divisor = torch.where(norm > limit, norm, torch.full_like(norm, limit))
+    return x * (limit / divisor)
+# %% exercise="one_graph" verdict="refused" mistake="multiplies_by_the_condition"
+# the mask as a number
+def one_graph(x, limit):
+    norm = x.norm()
+    over = (norm > limit).to(x.dtype)
+    return x * (over * limit / norm + (1 - over))
+# %% exercise="predict_compiled" verdict="refused" mistake="eager_backend_fails"
+# no compiled code has a second derivative
+predict_compiled = {**COMPILED, "wave: second derivative, eager": "RuntimeError"}
+# %% exercise="costly_node" verdict="passed"
+# hooks on the nodes around a counter of operations
+def costly_node(loss):
+    from torch.utils.flop_counter import FlopCounterMode
+
+    counter, cost, handles = FlopCounterMode(display=False), Counter(), []
+
+    def watch(node):
+        start = []
+        handles.append(node.register_prehook(lambda grads: start.append(counter.get_total_flops())))
+
+        def after(grad_inputs, grad_outputs):
+            cost[node.name()] += counter.get_total_flops() - start.pop()
+
+        handles.append(node.register_hook(after))
+
+    todo, seen = [loss.grad_fn], set()
+    while todo:
+        node = todo.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        watch(node)
+        todo.extend(next_node for next_node, _ in node.next_functions)
+    with counter:
+        loss.backward()
+    for handle in handles:
+        handle.remove()
+    return cost.most_common(1)[0][0]
+# %% exercise="fix_anomaly" verdict="passed"
+# the context manager around both passes
+def fix_anomaly(f, x):
+    with torch.autograd.set_detect_anomaly(True):
+        loss = f(x)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                loss.backward()
+            except RuntimeError:
+                return next(str(each.message) for each in caught if "Error detected in" in str(each.message))
+    return None
+# %% exercise="fix_anomaly" verdict="refused" mistake="looks_first"
+# fast at first, and once more in the mode if there is a NaN
+def fix_anomaly(f, x):
+    (gradient,) = torch.autograd.grad(f(x), x)
+    if not gradient.isnan().any():
+        return None
+    with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            f(x).backward()
+        except RuntimeError:
+            return str(caught[-1].message)
+# %% exercise="add_formula" verdict="passed"
+# the output is used again, and only what is needed is computed
+def add_formula(op):
+    def setup_context(ctx, inputs, output):
+        _, y, ctx.a = inputs
+        ctx.save_for_backward(y, output)
+
+    def backward(ctx, grad):
+        y, output = ctx.saved_tensors
+        grad_x = grad * torch.exp(-ctx.a * y) if ctx.needs_input_grad[0] else None
+        grad_y = -ctx.a * output * grad if ctx.needs_input_grad[1] else None
+        return grad_x, grad_y, None
+
+    op.register_autograd(backward, setup_context=setup_context)
+# %% exercise="add_formula" verdict="passed"
+# by the operator itself
+def add_formula(op):
+    def setup_context(ctx, inputs, output):
+        x, y, ctx.a = inputs
+        ctx.save_for_backward(x, y)
+
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        return op(grad, y, ctx.a), -ctx.a * op(grad * x, y, ctx.a), None
+
+    op.register_autograd(backward, setup_context=setup_context)
+# %% exercise="add_formula" verdict="refused" mistake="without_a"
+# the inner derivative -a is forgotten
+def add_formula(op):
+    def setup_context(ctx, inputs, output):
+        x, y, ctx.a = inputs
+        ctx.save_for_backward(x, y)
+
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        decay = torch.exp(-ctx.a * y)
+        return grad * decay, -grad * x * decay, None
+
+    op.register_autograd(backward, setup_context=setup_context)
+# %% exercise="fix_fake" verdict="passed"
+# torch has the same function
+def fix_fake(x, y):
+    return torch.cdist(x, y).contiguous()
+# %% exercise="fix_fake" verdict="passed"
+# computed: the arithmetic gives contiguous results, whatever the strides are
+def fix_fake(x, y):
+    return (x[..., :, None, :] - y[..., None, :, :]).square().sum(-1).sqrt()
+# %% exercise="predict_operators" verdict="refused" mistake="opcheck_needs_no_formula"
+# opcheck looks at results only
+predict_operators = {**OPERATORS, "formula in NumPy: opcheck": "accepted", "no formula: opcheck": "accepted"}
+# %% exercise="predict_operators" verdict="refused" mistake="body_is_traced"
+# everything works as in a Function
+predict_operators = {
+    "runs of the body in three compiled passes": 1,
+    "no formula: requires grad": False,
+    "no formula: opcheck": "accepted",
+    "formula in NumPy: opcheck": "accepted",
+    "formula in NumPy: gradcheck": "accepted",
+    "forward mode of square at 1": 2.0,
+    "gradient of a through double_": 6.0,
+}

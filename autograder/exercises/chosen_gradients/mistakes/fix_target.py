@@ -1,4 +1,6 @@
 # %%
+import copy
+
 import torch
 from torch.nn.functional import mse_loss
 
@@ -25,7 +27,7 @@ def _follow(net, target, rate, buffers=True):
 # %% mistake="not_stopped" theme="recording"
 # The loss has a path through `target`: its `.grad` is filled, and a layer that both share is trained through the goal as
 #     well.
-# От функции потерь есть путь через `target`: заполняются её `.grad`, а слой, общий для обеих сетей, обучается и через
+# От функции потерь есть путь через `target`: заполняются её поля `.grad`, а слой, общий для обеих сетей, обучается и через
 #     цель.
 def fix_target(net, target, optimizer, batch, discount, rate):
     loss = _train(net, target, optimizer, batch, discount, stopped=False)
@@ -165,8 +167,9 @@ def fix_target(net, target, optimizer, batch, discount, rate):
     return loss
 
 # %% mistake="leaves_it_in_eval" theme="state"
-# `target` stays in evaluation mode. Which mode it is in is the caller's business.
-# Сеть `target` остаётся в режиме оценки. Её режим выбирает вызывающий код.
+# The modes of `target` were changed, and afterwards they are not what they were. Which mode it is in is the caller's
+#     business.
+# Режимы сети `target` изменены и после шага не такие, какими были. Их выбирает вызывающий код.
 def fix_target(net, target, optimizer, batch, discount, rate):
     modes = [module.training for module in net.modules()]
     target.eval()
@@ -333,3 +336,19 @@ def fix_target(net, target, optimizer, batch, discount, rate):
     for slow, fast in zip(target.buffers(), net.buffers()):
         slow.copy_(fast)
     return loss
+
+# %% mistake="goal_in_eval_mode" theme="state"
+# The goal was computed in evaluation mode, although `target` came in training mode: its batch normalization then uses
+#     other statistics.
+# Цель вычислена в режиме оценки, хотя сеть `target` передана в режиме обучения: её батч-нормализация берёт тогда другие
+#     статистики.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * copy.deepcopy(target).eval()(next_state).squeeze(-1)
+    loss = mse_loss(net(state).squeeze(-1), goal)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    _follow(net, target, rate)
+    return loss.item()

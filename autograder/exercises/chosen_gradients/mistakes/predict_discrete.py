@@ -82,3 +82,10 @@ predict_discrete = {**solution, "x.detach() + x.round() - x": 0.0}
 # You expected an error behind `torch.bernoulli`. It has a node with the derivative 0: the gradient is lost without a word.
 # Вы ожидали, что после `torch.bernoulli` будет ошибка. Но у неё есть узел с производной 0: градиент теряется молча.
 predict_discrete = {**solution, "torch.bernoulli(x)": "RuntimeError"}
+
+# %% mistake="comparison_raises" theme="recording"
+# You expected an error behind a comparison, as behind `heaviside`. Its result has no graph at all, so `slope` never gets
+#     to a backward pass.
+# Вы ожидали ошибку после сравнения, как у `heaviside`. Но у его результата вообще нет графа, и до обратного прохода
+#     `slope` не доходит.
+predict_discrete = {**solution, "(x > 0.5).float()": "RuntimeError"}

@@ -58,9 +58,10 @@ predict_stops = {**solution, "nothing stopped": -4.0}
 predict_stops = {**solution, "(target - value).detach()": 0.0}
 
 # %% mistake="slope_of_the_value" theme="derivative"
-# You expected the slope of `value` in the line in which `value` is detached. What is left there is the slope of the
-#     target, with its own factor.
-# Вы взяли наклон `value` в строке, где `value` отсоединено. Но там остаётся наклон цели, со своим множителем.
+# You expected a gradient without the target's slope in the line in which `value` is detached. The only path left leads
+#     through the target, and its slope is a factor.
+# Вы ожидали, что в строке, где `value` отсоединено, наклона цели в градиенте не будет. Но остался только путь через
+#     цель, и её наклон входит множителем.
 predict_stops = {**solution, "value.detach()": 4.0}
 
 # %% mistake="targets_are_never_trained" like="targets_are_constants"

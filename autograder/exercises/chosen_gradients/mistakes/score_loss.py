@@ -7,10 +7,10 @@ def _others(losses):
     return found
 
 # %% mistake="own_loss_in_the_baseline" theme="scaling"
-# The gradient of the logits is too short on the average: the baseline is the mean of all losses, and so it holds the
-#     sample's own loss.
-# Градиент по логитам в среднем слишком короток: базовый уровень — среднее всех потерь, то есть в него входят и потери
-#     самого примера.
+# The gradient of the logits is too short on the average: the baseline holds the sample's own loss, as the mean of all
+#     losses does.
+# Градиент по логитам в среднем слишком короток: в базовый уровень входят и потери самого примера, как бывает, если это
+#     среднее всех потерь.
 def score_loss(log_probs, losses):
     return (log_probs * (losses - losses.mean()).detach() + losses).mean()
 
@@ -132,3 +132,36 @@ def score_loss(log_probs, losses):
 # Вычтено постоянное число, взятое из ячейки выше. Здесь потери далеко от него, и почти весь шум остаётся.
 def score_loss(log_probs, losses):
     return (log_probs * (losses.detach() - 0.255) + losses).mean()
+
+# %% mistake="no_term_for_the_losses" theme="recording"
+# The losses have no term of their own, and in the product their graph is left: their gradient is multiplied by logarithms
+#     of probabilities.
+# У потерь нет собственного слагаемого, а в произведении у них остался граф: их градиент умножен на логарифмы
+#     вероятностей.
+def score_loss(log_probs, losses):
+    return (log_probs * (losses - _others(losses))).mean()
+
+# %% mistake="no_term_and_a_fixed_baseline" like="no_term_for_the_losses"
+def score_loss(log_probs, losses):
+    return (log_probs * (losses - _others(losses).detach())).mean()
+
+# %% mistake="product_alone" like="no_term_for_the_losses"
+def score_loss(log_probs, losses):
+    return (log_probs * losses).mean()
+
+# %% mistake="product_with_a_graph" theme="recording"
+# In the product with `log_probs` the losses have their graph, and a term too many joins their gradient. Nothing is
+#     subtracted either: the noise is that of the plain estimator.
+# В произведении с `log_probs` у потерь остался граф, и к их градиенту добавилось лишнее слагаемое. К тому же из потерь
+#     ничего не вычтено: шум такой же, как у простейшей оценки.
+def score_loss(log_probs, losses):
+    return (log_probs * losses + losses).mean()
+
+# %% mistake="corrects_the_wrong_way" theme="scaling"
+# The gradient of the logits is too short twice over: the mean of all losses leaves (n − 1)/n of it, and so does the
+#     factor. The remedy is n/(n − 1).
+# Градиент по логитам укорочен дважды: от него остаётся (n − 1)/n из-за среднего всех потерь и ещё столько же из-за
+#     множителя. Исправляет это множитель n/(n − 1).
+def score_loss(log_probs, losses):
+    n = len(losses)
+    return (log_probs * (losses - losses.mean()).detach() * (n - 1) / n + losses).mean()

@@ -92,3 +92,6 @@ def slope_table():
 
 # %% mistake="cancels_in_the_gradient"
 {r'("[^"]*x\.detach\(\) \+ [^"]*\(\) - x\)?": )slope.*': r"\g<1>0.0,"}
+
+# %% mistake="comparison_raises"
+{r'("(?:\(x [<>=]+ [\d.]+\)|x\.gt\(0\.5\))[^"]*": )slope.*': r'\1"RuntimeError",'}

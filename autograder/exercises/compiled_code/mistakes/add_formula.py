@@ -33,6 +33,17 @@ def add_formula(op):
 
     op.register_autograd(backward, setup_context=_keep)
 
+# %% mistake="without_a" theme="derivative"
+# The gradient of `y` lacks the factor `a`: the inner derivative of −a·y is −a, not −1.
+# В градиенте по `y` не хватает множителя `a`: внутренняя производная у −a·y равна −a, а не −1.
+def add_formula(op):
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        damping = (-ctx.a * y).exp()
+        return grad * damping, -grad * x * damping, None
+
+    op.register_autograd(backward, setup_context=_keep)
+
 # %% mistake="wrong_sign" theme="derivative"
 # The gradient of `y` has the wrong sign: the derivative of exp(−a·y) is −a·exp(−a·y).
 # У градиента по `y` неверный знак: производная exp(−a·y) равна −a·exp(−a·y).
