@@ -186,7 +186,7 @@ def fixed_point(step, start, parameters, iterations):
     result.register_hook(hook)
     return result
 # %% exercise="fixed_point" verdict="refused"
-# the vector is replaced for z only, the hook sits on the leaf that enters the last step
+# g is not added in the loop, so u fades away
 def fixed_point(step, start, parameters, iterations):
     with torch.no_grad():
         z = start

@@ -200,8 +200,8 @@ def backward_uneven(ddp, x, y, all_reduce, world):
 def backward_uneven(ddp, x, y, all_reduce, world):
     total = all_reduce(torch.tensor(float(len(y))))
     (mse_loss(ddp(x), y, reduction="sum") * world / total).backward()
-# %% exercise="backward_uneven" verdict="refused"
-# 0 times NaN is NaN on the empty rank
+# %% exercise="backward_uneven" verdict="passed"
+# written as wrong; but the text says that the gradient is 0 though the loss is NaN, so it is right
 def backward_uneven(ddp, x, y, all_reduce, world):
     total = all_reduce(torch.tensor(float(y.numel())))
     (mse_loss(ddp(x), y) * y.numel() * world / total).backward()
