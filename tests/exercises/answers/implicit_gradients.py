@@ -665,3 +665,15 @@ def mislead(n):
     a = torch.zeros(n, n, dtype=torch.float64)
     a[0, 1] = 10
     return a, torch.zeros(n, dtype=torch.float64)
+# %% exercise="fixed_point" verdict="refused" mistake="last_ten_steps"
+# the last ten steps are recorded, in the hope that the rest is small
+def fixed_point(step, start, parameters, iterations):
+    with torch.no_grad():
+        z = iterate(lambda z: step(z, *parameters), start, iterations - 10)
+    return iterate(lambda z: step(z, *parameters), z, 10)
+# %% exercise="fixed_point" verdict="refused"
+# as many recorded steps as the memory allows: on some hidden seeds this once passed
+def fixed_point(step, start, parameters, iterations):
+    with torch.no_grad():
+        z = iterate(lambda z: step(z, *parameters), start, iterations - 22)
+    return iterate(lambda z: step(z, *parameters), z, 22)
