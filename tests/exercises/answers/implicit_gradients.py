@@ -393,7 +393,7 @@ def fixed_point(step, start, parameters, iterations):
 
     z.register_hook(solve)
     return z
-# %% exercise="fixed_point" verdict="refused" mistake=""
+# %% exercise="fixed_point" verdict="refused" mistake="five_turns"
 # a few terms of the series
 def fixed_point(step, start, parameters, iterations):
     with torch.no_grad():

@@ -106,6 +106,14 @@ def fixed_point(step, start, parameters, iterations):
 def fixed_point(step, start, parameters, iterations):
     return _last_recorded(step, start, parameters, iterations, 20)
 
+# %% mistake="five_turns" like="last_ten_steps"
+def fixed_point(step, start, parameters, iterations):
+    return _hooked(step, start, parameters, iterations, turns=5)
+
+# %% mistake="ten_turns" like="last_ten_steps"
+def fixed_point(step, start, parameters, iterations):
+    return _hooked(step, start, parameters, iterations, turns=10)
+
 # %% mistake="powers_without_a_sum" theme="accumulation"
 # In each turn `u` was replaced by $J^T u$, without adding `g`. Nearly nothing is left of the gradient.
 # На каждом обороте `u` заменяется на $J^T u$, а `g` не прибавляется. От градиента почти ничего не остаётся.
