@@ -8,12 +8,12 @@
 # After this lesson you can:
 #
 # * say what reaches the parameter from a solver, recorded in full, in part or not at all;
-# * write a fixed-point solver whose backward pass solves a linear system, with nothing but vector-Jacobian products;
 # * differentiate through a minimum, and say at which point the Hessian belongs;
+# * write a fixed-point solver whose backward pass solves a linear system, with nothing but vector-Jacobian products;
 # * count what unrolling costs, and name the case where detaching is exact.
 #
 # You need lesson 07 (a `backward` of your own) and lesson 10 (derivatives of gradients, steps of an optimizer). The hooks of lesson 08 are an alternative to the `backward`, not a condition.
-# %% [markdown] tags=["ru"] about="градиенты сквозь неподвижную точку и минимум, без записи шагов решателя" of="e13bd63f"
+# %% [markdown] tags=["ru"] about="градиенты сквозь неподвижную точку и минимум, без записи шагов решателя" of="5f3094c9"
 # # Градиенты сквозь решатель
 #
 # Слой повторяет шаг `z = w * z + 3`, пока `z` не перестанет меняться. При $w = 0.5$ он останавливается на числе 6. Тысяча записанных шагов не поместилась бы в память, поэтому автор запускает решатель внутри `no_grad()`, а в конце делает ещё один шаг, уже с записью. Обучение идёт, потери уменьшаются. Потом кто-то сравнивает градиент с конечными разностями: должно быть 12, а получается 6.
@@ -23,8 +23,8 @@
 # После урока вы сможете:
 #
 # * сказать, какая часть градиента доходит до параметра, если записаны все шаги решателя, только некоторые или ни одного;
-# * написать функцию, которая находит неподвижную точку и в обратном проходе решает линейную систему с помощью одних только произведений вектора на матрицу Якоби;
 # * дифференцировать сквозь минимум и правильно выбирать точку, в которой берётся матрица Гессе;
+# * написать функцию, которая находит неподвижную точку и в обратном проходе решает линейную систему с помощью одних только произведений вектора на матрицу Якоби;
 # * посчитать, во что обходится запись всех шагов, и назвать случай, когда отсоединение от графа ничего не портит.
 #
 # Понадобятся уроки 07 (свой `backward`) и 10 (производные от градиентов, шаги оптимизатора). Хуки из урока 08 могут заменить свой `backward`, но обойтись можно и без них.
@@ -180,18 +180,183 @@ for times, wrong in ((1, True), (200, False)):  # the formula is only as good as
     inner = near.clone().requires_grad_()
     (its_slope,) = torch.autograd.grad(bent(inner), inner)
     assert (abs(derivative(bent(near) / (1 - its_slope), w) - 0.364776) > 1e-3) is wrong
+
+
 # %% [markdown] tags=["en"]
 # The same holds for a step with a bend: one step is off by a quarter, the quotient agrees with 500 recorded steps. One thing it needs: that `z` really is the solution. Stop the solver after one step, and the formula differentiates an equation that does not hold.
 #
-# ### What the steps would cost
+# ## A minimum is an equation, too
 #
-# The solution below has 512 numbers, 4096 bytes. How do nodes and saved bytes grow with the number of recorded steps? This is the price of unrolling that you paid in lesson 10, where the steps were those of an optimizer.
-# %% [markdown] tags=["ru"] of="3cd5c593"
+# Which weight decay $\lambda$ gives the smallest validation loss? The weights are $w^*(\lambda)$, the minimum of the training loss. In lesson 10 you differentiated through the steps that led to it. But a minimum satisfies an equation: the slope of the training loss is 0 there.
+#
+# One number again. The loss is $(w - 3)^2 / 2 + \lambda w^2 / 2$, its slope $w - 3 + \lambda w$. Setting it to 0 gives $w^* = 3 / (1 + \lambda)$, for $\lambda = 0.5$ that is 2. Let $\lambda$ grow by a little $d\lambda$. The slope stays 0, so its whole change is 0:
+#
+# $$(1 + \lambda)\, dw + w\, d\lambda = 0.$$
+#
+# The first factor is $H = 1.5$, the second $w^* = 2$. So $dw^* / d\lambda = -2 / 1.5 = -1.33$.
+#
+# $H$ is the second derivative of the training loss at the minimum. With many weights it is a Hessian, and a linear system is solved in place of the division. The minus is easily lost.
+# %% [markdown] tags=["ru"] of="84dc0723"
 # То же верно и для нелинейного шага: один шаг ошибается на четверть, а частное совпадает с результатом 500 записанных шагов. Нужно только, чтобы `z` действительно было решением. Если остановить решатель после одного шага, формула продифференцирует равенство, которое не выполнено.
 #
-# ### Во что обходятся шаги
+# ## Минимум — тоже уравнение
 #
-# В решении ниже 512 чисел, то есть 4096 байт. Как с числом записанных шагов растёт число узлов и сохранённых байтов? Ту же цену вы платили в уроке 10, где шаги делал оптимизатор.
+# При каком затухании весов $\lambda$ потери на валидации наименьшие? Веса здесь — это $w^*(\lambda)$, точка минимума функции потерь на обучении. В уроке 10 вы дифференцировали сквозь шаги, которые к ней ведут. Но и минимум удовлетворяет уравнению: наклон функции потерь на обучении в нём равен 0.
+#
+# Снова одно число. Функция потерь — $(w - 3)^2 / 2 + \lambda w^2 / 2$, её наклон — $w - 3 + \lambda w$. Приравняем его к нулю: $w^* = 3 / (1 + \lambda)$, при $\lambda = 0.5$ это 2. Пусть $\lambda$ выросло на малое $d\lambda$. Наклон останется равным 0, поэтому и всё его изменение равно 0:
+#
+# $$(1 + \lambda)\, dw + w\, d\lambda = 0.$$
+#
+# Первый множитель — $H = 1.5$, второй — $w^* = 2$. Отсюда $dw^* / d\lambda = -2 / 1.5 = -1.33$.
+#
+# Здесь $H$ — вторая производная функции потерь на обучении в точке минимума. Если весов много, это матрица Гессе, и вместо деления решают линейную систему. Минус при этом легко потерять.
+# %%
+def training_loss(w, lam):
+    return (w - 3) ** 2 / 2 + lam * w**2 / 2
+
+
+def descended(lam, steps, recorded):
+    """The weight after `steps` steps of descent; only the last `recorded` ones are in the graph."""
+    w = torch.zeros((), dtype=torch.float64)
+    for left in range(steps, 0, -1):
+        if left == recorded:
+            w = w.detach()
+        w = w - 0.05 * grad(training_loss)(w, lam)
+    return w
+
+
+lam = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
+for steps in (5, 50, 500):
+    of_all, of_five = (derivative(descended(lam, steps, recorded), lam) for recorded in (steps, 5))
+    print(f"{steps} steps: {of_all}, the last 5 recorded: {of_five}")
+# %% tags=["fact"]
+assert abs(derivative(descended(lam, 500, 500), lam) + 4 / 3) < 1e-5
+assert abs(derivative(descended(lam, 5, 5), lam) + 4 / 3) > 1
+tail = [derivative(descended(lam, steps, 5), lam) for steps in (50, 500, 5000)]
+assert abs(tail[1] - tail[2]) < 1e-5 and abs(tail[2] + 4 / 3) > 0.5
+best = torch.tensor(2.0, dtype=torch.float64)
+assert derivative(training_loss(best, lam), lam) == 2.0  # w² / 2, with w detached
+after = descended(lam, 500, 500)
+assert abs(derivative(training_loss(after, lam), lam) - 2.0) < 1e-6  # through the solver: the same
+
+
+# %% [markdown] tags=["en"]
+# With all steps recorded the derivative arrives, slowly. With the last five recorded it settles as well, at a wrong number: more steps make the minimum more exact, not its derivative.
+#
+# One case is the exception. Ask for the derivative of the *minimal value* of the training loss itself. Its slope by $w$ is 0 at the minimum, so whatever $dw^*/d\lambda$ may be, it is multiplied by 0. There you may detach the solution, and what is left, $w^2 / 2 = 2$, is exact. For the validation loss it is not: its slope at $w^*$ is not 0.
+#
+# ### Exercise `fix_argmin`: through a minimum
+# *find the bug · ●●○ · 14 minutes · 5 points*
+#
+# This function was tested on ridge regression and was right to the last digit. On logistic regression it is wrong, and on an outer loss that mentions `lam` it is wrong as well. Mend both errors.
+#
+# * **Given.** `inner(w, lam)` and `outer(w, lam)`, losses whose values are scalars, such as those of training and of validation. The inner one has one minimum over `w`, of shape $(n,)$, and a Hessian there that can be inverted. `lam` has any shape.
+# * **Given.** `minimize(inner, start, lam)`, which returns this minimum, without a graph. Neither `start` nor `lam` requires grad.
+# * **Result.** The derivative with respect to `lam` of the value `outer(w, lam)` whose `w` is the minimum and moves with `lam`. It has the shape of `lam`, and is right for any inner loss. <!-- derivative -->
+# * **Result.** So also where the outer loss mentions `lam` itself. <!-- direct -->
+# * **Leave.** `start` and `lam`. <!-- kept -->
+# * **Not allowed.** More than one call of `minimize`. <!-- once -->
+# %% [markdown] tags=["ru"] of="3dbbc962"
+# Если записаны все шаги, производная понемногу приближается к верной. Если только последние пять, она тоже сходится, но к неверному числу: от новых шагов точнее становится минимум, а не его производная.
+#
+# Есть одно исключение. Пусть нужна производная самого *наименьшего значения* функции потерь на обучении. Наклон по $w$ в точке минимума равен 0, поэтому $dw^*/d\lambda$, чему бы оно ни равнялось, умножается на 0. В этом случае решение можно отсоединить от графа: то, что останется, $w^2 / 2 = 2$, — точный ответ. С потерями на валидации так нельзя: их наклон в точке $w^*$ не равен 0.
+#
+# ### Упражнение `fix_argmin`: производная сквозь минимум
+# *найти ошибку · ●●○ · 14 минут · 5 баллов*
+#
+# Эту функцию проверили на гребневой регрессии, и она была верна до последней цифры. На логистической регрессии она ошибается. Ошибается она и тогда, когда `lam` входит в саму внешнюю функцию потерь. Исправьте обе ошибки.
+#
+# * **Дано.** Функции потерь `inner(w, lam)` и `outer(w, lam)` со скалярными значениями, например на обучении и на валидации. У внутренней функции единственный минимум по `w`, вектору формы $(n,)$, и матрица Гессе в нём обратима. Форма `lam` любая.
+# * **Дано.** Функция `minimize(inner, start, lam)`, которая возвращает точку этого минимума без графа. Ни `start`, ни `lam` градиента не требуют.
+# * **Результат.** Производная значения `outer(w, lam)` по `lam`, где `w` — точка минимума, которая сдвигается вместе с `lam`. Форма та же, что у `lam`. Производная верна при любой внутренней функции потерь. <!-- derivative -->
+# * **Результат.** В том числе когда `lam` входит и в саму внешнюю функцию. <!-- direct -->
+# * **Не менять.** Тензоры `start` и `lam`. <!-- kept -->
+# * **Нельзя.** Вызывать `minimize` больше одного раза. <!-- once -->
+# %% answer="fix_argmin"
+def fix_argmin(inner, outer, minimize, start, lam):
+    w = minimize(inner, start, lam)
+    g = grad(outer)(w, lam)
+    v = torch.linalg.solve(hessian(inner)(w, lam), g)
+    _, pull = torch.func.vjp(lambda lam: grad(inner)(w, lam), lam)
+    return grad(outer, argnums=1)(w, lam) - pull(v)[0]
+
+
+# %% given="fix_argmin"
+def fix_argmin(inner, outer, minimize, start, lam):
+    w = minimize(inner, start, lam)
+    g = grad(outer)(w, lam)
+    v = torch.linalg.solve(hessian(inner)(start, lam), g)
+    _, pull = torch.func.vjp(lambda lam: grad(inner)(w, lam), lam)
+    return -pull(v)[0]
+
+
+# %% alternative="fix_argmin"
+def fix_argmin(inner, outer, minimize, start, lam):
+    w = minimize(inner, start, lam).requires_grad_()
+    lam = lam.clone().requires_grad_()
+    by_w, direct = torch.autograd.grad(outer(w, lam), (w, lam), materialize_grads=True)
+    (slope,) = torch.autograd.grad(inner(w, lam), w, create_graph=True)
+    rows = torch.stack([torch.autograd.grad(s, w, retain_graph=True)[0] for s in slope])
+    (indirect,) = torch.autograd.grad(slope, lam, torch.linalg.solve(rows.T, by_w))
+    return direct - indirect
+
+
+# %% alternative="fix_argmin"
+def fix_argmin(inner, outer, minimize, start, lam):
+    w = minimize(inner, start, lam)
+    mixed = torch.func.jacrev(grad(inner), argnums=1)(w, lam).reshape(w.numel(), -1)
+    moved = -torch.linalg.inv(hessian(inner)(w, lam)) @ mixed
+    by_w, by_lam = grad(outer, argnums=(0, 1))(w, lam)
+    return by_lam + (by_w @ moved).reshape(lam.shape)
+
+
+# %% alternative="fix_argmin"
+def fix_argmin(inner, outer, minimize, start, lam):
+    # one step of Newton at the minimum, recorded: its slope by w is 0, so one step is enough
+    w, lam = minimize(inner, start, lam), lam.detach().clone().requires_grad_()
+    step = w - torch.linalg.solve(hessian(inner)(w, lam).detach(), grad(inner)(w, lam))
+    return torch.autograd.grad(outer(step, lam), lam)[0]
+
+
+# %% check="fix_argmin"
+from autograder import check
+
+check("fix_argmin")
+
+
+# %% tags=["fact"]
+def ridge(w, lam):
+    return ((w - 3) ** 2 + lam * w**2).sum() / 2
+
+
+def nothing_but_w(w, lam):
+    return (w - 1).square().sum()
+
+
+def exact(inner, start, lam):
+    return 3 / (1 + lam.expand(start.shape))
+
+
+def published(inner, outer, minimize, start, lam):
+    w = minimize(inner, start, lam)
+    v = torch.linalg.solve(hessian(inner)(start, lam), grad(outer)(w, lam))
+    return -torch.func.vjp(lambda lam: grad(inner)(w, lam), lam)[1](v)[0]
+
+
+half = torch.tensor(0.5, dtype=torch.float64)
+assert torch.allclose(
+    published(ridge, nothing_but_w, exact, torch.zeros(2, dtype=torch.float64), half), -16 / 3 + 0 * half
+)
+
+
+# %% [markdown] tags=["en"]
+# ## What the steps would cost
+#
+# Back to fixed points. The solution below has 512 numbers, 4096 bytes. How do nodes and saved bytes grow with the number of recorded steps? This is the price of unrolling that you paid in lesson 10, where the steps were those of an optimizer.
+# %% [markdown] tags=["ru"] of="eb8ab519"
+# ## Во что обходятся шаги
+#
+# Вернёмся к неподвижным точкам. В решении ниже 512 чисел, то есть 4096 байт. Как с числом записанных шагов растёт число узлов и сохранённых байтов? Ту же цену вы платили в уроке 10, где шаги делал оптимизатор.
 # %%
 from autograder.measure import graph_nodes, saved_bytes
 
@@ -231,9 +396,9 @@ assert kept[2] - kept[1] >= 150 * 4096 and kept[1] - kept[0] >= 40 * 4096
 assert cost[last_step_recorded, 200][0] <= 6 and cost[last_step_recorded, 200][1] <= 3 * 4096
 del z
 # %% [markdown] tags=["en"]
-# The picture follows the bytes in memory through 50 steps of both. The rest of the lesson keeps the lower curve, and repairs its gradient.
-# %% [markdown] tags=["ru"] of="55d6f67a"
-# На рисунке видно, как меняется расход памяти за 50 шагов в обоих случаях. Дальше в уроке мы останемся на нижней кривой, но исправим её градиент.
+# The picture follows the bytes in memory through 50 steps of both. From here on we stay on the lower curve, and mend the gradient.
+# %% [markdown] tags=["ru"] of="8324a0d9"
+# На рисунке видно, как меняется расход памяти за 50 шагов в обоих случаях. Дальше мы останемся на нижней кривой, а градиент исправим.
 # %% tags=["picture"]
 from autograder import plot_memory
 
@@ -290,15 +455,15 @@ assert torch.allclose(iterate(right_side, g, 100), right)
 grown = iterate(lambda u: g + 1.1 * u, g, 100)  # no contraction, no limit, although (1 - 1.1) can be inverted
 assert grown[0] > 1e4
 # %% [markdown] tags=["en"]
-# The last line finds the same 1.6 by backward passes through one step, without a matrix. Without the transpose the second entry is lost: 0 for 1.6. For one number, or a symmetric $J$, nobody would notice. And if an eigenvalue of $J$ has a magnitude above 1, neither of the two loops settles.
+# The last line finds the same 1.6 by backward passes through one step, without a matrix. Without the transpose the second entry is lost: 0 for 1.6. For one number, or a symmetric matrix such as the Hessian above, nobody would notice. And if an eigenvalue of $J$ has a magnitude above 1, neither of the two loops settles.
 #
 # Where does the loop go? Into a hook on the result (lesson 08), which replaces $g$ by $u$ before it reaches the recorded step, or into the `backward` of a Function (lesson 07). Three traps wait here:
 #
 # * $J^T u$ needs a graph of one step that begins at a leaf of its own. Begun at the result itself, it calls the hook again, without end. Build it once, and walk it again and again with `retain_graph=True`. Inside a hook or a `backward` nothing is recorded unless `torch.enable_grad()` is on.
 # * A hook that mentions the result itself keeps it in memory for ever: the result holds the hook, and the hook the result.
 # * Either way the solve is not recorded. A second derivative through it is an error, or silently wrong where the step bends in its parameter.
-# %% [markdown] tags=["ru"] of="26f6e332"
-# В последней строке те же 1.6 получены без матрицы, обратными проходами через один шаг. Без транспонирования второй элемент теряется: вместо 1.6 получается 0. На одном числе или при симметричной $J$ этого никто бы не заметил. А если модуль какого-нибудь собственного значения $J$ больше 1, не сойдётся ни один из двух циклов.
+# %% [markdown] tags=["ru"] of="f04d86db"
+# В последней строке те же 1.6 получены без матрицы, обратными проходами через один шаг. Без транспонирования второй элемент теряется: вместо 1.6 получается 0. На одном числе или на симметричной матрице, как матрица Гессе выше, этого никто бы не заметил. А если модуль какого-нибудь собственного значения $J$ больше 1, не сойдётся ни один из двух циклов.
 #
 # Куда поместить цикл? Либо в хук на результате (урок 08), который заменит $g$ на $u$ раньше, чем вектор дойдёт до записанного шага, либо в `backward` своей функции (урок 07). Здесь легко ошибиться в трёх местах:
 #
@@ -375,10 +540,10 @@ assert abs(bent_in_w - true) > 0.1
 # * **Result.** The fixed point, of the shape of `start`. <!-- value -->
 # * **Result.** Its gradient with respect to every parameter that requires grad, to six digits. <!-- gradients -->
 # * **Leave.** `start` and the parameters, with their `.grad`. <!-- gradients -->
-# * **Leave.** No memory, once the result is dropped and `gc.collect()` has run; single numbers do not count. <!-- left -->
+# * **Leave.** No memory, once the result is dropped and `gc.collect()` has run. Tensors of a single number do not count. <!-- left -->
 # * **Not allowed.** More than 24 tensors of the size of `start` and 4 copies of the parameters in memory at once, neither forward nor backward: neither 60 steps nor a Jacobian fit. <!-- memory -->
 # * **Not allowed.** More than `iterations` + 3 calls of `step`, the backward pass included. <!-- calls -->
-# %% [markdown] tags=["ru"] of="1bbcfefa"
+# %% [markdown] tags=["ru"] of="3e0032c7"
 # ### Упражнение `fixed_point`: неподвижная точка с градиентом
 # *спроектировать · ●●● · 18 минут · 5 баллов*
 #
@@ -389,7 +554,7 @@ assert abs(bent_in_w - true) > 0.1
 # * **Результат.** Неподвижная точка той же формы, что `start`. <!-- value -->
 # * **Результат.** Её градиент по каждому параметру, который требует градиента, с точностью до шести знаков. <!-- gradients -->
 # * **Не менять.** Тензор `start` и параметры вместе с их `.grad`. <!-- gradients -->
-# * **Не менять.** Объём занятой памяти: после удаления результата и вызова `gc.collect()` он прежний, отдельные числа не в счёт. <!-- left -->
+# * **Не менять.** Объём занятой памяти: после удаления результата и вызова `gc.collect()` он такой же, как до вызова функции. Тензоры из одного числа не в счёт. <!-- left -->
 # * **Нельзя.** Расходовать в прямом или обратном проходе больше памяти, чем занимают 24 тензора размера `start` и 4 копии параметров: ни 60 шагов, ни матрица Якоби туда не поместятся. <!-- memory -->
 # * **Нельзя.** Вызывать `step` больше `iterations` + 3 раз, считая и обратный проход. <!-- calls -->
 # %% answer="fixed_point"
@@ -489,169 +654,6 @@ def fixed_point(step, start, parameters, iterations):
 from autograder import check
 
 check("fixed_point")
-
-
-# %% [markdown] tags=["en"]
-# ## A minimum is an equation, too
-#
-# Which weight decay $\lambda$ gives the smallest validation loss? The weights are $w^*(\lambda)$, the minimum of the training loss. In lesson 10 you differentiated through the steps that led to it. But a minimum satisfies an equation: the slope of the training loss is 0 there.
-#
-# One number again. The loss is $(w - 3)^2 / 2 + \lambda w^2 / 2$, its slope $w - 3 + \lambda w$. Setting it to 0 gives $w^* = 3 / (1 + \lambda)$, for $\lambda = 0.5$ that is 2. Let $\lambda$ grow by a little $d\lambda$. The slope stays 0, so its whole change is 0:
-#
-# $$(1 + \lambda)\, dw + w\, d\lambda = 0.$$
-#
-# The first factor is $H = 1.5$, the second $w^* = 2$. So $dw^* / d\lambda = -2 / 1.5 = -1.33$.
-#
-# $H$ is the second derivative of the training loss at the minimum, a Hessian when there are many weights. It is symmetric, so here no transpose can be forgotten. The minus can.
-# %% [markdown] tags=["ru"] of="04a5925d"
-# ## Минимум — тоже уравнение
-#
-# При каком затухании весов $\lambda$ потери на валидации наименьшие? Веса здесь — это $w^*(\lambda)$, точка минимума функции потерь на обучении. В уроке 10 вы дифференцировали сквозь шаги, которые к ней ведут. Но и минимум удовлетворяет уравнению: наклон функции потерь на обучении в нём равен 0.
-#
-# Снова одно число. Функция потерь — $(w - 3)^2 / 2 + \lambda w^2 / 2$, её наклон — $w - 3 + \lambda w$. Приравняем его к нулю: $w^* = 3 / (1 + \lambda)$, при $\lambda = 0.5$ это 2. Пусть $\lambda$ выросло на малое $d\lambda$. Наклон останется равным 0, поэтому и всё его изменение равно 0:
-#
-# $$(1 + \lambda)\, dw + w\, d\lambda = 0.$$
-#
-# Первый множитель — $H = 1.5$, второй — $w^* = 2$. Отсюда $dw^* / d\lambda = -2 / 1.5 = -1.33$.
-#
-# Здесь $H$ — вторая производная функции потерь на обучении в точке минимума, а если весов много, то матрица Гессе. Она симметрична, поэтому с транспонированием здесь не ошибиться. А вот минус потерять легко.
-# %%
-def training_loss(w, lam):
-    return (w - 3) ** 2 / 2 + lam * w**2 / 2
-
-
-def descended(lam, steps, recorded):
-    """The weight after `steps` steps of descent; only the last `recorded` ones are in the graph."""
-    w = torch.zeros((), dtype=torch.float64)
-    for left in range(steps, 0, -1):
-        if left == recorded:
-            w = w.detach()
-        w = w - 0.05 * grad(training_loss)(w, lam)
-    return w
-
-
-lam = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
-for steps in (5, 50, 500):
-    of_all, of_five = (derivative(descended(lam, steps, recorded), lam) for recorded in (steps, 5))
-    print(f"{steps} steps: {of_all}, the last 5 recorded: {of_five}")
-# %% tags=["fact"]
-assert abs(derivative(descended(lam, 500, 500), lam) + 4 / 3) < 1e-5
-assert abs(derivative(descended(lam, 5, 5), lam) + 4 / 3) > 1
-tail = [derivative(descended(lam, steps, 5), lam) for steps in (50, 500, 5000)]
-assert abs(tail[1] - tail[2]) < 1e-5 and abs(tail[2] + 4 / 3) > 0.5
-best = torch.tensor(2.0, dtype=torch.float64)
-assert derivative(training_loss(best, lam), lam) == 2.0  # w² / 2, with w detached
-after = descended(lam, 500, 500)
-assert abs(derivative(training_loss(after, lam), lam) - 2.0) < 1e-6  # through the solver: the same
-
-
-# %% [markdown] tags=["en"]
-# With all steps recorded the derivative arrives, slowly. With the last five recorded it settles as well, at a wrong number: more steps make the minimum better, not its derivative.
-#
-# One case is the exception. Ask for the derivative of the *minimal value* $\min_w$ itself. Its slope by $w$ is 0 at the minimum, so whatever $dw^*/d\lambda$ may be, it is multiplied by 0. There you may detach the solution, and what is left, $w^2 / 2 = 2$, is exact. For the validation loss it is not: its slope at $w^*$ is not 0.
-#
-# ### Exercise `fix_argmin`: through a minimum
-# *find the bug · ●●○ · 14 minutes · 5 points*
-#
-# This function was tested on ridge regression and was right to the last digit. On logistic regression it is wrong, and on an outer loss that mentions `lam` it is wrong as well. Mend both errors.
-#
-# * **Given.** `inner(w, lam)` and `outer(w, lam)`, losses whose values are scalars. The inner one has one minimum over `w`, of shape $(n,)$, and a Hessian there that can be inverted. `lam` has any shape.
-# * **Given.** `minimize(inner, start, lam)`, which returns this minimum, without a graph. Neither `start` nor `lam` requires grad.
-# * **Result.** The derivative with respect to `lam` of the value `outer(w, lam)` whose `w` is the minimum and moves with `lam`. It has the shape of `lam`, and is right for any inner loss. <!-- derivative -->
-# * **Result.** So also where the outer loss mentions `lam` itself. <!-- direct -->
-# * **Leave.** `start` and `lam`. <!-- kept -->
-# * **Not allowed.** More than one call of `minimize`. <!-- once -->
-# %% [markdown] tags=["ru"] of="1311cc6c"
-# Если записаны все шаги, производная понемногу приближается к верной. Если только последние пять, она тоже сходится, но к неверному числу: от новых шагов лучше становится минимум, а не его производная.
-#
-# Есть одно исключение. Пусть нужна производная самого *наименьшего значения* $\min_w$. Наклон по $w$ в точке минимума равен 0, поэтому $dw^*/d\lambda$, чему бы оно ни равнялось, умножается на 0. В этом случае решение можно отсоединить от графа: то, что останется, $w^2 / 2 = 2$, — точный ответ. С потерями на валидации так нельзя: их наклон в точке $w^*$ не равен 0.
-#
-# ### Упражнение `fix_argmin`: производная сквозь минимум
-# *найти ошибку · ●●○ · 14 минут · 5 баллов*
-#
-# Эту функцию проверили на гребневой регрессии, и она была верна до последней цифры. На логистической регрессии она ошибается. Ошибается она и тогда, когда `lam` входит в саму внешнюю функцию потерь. Исправьте обе ошибки.
-#
-# * **Дано.** Функции потерь `inner(w, lam)` и `outer(w, lam)` со скалярными значениями. У внутренней функции единственный минимум по `w`, вектору формы $(n,)$, и матрица Гессе в нём обратима. Форма `lam` любая.
-# * **Дано.** Функция `minimize(inner, start, lam)`, которая возвращает точку этого минимума без графа. Ни `start`, ни `lam` градиента не требуют.
-# * **Результат.** Производная значения `outer(w, lam)` по `lam`, где `w` — точка минимума, которая сдвигается вместе с `lam`. Форма та же, что у `lam`. Производная верна при любой внутренней функции потерь. <!-- derivative -->
-# * **Результат.** В том числе когда `lam` входит и в саму внешнюю функцию. <!-- direct -->
-# * **Не менять.** Тензоры `start` и `lam`. <!-- kept -->
-# * **Нельзя.** Вызывать `minimize` больше одного раза. <!-- once -->
-# %% answer="fix_argmin"
-def fix_argmin(inner, outer, minimize, start, lam):
-    w = minimize(inner, start, lam)
-    g = grad(outer)(w, lam)
-    v = torch.linalg.solve(hessian(inner)(w, lam), g)
-    _, pull = torch.func.vjp(lambda lam: grad(inner)(w, lam), lam)
-    return grad(outer, argnums=1)(w, lam) - pull(v)[0]
-
-
-# %% given="fix_argmin"
-def fix_argmin(inner, outer, minimize, start, lam):
-    w = minimize(inner, start, lam)
-    g = grad(outer)(w, lam)
-    v = torch.linalg.solve(hessian(inner)(start, lam), g)
-    _, pull = torch.func.vjp(lambda lam: grad(inner)(w, lam), lam)
-    return -pull(v)[0]
-
-
-# %% alternative="fix_argmin"
-def fix_argmin(inner, outer, minimize, start, lam):
-    w = minimize(inner, start, lam).requires_grad_()
-    lam = lam.clone().requires_grad_()
-    by_w, direct = torch.autograd.grad(outer(w, lam), (w, lam), materialize_grads=True)
-    (slope,) = torch.autograd.grad(inner(w, lam), w, create_graph=True)
-    rows = torch.stack([torch.autograd.grad(s, w, retain_graph=True)[0] for s in slope])
-    (indirect,) = torch.autograd.grad(slope, lam, torch.linalg.solve(rows.T, by_w))
-    return direct - indirect
-
-
-# %% alternative="fix_argmin"
-def fix_argmin(inner, outer, minimize, start, lam):
-    w = minimize(inner, start, lam)
-    mixed = torch.func.jacrev(grad(inner), argnums=1)(w, lam).reshape(w.numel(), -1)
-    moved = -torch.linalg.inv(hessian(inner)(w, lam)) @ mixed
-    by_w, by_lam = grad(outer, argnums=(0, 1))(w, lam)
-    return by_lam + (by_w @ moved).reshape(lam.shape)
-
-
-# %% alternative="fix_argmin"
-def fix_argmin(inner, outer, minimize, start, lam):
-    # one step of Newton at the minimum, recorded: its slope by w is 0, so one step is enough
-    w, lam = minimize(inner, start, lam), lam.detach().clone().requires_grad_()
-    step = w - torch.linalg.solve(hessian(inner)(w, lam).detach(), grad(inner)(w, lam))
-    return torch.autograd.grad(outer(step, lam), lam)[0]
-
-
-# %% check="fix_argmin"
-from autograder import check
-
-check("fix_argmin")
-
-
-# %% tags=["fact"]
-def ridge(w, lam):
-    return ((w - 3) ** 2 + lam * w**2).sum() / 2
-
-
-def nothing_but_w(w, lam):
-    return (w - 1).square().sum()
-
-
-def exact(inner, start, lam):
-    return 3 / (1 + lam.expand(start.shape))
-
-
-def published(inner, outer, minimize, start, lam):
-    w = minimize(inner, start, lam)
-    v = torch.linalg.solve(hessian(inner)(start, lam), grad(outer)(w, lam))
-    return -torch.func.vjp(lambda lam: grad(inner)(w, lam), lam)[1](v)[0]
-
-
-half = torch.tensor(0.5, dtype=torch.float64)
-assert torch.allclose(
-    published(ridge, nothing_but_w, exact, torch.zeros(2, dtype=torch.float64), half), -16 / 3 + 0 * half
-)
 
 
 # %% [markdown] tags=["en"]

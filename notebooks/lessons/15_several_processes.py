@@ -45,11 +45,11 @@ from torch.nn.functional import mse_loss
 # %% [markdown] tags=["en"]
 # ## Half a mean
 #
-# The next cell starts two real processes and ends them again; it takes some seconds. The model is $w x$ and the loss is its output, so the gradient of a micro-batch is its $x$. Rank 0 has the micro-batches 1 and 3, rank 1 has 5 and 11. As in lesson 03, the gradients of the two passes add up in `.grad`: 4 on rank 0, 16 on rank 1. Both ranks should end with the mean, 10. An exchange is called *all-reduce*, as in lesson 08, and the cell counts them. For this it replaces the exchange of `DistributedDataParallel` by its own function `mean`, which gets each bucket of gradients.
-# %% [markdown] tags=["ru"] of="81d7277e"
+# The next cell starts two real processes and ends them again; it takes some seconds. The model is $w x$ and the loss is its output, so the gradient of a micro-batch is its $x$. Rank 0 has the micro-batches 1 and 3, rank 1 has 5 and 11. As in lesson 03, the gradients of the two passes add up in `.grad`: 4 on rank 0, 16 on rank 1. Both ranks should end with the mean, 10. An exchange that gives it to all ranks is called *all-reduce*, as in lesson 08. The cell counts these exchanges. For this it replaces the exchange of `DistributedDataParallel` by its own function `mean`, which gets each bucket of gradients.
+# %% [markdown] tags=["ru"] of="7741b3a1"
 # ## Половина среднего
 #
-# Следующая ячейка запускает два настоящих процесса и сама их завершает. На это уходит несколько секунд. Модель вычисляет $w x$, а функция потерь равна её выходу, поэтому градиент микробатча — это его $x$. У ранга 0 микробатчи 1 и 3, у ранга 1 — 5 и 11. Как в уроке 03, градиенты двух проходов складываются в `.grad`: получается 4 на ранге 0 и 16 на ранге 1. В итоге на обоих должно оказаться среднее, 10. Обмен называется *all-reduce*, как в уроке 08, и ячейка считает такие обмены. Для этого обмен, встроенный в `DistributedDataParallel`, заменён своей функцией `mean`, которая получает каждую корзину градиентов.
+# Следующая ячейка запускает два настоящих процесса и сама их завершает. На это уходит несколько секунд. Модель вычисляет $w x$, а функция потерь равна её выходу, поэтому градиент микробатча — это его $x$. У ранга 0 микробатчи 1 и 3, у ранга 1 — 5 и 11. Как в уроке 03, градиенты двух проходов складываются в `.grad`: получается 4 на ранге 0 и 16 на ранге 1. В итоге на обоих должно оказаться среднее, 10. Обмен, который даёт его всем рангам, называется *all-reduce*, как в уроке 08. Ячейка считает такие обмены. Для этого обмен, встроенный в `DistributedDataParallel`, заменён своей функцией `mean`, которая получает каждую корзину градиентов.
 # %% tags=["picture"]
 from autograder import two_processes
 
@@ -166,48 +166,45 @@ class Pair:
 
 
 # %% [markdown] tags=["en"]
-# With `no_sync()` a window of two micro-batches is to need one exchange instead of two. Here are four ways to use it or to forget it. Read the function; do not call it yet.
-# %% [markdown] tags=["ru"] of="7615aec8"
-# Менеджер контекста `no_sync()` нужен, чтобы на окно из двух микробатчей хватало одного обмена вместо двух. Вот четыре способа применить его или забыть о нём. Прочтите функцию, но пока не вызывайте.
+# With `no_sync()` a window of two micro-batches is to need one exchange instead of two. Here are four ways to use it or to forget it, each with two ranks of its own. Read the function; do not call it yet.
+# %% [markdown] tags=["ru"] of="c7b22df5"
+# Менеджер контекста `no_sync()` нужен, чтобы на окно из двух микробатчей хватало одного обмена вместо двух. Вот четыре способа применить его или забыть о нём, каждый на своей паре рангов. Прочтите функцию, но пока не вызывайте.
 # %%
 def exchanges():
-    table, pair = {}, Pair()
-    losses = pair.forward(0)
-    with pair.no_sync():
-        pair.backward(losses)
-    table["backward in no_sync: all-reduces"] = pair.calls
+    table, (a, b, c, d) = {}, [Pair() for _ in range(4)]
+    losses = a.forward(0)
+    with a.no_sync():
+        a.backward(losses)
+    table["backward in no_sync: all-reduces"] = a.calls
 
-    pair = Pair()
-    with pair.no_sync():
-        pair.backward(pair.forward(0))
-    table["both in no_sync: gradients"] = pair.gradients()
-    pair.backward(pair.forward(1))
-    table["then a pass outside: gradients"] = pair.gradients()
+    with b.no_sync():
+        b.backward(b.forward(0))
+    table["both in no_sync: gradients"] = b.gradients()
+    b.backward(b.forward(1))
+    table["then a pass outside: gradients"] = b.gradients()
 
-    pair = Pair()
-    with pair.no_sync():
-        losses = pair.forward(0)
-    pair.backward(losses)
-    table["forward in no_sync: all-reduces"] = pair.calls
+    with c.no_sync():
+        losses = c.forward(0)
+    c.backward(losses)
+    table["forward in no_sync: all-reduces"] = c.calls
 
-    pair = Pair()
-    first, second = pair.forward(0), pair.forward(1)
-    pair.backward(first)
-    table["two forwards, one backward: gradients"] = pair.gradients()
-    pair.backward(second)
-    table["two backwards: gradients"] = pair.gradients()
-    table["two backwards: all-reduces"] = pair.calls
+    first, second = d.forward(0), d.forward(1)
+    d.backward(first)
+    table["two forwards, one backward: gradients"] = d.gradients()
+    d.backward(second)
+    table["two backwards: gradients"] = d.gradients()
+    table["two backwards: all-reduces"] = d.calls
     return table
 
 
 # %% [markdown] tags=["en"]
 # ### Exercise `predict_no_sync`: which pass is averaged?
-# *predict · ●○○ · 7 minutes · 1 point*
+# *predict · ●○○ · 9 minutes · 1 point*
 #
 # Put what `exchanges()` returns in place of each `...`: a number of all-reduces, or the gradients of rank 0 and rank 1 as a list.
-# %% [markdown] tags=["ru"] of="bd244717"
-# ### Упражнение `predict_no_sync`: какой проход усредняется?
-# *предсказать · ●○○ · 7 минут · 1 балл*
+# %% [markdown] tags=["ru"] of="688fb25c"
+# ### Упражнение `predict_no_sync`: градиенты какого прохода усредняются?
+# *предсказать · ●○○ · 9 минут · 1 балл*
 #
 # Вместо каждого `...` поставьте то, что вернёт `exchanges()`: число обменов all-reduce или градиенты рангов 0 и 1 списком.
 # %% answer="predict_no_sync"
@@ -317,7 +314,7 @@ exchanges()
 # %% [markdown] tags=["ru"] explains="predict_no_sync" of="f7755174"
 # * Флаг читается в прямом проходе. Если внутри `no_sync` только `backward()`, такой блок ни на что не влияет: обмен происходит. Если внутри только прямой проход, этого уже достаточно: обмена нет.
 # * Операция all-reduce усредняет то, что лежит в `.grad`, вместе с прежними градиентами: из 2 + 4 и 6 + 16 на обоих рангах получается 14. Без `no_sync` результат тот же, а обменов вдвое больше.
-# * Два прямых прохода наполняют `missing` дважды, но множество одно. Первый обратный проход его опустошает, а градиенты второго прибавлены уже после обмена и остались на своём ранге. Один `backward()` от суммы двух функций потерь снова верен: 14 и 14 при одном all-reduce.
+# * Два прямых прохода наполняют `missing` дважды, но множество одно. Первый обратный проход его опустошает, а градиенты второго прибавлены уже после обмена и остались на своём ранге. А один `backward()` от суммы двух функций потерь снова даёт верный результат: 14 и 14 при одном all-reduce.
 # * Что идёт в обход обёртки, не усредняется: ни `ddp.module(x)`, ни `torch.autograd.grad`, который не заполняет `.grad` и таких хуков не вызывает.
 #
 # У настоящего класса числа обменов такие же.
@@ -327,7 +324,7 @@ exchanges()
 # Окну из 16 микробатчей нужен один обмен, а не 16: градиенты первых 15 могут подождать в `.grad`, как в уроке 03.
 # %% [markdown] tags=["en"]
 # ### Exercise `accumulate_no_sync`: one all-reduce for a window
-# *complete · ●●○ · 10 minutes · 4.5 points*
+# *complete · ●●○ · 8 minutes · 4.5 points*
 #
 # Write `accumulate_no_sync(ddp, batches)`, which every rank calls once for a window.
 #
@@ -335,10 +332,10 @@ exchanges()
 # * **Result.** On every rank `.grad` is the gradient of the mean `mse_loss` over all samples of all ranks. Nothing is returned. <!-- gradient -->
 # * **Result.** Each rank takes part in one all-reduce, also for a window of one micro-batch. <!-- all_reduces -->
 # * **Result.** Each micro-batch has a backward pass of its own, which ends before the next one goes forward. <!-- passes -->
-# * **Leave.** The wrapper as it was: an ordinary pass after the window is averaged. <!-- next_pass -->
-# %% [markdown] tags=["ru"] of="d52a248b"
+# * **Leave.** The wrapper as it was: the gradients of an ordinary pass after the window are averaged. <!-- next_pass -->
+# %% [markdown] tags=["ru"] of="8657f84a"
 # ### Упражнение `accumulate_no_sync`: один all-reduce на окно
-# *дописать · ●●○ · 10 минут · 4.5 балла*
+# *дописать · ●●○ · 8 минут · 4.5 балла*
 #
 # Напишите функцию `accumulate_no_sync(ddp, batches)`, которую каждый ранг вызывает один раз на окно.
 #
@@ -346,7 +343,7 @@ exchanges()
 # * **Результат.** На каждом ранге в `.grad` лежит градиент `mse_loss`, усреднённой по всем примерам всех рангов. Функция ничего не возвращает. <!-- gradient -->
 # * **Результат.** Каждый ранг участвует ровно в одном all-reduce, даже если в окне один микробатч. <!-- all_reduces -->
 # * **Результат.** У каждого микробатча свой обратный проход, и он закончен до прямого прохода следующего. <!-- passes -->
-# * **Не менять.** Обёртку: обычный проход после окна по-прежнему усредняется. <!-- next_pass -->
+# * **Не менять.** Обёртку: градиенты обычного прохода после окна по-прежнему усредняются. <!-- next_pass -->
 # %% answer="accumulate_no_sync"
 def accumulate_no_sync(ddp, batches):
     """Fill `.grad` with the mean gradient of the window over all ranks, with one all-reduce."""
@@ -476,7 +473,7 @@ assert layer.weight.grad.item() == 0 and layer.bias.grad.item() == 0
 
 
 # %% [markdown] tags=["en"]
-# At the end of an epoch a rank may even have no samples. It cannot just skip the pass: an all-reduce ends when all ranks have joined it, so the others would wait. And `mse_loss` of no samples is NaN, because it divides 0 by 0. Its gradient is 0 all the same: no number takes part in it. With `reduction="sum"` the loss is 0, too.
+# At the end of an epoch a rank may even have no samples. It cannot just skip the pass: an all-reduce ends when all ranks have joined it, so the others would wait. And `mse_loss` of no samples is NaN, because it divides 0 by 0. Its gradient is 0 all the same: it is a sum without terms. With `reduction="sum"` the loss is 0, too.
 #
 # ### Exercise `backward_uneven`: ranks with different numbers of samples
 # *complete · ●●● · 12 minutes · 4 points*
@@ -486,8 +483,8 @@ assert layer.weight.grad.item() == 0 and layer.bias.grad.item() == 0
 # * **Given.** `ddp`, the wrapped model of this rank, as before; `x` and `y`, the samples of this rank. Their number differs from rank to rank and may be 0. `all_reduce(tensor)` returns the sum of `tensor` over all ranks; all ranks have to call it equally often. `world`, the number of ranks. Every `.grad` is None.
 # * **Result.** On every rank `.grad` is the gradient of the mean `mse_loss` over all samples of all ranks, which averages over all numbers in `y`. Nothing is returned. <!-- gradient -->
 # * **Result.** On every rank `ddp` sends its gradients once. <!-- all_reduces -->
-# %% [markdown] tags=["ru"] of="ba2b018c"
-# В конце эпохи на каком-то ранге может не оказаться ни одного примера. Просто пропустить проход нельзя: обмен завершается, когда в него вступили все ранги, и остальные будут ждать. А `mse_loss` от пустого набора — NaN, потому что 0 делится на 0. Градиент при этом всё равно нулевой: в нём не участвует ни одного числа. С `reduction="sum"` равна нулю и сама функция потерь.
+# %% [markdown] tags=["ru"] of="7e3598dd"
+# В конце эпохи на каком-то ранге может не оказаться ни одного примера. Просто пропустить проход нельзя: обмен завершается, когда в него вступили все ранги, и остальные будут ждать. А `mse_loss` от пустого набора — NaN, потому что 0 делится на 0. Градиент при этом всё равно нулевой: это сумма без слагаемых. С `reduction="sum"` равна нулю и сама функция потерь.
 #
 # ### Упражнение `backward_uneven`: ранги с разным числом примеров
 # *дописать · ●●● · 12 минут · 4 балла*
@@ -576,12 +573,12 @@ two_processes(sharded)
 
 
 # %% [markdown] tags=["en"]
-# * Rank 0 has two of the three rows of the first gradient, rank 1 one. Of the second layer rank 1 has nothing: a shard of no rows, with a gradient of no rows.
+# * Rank 0 has two of the three rows of the first layer's gradient, rank 1 has one. Of the second layer rank 1 has nothing: a shard of no rows, with a gradient of no rows.
 # * After a pass without exchange `.grad` is None. The sum waits inside `fully_shard`, in full size; the next exchange brings it along. Under `no_sync` it stood in `.grad`.
 # * `autograd.grad` finds nothing for the shards. The graph holds the gathered weights, and the shards are no part of it.
 # * The norm of a rank is not the norm. Whoever clips by it scales each rank by another factor, and the direction changes. Lesson 08 said it of one hook: a norm needs all gradients. Here it needs all ranks.
-# %% [markdown] tags=["ru"] of="905b524f"
-# * У ранга 0 две из трёх строк первого градиента, у ранга 1 — одна. От второго слоя рангу 1 не досталось ничего: шард без строк и градиент без строк.
+# %% [markdown] tags=["ru"] of="8c698d3b"
+# * У ранга 0 две из трёх строк градиента первого слоя, у ранга 1 — одна. От второго слоя рангу 1 не досталось ничего: шард без строк и градиент без строк.
 # * После прохода без обмена `.grad` равен None. Сумма ждёт внутри `fully_shard` в полном размере, и следующий обмен её учтёт. При `no_sync` она лежала в `.grad`.
 # * `autograd.grad` для шардов ничего не находит. В графе — собранные веса, а сами шарды в него не входят.
 # * Норма на одном ранге — ещё не норма градиента. Если отсекать по ней, множитель у каждого ранга будет свой, и направление изменится. В уроке 08 норму не мог вычислить один хук: для неё нужны все градиенты. Здесь для неё нужны все ранги.

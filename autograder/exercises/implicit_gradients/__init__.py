@@ -2,7 +2,7 @@
 
 EXERCISES = (
     "predict_solvers",
-    "fixed_point",
     "fix_argmin",
+    "fixed_point",
     "mislead",
 )

@@ -61,8 +61,11 @@ _LARGEST = 0.9  # of the magnitudes of eigenvalues
 def mislead(answer: Any, case: Case) -> dict[str, object]:
     found = answer.mislead(case.n)
     seen: dict[str, object] = {"usable": False, "settles": False, "misleads": False}
-    if not isinstance(found, (tuple, list)) or len(found) != 2 or not _usable(found[0], found[1], case.n):
+    if not isinstance(found, (tuple, list)) or len(found) != 2:
         return seen
+    flaws = _flaws(found[0], found[1], case.n)
+    if any(flaws.values()):
+        return seen | flaws
     a, g = (each.detach() for each in found)
     if torch.linalg.eigvals(a).abs().max().item() > _LARGEST + 1e-6:
         return seen | {"usable": True}
@@ -79,12 +82,17 @@ def mislead(answer: Any, case: Case) -> dict[str, object]:
     }
 
 
-def _usable(a: object, g: object, n: int) -> bool:
-    if not isinstance(a, Tensor) or not isinstance(g, Tensor) or a.shape != (n, n) or g.shape != (n,):
-        return False
-    if a.dtype != torch.float64 or g.dtype != torch.float64:
-        return False
-    return bool(a.isfinite().all() and g.isfinite().all() and g.any())
+def _flaws(a: object, g: object, n: int) -> dict[str, bool]:
+    """Return a dict from what may be wrong with a pair to whether it is."""
+    if not isinstance(a, Tensor) or not isinstance(g, Tensor):
+        return {"no tensor": True}
+    if a.shape != (n, n) or g.shape != (n,):
+        return {"wrong shape": True}
+    return {
+        "not float64": a.dtype != torch.float64 or g.dtype != torch.float64,
+        "not finite": not bool(a.isfinite().all() and g.isfinite().all()),
+        "all zeros": not g.any(),
+    }
 
 
 @mislead.cases

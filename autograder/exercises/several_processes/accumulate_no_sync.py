@@ -24,7 +24,7 @@ _EVENTS = Entries(Text("pass {n}", "проход {n}"), Text("passes", "прох
     kind="complete",
     core=True,
     difficulty=2,
-    minutes=10,
+    minutes=8,
     aspects=[
         aspect(
             "gradient",
@@ -51,8 +51,8 @@ _EVENTS = Entries(Text("pass {n}", "проход {n}"), Text("passes", "прох
         aspect(
             "next_pass",
             0.5,
-            en="An ordinary pass afterwards is averaged again.",
-            ru="Обычный проход после этого снова усредняется.",
+            en="The gradients of an ordinary pass afterwards are averaged again.",
+            ru="Градиенты обычного прохода после этого снова усредняются.",
             after=("gradient",),
             entries=(OF_RANKS,),
         ),
@@ -75,7 +75,7 @@ _EVENTS = Entries(Text("pass {n}", "проход {n}"), Text("passes", "прох
     why=Why(
         Text(
             "Why does one all-reduce at the end bring the earlier micro-batches along?",
-            "Почему один all-reduce в конце усредняет и более ранние микробатчи?",
+            "Почему один all-reduce в конце усредняет и градиенты более ранних микробатчей?",
         ),
         Text(
             "Under `no_sync` their gradients were added to `.grad` of the rank. The last pass sends what stands in "

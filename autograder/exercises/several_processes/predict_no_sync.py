@@ -10,10 +10,10 @@ from autograder.language import Text
 
 
 @exercise(
-    title=Text("Which pass is averaged?", "Какой проход усредняется?"),
+    title=Text("Which pass is averaged?", "Градиенты какого прохода усредняются?"),
     kind="predict",
     core=True,
-    minutes=7,
+    minutes=9,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(
@@ -26,10 +26,10 @@ from autograder.language import Text
             "среднему.",
         ),
         Text(
-            "Two forward passes fill the same set twice. The first backward pass empties it and sends; the second "
-            "finds it empty.",
+            "Two forward passes fill the same set twice. The first backward pass empties it and starts the exchange; "
+            "the second finds it empty.",
             "Два прямых прохода дважды наполняют одно и то же множество. Первый обратный проход его опустошает и "
-            "отправляет, а второй застаёт его пустым.",
+            "начинает обмен, а второй застаёт его пустым.",
         ),
     ],
     why=Why(

@@ -393,7 +393,7 @@ def fixed_point(step, start, parameters, iterations):
 
     z.register_hook(solve)
     return z
-# %% exercise="fixed_point" verdict="refused" mistake=""
+# %% exercise="fixed_point" verdict="refused" mistake="five_turns"
 # a few terms of the series
 def fixed_point(step, start, parameters, iterations):
     with torch.no_grad():
@@ -618,7 +618,7 @@ def mislead(n):
     g = torch.zeros(n, dtype=torch.float64)
     g[0] = 1
     return a, g
-# %% exercise="mislead" verdict="refused" mistake="zero_vector"
+# %% exercise="mislead" verdict="refused" mistake="single_precision"
 # float32
 def mislead(n):
     a, g = torch.zeros(n, n), torch.zeros(n)
@@ -665,3 +665,23 @@ def mislead(n):
     a = torch.zeros(n, n, dtype=torch.float64)
     a[0, 1] = 10
     return a, torch.zeros(n, dtype=torch.float64)
+# %% exercise="fixed_point" verdict="refused" mistake="last_ten_steps"
+# the last ten steps are recorded, in the hope that the rest is small
+def fixed_point(step, start, parameters, iterations):
+    with torch.no_grad():
+        z = iterate(lambda z: step(z, *parameters), start, iterations - 10)
+    return iterate(lambda z: step(z, *parameters), z, 10)
+# %% exercise="fixed_point" verdict="refused"
+# as many recorded steps as the memory allows: on some hidden seeds this once passed
+def fixed_point(step, start, parameters, iterations):
+    with torch.no_grad():
+        z = iterate(lambda z: step(z, *parameters), start, iterations - 22)
+    return iterate(lambda z: step(z, *parameters), z, 22)
+# %% exercise="mislead" verdict="refused" mistake="column_vector"
+# `g` as a column
+def mislead(n):
+    a = torch.zeros(n, n, dtype=torch.float64)
+    a[0, 1] = -4
+    g = torch.zeros(n, 1, dtype=torch.float64)
+    g[:2] = 1
+    return a, g

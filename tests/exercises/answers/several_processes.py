@@ -530,3 +530,38 @@ def clip_shards(parameters, max_norm, all_reduce):
         for gradient in gradients:
             gradient.mul_(max_norm**2 / square)
     return square.sqrt()
+# %% exercise="predict_no_sync" verdict="refused" mistake="quiet_pass_is_averaged"
+# the end of no_sync is thought to exchange what was held back
+predict_no_sync = {
+    "backward in no_sync: all-reduces": 1,
+    "both in no_sync: gradients": [4, 4],
+    "then a pass outside: gradients": [14, 14],
+    "forward in no_sync: all-reduces": 0,
+    "two forwards, one backward: gradients": [4, 4],
+    "two backwards: gradients": [8, 20],
+    "two backwards: all-reduces": 1,
+}
+# %% exercise="accumulate_no_sync" verdict="refused" mistake="backward_outside"
+# everything in no_sync, whose end is thought to exchange
+def accumulate_no_sync(ddp, batches):
+    ddp.zero_grad()
+    with ddp.no_sync():
+        for x, y in batches:
+            (mse_loss(ddp(x), y) / len(batches)).backward()
+# %% exercise="accumulate_no_sync" verdict="refused" mistake="clears_every_time"
+# cleared for every micro-batch
+def accumulate_no_sync(ddp, batches):
+    for i, (x, y) in enumerate(batches):
+        ddp.zero_grad()
+        with ddp.no_sync() if i < len(batches) - 1 else nullcontext():
+            (mse_loss(ddp(x), y) / len(batches)).backward()
+# %% exercise="clip_shards" verdict="refused" mistake="clips_before_the_exchange"
+# the norm of the whole is returned, but each rank clips by its own
+def clip_shards(parameters, max_norm, all_reduce):
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    own = torch.nn.utils.get_total_norm(gradients)
+    norm = all_reduce(own**2).sqrt()
+    if own > max_norm:
+        for gradient in gradients:
+            gradient.mul_(max_norm / own)
+    return norm

@@ -10,6 +10,13 @@ def _solved(step, start, parameters, iterations):
     return z
 
 
+def _last_recorded(step, start, parameters, iterations, recorded):
+    z = _solved(step, start, parameters, iterations - recorded)
+    for _ in range(recorded):
+        z = step(z, *parameters)
+    return z
+
+
 def _hooked(step, start, parameters, iterations, *, point=None, turns=None, sign=1, first=1, begin=None):
     """Return the recorded step with a hook that solves. Each argument makes one mistake."""
     z = _solved(step, start if begin is None else begin, parameters, iterations)
@@ -82,6 +89,30 @@ def fixed_point(step, start, parameters, iterations):
 # Обратный цикл делает лишь один оборот: $u = g + J^T g$, как если бы было записано два шага.
 def fixed_point(step, start, parameters, iterations):
     return _hooked(step, start, parameters, iterations, turns=1)
+
+# %% mistake="last_ten_steps" theme="recording"
+# The gradient is that of the last steps alone: the sum $g + J^T g + \ldots$ has only its first terms. The slower the
+#     iteration converges, the more is missing.
+# Это градиент одних последних шагов: от суммы $g + J^T g + \ldots$ взяты только первые члены. Чем медленнее сходятся
+#     итерации, тем больше теряется.
+def fixed_point(step, start, parameters, iterations):
+    return _last_recorded(step, start, parameters, iterations, 10)
+
+# %% mistake="last_five_steps" like="last_ten_steps"
+def fixed_point(step, start, parameters, iterations):
+    return _last_recorded(step, start, parameters, iterations, 5)
+
+# %% mistake="last_twenty_steps" like="last_ten_steps"
+def fixed_point(step, start, parameters, iterations):
+    return _last_recorded(step, start, parameters, iterations, 20)
+
+# %% mistake="five_turns" like="last_ten_steps"
+def fixed_point(step, start, parameters, iterations):
+    return _hooked(step, start, parameters, iterations, turns=5)
+
+# %% mistake="ten_turns" like="last_ten_steps"
+def fixed_point(step, start, parameters, iterations):
+    return _hooked(step, start, parameters, iterations, turns=10)
 
 # %% mistake="powers_without_a_sum" theme="accumulation"
 # In each turn `u` was replaced by $J^T u$, without adding `g`. Nearly nothing is left of the gradient.

@@ -15,9 +15,10 @@ def mislead(n):
     return _pair(n, [[0.0, -0.8], [0.8, 0.0]], [1.0, 1.0])
 
 # %% mistake="does_not_settle" theme="test"
-# An eigenvalue of `a` is too large: its magnitude must be 0.9 at most. From 1 on the iteration does not settle at all.
-# У `a` слишком большое собственное значение: его модуль должен быть не больше 0.9. А начиная с 1 итерации и вовсе не
-#     сходятся.
+# An eigenvalue of `a` is too large: its magnitude must be 0.9 at most. If it is 1 or more, the iteration
+#     does not settle at all.
+# У `a` слишком большое собственное значение: его модуль должен быть не больше 0.9. А если он не меньше 1, итерации и
+#     вовсе не сходятся.
 def mislead(n):
     return _pair(n, [[3.0, 0.0], [0.0, 3.0]], [1.0, 1.0])
 
@@ -42,14 +43,29 @@ def mislead(n):
     return _pair(n, [[0.0, -3.0], [0.0, 0.0]], [0.0, 1.0])
 
 # %% mistake="zero_vector" theme="test"
-# Both gradients are 0 or not finite, or shape or dtype are not those that were asked for.
-# Оба градиента нулевые или не конечны, либо не те форма или dtype.
+# `g` is all zeros, and so are both gradients: there is no angle between them.
+# В `g` одни нули, поэтому оба градиента нулевые и угла между ними нет.
 def mislead(n):
     return _pair(n, [[0.0, -3.0], [0.0, 0.0]], [0.0, 0.0])
 
-# %% mistake="always_two" like="zero_vector"
+# %% mistake="single_precision" theme="own"
+# Not both tensors are float64. Without a `dtype` torch makes float32.
+# Не оба тензора имеют тип float64. Без `dtype` в torch получается float32.
+def mislead(n):
+    return tuple(each.float() for each in _pair(n, [[0.0, -3.0], [0.0, 0.0]], [1.0, 1.0]))
+
+# %% mistake="always_two" theme="axes"
+# The pair is right for `n` = 2 alone: for a larger `n` the shapes are not (n, n) and (n,).
+# Пара верна только при `n` = 2: при большем `n` формы не (n, n) и (n,).
 def mislead(n):
     return _pair(2, [[0.0, -3.0], [0.0, 0.0]], [1.0, 1.0])
+
+# %% mistake="column_vector" theme="axes"
+# The shapes are not those asked for: (n, n) for `a`, and (n,) for `g`.
+# Формы не те: у `a` должна быть форма (n, n), а у `g` — форма (n,).
+def mislead(n):
+    a, g = _pair(n, [[0.0, -3.0], [0.0, 0.0]], [1.0, 1.0])
+    return a, g[:, None]
 
 # %% mistake="only_shrinks" like="contracts_every_vector"
 def mislead(n):

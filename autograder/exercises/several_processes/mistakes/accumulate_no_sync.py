@@ -20,10 +20,10 @@ def accumulate_no_sync(ddp, batches):
     _accumulate(ddp, batches, lambda i: False)
 
 # %% mistake="forward_outside" theme="order"
-# The gradient is right, but every micro-batch is sent: only `backward()` stands inside `no_sync`. The flag was read in the
-#     forward pass, before.
-# Градиент верен, но отправляется каждый микробатч: внутри `no_sync` только `backward()`. Флаг прочитан раньше, в прямом
-#     проходе.
+# The gradient is right, but there is an exchange for every micro-batch: only `backward()` stands inside `no_sync`. The
+#     flag was read before, in the forward pass.
+# Градиент верен, но обмен происходит на каждом микробатче: внутри `no_sync` только `backward()`. Флаг прочитан раньше, в
+#     прямом проходе.
 def accumulate_no_sync(ddp, batches):
     ddp.zero_grad()
     for i, (x, y) in enumerate(batches):
@@ -32,10 +32,10 @@ def accumulate_no_sync(ddp, batches):
             loss.backward()
 
 # %% mistake="backward_outside" theme="order"
-# Nothing is sent: the last forward pass stands inside `no_sync`, too. There the flag is read; a `backward()` outside does
-#     not change that.
-# Не отправлено ничего: последний прямой проход тоже стоит внутри `no_sync`. Там и читается флаг, и `backward()` снаружи
-#     этого уже не меняет.
+# There is no exchange: the last forward pass stands inside `no_sync`, too, and it reads the flag. Neither the end of the
+#     block nor a `backward()` outside starts an exchange.
+# Обмена нет: последний прямой проход тоже стоит внутри `no_sync`, а флаг читается в нём. Ни выход из блока, ни
+#     `backward()` снаружи обмена не вызывают.
 def accumulate_no_sync(ddp, batches):
     ddp.zero_grad()
     for i, (x, y) in enumerate(batches):

@@ -88,8 +88,8 @@ def clip_shards(parameters, max_norm, all_reduce):
     return norm
 
 # %% mistake="clips_before_the_exchange" theme="order"
-# Each rank clips by its own norm, and only then are the norms joined. The factor has to come from the norm of the whole.
-# Каждый ранг отсекает по своей норме, и лишь потом нормы объединяются. Множитель должен получаться из нормы целого.
+# Each rank clips by its own norm. The factor has to come from the norm of the whole.
+# Каждый ранг отсекает по своей норме. А множитель должен получаться из нормы целого.
 def clip_shards(parameters, max_norm, all_reduce):
     own = _squares(parameters)
     _scale(parameters, own.sqrt(), max_norm)

@@ -6,9 +6,9 @@
 predict_no_sync = {**solution, "backward in no_sync: all-reduces": 0}
 
 # %% mistake="forward_does_not_count" theme="order"
-# You expected a `backward()` outside of `no_sync` to be averaged. Its forward pass stood inside, and there the flag is
-#     read.
-# Вы ожидали, что `backward()` вне `no_sync` усредняется. Но его прямой проход стоял внутри, а флаг читается там.
+# You expected an exchange because `backward()` stands outside of `no_sync`. But its forward pass stood inside, and there
+#     the flag is read.
+# Вы ожидали обмена, раз `backward()` вызван вне `no_sync`. Но его прямой проход стоял внутри, а флаг читается там.
 predict_no_sync = {**solution, "forward in no_sync: all-reduces": 1}
 
 # %% mistake="quiet_pass_is_averaged" theme="own"
