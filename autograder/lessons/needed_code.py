@@ -56,7 +56,10 @@ def _assigns(statement: ast.stmt) -> set[str]:
 
 
 def _is_constant(statement: ast.stmt) -> bool:
-    return any(name.isupper() and len(name) > 1 for name in _assigns(statement))
+    """Return whether a statement sets a constant: `SIZE = 4`, or a short name as in `aten = torch.ops.aten`."""
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    is_short_name = isinstance(value, ast.Attribute) and ast.unparse(value).startswith("torch.")
+    return is_short_name or any(name.isupper() and len(name) > 1 for name in _assigns(statement))
 
 
 def _uses(code: str) -> set[str]:
