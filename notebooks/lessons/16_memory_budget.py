@@ -650,7 +650,7 @@ assert torch.rand(2, generator=copy_of_it.set_state(state)).equal(first)
 #
 # Функция `f` берёт шум из собственного генератора. С такой контрольной точкой градиент неверен. Исправьте функцию.
 #
-# * **Дано.** Функция `f`, которую вызывают как `f(x, generator)`: она берёт числа из `generator` (это `torch.Generator` на CPU), а иногда и из общего генератора torch. Тензор `x` требует градиента. Генератором пользовались и раньше.
+# * **Дано.** Функция `f`, которую вызывают как `f(x, generator)`: она берёт числа из `generator` (это `torch.Generator` на CPU), а иногда и из общего генератора torch. Тензор `x` требует градиента. До вызова из генератора уже брали числа.
 # * **Результат.** `f(x, generator)`; результат и градиент такие же, как без контрольной точки. <!-- gradients -->
 # * **Результат.** Тот же градиент при втором обратном проходе после `retain_graph=True`. <!-- again -->
 # * **Результат.** Генератор в конце находится там же, где был бы без контрольной точки. Из него могут брать числа между любыми двумя проходами и после них. <!-- state -->
@@ -869,9 +869,14 @@ for chosen in ((), (1, 3), (0, 1, 2, 3, 4, 5)):
         y.sum().backward()
     more = sum(price[1] for price in again.prices) - sum(price[1] for price in backward_plain.prices[6:])
     assert more == sum(price[1] for i, price in enumerate(seen.prices) if i not in chosen)
+with torch.random.fork_rng(devices=[]):
+    drawn = torch.rand(3)
+assert torch.rand(3).equal(drawn)
 
 
 # %% [markdown] tags=["en"]
+# `uneven` draws no random numbers. A function with dropout does, and then a trial run uses up what the real run should get. Within `with torch.random.fork_rng(devices=[]):` it does not: at the end of the block the random state is what it was before.
+#
 # ### Exercise `fit_budget`: the best choice for a budget
 # *design · ●●● · 18 minutes · 8 points*
 #
@@ -881,15 +886,17 @@ for chosen in ((), (1, 3), (0, 1, 2, 3, 4, 5)):
 # * **Result.** After the forward pass at most `budget` bytes are in memory beside the returned result. <!-- kept -->
 # * **Result.** The products that run again in the backward pass have as few multiplications as this budget allows. <!-- multiplications -->
 # * **Not allowed.** More than one trial run of `f` before the real one. <!-- trial -->
-# %% [markdown] tags=["ru"] of="239170cd"
+# %% [markdown] tags=["ru"] of="87a40fda"
+# Сеть `uneven` случайных чисел не берёт. А функция с dropout берёт, и тогда пробный запуск расходует числа, которые должны достаться настоящему. Внутри `with torch.random.fork_rng(devices=[]):` этого не происходит: в конце блока состояние генератора становится таким, каким было до него.
+#
 # ### Упражнение `fit_budget`: лучший выбор под бюджет
 # *спроектировать · ●●● · 18 минут · 8 баллов*
 #
 # * **Дано.** Функция `f` от одного тензора, вход `x` и `budget` — число байтов: его хватает на все результаты, на часть или ни на один. В `f` не больше восьми матричных произведений, каждое из них `mm`, `addmm` или `bmm`, и последняя операция — не произведение. Функция может брать случайные числа из общего генератора torch.
 # * **Результат.** `f(x)`; результат и градиенты такие же, как без контрольной точки. <!-- gradients -->
-# * **Результат.** Тот, кто возьмёт случайное число после вызова, получит то, которое идёт после одного вызова `f`. <!-- state -->
+# * **Результат.** Случайные числа после вызова идут так, как если бы `f` вызвали один раз. <!-- state -->
 # * **Результат.** После прямого прохода в памяти, кроме возвращённого результата, лежит не больше `budget` байт. <!-- kept -->
-# * **Результат.** В произведениях, которые в обратном проходе выполняются заново, столько умножений, сколько при этом бюджете неизбежно. <!-- multiplications -->
+# * **Результат.** Произведения, которые в обратном проходе выполняются заново, содержат наименьшее число умножений, возможное при этом бюджете. <!-- multiplications -->
 # * **Нельзя.** Запускать `f` на пробу больше одного раза. <!-- trial -->
 # %% answer="fit_budget"
 def fit_budget(f, x, budget):

@@ -44,7 +44,7 @@ from .common import MARGIN, Mixed, chain, gradients, measure, measure_plain
             "state",
             1,
             en="The next random number is the one that follows a single run of `f`.",
-            ru="Следующее случайное число — то, которое идёт после одного вызова `f`.",
+            ru="Случайные числа после вызова идут так, как если бы `f` вызвали один раз.",
             after=("kept", "gradients"),
         ),
         aspect(
@@ -59,7 +59,7 @@ from .common import MARGIN, Mixed, chain, gradients, measure, measure_plain
             "multiplications",
             4,
             en="The products that run again have as few multiplications as the budget allows.",
-            ru="В повторных произведениях столько умножений, сколько при этом бюджете неизбежно.",
+            ru="Умножений в повторных произведениях наименьшее число, возможное при этом бюджете.",
             after=("kept", "gradients", "trial"),
             measured=Text("Multiplications that ran again", "Повторных умножений"),
         ),
@@ -67,9 +67,9 @@ from .common import MARGIN, Mixed, chain, gradients, measure, measure_plain
     hints=[
         Text(
             "What do you have to know of each product before you can choose? A run under `no_grad` tells it and keeps "
-            "nothing.",
+            "nothing. It must not use up random numbers: `torch.random.fork_rng` puts the random state back.",
             "Что нужно знать о каждом произведении, чтобы выбирать? Это покажет запуск внутри `no_grad`, который "
-            "ничего не хранит.",
+            "ничего не хранит. Расходовать случайные числа он не должен: их состояние вернёт `torch.random.fork_rng`.",
         ),
         Text(
             "The dearest first, or the most multiplications per byte first: neither is always best. There are few "
@@ -131,10 +131,10 @@ def _multiplications(products: Iterable[Product]) -> int:
     return sum(product.multiplications for product in products)
 
 
-_ROWS = 10
+_ROWS = 20
 # In the first two a choice by order, size, multiplications or ratio is worse than the best. The last budget is small,
 # so that not all results fit even if their numbers are taken for bytes.
-_WIDTHS = (([26, 8, 14, 18, 20, 12, 6], 52), ([26, 4, 22, 16, 14, 18, 12], 34), ([4, 4, 22, 16, 14, 18, 12], 8))
+_WIDTHS = (([13, 4, 7, 9, 10, 6, 3], 26), ([13, 2, 11, 8, 7, 9, 6], 17), ([2, 2, 11, 8, 7, 9, 6], 4))
 
 
 @fit_budget.cases
