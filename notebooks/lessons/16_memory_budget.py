@@ -642,7 +642,7 @@ assert torch.rand(2, generator=copy_of_it.set_state(state)).equal(first)
 # * **Given.** `f`, called as `f(x, generator)`: it draws from `generator`, a `torch.Generator` on the CPU, and perhaps also from torch's own random state. `x` requires grad. The generator has been used before.
 # * **Result.** `f(x, generator)`, with the result and the gradient that there are without a checkpoint. <!-- gradients -->
 # * **Result.** The same gradient in a second backward pass after `retain_graph=True`. <!-- again -->
-# * **Result.** The generator ends where it would be without a checkpoint. Somebody may draw from it between any two passes, and go on after them. <!-- state -->
+# * **Result.** `generator` and torch's own random state go on as they would without a checkpoint. Somebody may draw from both between any two passes and after them. <!-- state -->
 # * **Not allowed.** To keep anything in memory after the forward pass but the result and the state of a generator. <!-- kept -->
 # %% [markdown] tags=["ru"] of="f51859d8"
 # ### Упражнение `fix_noise`: тот же шум ещё раз
@@ -653,7 +653,7 @@ assert torch.rand(2, generator=copy_of_it.set_state(state)).equal(first)
 # * **Дано.** Функция `f`, которую вызывают как `f(x, generator)`: она берёт числа из `generator` (это `torch.Generator` на CPU), а иногда и из общего генератора torch. Тензор `x` требует градиента. До вызова из генератора уже брали числа.
 # * **Результат.** `f(x, generator)`; результат и градиент такие же, как без контрольной точки. <!-- gradients -->
 # * **Результат.** Тот же градиент при втором обратном проходе после `retain_graph=True`. <!-- again -->
-# * **Результат.** Генератор в конце находится там же, где был бы без контрольной точки. Из него могут брать числа между любыми двумя проходами и после них. <!-- state -->
+# * **Результат.** И `generator`, и общий генератор torch дальше выдают те же числа, что и без контрольной точки. Из обоих могут брать числа между любыми двумя проходами и после них. <!-- state -->
 # * **Нельзя.** Хранить в памяти после прямого прохода что-либо, кроме результата и состояния генератора. <!-- kept -->
 # %% answer="fix_noise"
 def fix_noise(f, x, generator):

@@ -167,3 +167,13 @@ def fix_noise(f, x, generator):
 def fix_noise(f, x, generator):
     generators = [generator, torch.Generator().set_state(generator.get_state())]
     return under(lambda x: f(x, generators.pop(0)), x)
+
+# %% mistake="runs_once_more" theme="state"
+# `f` runs once more so that the generator moves. That draws from torch's own random state as well, once too often.
+# Чтобы сдвинуть генератор, `f` выполнена ещё раз. Но при этом и из общего генератора torch числа взяты лишний раз.
+def fix_noise(f, x, generator):
+    before = generator.get_state()
+    y = under(lambda x: f(x, torch.Generator().set_state(before)), x)
+    with torch.no_grad():
+        f(x, generator)
+    return y
