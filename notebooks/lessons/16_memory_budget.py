@@ -644,7 +644,7 @@ assert torch.rand(2, generator=copy_of_it.set_state(state)).equal(first)
 # * **Result.** The same gradient in a second backward pass after `retain_graph=True`. <!-- again -->
 # * **Result.** `generator` and torch's own random state go on as they would without a checkpoint. Somebody may draw from both between any two passes and after them. <!-- state -->
 # * **Not allowed.** To keep anything in memory after the forward pass but the result and the state of a generator. <!-- kept -->
-# %% [markdown] tags=["ru"] of="f51859d8"
+# %% [markdown] tags=["ru"] of="701d7389"
 # ### Упражнение `fix_noise`: тот же шум ещё раз
 # *найти ошибку · ●●○ · 12 минут · 5 баллов*
 #
