@@ -190,6 +190,12 @@ def chunked_loss(head, h, targets, rows):
         x.register_post_accumulate_grad_hook(lambda x: setattr(h, "grad", x.grad))
     return sum(_kept(_of(head), *part) for part in _chunks(x, targets, rows)) / len(h)
 
+# %% mistake="writes_a_gradient_of_any_h" like="writes_the_gradient_of_h"
+def chunked_loss(head, h, targets, rows):
+    x = h.detach().requires_grad_()
+    x.register_post_accumulate_grad_hook(lambda x: setattr(h, "grad", x.grad))
+    return sum(_kept(_of(head), *part) for part in _chunks(x, targets, rows)) / len(h)
+
 # %% mistake="without_the_bias" theme="missing"
 # The bias is forgotten.
 # Забыто смещение (bias).

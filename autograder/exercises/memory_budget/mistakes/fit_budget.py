@@ -85,7 +85,8 @@ def fit_budget(f, x, budget):
 
 # %% mistake="smallest_first" theme="own"
 # The smallest results are saved first. That is the largest number of products, not of multiplications.
-# Сначала сохраняются самые маленькие результаты. Так больше всего произведений, но не умножений.
+# Сначала сохраняются самые маленькие результаты. Так сохраняется больше всего произведений, но сэкономлено не больше
+#     всего умножений.
 def fit_budget(f, x, budget):
     seen = trial(f, x)
     return saving(f, x, greedily(seen.sizes, sorted(range(len(seen.sizes)), key=seen.sizes.__getitem__), budget))
