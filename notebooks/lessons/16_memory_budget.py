@@ -206,7 +206,7 @@ kept_table()
 #
 # Политика отвечает на другой вопрос: какую операцию не выполнять заново? Четыре сохранённых результата `addmm` избавляют от четырёх произведений и занимают четыре активации, а вместе с выходом сети пять. Вот и разгадка истории из начала урока. Если сохранять и то и другое, хранится вообще всё вычисленное, вдвое больше, чем в обычном графе.
 #
-# А имя, которое ни разу не встретилось, — не ошибка. В списке стоит `mm`, в сети такой операции нет, и всё вычисляется заново без единого предупреждения.
+# А имя, которое ни разу не встретилось, — не ошибка. В списке стоит `mm`, а операции `mm` в сети нет, и всё вычисляется заново без единого предупреждения.
 
 
 # %% [markdown] tags=["en"]
@@ -1036,6 +1036,170 @@ if not torch.cuda.is_available():
 #
 # А кто упаковывает внутри контрольной точки? Хуки вокруг неё видят только её вход. То, что сохраняет политика, им не видно, поэтому `save_on_cpu` вокруг выборочной контрольной точки этого не выгрузит. (В torch 2.15 об этом есть предупреждение.) Политики `MUST_CPU_OFFLOAD` и `PREFER_CPU_OFFLOAD` предназначены для других подсистем. Контрольная точка без компиляции вычисляет такие результаты заново.
 # %% [markdown] tags=["en"]
+# How does a pair know a storage again, then? By a weak reference, which does not keep its object alive. A `weakref.WeakKeyDictionary` loses an entry when the key is gone, and all views give the same storage object:
+# %% [markdown] tags=["ru"] of="79334085"
+# Как же узнать хранилище? По слабой ссылке (weak reference): она не удерживает свой объект. Словарь `weakref.WeakKeyDictionary` теряет запись, когда исчезает её ключ, а все представления дают один и тот же объект-хранилище:
+# %%
+import weakref
+
+known = weakref.WeakKeyDictionary()
+table = torch.ones(4, 5)
+known[table.untyped_storage()] = "known"
+print("a view:        ", known.get(table[1:].T.untyped_storage()))
+print("another tensor:", known.get(torch.ones(4, 5).untyped_storage()))
+del table
+print("entries left:  ", len(known))
+# %% tags=["fact"]
+table = torch.ones(4, 5)
+known[table.untyped_storage()] = "known"
+assert known.get(table[1:].T.untyped_storage()) == "known"
+assert known.get(torch.ones(4, 5).untyped_storage()) is None
+del table
+assert len(known) == 0
+part = torch.ones(1000, 100)[:, :1]
+assert (part.nbytes, part.untyped_storage().nbytes()) == (4_000, 400_000)
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `offload_large`: move what is large, and once
+# *design · ●●● · 18 minutes · 6 points · extra*
+#
+# There is a second memory: `put(t)` copies a tensor into it and returns a key, `get(key)` returns a new tensor with the same shape and entries. Run `f` with a pair of hooks that moves what is large. We call a storage *large* if it has at least `limit` bytes.
+#
+# * **Given.** `f`, a function of one tensor that changes nothing in place; `x`; `parameters`, the list of all parameters of `f`; `limit`, `put` and `get`. The caller holds `x` and the parameters all the time. <!-- no aspect: a precondition -->
+# * **Result.** `f(x)`, with the result and the gradients that there are without hooks, in all digits. <!-- gradients -->
+# * **Result.** The same gradients in a second backward pass after `retain_graph=True`. <!-- again -->
+# * **Result.** Between the passes no large storage is in memory but those of `x` and of the parameters. (A view of few entries holds its whole storage.) <!-- memory -->
+# * **Result.** A storage leaves the memory as soon as `f` needs it no longer, not at the end of the forward pass: at the peak of this pass at most 6 large ones are there. <!-- peak -->
+# * **Result.** Each large storage is passed to `put` once, also if several saved tensors are views of it. <!-- once -->
+# * **Not allowed.** To pass `x`, parameters, views of these or small tensors to `put`. <!-- stays -->
+# %% [markdown] tags=["ru"] of="574cfcb1"
+# ### Дополнительное упражнение `offload_large`: выгрузить только крупное и только раз
+# *спроектировать · ●●● · 18 минут · 6 баллов · дополнительно*
+#
+# Есть вторая память: `put(t)` копирует в неё тензор и возвращает ключ, `get(key)` возвращает новый тензор той же формы с теми же элементами. Вызовите `f` с парой хуков, которая выгружает крупное. *Крупным* назовём хранилище, в котором не меньше `limit` байт.
+#
+# * **Дано.** Функция `f` от одного тензора, которая ничего не изменяет на месте; `x`; `parameters` — список всех параметров `f`; `limit`, `put` и `get`. Тензор `x` и параметры всё время существуют у вызывающей программы. <!-- no aspect: a precondition -->
+# * **Результат.** `f(x)`; результат и градиенты такие же, как без хуков, во всех знаках. <!-- gradients -->
+# * **Результат.** Те же градиенты при втором обратном проходе после `retain_graph=True`. <!-- again -->
+# * **Результат.** Между проходами в памяти нет крупных хранилищ, кроме хранилищ `x` и параметров. (Представление из нескольких элементов удерживает всё своё хранилище.) <!-- memory -->
+# * **Результат.** Хранилище покидает память, как только оно больше не нужно самой `f`, а не в конце прямого прохода: на пике этого прохода крупных хранилищ не больше 6. <!-- peak -->
+# * **Результат.** Каждое крупное хранилище передаётся в `put` один раз, даже если его представлениями оказались несколько сохранённых тензоров. <!-- once -->
+# * **Нельзя.** Передавать в `put` тензор `x`, параметры, их представления и малые тензоры. <!-- stays -->
+# %% answer="offload_large"
+def offload_large(f, x, parameters, limit, put, get):
+    """`f(x)`; the large storages that it saves are in the other memory, each once."""
+    ### BEGIN SOLUTION
+    stay = {each.untyped_storage().data_ptr() for each in (x, *parameters)}  # alive all the time
+    keys = weakref.WeakKeyDictionary()
+
+    def pack(t):
+        storage = t.untyped_storage()
+        if storage.nbytes() < limit or storage.data_ptr() in stay:
+            return t.detach()
+        if storage not in keys:
+            keys[storage] = put(t.detach().as_strided((storage.nbytes() // t.element_size(),), (1,), 0))
+        return keys[storage], t.size(), t.stride(), t.storage_offset()
+
+    def unpack(packed):
+        if isinstance(packed, torch.Tensor):
+            return packed
+        key, *view = packed
+        return get(key).as_strided(*view)
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        return f(x)
+    ### END SOLUTION
+
+
+# %% alternative="offload_large"
+class _Moved:
+    """A storage in the other memory; its views share what was brought back."""
+
+    def __init__(self, storage, key, get):
+        self.storage, self.key, self.get, self.back = weakref.ref(storage), key, get, None
+
+    def show(self, size, stride, offset):
+        whole = self.back and self.back()
+        if whole is None:
+            whole = self.get(self.key)
+            self.back = weakref.ref(whole)
+        return whole.as_strided(size, stride, offset)
+
+
+def offload_large(f, x, parameters, limit, put, get):
+    moved = {}  # from addresses
+
+    def pack(t):
+        storage, held = t.untyped_storage(), [each.untyped_storage() for each in (x, *parameters)]
+        if storage.nbytes() < limit or any(storage is each for each in held):
+            kept = t.detach()
+            return lambda: kept
+        one = moved.get(storage.data_ptr())
+        if one is None or one.storage() is not storage:
+            key = put(torch.empty(0, dtype=t.dtype).set_(storage))
+            one = moved[storage.data_ptr()] = _Moved(storage, key, get)
+        view = t.size(), t.stride(), t.storage_offset()
+        return lambda: one.show(*view)
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda show: show()):
+        return f(x)
+
+
+# %% alternative="offload_large"
+def offload_large(f, x, parameters, limit, put, get):
+    from torch.multiprocessing.reductions import StorageWeakRef
+
+    stay, known = {StorageWeakRef(each.untyped_storage()) for each in (x, *parameters)}, {}
+
+    def pack(t):
+        storage = StorageWeakRef(t.untyped_storage())
+        if t.untyped_storage().nbytes() < limit or storage in stay:
+            return None, t.detach()
+        if storage not in known:  # what it refers to cannot be replaced while the reference lives
+            known[storage] = put(torch.empty(0, dtype=t.dtype).set_(t.untyped_storage()))
+        return known[storage], (t.size(), t.stride(), t.storage_offset())
+
+    def unpack(packed):
+        key, rest = packed
+        return rest if key is None else torch.as_strided(get(key), *rest)
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+# %% alternative="offload_large"
+class _Hooks(torch.autograd.graph.saved_tensors_hooks):
+    def __init__(self, held, limit, put, get):
+        self.held = weakref.WeakSet(each.untyped_storage() for each in held)
+        self.limit, self.put, self.keys = limit, put, {}
+        super().__init__(
+            self.pack, lambda packed: packed[0] if len(packed) == 1 else get(packed[0]).as_strided(*packed[1:])
+        )
+
+    def pack(self, t):
+        storage = t.untyped_storage()
+        if storage.nbytes() < self.limit or storage in self.held:
+            return (t.detach(),)
+        if id(storage) not in self.keys:
+            whole = torch.empty(0, dtype=t.dtype).set_(storage)
+            self.keys[id(storage)] = self.put(whole)
+            weakref.finalize(storage, self.keys.pop, id(storage))
+        return self.keys[id(storage)], t.size(), t.stride(), t.storage_offset()
+
+
+def offload_large(f, x, parameters, limit, put, get):
+    with _Hooks([x, *parameters], limit, put, get):
+        return f(x)
+
+
+# %% check="offload_large"
+from autograder import check
+
+check("offload_large")
+
+
+# %% [markdown] tags=["en"]
 # ## What to keep
 #
 # * A graph keeps what derivatives need; a policy keeps what shall not run again. "Save everything" keeps more than no checkpoint.
@@ -1044,8 +1208,8 @@ if not torch.cuda.is_available():
 # * The recomputation ends with the last saved tensor, and each backward pass recomputes anew. What stands inside two checkpoints runs three times.
 # * Only shapes, dtypes and devices are compared. What changes between the two runs (a generator, a counter, a weight) gives a wrong gradient in silence.
 # * Under a budget measure first, in a trial under `no_grad`, and choose by multiplications per byte; the best set need not follow any order.
-# * Offloading moves what is packed: parameters and shared tensors, too, unless you leave them out.
-# %% [markdown] tags=["ru"] of="22be094d"
+# * Offloading moves what is packed: parameters and shared tensors, too, unless you leave them out. A weak reference knows a storage again; an address does not.
+# %% [markdown] tags=["ru"] of="dc7fbd83"
 # ## Что стоит запомнить
 #
 # * Граф хранит то, что нужно производным, а политика — то, что не надо выполнять заново. «Сохранять всё» — значит хранить больше, чем без контрольной точки.
@@ -1054,7 +1218,7 @@ if not torch.cuda.is_available():
 # * Повторное вычисление заканчивается на последнем сохраняемом тензоре, и каждый обратный проход вычисляет всё заново. То, что внутри двух контрольных точек, выполняется трижды.
 # * Сверяются только формы, dtype и устройства. Всё, что меняется между двумя вызовами (генератор, счётчик, вес), молча портит градиент.
 # * Прежде чем выбирать под бюджет, измеряйте: достаточно одного пробного запуска внутри `no_grad`. Число умножений на байт подсказывает, что выгодно, но лучший набор может не подчиняться никакому порядку.
-# * Выгружается всё, что упаковано, в том числе параметры и общие тензоры, если их не пропустить.
+# * Выгружается всё, что упаковано, в том числе параметры и общие тензоры, если их не пропустить. Узнать хранилище можно по слабой ссылке, но не по адресу.
 # %%
 from autograder import progress
 
