@@ -1,4 +1,4 @@
-"""Extra exercise: hooks that move large saved tensors into another memory, each storage once."""
+"""Extra exercise: hooks that move large saved tensors, each storage once."""
 
 from __future__ import annotations
 

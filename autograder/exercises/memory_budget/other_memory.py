@@ -17,7 +17,10 @@ from autograder.checking.inputs import Formula
 
 @dataclass(frozen=True)
 class Moved:
-    """Numbers of tensors that were moved: small ones, parts of `x` and of parameters, all others."""
+    """Numbers of tensors that were moved, by kind.
+
+    Parts of `x` and of parameters count as such, the other large ones as `large`.
+    """
 
     small: int
     x: int
@@ -26,7 +29,10 @@ class Moved:
 
 
 class OtherMemory:
-    """A memory that torch's allocator does not count, as main memory is for a GPU."""
+    """A memory that torch's allocator does not count.
+
+    Main memory is one for a GPU.
+    """
 
     def __init__(self) -> None:
         self._copies: list[Tensor] = []
@@ -68,9 +74,10 @@ def saved_storages(f: Callable[[Tensor], Tensor], x: Tensor, held: Sequence[Tens
 
 
 class _PooledSine(torch.autograd.Function):
-    """A sine with its result in memory that is used again as soon as nobody holds it.
+    """A sine whose result lies in memory of a pool.
 
-    An allocator often gives a new storage the address of a freed one, but not in each run.
+    The memory is used again as soon as nobody holds the result. So a new storage has the address of a freed one in each
+    run. With torch's allocator that is often so, but not always.
     """
 
     @staticmethod
