@@ -14,11 +14,11 @@
 # %% [markdown] tags=["ru"] about="что хранит контрольная точка, какие результаты сохраняет политика, что выполняется заново и когда это опасно" of="59c3eba1"
 # # Что хранить, а что вычислить ещё раз
 #
-# Модель не помещается в память. Если поставить контрольные точки вокруг блоков, поместится, но тогда каждое матричное произведение выполняется дважды. Тогда кто-нибудь добавляет политику: «матричные произведения сохранять, а дешёвое вычислять заново». Произведения больше не повторяются, зато памяти уходит больше, чем *совсем без контрольных точек*.
+# Модель не помещается в память. Если поставить контрольные точки вокруг блоков, она поместится, но каждое матричное произведение будет выполняться дважды. Тогда кто-нибудь добавляет политику: «матричные произведения сохранять, а дешёвое вычислять заново». Произведения больше не повторяются, зато памяти уходит больше, чем *совсем без контрольных точек*.
 #
-# Ничего не сломано, политика сделала ровно то, что в ней сказано. В уроке 06 мы расставляли контрольные точки. Здесь мы выбираем, что внутри них хранить, и ведём счёт с обеих сторон: байты в памяти и операции, которые выполняются заново. После урока вы сможете:
+# Ничего не сломано, политика сделала ровно то, что в ней сказано. В уроке 06 мы расставляли контрольные точки. Здесь мы выбираем, что внутри них хранить, и считаем обе составляющие цены: байты в памяти и операции, которые выполняются заново. После урока вы сможете:
 #
-# * сказать, сколько активаций хранит политика и когда их больше, чем без неё;
+# * сказать, сколько активаций хранится при данной политике и когда их больше, чем без неё;
 # * написать политику, которая сохраняет только дорогие результаты;
 # * находить места, где повторное вычисление даёт неверный градиент, хотя ошибки нет;
 # * по бюджету в байтах выбрать, какие результаты сохранять.
@@ -204,9 +204,9 @@ kept_table()
 # %% [markdown] tags=["ru"] explains="predict_kept" of="f8068f39"
 # Без контрольной точки граф хранит то, что нужно производным. Операции `tanh` нужен её результат, а он же служит входом следующего `Linear`: всего четыре тензора, последний из них — выход сети. Результат `addmm` не нужен ни одной производной.
 #
-# Политика отвечает на другой вопрос: какую операцию не выполнять заново? Четыре сохранённых результата `addmm` избавляют от четырёх произведений и стоят четыре активации, а с выходом сети пять. Вот и отгадка истории из начала урока. Если сохранять и то и другое, хранится вообще всё вычисленное, вдвое больше, чем в обычном графе.
+# Политика отвечает на другой вопрос: какую операцию не выполнять заново? Четыре сохранённых результата `addmm` избавляют от четырёх произведений и занимают четыре активации, а вместе с выходом сети пять. Вот и разгадка истории из начала урока. Если сохранять и то и другое, хранится вообще всё вычисленное, вдвое больше, чем в обычном графе.
 #
-# А имя, которое ни разу не встретилось, — не ошибка. В списке стоит `mm`, ни одной `mm` нет, и всё вычисляется заново без единого предупреждения.
+# А имя, которое ни разу не встретилось, — не ошибка. В списке стоит `mm`, а операции `mm` в сети нет, и всё вычисляется заново без единого предупреждения.
 
 
 # %% [markdown] tags=["en"]
@@ -216,7 +216,7 @@ kept_table()
 # %% [markdown] tags=["ru"] of="50c8d5c8"
 # ## Где это выгодно
 #
-# Решают два числа: сколько хранится и сколько выполняется заново. Возьмём блок, в котором за каждым произведением идёт несколько дешёвых операций, как бывает с GELU и ей подобными.
+# Решают два числа: сколько хранится и сколько выполняется заново. Возьмём блок, в котором за каждым произведением идёт несколько дешёвых операций, как бывает с GELU и похожими функциями.
 # %%
 deep = nn.Sequential(
     *[layer for _ in range(4) for layer in (nn.Linear(64, 64), nn.GELU(), nn.Softplus(), nn.Sigmoid())]
@@ -251,7 +251,7 @@ assert price(saving(deep, aten.sigmoid.default)) == (4, 4, 4)
 #
 # A list is a policy in short. In full it is a function that is asked about each operation and returns a `CheckpointPolicy`: `MUST_SAVE`, `PREFER_RECOMPUTE` and so on. (`PREFER` lets `torch.compile` decide otherwise; in eager mode it means the same as `MUST`.) `create_selective_checkpoint_contexts` takes either.
 # %% [markdown] tags=["ru"] of="250201e9"
-# Здесь при сохранении `addmm` хранится 5 активаций вместо 12, и ни одно произведение не выполняется заново. На каждое число результата произведение тратит здесь 64 умножения, а в больших сетях тысячи. Поэтому, когда говорят о выборочном (selective) чекпоинтинге, имеют в виду именно это. Для четырёх блоков из начала тот же список невыгоден: там за произведением стоит одна дешёвая операция, `tanh`.
+# Здесь при сохранении `addmm` хранится 5 активаций вместо 12, и ни одно произведение не выполняется заново. На каждое число в результате произведения здесь приходится 64 умножения, а в больших сетях тысячи. Поэтому, когда говорят о выборочном (selective) чекпоинтинге, имеют в виду именно это. Для четырёх блоков из начала тот же список невыгоден: там за произведением стоит одна дешёвая операция, `tanh`.
 #
 # Список — это краткая запись политики. Полная запись — функция, которую спрашивают о каждой операции и которая возвращает значение `CheckpointPolicy`: `MUST_SAVE`, `PREFER_RECOMPUTE` и другие. (`PREFER` разрешает `torch.compile` решить иначе; без компиляции это то же самое, что `MUST`.) Функция `create_selective_checkpoint_contexts` принимает и то и другое.
 # %%
@@ -277,7 +277,7 @@ assert (products_again, gelu_again) == (0, 4) and kept == 12
 # %% [markdown] tags=["ru"] of="95211591"
 # В последней строке хранится столько же, сколько без контрольной точки: ради одной GELU заводить политику не стоит.
 #
-# И, как в уроке 06, хранимое после прямого прохода — это ещё не пик. Политика решает, что сохраняется внутри сегмента. Когда дело доходит до обратного прохода, сегмент вычисляется заново и всё равно занимает всю свою память. Поэтому контрольную точку ставят на каждый блок.
+# И, как в уроке 06, по тому, что хранится после прямого прохода, о пике судить нельзя. Политика решает, что сохраняется внутри сегмента. Когда дело доходит до обратного прохода, сегмент вычисляется заново и всё равно занимает всю свою память. Поэтому контрольную точку ставят на каждый блок.
 # %% tags=["picture"]
 from autograder import plot_memory
 
@@ -340,7 +340,7 @@ assert peak_of(by_blocks(aten.addmm.default)) > peak_of(by_blocks())
 # * **Result.** After the forward pass the results of the matrix products are in memory, and nothing more but the returned result. <!-- kept -->
 # * **Not allowed.** To run any matrix product of the forward pass twice. <!-- products -->
 # %% [markdown] tags=["ru"] of="3cb171ef"
-# У одной политики на всю сеть пик такой же, как без контрольной точки. Если у каждого блока своя контрольная точка, кривая ниже, и ни одно произведение не выполняется дважды. (Без политики она была бы ещё ниже, но ценой всех произведений.)
+# У одной политики на всю сеть пик такой же, как без контрольной точки. Если у каждого блока своя контрольная точка, кривая ниже, и ни одно произведение не выполняется дважды. (Без политики она была бы ещё ниже, но все произведения выполнялись бы дважды.)
 #
 # ### Упражнение `keep_products`: сохранить произведения
 # *дописать · ●●○ · 10 минут · 5 баллов*
@@ -350,7 +350,7 @@ assert peak_of(by_blocks(aten.addmm.default)) > peak_of(by_blocks())
 # * **Дано.** Функция `f` от одного тензора и `x`, который может требовать градиента, а может и не требовать. Матричные произведения в `f` — это `aten.mm`, `aten.addmm` и `aten.bmm`; последняя умножает трёхмерные тензоры. Функция `f` может брать случайные числа из общего генератора torch.
 # * **Результат.** `f(x)`; результат и градиенты такие же, как без контрольной точки. <!-- gradients -->
 # * **Результат.** После прямого прохода в памяти лежат результаты матричных произведений и больше ничего, кроме возвращённого результата. <!-- kept -->
-# * **Нельзя.** Выполнять дважды какое-либо матричное произведение прямого прохода. <!-- products -->
+# * **Нельзя.** Выполнять хотя бы одно матричное произведение прямого прохода дважды. <!-- products -->
 # %% answer="keep_products"
 def keep_products(f, x):
     def context_fn():
@@ -512,9 +512,9 @@ repeats_table()
 #
 # Nesting costs a third call of what is inside both, and it lowers the peak further than a single level of segments can. `checkpoint_sequential`, torch's own function for segments, leaves the last one without a checkpoint, since backward begins there.
 # %% [markdown] tags=["ru"] explains="predict_repeats" of="0640508d"
-# Повторное вычисление нужно только ради сохранённых тензоров. Получив последний из них, его прерывают исключением прямо внутри функции: `x + 1` в конце заново не вызывается, а в начале вызывается. Поэтому побочный эффект в сегменте может произойти и дважды, и один раз, в зависимости от того, что стоит после него.
+# Повторное вычисление нужно только ради сохранённых тензоров. Как только получен последний из них, оно прерывается исключением прямо внутри функции: `x + 1` в конце сегмента заново не вызывается, а в начале вызывается. Поэтому побочный эффект в сегменте может произойти и дважды, и один раз, в зависимости от того, что стоит после него.
 #
-# Вложенность обходится в третий вызов того, что внутри обеих точек, зато пик снижается сильнее, чем может дать один уровень сегментов. Готовая функция torch для сегментов, `checkpoint_sequential`, последний сегмент оставляет без контрольной точки: с него обратный проход и начинается.
+# Вложенность стоит третьего вызова всего, что лежит внутри обеих контрольных точек, зато пик снижается сильнее, чем при одном уровне сегментов. Готовая функция torch для сегментов, `checkpoint_sequential`, последний сегмент оставляет без контрольной точки: с него обратный проход и начинается.
 # %% tags=["fact"]
 def in_segments(count):
     return lambda a, b, c: lambda x: checkpoint_sequential([a, b, c], count, x, use_reentrant=False)
@@ -554,7 +554,7 @@ assert peak(halved) < peak(by_root) < peak(lambda layers, x: chain(*layers)(x))
 # %% [markdown] tags=["ru"] of="0c1cef54"
 # ## Что должно повториться
 #
-# Повторное вычисление имеет смысл, только если даёт тот же результат. Функция `checkpoint` восстанавливает состояние общего генератора случайных чисел (урок 06) и autocast. А что ещё читает функция, ей неизвестно:
+# Повторное вычисление имеет смысл, только если даёт тот же результат. Функция `checkpoint` восстанавливает состояние общего генератора случайных чисел (урок 06) и autocast. О том, что ещё читает вычисляемая функция, она не знает:
 # %%
 def gradient(y, x):
     try:
@@ -642,18 +642,18 @@ assert torch.rand(2, generator=copy_of_it.set_state(state)).equal(first)
 # * **Given.** `f`, called as `f(x, generator)`: it draws from `generator`, a `torch.Generator` on the CPU, and perhaps also from torch's own random state. `x` requires grad. The generator has been used before.
 # * **Result.** `f(x, generator)`, with the result and the gradient that there are without a checkpoint. <!-- gradients -->
 # * **Result.** The same gradient in a second backward pass after `retain_graph=True`. <!-- again -->
-# * **Result.** The generator ends where it would be without a checkpoint. Somebody may draw from it between any two passes, and go on after them. <!-- state -->
+# * **Result.** `generator` and torch's own random state go on as they would without a checkpoint. Somebody may draw from both between any two passes and after them. <!-- state -->
 # * **Not allowed.** To keep anything in memory after the forward pass but the result and the state of a generator. <!-- kept -->
-# %% [markdown] tags=["ru"] of="f51859d8"
+# %% [markdown] tags=["ru"] of="701d7389"
 # ### Упражнение `fix_noise`: тот же шум ещё раз
 # *найти ошибку · ●●○ · 12 минут · 5 баллов*
 #
 # Функция `f` берёт шум из собственного генератора. С такой контрольной точкой градиент неверен. Исправьте функцию.
 #
-# * **Дано.** Функция `f`, которую вызывают как `f(x, generator)`: она берёт числа из `generator` (это `torch.Generator` на CPU), а иногда и из общего генератора torch. Тензор `x` требует градиента. Генератором пользовались и раньше.
+# * **Дано.** Функция `f`, которую вызывают как `f(x, generator)`: она берёт числа из `generator` (это `torch.Generator` на CPU), а иногда и из общего генератора torch. Тензор `x` требует градиента. До вызова из генератора уже брали числа.
 # * **Результат.** `f(x, generator)`; результат и градиент такие же, как без контрольной точки. <!-- gradients -->
 # * **Результат.** Тот же градиент при втором обратном проходе после `retain_graph=True`. <!-- again -->
-# * **Результат.** Генератор в конце находится там же, где был бы без контрольной точки. Из него могут брать числа между любыми двумя проходами и после них. <!-- state -->
+# * **Результат.** И `generator`, и общий генератор torch дальше выдают те же числа, что и без контрольной точки. Из обоих могут брать числа между любыми двумя проходами и после них. <!-- state -->
 # * **Нельзя.** Хранить в памяти после прямого прохода что-либо, кроме результата и состояния генератора. <!-- kept -->
 # %% answer="fix_noise"
 def fix_noise(f, x, generator):
@@ -741,7 +741,7 @@ check("fix_noise")
 #
 # * **Результат.** Функция `f` от одного тензора, при каждом вызове `stay_silent()` новая. Без контрольной точки градиент новой `f` согласуется с конечными разностями. <!-- honest -->
 # * **Результат.** При вызове через `checkpoint(f, x, use_reentrant=False)` новая `f` даёт тот же результат. <!-- same result -->
-# * **Результат.** Её градиент отличается от верного больше чем на десятую часть его нормы, а обратный проход завершается без ошибки. <!-- silent -->
+# * **Результат.** Градиент при этом отличается от верного больше чем на десятую часть нормы, а обратный проход завершается без ошибки. <!-- silent -->
 # %% answer="stay_silent"
 def stay_silent():
     """A function that a checkpoint differentiates wrongly, without an error."""
@@ -841,7 +841,7 @@ for number, (size, multiplications) in enumerate(seen.prices):
 # %% [markdown] tags=["en"]
 # A policy may return True and False, for `MUST_SAVE` and `PREFER_RECOMPUTE`. Six products make 64 sets of saved results, and each is a point of the picture. On the left nothing is saved, on the right everything. Nobody wants a point that has another one below it and not further right; the line joins the rest.
 # %% [markdown] tags=["ru"] of="e1be3cad"
-# Политика может возвращать и True или False вместо `MUST_SAVE` и `PREFER_RECOMPUTE`. Из шести произведений можно составить 64 набора сохранённых результатов, каждый из них — точка на рисунке. Слева не сохраняется ничего, справа всё. Точка, у которой есть другая ниже и не правее, никому не нужна. Остальные соединены линией.
+# Вместо `MUST_SAVE` и `PREFER_RECOMPUTE` политика может возвращать True и False. Из шести произведений можно составить 64 набора сохранённых результатов, каждый из них — точка на рисунке. Слева не сохраняется ничего, справа всё. Если другая точка лежит ниже и не правее, такой выбор никому не нужен. Остальные точки соединены линией.
 # %% tags=["picture"]
 import matplotlib.pyplot as plt
 
@@ -869,9 +869,14 @@ for chosen in ((), (1, 3), (0, 1, 2, 3, 4, 5)):
         y.sum().backward()
     more = sum(price[1] for price in again.prices) - sum(price[1] for price in backward_plain.prices[6:])
     assert more == sum(price[1] for i, price in enumerate(seen.prices) if i not in chosen)
+with torch.random.fork_rng(devices=[]):
+    drawn = torch.rand(3)
+assert torch.rand(3).equal(drawn)
 
 
 # %% [markdown] tags=["en"]
+# `uneven` draws no random numbers. A function with dropout does, and then a trial run uses up what the real run should get. Within `with torch.random.fork_rng(devices=[]):` it does not: at the end of the block the random state is what it was before.
+#
 # ### Exercise `fit_budget`: the best choice for a budget
 # *design · ●●● · 18 minutes · 8 points*
 #
@@ -881,15 +886,17 @@ for chosen in ((), (1, 3), (0, 1, 2, 3, 4, 5)):
 # * **Result.** After the forward pass at most `budget` bytes are in memory beside the returned result. <!-- kept -->
 # * **Result.** The products that run again in the backward pass have as few multiplications as this budget allows. <!-- multiplications -->
 # * **Not allowed.** More than one trial run of `f` before the real one. <!-- trial -->
-# %% [markdown] tags=["ru"] of="239170cd"
+# %% [markdown] tags=["ru"] of="87a40fda"
+# Сеть `uneven` случайных чисел не берёт. А функция с dropout берёт, и тогда пробный запуск расходует числа, которые должны достаться настоящему. Внутри `with torch.random.fork_rng(devices=[]):` этого не происходит: в конце блока состояние генератора становится таким, каким было до него.
+#
 # ### Упражнение `fit_budget`: лучший выбор под бюджет
 # *спроектировать · ●●● · 18 минут · 8 баллов*
 #
 # * **Дано.** Функция `f` от одного тензора, вход `x` и `budget` — число байтов: его хватает на все результаты, на часть или ни на один. В `f` не больше восьми матричных произведений, каждое из них `mm`, `addmm` или `bmm`, и последняя операция — не произведение. Функция может брать случайные числа из общего генератора torch.
 # * **Результат.** `f(x)`; результат и градиенты такие же, как без контрольной точки. <!-- gradients -->
-# * **Результат.** Тот, кто возьмёт случайное число после вызова, получит то, которое идёт после одного вызова `f`. <!-- state -->
+# * **Результат.** Случайные числа после вызова идут так, как если бы `f` вызвали один раз. <!-- state -->
 # * **Результат.** После прямого прохода в памяти, кроме возвращённого результата, лежит не больше `budget` байт. <!-- kept -->
-# * **Результат.** В произведениях, которые в обратном проходе выполняются заново, столько умножений, сколько при этом бюджете неизбежно. <!-- multiplications -->
+# * **Результат.** Произведения, которые в обратном проходе выполняются заново, содержат наименьшее число умножений, возможное при этом бюджете. <!-- multiplications -->
 # * **Нельзя.** Запускать `f` на пробу больше одного раза. <!-- trial -->
 # %% answer="fit_budget"
 def fit_budget(f, x, budget):
@@ -1029,6 +1036,170 @@ if not torch.cuda.is_available():
 #
 # А кто упаковывает внутри контрольной точки? Хуки вокруг неё видят только её вход. То, что сохраняет политика, им не видно, поэтому `save_on_cpu` вокруг выборочной контрольной точки этого не выгрузит. (В torch 2.15 об этом есть предупреждение.) Политики `MUST_CPU_OFFLOAD` и `PREFER_CPU_OFFLOAD` предназначены для других подсистем. Контрольная точка без компиляции вычисляет такие результаты заново.
 # %% [markdown] tags=["en"]
+# How does a pair know a storage again, then? By a weak reference, which does not keep its object alive. A `weakref.WeakKeyDictionary` loses an entry when the key is gone, and all views give the same storage object:
+# %% [markdown] tags=["ru"] of="79334085"
+# Как же узнать хранилище? По слабой ссылке (weak reference): она не удерживает свой объект. Словарь `weakref.WeakKeyDictionary` теряет запись, когда исчезает её ключ, а все представления дают один и тот же объект-хранилище:
+# %%
+import weakref
+
+known = weakref.WeakKeyDictionary()
+table = torch.ones(4, 5)
+known[table.untyped_storage()] = "known"
+print("a view:        ", known.get(table[1:].T.untyped_storage()))
+print("another tensor:", known.get(torch.ones(4, 5).untyped_storage()))
+del table
+print("entries left:  ", len(known))
+# %% tags=["fact"]
+table = torch.ones(4, 5)
+known[table.untyped_storage()] = "known"
+assert known.get(table[1:].T.untyped_storage()) == "known"
+assert known.get(torch.ones(4, 5).untyped_storage()) is None
+del table
+assert len(known) == 0
+part = torch.ones(1000, 100)[:, :1]
+assert (part.nbytes, part.untyped_storage().nbytes()) == (4_000, 400_000)
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `offload_large`: move what is large, and once
+# *design · ●●● · 18 minutes · 6 points · extra*
+#
+# There is a second memory: `put(t)` copies a tensor into it and returns a key, `get(key)` returns a new tensor with the same shape and entries. Run `f` with a pair of hooks that moves what is large. We call a storage *large* if it has at least `limit` bytes.
+#
+# * **Given.** `f`, a function of one tensor that changes nothing in place; `x`; `parameters`, the list of all parameters of `f`; `limit`, `put` and `get`. The caller holds `x` and the parameters all the time. <!-- no aspect: a precondition -->
+# * **Result.** `f(x)`, with the result and the gradients that there are without hooks, in all digits. <!-- gradients -->
+# * **Result.** The same gradients in a second backward pass after `retain_graph=True`. <!-- again -->
+# * **Result.** Between the passes no large storage is in memory but those of `x` and of the parameters. (A view of few entries holds its whole storage.) <!-- memory -->
+# * **Result.** A storage leaves the memory as soon as `f` needs it no longer, not at the end of the forward pass: at the peak of this pass at most 6 large ones are there. <!-- peak -->
+# * **Result.** Each large storage is passed to `put` once, also if several saved tensors are views of it. <!-- once -->
+# * **Not allowed.** To pass `x`, parameters, views of these or small tensors to `put`. <!-- stays -->
+# %% [markdown] tags=["ru"] of="574cfcb1"
+# ### Дополнительное упражнение `offload_large`: выгрузить только крупное и только раз
+# *спроектировать · ●●● · 18 минут · 6 баллов · дополнительно*
+#
+# Есть вторая память: `put(t)` копирует в неё тензор и возвращает ключ, `get(key)` возвращает новый тензор той же формы с теми же элементами. Вызовите `f` с парой хуков, которая выгружает крупное. *Крупным* назовём хранилище, в котором не меньше `limit` байт.
+#
+# * **Дано.** Функция `f` от одного тензора, которая ничего не изменяет на месте; `x`; `parameters` — список всех параметров `f`; `limit`, `put` и `get`. Тензор `x` и параметры всё время существуют у вызывающей программы. <!-- no aspect: a precondition -->
+# * **Результат.** `f(x)`; результат и градиенты такие же, как без хуков, во всех знаках. <!-- gradients -->
+# * **Результат.** Те же градиенты при втором обратном проходе после `retain_graph=True`. <!-- again -->
+# * **Результат.** Между проходами в памяти нет крупных хранилищ, кроме хранилищ `x` и параметров. (Представление из нескольких элементов удерживает всё своё хранилище.) <!-- memory -->
+# * **Результат.** Хранилище покидает память, как только оно больше не нужно самой `f`, а не в конце прямого прохода: на пике этого прохода крупных хранилищ не больше 6. <!-- peak -->
+# * **Результат.** Каждое крупное хранилище передаётся в `put` один раз, даже если его представлениями оказались несколько сохранённых тензоров. <!-- once -->
+# * **Нельзя.** Передавать в `put` тензор `x`, параметры, их представления и малые тензоры. <!-- stays -->
+# %% answer="offload_large"
+def offload_large(f, x, parameters, limit, put, get):
+    """`f(x)`; the large storages that it saves are in the other memory, each once."""
+    ### BEGIN SOLUTION
+    stay = {each.untyped_storage().data_ptr() for each in (x, *parameters)}  # alive all the time
+    keys = weakref.WeakKeyDictionary()
+
+    def pack(t):
+        storage = t.untyped_storage()
+        if storage.nbytes() < limit or storage.data_ptr() in stay:
+            return t.detach()
+        if storage not in keys:
+            keys[storage] = put(t.detach().as_strided((storage.nbytes() // t.element_size(),), (1,), 0))
+        return keys[storage], t.size(), t.stride(), t.storage_offset()
+
+    def unpack(packed):
+        if isinstance(packed, torch.Tensor):
+            return packed
+        key, *view = packed
+        return get(key).as_strided(*view)
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        return f(x)
+    ### END SOLUTION
+
+
+# %% alternative="offload_large"
+class _Moved:
+    """A storage in the other memory; its views share what was brought back."""
+
+    def __init__(self, storage, key, get):
+        self.storage, self.key, self.get, self.back = weakref.ref(storage), key, get, None
+
+    def show(self, size, stride, offset):
+        whole = self.back and self.back()
+        if whole is None:
+            whole = self.get(self.key)
+            self.back = weakref.ref(whole)
+        return whole.as_strided(size, stride, offset)
+
+
+def offload_large(f, x, parameters, limit, put, get):
+    moved = {}  # from addresses
+
+    def pack(t):
+        storage, held = t.untyped_storage(), [each.untyped_storage() for each in (x, *parameters)]
+        if storage.nbytes() < limit or any(storage is each for each in held):
+            kept = t.detach()
+            return lambda: kept
+        one = moved.get(storage.data_ptr())
+        if one is None or one.storage() is not storage:
+            key = put(torch.empty(0, dtype=t.dtype).set_(storage))
+            one = moved[storage.data_ptr()] = _Moved(storage, key, get)
+        view = t.size(), t.stride(), t.storage_offset()
+        return lambda: one.show(*view)
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda show: show()):
+        return f(x)
+
+
+# %% alternative="offload_large"
+def offload_large(f, x, parameters, limit, put, get):
+    from torch.multiprocessing.reductions import StorageWeakRef
+
+    stay, known = {StorageWeakRef(each.untyped_storage()) for each in (x, *parameters)}, {}
+
+    def pack(t):
+        storage = StorageWeakRef(t.untyped_storage())
+        if t.untyped_storage().nbytes() < limit or storage in stay:
+            return None, t.detach()
+        if storage not in known:  # what it refers to cannot be replaced while the reference lives
+            known[storage] = put(torch.empty(0, dtype=t.dtype).set_(t.untyped_storage()))
+        return known[storage], (t.size(), t.stride(), t.storage_offset())
+
+    def unpack(packed):
+        key, rest = packed
+        return rest if key is None else torch.as_strided(get(key), *rest)
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+# %% alternative="offload_large"
+class _Hooks(torch.autograd.graph.saved_tensors_hooks):
+    def __init__(self, held, limit, put, get):
+        self.held = weakref.WeakSet(each.untyped_storage() for each in held)
+        self.limit, self.put, self.keys = limit, put, {}
+        super().__init__(
+            self.pack, lambda packed: packed[0] if len(packed) == 1 else get(packed[0]).as_strided(*packed[1:])
+        )
+
+    def pack(self, t):
+        storage = t.untyped_storage()
+        if storage.nbytes() < self.limit or storage in self.held:
+            return (t.detach(),)
+        if id(storage) not in self.keys:
+            whole = torch.empty(0, dtype=t.dtype).set_(storage)
+            self.keys[id(storage)] = self.put(whole)
+            weakref.finalize(storage, self.keys.pop, id(storage))
+        return self.keys[id(storage)], t.size(), t.stride(), t.storage_offset()
+
+
+def offload_large(f, x, parameters, limit, put, get):
+    with _Hooks([x, *parameters], limit, put, get):
+        return f(x)
+
+
+# %% check="offload_large"
+from autograder import check
+
+check("offload_large")
+
+
+# %% [markdown] tags=["en"]
 # ## What to keep
 #
 # * A graph keeps what derivatives need; a policy keeps what shall not run again. "Save everything" keeps more than no checkpoint.
@@ -1037,17 +1208,17 @@ if not torch.cuda.is_available():
 # * The recomputation ends with the last saved tensor, and each backward pass recomputes anew. What stands inside two checkpoints runs three times.
 # * Only shapes, dtypes and devices are compared. What changes between the two runs (a generator, a counter, a weight) gives a wrong gradient in silence.
 # * Under a budget measure first, in a trial under `no_grad`, and choose by multiplications per byte; the best set need not follow any order.
-# * Offloading moves what is packed: parameters and shared tensors, too, unless you leave them out.
-# %% [markdown] tags=["ru"] of="22be094d"
+# * Offloading moves what is packed: parameters and shared tensors, too, unless you leave them out. A weak reference knows a storage again; an address does not.
+# %% [markdown] tags=["ru"] of="dc7fbd83"
 # ## Что стоит запомнить
 #
-# * Граф хранит то, что нужно производным, а политика — то, что не надо выполнять заново. «Сохранять всё» — это больше, чем без контрольной точки.
+# * Граф хранит то, что нужно производным, а политика — то, что не надо выполнять заново. «Сохранять всё» — значит хранить больше, чем без контрольной точки.
 # * Сохраняйте произведения там, где за каждым из них идёт несколько дешёвых операций. Имя, которое ни разу не встретилось, не сохраняет ничего, и предупреждения не будет.
 # * Судите о политике по байтам в памяти и по числу операций, которые выполняются заново. Пик снижается, только если и сегменты невелики.
 # * Повторное вычисление заканчивается на последнем сохраняемом тензоре, и каждый обратный проход вычисляет всё заново. То, что внутри двух контрольных точек, выполняется трижды.
 # * Сверяются только формы, dtype и устройства. Всё, что меняется между двумя вызовами (генератор, счётчик, вес), молча портит градиент.
-# * Под бюджет сначала измеряйте: один пробный запуск внутри `no_grad`. Выбирайте по числу умножений на байт, но лучший набор может не следовать никакому порядку.
-# * Выгружается всё, что упаковано, в том числе параметры и общие тензоры, если их не пропустить.
+# * Прежде чем выбирать под бюджет, измеряйте: достаточно одного пробного запуска внутри `no_grad`. Число умножений на байт подсказывает, что выгодно, но лучший набор может не подчиняться никакому порядку.
+# * Выгружается всё, что упаковано, в том числе параметры и общие тензоры, если их не пропустить. Узнать хранилище можно по слабой ссылке, но не по адресу.
 # %%
 from autograder import progress
 

@@ -27,7 +27,7 @@ _PRODUCT = _N * _CLASSES * _WIDTH  # multiplications in one product of all rows 
 _ALL = _N * _CLASSES * 8  # bytes of all logits
 _PARTS = Entries(
     (
-        Text("gradient of `h`", "градиент `h`"),
+        Text("gradient of `h` or of its leaf", "градиент `h` или листа, от которого он зависит"),
         Text("gradient of the weights", "градиент весов"),
         Text("gradient of the bias", "градиент смещения"),
     ),
@@ -97,7 +97,7 @@ _PARTS = Entries(
     ],
 )
 def chunked_loss(answer: Any, case: Case) -> dict[str, object]:
-    leaves = [case.h, *case.head.parameters()]
+    leaves = [case.leaf, *case.head.parameters()]
     before = copies(p.grad for p in leaves)
     loss = answer.chunked_loss(case.head, case.h, case.targets, case.rows)
     early = any(p.grad is not None and (old is None or not p.grad.equal(old)) for p, old in zip(leaves, before))
@@ -151,11 +151,12 @@ def _bytes(
 def cases(rng: torch.Generator) -> Iterator[Case]:
     for n, width, classes, rows in [(5, 3, 4, 2), (4, 2, 3, 6), (7, 2, 5, 3)]:
         head = linear(rng, width, classes, bias=rows != 2)
-        h = signed(rng, n, width)
+        leaf = h = signed(rng, n, width).requires_grad_(rows != 3)
         if rows == 6:
             head.weight.requires_grad_(False)
+            h = -leaf  # saves nothing, so that whoever calls `reproduce` can run backward twice
         if rows == 3:
             with_old_gradients(head)
         targets = torch.randint(0, classes, (n,), generator=rng)
         c = 0.5 + torch.rand((), generator=rng, dtype=torch.float64).item()
-        yield Case(head=head, h=h.requires_grad_(rows != 3), targets=targets, rows=rows, c=c, measured=rows == 2)
+        yield Case(head=head, h=h, targets=targets, rows=rows, c=c, measured=rows == 2, leaf=leaf)

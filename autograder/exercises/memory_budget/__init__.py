@@ -1,3 +1,11 @@
 """The exercises of lesson 16, a budget for memory, in order."""
 
-EXERCISES = ("predict_kept", "keep_products", "predict_repeats", "fix_noise", "stay_silent", "fit_budget")
+EXERCISES = (
+    "predict_kept",
+    "keep_products",
+    "predict_repeats",
+    "fix_noise",
+    "stay_silent",
+    "fit_budget",
+    "offload_large",
+)

@@ -50,8 +50,8 @@ from .common import MARGIN, agree
         aspect(
             "state",
             1.5,
-            en="After each backward pass the generator goes on as if nothing had been computed twice.",
-            ru="После каждого обратного прохода генератор продолжает так, будто ничего не вычислялось дважды.",
+            en="After each backward pass both random states go on as if nothing had been computed twice.",
+            ru="После каждого обратного прохода оба генератора продолжают так, будто ничего не вычислялось дважды.",
             after=("kept", "gradients"),
         ),
     ],
@@ -63,8 +63,8 @@ from .common import MARGIN, agree
         Text(
             "Wrap `f`: from its second call on, put the generator back to the state of the first call, and afterwards "
             "to where it was. The recomputation may leave `f` early, by an exception.",
-            "Оберните `f`: начиная со второго вызова верните генератор в состояние первого, а потом — туда, где он "
-            "был. Повторное вычисление может покинуть `f` раньше конца, по исключению.",
+            "Оберните `f`: начиная со второго вызова, верните генератор в состояние, в котором он был перед первым, а "
+            "потом — туда, где он был. Повторное вычисление может прервать `f` исключением, не дойдя до конца.",
         ),
         Text(
             "`before = generator.get_state()`, and in the second call a generator of its own: "
@@ -120,7 +120,9 @@ def _observe(run: Callable[[], object], case: Case, start: Tensor) -> tuple[dict
 
 
 def _draw(generator: torch.Generator) -> Tensor:
-    return torch.rand(2, generator=generator, dtype=torch.float64)
+    """Draw from `generator` and from torch's own random state."""
+    sources = (generator, torch.default_generator)
+    return torch.stack([torch.rand(2, generator=source, dtype=torch.float64) for source in sources])
 
 
 def _gradient(y: object, x: Tensor, retain_graph: bool) -> object:

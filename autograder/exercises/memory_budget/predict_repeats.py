@@ -43,8 +43,8 @@ from autograder.language import Text
         Text(
             "It runs for the tensors that the segment saves. With the last of them an exception ends it, because the "
             "segment's result is known already.",
-            "Оно выполняется ради тензоров, которые сохраняет сегмент. Получив последний из них, его прерывают "
-            "исключением: выход сегмента уже известен.",
+            "Оно выполняется ради тензоров, которые сохраняет сегмент. Как только получен последний из них, оно "
+            "прерывается исключением: выход сегмента уже известен.",
         ),
     ),
 )

@@ -3570,3 +3570,27 @@ class PassInside(torch.autograd.Function):
 
 def chunked_loss(head, h, targets, rows):
     return PassInside.apply(head, h, targets, rows, *head.parameters())
+
+
+# %% exercise="chunked_loss" verdict="refused" mistake="writes_the_gradient_of_h"
+# A Function that writes h.grad in backward.
+class W(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, h, head, targets, rows, *ps):
+        ctx.h, ctx.head, ctx.targets, ctx.rows, ctx.n = h, head, targets, rows, len(ps)
+        return sum(cross_entropy(head(x), y, reduction="sum") for x, y in zip(h.split(rows), targets.split(rows))) / len(h)
+    @staticmethod
+    def backward(ctx, g):
+        h = ctx.h
+        dh = torch.zeros_like(h)
+        for i in range(0, len(h), ctx.rows):
+            with torch.enable_grad():
+                x = h[i:i + ctx.rows].detach().requires_grad_()
+                (cross_entropy(ctx.head(x), ctx.targets[i:i + ctx.rows], reduction="sum") / len(h)).backward(g)
+            dh[i:i + ctx.rows] = x.grad
+        if h.requires_grad:
+            h.grad = dh
+        return None, None, None, None, *[None] * ctx.n
+
+def chunked_loss(head, h, targets, rows):
+    return W.apply(h, head, targets, rows, *head.parameters())

@@ -4,8 +4,10 @@
 import contextlib
 import functools
 import itertools
+import weakref
 
 import torch
+from torch.autograd.graph import saved_tensors_hooks
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 
@@ -474,3 +476,174 @@ def fit_budget(f, x, budget):
     allowed = [s for s in sets if sum(seen.prices[i][0] for i in s) <= budget]
     best = max(allowed, key=lambda s: sum(seen.prices[i][1] for i in s))
     return saving_numbers(f, best)(x)
+
+
+# %% exercise="offload_large" verdict="passed"
+# As bytes.
+def offload_large(f, x, parameters, limit, put, get):
+    keep = [t.untyped_storage().data_ptr() for t in [x] + parameters]
+    known = weakref.WeakKeyDictionary()
+    def pack(t):
+        s = t.untyped_storage()
+        if s.nbytes() < limit or s.data_ptr() in keep:
+            return t
+        if known.get(s) is None:
+            known[s] = put(torch.empty(0, dtype=torch.uint8).set_(s))
+        return known[s], t.dtype, t.shape, t.stride(), t.storage_offset()
+    def unpack(p):
+        if torch.is_tensor(p):
+            return p
+        key, dtype, *view = p
+        return get(key).view(dtype).as_strided(*view)
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+# %% exercise="offload_large" verdict="passed"
+# A generation counter per storage, ids with weakref callbacks.
+def offload_large(f, x, parameters, limit, put, get):
+    refs = {}
+    held = {id(t.untyped_storage()) for t in (x, *parameters)}
+    def key_of(t):
+        s = t.untyped_storage()
+        ref = refs.get(id(s))
+        if ref is None or ref[0]() is not s:
+            flat = torch.as_strided(t.detach(), (s.nbytes() // t.itemsize,), (1,), 0)
+            ref = refs[id(s)] = (weakref.ref(s), put(flat))
+        return ref[1]
+    class P:
+        def __init__(self, t):
+            self.key = key_of(t)
+            self.how = t.size(), t.stride(), t.storage_offset()
+    def pack(t):
+        s = t.untyped_storage()
+        return t.detach() if s.nbytes() < limit or id(s) in held else P(t)
+    with saved_tensors_hooks(pack, lambda p: get(p.key).as_strided(*p.how) if isinstance(p, P) else p):
+        return f(x)
+
+
+# %% exercise="offload_large" verdict="refused" mistake="knows_by_the_address_of_the_view"
+# By data_ptr of the tensor, shape and strides.
+def offload_large(f, x, parameters, limit, put, get):
+    keep = {t.data_ptr() for t in [x] + parameters}
+    known = {}
+    def pack(t):
+        if t.nbytes < limit or t.data_ptr() in keep:
+            return t
+        name = t.data_ptr(), t.shape, t.stride()
+        if name not in known:
+            known[name] = put(t)
+        return (known[name],)
+    with saved_tensors_hooks(pack, lambda p: p if torch.is_tensor(p) else get(p[0])):
+        return f(x)
+
+
+# %% exercise="offload_large" verdict="refused" mistake="holds_with_the_graph"
+# Strong dictionary of storages.
+def offload_large(f, x, parameters, limit, put, get):
+    keep = [t.untyped_storage().data_ptr() for t in [x] + parameters]
+    known = {}
+    def pack(t):
+        s = t.untyped_storage()
+        if s.nbytes() < limit or s.data_ptr() in keep:
+            return t
+        if s not in known:
+            known[s] = put(torch.empty(0, dtype=t.dtype).set_(s))
+        return known[s], t.shape, t.stride(), t.storage_offset()
+    with saved_tensors_hooks(pack, lambda p: p if torch.is_tensor(p) else get(p[0]).as_strided(*p[1:])):
+        return f(x)
+
+
+# %% exercise="offload_large" verdict="refused" mistake="used_up_at_once"
+# Pops from the other memory: second pass.
+def offload_large(f, x, parameters, limit, put, get):
+    keep = [t.untyped_storage().data_ptr() for t in [x] + parameters]
+    known = weakref.WeakKeyDictionary()
+    done = set()
+    def pack(t):
+        s = t.untyped_storage()
+        if s.nbytes() < limit or s.data_ptr() in keep:
+            return t
+        if s not in known:
+            known[s] = [put(torch.empty(0, dtype=t.dtype).set_(s))]
+        return known[s], t.shape, t.stride(), t.storage_offset()
+    def unpack(p):
+        if torch.is_tensor(p):
+            return p
+        return get(p[0].pop()).as_strided(*p[1:])
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+# %% exercise="fit_budget" verdict="refused" mistake="batches_for_matrices"
+# Saves in the order of the pass while there is room.
+def fit_budget(f, x, budget):
+    left = budget
+
+    def contexts():
+        def policy(ctx, operation, *args, **kwargs):
+            nonlocal left
+            if operation not in PRODUCTS:
+                return False
+            size = args[-2].shape[-2] * args[-1].shape[-1] * args[-1].element_size()
+            if size > left:
+                return False
+            left -= size
+            return True
+
+        return create_selective_checkpoint_contexts(policy)
+
+    return checkpoint(f, x, use_reentrant=False, context_fn=contexts)
+
+
+# %% exercise="fit_budget" verdict="refused" mistake="counts_the_result"
+# Counts the result among the bytes of the budget.
+def fit_budget(f, x, budget):
+    with torch.random.fork_rng(), torch.no_grad(), ProductsSeen() as seen:
+        budget -= f(x).nbytes
+    numbers = range(len(seen.prices))
+    sets = [s for count in range(len(numbers) + 1) for s in itertools.combinations(numbers, count)]
+    allowed = [s for s in sets if sum(seen.prices[i][0] for i in s) <= budget]
+    best = max(allowed, key=lambda s: sum(seen.prices[i][1] for i in s), default=())
+    return saving_numbers(f, best)(x)
+
+
+# %% exercise="fit_budget" verdict="refused" mistake="never_none"
+# Forgets that a budget may be too small for any result.
+def fit_budget(f, x, budget):
+    with torch.random.fork_rng(), torch.no_grad(), ProductsSeen() as seen:
+        f(x)
+    numbers = range(len(seen.prices))
+    sets = [s for count in range(1, len(numbers) + 1) for s in itertools.combinations(numbers, count)]
+    allowed = [s for s in sets if sum(seen.prices[i][0] for i in s) <= budget]
+    best = max(allowed, key=lambda s: sum(seen.prices[i][1] for i in s))
+    return saving_numbers(f, best)(x)
+
+
+# %% exercise="fit_budget" verdict="refused" mistake="takes_f_for_a_module"
+# Takes f for a module: the trial run without dropout draws nothing.
+def fit_budget(f, x, budget):
+    f.eval()
+    with torch.no_grad(), ProductsSeen() as seen:
+        f(x)
+    f.train()
+    numbers = range(len(seen.prices))
+    sets = [s for count in range(len(numbers) + 1) for s in itertools.combinations(numbers, count)]
+    allowed = [s for s in sets if sum(seen.prices[i][0] for i in s) <= budget]
+    best = max(allowed, key=lambda s: sum(seen.prices[i][1] for i in s))
+    return saving_numbers(f, best)(x)
+
+
+# %% exercise="fix_noise" verdict="refused" mistake="runs_once_more"
+# Draws the noise state before and passes a copy, the generator is advanced by running f once more.
+def fix_noise(f, x, generator):
+    before = generator.get_state()
+    y = checkpoint(lambda x: f(x, torch.Generator().set_state(before)), x, use_reentrant=False)
+    f(x.detach(), generator)
+    return y
+
+
+# %% exercise="keep_products" verdict="refused" mistake="pair_for_a_function"
+# context_fn gets the pair, not a function.
+def keep_products(f, x):
+    return checkpoint(f, x, use_reentrant=False, context_fn=create_selective_checkpoint_contexts(list(PRODUCTS)))

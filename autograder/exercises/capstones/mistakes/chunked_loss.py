@@ -179,6 +179,23 @@ def chunked_loss(head, h, targets, rows):
 def chunked_loss(head, h, targets, rows):
     return _Fixed.apply(h, head.weight, head.bias, targets, rows, True, True)
 
+# %% mistake="writes_the_gradient_of_h" theme="recording"
+# `h.grad` is written by hand. If `h` is the result of earlier operations, the gradient never reaches their leaves: it has
+#     to flow through the graph of `h`.
+# В `h.grad` градиент записан вручную. Если `h` — результат предыдущих операций, до их листов он не дойдёт: он должен
+#     пройти через граф `h`.
+def chunked_loss(head, h, targets, rows):
+    x = h.detach().requires_grad_(h.requires_grad)
+    if h.requires_grad:
+        x.register_post_accumulate_grad_hook(lambda x: setattr(h, "grad", x.grad))
+    return sum(_kept(_of(head), *part) for part in _chunks(x, targets, rows)) / len(h)
+
+# %% mistake="writes_a_gradient_of_any_h" like="writes_the_gradient_of_h"
+def chunked_loss(head, h, targets, rows):
+    x = h.detach().requires_grad_()
+    x.register_post_accumulate_grad_hook(lambda x: setattr(h, "grad", x.grad))
+    return sum(_kept(_of(head), *part) for part in _chunks(x, targets, rows)) / len(h)
+
 # %% mistake="without_the_bias" theme="missing"
 # The bias is forgotten.
 # Забыто смещение (bias).

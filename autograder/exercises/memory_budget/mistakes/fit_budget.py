@@ -12,17 +12,18 @@ PRODUCTS = (aten.mm.default, aten.addmm.default, aten.bmm.default)
 class Seen(TorchDispatchMode):
     def __init__(self):
         super().__init__()
-        self.sizes, self.costs = [], []
+        self.sizes, self.costs, self.of_a_matrix, self.result = [], [], [], 0
 
     def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
         result = operation(*args, **(kwargs or {}))
         if operation in PRODUCTS:
             self.sizes.append(result.numel() * result.element_size())
             self.costs.append(result.numel() * args[-1].shape[-2])
+            self.of_a_matrix.append(result.nbytes // (len(result) if result.dim() > 2 else 1))
         return result
 
 
-def saving(f, x, chosen):
+def saving(f, x, chosen, **settings):
     def contexts():
         numbers = {False: itertools.count(), True: itertools.count()}
 
@@ -31,29 +32,41 @@ def saving(f, x, chosen):
 
         return create_selective_checkpoint_contexts(policy)
 
-    return checkpoint(f, x, use_reentrant=False, context_fn=contexts)
+    return checkpoint(f, x, use_reentrant=False, context_fn=contexts, **settings)
 
 
 def trial(f, x):
     with torch.no_grad(), torch.random.fork_rng(devices=[]), Seen() as seen:
-        f(x)
+        seen.result = f(x).nbytes
     return seen
 
 
-def best(sizes, costs, budget):
+def best(sizes, costs, budget, fewest=0):
     numbers = range(len(sizes))
-    sets = [chosen for count in range(len(sizes) + 1) for chosen in itertools.combinations(numbers, count)]
+    sets = [chosen for count in range(fewest, len(sizes) + 1) for chosen in itertools.combinations(numbers, count)]
     fitting = [chosen for chosen in sets if sum(sizes[i] for i in chosen) <= budget]
-    return max(fitting, key=lambda chosen: sum(costs[i] for i in chosen))
+    return max(fitting, key=lambda chosen: sum(costs[i] for i in chosen), default=None)
 
 
-def greedily(sizes, order, budget):
+def greedily(sizes, order, budget, stops=False):
     chosen = []
     for i in order:
         if sizes[i] <= budget:
             budget -= sizes[i]
             chosen.append(i)
+        elif stops:
+            break
     return chosen
+
+
+def or_error(chosen, text):
+    if chosen is None:
+        raise ValueError(text)
+    return chosen
+
+
+# Texts of `max()`, up to Python 3.11 and from 3.12 on.
+OLD, NEW = "max() arg is an empty sequence", "max() iterable argument is empty"
 
 
 # %% mistake="first_come" theme="own"
@@ -63,9 +76,17 @@ def fit_budget(f, x, budget):
     seen = trial(f, x)
     return saving(f, x, greedily(seen.sizes, range(len(seen.sizes)), budget))
 
+# %% mistake="last_come" theme="own"
+# The results are saved from the end of the pass backwards, as long as they fit. The last ones are not the dearest.
+# Результаты сохраняются с конца прохода, пока помещаются. Но последние из них не самые дорогие.
+def fit_budget(f, x, budget):
+    seen = trial(f, x)
+    return saving(f, x, greedily(seen.sizes, reversed(range(len(seen.sizes))), budget))
+
 # %% mistake="smallest_first" theme="own"
 # The smallest results are saved first. That is the largest number of products, not of multiplications.
-# Сначала сохраняются самые маленькие результаты. Так больше всего произведений, но не умножений.
+# Сначала сохраняются самые маленькие результаты. Так сохраняется больше всего произведений, но сэкономлено не больше
+#     всего умножений.
 def fit_budget(f, x, budget):
     seen = trial(f, x)
     return saving(f, x, greedily(seen.sizes, sorted(range(len(seen.sizes)), key=seen.sizes.__getitem__), budget))
@@ -87,6 +108,14 @@ def fit_budget(f, x, budget):
     seen = trial(f, x)
     order = sorted(range(len(seen.sizes)), key=lambda i: -seen.costs[i] / seen.sizes[i])
     return saving(f, x, greedily(seen.sizes, order, budget))
+
+# %% mistake="best_ratio_of_a_set" theme="own"
+# The set with the most multiplications per byte is saved. That is a small set, and bytes stay unused.
+# Сохраняется набор, в котором больше всего умножений на байт. Такой набор мал, и часть байтов не использована.
+def fit_budget(f, x, budget):
+    seen = trial(f, x)
+    fits = [i for i, size in enumerate(seen.sizes) if size <= budget]
+    return saving(f, x, sorted(fits, key=lambda i: seen.costs[i] / seen.sizes[i])[-1:])
 
 # %% mistake="fullest" theme="own"
 # The set that fills the budget best is saved. Bytes are the price; what counts is the multiplications.
@@ -150,3 +179,139 @@ def fit_budget(f, x, budget):
     seen = trial(f, x)
     chosen = best(seen.sizes, seen.costs, budget)
     return saving(f, x, chosen[1:] if len(chosen) == len(seen.sizes) else chosen)
+
+# %% mistake="strictly_below" theme="own"
+# A set whose results fill the budget to the last byte is left out, although it fits.
+# Набор, который занимает бюджет до последнего байта, отброшен, хотя он помещается.
+def fit_budget(f, x, budget):
+    seen = trial(f, x)
+    return saving(f, x, best(seen.sizes, seen.costs, budget - 1) or ())
+
+# %% mistake="only_one" theme="own"
+# At most one result is saved, the dearest that fits. Several may fit together.
+# Сохраняется не больше одного результата, самый дорогой из тех, что помещаются. А поместиться могут и несколько.
+def fit_budget(f, x, budget):
+    seen = trial(f, x)
+    fits = [i for i, size in enumerate(seen.sizes) if size <= budget]
+    return saving(f, x, sorted(fits, key=seen.costs.__getitem__)[-1:])
+
+# %% mistake="batches_for_matrices" theme="scaling"
+# The size of a `bmm` is taken for that of one matrix. Its result has as many matrices as the batch, and the budget is
+#     exceeded. Also, the results are saved in the order of the pass, not by what they spare.
+# Размер результата `bmm` посчитан как у одной матрицы. Но матриц в нём столько, сколько в наборе, и бюджет превышен.
+#     Кроме того, результаты сохраняются в порядке вычисления, а не по тому, сколько умножений они экономят.
+def fit_budget(f, x, budget):
+    seen = trial(f, x)
+    return saving(f, x, greedily(seen.of_a_matrix, range(len(seen.sizes)), budget))
+
+# %% mistake="batches_for_matrices_at_best" theme="scaling"
+# The size of a `bmm` is taken for that of one matrix. Its result has as many matrices as the batch, and the budget is
+#     exceeded.
+# Размер результата `bmm` посчитан как у одной матрицы. Но матриц в нём столько, сколько в наборе, и бюджет превышен.
+def fit_budget(f, x, budget):
+    seen = trial(f, x)
+    return saving(f, x, best(seen.of_a_matrix, seen.costs, budget))
+
+# %% mistake="four_bytes" theme="scaling"
+# Each number is counted as four bytes. A float64 number has eight of them, and the budget is exceeded.
+# Каждое число посчитано за четыре байта. В числе float64 их восемь, и бюджет превышен.
+def fit_budget(f, x, budget):
+    seen = trial(f, x)
+    return saving(f, x, best([size // 2 for size in seen.sizes], seen.costs, budget))
+
+# %% mistake="counts_the_result" theme="own"
+# The returned result is counted among the bytes of the budget. The budget is for what is in memory beside it.
+# В бюджет включены и байты возвращённого результата. Но бюджет относится к тому, что лежит в памяти помимо него.
+def fit_budget(f, x, budget):
+    seen = trial(f, x)
+    return saving(f, x, best(seen.sizes, seen.costs, budget - seen.result) or ())
+
+# %% mistake="counts_the_result_and_fails" like="counts_the_result"
+def fit_budget(f, x, budget):
+    seen = trial(f, x)
+    return saving(f, x, or_error(best(seen.sizes, seen.costs, budget - seen.result), OLD))
+
+# %% mistake="counts_the_result_and_fails_anew" like="counts_the_result"
+def fit_budget(f, x, budget):
+    seen = trial(f, x)
+    return saving(f, x, or_error(best(seen.sizes, seen.costs, budget - seen.result), NEW))
+
+# %% mistake="never_none" theme="own"
+# Where the budget has no room for even one result, no set is left to choose from. The empty set always fits.
+# Если в бюджет не помещается ни один результат, выбирать не из чего. Пустой набор помещается всегда.
+def fit_budget(f, x, budget):
+    seen = trial(f, x)
+    return saving(f, x, or_error(best(seen.sizes, seen.costs, budget, fewest=1), OLD))
+
+# %% mistake="never_none_anew" like="never_none"
+def fit_budget(f, x, budget):
+    seen = trial(f, x)
+    return saving(f, x, or_error(best(seen.sizes, seen.costs, budget, fewest=1), NEW))
+
+# %% mistake="takes_f_for_a_module" theme="missing"
+# `f` is taken for a module. It may be any function of one tensor, which has no `eval()`. To draw the same random
+#     numbers again, put the random state back: `torch.random.fork_rng`.
+# `f` принята за модуль. Но это может быть любая функция от одного тензора, и метода `eval()` у неё нет. Чтобы случайные
+#     числа повторились, восстановите состояние генератора: `torch.random.fork_rng`.
+def fit_budget(f, x, budget):
+    f.eval()
+    with torch.no_grad(), Seen() as seen:
+        f(x)
+    f.train()
+    return saving(f, x, best(seen.sizes, seen.costs, budget))
+
+# %% mistake="stops_by_the_ratio" theme="own"
+# Products are saved by multiplications per byte, up to the first that does not fit. A smaller one behind it might fit.
+# Произведения сохраняются в порядке числа умножений на байт до первого, которое не помещается. Но следующее, поменьше,
+#     могло бы поместиться.
+def fit_budget(f, x, budget):
+    seen = trial(f, x)
+    order = sorted(range(len(seen.sizes)), key=lambda i: -seen.costs[i] / seen.sizes[i])
+    return saving(f, x, greedily(seen.sizes, order, budget, stops=True))
+
+# %% mistake="stops_at_the_dearest" theme="own"
+# The dearest products are saved, up to the first that does not fit. A cheaper one behind it might fit.
+# Сохраняются самые дорогие произведения до первого, которое не помещается. Но следующее, подешевле, могло бы
+#     поместиться.
+def fit_budget(f, x, budget):
+    seen = trial(f, x)
+    order = sorted(range(len(seen.sizes)), key=lambda i: -seen.costs[i])
+    return saving(f, x, greedily(seen.sizes, order, budget, stops=True))
+
+# %% mistake="turned_round" theme="own"
+# The policy is turned round: the chosen products run again, and the others are saved.
+# Политика перевёрнута: выбранные произведения выполняются заново, а сохраняются остальные.
+def fit_budget(f, x, budget):
+    seen = trial(f, x)
+    return saving(f, x, {*range(len(seen.sizes))} - {*best(seen.sizes, seen.costs, budget)})
+
+# %% mistake="seeds_anew" theme="state"
+# The random state is set by a seed. `f` has to draw the numbers that come next without the trial run.
+# Состояние генератора задано через seed. А `f` должна получить те числа, которые шли бы дальше без пробного запуска.
+def fit_budget(f, x, budget):
+    torch.manual_seed(0)
+    with torch.no_grad(), Seen() as seen:
+        f(x)
+    torch.manual_seed(0)
+    return saving(f, x, best(seen.sizes, seen.costs, budget))
+
+# %% mistake="forgets_the_random_state" theme="state"
+# The random state is not put back before the recomputation, so other random numbers are drawn there.
+# Состояние генератора случайных чисел перед повторным вычислением не восстанавливается, поэтому числа там другие.
+def fit_budget(f, x, budget):
+    seen = trial(f, x)
+    return saving(f, x, best(seen.sizes, seen.costs, budget), preserve_rng_state=False)
+
+# %% mistake="cuts_the_graph" theme="recording"
+# No gradients come back: what is returned was computed without a graph.
+# Градиентов нет: возвращённый результат вычислен без графа.
+def fit_budget(f, x, budget):
+    with torch.no_grad():
+        return f(x)
+
+# %% mistake="returns_no_result" theme="return"
+# Something else comes back than the result of `f`: nothing, or a function that still has to be called.
+# Возвращён не результат `f`, а что-то другое: ничего или функция, которую ещё нужно вызвать.
+def fit_budget(f, x, budget):
+    seen = trial(f, x)
+    best(seen.sizes, seen.costs, budget)

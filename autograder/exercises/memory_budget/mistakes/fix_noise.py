@@ -160,3 +160,20 @@ def fix_noise(f, x, generator):
 def fix_noise(f, x, generator):
     with torch.no_grad():
         return f(x, generator)
+
+# %% mistake="one_copy_is_used_up" theme="graph_life"
+# There is one copy of the generator, for one recomputation. The second backward pass recomputes again and finds none.
+# Копия генератора одна, на одно повторное вычисление. Второй обратный проход вычисляет всё заново, а копии уже нет.
+def fix_noise(f, x, generator):
+    generators = [generator, torch.Generator().set_state(generator.get_state())]
+    return under(lambda x: f(x, generators.pop(0)), x)
+
+# %% mistake="runs_once_more" theme="state"
+# `f` runs once more so that the generator moves. That draws from torch's own random state as well, once too often.
+# Чтобы сдвинуть генератор, `f` выполнена ещё раз. Но при этом и из общего генератора torch числа взяты лишний раз.
+def fix_noise(f, x, generator):
+    before = generator.get_state()
+    y = under(lambda x: f(x, torch.Generator().set_state(before)), x)
+    with torch.no_grad():
+        f(x, generator)
+    return y

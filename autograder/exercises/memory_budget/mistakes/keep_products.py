@@ -83,3 +83,15 @@ def keep_products(f, x):
 #     требовать.
 def keep_products(f, x):
     return under(PRODUCTS, f, x) if x.requires_grad else f(x)
+
+# %% mistake="pair_for_a_function" theme="missing"
+# `context_fn` got the pair of contexts. It has to be a function that makes a new pair, because `checkpoint` calls it.
+# В `context_fn` передана сама пара контекстов. А нужна функция, которая создаёт новую пару: `checkpoint` её вызывает.
+def keep_products(f, x):
+    return checkpoint(f, x, use_reentrant=False, context_fn=create_selective_checkpoint_contexts(PRODUCTS))
+
+# %% mistake="names_without_ending" theme="missing"
+# The names on the list have no ending. An operation has one for each way to call it, as in `aten.mm.default`.
+# Имена в списке без окончания. У операции есть окончание для каждого способа вызова, например `aten.mm.default`.
+def keep_products(f, x):
+    return under([aten.mm, aten.addmm, aten.bmm], f, x)

@@ -39,6 +39,11 @@ predict_repeats = {**solution, "x + 1 first": [2, 2, 1]}
 # Вы ожидали два вызова во вложенной контрольной точке. Но функцию вызывает ещё и внешнее повторное вычисление.
 predict_repeats = {**solution, "a checkpoint inside": [2, 2, 1]}
 
+# %% mistake="levels_double_calls" theme="cost"
+# You expected a checkpoint inside another to double the calls once more. Each level adds a single call.
+# Вы ожидали, что вложенная контрольная точка ещё раз удваивает число вызовов. Но каждый уровень добавляет лишь один.
+predict_repeats = {**solution, "a checkpoint inside": [4, 2, 1]}
+
 # %% mistake="outer_multiplies_all" theme="cost"
 # You expected the inner checkpoint to cost all functions a call more. Only what stands inside both runs a third time.
 # Вы ожидали, что из-за вложенной контрольной точки на один вызов больше у всех функций. Но в третий раз выполняется

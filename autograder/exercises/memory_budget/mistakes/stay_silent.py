@@ -72,3 +72,9 @@ def stay_silent():
         return y
 
     return f
+
+# %% mistake="returns_a_tensor" theme="return"
+# A tensor came back. Asked for is the function that computes it.
+# Возвращён тензор. А нужна функция, которая его вычисляет.
+def stay_silent():
+    return torch.ones(3, requires_grad=True).sin()

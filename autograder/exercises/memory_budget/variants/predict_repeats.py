@@ -78,6 +78,9 @@ def repeats_table():
 # %% mistake="inner_runs_twice"
 {r"return kept_out\(kept_out\(a\), b, c\)": "return kept_out(a, b, c)"}
 
+# %% mistake="levels_double_calls"
+{r"calls\(inside\)(?=,)": "[4, 2, 1]"}
+
 # %% mistake="each_repeats_itself"
 {r"b, kept_out\(c\)\)\)": "b, to_the_end(c, torch.sin)))"}
 
