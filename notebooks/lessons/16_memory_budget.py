@@ -880,7 +880,7 @@ assert torch.rand(3).equal(drawn)
 # ### Exercise `fit_budget`: the best choice for a budget
 # *design · ●●● · 18 minutes · 8 points*
 #
-# * **Given.** `f`, a function of one tensor, `x` and `budget`, a number of bytes: enough for all results, for some or for none. `f` has at most eight matrix products, each `mm`, `addmm` or `bmm`, and the last operation is none. It may draw random numbers from torch's own random state.
+# * **Given.** `f`, a function of one tensor, `x` and `budget`, a number of bytes: enough for all results, for some or for none. `f` has at most eight matrix products, each `mm`, `addmm` or `bmm`, and the last operation is none. It may draw random numbers from torch's own random state. `ProductsSeen` and `saving_numbers` are at hand.
 # * **Result.** `f(x)`, with the result and the gradients that there are without a checkpoint. <!-- gradients -->
 # * **Result.** Who draws a random number after the call gets the one that follows a single run of `f`. <!-- state -->
 # * **Result.** After the forward pass at most `budget` bytes are in memory beside the returned result. <!-- kept -->
@@ -892,7 +892,7 @@ assert torch.rand(3).equal(drawn)
 # ### Упражнение `fit_budget`: лучший выбор под бюджет
 # *спроектировать · ●●● · 18 минут · 8 баллов*
 #
-# * **Дано.** Функция `f` от одного тензора, вход `x` и `budget` — число байтов: его хватает на все результаты, на часть или ни на один. В `f` не больше восьми матричных произведений, каждое из них `mm`, `addmm` или `bmm`, и последняя операция — не произведение. Функция может брать случайные числа из общего генератора torch.
+# * **Дано.** Функция `f` от одного тензора, вход `x` и `budget` — число байтов: его хватает на все результаты, на часть или ни на один. В `f` не больше восьми матричных произведений, каждое из них `mm`, `addmm` или `bmm`, и последняя операция — не произведение. Функция может брать случайные числа из общего генератора torch. Можно использовать `ProductsSeen` и `saving_numbers`.
 # * **Результат.** `f(x)`; результат и градиенты такие же, как без контрольной точки. <!-- gradients -->
 # * **Результат.** Случайные числа после вызова идут так, как если бы `f` вызвали один раз. <!-- state -->
 # * **Результат.** После прямого прохода в памяти, кроме возвращённого результата, лежит не больше `budget` байт. <!-- kept -->

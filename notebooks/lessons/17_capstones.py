@@ -3550,7 +3550,7 @@ plot_memory(ids, plain_loss, segments, segments_and_hooks)
 # * **At the last chunk of the head.** Its logits (1 unit), the gradients of the head's weights (4) and of `h` (1), and the inputs of all segments but the first. That one is not counted, because it could be computed from the embedding once more. Together $S + 5$.
 # * **When segment $i$ has been computed again.** The inputs of segments 2 to $i$, the $s_i$ results inside it, and the gradient that arrives from above: $i + s_i$. For the first segment, whose own input is there as well, $2 + s_1$.
 #
-# With $P$ units the segments hold at most $(P - 2) + (P - 2) + (P - 3) + \dots + (P - S)$ blocks, and $S \le P - 5$. For $P = 9$ these are 25 blocks, for $P = 10$ they are 34. So 30 blocks need 10 units, as long as the head works on whole rows.
+# With $P$ units the segments hold at most $(P - 2) + \sum_{i=2}^{S} (P - i)$ blocks, and $S \le P - 5$. For $P = 9$ these are 25 blocks, for $P = 10$ they are 34. So 30 blocks need 10 units, as long as the head works on whole rows.
 #
 # Calls have a bound, too. At the head 6 of the 24 units that the exercise allows are taken. So at most 18 results of blocks can be there; at least 12 of 30 blocks have to be called again: $34 + 12 = 46$ calls.
 #
@@ -3563,7 +3563,7 @@ plot_memory(ids, plain_loss, segments, segments_and_hooks)
 # * **Последняя порция головы.** В памяти её логиты (1 единица), градиенты весов головы (4) и `h` (1), а также входы всех сегментов, кроме первого: его вход не считаем, потому что его можно было бы ещё раз вычислить из эмбеддингов. Итого $S + 5$.
 # * **Сегмент $i$ только что вычислен повторно.** В памяти входы сегментов от 2 до $i$, $s_i$ результатов внутри него и градиент, пришедший сверху: $i + s_i$. У первого сегмента в памяти и собственный вход: $2 + s_1$.
 #
-# Если единиц $P$, в сегментах поместится не больше $(P - 2) + (P - 2) + (P - 3) + \dots + (P - S)$ блоков, причём $S \le P - 5$. При $P = 9$ это 25 блоков, при $P = 10$ — 34. Значит, для 30 блоков нужно 10 единиц, если голова обрабатывает строки целиком.
+# Если единиц $P$, в сегментах поместится не больше $(P - 2) + \sum_{i=2}^{S} (P - i)$ блоков, причём $S \le P - 5$. При $P = 9$ это 25 блоков, при $P = 10$ — 34. Значит, для 30 блоков нужно 10 единиц, если голова обрабатывает строки целиком.
 #
 # Есть граница и у числа вызовов. Во время работы головы из 24 единиц, разрешённых в упражнении, заняты 6. Поэтому в памяти могут лежать результаты самое большее 18 блоков, а остальные 12 из 30 придётся вызвать ещё раз: $34 + 12 = 46$ вызовов.
 #
