@@ -886,7 +886,7 @@ assert torch.rand(3).equal(drawn)
 # * **Result.** After the forward pass at most `budget` bytes are in memory beside the returned result. <!-- kept -->
 # * **Result.** The products that run again in the backward pass have as few multiplications as this budget allows. <!-- multiplications -->
 # * **Not allowed.** More than one trial run of `f` before the real one. <!-- trial -->
-# %% [markdown] tags=["ru"] of="87a40fda"
+# %% [markdown] tags=["ru"] of="c693388d"
 # Сеть `uneven` случайных чисел не берёт. А функция с dropout берёт, и тогда пробный запуск расходует числа, которые должны достаться настоящему. Внутри `with torch.random.fork_rng(devices=[]):` этого не происходит: в конце блока состояние генератора становится таким, каким было до него.
 #
 # ### Упражнение `fit_budget`: лучший выбор под бюджет

@@ -3555,7 +3555,7 @@ plot_memory(ids, plain_loss, segments, segments_and_hooks)
 # Calls have a bound, too. At the head 6 of the 24 units that the exercise allows are taken. So at most 18 results of blocks can be there; at least 12 of 30 blocks have to be called again: $34 + 12 = 46$ calls.
 #
 # Such a bound ignores what torch needs for a moment in between. The best of our programs takes 14.3 units; look at it after the check.
-# %% [markdown] tags=["ru"] of="1366f661"
+# %% [markdown] tags=["ru"] of="bd79e6a3"
 # ### Граница для целого шага
 #
 # Каждый блок можно вызвать самое большее дважды, поэтому после второго вызова его граф должен дожить до обратного прохода этого блока. Значит, обучаемые блоки распадаются на $S$ сегментов из $s_1, \dots, s_S$ блоков (считая снизу): вход сегмента хранится, остальное вычисляется повторно. Важны моменты двух видов.
