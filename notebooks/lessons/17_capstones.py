@@ -2524,11 +2524,11 @@ check("hooks_and_freeing")
 #
 # * **Given.** `Value(data)` is a leaf. `data` is a float64 tensor that does not require grad. A value has `.data` and `.grad`, which is None or a value.
 # * **Given.** The operations: `a + b` and `a * b` with broadcasting, `a @ b` and `a.t()` of matrices, `a.sum()` over all entries, `a.exp()`, `a.tanh()`, `a.reshape(shape)`, `a.expand(shape)`. The shape is a tuple in which every size is given.
-# * **Result.** `root.backward()`, of a value with one element, adds to `.grad` of every leaf behind it the gradient, in the leaf's shape. What is no leaf keeps None, and so does an unused leaf. <!-- gradients, accumulated -->
+# * **Result.** `root.backward()`, of a value with one element, adds to `.grad` of every leaf behind it the gradient, in the leaf's shape. What is no leaf keeps None, and so does an unused leaf. <!-- rules, meetings, gradients, accumulated -->
 # * **Result.** A gradient of a plain pass has memory of its own. <!-- memory -->
-# * **Result.** `value.register_hook(hook)` works for leaves and results: `hook` is called once in each pass, with the whole gradient of this pass as a `Value`. Unless it returns None, what it returns takes the gradient's place, also for the next hook of the same value. <!-- hooks -->
+# * **Result.** `value.register_hook(hook)` works for leaves and results: `hook` is called once in each pass, with the whole gradient of this pass as a `Value`. Unless it returns None, what it returns takes the gradient's place, also for the next hook of the same value. <!-- hooks, hooks_in_programs -->
 # * **Result.** A pass frees what it has walked: the values on its way are gone from memory at once, without the garbage collector, if nobody else holds them. One that is held forgets its inputs, too. A later pass that meets a freed value, from whichever root, raises a RuntimeError. Leaves can be used again. With `retain_graph=True` nothing is freed. <!-- freed, accumulated -->
-# * **Result.** With `create_graph=True` nothing is freed either, and the gradients are values of the graph, from which one can compute on and call `backward()`. So are their sums over several passes, and so is what a hook returns. Without `create_graph=True` they are constants. <!-- second, second_hook, constant -->
+# * **Result.** With `create_graph=True` nothing is freed either, and the gradients are values of the graph, from which one can compute on and call `backward()`. So are their sums over several passes, and so is what a hook returns. Without `create_graph=True` they are constants. <!-- second_rules, second, second_hook, constant -->
 # * **Leave.** Every `data`. <!-- memory -->
 # * **Not allowed.** torch's own backward passes. <!-- engine_runs -->
 # * **Not allowed.** To follow every path, or to recurse: 5,000 operations in a row have to work. <!-- work, depth -->
@@ -2548,11 +2548,11 @@ check("hooks_and_freeing")
 #
 # * **Дано.** `Value(data)` — лист. `data` — тензор float64, который не требует градиента. У значения есть поля `.data` и `.grad`, в последнем лежит None или значение.
 # * **Дано.** Операции: `a + b` и `a * b` с транслированием, `a @ b` и `a.t()` для матриц, `a.sum()` по всем элементам, `a.exp()`, `a.tanh()`, `a.reshape(shape)`, `a.expand(shape)`. Форма — кортеж, в котором указаны все размеры.
-# * **Результат.** Вызов `root.backward()` у значения из одного элемента прибавляет к `.grad` каждого листа за ним градиент в форме этого листа. У остальных значений и у неиспользованного листа остаётся None. <!-- gradients, accumulated -->
+# * **Результат.** Вызов `root.backward()` у значения из одного элемента прибавляет к `.grad` каждого листа за ним градиент в форме этого листа. У остальных значений и у неиспользованного листа остаётся None. <!-- rules, meetings, gradients, accumulated -->
 # * **Результат.** У градиента после обычного прохода собственная память. <!-- memory -->
-# * **Результат.** `value.register_hook(hook)` работает для листьев и результатов: в каждом проходе `hook` вызывается один раз, со всем градиентом этого прохода, и это `Value`. Если хук вернул не None, это значение заменяет градиент, в том числе для следующего хука того же значения. <!-- hooks -->
+# * **Результат.** `value.register_hook(hook)` работает для листьев и результатов: в каждом проходе `hook` вызывается один раз, со всем градиентом этого прохода, и это `Value`. Если хук вернул не None, это значение заменяет градиент, в том числе для следующего хука того же значения. <!-- hooks, hooks_in_programs -->
 # * **Результат.** Проход освобождает пройденное: значения на его пути сразу, не дожидаясь сборщика мусора, исчезают из памяти, если никто другой их не держит. А то, которое кто-то держит, тоже забывает свои входы. Следующий проход, который из любого корня приходит к освобождённому значению, вызывает RuntimeError. Листья можно использовать снова. С `retain_graph=True` ничего не освобождается. <!-- freed, accumulated -->
-# * **Результат.** С `create_graph=True` тоже ничего не освобождается, а градиенты становятся значениями графа: с ними можно вычислять дальше и вызывать `backward()`. То же относится к их сумме за несколько проходов и к тому, что вернул хук. Без `create_graph=True` градиенты — константы. <!-- second, second_hook, constant -->
+# * **Результат.** С `create_graph=True` тоже ничего не освобождается, а градиенты становятся значениями графа: с ними можно вычислять дальше и вызывать `backward()`. То же относится к их сумме за несколько проходов и к тому, что вернул хук. Без `create_graph=True` градиенты — константы. <!-- second_rules, second, second_hook, constant -->
 # * **Не менять.** Ни одно поле `data`. <!-- memory -->
 # * **Нельзя.** Обратные проходы torch. <!-- engine_runs -->
 # * **Нельзя.** Перебирать все пути или применять рекурсию: 5000 операций подряд должны выполняться. <!-- work, depth -->

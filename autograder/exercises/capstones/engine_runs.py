@@ -42,25 +42,46 @@ def or_error(observe: Callable[..., object], *arguments: Any) -> object:
 
 
 def first_gradients(make: Make, program: Program) -> dict[str, object]:
-    """Return what is in `.grad` after one pass, and the gradient by a leaf of two dimensions."""
+    """Return what is in `.grad` after one pass, and shape and dtype of a gradient behind a root of two dimensions."""
     values = program.run(make)
     values[-1].backward()
     leaf = make(program.leaves[-1][:1].reshape(1, 1).clone())
     or_error((leaf + leaf).backward)
+    found = _gradients(values, program)
+    small = None if leaf.grad is None else leaf.grad.data
     return {
-        "gradients": _gradients(values, program),
         "results without a gradient": all(each.grad is None for each in values[len(program.leaves) :]),
-        "root with two dimensions": None if leaf.grad is None else _data(leaf.grad),
+        "root with two dimensions": small is not None and small.shape == (1, 1),
+        "gradients in float64": all(each.dtype == torch.float64 for each in (*found, small) if each is not None),
+        "gradients": [None if each is None else each.double() for each in found],
     }
 
 
 def accumulated(make: Make, program: Program) -> list[object]:
-    """Return the gradients of the leaves after two passes over one graph, and one over another."""
+    """Return what further passes add, as a multiple of the first gradient: over the same graph, and over another.
+
+    Behind an error or a wrong number stands what is right.
+    """
     values = program.run(make)
     values[-1].backward(retain_graph=True)
-    values[-1].backward()
-    _again(values, program).backward()
-    return [condense(each) for each in _gradients(values, program)]
+    first = _flat(values, program)
+    found: list[object] = [or_error(_added, values, program, values[-1], first)]
+    if found == [1.0]:
+        found.append(or_error(_added, values, program, _again(values, program), first))
+    return [*found, 1.0][:2]
+
+
+def _added(values: list[Any], program: Program, root: Any, first: Tensor) -> float | None:
+    """Return the multiple of `first` that a pass from `root` adds to the leaves, or None if it adds something else."""
+    before = _flat(values, program)
+    root.backward()
+    added = _flat(values, program) - before
+    multiple = float(added @ first / (first @ first))
+    return round(multiple, 4) + 0.0 if torch.allclose(added, multiple * first) else None
+
+
+def _flat(values: list[Any], program: Program) -> Tensor:
+    return torch.cat([each.flatten().double() for each in _gradients(values, program) if each is not None])
 
 
 def _again(values: list[Any], program: Program) -> Any:
@@ -134,21 +155,21 @@ def through_a_hook(make: Make, start: float) -> object:
     (leaf * leaf).backward(create_graph=True)
     gradient, leaf.grad = leaf.grad, None
     (gradient * gradient).backward(retain_graph=True)
-    return _data(leaf.grad)
+    return None if leaf.grad is None else _data(leaf.grad)
 
 
-def constant_gradient(make: Make, program: Program) -> object:
-    """Return the gradient of `g * a` by `a`, where `g` is the gradient of `a` after a plain pass."""
+def constant_gradient(make: Make, program: Program) -> bool:
+    """Return whether the gradient of `g * a` by `a` is `g`, where `g` is the gradient of `a` after a plain pass."""
     values = program.run(make)
     values[-1].backward()
     leaf = next(each for each in values if each.grad is not None)
     gradient, leaf.grad = leaf.grad, None
     (gradient * leaf).sum().backward()
-    return _data(leaf.grad)
+    return torch.allclose(leaf.grad.data, gradient.data)
 
 
 def freed(make: Make, program: Program) -> dict[str, object]:
-    """Return the number of results that are in memory after a pass, and what a second pass does.
+    """Return whether all results are gone from memory after a pass, and what a second pass does.
 
     One result is held from outside. Frozen objects are out of the garbage collector's reach.
     """
@@ -159,11 +180,11 @@ def freed(make: Make, program: Program) -> dict[str, object]:
     gc.freeze()
     try:
         root.backward()
-        alive = sum(each() is not None for each in results)
+        gone = all(each() is None for each in results)
     finally:
         gc.unfreeze()
     return {
-        "results in memory": alive,
+        "results are gone": gone,
         "second pass": or_error(root.backward),
         "pass through a freed result": or_error((held + held).backward),
     }
@@ -174,10 +195,13 @@ def own_memory(make: Make, program: Program) -> dict[str, object]:
     values = program.run(make)
     before = [each.data.clone() for each in values]
     values[-1].backward()
-    a, b, c, d = (make(torch.tensor([1.0, 2.0], dtype=torch.float64)) for _ in range(4))
+    others = [make(torch.tensor([1.0, 2.0], dtype=torch.float64)) for _ in range(6)]
+    a, b, c, d, e, f = others
     (a + b).sum().backward()  # an expanded gradient
     ((c + d) * (c + d)).sum().backward()
-    gradients = [_data(each.grad) for each in (a, b, c, d, *values[: len(program.leaves)]) if each.grad is not None]
+    e_and_f = e + f  # here `+` gives both one gradient that is not expanded
+    (e_and_f * e_and_f).sum().backward()
+    gradients = [_data(each.grad) for each in (*others, *values[: len(program.leaves)]) if each.grad is not None]
     places = [each.untyped_storage().data_ptr() for each in gradients]
     return {
         "shared": len(set(places)) < len(places) or any(0 in g.stride() and g.numel() > 1 for g in gradients),
@@ -206,7 +230,7 @@ def work(make: Make, start: float) -> AtMost:
     return AtMost(limit=_MOST_OPERATIONS, used=ops.times, of=condense(_data(leaf.grad)))
 
 
-def _gradients(values: list[Any], program: Program) -> list[object]:
+def _gradients(values: list[Any], program: Program) -> list[Tensor | None]:
     return [None if each.grad is None else _data(each.grad) for each in values[: len(program.leaves)]]
 
 

@@ -29,10 +29,43 @@ from .engine_runs import (
     through_a_hook,
     work,
 )
+from .hook_trials import HOOKS_RIGHT, OF_HOOKS, Hook, hook_trials
 from .random_programs import many_programs, small_program
+from .rule_trials import (
+    MEETINGS,
+    OF_MEETINGS,
+    OF_RULES,
+    OF_SECOND,
+    RULES,
+    SECOND,
+    Truths,
+    meetings,
+    rules,
+    second_rules,
+    truths,
+)
 
 _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {n}"), Text("gradients", "градиентов"))
-_PROGRAMS = 3
+_OF_PASSES = Entries(
+    (
+        Text("a second pass adds, in first gradients", "второй проход прибавляет, в первых градиентах"),
+        Text("a pass over another graph adds, in first gradients", "проход по другому графу прибавляет, в первых градиентах"),
+    ),
+    Text("passes", "проходов"),
+)
+_PROGRAMS = 2
+_LATER = (
+    "gradients",
+    "memory",
+    "accumulated",
+    "hooks",
+    "hooks_in_programs",
+    "freed",
+    "constant",
+    "second_rules",
+    "second",
+    "second_hook",
+)
 
 
 @exercise(
@@ -52,18 +85,27 @@ _PROGRAMS = 3
             measured=Text("Backward passes of torch", "Обратных проходов torch"),
         ),
         aspect(
-            "gradients",
-            2,
-            en="After one pass `.grad` of every leaf is right, and that of an unused leaf is None.",
-            ru="После одного прохода `.grad` каждого листа верен, а у неиспользованного листа это None.",
-            entries=(_OF_LEAVES,),
+            "rules",
+            0.5,
+            en="In small programs each rule is right, also where broadcasting took place.",
+            ru="В маленьких программах верно каждое правило, в том числе там, где было транслирование.",
+            after=("engine_runs",),
+            entries=(OF_RULES,),
         ),
         aspect(
-            "accumulated",
+            "meetings",
+            0.5,
+            en="Gradients that meet are added before they go on.",
+            ru="Градиенты, которые сходятся, складываются до того, как идут дальше.",
+            after=("engine_runs", "rules"),
+            entries=(OF_MEETINGS,),
+        ),
+        aspect(
+            "gradients",
             1,
-            en="Each further pass adds the whole gradient to `.grad` once, over the same graph or another.",
-            ru="Каждый следующий проход прибавляет к `.grad` весь градиент один раз, по тому же графу или по другому.",
-            after=("engine_runs", "gradients"),
+            en="After one pass `.grad` of every leaf is right, and that of an unused leaf is None.",
+            ru="После одного прохода `.grad` каждого листа верен, а у неиспользованного листа это None.",
+            after=("engine_runs", "rules", "meetings"),
             entries=(_OF_LEAVES,),
         ),
         aspect(
@@ -72,6 +114,14 @@ _PROGRAMS = 3
             en="Each leaf has a gradient with memory of its own, and a pass changes no `data`.",
             ru="У каждого листа градиент в собственной памяти, и обратный проход не меняет ни одного `data`.",
             after=("engine_runs", "gradients"),
+        ),
+        aspect(
+            "accumulated",
+            1,
+            en="Each further pass adds the whole gradient to `.grad` once, over the same graph or another.",
+            ru="Каждый следующий проход прибавляет к `.grad` весь градиент один раз, по тому же графу или по другому.",
+            after=("engine_runs", "gradients"),
+            entries=(_OF_PASSES,),
         ),
         aspect(
             "depth",
@@ -90,10 +140,18 @@ _PROGRAMS = 3
         ),
         aspect(
             "hooks",
-            1.5,
+            1,
             en="Each hook is called once, with the whole gradient, and what it returns takes the gradient's place.",
             ru="Каждый хук вызван один раз, со всем градиентом, а возвращённое им значение заменяет градиент.",
             after=("engine_runs", "gradients"),
+            entries=(OF_HOOKS,),
+        ),
+        aspect(
+            "hooks_in_programs",
+            0.5,
+            en="So it is in random programs with many hooks.",
+            ru="Так же и в случайных программах со многими хуками.",
+            after=("engine_runs", "gradients", "hooks"),
         ),
         aspect(
             "freed",
@@ -111,12 +169,20 @@ _PROGRAMS = 3
             after=("engine_runs", "gradients"),
         ),
         aspect(
+            "second_rules",
+            1,
+            en="After `create_graph=True` each rule has a right second derivative in small programs.",
+            ru="После `create_graph=True` у каждого правила в маленьких программах верна вторая производная.",
+            after=("engine_runs", "gradients"),
+            entries=(OF_SECOND,),
+        ),
+        aspect(
             "second",
-            2,
+            1,
             en="After `create_graph=True` the gradients are part of the graph, and a pass through them gives second "
             "derivatives.",
             ru="После `create_graph=True` градиенты входят в граф, и проход через них даёт вторые производные.",
-            after=("engine_runs", "gradients"),
+            after=("engine_runs", "gradients", "second_rules"),
             entries=(_OF_LEAVES,),
         ),
         aspect(
@@ -124,7 +190,7 @@ _PROGRAMS = 3
             0.5,
             en="With `create_graph=True` what a hook returns is part of the graph, too.",
             ru="С `create_graph=True` в граф входит и то, что вернул хук.",
-            after=("hooks", "second"),
+            after=("engine_runs", "hooks", "second"),
         ),
     ],
     hints=[
@@ -159,20 +225,47 @@ _PROGRAMS = 3
 def own_engine(answer: Any, case: Case) -> dict[str, object]:
     make, program = answer.Value, case.program
     start = number_from(program.leaves[0])
+    known = truths(start)  # by torch's engine, whose passes are not counted yet
     with counting_backward_runs() as runs:
         found = {
-            "gradients": or_error(first_gradients, make, program),
-            "accumulated": or_error(accumulated, make, program),
-            "memory": or_error(own_memory, make, program),
-            "hooks": or_error(hooked, make, program),
-            "freed": or_error(freed, make, program),
-            "constant": or_error(constant_gradient, make, program),
-            "second": or_error(second_gradients, make, program),
-            "second_hook": or_error(through_a_hook, make, start) if case.measured else None,
+            "rules": or_error(rules, make, known),
+            "meetings": or_error(meetings, make, known),
             "depth": or_error(deep_gradient, make, start) if case.measured else None,
             "work": or_error(work, make, start) if case.measured else None,
         }
-    return {"engine_runs": AtMost(limit=0, used=runs.times), **found}
+        sound = found["rules"] == [True] * len(RULES) and found["meetings"] == [True] * len(MEETINGS)
+        later = _in_programs(make, case, start, known) if sound else dict.fromkeys(_LATER)
+    return {"engine_runs": AtMost(limit=0, used=runs.times), **found, **later}
+
+
+def _in_programs(make: Any, case: Case, start: float, known: Truths) -> dict[str, object]:
+    """Return what is observed of an engine whose rules and sums are right.
+
+    What rests on something wrong is left out: its numbers would differ from engine to engine.
+    """
+    program = case.program
+    hooks = or_error(hook_trials, make, make, _attach, _walk, start)
+    second = or_error(second_rules, make, known)
+    return {
+        "gradients": or_error(first_gradients, make, program),
+        "memory": or_error(own_memory, make, program),
+        "accumulated": or_error(accumulated, make, program),
+        "hooks": hooks,
+        "hooks_in_programs": or_error(hooked, make, program) if hooks == HOOKS_RIGHT else None,
+        "freed": or_error(freed, make, program),
+        "constant": or_error(constant_gradient, make, program),
+        "second_rules": second,
+        "second": or_error(second_gradients, make, program) if second == [True] * SECOND else None,
+        "second_hook": or_error(through_a_hook, make, start) if case.measured else None,
+    }
+
+
+def _attach(value: Any, hook: Hook) -> object:
+    return value.register_hook(hook)
+
+
+def _walk(root: Any, **flags: bool) -> object:
+    return root.backward(**flags)
 
 
 @own_engine.cases
