@@ -2201,7 +2201,7 @@ check("unbroadcast")
 # The function walks as `Naive` does. Mend it.
 #
 # * **Given.** `root`, a value with one element. A value has `data`, `inputs` (a tuple of values), `rule` and `grad`. `rule(gradient)` returns one gradient for each input, in the input's shape. A leaf has no inputs, and its `rule` is None.
-# * **Result.** The gradient of every leaf behind `root` is added to its `.grad`, which is None or a tensor. At results and unused leaves it stays None. <!-- gradients, accumulated -->
+# * **Result.** The gradient of every leaf behind `root` is added to its `.grad`, which is None or a tensor. At results and unused leaves it stays None. <!-- meetings, gradients, accumulated -->
 # * **Result.** Each `.grad` has memory of its own. <!-- own -->
 # * **Result.** Each rule runs once. <!-- runs -->
 # * **Leave.** Every `data`. <!-- own -->
@@ -2217,7 +2217,7 @@ check("unbroadcast")
 # Эта функция обходит граф так же, как `Naive`. Исправьте её.
 #
 # * **Дано.** Значение `root` из одного элемента. У значения есть поля `data`, `inputs` (кортеж значений), `rule` и `grad`. Вызов `rule(gradient)` возвращает по одному градиенту на вход, в форме этого входа. У листа нет входов, а `rule` равно None.
-# * **Результат.** Градиент каждого листа за `root` прибавлен к его `.grad`, где лежит None или тензор. У результатов и неиспользованных листьев там остаётся None. <!-- gradients, accumulated -->
+# * **Результат.** Градиент каждого листа за `root` прибавлен к его `.grad`, где лежит None или тензор. У результатов и неиспользованных листьев там остаётся None. <!-- meetings, gradients, accumulated -->
 # * **Результат.** У каждого `.grad` собственная память. <!-- own -->
 # * **Результат.** Каждое правило выполняется один раз. <!-- runs -->
 # * **Не менять.** Ни одно поле `data`. <!-- own -->
@@ -2350,9 +2350,9 @@ check("walk_nodes")
 #
 # * **Given.** `root` and its values as before; besides, each value has `hooks`, a list of functions.
 # * **Result.** The gradients, as in `walk_nodes`. <!-- gradients -->
-# * **Result.** Each hook of a value behind `root` is called once, with the whole gradient of this walk, in the order of the list, at leaves and results. <!-- calls -->
-# * **Result.** If a hook returns something other than None, it takes the gradient's place: for the next hook, the rule, and `.grad`. <!-- replaced -->
-# * **Result.** Without `retain_graph=True` a walk frees the results at once, also without the garbage collector, if nobody else holds them. One that is held forgets its inputs, too. A later walk that meets a freed result, from whichever root, raises a RuntimeError. Leaves can be used again. <!-- freed -->
+# * **Result.** Each hook of a value behind `root` is called once, with the whole gradient of this walk, in the order of the list, at leaves and results. <!-- hooks, calls -->
+# * **Result.** If a hook returns something other than None, it takes the gradient's place: for the next hook, the rule, and `.grad`. <!-- hooks, replaced -->
+# * **Result.** Without `retain_graph=True` a walk frees the results at once, also without the garbage collector, if nobody else holds them. One that is held forgets its inputs, too. A later walk that meets a freed result, from whichever root, raises a RuntimeError. Leaves can be used again. <!-- freed, retained -->
 # * **Result.** With `retain_graph=True` a walk frees nothing. <!-- retained -->
 # %% [markdown] tags=["ru"] of="f4475ea0"
 # ### Хуки и освобождение
@@ -2366,9 +2366,9 @@ check("walk_nodes")
 #
 # * **Дано.** `root` и его значения, как прежде; кроме того, у каждого значения есть `hooks`, список функций.
 # * **Результат.** Градиенты, как в `walk_nodes`. <!-- gradients -->
-# * **Результат.** Каждый хук значения за `root` вызван один раз, со всем градиентом этого обхода, в порядке списка, у листьев и у результатов. <!-- calls -->
-# * **Результат.** Если хук вернул не None, это значение заменяет градиент: для следующего хука, для правила и для `.grad`. <!-- replaced -->
-# * **Результат.** Без `retain_graph=True` обход сразу, не дожидаясь сборщика мусора, освобождает результаты, которые никто другой не держит. А тот, который кто-то держит, тоже забывает свои входы. Следующий обход, который из любого корня приходит к освобождённому результату, вызывает RuntimeError. Листья можно использовать снова. <!-- freed -->
+# * **Результат.** Каждый хук значения за `root` вызван один раз, со всем градиентом этого обхода, в порядке списка, у листьев и у результатов. <!-- hooks, calls -->
+# * **Результат.** Если хук вернул не None, это значение заменяет градиент: для следующего хука, для правила и для `.grad`. <!-- hooks, replaced -->
+# * **Результат.** Без `retain_graph=True` обход сразу, не дожидаясь сборщика мусора, освобождает результаты, которые никто другой не держит. А тот, который кто-то держит, тоже забывает свои входы. Следующий обход, который из любого корня приходит к освобождённому результату, вызывает RuntimeError. Листья можно использовать снова. <!-- freed, retained -->
 # * **Результат.** С `retain_graph=True` обход ничего не освобождает. <!-- retained -->
 # %% answer="hooks_and_freeing"
 def hooks_and_freeing(root, retain_graph=False):

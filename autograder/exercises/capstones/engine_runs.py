@@ -1,7 +1,7 @@
 """Observations of an engine while it differentiates a program.
 
-`make` makes a leaf from a tensor. torch's own tensors have the methods that a learner's values need, so the same
-functions observe both.
+`make` makes a leaf from a tensor, and `walk` makes a pass from a root. torch's own tensors have the methods that a
+learner's values need, so the same functions observe both.
 """
 
 from __future__ import annotations
@@ -16,13 +16,23 @@ from torch import Tensor
 
 from autograder.checking.containment.caught import Caught, kind_of
 from autograder.checking.counted_run import condense
+from autograder.checking.labels import Entries
 from autograder.checking.values import AtMost
+from autograder.language import Text
 from autograder.measure import counting_ops
 
 from .random_programs import Program
 
 Make = Callable[[Tensor], Any]
+Walk = Callable[..., object]
 
+OF_PASSES = Entries(
+    (
+        Text("a second pass adds, in first gradients", "второй проход прибавляет, в первых градиентах"),
+        Text("a pass over another graph adds, in first gradients", "проход по другому графу прибавляет, в первых градиентах"),
+    ),
+    Text("passes", "проходов"),
+)
 DOUBLINGS, LENGTH = 11, 5000
 _MOST_OPERATIONS = 40 * DOUBLINGS
 _DOUBLED, _TWICE_HOOKED = 3, 2  # a hook of every third value doubles the gradient, every second one has another hook
@@ -33,6 +43,11 @@ def torch_leaf(data: Tensor) -> Tensor:
     return data.clone().requires_grad_()
 
 
+def backward(root: Any, **flags: bool) -> object:
+    """Make a pass of an engine whose values have the method."""
+    return root.backward(**flags)
+
+
 def or_error(observe: Callable[..., object], *arguments: Any) -> object:
     """Return what `observe(*arguments)` returns, or the exception that it raises. Its type is compared."""
     try:
@@ -41,12 +56,12 @@ def or_error(observe: Callable[..., object], *arguments: Any) -> object:
         return Caught.of(error, kind_of(error))
 
 
-def first_gradients(make: Make, program: Program) -> dict[str, object]:
+def first_gradients(make: Make, program: Program, walk: Walk = backward) -> dict[str, object]:
     """Return what is in `.grad` after one pass, and shape and dtype of a gradient behind a root of two dimensions."""
     values = program.run(make)
-    values[-1].backward()
+    walk(values[-1])
     leaf = make(program.leaves[-1][:1].reshape(1, 1).clone())
-    or_error((leaf + leaf).backward)
+    or_error(walk, leaf + leaf)
     found = _gradients(values, program)
     small = None if leaf.grad is None else leaf.grad.data
     return {
@@ -57,24 +72,24 @@ def first_gradients(make: Make, program: Program) -> dict[str, object]:
     }
 
 
-def accumulated(make: Make, program: Program) -> list[object]:
+def accumulated(make: Make, program: Program, walk: Walk = backward) -> list[object]:
     """Return what further passes add, as a multiple of the first gradient: over the same graph, and over another.
 
     Behind an error or a wrong number stands what is right.
     """
     values = program.run(make)
-    values[-1].backward(retain_graph=True)
+    walk(values[-1], retain_graph=True)
     first = _flat(values, program)
-    found: list[object] = [or_error(_added, values, program, values[-1], first)]
+    found: list[object] = [or_error(_added, values, program, values[-1], first, walk)]
     if found == [1.0]:
-        found.append(or_error(_added, values, program, _again(values, program), first))
+        found.append(or_error(_added, values, program, _again(values, program), first, walk))
     return [*found, 1.0][:2]
 
 
-def _added(values: list[Any], program: Program, root: Any, first: Tensor) -> float | None:
+def _added(values: list[Any], program: Program, root: Any, first: Tensor, walk: Walk) -> float | None:
     """Return the multiple of `first` that a pass from `root` adds to the leaves, or None if it adds something else."""
     before = _flat(values, program)
-    root.backward()
+    walk(root)
     added = _flat(values, program) - before
     multiple = float(added @ first / (first @ first))
     return round(multiple, 4) + 0.0 if torch.allclose(added, multiple * first) else None
@@ -190,17 +205,17 @@ def freed(make: Make, program: Program) -> dict[str, object]:
     }
 
 
-def own_memory(make: Make, program: Program) -> dict[str, object]:
+def own_memory(make: Make, program: Program, walk: Walk = backward) -> dict[str, object]:
     """Return whether gradients share memory, and whether a pass leaves all data as it was."""
     values = program.run(make)
     before = [each.data.clone() for each in values]
-    values[-1].backward()
+    walk(values[-1])
     others = [make(torch.tensor([1.0, 2.0], dtype=torch.float64)) for _ in range(6)]
     a, b, c, d, e, f = others
-    (a + b).sum().backward()  # an expanded gradient
-    ((c + d) * (c + d)).sum().backward()
+    walk((a + b).sum())  # an expanded gradient
+    walk(((c + d) * (c + d)).sum())
     e_and_f = e + f  # here `+` gives both one gradient that is not expanded
-    (e_and_f * e_and_f).sum().backward()
+    walk((e_and_f * e_and_f).sum())
     gradients = [_data(each.grad) for each in (*others, *values[: len(program.leaves)]) if each.grad is not None]
     places = [each.untyped_storage().data_ptr() for each in gradients]
     return {

@@ -15,10 +15,10 @@ from autograder.checking.containment.caught import Caught, kind_of
 from autograder.checking.labels import Entries
 from autograder.language import Text
 
-Make = Callable[[Tensor], Any]
+from .engine_runs import Make, Walk
+
 Hook = Callable[[Any], Any]
 Attach = Callable[[Any, Hook], object]
-Walk = Callable[..., object]
 
 HOOKS_RIGHT: list[object] = [True, "1, 1, 1", True, "2, 2", True, "2, 2", "1, 2", True, True]
 OF_HOOKS = Entries(

@@ -17,7 +17,9 @@ from autograder.measure import counting_backward_runs
 from .engine_runs import (
     DOUBLINGS,
     LENGTH,
+    OF_PASSES,
     accumulated,
+    backward,
     constant_gradient,
     deep_gradient,
     first_gradients,
@@ -46,13 +48,6 @@ from .rule_trials import (
 )
 
 _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {n}"), Text("gradients", "градиентов"))
-_OF_PASSES = Entries(
-    (
-        Text("a second pass adds, in first gradients", "второй проход прибавляет, в первых градиентах"),
-        Text("a pass over another graph adds, in first gradients", "проход по другому графу прибавляет, в первых градиентах"),
-    ),
-    Text("passes", "проходов"),
-)
 _PROGRAMS = 2
 _LATER = (
     "gradients",
@@ -121,7 +116,7 @@ _LATER = (
             en="Each further pass adds the whole gradient to `.grad` once, over the same graph or another.",
             ru="Каждый следующий проход прибавляет к `.grad` весь градиент один раз, по тому же графу или по другому.",
             after=("engine_runs", "gradients"),
-            entries=(_OF_PASSES,),
+            entries=(OF_PASSES,),
         ),
         aspect(
             "depth",
@@ -244,7 +239,7 @@ def _in_programs(make: Any, case: Case, start: float, known: Truths) -> dict[str
     What rests on something wrong is left out: its numbers would differ from engine to engine.
     """
     program = case.program
-    hooks = or_error(hook_trials, make, make, _attach, _walk, start)
+    hooks = or_error(hook_trials, make, make, _attach, backward, start)
     second = or_error(second_rules, make, known)
     return {
         "gradients": or_error(first_gradients, make, program),
@@ -262,10 +257,6 @@ def _in_programs(make: Any, case: Case, start: float, known: Truths) -> dict[str
 
 def _attach(value: Any, hook: Hook) -> object:
     return value.register_hook(hook)
-
-
-def _walk(root: Any, **flags: bool) -> object:
-    return root.backward(**flags)
 
 
 @own_engine.cases

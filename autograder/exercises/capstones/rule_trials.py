@@ -17,10 +17,8 @@ from autograder.checking.containment.caught import Caught, kind_of
 from autograder.checking.labels import Entries
 from autograder.language import Text
 
+from .engine_runs import Make, Walk, backward
 from .random_programs import Shape
-
-Make = Callable[[Tensor], Any]
-Walk = Callable[[Any], object]
 
 
 @dataclass(frozen=True)
@@ -81,12 +79,12 @@ def _square_last(a: Any) -> Any:
 
 def _added_inside(a: Any, b: Any) -> Any:
     x = a.exp()
-    return (x + b) + x
+    return ((x + b) + x).sum()
 
 
 def _added_outside(a: Any, b: Any) -> Any:
     x = a.exp()
-    return x + (b + x)
+    return (x + (b + x)).sum()
 
 
 _SUM = _rule("+", ((), ()), lambda a, b: a + b)
@@ -141,7 +139,7 @@ MEETINGS = (
         _square_first,
         _square_last,
     ),
-    _trial("a value that is added twice", "значение, которое прибавлено дважды", ((), ()), _added_inside, _added_outside),
+    _trial("a value that is added twice", "значение, которое прибавлено дважды", ((1,), (1,)), _added_inside, _added_outside),
 )
 
 
@@ -181,7 +179,7 @@ def rules(make: Make, known: Truths) -> list[object]:
 
     Behind a wrong entry everything is True: nothing else was tried.
     """
-    return _up_to_a_wrong_one([_first(make, _backward, trial, known[trial]) for trial in RULES])
+    return _up_to_a_wrong_one([_first(make, backward, trial, known[trial]) for trial in RULES])
 
 
 def second_rules(make: Make, known: Truths) -> list[object]:
@@ -194,18 +192,14 @@ def second_rules(make: Make, known: Truths) -> list[object]:
     return _up_to_a_wrong_one([found[0] if nothing else True, *found])
 
 
-def meetings(make: Make, known: Truths, walk: Walk | None = None) -> list[object]:
+def meetings(make: Make, known: Truths, walk: Walk = backward) -> list[object]:
     """Return True for each trial in which the gradients that meet are right. `walk` makes a pass from a root."""
-    return [_first(make, walk or _backward, trial, known[trial]) for trial in MEETINGS]
+    return [_first(make, walk, trial, known[trial]) for trial in MEETINGS]
 
 
 def _up_to_a_wrong_one(found: Sequence[object]) -> list[object]:
     wrong = next((number for number, each in enumerate(found) if each is not True), len(found))
     return [each if number <= wrong else True for number, each in enumerate(found)]
-
-
-def _backward(root: Any) -> object:
-    return root.backward()
 
 
 def _first(make: Make, walk: Walk, trial: Trial, truth: Truth) -> object:

@@ -349,11 +349,16 @@ class Value(Engine):
             self.deliver(each, self.cut(part.fold(each.data.shape), create_graph), arrived)
 
 # %% mistake="assigns_where_paths_meet" theme="accumulation"
-# Where paths meet, the last gradient takes the place of the earlier ones. They have to be added.
-# Там, где пути сходятся, последний градиент заменяет прежние. Их нужно складывать.
+# Where paths meet, one gradient counts and the others are lost. They have to be added.
+# Там, где пути сходятся, учтён один градиент, а остальные потеряны. Их нужно складывать.
 class Value(Engine):
     def deliver(self, each, part, arrived):
         arrived[each] = part
+
+# %% mistake="keeps_the_first_part" like="assigns_where_paths_meet"
+class Value(Engine):
+    def deliver(self, each, part, arrived):
+        arrived.setdefault(each, part)
 
 # %% mistake="adds_in_place" theme="in_place"
 # Gradients that meet are added in place. The rule of `+` hands one tensor to both inputs, so the addition for one changes
@@ -568,6 +573,13 @@ class Value(Engine):
     def after_hooks(self, gradient):
         for hook in self.hooks:
             gradient = hook(gradient)
+        return gradient
+
+# %% mistake="wraps_what_a_hook_returned" like="takes_none_for_a_gradient"
+class Value(Engine):
+    def after_hooks(self, gradient):
+        for hook in self.hooks:
+            gradient = type(self)(hook(gradient).data)
         return gradient
 
 # %% mistake="calls_hooks_per_path" theme="order"
