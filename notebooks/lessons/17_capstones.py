@@ -2206,7 +2206,7 @@ check("unbroadcast")
 # * **Result.** Each rule runs once. <!-- runs -->
 # * **Leave.** Every `data`. <!-- own -->
 # * **Not allowed.** To recurse: 5,000 additions in a row have to work. <!-- depth -->
-# %% [markdown] tags=["ru"] of="a82bd832"
+# %% [markdown] tags=["ru"] of="e3ee1aad"
 # ### Обход
 #
 # Правила и формы теперь верны, порядок — ещё нет. В уроке 02 ваша `edges_into` считала, скольких рёбер ждёт узел. С тем же подсчётом, только по `inputs` вместо `next_functions`, каждое правило выполняется один раз. А список обхода, в отличие от стека Python, не переполняется.
@@ -2344,7 +2344,7 @@ check("walk_nodes")
 # Two things from earlier lessons have an obvious place in this walk. A hook (lesson 08) wants the whole gradient, before anybody uses it: it is called between the sum and the rule. And what a graph has saved (lesson 02) may go once its rule has run. Here the values save each other: the root holds its inputs, and these hold theirs. A value that forgets its inputs and its rule lets the rest go, unless somebody else holds it.
 #
 # ### Extra exercise `hooks_and_freeing`: hooks, and what may go
-# *complete · ●●○ · 12 minutes · 4 points · extra*
+# *complete · ●●○ · 15 minutes · 4 points · extra*
 #
 # Begin with your `walk_nodes`, and add both.
 #
@@ -2354,13 +2354,13 @@ check("walk_nodes")
 # * **Result.** If a hook returns something other than None, it takes the gradient's place: for the next hook, the rule, and `.grad`. <!-- hooks, replaced -->
 # * **Result.** Without `retain_graph=True` a walk frees the results at once, also without the garbage collector, if nobody else holds them. One that is held forgets its inputs, too. A later walk that meets a freed result, from whichever root, raises a RuntimeError. Leaves can be used again. <!-- freed, retained -->
 # * **Result.** With `retain_graph=True` a walk frees nothing. <!-- retained -->
-# %% [markdown] tags=["ru"] of="f4475ea0"
+# %% [markdown] tags=["ru"] of="4d05d7b9"
 # ### Хуки и освобождение
 #
 # В этом обходе сразу находится место двум вещам из прежних уроков. Хуку (урок 08) нужен весь градиент, пока им никто не воспользовался: хук вызывают между сложением и правилом. А сохранённое в графе (урок 02) можно освободить, когда правило выполнено. Здесь значения хранят друг друга: корень удерживает свои входы, а те — свои. Когда значение забывает входы и правило, освобождается и остальное, если его никто больше не держит.
 #
 # ### Дополнительное упражнение `hooks_and_freeing`: хуки и освобождение
-# *дописать · ●●○ · 12 минут · 4 балла · дополнительно*
+# *дописать · ●●○ · 15 минут · 4 балла · дополнительно*
 #
 # Начните со своей `walk_nodes` и добавьте то и другое.
 #
@@ -2518,7 +2518,7 @@ check("hooks_and_freeing")
 # How is such an engine tested? By hand you find the faults you think of. The check writes *random programs*: each draws its operations, uses results twice, broadcasts, leaves a leaf unused. A program runs on your values as well as on torch's tensors, because both have the same methods.
 #
 # ### Extra exercise `own_engine`: an engine of your own
-# *design · ●●● · 45 minutes · 10 points · extra*
+# *design · ●●● · 60 minutes · 10 points · extra*
 #
 # Put it together: the class `Value`, from its rules to second derivatives. The stub records and has the rule of `+`; every other rule, folding, hooks and the walk are yours.
 #
@@ -2532,7 +2532,7 @@ check("hooks_and_freeing")
 # * **Leave.** Every `data`. <!-- memory -->
 # * **Not allowed.** torch's own backward passes. <!-- engine_runs -->
 # * **Not allowed.** To follow every path, or to recurse: 5,000 operations in a row have to work. <!-- work, depth -->
-# %% [markdown] tags=["ru"] of="f4198ba1"
+# %% [markdown] tags=["ru"] of="ed61185a"
 # ### Проход, который записывает сам себя
 #
 # В уроке 10 вторые производные вычислялись с `create_graph=True`. Чего это стоит движку? Одного решения: на каком языке написаны правила. `g * b.data` — просто числа, дальше по ним не пройти. А `g * b`, где с обеих сторон значения, — такой же узел, как любой другой. Если в правилах стоят значения, проход по ходу дела строит граф собственных градиентов. В обычном проходе движок отрезает каждый полученный градиент от графа: заново оборачивает один лишь тензор.
@@ -2542,7 +2542,7 @@ check("hooks_and_freeing")
 # Как испытать такой движок? Вручную находят только те ошибки, о которых подумали. Поэтому проверка пишет *случайные программы*: в каждой случайны операции, результаты используются дважды, есть транслирование и лист, который не нужен никому. Программа выполняется и на ваших значениях, и на тензорах torch: методы у них одни и те же.
 #
 # ### Дополнительное упражнение `own_engine`: собственный движок
-# *спроектировать · ●●● · 45 минут · 10 баллов · дополнительно*
+# *спроектировать · ●●● · 60 минут · 10 баллов · дополнительно*
 #
 # Соберите всё вместе: класс `Value`, от правил до вторых производных. В заготовке уже есть запись операций и правило для `+`. Остальные правила, приведение к форме, хуки и сам проход за вами.
 #

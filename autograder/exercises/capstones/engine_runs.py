@@ -29,7 +29,10 @@ Walk = Callable[..., object]
 OF_PASSES = Entries(
     (
         Text("a second pass adds, in first gradients", "второй проход прибавляет, в первых градиентах"),
-        Text("a pass over another graph adds, in first gradients", "проход по другому графу прибавляет, в первых градиентах"),
+        Text(
+            "a pass over another graph adds, in first gradients",
+            "проход по другому графу прибавляет, в первых градиентах",
+        ),
     ),
     Text("passes", "проходов"),
 )

@@ -29,7 +29,7 @@ _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {
     title=Text("Hooks, and what may go", "Хуки и освобождение"),
     kind="complete",
     difficulty=2,
-    minutes=12,
+    minutes=15,
     aspects=[
         aspect(
             "gradients",

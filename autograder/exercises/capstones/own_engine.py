@@ -69,7 +69,7 @@ _LATER = (
     asks="Value",
     asks_for="class",
     difficulty=3,
-    minutes=45,
+    minutes=60,
     seconds=30.0,
     aspects=[
         aspect(

@@ -123,7 +123,9 @@ _OF_TENSORS = (
 RULES = (_SUM, *_ALONE, *_OF_TENSORS)
 _SECOND = (*_ALONE, _SUM_BEHIND_EXP, *_OF_TENSORS, _MET, _TWICE)
 MEETINGS = (
-    _trial("a value that one operation uses twice", "значение, которое операция использует дважды", ((),), lambda a: a * a),
+    _trial(
+        "a value that one operation uses twice", "значение, которое операция использует дважды", ((),), lambda a: a * a
+    ),
     _trial("a value that two operations use", "значение, которое используют две операции", ((),), _used_by_two),
     _trial(
         "a value with a short and a long way to the root",
@@ -139,7 +141,13 @@ MEETINGS = (
         _square_first,
         _square_last,
     ),
-    _trial("a value that is added twice", "значение, которое прибавлено дважды", ((1,), (1,)), _added_inside, _added_outside),
+    _trial(
+        "a value that is added twice",
+        "значение, которое прибавлено дважды",
+        ((1,), (1,)),
+        _added_inside,
+        _added_outside,
+    ),
 )
 
 
