@@ -2515,7 +2515,7 @@ check("hooks_and_freeing")
 #
 # One operation is easily forgotten: the sum to an input's shape. In lesson 07 a Function's own backward had to be differentiable; here your `unbroadcast` has to become an operation of the class.
 #
-# How is such an engine tested? By hand you find the faults you think of. The check writes *random programs*: each draws its operations, uses results twice, broadcasts, leaves a leaf unused. A program runs on your values as well as on torch's tensors, because both have the same methods.
+# How is such an engine tested? By hand you find the faults you think of. The check tries each rule by itself, and then writes *random programs*: each draws its operations, uses results twice, broadcasts, leaves a leaf unused. A program runs on your values as well as on torch's tensors, because both have the same methods.
 #
 # ### Extra exercise `own_engine`: an engine of your own
 # *design · ●●● · 60 minutes · 10 points · extra*
@@ -2532,14 +2532,14 @@ check("hooks_and_freeing")
 # * **Leave.** Every `data`. <!-- memory -->
 # * **Not allowed.** torch's own backward passes. <!-- engine_runs -->
 # * **Not allowed.** To follow every path, or to recurse: 5,000 operations in a row have to work. <!-- work, depth -->
-# %% [markdown] tags=["ru"] of="ed61185a"
+# %% [markdown] tags=["ru"] of="064239fa"
 # ### Проход, который записывает сам себя
 #
 # В уроке 10 вторые производные вычислялись с `create_graph=True`. Чего это стоит движку? Одного решения: на каком языке написаны правила. `g * b.data` — просто числа, дальше по ним не пройти. А `g * b`, где с обеих сторон значения, — такой же узел, как любой другой. Если в правилах стоят значения, проход по ходу дела строит граф собственных градиентов. В обычном проходе движок отрезает каждый полученный градиент от графа: заново оборачивает один лишь тензор.
 #
 # Одну операцию легко забыть: приведение градиента к форме входа. В уроке 07 дифференцируемым должен был быть метод backward вашей функции, а здесь операцией класса должна стать ваша `unbroadcast`.
 #
-# Как испытать такой движок? Вручную находят только те ошибки, о которых подумали. Поэтому проверка пишет *случайные программы*: в каждой случайны операции, результаты используются дважды, есть транслирование и лист, который не нужен никому. Программа выполняется и на ваших значениях, и на тензорах torch: методы у них одни и те же.
+# Как испытать такой движок? Вручную находят только те ошибки, о которых подумали. Поэтому проверка испытывает каждое правило отдельно, а потом пишет *случайные программы*: в каждой случайны операции, результаты используются дважды, есть транслирование и лист, который не нужен никому. Программа выполняется и на ваших значениях, и на тензорах torch: методы у них одни и те же.
 #
 # ### Дополнительное упражнение `own_engine`: собственный движок
 # *спроектировать · ●●● · 60 минут · 10 баллов · дополнительно*

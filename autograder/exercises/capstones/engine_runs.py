@@ -6,8 +6,6 @@ learner's values need, so the same functions observe both.
 
 from __future__ import annotations
 
-import gc
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -28,10 +26,10 @@ Walk = Callable[..., object]
 
 OF_PASSES = Entries(
     (
-        Text("a second pass adds, in first gradients", "второй проход прибавляет, в первых градиентах"),
+        Text("how many times a second pass adds the gradient", "сколько раз второй проход прибавляет градиент"),
         Text(
-            "a pass over another graph adds, in first gradients",
-            "проход по другому графу прибавляет, в первых градиентах",
+            "how many times a pass over another graph adds the gradient",
+            "сколько раз проход по другому графу прибавляет градиент",
         ),
     ),
     Text("passes", "проходов"),
@@ -120,7 +118,7 @@ def hooked(make: Make, program: Program) -> dict[str, object]:
     def hook(number: int, doubles: bool) -> Callable[[Any], Any]:
         def note(gradient: Any) -> Any:
             kinds.append(isinstance(gradient, type(values[0])))
-            calls[number].append(condense(_data(gradient)))
+            calls[number].append(condense(data_of(gradient)))
             return gradient + gradient if doubles else None
 
         return note
@@ -161,7 +159,7 @@ def second_gradients(make: Make, program: Program) -> list[object]:
         leaf.grad = None
     total.backward()  # type: ignore[union-attr]
     return [
-        condense(torch.zeros_like(data) if leaf.grad is None else _data(leaf.grad))
+        condense(torch.zeros_like(data) if leaf.grad is None else data_of(leaf.grad))
         for leaf, data in zip(leaves, program.leaves)
     ]
 
@@ -173,7 +171,7 @@ def through_a_hook(make: Make, start: float) -> object:
     (leaf * leaf).backward(create_graph=True)
     gradient, leaf.grad = leaf.grad, None
     (gradient * gradient).backward(retain_graph=True)
-    return None if leaf.grad is None else _data(leaf.grad)
+    return None if leaf.grad is None else data_of(leaf.grad)
 
 
 def constant_gradient(make: Make, program: Program) -> bool:
@@ -186,47 +184,6 @@ def constant_gradient(make: Make, program: Program) -> bool:
     return torch.allclose(leaf.grad.data, gradient.data)
 
 
-def freed(make: Make, program: Program) -> dict[str, object]:
-    """Return whether all results are gone from memory after a pass, and what a second pass does.
-
-    One result is held from outside. Frozen objects are out of the garbage collector's reach.
-    """
-    values = program.run(make)
-    results = [weakref.ref(each.data) for each in values[len(program.leaves) : -2]]
-    held, root = values[-2:]
-    del values
-    gc.freeze()
-    try:
-        root.backward()
-        gone = all(each() is None for each in results)
-    finally:
-        gc.unfreeze()
-    return {
-        "results are gone": gone,
-        "second pass": or_error(root.backward),
-        "pass through a freed result": or_error((held + held).backward),
-    }
-
-
-def own_memory(make: Make, program: Program, walk: Walk = backward) -> dict[str, object]:
-    """Return whether gradients share memory, and whether a pass leaves all data as it was."""
-    values = program.run(make)
-    before = [each.data.clone() for each in values]
-    walk(values[-1])
-    others = [make(torch.tensor([1.0, 2.0], dtype=torch.float64)) for _ in range(6)]
-    a, b, c, d, e, f = others
-    walk((a + b).sum())  # an expanded gradient
-    walk(((c + d) * (c + d)).sum())
-    e_and_f = e + f  # here `+` gives both one gradient that is not expanded
-    walk((e_and_f * e_and_f).sum())
-    gradients = [_data(each.grad) for each in (*others, *values[: len(program.leaves)]) if each.grad is not None]
-    places = [each.untyped_storage().data_ptr() for each in gradients]
-    return {
-        "shared": len(set(places)) < len(places) or any(0 in g.stride() and g.numel() > 1 for g in gradients),
-        "data stays": all(torch.equal(old, each.data) for old, each in zip(before, values)),
-    }
-
-
 def deep_gradient(make: Make, start: float) -> object:
     """Return the gradient of a leaf behind a chain of 5,000 additions of it."""
     leaf = make(torch.tensor(1 + start, dtype=torch.float64))
@@ -234,7 +191,7 @@ def deep_gradient(make: Make, start: float) -> object:
     for _ in range(LENGTH):
         value = value + leaf
     value.backward()
-    return _data(leaf.grad)
+    return data_of(leaf.grad)
 
 
 def work(make: Make, start: float) -> AtMost:
@@ -245,13 +202,13 @@ def work(make: Make, start: float) -> AtMost:
         value = value + value
     with counting_ops() as ops:
         value.backward()
-    return AtMost(limit=_MOST_OPERATIONS, used=ops.times, of=condense(_data(leaf.grad)))
+    return AtMost(limit=_MOST_OPERATIONS, used=ops.times, of=condense(data_of(leaf.grad)))
 
 
 def _gradients(values: list[Any], program: Program) -> list[Tensor | None]:
-    return [None if each.grad is None else _data(each.grad) for each in values[: len(program.leaves)]]
+    return [None if each.grad is None else data_of(each.grad) for each in values[: len(program.leaves)]]
 
 
-def _data(value: Any) -> Tensor:
+def data_of(value: Any) -> Tensor:
     data: Tensor = value.data
     return data.detach().clone() if isinstance(data, Tensor) and data.requires_grad else data

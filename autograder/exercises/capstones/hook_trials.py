@@ -23,8 +23,11 @@ Attach = Callable[[Any, Hook], object]
 HOOKS_RIGHT: list[object] = [True, "1, 1, 1", True, "2, 2", True, "2, 2", "1, 2", True, True]
 OF_HOOKS = Entries(
     (
-        Text("a hook gets a gradient of the right kind", "хук получает градиент нужного типа"),
-        Text("calls of the hooks at root, result and leaf", "вызовы хуков у корня, результата и листа"),
+        Text("a hook gets a gradient of the right type", "хук получает градиент нужного типа"),
+        Text(
+            "calls of the hooks at the root `x.tanh() + x + x`, at the result `x = a.exp()` and at the leaf `a`",
+            "вызовы хуков у корня `x.tanh() + x + x`, у результата `x = a.exp()` и у листа `a`",
+        ),
         Text("a hook gets the whole gradient", "хук получает весь градиент"),
         Text("calls at result and leaf in two passes", "вызовы у результата и листа за два прохода"),
         Text("a hook gets the gradient of this pass alone", "хук получает градиент только этого прохода"),
@@ -143,8 +146,8 @@ class _Hooks:
     def order(self) -> str:
         _, x, root = self._built()
         called: list[str] = []
-        for name in ("1", "2"):
-            self._attach(x, lambda gradient, name=name: called.append(name))
+        self._attach(x, lambda gradient: called.append("1"))
+        self._attach(x, lambda gradient: called.append("2"))
         self._walk(root)
         return ", ".join(called)
 

@@ -118,8 +118,8 @@ def _leaf(data: Tensor) -> Node:
     return Node(data, Counter())
 
 
-def _attach(node: Node, hook: Hook) -> object:
-    return node.hooks.append(hook)
+def _attach(node: Node, hook: Hook) -> None:
+    node.hooks.append(hook)
 
 
 def _gradients(walk: Walk, program: Program) -> list[object]:

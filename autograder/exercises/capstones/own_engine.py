@@ -23,29 +23,26 @@ from .engine_runs import (
     constant_gradient,
     deep_gradient,
     first_gradients,
-    freed,
     hooked,
     or_error,
-    own_memory,
     second_gradients,
     through_a_hook,
     work,
 )
 from .hook_trials import HOOKS_RIGHT, OF_HOOKS, Hook, hook_trials
+from .memory_runs import freed, own_memory
 from .random_programs import many_programs, small_program
 from .rule_trials import (
-    MEETINGS,
-    OF_MEETINGS,
-    OF_RULES,
-    OF_SECOND,
-    RULES,
-    SECOND,
+    MEETINGS_RIGHT,
+    RULES_RIGHT,
+    SECOND_RIGHT,
     Truths,
     meetings,
     rules,
     second_rules,
     truths,
 )
+from .small_programs import OF_MEETINGS, OF_RULES, OF_SECOND
 
 _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {n}"), Text("gradients", "градиентов"))
 _PROGRAMS = 2
@@ -144,8 +141,8 @@ _LATER = (
         aspect(
             "hooks_in_programs",
             0.5,
-            en="So it is in random programs with many hooks.",
-            ru="Так же и в случайных программах со многими хуками.",
+            en="In random programs with many hooks, too, they get whole gradients and can replace them.",
+            ru="И в случайных программах со многими хуками они получают весь градиент и могут его заменить.",
             after=("engine_runs", "gradients", "hooks"),
         ),
         aspect(
@@ -228,7 +225,7 @@ def own_engine(answer: Any, case: Case) -> dict[str, object]:
             "depth": or_error(deep_gradient, make, start) if case.measured else None,
             "work": or_error(work, make, start) if case.measured else None,
         }
-        sound = found["rules"] == [True] * len(RULES) and found["meetings"] == [True] * len(MEETINGS)
+        sound = found["rules"] == RULES_RIGHT and found["meetings"] == MEETINGS_RIGHT
         later = _in_programs(make, case, start, known) if sound else dict.fromkeys(_LATER)
     return {"engine_runs": AtMost(limit=0, used=runs.times), **found, **later}
 
@@ -250,7 +247,7 @@ def _in_programs(make: Any, case: Case, start: float, known: Truths) -> dict[str
         "freed": or_error(freed, make, program),
         "constant": or_error(constant_gradient, make, program),
         "second_rules": second,
-        "second": or_error(second_gradients, make, program) if second == [True] * SECOND else None,
+        "second": or_error(second_gradients, make, program) if second == SECOND_RIGHT else None,
         "second_hook": or_error(through_a_hook, make, start) if case.measured else None,
     }
 

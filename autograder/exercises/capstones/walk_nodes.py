@@ -16,10 +16,12 @@ from autograder.checking.observe import unmarked
 from autograder.checking.values import AtMost
 from autograder.language import Text
 
-from .engine_runs import DOUBLINGS, LENGTH, OF_PASSES, accumulated, first_gradients, or_error, own_memory
+from .engine_runs import DOUBLINGS, LENGTH, OF_PASSES, accumulated, first_gradients, or_error
+from .memory_runs import own_memory
 from .nodes import Node, chain
 from .random_programs import many_programs, small_program
-from .rule_trials import MEETINGS, OF_MEETINGS, meetings, truths
+from .rule_trials import MEETINGS_RIGHT, meetings, truths
+from .small_programs import OF_MEETINGS
 
 _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {n}"), Text("gradients", "градиентов"))
 
@@ -104,7 +106,7 @@ def walk_nodes(answer: Any, case: Case) -> dict[str, object]:
         return called(root)  # nothing is freed yet
 
     met = or_error(meetings, _leaf, truths(start), walk)
-    right = met == [True] * len(MEETINGS)  # else the numbers would differ from walk to walk
+    right = met == MEETINGS_RIGHT  # else the numbers would differ from walk to walk
     return {
         "meetings": met,
         "gradients": or_error(first_gradients, _leaf, program, walk) if right else None,

@@ -168,6 +168,21 @@ class Value(Engine):
         x = a.data.clone().requires_grad_()
         return (g * self.made(torch.autograd.grad(x.tanh().sum(), x)[0], (), None),)
 
+# %% mistake="walks_backwards" theme="order"
+# Not even `a + b` has right gradients. The pass itself is wrong, or the rule of `+`, which was given.
+# Даже у `a + b` градиенты неверны. Неверен сам проход или правило для `+`, которое было дано.
+class Value(Engine):
+    def backward(self, retain_graph=False, create_graph=False):
+        arrived = {self: self.seed()}
+        for value in reversed(self.order()):
+            value.pass_on(arrived.pop(value), arrived, create_graph)
+
+# %% mistake="follows_one_input" like="walks_backwards"
+class Value(Engine):
+    def pass_on(self, gradient, arrived, create_graph):
+        part = self.rule(gradient, self)[0].fold(self.inputs[0].data.shape)
+        self.deliver(self.inputs[0], self.cut(part, create_graph), arrived)
+
 # %% mistake="swaps_the_factors" theme="derivative"
 # The rule of `*` is wrong: the part for one factor is the gradient times the other factor.
 # Правило для `*` неверно: часть для одного множителя — это градиент, умноженный на другой множитель.
@@ -225,7 +240,7 @@ class Value(Engine):
 # Правило для `reshape` неверно: градиенту нужна прежняя форма входа, а порядок элементов остаётся тем же.
 class Value(Engine):
     def of_reshape(self, g):
-        return (g.t().reshape(self.data.shape),)
+        return (g.reshape(self.data.t().shape).t(),)
 
 # %% mistake="reshapes_nothing" like="reshapes_by_turning"
 class Value(Engine):
@@ -307,6 +322,11 @@ class Value(Engine):
     def of_expand(self, g):
         return (g.fold(self.data.shape) * self.constant(self.data.numel() / g.data.numel()),)
 
+# %% mistake="sums_the_first_dimension" like="averages_in_expand"
+class Value(Engine):
+    def of_expand(self, g):
+        return (g.reshape(self.data.shape),)
+
 # %% mistake="forgets_the_comma" theme="own"
 # A rule of one input returns a value alone. It has to be a tuple with one part: the comma is missing.
 # Правило с одним входом возвращает само значение. Нужен кортеж из одной части: пропущена запятая.
@@ -373,9 +393,10 @@ class Value(Engine):
             arrived[each] = part
 
 # %% mistake="goes_depth_first" theme="order"
-# Each value runs once, but depth first: some run before all that use them have run, and what arrives later is lost.
-# Каждое значение обработано один раз, но обход идёт в глубину: некоторые обработаны раньше, чем все, кто их использует,
-#     и пришедшее позже теряется.
+# Some values run before all that use them have run, and what arrives later is lost. So it is in a walk that goes
+#     depth first.
+# Некоторые значения обработаны раньше, чем все, кто их использует, и пришедшее позже теряется. Так бывает, когда
+#     обход идёт в глубину.
 class Value(Engine):
     def order(self):
         order, seen, todo = [], set(), [self]
@@ -388,10 +409,10 @@ class Value(Engine):
         return order
 
 # %% mistake="goes_breadth_first" theme="order"
-# Each value runs once, but breadth first: a value with a short way to the root runs before the part along a longer
-#     way has come.
-# Каждое значение обработано один раз, но обход идёт в ширину: значение с коротким путём к корню обработано раньше,
-#     чем пришла часть по более длинному пути.
+# A value with a short way to the root runs before the part along a longer way has come. So it is in a walk that goes
+#     breadth first.
+# Значение с коротким путём к корню обработано раньше, чем пришла часть по более длинному пути. Так бывает, когда
+#     обход идёт в ширину.
 class Value(Engine):
     def order(self):
         order = [self]
@@ -471,8 +492,8 @@ class Value(Engine):
         return (self.made(out.data.clone(), (), None),)
 
 # %% mistake="overwrites_the_leaf" theme="accumulation"
-# A second pass adds nothing to the `.grad` of a leaf: it writes over what is there. It has to add.
-# Второй проход ничего не прибавляет к `.grad` листа: прежнее значение перезаписано. Нужно прибавлять.
+# A second pass adds nothing to the `.grad` of a leaf: it writes over what is there, or clears it. It has to add.
+# Второй проход ничего не прибавляет к `.grad` листа: прежнее значение перезаписано или обнулено. Нужно прибавлять.
 class Value(Engine):
     def keep(self, gradient, create_graph):
         self.grad = gradient if create_graph else type(self)(gradient.data.clone())
@@ -811,6 +832,12 @@ class Value(Engine):
     def leave(self, retain_graph):
         if not retain_graph:
             self.inputs, self.rule = (), lambda g, out: None.parts
+
+# %% mistake="looks_for_a_rule" like="raises_another_error"
+class Value(Engine):
+    def leave(self, retain_graph):
+        if not retain_graph:
+            self.inputs, self.rule = (), lambda g, out: {}['freed']
 
 # %% mistake="records_always" theme="recording"
 # Gradients are part of a graph although `create_graph=True` was not asked for: a later pass goes on through them.

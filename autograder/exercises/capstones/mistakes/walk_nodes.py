@@ -53,9 +53,10 @@ def walk_nodes(root):
             todo += zip(value.inputs, value.rule(gradient))
 
 # %% mistake="goes_depth_first" theme="order"
-# Each rule ran once, but depth first: some ran before all parts of their gradient had arrived.
-# Каждое правило выполнено один раз, но обход идёт в глубину: некоторые сработали раньше, чем пришли все части их
-#     градиента.
+# Some rules run before all parts of their gradient have arrived, and what arrives later is lost. So it is in a walk that
+#     goes depth first.
+# Некоторые правила срабатывают раньше, чем пришли все части их градиента, и пришедшее позже теряется. Так бывает, когда
+#     обход идёт в глубину.
 def walk_nodes(root):
     seen = set()
 
@@ -71,10 +72,10 @@ def walk_nodes(root):
     walk(root, order)
 
 # %% mistake="goes_breadth_first" theme="order"
-# Each rule ran once, but breadth first: a value with a short way to the root ran before the part along a longer way had
-#     come.
-# Каждое правило выполнено один раз, но обход идёт в ширину: правило значения с коротким путём к корню сработало раньше,
-#     чем пришла часть по более длинному пути.
+# A value with a short way to the root runs before the part along a longer way has come. So it is in a walk that goes
+#     breadth first.
+# Значение с коротким путём к корню обработано раньше, чем пришла часть по более длинному пути. Так бывает, когда обход
+#     идёт в ширину.
 def walk_nodes(root):
     found = [root]
     for value in found:  # grows while it is walked
@@ -159,8 +160,8 @@ def walk_nodes(root):
     walk(root, add=in_place)
 
 # %% mistake="overwrites_the_leaf" theme="accumulation"
-# A second walk adds nothing to the `.grad` of a leaf: it writes over what is there. It has to add.
-# Второй обход ничего не прибавляет к `.grad` листа: прежнее значение перезаписано. Нужно прибавлять.
+# A second walk adds nothing to the `.grad` of a leaf: it writes over what is there, or clears it. It has to add.
+# Второй обход ничего не прибавляет к `.grad` листа: прежнее значение перезаписано или обнулено. Нужно прибавлять.
 def walk_nodes(root):
     walk(root, keep=lambda leaf, gradient: setattr(leaf, "grad", gradient.clone()))
 
