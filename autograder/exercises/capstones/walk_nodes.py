@@ -52,6 +52,7 @@ _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {
             1,
             en="Each further walk adds the whole gradient to `.grad` once.",
             ru="Каждый следующий обход прибавляет к `.grad` весь градиент один раз.",
+            after=("meetings", "gradients"),
             entries=(OF_PASSES,),
         ),
         aspect(
@@ -59,6 +60,7 @@ _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {
             0.5,
             en="Each `.grad` has memory of its own.",
             ru="У каждого `.grad` собственная память.",
+            after=("meetings", "gradients"),
         ),
         aspect(
             "runs",

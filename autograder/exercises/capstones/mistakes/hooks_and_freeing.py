@@ -97,7 +97,7 @@ def hooks_and_freeing(root, retain_graph=False):
 # %% mistake="hooks_after_the_leaf" theme="order"
 # At a leaf what a hook returns does not reach `.grad`: the hook runs after `.grad` has been written, or its result is
 #     dropped.
-# У листа то, что вернул хук, не попадает в `.grad`: хук выполняется после записи или его результат отбрасывается.
+# У листа то, что вернул хук, не попадает в `.grad`: хук выполняется после записи в `.grad` или его результат отбрасывается.
 def hooks_and_freeing(root, retain_graph=False):
     def late(value, gradient):
         replaced = after_hooks(value, gradient)

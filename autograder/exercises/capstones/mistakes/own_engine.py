@@ -240,7 +240,7 @@ class Value(Engine):
 # Правило для `reshape` неверно: градиенту нужна прежняя форма входа, а порядок элементов остаётся тем же.
 class Value(Engine):
     def of_reshape(self, g):
-        return (g.reshape(self.data.t().shape).t(),)
+        return (type(self)(g.data.flatten().flip(0).reshape(self.data.shape)),)
 
 # %% mistake="reshapes_nothing" like="reshapes_by_turning"
 class Value(Engine):
@@ -700,7 +700,7 @@ class Value(Engine):
 # %% mistake="hooks_after_the_leaf" theme="order"
 # At a leaf what a hook returns does not reach `.grad`: the hook runs after `.grad` has been written, or its result is
 #     dropped.
-# У листа то, что вернул хук, не попадает в `.grad`: хук выполняется после записи или его результат отбрасывается.
+# У листа то, что вернул хук, не попадает в `.grad`: хук выполняется после записи в `.grad` или его результат отбрасывается.
 class Value(Engine):
     def after_hooks(self, gradient):
         return gradient if self.rule is None else super().after_hooks(gradient)
