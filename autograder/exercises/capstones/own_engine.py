@@ -50,6 +50,8 @@ _LATER = (
     "gradients",
     "memory",
     "accumulated",
+    "depth",
+    "work",
     "hooks",
     "hooks_in_programs",
     "freed",
@@ -120,6 +122,7 @@ _LATER = (
             0.5,
             en=f"A chain of {LENGTH} additions is no trouble.",
             ru=f"Цепочка из {LENGTH} сложений не вызывает ошибки.",
+            after=("engine_runs", "rules", "meetings"),
         ),
         aspect(
             "work",
@@ -128,6 +131,7 @@ _LATER = (
             f"over {DOUBLINGS} doublings.",
             ru="Каждое правило выполняется один раз, сколько бы путей ни вело к его значению. Считаются операции torch при "
             f"обратном проходе через {DOUBLINGS} удвоений.",
+            after=("engine_runs", "rules", "meetings"),
             measured=Text("Operations of torch", "Операций torch"),
         ),
         aspect(
@@ -219,12 +223,7 @@ def own_engine(answer: Any, case: Case) -> dict[str, object]:
     start = number_from(program.leaves[0])
     known = truths(start)  # by torch's engine, whose passes are not counted yet
     with counting_backward_runs() as runs:
-        found = {
-            "rules": or_error(rules, make, known),
-            "meetings": or_error(meetings, make, known),
-            "depth": or_error(deep_gradient, make, start) if case.measured else None,
-            "work": or_error(work, make, start) if case.measured else None,
-        }
+        found = {"rules": or_error(rules, make, known), "meetings": or_error(meetings, make, known)}
         sound = found["rules"] == RULES_RIGHT and found["meetings"] == MEETINGS_RIGHT
         later = _in_programs(make, case, start, known) if sound else dict.fromkeys(_LATER)
     return {"engine_runs": AtMost(limit=0, used=runs.times), **found, **later}
@@ -242,6 +241,8 @@ def _in_programs(make: Any, case: Case, start: float, known: Truths) -> dict[str
         "gradients": or_error(first_gradients, make, program),
         "memory": or_error(own_memory, make, program),
         "accumulated": or_error(accumulated, make, program),
+        "depth": or_error(deep_gradient, make, start) if case.measured else None,
+        "work": or_error(work, make, start) if case.measured else None,
         "hooks": hooks,
         "hooks_in_programs": or_error(hooked, make, program) if hooks == HOOKS_RIGHT else None,
         "freed": or_error(freed, make, program),
