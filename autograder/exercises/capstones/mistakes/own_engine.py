@@ -375,11 +375,6 @@ class Value(Engine):
     def deliver(self, each, part, arrived):
         arrived[each] = part
 
-# %% mistake="keeps_the_first_part" like="assigns_where_paths_meet"
-class Value(Engine):
-    def deliver(self, each, part, arrived):
-        arrived.setdefault(each, part)
-
 # %% mistake="adds_in_place" theme="in_place"
 # Gradients that meet are added in place. The rule of `+` hands one tensor to both inputs, so the addition for one changes
 #     the other's gradient.
