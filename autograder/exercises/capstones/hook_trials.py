@@ -1,6 +1,6 @@
 """Trials of hooks, one property after the other.
 
-`make` makes a leaf, `attach` gives a value a hook, and `walk` makes a pass. The same trials observe an engine and a walk.
+`make` makes a leaf, `attach` gives a value a hook, and `walk` makes a pass. So engines and walks have the same trials.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def hook_trials(make: Make, kind: type, attach: Attach, walk: Walk, start: float
 
 
 class _Hooks:
-    """A program `tanh(x) + x + x` with `x = exp(leaf)`, built anew for each trial."""
+    """Trials of a program that uses one result three times."""
 
     def __init__(self, make: Make, kind: type, attach: Attach, walk: Walk, data: Tensor) -> None:
         self._make, self._kind, self._attach, self._walk, self._data = make, kind, attach, walk, data

@@ -1,4 +1,4 @@
-"""Observations of an engine's memory: what gradients share, and what a pass frees."""
+"""Observations of memory: what gradients share, what a pass frees."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ RULES_RIGHT, SECOND_RIGHT, MEETINGS_RIGHT = ([True] * number for number in (len(
 
 @dataclass(frozen=True)
 class Truth:
-    """The leaves of a trial, and torch's first and second derivatives for each program."""
+    """The leaves of a trial, and torch's derivatives for each program."""
 
     leaves: list[Tensor]
     first: list[list[Tensor]]

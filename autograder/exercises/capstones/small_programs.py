@@ -1,4 +1,4 @@
-"""Small programs that try an engine's rules one by one, and gradients that meet."""
+"""Small programs that try single rules, and gradients that meet."""
 
 from __future__ import annotations
 
