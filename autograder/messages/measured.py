@@ -171,7 +171,9 @@ NAMES: dict[str, Text] = {
     "second pass": Text("a second pass", "второй проход"),
     "pass through a freed result": Text("a pass through a freed result", "проход через освобождённый результат"),
     "hooks get values": Text("every hook gets a value", "каждый хук получает значение"),
-    "root with two dimensions": Text("the shape is right behind a root of shape (1, 1)", "форма верна за корнем формы (1, 1)"),
+    "root with two dimensions": Text(
+        "the shape is right behind a root of shape (1, 1)", "форма верна за корнем формы (1, 1)"
+    ),
     "gradients in float64": Text("all gradients are float64", "все градиенты имеют тип float64"),
     "data stays": Text("all `data` stays the same", "все `data` прежние"),
     "results without a gradient": Text("`.grad` of all results is None", "`.grad` всех результатов — None"),
