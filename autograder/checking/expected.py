@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .exercise import Exercise
@@ -33,7 +33,8 @@ class Expected:
     def to_json(self, digits: int = 17) -> dict[str, Any]:
         """Return the observations as JSON data, in which equal values are stored once, in the list "values".
 
-        Numbers are rounded to `digits` decimal digits; 17 keep a float64 as it is.
+        A mistake's run holds only the values that differ from the solution's. Numbers are rounded to `digits` decimal
+        digits; 17 keep a float64 as it is.
         """
         pool = _ValuePool(digits)
 
@@ -43,10 +44,11 @@ class Expected:
                 values.update({name: pool.put(value) for name, value in values.items()})
             return found
 
+        solution = encoded(self.solution)
         return {
             "seed": self.seed,
-            "solution": encoded(self.solution),
-            "mistakes": {name: encoded(runs) for name, runs in self.mistakes.items()},
+            "solution": solution,
+            "mistakes": {name: _differing(encoded(runs), solution) for name, runs in self.mistakes.items()},
             "given": None if self.given is None else encoded(self.given),
             "given_code": self.given_code,
             "values": pool.values,
@@ -65,14 +67,30 @@ class Expected:
         def runs(encoded: Sequence[dict[str, Any]]) -> list[Run]:
             return [decode_run(run, pool) for run in encoded]
 
-        given = data["given"]
+        given, solution = data["given"], runs(data["solution"])
         return cls(
             data["seed"],
-            runs(data["solution"]),
-            {name: runs(encoded) for name, encoded in data["mistakes"].items()},
+            solution,
+            {name: _completed(runs(encoded), solution) for name, encoded in data["mistakes"].items()},
             None if given is None else runs(given),
             data["given_code"],
         )
+
+
+def _differing(found: list[dict[str, Any]], solution: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return a mistake's encoded runs without the values that the solution shows, too."""
+    for run, right in zip(found, solution):
+        if "values" in run:
+            same = right.get("values", {}).items()
+            run["values"] = {name: value for name, value in run["values"].items() if (name, value) not in same}
+    return found
+
+
+def _completed(runs: list[Run], solution: list[Run]) -> list[Run]:
+    """Return a mistake's runs with the values that only the solution's runs hold."""
+    return [
+        run if run.raised else replace(run, values={**right.values, **run.values}) for run, right in zip(runs, solution)
+    ]
 
 
 def expect(

@@ -167,12 +167,14 @@ NAMES: dict[str, Text] = {
     "mean": Text("mean", "среднее"),
     "calls of hooks": Text("calls of the hooks", "вызовов хуков"),
     "gradients in hooks": Text("what the hooks were called with", "с чем вызваны хуки"),
-    "results in memory": Text("results in memory", "результатов в памяти"),
+    "results are gone": Text("all results are gone from memory", "всех результатов в памяти больше нет"),
     "second pass": Text("a second pass", "второй проход"),
     "pass through a freed result": Text("a pass through a freed result", "проход через освобождённый результат"),
-    "another graph of the leaves": Text("another graph of the leaves", "другой граф тех же листьев"),
     "hooks get values": Text("every hook gets a value", "каждый хук получает значение"),
-    "root with two dimensions": Text("a root of shape (1, 1)", "корень формы (1, 1)"),
+    "root with two dimensions": Text(
+        "the shape is right behind a root of shape (1, 1)", "форма верна за корнем формы (1, 1)"
+    ),
+    "gradients in float64": Text("all gradients are float64", "все градиенты имеют тип float64"),
     "data stays": Text("all `data` stays the same", "все `data` прежние"),
     "results without a gradient": Text("`.grad` of all results is None", "`.grad` всех результатов — None"),
     "parameters missing": Text("parameters missing", "недостаёт параметров"),

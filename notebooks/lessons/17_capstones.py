@@ -2201,12 +2201,12 @@ check("unbroadcast")
 # The function walks as `Naive` does. Mend it.
 #
 # * **Given.** `root`, a value with one element. A value has `data`, `inputs` (a tuple of values), `rule` and `grad`. `rule(gradient)` returns one gradient for each input, in the input's shape. A leaf has no inputs, and its `rule` is None.
-# * **Result.** The gradient of every leaf behind `root` is added to its `.grad`, which is None or a tensor. At results and unused leaves it stays None. <!-- gradients, accumulated -->
+# * **Result.** The gradient of every leaf behind `root` is added to its `.grad`, which is None or a tensor. At results and unused leaves it stays None. <!-- meetings, gradients, accumulated -->
 # * **Result.** Each `.grad` has memory of its own. <!-- own -->
 # * **Result.** Each rule runs once. <!-- runs -->
 # * **Leave.** Every `data`. <!-- own -->
 # * **Not allowed.** To recurse: 5,000 additions in a row have to work. <!-- depth -->
-# %% [markdown] tags=["ru"] of="a82bd832"
+# %% [markdown] tags=["ru"] of="e3ee1aad"
 # ### Обход
 #
 # Правила и формы теперь верны, порядок — ещё нет. В уроке 02 ваша `edges_into` считала, скольких рёбер ждёт узел. С тем же подсчётом, только по `inputs` вместо `next_functions`, каждое правило выполняется один раз. А список обхода, в отличие от стека Python, не переполняется.
@@ -2217,7 +2217,7 @@ check("unbroadcast")
 # Эта функция обходит граф так же, как `Naive`. Исправьте её.
 #
 # * **Дано.** Значение `root` из одного элемента. У значения есть поля `data`, `inputs` (кортеж значений), `rule` и `grad`. Вызов `rule(gradient)` возвращает по одному градиенту на вход, в форме этого входа. У листа нет входов, а `rule` равно None.
-# * **Результат.** Градиент каждого листа за `root` прибавлен к его `.grad`, где лежит None или тензор. У результатов и неиспользованных листьев там остаётся None. <!-- gradients, accumulated -->
+# * **Результат.** Градиент каждого листа за `root` прибавлен к его `.grad`, где лежит None или тензор. У результатов и неиспользованных листьев там остаётся None. <!-- meetings, gradients, accumulated -->
 # * **Результат.** У каждого `.grad` собственная память. <!-- own -->
 # * **Результат.** Каждое правило выполняется один раз. <!-- runs -->
 # * **Не менять.** Ни одно поле `data`. <!-- own -->
@@ -2344,31 +2344,31 @@ check("walk_nodes")
 # Two things from earlier lessons have an obvious place in this walk. A hook (lesson 08) wants the whole gradient, before anybody uses it: it is called between the sum and the rule. And what a graph has saved (lesson 02) may go once its rule has run. Here the values save each other: the root holds its inputs, and these hold theirs. A value that forgets its inputs and its rule lets the rest go, unless somebody else holds it.
 #
 # ### Extra exercise `hooks_and_freeing`: hooks, and what may go
-# *complete · ●●○ · 12 minutes · 4 points · extra*
+# *complete · ●●○ · 15 minutes · 4 points · extra*
 #
 # Begin with your `walk_nodes`, and add both.
 #
 # * **Given.** `root` and its values as before; besides, each value has `hooks`, a list of functions.
 # * **Result.** The gradients, as in `walk_nodes`. <!-- gradients -->
-# * **Result.** Each hook of a value behind `root` is called once, with the whole gradient of this walk, in the order of the list, at leaves and results. <!-- calls -->
-# * **Result.** If a hook returns something other than None, it takes the gradient's place: for the next hook, the rule, and `.grad`. <!-- replaced -->
-# * **Result.** Without `retain_graph=True` a walk frees the results at once, also without the garbage collector, if nobody else holds them. One that is held forgets its inputs, too. A later walk that meets a freed result, from whichever root, raises a RuntimeError. Leaves can be used again. <!-- freed -->
+# * **Result.** Each hook of a value behind `root` is called once, with the whole gradient of this walk, in the order of the list, at leaves and results. <!-- hooks, calls -->
+# * **Result.** If a hook returns something other than None, it takes the gradient's place: for the next hook, the rule, and `.grad`. <!-- hooks, replaced -->
+# * **Result.** Without `retain_graph=True` a walk frees the results at once, also without the garbage collector, if nobody else holds them. One that is held forgets its inputs, too. A later walk that meets a freed result, from whichever root, raises a RuntimeError. Leaves can be used again. <!-- freed, retained -->
 # * **Result.** With `retain_graph=True` a walk frees nothing. <!-- retained -->
-# %% [markdown] tags=["ru"] of="f4475ea0"
+# %% [markdown] tags=["ru"] of="4d05d7b9"
 # ### Хуки и освобождение
 #
 # В этом обходе сразу находится место двум вещам из прежних уроков. Хуку (урок 08) нужен весь градиент, пока им никто не воспользовался: хук вызывают между сложением и правилом. А сохранённое в графе (урок 02) можно освободить, когда правило выполнено. Здесь значения хранят друг друга: корень удерживает свои входы, а те — свои. Когда значение забывает входы и правило, освобождается и остальное, если его никто больше не держит.
 #
 # ### Дополнительное упражнение `hooks_and_freeing`: хуки и освобождение
-# *дописать · ●●○ · 12 минут · 4 балла · дополнительно*
+# *дописать · ●●○ · 15 минут · 4 балла · дополнительно*
 #
 # Начните со своей `walk_nodes` и добавьте то и другое.
 #
 # * **Дано.** `root` и его значения, как прежде; кроме того, у каждого значения есть `hooks`, список функций.
 # * **Результат.** Градиенты, как в `walk_nodes`. <!-- gradients -->
-# * **Результат.** Каждый хук значения за `root` вызван один раз, со всем градиентом этого обхода, в порядке списка, у листьев и у результатов. <!-- calls -->
-# * **Результат.** Если хук вернул не None, это значение заменяет градиент: для следующего хука, для правила и для `.grad`. <!-- replaced -->
-# * **Результат.** Без `retain_graph=True` обход сразу, не дожидаясь сборщика мусора, освобождает результаты, которые никто другой не держит. А тот, который кто-то держит, тоже забывает свои входы. Следующий обход, который из любого корня приходит к освобождённому результату, вызывает RuntimeError. Листья можно использовать снова. <!-- freed -->
+# * **Результат.** Каждый хук значения за `root` вызван один раз, со всем градиентом этого обхода, в порядке списка, у листьев и у результатов. <!-- hooks, calls -->
+# * **Результат.** Если хук вернул не None, это значение заменяет градиент: для следующего хука, для правила и для `.grad`. <!-- hooks, replaced -->
+# * **Результат.** Без `retain_graph=True` обход сразу, не дожидаясь сборщика мусора, освобождает результаты, которые никто другой не держит. А тот, который кто-то держит, тоже забывает свои входы. Следующий обход, который из любого корня приходит к освобождённому результату, вызывает RuntimeError. Листья можно использовать снова. <!-- freed, retained -->
 # * **Результат.** С `retain_graph=True` обход ничего не освобождает. <!-- retained -->
 # %% answer="hooks_and_freeing"
 def hooks_and_freeing(root, retain_graph=False):
@@ -2515,44 +2515,44 @@ check("hooks_and_freeing")
 #
 # One operation is easily forgotten: the sum to an input's shape. In lesson 07 a Function's own backward had to be differentiable; here your `unbroadcast` has to become an operation of the class.
 #
-# How is such an engine tested? By hand you find the faults you think of. The check writes *random programs*: each draws its operations, uses results twice, broadcasts, leaves a leaf unused. A program runs on your values as well as on torch's tensors, because both have the same methods.
+# How is such an engine tested? By hand you find the faults you think of. The check tries each rule by itself, and then writes *random programs*: each draws its operations, uses results twice, broadcasts, leaves a leaf unused. A program runs on your values as well as on torch's tensors, because both have the same methods.
 #
 # ### Extra exercise `own_engine`: an engine of your own
-# *design · ●●● · 45 minutes · 10 points · extra*
+# *design · ●●● · 60 minutes · 10 points · extra*
 #
 # Put it together: the class `Value`, from its rules to second derivatives. The stub records and has the rule of `+`; every other rule, folding, hooks and the walk are yours.
 #
 # * **Given.** `Value(data)` is a leaf. `data` is a float64 tensor that does not require grad. A value has `.data` and `.grad`, which is None or a value.
 # * **Given.** The operations: `a + b` and `a * b` with broadcasting, `a @ b` and `a.t()` of matrices, `a.sum()` over all entries, `a.exp()`, `a.tanh()`, `a.reshape(shape)`, `a.expand(shape)`. The shape is a tuple in which every size is given.
-# * **Result.** `root.backward()`, of a value with one element, adds to `.grad` of every leaf behind it the gradient, in the leaf's shape. What is no leaf keeps None, and so does an unused leaf. <!-- gradients, accumulated -->
+# * **Result.** `root.backward()`, of a value with one element, adds to `.grad` of every leaf behind it the gradient, in the leaf's shape. What is no leaf keeps None, and so does an unused leaf. <!-- rules, meetings, gradients, accumulated -->
 # * **Result.** A gradient of a plain pass has memory of its own. <!-- memory -->
-# * **Result.** `value.register_hook(hook)` works for leaves and results: `hook` is called once in each pass, with the whole gradient of this pass as a `Value`. Unless it returns None, what it returns takes the gradient's place, also for the next hook of the same value. <!-- hooks -->
+# * **Result.** `value.register_hook(hook)` works for leaves and results: `hook` is called once in each pass, with the whole gradient of this pass as a `Value`. Unless it returns None, what it returns takes the gradient's place, also for the next hook of the same value. <!-- hooks, hooks_in_programs -->
 # * **Result.** A pass frees what it has walked: the values on its way are gone from memory at once, without the garbage collector, if nobody else holds them. One that is held forgets its inputs, too. A later pass that meets a freed value, from whichever root, raises a RuntimeError. Leaves can be used again. With `retain_graph=True` nothing is freed. <!-- freed, accumulated -->
-# * **Result.** With `create_graph=True` nothing is freed either, and the gradients are values of the graph, from which one can compute on and call `backward()`. So are their sums over several passes, and so is what a hook returns. Without `create_graph=True` they are constants. <!-- second, second_hook, constant -->
+# * **Result.** With `create_graph=True` nothing is freed either, and the gradients are values of the graph, from which one can compute on and call `backward()`. So are their sums over several passes, and so is what a hook returns. Without `create_graph=True` they are constants. <!-- second_rules, second, second_hook, constant -->
 # * **Leave.** Every `data`. <!-- memory -->
 # * **Not allowed.** torch's own backward passes. <!-- engine_runs -->
 # * **Not allowed.** To follow every path, or to recurse: 5,000 operations in a row have to work. <!-- work, depth -->
-# %% [markdown] tags=["ru"] of="f4198ba1"
+# %% [markdown] tags=["ru"] of="064239fa"
 # ### Проход, который записывает сам себя
 #
 # В уроке 10 вторые производные вычислялись с `create_graph=True`. Чего это стоит движку? Одного решения: на каком языке написаны правила. `g * b.data` — просто числа, дальше по ним не пройти. А `g * b`, где с обеих сторон значения, — такой же узел, как любой другой. Если в правилах стоят значения, проход по ходу дела строит граф собственных градиентов. В обычном проходе движок отрезает каждый полученный градиент от графа: заново оборачивает один лишь тензор.
 #
 # Одну операцию легко забыть: приведение градиента к форме входа. В уроке 07 дифференцируемым должен был быть метод backward вашей функции, а здесь операцией класса должна стать ваша `unbroadcast`.
 #
-# Как испытать такой движок? Вручную находят только те ошибки, о которых подумали. Поэтому проверка пишет *случайные программы*: в каждой случайны операции, результаты используются дважды, есть транслирование и лист, который не нужен никому. Программа выполняется и на ваших значениях, и на тензорах torch: методы у них одни и те же.
+# Как испытать такой движок? Вручную находят только те ошибки, о которых подумали. Поэтому проверка испытывает каждое правило отдельно, а потом пишет *случайные программы*: в каждой случайны операции, результаты используются дважды, есть транслирование и лист, который не нужен никому. Программа выполняется и на ваших значениях, и на тензорах torch: методы у них одни и те же.
 #
 # ### Дополнительное упражнение `own_engine`: собственный движок
-# *спроектировать · ●●● · 45 минут · 10 баллов · дополнительно*
+# *спроектировать · ●●● · 60 минут · 10 баллов · дополнительно*
 #
 # Соберите всё вместе: класс `Value`, от правил до вторых производных. В заготовке уже есть запись операций и правило для `+`. Остальные правила, приведение к форме, хуки и сам проход за вами.
 #
 # * **Дано.** `Value(data)` — лист. `data` — тензор float64, который не требует градиента. У значения есть поля `.data` и `.grad`, в последнем лежит None или значение.
 # * **Дано.** Операции: `a + b` и `a * b` с транслированием, `a @ b` и `a.t()` для матриц, `a.sum()` по всем элементам, `a.exp()`, `a.tanh()`, `a.reshape(shape)`, `a.expand(shape)`. Форма — кортеж, в котором указаны все размеры.
-# * **Результат.** Вызов `root.backward()` у значения из одного элемента прибавляет к `.grad` каждого листа за ним градиент в форме этого листа. У остальных значений и у неиспользованного листа остаётся None. <!-- gradients, accumulated -->
+# * **Результат.** Вызов `root.backward()` у значения из одного элемента прибавляет к `.grad` каждого листа за ним градиент в форме этого листа. У остальных значений и у неиспользованного листа остаётся None. <!-- rules, meetings, gradients, accumulated -->
 # * **Результат.** У градиента после обычного прохода собственная память. <!-- memory -->
-# * **Результат.** `value.register_hook(hook)` работает для листьев и результатов: в каждом проходе `hook` вызывается один раз, со всем градиентом этого прохода, и это `Value`. Если хук вернул не None, это значение заменяет градиент, в том числе для следующего хука того же значения. <!-- hooks -->
+# * **Результат.** `value.register_hook(hook)` работает для листьев и результатов: в каждом проходе `hook` вызывается один раз, со всем градиентом этого прохода, и это `Value`. Если хук вернул не None, это значение заменяет градиент, в том числе для следующего хука того же значения. <!-- hooks, hooks_in_programs -->
 # * **Результат.** Проход освобождает пройденное: значения на его пути сразу, не дожидаясь сборщика мусора, исчезают из памяти, если никто другой их не держит. А то, которое кто-то держит, тоже забывает свои входы. Следующий проход, который из любого корня приходит к освобождённому значению, вызывает RuntimeError. Листья можно использовать снова. С `retain_graph=True` ничего не освобождается. <!-- freed, accumulated -->
-# * **Результат.** С `create_graph=True` тоже ничего не освобождается, а градиенты становятся значениями графа: с ними можно вычислять дальше и вызывать `backward()`. То же относится к их сумме за несколько проходов и к тому, что вернул хук. Без `create_graph=True` градиенты — константы. <!-- second, second_hook, constant -->
+# * **Результат.** С `create_graph=True` тоже ничего не освобождается, а градиенты становятся значениями графа: с ними можно вычислять дальше и вызывать `backward()`. То же относится к их сумме за несколько проходов и к тому, что вернул хук. Без `create_graph=True` градиенты — константы. <!-- second_rules, second, second_hook, constant -->
 # * **Не менять.** Ни одно поле `data`. <!-- memory -->
 # * **Нельзя.** Обратные проходы torch. <!-- engine_runs -->
 # * **Нельзя.** Перебирать все пути или применять рекурсию: 5000 операций подряд должны выполняться. <!-- work, depth -->

@@ -1,13 +1,11 @@
 """Observations of an engine while it differentiates a program.
 
-`make` makes a leaf from a tensor. torch's own tensors have the methods that a learner's values need, so the same
-functions observe both.
+`make` makes a leaf from a tensor, and `walk` makes a pass from a root. torch's own tensors have the methods that a
+learner's values need, so the same functions observe both.
 """
 
 from __future__ import annotations
 
-import gc
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -16,13 +14,26 @@ from torch import Tensor
 
 from autograder.checking.containment.caught import Caught, kind_of
 from autograder.checking.counted_run import condense
+from autograder.checking.labels import Entries
 from autograder.checking.values import AtMost
+from autograder.language import Text
 from autograder.measure import counting_ops
 
 from .random_programs import Program
 
 Make = Callable[[Tensor], Any]
+Walk = Callable[..., object]
 
+OF_PASSES = Entries(
+    (
+        Text("how many times a second pass adds the gradient", "сколько раз второй проход прибавляет градиент"),
+        Text(
+            "how many times a pass over another graph adds the gradient",
+            "сколько раз проход по другому графу прибавляет градиент",
+        ),
+    ),
+    Text("passes", "проходов"),
+)
 DOUBLINGS, LENGTH = 11, 5000
 _MOST_OPERATIONS = 40 * DOUBLINGS
 _DOUBLED, _TWICE_HOOKED = 3, 2  # a hook of every third value doubles the gradient, every second one has another hook
@@ -33,6 +44,11 @@ def torch_leaf(data: Tensor) -> Tensor:
     return data.clone().requires_grad_()
 
 
+def backward(root: Any, **flags: bool) -> object:
+    """Make a pass of an engine whose values have the method."""
+    return root.backward(**flags)
+
+
 def or_error(observe: Callable[..., object], *arguments: Any) -> object:
     """Return what `observe(*arguments)` returns, or the exception that it raises. Its type is compared."""
     try:
@@ -41,26 +57,47 @@ def or_error(observe: Callable[..., object], *arguments: Any) -> object:
         return Caught.of(error, kind_of(error))
 
 
-def first_gradients(make: Make, program: Program) -> dict[str, object]:
-    """Return what is in `.grad` after one pass, and the gradient by a leaf of two dimensions."""
+def first_gradients(make: Make, program: Program, walk: Walk = backward) -> dict[str, object]:
+    """Return what is in `.grad` after one pass, and shape and dtype of a gradient behind a root of two dimensions."""
     values = program.run(make)
-    values[-1].backward()
+    walk(values[-1])
     leaf = make(program.leaves[-1][:1].reshape(1, 1).clone())
-    or_error((leaf + leaf).backward)
+    or_error(walk, leaf + leaf)
+    found = _gradients(values, program)
+    small = None if leaf.grad is None else leaf.grad.data
     return {
-        "gradients": _gradients(values, program),
         "results without a gradient": all(each.grad is None for each in values[len(program.leaves) :]),
-        "root with two dimensions": None if leaf.grad is None else _data(leaf.grad),
+        "root with two dimensions": small is not None and small.shape == (1, 1),
+        "gradients in float64": all(each.dtype == torch.float64 for each in (*found, small) if each is not None),
+        "gradients": [None if each is None else each.double() for each in found],
     }
 
 
-def accumulated(make: Make, program: Program) -> list[object]:
-    """Return the gradients of the leaves after two passes over one graph, and one over another."""
+def accumulated(make: Make, program: Program, walk: Walk = backward) -> list[object]:
+    """Return what further passes add, as a multiple of the first gradient: over the same graph, and over another.
+
+    Behind an error or a wrong number stands what is right.
+    """
     values = program.run(make)
-    values[-1].backward(retain_graph=True)
-    values[-1].backward()
-    _again(values, program).backward()
-    return [condense(each) for each in _gradients(values, program)]
+    walk(values[-1], retain_graph=True)
+    first = _flat(values, program)
+    found: list[object] = [or_error(_added, values, program, values[-1], first, walk)]
+    if found == [1.0]:
+        found.append(or_error(_added, values, program, _again(values, program), first, walk))
+    return [*found, 1.0][:2]
+
+
+def _added(values: list[Any], program: Program, root: Any, first: Tensor, walk: Walk) -> float | None:
+    """Return the multiple of `first` that a pass from `root` adds to the leaves, or None if it adds something else."""
+    before = _flat(values, program)
+    walk(root)
+    added = _flat(values, program) - before
+    multiple = float(added @ first / (first @ first))
+    return round(multiple, 4) + 0.0 if torch.allclose(added, multiple * first) else None
+
+
+def _flat(values: list[Any], program: Program) -> Tensor:
+    return torch.cat([each.flatten().double() for each in _gradients(values, program) if each is not None])
 
 
 def _again(values: list[Any], program: Program) -> Any:
@@ -81,7 +118,7 @@ def hooked(make: Make, program: Program) -> dict[str, object]:
     def hook(number: int, doubles: bool) -> Callable[[Any], Any]:
         def note(gradient: Any) -> Any:
             kinds.append(isinstance(gradient, type(values[0])))
-            calls[number].append(condense(_data(gradient)))
+            calls[number].append(condense(data_of(gradient)))
             return gradient + gradient if doubles else None
 
         return note
@@ -122,7 +159,7 @@ def second_gradients(make: Make, program: Program) -> list[object]:
         leaf.grad = None
     total.backward()  # type: ignore[union-attr]
     return [
-        condense(torch.zeros_like(data) if leaf.grad is None else _data(leaf.grad))
+        condense(torch.zeros_like(data) if leaf.grad is None else data_of(leaf.grad))
         for leaf, data in zip(leaves, program.leaves)
     ]
 
@@ -134,55 +171,17 @@ def through_a_hook(make: Make, start: float) -> object:
     (leaf * leaf).backward(create_graph=True)
     gradient, leaf.grad = leaf.grad, None
     (gradient * gradient).backward(retain_graph=True)
-    return _data(leaf.grad)
+    return None if leaf.grad is None else data_of(leaf.grad)
 
 
-def constant_gradient(make: Make, program: Program) -> object:
-    """Return the gradient of `g * a` by `a`, where `g` is the gradient of `a` after a plain pass."""
+def constant_gradient(make: Make, program: Program) -> bool:
+    """Return whether the gradient of `g * a` by `a` is `g`, where `g` is the gradient of `a` after a plain pass."""
     values = program.run(make)
     values[-1].backward()
     leaf = next(each for each in values if each.grad is not None)
     gradient, leaf.grad = leaf.grad, None
     (gradient * leaf).sum().backward()
-    return _data(leaf.grad)
-
-
-def freed(make: Make, program: Program) -> dict[str, object]:
-    """Return the number of results that are in memory after a pass, and what a second pass does.
-
-    One result is held from outside. Frozen objects are out of the garbage collector's reach.
-    """
-    values = program.run(make)
-    results = [weakref.ref(each.data) for each in values[len(program.leaves) : -2]]
-    held, root = values[-2:]
-    del values
-    gc.freeze()
-    try:
-        root.backward()
-        alive = sum(each() is not None for each in results)
-    finally:
-        gc.unfreeze()
-    return {
-        "results in memory": alive,
-        "second pass": or_error(root.backward),
-        "pass through a freed result": or_error((held + held).backward),
-    }
-
-
-def own_memory(make: Make, program: Program) -> dict[str, object]:
-    """Return whether gradients share memory, and whether a pass leaves all data as it was."""
-    values = program.run(make)
-    before = [each.data.clone() for each in values]
-    values[-1].backward()
-    a, b, c, d = (make(torch.tensor([1.0, 2.0], dtype=torch.float64)) for _ in range(4))
-    (a + b).sum().backward()  # an expanded gradient
-    ((c + d) * (c + d)).sum().backward()
-    gradients = [_data(each.grad) for each in (a, b, c, d, *values[: len(program.leaves)]) if each.grad is not None]
-    places = [each.untyped_storage().data_ptr() for each in gradients]
-    return {
-        "shared": len(set(places)) < len(places) or any(0 in g.stride() and g.numel() > 1 for g in gradients),
-        "data stays": all(torch.equal(old, each.data) for old, each in zip(before, values)),
-    }
+    return torch.allclose(leaf.grad.data, gradient.data)
 
 
 def deep_gradient(make: Make, start: float) -> object:
@@ -192,7 +191,7 @@ def deep_gradient(make: Make, start: float) -> object:
     for _ in range(LENGTH):
         value = value + leaf
     value.backward()
-    return _data(leaf.grad)
+    return data_of(leaf.grad)
 
 
 def work(make: Make, start: float) -> AtMost:
@@ -203,13 +202,13 @@ def work(make: Make, start: float) -> AtMost:
         value = value + value
     with counting_ops() as ops:
         value.backward()
-    return AtMost(limit=_MOST_OPERATIONS, used=ops.times, of=condense(_data(leaf.grad)))
+    return AtMost(limit=_MOST_OPERATIONS, used=ops.times, of=condense(data_of(leaf.grad)))
 
 
-def _gradients(values: list[Any], program: Program) -> list[object]:
-    return [None if each.grad is None else _data(each.grad) for each in values[: len(program.leaves)]]
+def _gradients(values: list[Any], program: Program) -> list[Tensor | None]:
+    return [None if each.grad is None else data_of(each.grad) for each in values[: len(program.leaves)]]
 
 
-def _data(value: Any) -> Tensor:
+def data_of(value: Any) -> Tensor:
     data: Tensor = value.data
     return data.detach().clone() if isinstance(data, Tensor) and data.requires_grad else data

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from autograder.checking.counted_run import condense
+from autograder.checking.counted_run import condense, number_from
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.labels import Entries
 from autograder.checking.observe import unmarked
 from autograder.language import Text
 
-from .engine_runs import or_error
-from .nodes import gradients, recorded
+from .engine_runs import OF_PASSES, Walk, accumulated, or_error
+from .hook_trials import HOOKS_RIGHT, OF_HOOKS, Hook, hook_trials
+from .nodes import Node, gradients, recorded
 from .random_programs import Program, many_programs, small_program
 
 _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {n}"), Text("gradients", "градиентов"))
-Walk = Callable[..., object]
 
 
 @exercise(
     title=Text("Hooks, and what may go", "Хуки и освобождение"),
     kind="complete",
     difficulty=2,
-    minutes=12,
+    minutes=15,
     aspects=[
         aspect(
             "gradients",
@@ -38,31 +39,44 @@ Walk = Callable[..., object]
             entries=(_OF_LEAVES,),
         ),
         aspect(
-            "calls",
+            "retained",
+            0.5,
+            en="After a walk with `retain_graph=True` one can walk again, and leaves work on in another graph.",
+            ru="После обхода с `retain_graph=True` обход можно повторить, а листья пригодны и в другом графе.",
+            after=("gradients",),
+            entries=(OF_PASSES,),
+        ),
+        aspect(
+            "hooks",
             1,
-            en="Each hook of a value behind `root` is called once, with the whole gradient.",
-            ru="Каждый хук значения за `root` вызван один раз, со всем градиентом.",
+            en="Each hook of a value behind `root` is called once, with the whole gradient, and what it returns takes the "
+            "gradient's place, unless it is None.",
+            ru="Каждый хук значения за `root` вызван один раз, со всем градиентом, и возвращённое им, если это не None, "
+            "заменяет градиент.",
+            after=("gradients",),
+            entries=(OF_HOOKS,),
+        ),
+        aspect(
+            "calls",
+            0.5,
+            en="In random programs, too, hooks are called with the whole gradient.",
+            ru="И в случайных программах хуки вызваны со всем градиентом.",
+            after=("hooks",),
         ),
         aspect(
             "replaced",
-            1,
-            en="What a hook returns takes the gradient's place, unless it is None.",
-            ru="Возвращённое хуком, если это не None, заменяет градиент.",
+            0.5,
+            en="In random programs, too, what hooks return takes the gradient's place.",
+            ru="И в случайных программах возвращённое хуками заменяет градиент.",
+            after=("hooks",),
             entries=(_OF_LEAVES,),
         ),
         aspect(
             "freed",
             1,
-            en="After a walk the results are gone from memory. Another walk through one raises a RuntimeError, and leaves work on.",
-            ru="После обхода результатов в памяти больше нет. Новый обход через такой результат вызывает RuntimeError, а листья "
-            "пригодны и дальше.",
-        ),
-        aspect(
-            "retained",
-            0.5,
-            en="With `retain_graph=True` one can walk again.",
-            ru="С `retain_graph=True` обход можно повторить.",
-            entries=(_OF_LEAVES,),
+            en="After a walk the results are gone from memory. Another walk through one raises a RuntimeError.",
+            ru="После обхода результатов в памяти больше нет. Новый обход через такой результат вызывает RuntimeError.",
+            after=("gradients",),
         ),
     ],
     hints=[
@@ -88,19 +102,29 @@ Walk = Callable[..., object]
 )
 def hooks_and_freeing(answer: Any, case: Case) -> dict[str, object]:
     walk, program = unmarked(answer.hooks_and_freeing), case.program
+    hooks = or_error(hook_trials, _leaf, Tensor, _attach, walk, number_from(program.leaves[0]))
+    right = hooks == HOOKS_RIGHT  # else the numbers would differ from walk to walk
     return {
-        "gradients": or_error(_gradients, walk, program, 1),
-        "calls": or_error(_calls, walk, program),
-        "replaced": or_error(_replaced, walk, program),
+        "gradients": or_error(_gradients, walk, program),
+        "retained": or_error(accumulated, _leaf, program, walk),
+        "hooks": hooks,
+        "calls": or_error(_calls, walk, program) if right else None,
+        "replaced": or_error(_replaced, walk, program) if right else None,
         "freed": or_error(_freed, walk, program),
-        "retained": or_error(_gradients, walk, program, 3),
     }
 
 
-def _gradients(walk: Walk, program: Program, times: int) -> list[object]:
+def _leaf(data: Tensor) -> Node:
+    return Node(data, Counter())
+
+
+def _attach(node: Node, hook: Hook) -> None:
+    node.hooks.append(hook)
+
+
+def _gradients(walk: Walk, program: Program) -> list[object]:
     nodes, _ = recorded(program)
-    for time in range(1, times + 1):
-        walk(nodes[-1], **({} if time == times else {"retain_graph": True}))
+    walk(nodes[-1])
     return gradients(nodes[: len(program.leaves)])
 
 
@@ -130,26 +154,24 @@ def _replaced(walk: Walk, program: Program) -> list[object]:
 
 
 def _freed(walk: Walk, program: Program) -> dict[str, object]:
-    """Return how many results are in memory after a walk, and what further walks do.
+    """Return whether all results are gone from memory after a walk, and what further walks do.
 
     One result is held from outside. Frozen objects are out of the garbage collector's reach.
     """
     nodes, _ = recorded(program)
     results = [weakref.ref(node) for node in nodes[len(program.leaves) : -2]]
-    leaves, (held, root) = nodes[: len(program.leaves)], nodes[-2:]
+    held, root = nodes[-2:]
     del nodes
     gc.freeze()
     try:
         walk(root)
-        alive = sum(each() is not None for each in results)
+        gone = all(each() is None for each in results)
     finally:
         gc.unfreeze()
-    again = iter(leaves)
     return {
-        "results in memory": alive,
+        "results are gone": gone,
         "second pass": or_error(walk, root),
         "pass through a freed result": or_error(walk, held + held),
-        "another graph of the leaves": or_error(walk, program.run(lambda _: next(again))[-1]),
     }
 
 

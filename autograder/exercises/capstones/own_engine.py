@@ -17,22 +17,49 @@ from autograder.measure import counting_backward_runs
 from .engine_runs import (
     DOUBLINGS,
     LENGTH,
+    OF_PASSES,
     accumulated,
+    backward,
     constant_gradient,
     deep_gradient,
     first_gradients,
-    freed,
     hooked,
     or_error,
-    own_memory,
     second_gradients,
     through_a_hook,
     work,
 )
+from .hook_trials import HOOKS_RIGHT, OF_HOOKS, Hook, hook_trials
+from .memory_runs import freed, own_memory
 from .random_programs import many_programs, small_program
+from .rule_trials import (
+    MEETINGS_RIGHT,
+    RULES_RIGHT,
+    SECOND_RIGHT,
+    Truths,
+    meetings,
+    rules,
+    second_rules,
+    truths,
+)
+from .small_programs import OF_MEETINGS, OF_RULES, OF_SECOND
 
 _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {n}"), Text("gradients", "градиентов"))
-_PROGRAMS = 3
+_PROGRAMS = 2
+_LATER = (
+    "gradients",
+    "memory",
+    "accumulated",
+    "depth",
+    "work",
+    "hooks",
+    "hooks_in_programs",
+    "freed",
+    "constant",
+    "second_rules",
+    "second",
+    "second_hook",
+)
 
 
 @exercise(
@@ -41,7 +68,7 @@ _PROGRAMS = 3
     asks="Value",
     asks_for="class",
     difficulty=3,
-    minutes=45,
+    minutes=60,
     seconds=30.0,
     aspects=[
         aspect(
@@ -52,18 +79,27 @@ _PROGRAMS = 3
             measured=Text("Backward passes of torch", "Обратных проходов torch"),
         ),
         aspect(
-            "gradients",
-            2,
-            en="After one pass `.grad` of every leaf is right, and that of an unused leaf is None.",
-            ru="После одного прохода `.grad` каждого листа верен, а у неиспользованного листа это None.",
-            entries=(_OF_LEAVES,),
+            "rules",
+            0.5,
+            en="In small programs each rule is right, also where broadcasting took place.",
+            ru="В маленьких программах верно каждое правило, в том числе там, где было транслирование.",
+            after=("engine_runs",),
+            entries=(OF_RULES,),
         ),
         aspect(
-            "accumulated",
+            "meetings",
+            0.5,
+            en="Gradients that meet are added before they go on.",
+            ru="Градиенты, которые сходятся, складываются до того, как идут дальше.",
+            after=("engine_runs", "rules"),
+            entries=(OF_MEETINGS,),
+        ),
+        aspect(
+            "gradients",
             1,
-            en="Each further pass adds the whole gradient to `.grad` once, over the same graph or another.",
-            ru="Каждый следующий проход прибавляет к `.grad` весь градиент один раз, по тому же графу или по другому.",
-            after=("engine_runs", "gradients"),
+            en="After one pass `.grad` of every leaf is right, and that of an unused leaf is None.",
+            ru="После одного прохода `.grad` каждого листа верен, а у неиспользованного листа это None.",
+            after=("engine_runs", "rules", "meetings"),
             entries=(_OF_LEAVES,),
         ),
         aspect(
@@ -74,10 +110,19 @@ _PROGRAMS = 3
             after=("engine_runs", "gradients"),
         ),
         aspect(
+            "accumulated",
+            1,
+            en="Each further pass adds the whole gradient to `.grad` once, over the same graph or another.",
+            ru="Каждый следующий проход прибавляет к `.grad` весь градиент один раз, по тому же графу или по другому.",
+            after=("engine_runs", "gradients"),
+            entries=(OF_PASSES,),
+        ),
+        aspect(
             "depth",
             0.5,
             en=f"A chain of {LENGTH} additions is no trouble.",
             ru=f"Цепочка из {LENGTH} сложений не вызывает ошибки.",
+            after=("engine_runs", "rules", "meetings"),
         ),
         aspect(
             "work",
@@ -86,14 +131,23 @@ _PROGRAMS = 3
             f"over {DOUBLINGS} doublings.",
             ru="Каждое правило выполняется один раз, сколько бы путей ни вело к его значению. Считаются операции torch при "
             f"обратном проходе через {DOUBLINGS} удвоений.",
+            after=("engine_runs", "rules", "meetings"),
             measured=Text("Operations of torch", "Операций torch"),
         ),
         aspect(
             "hooks",
-            1.5,
+            1,
             en="Each hook is called once, with the whole gradient, and what it returns takes the gradient's place.",
             ru="Каждый хук вызван один раз, со всем градиентом, а возвращённое им значение заменяет градиент.",
             after=("engine_runs", "gradients"),
+            entries=(OF_HOOKS,),
+        ),
+        aspect(
+            "hooks_in_programs",
+            0.5,
+            en="In random programs with many hooks, too, they get whole gradients and can replace them.",
+            ru="И в случайных программах со многими хуками они получают весь градиент и могут его заменить.",
+            after=("engine_runs", "gradients", "hooks"),
         ),
         aspect(
             "freed",
@@ -111,12 +165,20 @@ _PROGRAMS = 3
             after=("engine_runs", "gradients"),
         ),
         aspect(
+            "second_rules",
+            1,
+            en="After `create_graph=True` each rule has a right second derivative in small programs.",
+            ru="После `create_graph=True` у каждого правила в маленьких программах верна вторая производная.",
+            after=("engine_runs", "gradients"),
+            entries=(OF_SECOND,),
+        ),
+        aspect(
             "second",
-            2,
+            1,
             en="After `create_graph=True` the gradients are part of the graph, and a pass through them gives second "
             "derivatives.",
             ru="После `create_graph=True` градиенты входят в граф, и проход через них даёт вторые производные.",
-            after=("engine_runs", "gradients"),
+            after=("engine_runs", "gradients", "second_rules"),
             entries=(_OF_LEAVES,),
         ),
         aspect(
@@ -124,7 +186,7 @@ _PROGRAMS = 3
             0.5,
             en="With `create_graph=True` what a hook returns is part of the graph, too.",
             ru="С `create_graph=True` в граф входит и то, что вернул хук.",
-            after=("hooks", "second"),
+            after=("engine_runs", "hooks", "second"),
         ),
     ],
     hints=[
@@ -159,20 +221,40 @@ _PROGRAMS = 3
 def own_engine(answer: Any, case: Case) -> dict[str, object]:
     make, program = answer.Value, case.program
     start = number_from(program.leaves[0])
+    known = truths(start)  # by torch's engine, whose passes are not counted yet
     with counting_backward_runs() as runs:
-        found = {
-            "gradients": or_error(first_gradients, make, program),
-            "accumulated": or_error(accumulated, make, program),
-            "memory": or_error(own_memory, make, program),
-            "hooks": or_error(hooked, make, program),
-            "freed": or_error(freed, make, program),
-            "constant": or_error(constant_gradient, make, program),
-            "second": or_error(second_gradients, make, program),
-            "second_hook": or_error(through_a_hook, make, start) if case.measured else None,
-            "depth": or_error(deep_gradient, make, start) if case.measured else None,
-            "work": or_error(work, make, start) if case.measured else None,
-        }
-    return {"engine_runs": AtMost(limit=0, used=runs.times), **found}
+        found = {"rules": or_error(rules, make, known), "meetings": or_error(meetings, make, known)}
+        sound = found["rules"] == RULES_RIGHT and found["meetings"] == MEETINGS_RIGHT
+        later = _in_programs(make, case, start, known) if sound else dict.fromkeys(_LATER)
+    return {"engine_runs": AtMost(limit=0, used=runs.times), **found, **later}
+
+
+def _in_programs(make: Any, case: Case, start: float, known: Truths) -> dict[str, object]:
+    """Return what is observed of an engine whose rules and sums are right.
+
+    What rests on something wrong is left out: its numbers would differ from engine to engine.
+    """
+    program = case.program
+    hooks = or_error(hook_trials, make, make, _attach, backward, start)
+    second = or_error(second_rules, make, known)
+    return {
+        "gradients": or_error(first_gradients, make, program),
+        "memory": or_error(own_memory, make, program),
+        "accumulated": or_error(accumulated, make, program),
+        "depth": or_error(deep_gradient, make, start) if case.measured else None,
+        "work": or_error(work, make, start) if case.measured else None,
+        "hooks": hooks,
+        "hooks_in_programs": or_error(hooked, make, program) if hooks == HOOKS_RIGHT else None,
+        "freed": or_error(freed, make, program),
+        "constant": or_error(constant_gradient, make, program),
+        "second_rules": second,
+        "second": or_error(second_gradients, make, program) if second == SECOND_RIGHT else None,
+        "second_hook": or_error(through_a_hook, make, start) if case.measured else None,
+    }
+
+
+def _attach(value: Any, hook: Hook) -> object:
+    return value.register_hook(hook)
 
 
 @own_engine.cases

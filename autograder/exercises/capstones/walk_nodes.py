@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -15,12 +16,14 @@ from autograder.checking.observe import unmarked
 from autograder.checking.values import AtMost
 from autograder.language import Text
 
-from .engine_runs import DOUBLINGS, LENGTH, or_error
-from .nodes import Node, chain, gradients, recorded
-from .random_programs import Program, many_programs, small_program
+from .engine_runs import DOUBLINGS, LENGTH, OF_PASSES, accumulated, first_gradients, or_error
+from .memory_runs import own_memory
+from .nodes import Node, chain
+from .random_programs import many_programs, small_program
+from .rule_trials import MEETINGS_RIGHT, meetings, truths
+from .small_programs import OF_MEETINGS
 
 _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {n}"), Text("gradients", "градиентов"))
-Walk = Callable[[Any], object]
 
 
 @exercise(
@@ -31,8 +34,15 @@ Walk = Callable[[Any], object]
     seconds=20.0,
     aspects=[
         aspect(
+            "meetings",
+            0.5,
+            en="Gradients that meet are added before they go on.",
+            ru="Градиенты, которые сходятся, складываются до того, как идут дальше.",
+            entries=(OF_MEETINGS,),
+        ),
+        aspect(
             "gradients",
-            1.5,
+            1,
             en="`.grad` of every leaf is right. It stays None where a leaf is not used, and at results.",
             ru="`.grad` каждого листа верен. У неиспользованного листа и у результатов там остаётся None.",
             entries=(_OF_LEAVES,),
@@ -42,13 +52,15 @@ Walk = Callable[[Any], object]
             1,
             en="Each further walk adds the whole gradient to `.grad` once.",
             ru="Каждый следующий обход прибавляет к `.grad` весь градиент один раз.",
-            entries=(_OF_LEAVES,),
+            after=("meetings", "gradients"),
+            entries=(OF_PASSES,),
         ),
         aspect(
             "own",
             0.5,
             en="Each `.grad` has memory of its own.",
             ru="У каждого `.grad` собственная память.",
+            after=("meetings", "gradients"),
         ),
         aspect(
             "runs",
@@ -89,56 +101,35 @@ Walk = Callable[[Any], object]
     ],
 )
 def walk_nodes(answer: Any, case: Case) -> dict[str, object]:
-    walk, program = unmarked(answer.walk_nodes), case.program
+    called, program = unmarked(answer.walk_nodes), case.program
     start = number_from(program.leaves[0])
+
+    def walk(root: Any, retain_graph: bool = False) -> object:
+        return called(root)  # nothing is freed yet
+
+    met = or_error(meetings, _leaf, truths(start), walk)
+    right = met == MEETINGS_RIGHT  # else the numbers would differ from walk to walk
     return {
-        "gradients": or_error(_first, walk, program),
-        "accumulated": or_error(_again, walk, program),
-        "own": or_error(_own, walk, program),
+        "meetings": met,
+        "gradients": or_error(first_gradients, _leaf, program, walk) if right else None,
+        "accumulated": or_error(accumulated, _leaf, program, walk) if right else None,
+        "own": or_error(own_memory, _leaf, program, walk) if right else None,
         "runs": or_error(_runs, walk, start) if case.measured else None,
         "depth": or_error(_deep, walk, start) if case.measured else None,
     }
 
 
-def _first(walk: Walk, program: Program) -> object:
-    nodes, _ = recorded(program)
-    walk(nodes[-1])
-    leaves = len(program.leaves)
-    return {
-        "gradients": gradients(nodes[:leaves]),
-        "results without a gradient": all(each.grad is None for each in nodes[leaves:]),
-    }
+def _leaf(data: Tensor) -> Node:
+    return Node(data, Counter())
 
 
-def _again(walk: Walk, program: Program) -> list[object]:
-    nodes, _ = recorded(program)
-    for _ in range(3):
-        walk(nodes[-1])
-    return [condense(each) for each in gradients(nodes[: len(program.leaves)])]
-
-
-def _own(walk: Walk, program: Program) -> dict[str, object]:
-    nodes, runs = recorded(program)
-    before = [each.data.clone() for each in nodes]
-    a, b, c, d = (Node(leaf.clone(), runs) for leaf in (program.leaves[0],) * 4)
-    walk((a + b).sum())  # `+` gives both one gradient, here an expanded one
-    walk(((c + d) * (c + d)).sum())
-    walk(nodes[-1])
-    found = [each.grad for each in (a, b, c, d, *nodes[: len(program.leaves)]) if isinstance(each.grad, Tensor)]
-    places = [each.untyped_storage().data_ptr() for each in found]
-    return {
-        "shared": len(set(places)) < len(places) or any(0 in g.stride() and g.numel() > 1 for g in found),
-        "data stays": all(torch.equal(old, each.data) for old, each in zip(before, nodes)),
-    }
-
-
-def _runs(walk: Walk, start: float) -> AtMost:
+def _runs(walk: Any, start: float) -> AtMost:
     leaf, root, runs = chain(start, DOUBLINGS, doubles=True)
     walk(root)
     return AtMost(limit=len(runs), used=sum(runs.values()), of=condense(leaf.grad))
 
 
-def _deep(walk: Walk, start: float) -> object:
+def _deep(walk: Any, start: float) -> object:
     leaf, root, _ = chain(start, LENGTH, doubles=False)
     walk(root)
     return leaf.grad

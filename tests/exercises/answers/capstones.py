@@ -2725,7 +2725,7 @@ def walk_nodes(root):
                 if id(each) not in total:
                     total[id(each)] = torch.zeros_like(each.data)
                 total[id(each)] += part
-# %% exercise="walk_nodes" verdict="refused"
+# %% exercise="walk_nodes" verdict="refused" mistake="goes_breadth_first"
 # breadth first, each value once: a rule may run before the second part has come
 def walk_nodes(root):
     found = [root]
@@ -2739,7 +2739,7 @@ def walk_nodes(root):
         else:
             for each, part in zip(value.inputs, value.rule(gradient)):
                 gradients[id(each)] = gradients[id(each)] + part if id(each) in gradients else part
-# %% exercise="walk_nodes" verdict="refused"
+# %% exercise="walk_nodes" verdict="refused" mistake="counts_users_once"
 # a value used twice by one result is waited for once: a * a starts too early
 def walk_nodes(root):
     waits, found = {id(root): 0}, [root]
@@ -2808,7 +2808,7 @@ def hooks_and_freeing(root, retain_graph=False):
                 ready.append(each)
         if not retain_graph:
             value.inputs, value.rule = (), gone
-# %% exercise="hooks_and_freeing" verdict="refused"
+# %% exercise="hooks_and_freeing" verdict="refused" mistake="frees_the_leaves"
 # leaves are freed, too: another program with the same leaf raises
 def hooks_and_freeing(root, retain_graph=False):
     order = topological(root)
@@ -2828,7 +2828,7 @@ def hooks_and_freeing(root, retain_graph=False):
                 gradients[id(each)] = gradients[id(each)] + part if id(each) in gradients else part
         if not retain_graph:
             value.inputs = value.rule = None
-# %% exercise="hooks_and_freeing" verdict="refused"
+# %% exercise="hooks_and_freeing" verdict="refused" mistake="hooks_see_all_walks"
 # a leaf's hooks get the sum of all walks, not this walk's gradient
 def hooks_and_freeing(root, retain_graph=False):
     order = topological(root)
@@ -2850,7 +2850,7 @@ def hooks_and_freeing(root, retain_graph=False):
             gradients[id(each)] = gradients[id(each)] + part if id(each) in gradients else part
         if not retain_graph:
             value.inputs = value.rule = None
-# %% exercise="hooks_and_freeing" verdict="refused"
+# %% exercise="hooks_and_freeing" verdict="refused" mistake="frees_the_root_only"
 # only the root is freed and checked: a result that somebody holds can be walked again
 def hooks_and_freeing(root, retain_graph=False):
     if root.inputs is None:
@@ -2968,7 +2968,7 @@ class Value:
                 parts[each].append(part)
             if not keep:
                 value.inputs, value.rule, value.freed = (), None, True
-# %% exercise="own_engine" verdict="refused"
+# %% exercise="own_engine" verdict="refused" mistake="frees_what_it_records"
 # create_graph=True frees the graph unless retain_graph=True is said, too
 class Value(Sound):
     def backward(self, retain_graph=False, create_graph=False):
@@ -2977,26 +2977,26 @@ class Value(Sound):
             for value in self.order():
                 if value.rule is not None:
                     value.free()
-# %% exercise="own_engine" verdict="refused"
+# %% exercise="own_engine" verdict="refused" mistake="adds_passes_as_numbers"
 # a second gradient is added as numbers, with create_graph=True as well
 class Value(Sound):
     def accumulate(self, g, create_graph):
         if self.grad is not None:
             g = self.new(self.grad.data + g.data)
         self.grad = g if create_graph else self.new(g.data.clone())
-# %% exercise="own_engine" verdict="refused"
+# %% exercise="own_engine" verdict="refused" mistake="keeps_the_last_hook"
 # one hook a value: the second replaces the first
 class Value(Sound):
     def register_hook(self, hook):
         self.hooks = [hook]
-# %% exercise="own_engine" verdict="refused"
+# %% exercise="own_engine" verdict="refused" mistake="hooks_work_once"
 # a hook is gone after its first pass
 class Value(Sound):
     def hooked(self, g, create_graph):
         g = super().hooked(g, create_graph)
         self.hooks = []
         return g
-# %% exercise="own_engine" verdict="refused"
+# %% exercise="own_engine" verdict="refused" mistake="hooks_get_tensors"
 # a hook gets a bare tensor
 class Value(Sound):
     def hooked(self, g, create_graph):
@@ -3005,19 +3005,19 @@ class Value(Sound):
             if changed is not None:
                 g = changed if isinstance(changed, Value) else self.new(changed)
         return g
-# %% exercise="own_engine" verdict="refused"
+# %% exercise="own_engine" verdict="refused" mistake="cuts_what_a_hook_returns"
 # a hook's result is cut off although create_graph=True
 class Value(Sound):
     def hooked(self, g, create_graph):
         return super().hooked(g, False)
-# %% exercise="own_engine" verdict="refused"
+# %% exercise="own_engine" verdict="refused" mistake="frees_the_root_only"
 # only the root is freed
 class Value(Sound):
     def backward(self, retain_graph=False, create_graph=False):
         super().backward(True, create_graph)
         if not (retain_graph or create_graph):
             self.free()
-# %% exercise="own_engine" verdict="refused"
+# %% exercise="own_engine" verdict="refused" mistake="asks_the_root_only"
 # only the root is asked: a shared result that was freed counts as a leaf
 class Value(Sound):
     freed = False
@@ -3028,7 +3028,7 @@ class Value(Sound):
     def checked(self, order):
         if self.freed:
             raise RuntimeError("freed")
-# %% exercise="own_engine" verdict="refused"
+# %% exercise="own_engine" verdict="refused" mistake="results_keep_a_gradient"
 # results keep a gradient, too
 class Value(Sound):
     def hooked(self, g, create_graph):
@@ -3036,7 +3036,7 @@ class Value(Sound):
         if self.rule is not None:
             self.accumulate(g, create_graph)
         return g
-# %% exercise="own_engine" verdict="refused"
+# %% exercise="own_engine" verdict="refused" mistake="adds_passes_as_numbers"
 # adds in place to the gradient that somebody has kept, also where it is part of a graph
 class Value(Sound):
     def accumulate(self, g, create_graph):
@@ -3044,17 +3044,17 @@ class Value(Sound):
             self.grad = g if create_graph else self.new(g.data.clone())
         else:
             self.grad.data += g.data
-# %% exercise="own_engine" verdict="refused"
+# %% exercise="own_engine" verdict="refused" mistake="begins_with_a_number"
 # the pass begins with a number, whatever the shape of the root
 class Value(Sound):
     def seed(self):
         return self.new(torch.tensor(1.0, dtype=torch.float64))
-# %% exercise="own_engine" verdict="refused"
+# %% exercise="own_engine" verdict="refused" mistake="begins_in_float32"
 # the pass begins in float32
 class Value(Sound):
     def seed(self):
         return self.new(torch.ones(self.data.shape))
-# %% exercise="own_engine" verdict="refused"
+# %% exercise="own_engine" verdict="refused" mistake="frees_the_hooks"
 # hooks are kept with the graph and freed with it: a leaf's second program has none
 class Value(Sound):
     def backward(self, retain_graph=False, create_graph=False):
@@ -3594,3 +3594,338 @@ class W(torch.autograd.Function):
 
 def chunked_loss(head, h, targets, rows):
     return W.apply(h, head, targets, rows, *head.parameters())
+# %% exercise="own_engine" verdict="refused" mistake="shares_the_gradient"
+# .contiguous() for a copy: it copies nothing where the tensor is contiguous
+class Value(Sound):
+    def accumulate(self, g, create_graph):
+        if create_graph:
+            self.grad = g if self.grad is None else self.grad + g
+        else:
+            self.grad = self.new(g.data.contiguous() if self.grad is None else self.grad.data + g.data)
+# %% exercise="own_engine" verdict="refused" mistake="hooks_run_backwards"
+# hooks in the reverse order
+class Value(Sound):
+    def register_hook(self, hook):
+        self.hooks.insert(0, hook)
+# %% exercise="own_engine" verdict="refused" mistake="refuses_only"
+# one tape for all: values never leave memory, and every leaf of the program gets a gradient
+class Value(Sound):
+    tape = []
+
+    def __init__(self, data, inputs=(), rule=None):
+        super().__init__(data, inputs, rule)
+        if inputs:
+            Value.tape.append(self)
+# %% exercise="own_engine" verdict="refused" mistake="frees_the_leaves"
+# leaves are freed, too
+class Value(Sound):
+    def backward(self, retain_graph=False, create_graph=False):
+        order = self.order()
+        super().backward(retain_graph, create_graph)
+        if not (retain_graph or create_graph):
+            for each in order:
+                each.inputs = None
+# %%
+def tensor(number):
+    return torch.tensor(number, dtype=torch.float64)
+
+
+class Micro:
+    """Closures that push their gradient on to the inputs, as in micrograd."""
+
+    def __init__(self, data, _children=()):
+        self.data, self.grad, self._prev = data, None, _children
+        self._backward, self._hooks, self._sum, self._dead = None, [], None, False
+
+    def _out(self, data, children, backward):
+        out = type(self)(data, children)
+        out._backward = backward
+        return out
+
+    def _push(self, g, create_graph):
+        g = g._to(self.data.shape)
+        g = g if create_graph else type(self)(g.data)
+        self._sum = g if self._sum is None else self._sum + g
+
+    def _to(self, shape):
+        if self.data.shape == shape:
+            return self
+        data = self.data
+        while data.dim() > len(shape):
+            data = data.sum(0)
+        for i, n in enumerate(shape):
+            if n == 1 and data.shape[i] != 1:
+                data = data.sum(i, keepdim=True)
+        was = self.data.shape
+        return self._out(data, (self,), lambda g, c, o: self._push(g.expand(was), c))
+
+    def __add__(self, other):
+        def back(g, c, o):
+            self._push(g, c)
+            other._push(g, c)
+
+        return self._out(self.data + other.data, (self, other), back)
+
+    def __mul__(self, other):
+        def back(g, c, o):
+            self._push(g * other, c)
+            other._push(g * self, c)
+
+        return self._out(self.data * other.data, (self, other), back)
+
+    def __matmul__(self, other):
+        def back(g, c, o):
+            self._push(g @ other.t(), c)
+            other._push(self.t() @ g, c)
+
+        return self._out(self.data @ other.data, (self, other), back)
+
+    def t(self):
+        return self._out(self.data.t(), (self,), lambda g, c, o: self._push(g.t(), c))
+
+    def sum(self):
+        return self._out(self.data.sum(), (self,), lambda g, c, o: self._push(g.expand(self.data.shape), c))
+
+    def exp(self):
+        return self._out(self.data.exp(), (self,), lambda g, c, o: self._push(g * o, c))
+
+    def tanh(self):
+        def back(g, c, o):
+            minus = type(self)(tensor(-1.0))
+            self._push(g + minus * (g * o * o), c)
+
+        return self._out(self.data.tanh(), (self,), back)
+
+    def reshape(self, shape):
+        return self._out(self.data.reshape(shape), (self,), lambda g, c, o: self._push(g.reshape(self.data.shape), c))
+
+    def expand(self, shape):
+        return self._out(self.data.expand(shape), (self,), lambda g, c, o: self._push(g, c))
+
+    def register_hook(self, hook):
+        self._hooks.append(hook)
+
+    def _topo(self):
+        order, seen, stack = [], set(), [(self, False)]
+        while stack:
+            v, done = stack.pop()
+            if done:
+                order.append(v)
+            elif v not in seen:
+                seen.add(v)
+                stack.append((v, True))
+                stack += [(c, False) for c in v._prev]
+        return order[::-1]
+
+    def _hooked(self, g):
+        for hook in self._hooks:
+            new = hook(g)
+            if new is not None:
+                g = new
+        return g
+
+    def _keep(self, g, create_graph):
+        if create_graph:
+            self.grad = g if self.grad is None else self.grad + g
+        else:
+            self.grad = type(self)(g.data.clone() if self.grad is None else self.grad.data + g.data)
+
+    def _free(self):
+        self._prev, self._backward, self._dead = (), None, True
+
+    def backward(self, retain_graph=False, create_graph=False):
+        order = self._topo()
+        if any(v._dead for v in order):
+            raise RuntimeError("graph freed")
+        self._sum = type(self)(torch.ones_like(self.data))
+        for v in order:
+            g, v._sum = v._hooked(v._sum), None
+            if v._backward is None:
+                v._keep(g, create_graph)
+            else:
+                v._backward(g, create_graph, v)
+                if not (retain_graph or create_graph):
+                    v._free()
+
+
+def vjps():
+    """The table of a dispatching engine, as in HIPS autograd: for each primitive a function for each argument."""
+    return {
+        "add": (lambda g, y, a, b: g, lambda g, y, a, b: g),
+        "mul": (lambda g, y, a, b: g * b, lambda g, y, a, b: g * a),
+        "mm": (lambda g, y, a, b: g @ b.t(), lambda g, y, a, b: a.t() @ g),
+        "t": (lambda g, y, a: g.t(),),
+        "sum": (lambda g, y, a: g.expand(a.data.shape),),
+        "exp": (lambda g, y, a: g * y,),
+        "tanh": (lambda g, y, a: g + g.like(tensor(-1.0)) * g * y * y,),
+        "reshape": (lambda g, y, a: g.reshape(a.data.shape),),
+        "expand": (lambda g, y, a: g,),
+        "unbroadcast": (lambda g, y, a: g.expand(a.data.shape),),
+    }
+
+
+class Dispatch:
+    rules = vjps()
+
+    def __init__(self, data, name=None, args=()):
+        self.data, self.name, self.args, self.grad, self.hooks = data, name, args, None, {}
+
+    def like(self, data, name=None, args=()):
+        return type(self)(data, name, args)
+
+    def __add__(self, other):
+        return self.like(self.data + other.data, "add", (self, other))
+
+    def __mul__(self, other):
+        return self.like(self.data * other.data, "mul", (self, other))
+
+    def __matmul__(self, other):
+        return self.like(self.data @ other.data, "mm", (self, other))
+
+    def t(self):
+        return self.like(self.data.t(), "t", (self,))
+
+    def sum(self):
+        return self.like(self.data.sum(), "sum", (self,))
+
+    def exp(self):
+        return self.like(self.data.exp(), "exp", (self,))
+
+    def tanh(self):
+        return self.like(self.data.tanh(), "tanh", (self,))
+
+    def reshape(self, shape):
+        return self.like(self.data.reshape(shape), "reshape", (self,))
+
+    def expand(self, shape):
+        return self.like(self.data.expand(shape), "expand", (self,))
+
+    def unbroadcast(self, target):
+        if self.data.shape == target.data.shape:
+            return self
+        return self.like(self.data.sum_to_size(target.data.shape), "unbroadcast", (self,))
+
+    def register_hook(self, hook):
+        self.hooks[len(self.hooks)] = hook
+
+    def toposort(self):
+        counts, stack = {}, [self]
+        while stack:
+            node = stack.pop()
+            if node in counts:
+                counts[node] += 1
+            else:
+                counts[node] = 1
+                stack.extend(node.args)
+        childless = [self]
+        while childless:
+            node = childless.pop()
+            yield node
+            for parent in node.args:
+                if counts[parent] == 1:
+                    childless.append(parent)
+                else:
+                    counts[parent] -= 1
+
+    def apply_hooks(self, g):
+        for hook in self.hooks.values():
+            g = g if (new := hook(g)) is None else new
+        return g
+
+    def backward(self, retain_graph=False, create_graph=False):
+        outgrads = {self: self.like(torch.ones_like(self.data))}
+        for node in list(self.toposort()):
+            g = node.apply_hooks(outgrads.pop(node))
+            if node.name is None:
+                node.save(g, create_graph)
+                continue
+            self.pull(node, g, outgrads, create_graph)
+            if not (retain_graph or create_graph):
+                node.forget()
+
+    def pull(self, node, g, outgrads, create_graph):
+        if node.name not in self.rules:
+            raise RuntimeError("the graph was released")
+        for vjp, parent in zip(self.rules[node.name], node.args):
+            part = vjp(g, node, *node.args).unbroadcast(parent)
+            part = part if create_graph else self.like(part.data)
+            outgrads[parent] = outgrads[parent] + part if parent in outgrads else part
+
+    def save(self, g, create_graph):
+        if create_graph:
+            self.grad = g if self.grad is None else self.grad + g
+        else:
+            self.grad = self.like((g.data if self.grad is None else self.grad.data + g.data).clone())
+
+    def forget(self):
+        self.name, self.args = "released", ()
+# %% exercise="own_engine" verdict="passed" mistake=""
+class Value(Micro):
+    pass
+# %% exercise="own_engine" verdict="passed" mistake=""
+class Value(Dispatch):
+    pass
+# %% exercise="own_engine" verdict="refused" mistake="results_keep_a_gradient"
+# micrograd's own way: the sum of a pass lies in .grad of every value, results too
+class Value(Micro):
+    def _hooked(self, g):
+        g = super()._hooked(g)
+        if self._backward is not None:
+            self.grad = g
+        return g
+# %% exercise="own_engine" verdict="refused" mistake="assigns_where_paths_meet"
+# the closures overwrite: = in place of +=
+class Value(Micro):
+    def _push(self, g, create_graph):
+        g = g._to(self.data.shape)
+        self._sum = g if create_graph else type(self)(g.data)
+# %% exercise="own_engine" verdict="refused" mistake="keeps_the_large_shape"
+# only one of the two sides of a stretched product is brought back to its shape
+class Value(Micro):
+    def __mul__(self, other):
+        def back(g, c, o):
+            self._push(g * other, c)
+            other._sum = (g * self if other._sum is None else other._sum + g * self)
+
+        return self._out(self.data * other.data, (self, other), back)
+# %% exercise="own_engine" verdict="refused" mistake="refuses_only"
+# freeing clears the closure, but not the children
+class Value(Micro):
+    def _free(self):
+        self._dead = True
+        self._backward = dead
+
+
+def dead(g, c, o):
+    raise RuntimeError("freed")
+# %% exercise="own_engine" verdict="refused" mistake="averages_the_copies"
+# unbroadcast by mean
+class Value(Dispatch):
+    def unbroadcast(self, target):
+        if self.data.shape == target.data.shape:
+            return self
+        n = target.data.numel() / self.data.numel()
+        total = super().unbroadcast(target)
+        return total * self.like(tensor(n))
+# %% exercise="own_engine" verdict="refused" mistake="sums_the_first_dimension"
+# the table's expand rule sums over the first dimension
+class Value(Dispatch):
+    rules = {**vjps(), "expand": (lambda g, y, a: g.like(g.data.sum(0, keepdim=True), "unbroadcast", (g,)),)}
+# %% exercise="own_engine" verdict="refused" mistake="records_always"
+# after a pass without create_graph the gradient still has its op
+class Value(Dispatch):
+    def pull(self, node, g, outgrads, create_graph):
+        super().pull(node, g, outgrads, True)
+
+    def save(self, g, create_graph):
+        self.grad = g if self.grad is None else self.grad + g
+# %% exercise="own_engine" verdict="refused" mistake="spreads_numbers"
+# the rule of sum multiplies by ones with a size of its own: a constant
+class Value(Dispatch):
+    rules = {**vjps(), "sum": (lambda g, y, a: g.like(torch.ones_like(a.data) * g.data),)}
+# %% exercise="own_engine" verdict="refused" mistake="looks_for_a_rule"
+# no check for released graphs: a KeyError
+class Value(Dispatch):
+    def pull(self, node, g, outgrads, create_graph):
+        self.rules[node.name]
+        super().pull(node, g, outgrads, create_graph)

@@ -72,3 +72,25 @@ def four_rules():
 # В правиле для `tanh` стоит $y(1 - y)$: это производная сигмоиды.
 def four_rules():
     return {**RIGHT, "tanh": lambda g, out, a: (g * out * (1 - out),)}
+
+# %% mistake="forgets_the_gradient_in_sum" theme="derivative"
+# The rule of `sum` gives ones: the derivative alone. Each entry gets the gradient that arrives.
+# Правило для `sum` выдаёт единицы, то есть одну производную. Каждый элемент получает пришедший градиент.
+def four_rules():
+    return {**RIGHT, "sum": lambda g, out, a: (a * 0 + 1,)}
+
+# %% mistake="forgets_the_gradient_in_tanh" theme="derivative"
+# The rule of `tanh` gives the derivative alone. It has to be multiplied by the gradient that arrives.
+# Правило для `tanh` выдаёт одну производную. Её нужно умножить на пришедший градиент.
+def four_rules():
+    return {**RIGHT, "tanh": lambda g, out, a: (1 - out * out,)}
+
+# %% mistake="forgets_the_comma_in_sum" theme="own"
+# The rule returns a tensor. It has to be a tuple with one part: the comma is missing.
+# Правило возвращает тензор. Нужен кортеж из одной части: пропущена запятая.
+def four_rules():
+    return {**RIGHT, "sum": lambda g, out, a: g.expand(a.shape)}
+
+# %% mistake="forgets_the_comma_in_tanh" like="forgets_the_comma_in_sum"
+def four_rules():
+    return {**RIGHT, "tanh": lambda g, out, a: g * (1 - out * out)}

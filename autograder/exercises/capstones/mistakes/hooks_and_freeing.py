@@ -95,8 +95,9 @@ def hooks_and_freeing(root, retain_graph=False):
     walk(root, retain_graph, lambda value, g: g if value.rule is None else after_hooks(value, g))
 
 # %% mistake="hooks_after_the_leaf" theme="order"
-# A hook of a leaf runs after `.grad` has been written, so what it returns comes too late.
-# Хук листа выполняется после записи в `.grad`, и возвращённое им значение опаздывает.
+# At a leaf what a hook returns does not reach `.grad`: the hook runs after `.grad` has been written, or its result is
+#     dropped.
+# У листа то, что вернул хук, не попадает в `.grad`: хук выполняется после записи в `.grad` или его результат отбрасывается.
 def hooks_and_freeing(root, retain_graph=False):
     def late(value, gradient):
         replaced = after_hooks(value, gradient)
@@ -111,8 +112,8 @@ def hooks_and_freeing(root, retain_graph=False):
     walk(root, retain_graph=True)
 
 # %% mistake="refuses_only" theme="graph_life"
-# A second walk is refused, but the results are still in memory: the root holds its inputs, and these hold theirs.
-# Второй обход отклоняется, но результаты остаются в памяти: корень удерживает свои входы, а те — свои.
+# A second walk is refused, but results are still in memory: something holds them, such as the root or a list.
+# Второй обход отклоняется, но результаты остаются в памяти: их что-то удерживает, например корень или список.
 def hooks_and_freeing(root, retain_graph=False):
     walk(root, retain_graph, leave=lambda value: setattr(value, "rule", refuse))
 
@@ -126,15 +127,182 @@ def hooks_and_freeing(root, retain_graph=False):
     walk(root, retain_graph, leave=forget)
 
 # %% mistake="ignores_retain_graph" theme="graph_life"
-# `retain_graph=True` changes nothing: the first walk frees what the second needs.
-# `retain_graph=True` ничего не меняет: первый обход освобождает то, что нужно второму.
+# `retain_graph=True` changes nothing: the first walk frees the graph, and the second raises a RuntimeError.
+# `retain_graph=True` ничего не меняет: первый же обход освобождает граф, а второй вызывает RuntimeError.
 def hooks_and_freeing(root, retain_graph=False):
     walk(root, retain_graph=False)
 
 # %% mistake="clears_the_leaves" theme="accumulation"
-# A walk clears the gradients of leaves before it begins. Further walks have to add to them.
-# Перед началом обход очищает градиенты листьев. Следующие обходы должны к ним прибавлять.
+# A second walk adds nothing to the `.grad` of a leaf: it writes over what is there, or clears it. It has to add.
+# Второй обход ничего не прибавляет к `.grad` листа: прежнее значение перезаписано или обнулено. Нужно прибавлять.
 def hooks_and_freeing(root, retain_graph=False):
     for value in in_order(root):
         value.grad = None
     walk(root, retain_graph)
+
+# %% mistake="frees_the_leaves" theme="graph_life"
+# A walk frees the leaves, too: another graph over the same leaves raises an error. Leaves have to be usable again.
+# Обход освобождает и листья: другой граф на тех же листьях вызывает ошибку. Листья должны быть пригодны и дальше.
+def hooks_and_freeing(root, retain_graph=False):
+    order = in_order(root)
+    walk(root, retain_graph)
+    if not retain_graph:
+        for value in order:
+            leave(value)
+
+# %% mistake="frees_the_inputs_of_leaves" like="frees_the_leaves"
+def hooks_and_freeing(root, retain_graph=False):
+    order = in_order(root)
+    walk(root, retain_graph)
+    if not retain_graph:
+        for value in order:
+            value.inputs = None
+
+# %% mistake="never_calls_hooks" theme="missing"
+# No hook was called.
+# Ни один хук не вызван.
+def hooks_and_freeing(root, retain_graph=False):
+    walk(root, retain_graph, lambda value, gradient: gradient)
+
+# %% mistake="takes_none_for_a_gradient" theme="return"
+# A walk with a hook that returns None ends in an error. None leaves the gradient as it is.
+# Обход с хуком, который возвращает None, заканчивается ошибкой. При None градиент остаётся прежним.
+def hooks_and_freeing(root, retain_graph=False):
+    def replaced(value, gradient):
+        for hook in value.hooks:
+            gradient = hook(gradient) * 1.0
+        return gradient
+
+    walk(root, retain_graph, replaced)
+
+# %% mistake="skips_results" theme="missing"
+# Hooks of results are never called, only those of leaves.
+# Хуки результатов не вызываются, только хуки листьев.
+def hooks_and_freeing(root, retain_graph=False):
+    walk(root, retain_graph, lambda value, g: g if value.rule is not None else after_hooks(value, g))
+
+# %% mistake="skips_the_root" theme="missing"
+# Hooks of the root are never called. The root gets a gradient, too.
+# Хуки корня не вызываются. Корень тоже получает градиент.
+def hooks_and_freeing(root, retain_graph=False):
+    walk(root, retain_graph, lambda value, g: g if value is root else after_hooks(value, g))
+
+# %% mistake="hooks_work_once" theme="state"
+# A hook is gone after its first walk. It stays until somebody removes it.
+# После первого обхода хука больше нет. Хук должен оставаться и для следующих обходов.
+def hooks_and_freeing(root, retain_graph=False):
+    def once(value, gradient):
+        gradient = after_hooks(value, gradient)
+        value.hooks = []
+        return gradient
+
+    walk(root, retain_graph, once)
+
+# %% mistake="frees_the_hooks" theme="graph_life"
+# The hooks of a leaf go with the graph: in a walk over another graph they are not called.
+# Хуки листа исчезают вместе с графом: при обходе другого графа они не вызваны.
+def hooks_and_freeing(root, retain_graph=False):
+    order = in_order(root)
+    walk(root, retain_graph)
+    for value in () if retain_graph else order:
+        value.hooks = []
+
+# %% mistake="hooks_see_all_walks" theme="accumulation"
+# In a second walk a hook does not get the gradient of this walk alone: what earlier walks left is in it.
+# При втором обходе хук получает не только градиент этого обхода: в нём есть и оставшееся от прежних.
+def hooks_and_freeing(root, retain_graph=False):
+    def with_the_old(value, gradient):
+        if value.rule is None and value.grad is not None:
+            gradient, value.grad = value.grad + gradient, None
+        return after_hooks(value, gradient)
+
+    walk(root, retain_graph, with_the_old)
+
+# %% mistake="hooks_run_backwards" theme="order"
+# Hooks of one value run in the reverse order. The first in the list runs first.
+# Хуки одного значения выполняются в обратном порядке. Первым выполняется первый в списке.
+def hooks_and_freeing(root, retain_graph=False):
+    def backwards(value, gradient):
+        for hook in reversed(value.hooks):
+            replaced = hook(gradient)
+            gradient = gradient if replaced is None else replaced
+        return gradient
+
+    walk(root, retain_graph, backwards)
+
+# %% mistake="calls_one_hook" theme="missing"
+# Of several hooks of a value only the first is called.
+# Из нескольких хуков одного значения вызван только первый.
+def hooks_and_freeing(root, retain_graph=False):
+    def first(value, gradient):
+        replaced = value.hooks[0](gradient) if value.hooks else None
+        return gradient if replaced is None else replaced
+
+    walk(root, retain_graph, first)
+
+# %% mistake="ignores_replacements_of_results" theme="return"
+# What a hook returns counts at leaves only. At a result it has to take the gradient's place, too.
+# Возвращённое хуком учитывается только у листьев. У результата оно тоже должно заменить градиент.
+def hooks_and_freeing(root, retain_graph=False):
+    def at_leaves(value, gradient):
+        replaced = after_hooks(value, gradient)
+        return replaced if value.rule is None else gradient
+
+    walk(root, retain_graph, at_leaves)
+
+# %% mistake="none_undoes_the_replacement" theme="return"
+# A hook that returns None undoes what an earlier hook has returned. None leaves the gradient as it is.
+# Хук, который вернул None, отменяет то, что вернул предыдущий. При None градиент остаётся прежним.
+def hooks_and_freeing(root, retain_graph=False):
+    def undone(value, gradient):
+        result = current = gradient
+        for hook in value.hooks:
+            replaced = hook(current)
+            result = gradient if replaced is None else replaced
+            current = current if replaced is None else replaced
+        return result
+
+    walk(root, retain_graph, undone)
+
+# %% mistake="frees_the_root_only" theme="graph_life"
+# Only the root is freed. A result that somebody holds still has its inputs, and one can walk through it again.
+# Освобождён только корень. Результат, который кто-то держит, сохраняет свои входы, и через него возможен новый обход.
+def hooks_and_freeing(root, retain_graph=False):
+    walk(root, retain_graph=True)
+    if not retain_graph:
+        leave(root)
+
+# %% mistake="asks_the_root_only" theme="graph_life"
+# A walk from a freed root is refused, but one that meets a freed result elsewhere says nothing.
+# Обход от освобождённого корня отклоняется, но если освобождённый результат встретился в другом месте, ошибки нет.
+def hooks_and_freeing(root, retain_graph=False):
+    def forget(value):
+        value.inputs, value.rule = (), silent
+
+    if root.rule is silent:
+        refuse(None)
+    walk(root, retain_graph, leave=forget)
+
+
+def silent(gradient):
+    return ()
+
+# %% mistake="raises_another_error" theme="own"
+# A walk through a freed graph raises an error, but no RuntimeError.
+# Обход освобождённого графа вызывает ошибку, но не RuntimeError.
+def hooks_and_freeing(root, retain_graph=False):
+    def forget(value):
+        value.inputs, value.rule = (), refuse_the_value
+
+    walk(root, retain_graph, leave=forget)
+
+
+def refuse_the_value(gradient):
+    raise ValueError("this graph has been freed")
+
+# %% mistake="calls_nothing" like="raises_another_error"
+def hooks_and_freeing(root, retain_graph=False):
+    def forget(value):
+        value.inputs, value.rule = (), ()
+
+    walk(root, retain_graph, leave=forget)

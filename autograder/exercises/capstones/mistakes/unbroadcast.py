@@ -74,3 +74,25 @@ def unbroadcast(gradient, shape):
 # Вырезаны первые элементы, и им придана нужная форма. Подходящая форма ничего не говорит о числах.
 def unbroadcast(gradient, shape):
     return gradient.flatten()[: torch.Size(shape).numel()].reshape(shape)
+
+# %% mistake="sums_over_no_dimensions" theme="axes"
+# Where nothing was broadcast, the list of dimensions is empty, and torch then sums over all. Nothing may be summed there.
+# Где транслирования не было, список измерений пуст, а torch тогда суммирует по всем. Там ничего не нужно суммировать.
+def unbroadcast(gradient, shape):
+    front = gradient.dim() - len(shape)
+    copied = [d for d in range(gradient.dim()) if d < front or shape[d - front] != gradient.shape[d]]
+    return gradient.sum(copied, keepdim=True).squeeze(tuple(range(front)))
+
+# %% mistake="reshapes_the_sum_over_no_dimensions" like="sums_over_no_dimensions"
+def unbroadcast(gradient, shape):
+    front = gradient.dim() - len(shape)
+    copied = [d for d in range(gradient.dim()) if d < front or shape[d - front] != gradient.shape[d]]
+    return gradient.sum(copied).reshape(shape)
+
+# %% mistake="takes_copies_for_blocks" theme="axes"
+# The gradient is cut into blocks of the shape, and the blocks are added. Copies along a stretched dimension lie side by
+#     side, not in blocks.
+# Градиент разрезан на блоки нужной формы, и блоки сложены. Но копии вдоль растянутого измерения лежат рядом, а не
+#     блоками.
+def unbroadcast(gradient, shape):
+    return gradient.reshape(-1, *shape).sum(0)

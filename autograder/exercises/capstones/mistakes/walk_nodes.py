@@ -28,8 +28,8 @@ def add(arrived, each, part):
     arrived[each] = arrived[each] + part if each in arrived else part
 
 
-def walk(root, order=in_order, keep=keep, add=add):
-    arrived = {root: torch.ones_like(root.data)}
+def walk(root, order=in_order, keep=keep, add=add, seed=None):
+    arrived = {root: torch.ones_like(root.data) if seed is None else seed}
     for value in order(root):
         gradient = arrived.pop(value, None)
         if gradient is None:
@@ -53,9 +53,10 @@ def walk_nodes(root):
             todo += zip(value.inputs, value.rule(gradient))
 
 # %% mistake="goes_depth_first" theme="order"
-# Each rule ran once, but depth first: some ran before all parts of their gradient had arrived.
-# Каждое правило выполнено один раз, но обход идёт в глубину: некоторые сработали раньше, чем пришли все части их
-#     градиента.
+# Some rules run before all parts of their gradient have arrived, and what arrives later is lost. So it is in a walk that
+#     goes depth first.
+# Некоторые правила срабатывают раньше, чем пришли все части их градиента, и пришедшее позже теряется. Так бывает, когда
+#     обход идёт в глубину.
 def walk_nodes(root):
     seen = set()
 
@@ -69,6 +70,41 @@ def walk_nodes(root):
                 todo.extend(reversed(value.inputs))
 
     walk(root, order)
+
+# %% mistake="goes_breadth_first" theme="order"
+# A value with a short way to the root runs before the part along a longer way has come. So it is in a walk that goes
+#     breadth first.
+# Значение с коротким путём к корню обработано раньше, чем пришла часть по более длинному пути. Так бывает, когда обход
+#     идёт в ширину.
+def walk_nodes(root):
+    found = [root]
+    for value in found:  # grows while it is walked
+        found += [each for each in dict.fromkeys(value.inputs) if each not in found]
+    walk(root, lambda root: found)
+
+# %% mistake="counts_users_once" theme="order"
+# A value that one operation uses twice is waited for once. Its rule runs before another user of it has run.
+# Для значения, которое операция использует дважды, учтено одно ожидание. Его правило срабатывает раньше, чем другая
+#     операция, которая его использует.
+def walk_nodes(root):
+    waits, found = {root: 0}, [root]
+    for value in found:
+        for each in dict.fromkeys(value.inputs):
+            if each not in waits:
+                found.append(each)
+            waits[each] = waits.get(each, 0) + 1
+    arrived, ready = {root: torch.ones_like(root.data)}, [root]
+    while ready:
+        value = ready.pop()
+        gradient = arrived.pop(value)
+        if value.rule is None:
+            keep(value, gradient)
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            add(arrived, each, part)
+            waits[each] -= 1
+            if waits[each] == 0:
+                ready.append(each)
 
 # %% mistake="recurses" theme="own"
 # The walk calls itself for each input. Python allows about a thousand calls inside each other, a chain may be longer.
@@ -87,14 +123,12 @@ def walk_nodes(root):
     walk(root, lambda root: reversed(order))
 
 # %% mistake="assigns_where_paths_meet" theme="accumulation"
-# Where paths meet, the last part takes the place of the earlier ones. They have to be added.
-# Там, где пути сходятся, последняя часть заменяет прежние. Их нужно складывать.
+# Where paths meet, one part counts and the others are lost. They have to be added.
+# Там, где пути сходятся, учтена одна часть, а остальные потеряны. Их нужно складывать.
 def walk_nodes(root):
     walk(root, add=lambda arrived, each, part: arrived.update({each: part}))
 
-# %% mistake="keeps_the_first_part" theme="accumulation"
-# Where paths meet, the first part stays and the others are dropped. They have to be added.
-# Там, где пути сходятся, остаётся первая часть, а остальные отброшены. Их нужно складывать.
+# %% mistake="keeps_the_first_part" like="assigns_where_paths_meet"
 def walk_nodes(root):
     walk(root, add=lambda arrived, each, part: arrived.setdefault(each, part))
 
@@ -126,21 +160,36 @@ def walk_nodes(root):
     walk(root, add=in_place)
 
 # %% mistake="overwrites_the_leaf" theme="accumulation"
-# A walk writes over the `.grad` of a leaf. It has to add to what is there.
-# Обход записывает `.grad` листа поверх прежнего. Нужно прибавлять к тому, что там есть.
+# A second walk adds nothing to the `.grad` of a leaf: it writes over what is there, or clears it. It has to add.
+# Второй обход ничего не прибавляет к `.grad` листа: прежнее значение перезаписано или обнулено. Нужно прибавлять.
 def walk_nodes(root):
     walk(root, keep=lambda leaf, gradient: setattr(leaf, "grad", gradient.clone()))
 
+# %% mistake="begins_with_a_number" theme="axes"
+# The walk begins with a number, not with the shape of the root: behind a root of shape (1, 1) a gradient has another
+#     shape, or the walk fails.
+# Обход начинается с числа, а не с тензора в форме корня: за корнем формы (1, 1) у градиента другая форма или обход не
+#     удаётся.
+def walk_nodes(root):
+    walk(root, seed=torch.tensor(1.0, dtype=torch.float64))
+
+# %% mistake="begins_in_float32" theme="precision"
+# Gradients of float64 leaves are in float32. The walk has to begin in the dtype of the root.
+# Градиенты листьев float64 имеют тип float32. Обход должен начинаться в типе корня.
+def walk_nodes(root):
+    walk(root, seed=torch.ones(root.data.shape))
+
 # %% mistake="shares_the_gradient" theme="in_place"
-# Leaves share one gradient. The rule of `+` hands the same tensor to both inputs, and each leaf needs a copy.
-# У листьев общий градиент. Правило для `+` отдаёт обоим входам один и тот же тензор, и каждому листу нужна копия.
+# Two leaves have one gradient in memory, or entries of a gradient share memory. The rule of `+` hands the same tensor to
+#     both inputs, and each leaf needs a copy.
+# У двух листьев градиент в общей памяти, или общую память делят элементы одного градиента. Правило для `+` отдаёт обоим
+#     входам один и тот же тензор, и каждому листу нужна копия.
 def walk_nodes(root):
     walk(root, keep=lambda leaf, g: setattr(leaf, "grad", g if leaf.grad is None else leaf.grad + g))
 
 # %% mistake="leaves_sums_at_results" theme="accumulation"
-# Results keep their gradient in `.grad`, and the next walk adds to it: it sends on what the last one had sent.
-# Результаты хранят свой градиент в `.grad`, и следующий обход прибавляет к нему: дальше снова уходит то, что уже было
-#     отправлено.
+# After a walk results have a `.grad`, too. It belongs to leaves alone: the sum of a walk needs another place.
+# После обхода поле `.grad` заполнено и у результатов. Оно только для листьев: сумме одного обхода нужно другое место.
 def walk_nodes(root):
     keep(root, torch.ones_like(root.data))
     for value in in_order(root):
