@@ -1058,6 +1058,18 @@ del table
 assert len(known) == 0
 part = torch.ones(1000, 100)[:, :1]
 assert (part.nbytes, part.untyped_storage().nbytes()) == (4_000, 400_000)
+# %% [markdown] tags=["en"]
+# What is saved is often a view. With `as_strided` (size, strides, offset) a view shows all numbers of its storage, and these show the view again:
+# %% [markdown] tags=["ru"] of="a9e9ed43"
+# Часто сохраняется представление. С помощью `as_strided` (форма, шаги, смещение) из него получаются все числа хранилища, а из них — снова это представление:
+# %%
+view = torch.arange(6).view(2, 3)[1:].T
+whole = view.as_strided((6,), (1,), 0)
+print("all numbers:", whole)
+print("the view:   ", whole.as_strided(view.size(), view.stride(), view.storage_offset()).tolist(), view.tolist())
+# %% tags=["fact"]
+assert whole.tolist() == [0, 1, 2, 3, 4, 5]
+assert whole.as_strided(view.size(), view.stride(), view.storage_offset()).equal(view)
 
 
 # %% [markdown] tags=["en"]
