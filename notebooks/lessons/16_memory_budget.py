@@ -467,12 +467,12 @@ def repeats_table():
 # ### Exercise `predict_repeats`: what runs again
 # *predict · ●●○ · 6 minutes · 1 point*
 #
-# Put what `repeats_table()` returns in place of each `...`: a list such as `[2, 1, 1]`, the calls of `a` (sine), `b` (square) and `c` (`x + 1`). The forward pass counts as well.
-# %% [markdown] tags=["ru"] of="9b6a8a95"
+# Put what `repeats_table()` returns in place of each `...`: a list such as `[2, 1, 1]`, the calls of `a` (sine), `b` (square) and `c` (`x + 1`). The forward pass counts as well, and so does a call that is cut short.
+# %% [markdown] tags=["ru"] of="04ef0385"
 # ### Упражнение `predict_repeats`: что выполняется заново
 # *предсказать · ●●○ · 6 минут · 1 балл*
 #
-# Вместо каждого `...` поставьте то, что вернёт `repeats_table()`: список вроде `[2, 1, 1]`, то есть число вызовов `a` (синус), `b` (квадрат) и `c` (`x + 1`). Прямой проход тоже считается.
+# Вместо каждого `...` поставьте то, что вернёт `repeats_table()`: список вроде `[2, 1, 1]`, то есть число вызовов `a` (синус), `b` (квадрат) и `c` (`x + 1`). Прямой проход тоже считается, как и вызов, который прерван на середине.
 # %% answer="predict_repeats"
 predict_repeats = {
     "no checkpoint": [1, 1, 1],
@@ -730,16 +730,16 @@ check("fix_noise")
 #
 # Somebody writes: "If a recomputation went wrong, torch would raise an error." Write a function without arguments that returns a counter-example.
 #
-# * **Result.** A function `f` of one tensor, a fresh one in each call of `stay_silent()`. Without a checkpoint the gradient of a fresh `f` agrees with finite differences. <!-- honest -->
+# * **Result.** A function `f` of one tensor; each call of `stay_silent()` makes another. Without a checkpoint the gradient of a fresh `f` agrees with finite differences, for which the check makes a fresh `f` for each value. <!-- honest -->
 # * **Result.** Called through `checkpoint(f, x, use_reentrant=False)`, a fresh `f` gives the same result. <!-- same result -->
 # * **Result.** Its gradient is off by more than a tenth of its norm, and the backward pass raises no error. <!-- silent -->
-# %% [markdown] tags=["ru"] of="9bf57adc"
+# %% [markdown] tags=["ru"] of="d8a350e2"
 # ### Дополнительное упражнение `stay_silent`: неверно и молча
 # *построить контрпример · ●○○ · 6 минут · 3 балла · дополнительно*
 #
 # Вам пишут: «Если бы при повторном вычислении получилось что-то не то, torch сообщил бы об ошибке». Напишите функцию без аргументов, которая возвращает контрпример.
 #
-# * **Результат.** Функция `f` от одного тензора, при каждом вызове `stay_silent()` новая. Без контрольной точки градиент новой `f` согласуется с конечными разностями. <!-- honest -->
+# * **Результат.** Функция `f` от одного тензора; каждый вызов `stay_silent()` создаёт новую. Без контрольной точки градиент новой `f` согласуется с конечными разностями, причём для каждого значения в них при проверке создаётся новая `f`. <!-- honest -->
 # * **Результат.** При вызове через `checkpoint(f, x, use_reentrant=False)` новая `f` даёт тот же результат. <!-- same result -->
 # * **Результат.** Градиент при этом отличается от верного больше чем на десятую часть нормы, а обратный проход завершается без ошибки. <!-- silent -->
 # %% answer="stay_silent"
@@ -1028,11 +1028,11 @@ def offloaded(x):
 if not torch.cuda.is_available():
     assert activations(offloaded) == 1
 # %% [markdown] tags=["en"]
-# Nine activations' worth of bytes travel, where the graph keeps four activations of its own. Each result of a `tanh` goes twice, once for the `tanh` and once for the next `Linear`; the input and the four weights go as well, though they stay where they are. A pair for offloading should leave out parameters and inputs, and carry each storage once. Do not recognise a storage by its address alone: when a tensor is freed, the next one may get its place.
+# Nine activations' worth of bytes travel, where the graph keeps four activations of its own. Each result of a `tanh` but the last goes twice, once for the `tanh` and once for the next `Linear`; the input and the four weights go as well, though they stay where they are. A pair for offloading should leave out parameters and inputs, and carry each storage once. Do not recognise a storage by its address alone: when a tensor is freed, the next one may get its place.
 #
 # And who packs inside a checkpoint? Hooks around it see its input and nothing else. What a policy saves is invisible to them, so `save_on_cpu` around a selective checkpoint does not move it. (Torch 2.15 says so in a warning.) The policies `MUST_CPU_OFFLOAD` and `PREFER_CPU_OFFLOAD` are for other subsystems; a checkpoint in eager mode computes such results again.
-# %% [markdown] tags=["ru"] of="c9aa439d"
-# Передаётся столько байтов, сколько занимают девять активаций, а сам граф хранит четыре. Результат каждого `tanh` упаковывается дважды: один раз для `tanh`, другой раз для следующего `Linear`. Упаковываются и вход, и четыре веса, хотя они всё равно остаются на месте. Хорошая пара хуков для выгрузки пропускает параметры и входы, а каждое хранилище передаёт один раз. Но не узнавайте хранилище по одному адресу: когда тензор освобождён, на его место может попасть следующий.
+# %% [markdown] tags=["ru"] of="2e51413f"
+# Передаётся столько байтов, сколько занимают девять активаций, а сам граф хранит четыре. Результат каждого `tanh`, кроме последнего, упаковывается дважды: один раз для `tanh`, другой раз для следующего `Linear`. Упаковываются и вход, и четыре веса, хотя они всё равно остаются на месте. Хорошая пара хуков для выгрузки пропускает параметры и входы, а каждое хранилище передаёт один раз. Но не узнавайте хранилище по одному адресу: когда тензор освобождён, на его место может попасть следующий.
 #
 # А кто упаковывает внутри контрольной точки? Хуки вокруг неё видят только её вход. То, что сохраняет политика, им не видно, поэтому `save_on_cpu` вокруг выборочной контрольной точки этого не выгрузит. (В torch 2.15 об этом есть предупреждение.) Политики `MUST_CPU_OFFLOAD` и `PREFER_CPU_OFFLOAD` предназначены для других подсистем. Контрольная точка без компиляции вычисляет такие результаты заново.
 # %% [markdown] tags=["en"]
@@ -1058,6 +1058,18 @@ del table
 assert len(known) == 0
 part = torch.ones(1000, 100)[:, :1]
 assert (part.nbytes, part.untyped_storage().nbytes()) == (4_000, 400_000)
+# %% [markdown] tags=["en"]
+# What is saved is often a view. With `as_strided` (size, strides, offset) a view shows all numbers of its storage, and these show the view again:
+# %% [markdown] tags=["ru"] of="a9e9ed43"
+# Часто сохраняется представление. С помощью `as_strided` (форма, шаги, смещение) из него получаются все числа хранилища, а из них — снова это представление:
+# %%
+view = torch.arange(6).view(2, 3)[1:].T
+whole = view.as_strided((6,), (1,), 0)
+print("all numbers:", whole)
+print("the view:   ", whole.as_strided(view.size(), view.stride(), view.storage_offset()).tolist(), view.tolist())
+# %% tags=["fact"]
+assert whole.tolist() == [0, 1, 2, 3, 4, 5]
+assert whole.as_strided(view.size(), view.stride(), view.storage_offset()).equal(view)
 
 
 # %% [markdown] tags=["en"]
@@ -1069,12 +1081,12 @@ assert (part.nbytes, part.untyped_storage().nbytes()) == (4_000, 400_000)
 # * **Given.** `f`, a function of one tensor that changes nothing in place; `x`; `parameters`, the list of all parameters of `f`; `limit`, `put` and `get`. The caller holds `x` and the parameters all the time. <!-- no aspect: a precondition -->
 # * **Result.** `f(x)`, with the result and the gradients that there are without hooks, in all digits. <!-- gradients -->
 # * **Result.** The same gradients in a second backward pass after `retain_graph=True`. <!-- again -->
-# * **Result.** Between the passes no large storage is in memory but those of `x` and of the parameters. (A view of few entries holds its whole storage.) <!-- memory -->
+# * **Result.** Between the passes no large storage is in memory but those of `x`, of the parameters and of the returned result. (A view of few entries holds its whole storage.) <!-- memory -->
 # * **Result.** A storage leaves the memory as soon as `f` needs it no longer, not at the end of the forward pass: at the peak of this pass at most 6 large ones are there. <!-- peak -->
 # * **Result.** Each large storage is passed to `put` once, also if several saved tensors are views of it. <!-- once -->
 # * **Not allowed.** To pass `x`, parameters, views of these or small tensors to `put`. <!-- stays -->
-# %% [markdown] tags=["ru"] of="574cfcb1"
-# ### Дополнительное упражнение `offload_large`: выгрузить только крупное и только раз
+# %% [markdown] tags=["ru"] of="3fbd4260"
+# ### Дополнительное упражнение `offload_large`: выгрузить только крупное и только один раз
 # *спроектировать · ●●● · 18 минут · 6 баллов · дополнительно*
 #
 # Есть вторая память: `put(t)` копирует в неё тензор и возвращает ключ, `get(key)` возвращает новый тензор той же формы с теми же элементами. Вызовите `f` с парой хуков, которая выгружает крупное. *Крупным* назовём хранилище, в котором не меньше `limit` байт.
@@ -1082,7 +1094,7 @@ assert (part.nbytes, part.untyped_storage().nbytes()) == (4_000, 400_000)
 # * **Дано.** Функция `f` от одного тензора, которая ничего не изменяет на месте; `x`; `parameters` — список всех параметров `f`; `limit`, `put` и `get`. Тензор `x` и параметры всё время существуют у вызывающей программы. <!-- no aspect: a precondition -->
 # * **Результат.** `f(x)`; результат и градиенты такие же, как без хуков, во всех знаках. <!-- gradients -->
 # * **Результат.** Те же градиенты при втором обратном проходе после `retain_graph=True`. <!-- again -->
-# * **Результат.** Между проходами в памяти нет крупных хранилищ, кроме хранилищ `x` и параметров. (Представление из нескольких элементов удерживает всё своё хранилище.) <!-- memory -->
+# * **Результат.** Между проходами в памяти нет крупных хранилищ, кроме хранилищ `x`, параметров и возвращённого результата. (Представление из нескольких элементов удерживает всё своё хранилище.) <!-- memory -->
 # * **Результат.** Хранилище покидает память, как только оно больше не нужно самой `f`, а не в конце прямого прохода: на пике этого прохода крупных хранилищ не больше 6. <!-- peak -->
 # * **Результат.** Каждое крупное хранилище передаётся в `put` один раз, даже если его представлениями оказались несколько сохранённых тензоров. <!-- once -->
 # * **Нельзя.** Передавать в `put` тензор `x`, параметры, их представления и малые тензоры. <!-- stays -->

@@ -114,6 +114,7 @@ def fit_budget(answer: Any, case: Case) -> dict[str, object]:
         "multiplications": AtMost(_fewest(plain.forward, case.budget), again, of=run.right),
         "again": again,
         "kept, in sizes of x": run.kept // (case.x.numel() * case.x.element_size()),
+        "wrong gradients": None if run.right else found,
     }
 
 

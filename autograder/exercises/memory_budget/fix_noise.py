@@ -51,7 +51,7 @@ from .common import MARGIN, agree
             "state",
             1.5,
             en="After each backward pass both random states go on as if nothing had been computed twice.",
-            ru="После каждого обратного прохода оба генератора продолжают так, будто ничего не вычислялось дважды.",
+            ru="После каждого обратного прохода оба генератора выдают те же числа, что и без повторного вычисления.",
             after=("kept", "gradients"),
         ),
     ],
@@ -93,11 +93,13 @@ def fix_noise(answer: Any, case: Case) -> dict[str, object]:
         found, kept = _observe(lambda: answer.fix_noise(case.f, case.x, case.generator), case, start)
     once = ("result", "x.grad")
     same = agree([found[name] for name in once], [right[name] for name in once])
+    gradients = {name: found[name] for name in once}
     return {
         "kept": AtMost(MARGIN, kept, of=same),
-        "gradients": {name: found[name] for name in once},
+        "gradients": gradients,
         "again": found["again"],
         "state": found["state"],
+        "wrong gradients": None if same else gradients,
     }
 
 

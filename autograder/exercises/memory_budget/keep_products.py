@@ -86,6 +86,7 @@ def keep_products(answer: Any, case: Case) -> dict[str, object]:
         "gradients": found,
         "products": AtMost(0, _products(run) - _products(plain), of=run.right),
         "kept, in sizes of x": run.kept // (case.x.numel() * case.x.element_size()),
+        "wrong gradients": None if run.right else found,
     }
 
 

@@ -25,7 +25,7 @@ _AT_ONCE = 6  # large storages in memory at the same time during the forward pas
 
 
 @exercise(
-    title=Text("Move what is large, and once", "Выгрузить только крупное и только раз"),
+    title=Text("Move what is large, and once", "Выгрузить только крупное и только один раз"),
     kind="design",
     difficulty=3,
     minutes=18,
@@ -45,8 +45,8 @@ _AT_ONCE = 6  # large storages in memory at the same time during the forward pas
         aspect(
             "memory",
             1,
-            en="Between the passes no large storage is in memory but those of `x` and of parameters (bytes).",
-            ru="Между проходами в памяти нет крупных хранилищ, кроме хранилищ `x` и параметров (байты).",
+            en="Between the passes no large storage is in memory but those of `x`, of parameters and of the result (bytes).",
+            ru="Между проходами в памяти нет крупных хранилищ, кроме хранилищ `x`, параметров и результата (байты).",
             after=("gradients",),
             measured=BYTES_IN_MEMORY,
         ),

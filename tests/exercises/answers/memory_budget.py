@@ -647,3 +647,104 @@ def fix_noise(f, x, generator):
 # context_fn gets the pair, not a function.
 def keep_products(f, x):
     return checkpoint(f, x, use_reentrant=False, context_fn=create_selective_checkpoint_contexts(list(PRODUCTS)))
+
+
+# %% exercise="keep_products" verdict="refused" mistake="saves_nothing"
+# compares with the packet (aten.mm), which no operation equals
+def keep_products(f, x):
+    def policy(ctx, operation, *args, **kwargs):
+        if operation in (aten.mm, aten.addmm, aten.bmm):
+            return CheckpointPolicy.MUST_SAVE
+        return CheckpointPolicy.PREFER_RECOMPUTE
+
+    return checkpoint(f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(policy))
+
+
+# %% exercise="keep_products" verdict="refused" mistake="saves_nothing"
+# the names of the functions of the API, which no tensor operation bears
+def keep_products(f, x):
+    names = [aten.linear.default, aten.matmul.default]
+    return checkpoint(f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(names))
+
+
+# %% exercise="keep_products" verdict="refused" mistake=""
+# a seed of its own
+def keep_products(f, x):
+    def run(x):
+        torch.manual_seed(0)
+        return f(x)
+    return checkpoint(
+        run, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(list(PRODUCTS))
+    )
+
+
+# %% exercise="fix_noise" verdict="refused" mistake="trusts_the_common_state"
+# believes that preserve_rng_state covers every generator
+def fix_noise(f, x, generator):
+    return checkpoint(f, x, generator, use_reentrant=False, preserve_rng_state=True)
+
+
+# %% exercise="fix_noise" verdict="refused" mistake="state_after_the_first_run"
+# sets the state that it notes on leaving
+def fix_noise(f, x, generator):
+    generator = torch.Generator().set_state(generator.get_state())
+    return checkpoint(f, x, generator, use_reentrant=False)
+
+
+# %% exercise="fix_noise" verdict="refused" mistake=""
+# the recomputation is given a seed of its own
+def fix_noise(f, x, generator):
+    calls = []
+
+    def run(x):
+        calls.append(1)
+        return f(x, generator if len(calls) == 1 else torch.Generator().manual_seed(0))
+
+    return checkpoint(run, x, use_reentrant=False)
+
+
+# %% exercise="fix_noise" verdict="passed"
+# the generator's own state is set and put back by a context manager that can be entered often
+def fix_noise(f, x, generator):
+    class Replay:
+        def __init__(self):
+            self.noted = generator.get_state()
+
+        def __enter__(self):
+            self.now = generator.get_state()
+            generator.set_state(self.noted)
+
+        def __exit__(self, *details):
+            generator.set_state(self.now)
+            del self.now
+
+    return checkpoint(
+        f, x, generator, use_reentrant=False, context_fn=lambda: (contextlib.nullcontext(), Replay())
+    )
+
+
+# %% exercise="stay_silent" verdict="refused" mistake="is_harmless"
+# the difference is far too small
+def stay_silent():
+    calls = 0
+
+    def f(x):
+        nonlocal calls
+        calls += 1
+        return ((1 + 1e-3 * calls) * x).square()
+
+    return f
+
+
+# %% exercise="fit_budget" verdict="refused" mistake="first_come_until_full"
+# in the order of computation, while there is room
+def fit_budget(f, x, budget):
+    with torch.no_grad(), torch.random.fork_rng(devices=[]), ProductsSeen() as seen:
+        f(x)
+    chosen, used = [], 0
+    for i, (size, _) in enumerate(seen.prices):
+        if used + size > budget:
+            break
+        chosen.append(i)
+        used += size
+    return saving_numbers(f, chosen)(x)

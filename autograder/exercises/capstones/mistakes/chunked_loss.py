@@ -214,6 +214,12 @@ def chunked_loss(head, h, targets, rows):
 
     return sum(_kept(of_chunk, x, y) for x, y in _chunks(h, targets, rows)) / len(h)
 
+# %% mistake="without_a_graph" theme="recording"
+# The loss comes back without a graph, so `backward()` has no way to the weights.
+# Функция потерь возвращена без графа, и для `backward()` нет пути к весам.
+def chunked_loss(head, h, targets, rows):
+    return cross_entropy(head(h), targets).detach()
+
 # %% mistake="returns_a_number" theme="recording"
 # What comes back is a copy of the number, without a graph.
 # Возвращена копия числа, без графа.

@@ -62,6 +62,36 @@ def _step(model, lr, ids, targets, rows, *, size=6, loss=_in_chunks, fused=True,
         p.grad = None
     return value.item()
 
+
+def _by_hand(model, lr, ids, targets, rows, size):
+    """Recompute each segment and run its backward pass by hand; the hooks step in each."""
+    blocks = list(model.blocks)
+    first = next(i for i, block in enumerate(blocks) if block.linear.weight.requires_grad)
+    inputs, states, h = {}, {}, model.embedding(ids)
+    with torch.no_grad():
+        for i, block in enumerate(blocks):
+            if i >= first and (i - first) % size == 0:
+                inputs[i], states[i] = h, torch.get_rng_state()
+            h = block(h)
+    after = torch.get_rng_state()
+    handles = _hooked(model, lr)
+    h = h.requires_grad_()
+    loss = _in_chunks(model, h, targets, rows)
+    loss.backward()
+    g = h.grad
+    del h
+    for start in reversed(list(inputs)):
+        torch.set_rng_state(states[start])
+        x = y = inputs.pop(start).requires_grad_()
+        for block in blocks[start : start + size]:
+            y = block(y)
+        y.backward(g)
+        g = x.grad
+    torch.set_rng_state(after)
+    for handle in handles:
+        handle.remove()
+    return loss.item()
+
 # %% mistake="plain_step" theme="cost"
 # This is the plain step: results, logits and gradients are all in memory.
 # Это исходный шаг: в памяти лежат все результаты, все логиты и все градиенты.
@@ -201,9 +231,11 @@ def lean_step(model, lr, ids, targets, rows):
     return _step(model, lr, ids, targets, rows)
 
 # %% mistake="other_random_numbers" theme="own"
-# The recomputation draws other random numbers: `preserve_rng_state=False` is wrong where entries are dropped.
-# При повторном вычислении взяты другие случайные числа: там, где элементы обнуляются случайно,
-#     `preserve_rng_state=False` даёт неверный градиент.
+# The recomputation draws other random numbers, so other entries are dropped. A checkpoint puts the random state back
+#     unless `preserve_rng_state=False` forbids it; whoever recomputes by hand has to do the same.
+# При повторном вычислении взяты другие случайные числа, и обнулены другие элементы. Контрольная точка восстанавливает
+#     состояние генератора, если это не запрещено через `preserve_rng_state=False`; при повторном вычислении вручную его
+#     нужно восстановить самому.
 def lean_step(model, lr, ids, targets, rows):
     return _step(model, lr, ids, targets, rows, preserve_rng_state=False)
 
@@ -269,30 +301,8 @@ def lean_step(model, lr, ids, targets, rows):
 # Шаг сделан вручную сразу после каждого сегмента. Блок, который стоит в списке дважды, сдвигается раньше, чем вычислен
 #     его второй градиент.
 def lean_step(model, lr, ids, targets, rows):
-    blocks = list(model.blocks)
-    first = next(i for i, block in enumerate(blocks) if block.linear.weight.requires_grad)
-    inputs, states, h = {}, {}, model.embedding(ids)
-    size = 6
-    with torch.no_grad():
-        for i, block in enumerate(blocks):
-            if i >= first and (i - first) % size == 0:
-                inputs[i], states[i] = h, torch.get_rng_state()
-            h = block(h)
-    after = torch.get_rng_state()
-    handles = _hooked(model, lr)
-    h = h.requires_grad_()
-    loss = _in_chunks(model, h, targets, rows)
-    loss.backward()
-    g = h.grad
-    del h
-    for start in reversed(list(inputs)):
-        torch.set_rng_state(states[start])
-        x = y = inputs.pop(start).requires_grad_()
-        for block in blocks[start : start + size]:
-            y = block(y)
-        y.backward(g)
-        g = x.grad
-    torch.set_rng_state(after)
-    for handle in handles:
-        handle.remove()
-    return loss.item()
+    return _by_hand(model, lr, ids, targets, rows, 6)
+
+# %% mistake="steps_too_early_in_fives" like="steps_too_early"
+def lean_step(model, lr, ids, targets, rows):
+    return _by_hand(model, lr, ids, targets, rows, 5)

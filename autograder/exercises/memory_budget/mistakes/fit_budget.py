@@ -76,6 +76,13 @@ def fit_budget(f, x, budget):
     seen = trial(f, x)
     return saving(f, x, greedily(seen.sizes, range(len(seen.sizes)), budget))
 
+# %% mistake="first_come_until_full" theme="own"
+# The results are saved in the order of the pass, up to the first that does not fit. The first ones are not the dearest.
+# Результаты сохраняются в порядке вычисления до первого, который не помещается. Но первые из них не самые дорогие.
+def fit_budget(f, x, budget):
+    seen = trial(f, x)
+    return saving(f, x, greedily(seen.sizes, range(len(seen.sizes)), budget, stops=True))
+
 # %% mistake="last_come" theme="own"
 # The results are saved from the end of the pass backwards, as long as they fit. The last ones are not the dearest.
 # Результаты сохраняются с конца прохода, пока помещаются. Но последние из них не самые дорогие.

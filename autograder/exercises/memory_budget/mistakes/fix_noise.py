@@ -48,10 +48,17 @@ def fix_noise(f, x, generator):
 
     return under(run, x)
 
+# %% mistake="trusts_the_common_state" theme="state"
+# A checkpoint puts back torch's own random state alone. `generator` goes on, and the recomputation draws other numbers.
+# Контрольная точка восстанавливает состояние только общего генератора torch. А `generator` продолжает с того места, где
+#     остановился, и при повторном вычислении числа другие.
+def fix_noise(f, x, generator):
+    return under(lambda x: f(x, generator), x, preserve_rng_state=True)
+
 # %% mistake="only_once" theme="graph_life"
 # The first backward pass is right, the second fails: a context manager made by `contextmanager` can be entered once.
-# Первый обратный проход верен, а второй завершается ошибкой: контекстный менеджер, созданный `contextmanager`, годится
-#     на один раз.
+# Первый обратный проход верен, а второй завершается ошибкой: контекстный менеджер, созданный `contextmanager`, можно
+#     использовать только один раз.
 def fix_noise(f, x, generator):
     before = generator.get_state()
 
@@ -80,8 +87,10 @@ def fix_noise(f, x, generator):
     return under(lambda x: f(x, torch.Generator().set_state(before)), x)
 
 # %% mistake="state_after_the_first_run" theme="order"
-# The state was read too late: the recomputation begins where the first run of `f` ended.
-# Состояние прочитано слишком поздно: повторное вычисление начинается там, где закончился первый вызов `f`.
+# The recomputation begins where the first run of `f` ended: the generator was not put back, or its state was read too
+#     late.
+# Повторное вычисление начинается там, где закончился первый вызов `f`: генератор не возвращён назад, или его состояние
+#     прочитано слишком поздно.
 def fix_noise(f, x, generator):
     states = []
 

@@ -43,6 +43,14 @@ def keep_products(f, x):
 def keep_products(f, x):
     return under(lambda ctx, op, *args, **kwargs: CheckpointPolicy.MUST_SAVE, f, x)
 
+# %% mistake="saves_nothing" theme="own"
+# Nothing is saved: every product runs again. A policy asks about `aten.mm.default`, which is neither `aten.mm` nor
+#     `aten.matmul.default`.
+# Ничего не сохраняется: каждое произведение выполняется заново. Политику спрашивают об `aten.mm.default`, а это не то же,
+#     что `aten.mm` или `aten.matmul.default`.
+def keep_products(f, x):
+    return under(lambda ctx, op, *args, **kwargs: op in (aten.mm, aten.addmm, aten.bmm), f, x)
+
 # %% mistake="turned_round" theme="cost"
 # The policy is turned round: cheap results are saved, and the matrix products run again.
 # Политика перевёрнута: дешёвые результаты сохраняются, а матричные произведения выполняются заново.

@@ -4,10 +4,10 @@ import torch
 _CALLS = []  # emptied at each import of the mistakes
 
 # %% mistake="is_harmless" theme="test"
-# The recomputation saves the same tensors as the forward pass, and the gradient is right. (A plain number, such as a
-#     factor, the graph keeps from the forward pass.)
-# При повторном вычислении сохраняются те же тензоры, что и в прямом проходе, и градиент верен. (Обычное число,
-#     например множитель, граф помнит с прямого прохода.)
+# The recomputation saves the same tensors as the forward pass, or nearly the same, and the gradient is hardly wrong. (A
+#     plain number, such as a factor, the graph keeps from the forward pass.)
+# При повторном вычислении сохраняются те же тензоры, что и в прямом проходе, или почти те же, и градиент верен или почти
+#     верен. (Обычное число, например множитель, граф помнит с прямого прохода.)
 def stay_silent():
     return torch.sin
 
