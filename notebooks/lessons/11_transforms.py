@@ -313,13 +313,13 @@ for both in (False, True):  # a class has one of the two
 #
 # * **Given.** `x` and `y`, float64 tensors, any of which may have a batch dimension at any place. Samples have shapes that broadcast together, not always with the same number of dimensions.
 # * **Result.** `LogAddExp.apply(x, y)` is $\log(e^x + e^y)$, with its gradients. <!-- plain -->
-# * **Result.** `vmap` gives what a loop over samples gives, if only one of the inputs has a batch, too. <!-- one_batch -->
+# * **Result.** `vmap` gives what a loop over samples gives, also if only one of the inputs has a batch. <!-- one_batch -->
 # * **Result.** So it does wherever the batch dimensions are. <!-- places -->
 # * **Result.** So it does for samples of different shapes. <!-- shapes -->
 # * **Result.** `vmap` of `grad` and `backward()` through `vmap` are right. <!-- gradients -->
 # * **Leave.** The method `forward`: it stands for a library outside torch, and the check puts its own in its place. <!-- plain -->
-# * **Not allowed.** More than one call of `forward` for a batch. <!-- calls -->
-# %% [markdown] tags=["ru"] of="d8e36639"
+# * **Not allowed.** More than one call of `forward` for a batch, or none: the rule cannot replace the library. <!-- calls -->
+# %% [markdown] tags=["ru"] of="e1791a0d"
 # Формы выравниваются справа. Если батч стоит впереди, 4 примера `y` оказываются под 3 элементами `x`, и это ошибка. А будь примеров 3, они сложились бы не со своими парами, и уже без всякой ошибки.
 #
 # ### Упражнение `fix_rule`: правило для батча
@@ -334,7 +334,7 @@ for both in (False, True):  # a class has one of the two
 # * **Результат.** Это верно и для примеров разной формы. <!-- shapes -->
 # * **Результат.** Верны `vmap` от `grad` и `backward()` сквозь `vmap`. <!-- gradients -->
 # * **Не менять.** Метод `forward`: он изображает библиотеку вне torch, и проверка ставит на его место свой. <!-- plain -->
-# * **Нельзя.** Вызывать `forward` больше одного раза на батч. <!-- calls -->
+# * **Нельзя.** Вызывать `forward` больше одного раза на батч или обходиться без него: заменить библиотеку правило не может. <!-- calls -->
 # %% answer="fix_rule"
 class LogAddExp(torch.autograd.Function):
     """log(exp(x) + exp(y)), computed by NumPy."""
@@ -870,7 +870,7 @@ assert vmap(lambda x: DoubledByRule.apply(x.clone()))(batch).tolist() == [2, 4]
 #
 # And if there are several outputs? Then `jvp` returns one tangent for each. Of the two outputs below the second changes in jumps alone: `mark_non_differentiable` gives it no graph, and `jvp` returns None for it.
 # %% [markdown] tags=["ru"] of="870c5e89"
-# `hessian` — это прямой режим поверх `backward`, и он верен. `jacfwd(jacfwd)` — прямой режим поверх прямого режима, и одно слагаемое теряется, потому что за вычислениями внутри `jvp` прямой режим уже не следит. Так что от одного верного `jvp` не становятся верными все производные в прямом режиме. Для вторых производных берите `hessian` или `jacrev` дважды.
+# `hessian` — это прямой режим поверх `backward`, и он верен. `jacfwd(jacfwd)` — прямой режим поверх прямого режима, и одно слагаемое теряется, потому что за вычислениями внутри `jvp` прямой режим уже не следит. Так что одного верного `jvp` мало, чтобы в прямом режиме были верны все производные. Для вторых производных берите `hessian` или `jacrev` дважды.
 #
 # А если выходов несколько? Тогда `jvp` возвращает касательную для каждого. Из двух выходов ниже второй меняется только скачками: благодаря `mark_non_differentiable` у него нет графа, а `jvp` возвращает для него None.
 # %%
@@ -916,9 +916,9 @@ assert [each.requires_grad for each in SquareAndSign.apply(two.clone().requires_
 # * **Result.** `Ratio.apply(x, y)` returns `x / y` and the share of its entries above 1, a tensor without dimensions. <!-- first -->
 # * **Result.** The gradients of the ratio are right, by `backward()` and by `torch.func.grad`. The share has no graph. <!-- first -->
 # * **Result.** `vmap` over both inputs or one of them gives what a loop gives. <!-- batches -->
-# * **Result.** `jvp` is right for every pair of tangents, also if only one input has one. The tangent of the share is 0. <!-- forward_mode -->
+# * **Result.** `jvp` is right for every pair of tangents, also if only one input has one. `torch.func.jvp` gives 0 as the tangent of the share. <!-- forward_mode -->
 # * **Result.** `jacfwd`, `hessian` and `jacrev` of `jacrev` are then right as well, with nothing more to write. <!-- matrices -->
-# %% [markdown] tags=["ru"] of="a9a04112"
+# %% [markdown] tags=["ru"] of="c87d4041"
 # Касательная такого выхода равна 0. Есть и вызов `ctx.mark_dirty(x)` — для тензора `x`, который `forward` меняет на месте. С `grad` он работает. Но правила для `vmap` torch в этом случае не составит: его нужно написать.
 #
 # ### Упражнение `ratio_function`: функция для любого преобразования
@@ -930,7 +930,7 @@ assert [each.requires_grad for each in SquareAndSign.apply(two.clone().requires_
 # * **Результат.** `Ratio.apply(x, y)` возвращает `x / y` и долю тех элементов этого отношения, которые больше 1, — тензор без измерений. <!-- first -->
 # * **Результат.** Градиенты отношения верны: и у `backward()`, и у `torch.func.grad`. У доли нет графа. <!-- first -->
 # * **Результат.** `vmap` по обоим входам или по одному из них даёт то же, что цикл. <!-- batches -->
-# * **Результат.** `jvp` верен для любых двух касательных, в том числе если касательная есть только у одного входа. Касательная доли равна 0. <!-- forward_mode -->
+# * **Результат.** `jvp` верен для любых двух касательных, в том числе если касательная есть только у одного входа. Как касательную доли `torch.func.jvp` возвращает 0. <!-- forward_mode -->
 # * **Результат.** Тогда верны и `jacfwd`, `hessian` и `jacrev` от `jacrev`: больше ничего писать не нужно. <!-- matrices -->
 # %% answer="ratio_function"
 class Ratio(torch.autograd.Function):
@@ -1143,9 +1143,9 @@ with region():
 # * **Given.** `batches`, a list of pairs of an input and a target, one per step; `rate`, the learning rate of plain descent. The call may stand in a region `torch.autocast("cpu", torch.bfloat16, enabled=False)` of the caller's.
 # * **Result.** A list with the loss of each step as a Python number, computed with the weights of that step. <!-- losses -->
 # * **Result.** The model's weights change in place, as in plain descent; gradients are not added up from step to step. <!-- weights -->
-# * **Result.** The layers compute in bfloat16, and the weights stay in float32. <!-- dtypes -->
+# * **Result.** The layers compute in bfloat16, and the weights are in float32 all the time. <!-- dtypes -->
 # * **Leave.** Frozen parameters. <!-- weights -->
-# %% [markdown] tags=["ru"] of="fec731a1"
+# %% [markdown] tags=["ru"] of="d8886057"
 # Во втором случае вес на месте не стоит: он уходит к $-1.4$, прочь от нуля, под действием одного и того же градиента. Но потери всякий раз равны 16, потому что прямой проход умножает на копию. При первом использовании autocast преобразует вес в bfloat16 и хранит копию, чтобы не преобразовывать дважды вес, который нужен дважды. Копии выбрасываются, когда заканчивается самая *внешняя* область. Если за это время оптимизатор изменит вес, копий это не коснётся: счётчик версий из урока 05 за ними не следит, и предупреждения не будет.
 #
 # Внешней может оказаться и не ваша область. Если вызывающий код поставил вокруг вашей функции `autocast(enabled=False)`, ваши области — внутренние, и копии живут до конца чужой. Помогает одно из двух: `cache_enabled=False` в своей области или `torch.clear_autocast_cache()` после каждого шага.
@@ -1159,7 +1159,7 @@ with region():
 # * **Дано.** Список `batches` из пар «вход, правильный ответ», по одной на шаг; `rate` — скорость обучения для обычного спуска. Вызов может стоять внутри чужой области `torch.autocast("cpu", torch.bfloat16, enabled=False)`.
 # * **Результат.** Список потерь по шагам, чисел Python; потери каждого шага вычислены с весами этого шага. <!-- losses -->
 # * **Результат.** Веса модели изменены на месте, как при обычном спуске; градиенты от шага к шагу не складываются. <!-- weights -->
-# * **Результат.** Слои вычисляют в bfloat16, а веса остаются в float32. <!-- dtypes -->
+# * **Результат.** Слои считают в bfloat16, а веса всё время остаются в float32. <!-- dtypes -->
 # * **Не менять.** Замороженные параметры. <!-- weights -->
 # %% answer="fix_region"
 def fix_region(model, batches, rate):

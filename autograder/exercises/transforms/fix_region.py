@@ -28,8 +28,8 @@ _LOSSES = Entries(Text("loss of step {n}", "потери на шаге {n}"), Te
         aspect(
             "dtypes",
             0,
-            en="The layers compute in bfloat16, and the weights stay in float32.",
-            ru="Слои вычисляют в bfloat16, а веса остаются в float32.",
+            en="The layers compute in bfloat16, and the weights are in float32 all the time.",
+            ru="Слои считают в bfloat16, а веса всё время остаются в float32.",
         ),
         aspect(
             "losses",
@@ -74,12 +74,15 @@ _LOSSES = Entries(Text("loss of step {n}", "потери на шаге {n}"), Te
     ),
 )
 def fix_region(answer: Any, case: Case) -> dict[str, object]:
-    dtypes = set[str]()
-    handles = [
-        layer.register_forward_hook(lambda layer, given, result: dtypes.add(str(result.dtype)))
-        for layer in case.model.modules()
-        if isinstance(layer, nn.Linear)
-    ]
+    parameters = list(case.model.parameters())
+    layers, weights = set[str](), set[str]()
+
+    def note_dtypes(layer: nn.Module, given: Any, result: Tensor) -> None:
+        layers.add(str(result.dtype))
+        weights.update(str(p.dtype) for p in parameters)  # conversions back and forth show only during the pass
+
+    linear = [layer for layer in case.model.modules() if isinstance(layer, nn.Linear)]
+    handles = [layer.register_forward_hook(note_dtypes) for layer in linear]
     around = torch.autocast("cpu", torch.bfloat16, enabled=False) if case.in_region else nullcontext()
     try:
         with around:
@@ -87,9 +90,10 @@ def fix_region(answer: Any, case: Case) -> dict[str, object]:
     finally:
         for handle in handles:
             handle.remove()
-    weights = [p.detach() for p in case.model.parameters()]
-    kinds = {"layers": ", ".join(sorted(dtypes)), "weights": sorted({str(p.dtype) for p in weights})}
-    return {"dtypes": kinds, "losses": losses, "weights": weights}
+    after = [p.detach() for p in case.model.parameters()]
+    weights.update(str(p.dtype) for p in after)
+    kinds = {"layers": ", ".join(sorted(layers)), "weights": sorted(weights)}
+    return {"dtypes": kinds, "losses": losses, "weights": after}
 
 
 @fix_region.cases

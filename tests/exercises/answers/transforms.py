@@ -2,7 +2,6 @@
 import numpy as np
 import torch
 from torch.amp import custom_bwd, custom_fwd
-from torch.autograd.function import once_differentiable
 from torch.nn.functional import mse_loss
 
 
@@ -69,34 +68,9 @@ class GivenRatio(torch.autograd.Function):
     def jvp(ctx, dx, dy):
         x, y = ctx.saved_tensors
         return dx / y - x * dy / y**2, None
-# %% exercise="predict_transforms" verdict="refused" mistake="jacrev_batches_forward"
-# believes that jacrev needs the rule because it is made of vmap
-predict_transforms = {"grad of OldCube": "refused", "grad": "accepted", "vmap": "refused", "vmap of grad": "refused", "jacrev": "refused", "jvp": "refused", "jacfwd": "refused"}
-# %% exercise="predict_transforms" verdict="refused" mistake="only_backward_is_batched"
-# believes that in vmap of grad the batch meets only the backward
-predict_transforms = {"grad of OldCube": "refused", "grad": "accepted", "vmap": "refused", "vmap of grad": "accepted", "jacrev": "accepted", "jvp": "refused", "jacfwd": "refused"}
-# %% exercise="fix_rule" verdict="passed"
-# the batch at the end, where no example's dimension can meet it
-class LogAddExp(Given):
-    @staticmethod
-    def vmap(info, in_dims, x, y):
-        x, y = (
-            t.unsqueeze(-1) if d is None else t.movedim(d, -1) for t, d in zip((x, y), in_dims)
-        )
-        return LogAddExp.apply(x, y), max(x.dim(), y.dim()) - 1
-# %% exercise="fix_rule" verdict="passed"
-# the batch in front, then ones for the dimensions that the smaller example lacks
-class LogAddExp(Given):
-    @staticmethod
-    def vmap(info, in_dims, x, y):
-        def front(t, d):
-            return t.unsqueeze(0) if d is None else t.movedim(d, 0)
-
-        x, y = front(x, in_dims[0]), front(y, in_dims[1])
-        n = max(x.ndim, y.ndim)
-        x = x.reshape(x.shape[0], *[1] * (n - x.ndim), *x.shape[1:])
-        y = y.reshape(y.shape[0], *[1] * (n - y.ndim), *y.shape[1:])
-        return LogAddExp.apply(x, y), 0
+# %% exercise="predict_transforms" verdict="refused" mistake="jvp_from_backward"
+# believes that torch makes forward mode of two backward passes
+predict_transforms = {"grad of OldCube": "refused", "grad": "accepted", "vmap": "refused", "vmap of grad": "refused", "jacrev": "accepted", "jvp": "accepted", "jacfwd": "accepted"}
 # %% exercise="fix_rule" verdict="passed"
 # an input without a batch is expanded to the batch's size; out_dim counted from the end
 class LogAddExp(Given):
@@ -110,14 +84,6 @@ class LogAddExp(Given):
                 t = t.movedim(d, -1)
             moved.append(t)
         return LogAddExp.apply(*moved), -1
-# %% exercise="fix_rule" verdict="refused" mistake="batch_dimension_first_for_all"
-# the batch in front, but examples of different dimensions are not padded
-class LogAddExp(Given):
-    @staticmethod
-    def vmap(info, in_dims, x, y):
-        x = x.unsqueeze(0) if in_dims[0] is None else x.movedim(in_dims[0], 0)
-        y = y.unsqueeze(0) if in_dims[1] is None else y.movedim(in_dims[1], 0)
-        return LogAddExp.apply(x, y), 0
 # %% exercise="fix_rule" verdict="refused" mistake="none_taken_for_a_place"
 # None is forgotten: an input without a batch
 class LogAddExp(Given):
@@ -125,16 +91,6 @@ class LogAddExp(Given):
     def vmap(info, in_dims, x, y):
         x, y = x.movedim(in_dims[0], -1), y.movedim(in_dims[1], -1)
         return LogAddExp.apply(x, y), max(x.ndim, y.ndim) - 1
-# %% exercise="fix_rule" verdict="refused" mistake="one_by_one"
-# a loop over the examples calls forward once per example
-class LogAddExp(Given):
-    @staticmethod
-    def vmap(info, in_dims, x, y):
-        def one(t, d, i):
-            return t if d is None else t.select(d, i)
-
-        rows = [LogAddExp.apply(one(x, in_dims[0], i), one(y, in_dims[1], i)) for i in range(info.batch_size)]
-        return torch.stack(rows), 0
 # %% exercise="fix_rule" verdict="refused" mistake="unbatched_is_repeated_as_it_is"
 # an input without a batch is left as it is: at the end its last dimension meets the batch
 class LogAddExp(Given):
@@ -153,6 +109,14 @@ class LogAddExp(Given):
         while y.ndim < x.ndim:
             y = y.unsqueeze(1)
         return LogAddExp.apply(x, y), 0
+# %% exercise="fix_rule" verdict="refused" mistake="no_graph_inside"
+# forward is called past apply
+class LogAddExp(Given):
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        x, y = (t.unsqueeze(-1) if d is None else t.movedim(d, -1) for t, d in zip((x, y), in_dims))
+        result = LogAddExp.forward(x.detach(), y.detach())
+        return result, result.dim() - 1
 # %% exercise="expose_once" verdict="passed"
 # a term of its own with a graph
 def expose_once(f, x):
@@ -161,18 +125,10 @@ def expose_once(f, x):
 # the graph comes from a function inside f
 def expose_once(f, x):
     return f(x.exp()).sum()
-# %% exercise="expose_once" verdict="passed"
-# the mean, and a logarithm, which positive elements allow
-def expose_once(f, x):
-    return f(x).mean() + x.log().mean()
 # %% exercise="expose_once" verdict="refused" mistake="the_guard_alone_sees_it"
 # a gradient that requires grad comes in: the guard works
 def expose_once(f, x):
     return (f(x) ** 2).sum()
-# %% exercise="expose_once" verdict="refused" mistake="beside_it_something_linear"
-# the other term is linear, so it gives no graph
-def expose_once(f, x):
-    return (f(x) + 3 * x).sum()
 # %% exercise="expose_once" verdict="refused" mistake="alone"
 # f of f: still no graph
 def expose_once(f, x):
@@ -192,21 +148,6 @@ class Distance(GivenDistance):
     def jvp(ctx, dx, dy):
         to_x, to_y = Distance.backward(ctx, 1.0)
         return (to_x * dx).sum() + (to_y * dy).sum()
-# %% exercise="distance_forward" verdict="passed"
-# einsum over all dimensions
-class Distance(GivenDistance):
-    @staticmethod
-    def jvp(ctx, dx, dy):
-        x, y, distance = ctx.saved_tensors
-        return torch.einsum("i,i->", (x - y).reshape(-1), (dx - dy).reshape(-1)) / distance
-# %% exercise="distance_forward" verdict="refused" mistake="one_for_each_input"
-# copied from backward: one for each input, summed
-class Distance(GivenDistance):
-    @staticmethod
-    def jvp(ctx, dx, dy):
-        x, y, distance = ctx.saved_tensors
-        unit = (x - y) / distance
-        return (unit * dx).sum(), -(unit * dy).sum()
 # %% exercise="distance_forward" verdict="refused" mistake="one_for_each_input"
 # the sum is forgotten
 class Distance(GivenDistance):
@@ -214,12 +155,6 @@ class Distance(GivenDistance):
     def jvp(ctx, dx, dy):
         x, y, distance = ctx.saved_tensors
         return (x - y) / distance * (dx - dy)
-# %% exercise="distance_forward" verdict="refused" mistake="distance_of_the_tangents"
-# puts the tangents through forward
-class Distance(GivenDistance):
-    @staticmethod
-    def jvp(ctx, dx, dy):
-        return Distance.forward(dx, dy)
 # %% exercise="distance_forward" verdict="refused" mistake="movements_are_added"
 # adds the terms as the product does
 class Distance(GivenDistance):
@@ -235,13 +170,6 @@ class Distance(GivenDistance):
     def jvp(ctx, dx, dy):
         x, y, distance = ctx.saved_tensors
         return ((y - x) * (dx - dy)).sum() / distance
-# %% exercise="distance_forward" verdict="refused" mistake=""
-# an error inside the method
-class Distance(GivenDistance):
-    @staticmethod
-    def jvp(ctx, dx, dy):
-        x, y, distance = ctx.saved_tensors
-        return (x - y) @ (dx - dy).T.flatten() / distance.view(2)
 # %% exercise="ratio_function" verdict="passed"
 # a rule of one's own, with the share of every example
 class Ratio(torch.autograd.Function):
@@ -302,19 +230,6 @@ class Ratio(torch.autograd.Function):
     def jvp(ctx, dx, dy):
         ratio, y = ctx.saved_tensors
         return (dx - ratio * dy) / y, None
-# %% exercise="ratio_function" verdict="refused" mistake="share_of_the_whole_batch"
-# one share for the whole batch
-class Ratio(GivenRatio):
-    generate_vmap_rule = False
-
-    @staticmethod
-    def vmap(info, in_dims, x, y):
-        x, y = (t.expand(info.batch_size, *t.shape) if d is None else t.movedim(d, 0) for t, d in zip((x, y), in_dims))
-        return Ratio.apply(x, y), (0, None)
-# %% exercise="ratio_function" verdict="refused" mistake="once_is_not_enough"
-# once_differentiable, which loses terms in jacrev of jacrev
-class Ratio(GivenRatio):
-    backward = staticmethod(once_differentiable(GivenRatio.backward))
 # %% exercise="ratio_function" verdict="refused" mistake="something_in_between"
 # keeps the inputs as attributes of the context, past the transforms
 class Ratio(GivenRatio):
@@ -330,6 +245,13 @@ class Ratio(GivenRatio):
     @staticmethod
     def jvp(ctx, dx, dy):
         return dx / ctx.y - ctx.x * dy / ctx.y**2, None
+# %% exercise="ratio_function" verdict="refused" mistake="like_backward"
+# zeros for the share, which torch refuses for an output without a graph
+class Ratio(GivenRatio):
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        x, y = ctx.saved_tensors
+        return dx / y - x * dy / y**2, torch.zeros((), dtype=x.dtype)
 # %% exercise="fix_region" verdict="passed"
 # the copies are thrown away after every step; an optimizer from torch
 def fix_region(model, batches, rate):
@@ -379,22 +301,6 @@ def fix_region(model, batches, rate):
             losses.append(loss.item())
     return losses
 # %% exercise="fix_region" verdict="refused" mistake="only_the_inner_region"
-# a region per forward, but the copies live on in another's region
-def fix_region(model, batches, rate):
-    losses = []
-    for x, y in batches:
-        with torch.autocast("cpu", torch.bfloat16):
-            output = model(x)
-        loss = mse_loss(output.float(), y)
-        loss.backward()
-        with torch.no_grad():
-            for p in model.parameters():
-                if p.grad is not None:
-                    p -= rate * p.grad
-        model.zero_grad()
-        losses.append(loss.item())
-    return losses
-# %% exercise="fix_region" verdict="refused" mistake="only_the_inner_region"
 # the copies are thrown away once, before the loop
 def fix_region(model, batches, rate):
     losses = []
@@ -409,6 +315,19 @@ def fix_region(model, batches, rate):
                 if p.grad is not None:
                     p -= rate * p.grad
         model.zero_grad()
+        losses.append(loss.item())
+    return losses
+# %% exercise="fix_region" verdict="refused" mistake=""
+# frozen and unused parameters have no gradient
+def fix_region(model, batches, rate):
+    losses = []
+    for x, y in batches:
+        with torch.autocast("cpu", torch.bfloat16, cache_enabled=False):
+            loss = mse_loss(model(x).float(), y)
+        gradients = torch.autograd.grad(loss, list(model.parameters()))
+        with torch.no_grad():
+            for p, g in zip(model.parameters(), gradients):
+                p -= rate * g
         losses.append(loss.item())
     return losses
 # %% exercise="fix_layer" verdict="passed"
@@ -430,22 +349,6 @@ class Layer(torch.autograd.Function):
         with torch.autocast("cpu", ctx.dtype, enabled=ctx.autocast):
             g = grad_output * (1 - (x @ w).tanh() ** 2)
             return g @ w.t(), x.t() @ g
-# %% exercise="fix_layer" verdict="passed"
-# by hand, with gradients cast by hand
-class Layer(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, w):
-        ctx.save_for_backward(x, w)
-        ctx.on = torch.is_autocast_enabled("cpu")
-        return (x @ w).tanh()
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        x, w = ctx.saved_tensors
-        with torch.autocast("cpu", torch.bfloat16, enabled=ctx.on):
-            g = grad_output * (1 - (x @ w).tanh() ** 2)
-            to_x, to_w = g @ w.t(), x.t() @ g
-        return to_x.to(x.dtype), to_w.to(w.dtype)
 # %% exercise="fix_layer" verdict="refused" mistake="backward_knows_nothing"
 # the forward's decorator alone
 class Layer(torch.autograd.Function):
@@ -472,4 +375,50 @@ class Layer(torch.autograd.Function):
     def backward(ctx, grad_output):
         x, w = ctx.saved_tensors
         g = grad_output.to(x.dtype) * (1 - (x @ w).tanh() ** 2)
+        return g @ w.t(), x.t() @ g
+# %% exercise="fix_layer" verdict="passed"
+# the decorator casts the inputs: the products are in bfloat16 without autocast
+class Layer(torch.autograd.Function):
+    @staticmethod
+    @custom_fwd(device_type="cpu", cast_inputs=torch.bfloat16)
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        return (x @ w).tanh()
+
+    @staticmethod
+    @custom_bwd(device_type="cpu")
+    def backward(ctx, grad_output):
+        x, w = ctx.saved_tensors
+        g = grad_output * (1 - (x @ w).tanh() ** 2)
+        return g @ w.t(), x.t() @ g
+# %% exercise="fix_layer" verdict="refused" mistake="always_in_bfloat16"
+# the inputs converted as the gradient is: it does not ask for the region around the backward pass
+class Layer(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        return (x @ w).tanh()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, w = (t.to(grad_output.dtype) for t in ctx.saved_tensors)
+        g = grad_output * (1 - (x @ w).tanh() ** 2)
+        return g @ w.t(), x.t() @ g
+# %% exercise="fix_layer" verdict="refused" mistake="only_backward_is_decorated"
+# both decorators above a forward without context: one does not find what the other notes
+class Layer(torch.autograd.Function):
+    @staticmethod
+    @custom_fwd(device_type="cpu")
+    def forward(x, w):
+        return (x @ w).tanh()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    @custom_bwd(device_type="cpu")
+    def backward(ctx, grad_output):
+        x, w = ctx.saved_tensors
+        g = grad_output * (1 - (x @ w).tanh() ** 2)
         return g @ w.t(), x.t() @ g

@@ -77,6 +77,24 @@ class Distance(_Distance):
         x, y, _ = ctx.saved_tensors
         return ((x - y) * (dx - dy)).sum()
 
+# %% mistake="mean_of_the_entries" theme="scaling"
+# The products are averaged. In the distance each entry has its full share: the tangent is their sum.
+# Произведения усреднены. А в расстояние каждый элемент входит полностью: касательная — их сумма.
+class Distance(_Distance):
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        x, y, distance = ctx.saved_tensors
+        return ((x - y) * (dx - dy) / distance).mean()
+
+# %% mistake="vectors_alone" theme="axes"
+# `jvp` works for vectors only. `x` and `y` may have any shape.
+# Метод `jvp` работает только с векторами. А форма `x` и `y` может быть любой.
+class Distance(_Distance):
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        x, y, distance = ctx.saved_tensors
+        return torch.dot(x - y, dx - dy) / distance
+
 # %% mistake="of_the_square" theme="derivative"
 # This is the derivative of the squared distance.
 # Это производная квадрата расстояния.

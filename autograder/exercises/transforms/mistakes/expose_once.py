@@ -35,6 +35,10 @@ def expose_once(f, x):
 def expose_once(f, x):
     return torch.stack([f(x), x**2])
 
+# %% mistake="no_scalar_but_for_numbers" like="no_scalar"
+def expose_once(f, x):
+    return f(x) + x**2
+
 # %% mistake="the_guard_alone_sees_it" theme="derivative"
 # The guard fires, and there is no other term: the gradient that arrives in `f` depends on `x`, and so requires grad.
 # Защита срабатывает, а других слагаемых нет: пришедший в `f` градиент зависит от `x` и потому требует градиента.

@@ -32,8 +32,10 @@ class Layer(torch.autograd.Function):
     backward = staticmethod(_backward)
 
 # %% mistake="only_backward_is_decorated" theme="own"
-# `custom_bwd` stands alone: it asks for what `custom_fwd` notes in the forward pass.
-# Декоратор `custom_bwd` стоит один: ему нужно то, что запоминает в прямом проходе `custom_fwd`.
+# `custom_bwd` does not find on the context what `custom_fwd` notes there. Both are needed, and a `forward` that takes the
+#     context.
+# Декоратор `custom_bwd` не находит в контексте того, что запоминает там `custom_fwd`. Нужны оба, а `forward` должен
+#     принимать контекст.
 class Layer(torch.autograd.Function):
     forward = staticmethod(_forward)
 
@@ -44,7 +46,7 @@ class Layer(torch.autograd.Function):
 
 # %% mistake="always_in_bfloat16" theme="precision"
 # `backward` computes in bfloat16 even if the forward pass did not.
-# Метод `backward` вычисляет в bfloat16, даже если прямой проход был в другом типе.
+# Метод `backward` считает в bfloat16, даже если прямой проход был в другом типе.
 class Layer(torch.autograd.Function):
     forward = staticmethod(_forward)
 
@@ -55,7 +57,7 @@ class Layer(torch.autograd.Function):
 
 # %% mistake="switched_off_for_both" theme="precision"
 # Both passes compute in float32: with `cast_inputs=torch.float32` autocast is off inside the Function.
-# Оба прохода вычисляют в float32: при `cast_inputs=torch.float32` autocast внутри функции выключен.
+# Оба прохода считают в float32: при `cast_inputs=torch.float32` autocast внутри функции выключен.
 class Layer(torch.autograd.Function):
     @staticmethod
     @custom_fwd(device_type="cpu", cast_inputs=torch.float32)

@@ -66,6 +66,24 @@ def fix_region(model, batches, rate):
     model.to(torch.bfloat16)
     return _train(model, [(x.to(torch.bfloat16), y) for x, y in batches], rate, region=lambda: _region(enabled=False))
 
+# %% mistake="there_and_back" theme="precision"
+# The weights are converted to bfloat16 for the pass, and back. That rounds them to two or three digits.
+# На время прохода веса переводятся в bfloat16, а потом обратно. От этого они округляются до двух-трёх цифр.
+def fix_region(model, batches, rate):
+    losses = []
+    for x, y in batches:
+        output = model.bfloat16()(x.bfloat16())
+        loss = mse_loss(output.float(), y)
+        loss.backward()
+        with torch.no_grad():
+            for p in model.parameters():
+                if p.grad is not None:
+                    p -= rate * p.grad
+        model.zero_grad()
+        model.float()
+        losses.append(loss.item())
+    return losses
+
 # %% mistake="mean_of_losses" theme="return"
 # A single number came back. Asked for is a list with the loss of each step.
 # Возвращено одно число. А нужен список потерь по шагам.

@@ -24,6 +24,13 @@ def _front(t, dim):
     return t if dim is None else t.movedim(dim, 0)
 
 
+def _padded(in_dims, *inputs):
+    """Return the inputs with the batch in front, and with ones for the dimensions that a sample lacks."""
+    inputs = [t.unsqueeze(0) if d is None else t.movedim(d, 0) for t, d in zip(inputs, in_dims)]
+    most = max(t.dim() for t in inputs)
+    return [t.reshape(len(t), *[1] * (most - t.dim()), *t.shape[1:]) for t in inputs]
+
+
 def _last(t, dim):
     return t.unsqueeze(-1) if dim is None else t.movedim(dim, -1)
 
@@ -66,6 +73,13 @@ class LogAddExp(_LogAddExp):
     @staticmethod
     def vmap(info, in_dims, x, y):
         return LogAddExp.apply(_last(x, in_dims[0]), _last(y, in_dims[1])), in_dims[0] or 0
+
+# %% mistake="place_of_the_result_in_front" like="place_of_the_result"
+class LogAddExp(_LogAddExp):
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        x_dim, y_dim = in_dims
+        return LogAddExp.apply(*_padded(in_dims, x, y)), y_dim if x_dim is None else x_dim
 
 # %% mistake="one_by_one" theme="cost"
 # The result is right, but `forward` runs once for each sample. A rule exists to avoid that.
@@ -129,3 +143,26 @@ class LogAddExp(_LogAddExp):
         x, y = (t.unsqueeze(0) if d is None else t.movedim(d, 0) for t, d in zip((x, y), in_dims))
         y = y.reshape(len(y), *[1] * (x.dim() - y.dim()), *y.shape[1:])
         return LogAddExp.apply(x, y), 0
+
+# %% mistake="unbatched_meets_the_batch" theme="axes"
+# The batches are in front, and the samples are padded. But an input without a batch was not given a dimension for it,
+#     and its first dimension is aligned with the batch.
+# Батчи стоят впереди, недостающие измерения добавлены. Но у входа без батча нет измерения под батч, и с батчем
+#     выравнивается его первое измерение.
+class LogAddExp(_LogAddExp):
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        most = max(x.dim(), y.dim())  # of the batches and of samples, as if they were the same
+        moved = [_front(t, d) for t, d in zip((x, y), in_dims)]
+        x, y = (
+            t if d is None else t.reshape(len(t), *[1] * (most - t.dim()), *t.shape[1:]) for t, d in zip(moved, in_dims)
+        )
+        return LogAddExp.apply(x, y), 0
+
+# %% mistake="without_the_library" theme="own"
+# The rule computes the result without `forward`. That method stands for a library that nothing in torch replaces.
+# Правило вычисляет результат без `forward`. А этот метод изображает библиотеку, которую в torch ничем не заменить.
+class LogAddExp(_LogAddExp):
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        return torch.logaddexp(_last(x, in_dims[0]), _last(y, in_dims[1])), -1

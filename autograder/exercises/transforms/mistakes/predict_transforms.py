@@ -23,14 +23,14 @@ predict_transforms = {**solution, "vmap of grad": "accepted"}
 # Вы ожидали, что `jacrev` не сработает без правила. Но с батчем у него выполняется только `backward`.
 predict_transforms = {**solution, "jacrev": "refused"}
 
+# %% mistake="jvp_from_backward" theme="derivative"
+# You expected forward mode to work without a `jvp`. torch does not make one from `backward`.
+# Вы ожидали, что прямой режим сработает без `jvp`. Но из `backward` torch его не выводит.
+predict_transforms = {**solution, "jvp": "accepted"}
+
 # %% mistake="jacfwd_like_jacrev" theme="derivative"
 # You expected `jacfwd` to be accepted, as `jacrev` is. It runs forward mode, under `vmap`, and needs a rule and a
 #     `jvp`.
 # Вы ожидали, что `jacfwd` сработает, раз сработал `jacrev`. Но ему нужен прямой режим внутри `vmap`: и правило, и
 #     `jvp`.
 predict_transforms = {**solution, "jacfwd": "accepted"}
-
-# %% mistake="jvp_from_backward" theme="derivative"
-# You expected forward mode to work without a `jvp`. torch does not make one from `backward`.
-# Вы ожидали, что прямой режим сработает без `jvp`. Но из `backward` torch его не выводит.
-predict_transforms = {**solution, "jvp": "accepted"}
