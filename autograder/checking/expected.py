@@ -33,8 +33,8 @@ class Expected:
     def to_json(self, digits: int = 17) -> dict[str, Any]:
         """Return the observations as JSON data, in which equal values are stored once, in the list "values".
 
-        A mistake's run holds only the values that differ from the solution's. Numbers are rounded to `digits` decimal
-        digits; 17 keep a float64 as it is.
+        A mistake's run holds only the values that differ from the solution's, and names those that it lacks. Numbers
+        are rounded to `digits` decimal digits; 17 keep a float64 as it is.
         """
         pool = _ValuePool(digits)
 
@@ -71,7 +71,7 @@ class Expected:
         return cls(
             data["seed"],
             solution,
-            {name: _completed(runs(encoded), solution) for name, encoded in data["mistakes"].items()},
+            {name: _completed(runs(encoded), encoded, solution) for name, encoded in data["mistakes"].items()},
             None if given is None else runs(given),
             data["given_code"],
         )
@@ -81,16 +81,24 @@ def _differing(found: list[dict[str, Any]], solution: list[dict[str, Any]]) -> l
     """Return a mistake's encoded runs without the values that the solution shows, too."""
     for run, right in zip(found, solution):
         if "values" in run:
-            same = right.get("values", {}).items()
-            run["values"] = {name: value for name, value in run["values"].items() if (name, value) not in same}
+            values, expected = run["values"], right.get("values", {})
+            run["lacks"] = [name for name in expected if name not in values]
+            run["values"] = {name: value for name, value in values.items() if (name, value) not in expected.items()}
     return found
 
 
-def _completed(runs: list[Run], solution: list[Run]) -> list[Run]:
-    """Return a mistake's runs with the values that only the solution's runs hold."""
-    return [
-        run if run.raised else replace(run, values={**right.values, **run.values}) for run, right in zip(runs, solution)
-    ]
+def _completed(runs: list[Run], encoded: Sequence[dict[str, Any]], solution: list[Run]) -> list[Run]:
+    """Return a mistake's runs with the values that only the solution's runs hold.
+
+    A run of an older key names nothing that it lacks. It is whole.
+    """
+    found = []
+    for run, data, right in zip(runs, encoded, solution):
+        if "lacks" in data:
+            taken = {name: value for name, value in right.values.items() if name not in data["lacks"]}
+            run = replace(run, values=taken | run.values)
+        found.append(run)
+    return found
 
 
 def expect(
