@@ -83,7 +83,8 @@ def _differing(found: list[dict[str, Any]], solution: list[dict[str, Any]]) -> l
         if "values" in run:
             values, expected = run["values"], right.get("values", {})
             run["lacks"] = [name for name in expected if name not in values]
-            run["values"] = {name: value for name, value in values.items() if (name, value) not in expected.items()}
+            same = [name for name in values if name in expected and json.dumps(values[name]) == json.dumps(expected[name])]
+            run["values"] = {name: value for name, value in values.items() if name not in same}  # 1 is not True
     return found
 
 
