@@ -83,8 +83,8 @@ def _differing(found: list[dict[str, Any]], solution: list[dict[str, Any]]) -> l
         if "values" in run:
             values, expected = run["values"], right.get("values", {})
             run["lacks"] = [name for name in expected if name not in values]
-            same = [name for name in values if name in expected and json.dumps(values[name]) == json.dumps(expected[name])]
-            run["values"] = {name: value for name, value in values.items() if name not in same}  # 1 is not True
+            shown = {name: json.dumps(value) for name, value in expected.items()}  # 1 is not True there
+            run["values"] = {name: value for name, value in values.items() if json.dumps(value) != shown.get(name)}
     return found
 
 
