@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import linecache
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import FunctionType, TracebackType
 from typing import Any
@@ -61,6 +61,17 @@ def kind_of(error: BaseException) -> str:
     """Return the name of an exception's class, or of the nearest base of a learner's own class."""
     libraries = ("builtins", "torch")
     return next(each.__name__ for each in type(error).__mro__ if each.__module__.partition(".")[0] in libraries)
+
+
+def or_error(observe: Callable[..., object], *arguments: Any) -> object:
+    """Return what `observe(*arguments)` returns, or the exception that it raises.
+
+    Comparisons see the exception's type alone.
+    """
+    try:
+        return observe(*arguments)
+    except Exception as error:
+        return Caught.of(error, kind_of(error))
 
 
 def message_of(error: BaseException) -> str:

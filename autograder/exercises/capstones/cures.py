@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from autograder.checking.containment.caught import Caught, kind_of
+from autograder.checking.containment.caught import or_error
 from autograder.checking.containment.refused import Refused
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, uniform, with_old_gradients
@@ -84,17 +84,9 @@ def cures(answer: Any, case: Case) -> dict[str, object]:
         if not isinstance(found, dict):
             raise Refused("raised.type", got=type(found).__name__, expected="kind.dict")
         return {
-            letter: _or_error(observe, found.get(letter), case)
+            letter: or_error(observe, found.get(letter), case)
             for letter, observe in {"A": _policy, "B": _sample, "C": _mean, "D": _optimizer, "E": _attack}.items()
         }
-
-
-def _or_error(observe: Callable[..., object], function: Any, case: Case) -> object:
-    """Return what `observe(function, case)` returns, or the exception that it raises. Its type is compared."""
-    try:
-        return observe(function, case)
-    except Exception as error:
-        return Caught.of(error, kind_of(error))
 
 
 def _policy(function: Any, case: Case) -> object:

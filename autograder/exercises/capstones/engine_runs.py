@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.checking.containment.caught import Caught, kind_of
+from autograder.checking.containment.caught import or_error
 from autograder.checking.counted_run import condense
 from autograder.checking.labels import Entries
 from autograder.checking.values import AtMost
@@ -49,16 +49,11 @@ def backward(root: Any, **flags: bool) -> object:
     return root.backward(**flags)
 
 
-def or_error(observe: Callable[..., object], *arguments: Any) -> object:
-    """Return what `observe(*arguments)` returns, or the exception that it raises. Its type is compared."""
-    try:
-        return observe(*arguments)
-    except Exception as error:
-        return Caught.of(error, kind_of(error))
-
-
 def first_gradients(make: Make, program: Program, walk: Walk = backward) -> dict[str, object]:
-    """Return what is in `.grad` after one pass, and shape and dtype of a gradient behind a root of two dimensions."""
+    """Return what is in `.grad` after one pass.
+
+    Also returns whether a gradient behind a root of two dimensions has its shape and dtype.
+    """
     values = program.run(make)
     walk(values[-1])
     leaf = make(program.leaves[-1][:1].reshape(1, 1).clone())
@@ -74,9 +69,9 @@ def first_gradients(make: Make, program: Program, walk: Walk = backward) -> dict
 
 
 def accumulated(make: Make, program: Program, walk: Walk = backward) -> list[object]:
-    """Return what further passes add, as a multiple of the first gradient: over the same graph, and over another.
+    """Return what further passes add, as multiples of the first gradient.
 
-    Behind an error or a wrong number stands what is right.
+    One pass is over the same graph, one over another. Behind an error or a wrong number stands what is right.
     """
     values = program.run(make)
     walk(values[-1], retain_graph=True)
@@ -88,7 +83,10 @@ def accumulated(make: Make, program: Program, walk: Walk = backward) -> list[obj
 
 
 def _added(values: list[Any], program: Program, root: Any, first: Tensor, walk: Walk) -> float | None:
-    """Return the multiple of `first` that a pass from `root` adds to the leaves, or None if it adds something else."""
+    """Return the multiple of `first` that a pass from `root` adds to the leaves.
+
+    Returns None if it adds something else.
+    """
     before = _flat(values, program)
     walk(root)
     added = _flat(values, program) - before
@@ -175,7 +173,10 @@ def through_a_hook(make: Make, start: float) -> object:
 
 
 def constant_gradient(make: Make, program: Program) -> bool:
-    """Return whether the gradient of `g * a` by `a` is `g`, where `g` is the gradient of `a` after a plain pass."""
+    """Return whether the gradient of `a` after a plain pass, `g`, is a constant.
+
+    Then the gradient of `g * a` by `a` is `g`.
+    """
     values = program.run(make)
     values[-1].backward()
     leaf = next(each for each in values if each.grad is not None)

@@ -8,13 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.containment.caught import or_error
 from autograder.checking.containment.refused import Refused
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
 from autograder.language import Text
-
-from .engine_runs import or_error
 
 
 @exercise(

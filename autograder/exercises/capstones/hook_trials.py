@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.checking.containment.caught import Caught, kind_of
+from autograder.checking.containment.caught import or_error
 from autograder.checking.labels import Entries
 from autograder.language import Text
 
@@ -64,10 +64,7 @@ def hook_trials(make: Make, kind: type, attach: Attach, walk: Walk, start: float
     )
     found: list[object] = []
     for observe, right in zip(observed, HOOKS_RIGHT):
-        try:
-            found.append(observe())
-        except Exception as error:
-            found.append(Caught.of(error, kind_of(error)))
+        found.append(or_error(observe))
         if found[-1] != right:
             break
     return [*found, *HOOKS_RIGHT[len(found) :]]

@@ -11,13 +11,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.containment.caught import or_error
 from autograder.checking.counted_run import condense, number_from
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.labels import Entries
 from autograder.checking.observe import unmarked
 from autograder.language import Text
 
-from .engine_runs import OF_PASSES, Walk, accumulated, or_error
+from .engine_runs import OF_PASSES, Walk, accumulated
 from .hook_trials import HOOKS_RIGHT, OF_HOOKS, Hook, hook_trials
 from .nodes import Node, gradients, recorded
 from .random_programs import Program, many_programs, small_program

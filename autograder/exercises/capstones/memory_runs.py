@@ -8,7 +8,9 @@ from typing import Any
 
 import torch
 
-from .engine_runs import Make, Walk, backward, data_of, or_error
+from autograder.checking.containment.caught import or_error
+
+from .engine_runs import Make, Walk, backward, data_of
 from .random_programs import Program
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from autograder.checking.containment.caught import or_error
 from autograder.checking.counted_run import number_from
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.labels import Entries
@@ -24,7 +25,6 @@ from .engine_runs import (
     deep_gradient,
     first_gradients,
     hooked,
-    or_error,
     second_gradients,
     through_a_hook,
     work,

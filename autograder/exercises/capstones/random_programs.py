@@ -227,7 +227,10 @@ def many_programs(rng: torch.Generator, number: int) -> Iterator[Program]:
 
 
 def small_program(rng: torch.Generator) -> Program:
-    """Draw the numbers of a short program: a square, two kinds of broadcasting, and results that are used twice."""
+    """Draw the numbers of a short program.
+
+    It has a square, two kinds of broadcasting, and results that are used twice.
+    """
     writer = _Writer(rng, ((2, 3), (3,), (2, 1), (2,)))
     a, b, c = range(3)
     square = writer.add(Op.MUL, a, a)

@@ -72,7 +72,10 @@ def second_rules(make: Make, known: Truths) -> list[object]:
 
 
 def meetings(make: Make, known: Truths, walk: Walk = backward) -> list[object]:
-    """Return True for each trial in which the gradients that meet are right. `walk` makes a pass from a root."""
+    """Return True for each trial in which the gradients that meet are right.
+
+    `walk` makes a pass from a root.
+    """
     return [_first(make, walk, trial, known[trial]) for trial in MEETINGS]
 
 

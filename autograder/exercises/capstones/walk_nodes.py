@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.containment.caught import or_error
 from autograder.checking.counted_run import condense, number_from
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.labels import Entries
@@ -16,7 +17,7 @@ from autograder.checking.observe import unmarked
 from autograder.checking.values import AtMost
 from autograder.language import Text
 
-from .engine_runs import DOUBLINGS, LENGTH, OF_PASSES, accumulated, first_gradients, or_error
+from .engine_runs import DOUBLINGS, LENGTH, OF_PASSES, accumulated, first_gradients
 from .memory_runs import own_memory
 from .nodes import Node, chain
 from .random_programs import many_programs, small_program

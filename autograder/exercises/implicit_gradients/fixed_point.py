@@ -179,7 +179,10 @@ def _shrunk(rng: torch.Generator, n: int) -> Tensor:
 
 
 def _slow(rng: torch.Generator, n: int) -> Tensor:
-    """Return a random matrix, not symmetric, with the eigenvalue 0.7: 20 recorded steps are far from enough."""
+    """Return a random matrix, not symmetric, with the eigenvalue 0.7.
+
+    With it, 20 recorded steps are far from enough.
+    """
     q, _ = torch.linalg.qr(signed(rng, n, n))
     triangle = torch.triu(uniform(rng, n, n) / 8, 1) + torch.diag(torch.linspace(0.7, 0.1, n, dtype=q.dtype))
     turned: Tensor = q @ triangle @ q.T

@@ -94,7 +94,10 @@ class Cost:
 
 
 def with_lists(predicted: dict[str, object], former: Container[str] = ()) -> dict[str, object]:
-    """Return a table of predictions with each tensor of several numbers as a list, without the entries `former`."""
+    """Return a table of predictions with each tensor of several numbers as a list.
+
+    The entries `former` are left out.
+    """
     with using_answer():
         listed = {k: v.tolist() if isinstance(v, Tensor) and v.numel() > 1 else v for k, v in predicted.items()}
         return entries(listed, former)
@@ -104,7 +107,10 @@ _COST_SIZE = 6  # number of inputs and of outputs of the function whose cost is 
 
 
 def neighbour_products(x: Tensor) -> Tensor:
-    """Return tanh of each entry's product with its neighbour. No tensor is larger than `x`, and there is no matrix."""
+    """Return tanh of each entry's product with its neighbour.
+
+    No tensor is larger than `x`, and there is no matrix.
+    """
     return (x.roll(1) * x).tanh()
 
 

@@ -147,7 +147,10 @@ def _gradients(y: object, leaves: tuple[Tensor, ...], retain_graph: bool = False
 
 
 def _error(found: object, right: object) -> object:
-    """Return how far gradients are from those without hooks, in this process: in words, or as torch's error."""
+    """Return how far gradients are from those without hooks in this process.
+
+    The distance is a word, or torch's error.
+    """
     if not isinstance(found, list) or not isinstance(right, list):
         return found
     finest = 1e-12 if right[0].dtype == torch.float64 else 1e-5

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.checking.containment.caught import Caught, kind_of
+from autograder.checking.containment.caught import Caught, kind_of, or_error
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, leaf, uniform
 from autograder.checking.labels import BYTES_IN_MEMORY, BYTES_LEFT
@@ -17,14 +17,6 @@ from autograder.checking.values import AtMost
 from autograder.language import Text
 
 from .common import bytes_held, gradient
-
-
-def _gradient(y: object, leaf: Tensor, retain_graph: bool = False) -> object:
-    """Return the gradient of `leaf`, or the error that the answer's hooks raise. Its type is compared."""
-    try:
-        return gradient(y, leaf, retain_graph)
-    except Exception as error:
-        return Caught.of(error, kind_of(error))
 
 
 def _activation(leaf: Tensor) -> Tensor:
@@ -92,7 +84,10 @@ def notice_edits(answer: Any, case: Case) -> dict[str, object]:
     run = answer.notice_edits
     with using_answer():
         y = run(case.f, _activation(case.leaf))
-        found = {"first backward": _gradient(y, case.leaf, True), "second backward": _gradient(y, case.leaf)}
+        found = {
+            "first backward": or_error(gradient, y, case.leaf, True),
+            "second backward": or_error(gradient, y, case.leaf),
+        }
         del y
     with using_answer():
         x = _activation(case.leaf)
