@@ -22,8 +22,14 @@ from support.kernel import Kernel
 pytestmark = pytest.mark.long(15)
 
 TABLE = "predict_accumulation"
-WITH_VARIANTS = [
-    each for name in exercises.lessons() for each in exercises.load(name).values() if variants_of(each).programs
+NIGHTLY = pytest.mark.nightly(
+    twin="tests/learner/reviews/test_again.py::test_a_table_shown_again_is_about_another_program"
+)
+WITH_VARIANTS = [  # `torch.compile` takes seconds for each program
+    pytest.param(each, marks=NIGHTLY if name == "compiled_code" else (), id=each.name)
+    for name in exercises.lessons()
+    for each in exercises.load(name).values()
+    if variants_of(each).programs
 ]
 
 
@@ -42,7 +48,7 @@ def answered(cell, name, answer):
     return namespace["result"]
 
 
-@pytest.mark.parametrize("exercise", WITH_VARIANTS, ids=lambda each: each.name)
+@pytest.mark.parametrize("exercise", WITH_VARIANTS)
 def test_a_table_shown_again_is_about_another_program(exercise):
     """The table to fill in is what the shown program returns when it is run, and nothing of the lesson is needed."""
     first, cell = shown(exercise.name), shown(exercise.name)  # the gate tries all of them
