@@ -819,7 +819,7 @@ assert values_after_training(stop=False) == ([0.5, 0.75, 0.25], 0.25)
 
 # %% [markdown] tags=["en"]
 # Without a stop, B is worth 0.75 and C 0.25: the goals have come to meet A. The loss is smaller, and the values are wrong. A gradient that stops at the goal is a *semi-gradient*; lesson 17 trains with it by hand. In code it is a matter of one `detach`, and there are many ways to miss it. Read the table; do not call it yet.
-# %% [markdown] tags=["ru"] of="8cdc6589"
+# %% [markdown] tags=["ru"] of="28524e39"
 # Без остановки ценность B равна 0.75, а C — 0.25: цели пошли навстречу A. Потери меньше, а ценности неверны. Градиент, который не идёт через цель, называют *полуградиентом* (semi-gradient): в уроке 17 вы напишете такое обучение вручную. В коде всё решает один `detach`, и ошибиться в нём можно по-разному. Прочтите таблицу, но пока не вызывайте функцию.
 # %%
 def gradient_of(loss, w):
