@@ -24,6 +24,17 @@ _SHARED = {
 
 GLOSSARY = Path(__file__).with_name("glossary.md")
 
+# English constructions in Russian words. Code spans take part, since a preposition may stand before one.
+_CALQUES = {
+    re.compile(r"\bпод `(?:torch\.)?(?:no_grad|enable_grad|inference_mode|autocast|vmap|compile)\b"): "внутри",
+    re.compile(r"\bобучение \w+ в гору\b", re.I): "потери растут",  # «идти в гору» means to succeed
+    re.compile(r"\bпроверка считает, что\b", re.I): "проверка учитывает",  # «считать, что» means to believe
+    re.compile(r"\bлеж(?:ит|ат) от [\d−$]"): "лежит в пределах от",
+    re.compile(r"\bзапуск\w*, на котор", re.I): "запуск, в котором",
+    re.compile(r"\bвыигрыш\w* перед\b"): "выигрыш по сравнению с",
+    re.compile(r"\bвсё(?: то)?, у котор"): "всё, у чего",
+}
+
 # An ordinary space lets a number break at the end of a line. A hyphen is no minus sign.
 _SPACE_IN_NUMBER = re.compile(r"\d (?=\d{3}(?!\d))")
 _HYPHEN_AS_MINUS = re.compile(r"(?<![\w)\]])-(?=\d)")
@@ -85,10 +96,13 @@ def typography(text: str) -> Iterator[str]:
 
 
 def banned_words(text: str) -> Iterator[str]:
-    """Yield a complaint for each word in a Russian text that the glossary refuses.
+    """Yield a complaint for each calque in a Russian text, and for each word that the glossary refuses.
 
     Words in brackets, quotation marks or code spans are allowed.
     """
+    for calque, instead in _CALQUES.items():
+        if found := calque.search(text):
+            yield f"«{found[0]}» is English in Russian words: write «{instead}»"
     plain = re.sub(r"\([^)]*\)|`[^`]*`|«[^»]*»", " ", text).lower()
     for stem, term in refused_stems().items():
         found = re.search(rf"\b{re.escape(stem)}\w*", plain)

@@ -35,8 +35,8 @@ MESSAGES: dict[str, Text] = {
     "card.hidden": Text(
         "The inputs of this case are hidden: grading uses others than your notebook. If the check in your notebook fails "
         "as well, its card shows a case to try.",
-        "Входные данные этого примера скрыты: при оценивании они другие, чем в вашей тетради. Если не проходит и проверка "
-        "в тетради, на её карточке есть пример, который можно повторить.",
+        "Входные данные этого примера скрыты: при оценивании они другие, чем в вашей тетради. Если ответ не проходит "
+        "и проверку в тетради, на её карточке есть пример, который можно повторить.",
     ),
     "card.reproduce": Text("The failing case, in a cell of your own:", "Тот же пример в вашей ячейке:"),
     "card.hint": Text("Stuck?", "Не получается?"),
@@ -71,7 +71,7 @@ MESSAGES: dict[str, Text] = {
     "differs.table": Text("{entries} ({wrong} of {total} entries)", "{entries} (строк: {wrong} из {total})"),
     "differs.counted_run": Text(
         "{what}in the run in which this is counted, the result is wrong",
-        "{what}в запуске, на котором это считается, результат неверен",
+        "{what}в том запуске, в котором это измеряется, результат неверен",
     ),
     "differs.budget": Text("{what}{used}; at most {limit} allowed", "{what}{used}, допускается не больше {limit}"),
     "raised.answer": Text.same("{type}: {message}"),
@@ -89,11 +89,11 @@ MESSAGES: dict[str, Text] = {
     ),
     "raised.profiler": Text(
         "The check counts bytes by torch's profiler. Start and stop the profiler outside of this code.",
-        "Проверка считает байты с помощью профилировщика torch. Запускайте и останавливайте его не в этом коде.",
+        "Проверка считает байты с помощью профилировщика torch. Не запускайте и не останавливайте его в этом коде.",
     ),
     "raised.threads": Text(
         "The check counts what this code does in one thread. Start no threads here.",
-        "Проверка считает, что делает этот код в одном потоке. Не запускайте здесь других потоков.",
+        "Проверка учитывает только один поток. Не запускайте в этом коде других.",
     ),
     "raised.used": Text("using `{name}` raised {type}: {message}", "при использовании `{name}` — {type}: {message}"),
     "raised.base": Text(
@@ -180,8 +180,8 @@ MESSAGES: dict[str, Text] = {
     "fault.probe": Text(
         "The checker of `{exercise}` failed, not your answer ({error}). It costs you nothing by itself: "
         "your instructor is told. You can help by reporting it.",
-        "Сбой в проверке `{exercise}`, а не в вашем ответе ({error}). Баллов за него не снимают: работу "
-        "посмотрит преподаватель. Сообщите нам об этом, пожалуйста.",
+        "Сбой в проверке `{exercise}`, а не в вашем ответе ({error}). Баллы из-за этого не снимают: работу посмотрит "
+        "преподаватель. Сообщите нам об этом, пожалуйста.",
     ),
     "fault.tampered": Text(
         "What the check relies on was replaced or left on: {what}. It has no points until a person has looked at it.",
@@ -587,7 +587,7 @@ MESSAGES: dict[str, Text] = {
     ),
     "again.absent": Text(
         "There are no variants of `{name}` here: they are computed from the lesson's source, which is not installed.",
-        "Вариантов упражнения `{name}` здесь нет: они вычисляются из исходного файла урока, а он не установлен.",
+        "Вариантов упражнения `{name}` здесь нет: они строятся по исходному файлу урока, а он не установлен.",
     ),
     "again.number": Text(
         'Variants are numbered from 1; {number} is none. `again("{name}")` shows a new one.',
@@ -626,7 +626,8 @@ MESSAGES: dict[str, Text] = {
     ),
     "placement.absent": Text(
         "There is no placement here: it is computed from the lessons' sources, which are not installed.",
-        "Определить начало здесь нельзя: вопросы вычисляются из исходных файлов уроков, а они не установлены.",
+        "Узнать, с какого урока начать, здесь нельзя: вопросы строятся по исходным файлам уроков, а они не "
+        "установлены.",
     ),
     "placement.unknown": Text(
         "There is no question on `{name}`. `placement()` shows the next one.",
@@ -664,8 +665,8 @@ MESSAGES: dict[str, Text] = {
     "file.suffix": Text(
         "{file} is no Python file: name a file that ends in .py. A notebook is checked by its own cells, and by "
         "`ready()`",
-        "{file} — не файл Python: назовите файл, имя которого кончается на .py. Тетрадь проверяют её ячейки и "
-        "`ready()`",
+        "{file} — не файл Python: назовите файл, имя которого кончается на .py. Тетрадь проверяют в ней самой: "
+        "ячейками с проверкой и вызовом `ready()`",
     ),
     "file.unreadable": Text(
         "{file} cannot be read ({error}): name a text file in UTF-8",

@@ -51,7 +51,7 @@ STEP_WORDS: dict[str, Text] = {
     "steps.several": Text(
         "steps() goes through one backward pass, from one scalar, and got {count} tensors. Their gradients add up as "
         "those of their sum do: steps({sum}).",
-        "steps() идёт по одному обратному проходу от одного скаляра, а получено тензоров: {count}. Их градиенты "
+        "steps() показывает один обратный проход от одного скаляра, а получено тензоров: {count}. Их градиенты "
         "складываются так же, как у их суммы: steps({sum}).",
     ),
     "steps.not_tensor": Text(

@@ -35,8 +35,12 @@ NAMES: dict[str, Text] = {
     "backward() through vmap": Text("`backward()` through `vmap`", "`backward()` сквозь `vmap`"),
     "share": Text("share", "доля"),
     "share has a graph": Text("the share has a graph", "у доли есть граф"),
-    "tangent for x": Text("forward mode with a tangent for `x` alone", "прямой режим с касательной только для `x`"),
-    "tangent for y": Text("forward mode with a tangent for `y` alone", "прямой режим с касательной только для `y`"),
+    "tangent for x": Text(
+        "forward mode with a tangent for `x` alone", "прямой режим с касательным вектором только для `x`"
+    ),
+    "tangent for y": Text(
+        "forward mode with a tangent for `y` alone", "прямой режим с касательным вектором только для `y`"
+    ),
     "jacrev of jacrev": Text("`jacrev` of `jacrev`", "`jacrev` от `jacrev`"),
     "products in forward": Text("dtype of products in the forward pass", "тип произведений в прямом проходе"),
     "products in backward": Text("dtype of products in the backward pass", "тип произведений в обратном проходе"),
@@ -172,7 +176,7 @@ NAMES: dict[str, Text] = {
     "pass through a freed result": Text("a pass through a freed result", "проход через освобождённый результат"),
     "hooks get values": Text("every hook gets a value", "каждый хук получает значение"),
     "root with two dimensions": Text(
-        "the shape is right behind a root of shape (1, 1)", "форма верна за корнем формы (1, 1)"
+        "the shape is right behind a root of shape (1, 1)", "у градиентов от корня формы (1, 1) верная форма"
     ),
     "gradients in float64": Text("all gradients are float64", "все градиенты имеют тип float64"),
     "data stays": Text("all `data` stays the same", "все `data` прежние"),

@@ -98,8 +98,8 @@ WORDS = {
     ),
     "error_met": Text(
         "The device `meta` stands for a GPU here, so that it runs on every machine. torch words it a little differently.",
-        "Вместо GPU здесь устройство `meta`, чтобы программу можно было выполнить на любой машине. Слова в сообщении "
-        "немного отличаются.",
+        "Вместо GPU здесь устройство `meta`, чтобы программу можно было выполнить на любой машине. Текст сообщения "
+        "немного отличается.",
     ),
     "error_graph": Text("The graph at that moment", "Граф в этот момент"),
     "error_similar": Text("Similar errors", "Похожие ошибки"),

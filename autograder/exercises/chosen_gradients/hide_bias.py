@@ -77,7 +77,7 @@ def _value(loss: Callable[[Tensor], Tensor], bit: float) -> float:
             "A power $b^k$ with $k > 1$ has the slopes 0 and $k$, and its values differ by 1. Where does it hide the bias? "
             "A multiple of $b$ changes both sides alike.",
             "У степени $b^k$ при $k > 1$ наклоны 0 и $k$, а значения различаются на 1. Где она скрывает смещение? Слагаемое, "
-            "пропорциональное $b$, меняет обе стороны одинаково.",
+            "пропорциональное $b$, меняет обе производные одинаково.",
         ),
         Text.same("return lambda b: b ** (...) - ... * b"),
     ],

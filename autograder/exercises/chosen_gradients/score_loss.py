@@ -71,7 +71,7 @@ _LESS = 10  # a baseline must divide the variance at least by this
             "The score has mean 0, so it may be multiplied by anything that does not depend on its own sample. The mean of "
             "all holds that sample, and subtracts a part of the gradient.",
             "Среднее производной логарифма вероятности равно 0, поэтому множителем может быть всё, что не зависит от этого "
-            "примера. В среднее всех он входит, и часть градиента вычитается.",
+            "примера. Среднее всех потерь от него зависит, и вместе с ним вычитается часть градиента.",
         ),
     ),
 )

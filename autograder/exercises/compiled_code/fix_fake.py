@@ -34,8 +34,8 @@ def distances(x: Tensor, y: Tensor) -> Tensor:
             "shape",
             1,
             en="The shape is that of the operator's result, with and without batch dimensions.",
-            ru="Форма такая же, как у результата оператора, с размерностями батча и без них.",
-            entries=(Entries(Text("dimension {n}", "размерность {n}"), Text("dimensions", "размерностей")),),
+            ru="Форма такая же, как у результата оператора, с измерениями батча и без них.",
+            entries=(Entries(Text("dimension {n}", "измерение {n}"), Text("dimensions", "измерений")),),
         ),
         aspect(
             "dtype",
@@ -65,7 +65,7 @@ def distances(x: Tensor, y: Tensor) -> Tensor:
         Text(
             "Count dimensions from the end: `x.shape[-2]` is the number of rows, whatever stands before it. "
             "`x.new_empty(...)` takes over dtype and device.",
-            "Отсчитывайте размерности с конца: `x.shape[-2]` — число строк, что бы ни стояло перед ним. Метод "
+            "Отсчитывайте измерения с конца: `x.shape[-2]` — число строк, что бы ни стояло перед ним. Метод "
             "`x.new_empty(...)` перенимает dtype и устройство.",
         ),
         Text.same("return x.new_empty(*x.shape[:-1], ...)"),
@@ -73,7 +73,7 @@ def distances(x: Tensor, y: Tensor) -> Tensor:
     why=Why(
         Text(
             "Why does a wrong fake give the compiled program another shape?",
-            "Почему из-за неверной фиктивной реализации у скомпилированной программы другая форма?",
+            "Почему из-за неверной фиктивной реализации результат скомпилированной программы имеет другую форму?",
         ),
         Text(
             "The compiler never runs the operator while it records the graph. Shapes, dtypes and strides of all that "

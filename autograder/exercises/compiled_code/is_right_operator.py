@@ -88,8 +88,8 @@ def _refusal(name: str, en: str, ru: str) -> Aspect:
         Text(
             "It compares the operator with itself: run eagerly, and run through fake and tracing. Both use the same "
             "formula. Only finite differences bring a truth from outside.",
-            "Он сравнивает оператор с ним же самим: при обычном выполнении и при записи в граф. В обоих случаях формула "
-            "одна и та же. Независимый эталон дают только конечные разности.",
+            "Эта функция сравнивает оператор с ним же самим: при обычном выполнении и при записи в граф. В обоих "
+            "случаях формула одна и та же. Независимый эталон дают только конечные разности.",
         ),
     ),
 )

@@ -64,14 +64,15 @@ ORDERS = 12
     hints=[
         Text(
             "The additions round differently in another order. Who says that you must add in the order of the list?",
-            "При другом порядке сложения округляются иначе. А разве складывать обязательно в том порядке, в котором стоит "
-            "список?",
+            "При другом порядке сложения округляются иначе. А разве складывать обязательно в том порядке, в котором "
+            "тензоры стоят в списке?",
         ),
         Text(
             "Sort the values of each entry first: then every order of the list becomes the same one. Float64 alone is not "
             "enough when magnitudes differ widely, but it keeps the sorted sum accurate.",
             "Сначала отсортируйте значения в каждой позиции: тогда любой порядок списка превращается в один и тот же. "
-            "Одного float64 мало, если числа сильно различаются по величине, зато отсортированная сумма в нём точна.",
+            "Одного float64 мало, если числа сильно различаются по величине, зато сумма отсортированных чисел в нём "
+            "достаточно точна.",
         ),
         Text.same("stacked = torch.stack(gradients).double()\nreturn stacked.sort(dim=0)....to(gradients[0].dtype)"),
     ],

@@ -138,7 +138,7 @@ class _Model(torch.nn.Module):
             "outputs",
             0,
             en="A list of the model's outputs comes back, in the order of the batches, one call for each.",
-            ru="Возвращается список результатов модели, в порядке батчей, по одному вызову на батч.",
+            ru="Возвращаются результаты модели списком в порядке батчей; на каждый батч — один вызов.",
             entries=(Entries(Text("batch {n}", "батч {n}"), Text("batches", "батчей")),),
         ),
         aspect(

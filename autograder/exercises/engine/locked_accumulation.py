@@ -191,7 +191,7 @@ class _Threads:
             "locked",
             2,
             en="Your code reads and writes `w.grad` only while it holds `lock`.",
-            ru="Ваш код читает и меняет `w.grad`, только пока держит `lock`.",
+            ru="Ваш код читает и меняет `w.grad`, только захватив `lock`.",
             after=("sum", "own"),
         ),
         aspect(
@@ -205,7 +205,7 @@ class _Threads:
     hints=[
         Text(
             "`backward()` adds safely, but whose gradient do you then read in `w.grad`?",
-            "Метод `backward()` прибавляет безопасно, но чей градиент вы потом прочтёте в `w.grad`?",
+            "Само прибавление в `backward()` безопасно, но чей градиент вы потом прочтёте в `w.grad`?",
         ),
         Text(
             "`torch.autograd.grad` gives a tensor of your own. Only the few lines that touch `w.grad` go under the lock. "
@@ -227,8 +227,8 @@ class _Threads:
         Text(
             "It is a reading and a writing. Between the two another thread may write its sum; this thread has "
             "not seen it and writes over it.",
-            "Это чтение и запись. Между ними свою сумму может записать другой поток, и она пропадёт: этот поток "
-            "её не видел и пишет поверх.",
+            "Это чтение и запись. Между ними свою сумму может записать другой поток, и она пропадёт: первый поток её "
+            "не видел и пишет поверх.",
         ),
     ),
 )

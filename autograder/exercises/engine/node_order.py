@@ -90,8 +90,8 @@ def _graph(x: Tensor, operands: Sequence[int], factors: Sequence[int], rng: torc
     hints=[
         Text(
             "A node can run when every node that uses its result has run. Of those that can, which one was created last?",
-            "Узел можно выполнить, когда выполнены все узлы, которые используют его результат. Какой из готовых узлов "
-            "создан последним?",
+            "Узел можно выполнить, когда выполнены все узлы, от которых к нему приходит градиент. Какой из готовых "
+            "узлов создан последним?",
         ),
         Text(
             "Either watch: a hook on every node, then `torch.autograd.grad` with `retain_graph=True`. Or think: a node is "
@@ -107,7 +107,7 @@ def _graph(x: Tensor, operands: Sequence[int], factors: Sequence[int], rng: torc
     why=Why(
         Text(
             "Why does the engine run the nodes in the forward order, read backwards?",
-            "Почему движок вызывает узлы в порядке прямого прохода, прочитанном с конца?",
+            "Почему движок выполняет узлы в порядке прямого прохода, прочитанном с конца?",
         ),
         Text(
             "A node is created after all nodes that its edges lead to. So the newest node left has nothing to "

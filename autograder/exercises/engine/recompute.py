@@ -64,7 +64,7 @@ _GRADIENTS = Entries(
             "parameters",
             1,
             en="The parameters that `f` uses get their gradients: those are added to their `.grad`.",
-            ru="Параметры, которые использует `f`, получают свои градиенты: они прибавлены к их `.grad`.",
+            ru="Градиенты параметров, которые использует `f`, прибавлены к их `.grad`.",
         ),
     ],
     hints=[

@@ -66,7 +66,7 @@ from autograder.language import Text
     why=Why(
         Text(
             "Why must the step be made in place and under `torch.no_grad()`?",
-            "Почему шаг делают на месте и под `torch.no_grad()`?",
+            "Почему шаг делают на месте и внутри `torch.no_grad()`?",
         ),
         Text(
             "The caller's next forward pass uses the same tensors, so these have to change. While torch records, "

@@ -74,7 +74,7 @@ def _name_accepted(answer: Any, programs: Lineup, verdicts: list[bool | None]) -
             "catches_old_gradient",
             0.5,
             en="A function that adds to what `.grad` held before is refused.",
-            ru="Функция, которая прибавляет к прежнему содержимому `.grad`, отвергается.",
+            ru="Функция, которая прибавляет градиенты к прежнему содержимому `.grad`, отвергается.",
         ),
         aspect(
             "catches_zeroing_inside",

@@ -23,8 +23,8 @@ from autograder.language import Text
         ),
         Text(
             "The second `backward()` adds to the same tensor in place. Ask of each name: is it that tensor, or a copy?",
-            "Второй `backward()` прибавляет к тому же тензору на месте. Для каждого имени спросите: это тот же тензор "
-            "или копия?",
+            "Второй `backward()` прибавляет градиент к тому же тензору на месте. Для каждого имени спросите: это тот "
+            "же тензор или копия?",
         ),
         Text(
             "The two gradients are −32 and −8. `first` is another name for `w.grad`; `copy` is not.",
@@ -40,7 +40,7 @@ from autograder.language import Text
             "`first = w.grad` copies nothing, it gives the gradient's tensor a second name. The next "
             "`backward()` adds to that tensor in place, so both names show the sum.",
             "`first = w.grad` ничего не копирует, а даёт тензору с градиентом второе имя. Следующий `backward()` "
-            "прибавляет к этому тензору на месте, и сумма видна под обоими именами.",
+            "прибавляет к этому тензору новый градиент на месте, и сумма видна под обоими именами.",
         ),
     ),
 )

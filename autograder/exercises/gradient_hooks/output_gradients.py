@@ -82,7 +82,7 @@ def _registered(model: nn.Module) -> int:
             "parameters",
             0.5,
             en="`.grad` of the parameters is as after an ordinary pass, which adds to what was there.",
-            ru="Поля `.grad` параметров такие же, как после обычного прохода, который прибавляет к прежнему.",
+            ru="В `.grad` параметров, как после обычного прохода, новые градиенты прибавлены к прежним.",
             after=(),
         ),
         aspect(

@@ -23,8 +23,8 @@ from autograder.language import Text
         Text(
             "The derivative of $3x$ is the constant 3. Is there a path from it back to `x`? And `backward()` adds to "
             "`.grad`, also when `.grad` is what you differentiate.",
-            "Производная функции $3x$ — константа 3. Ведёт ли от неё путь обратно к `x`? А `backward()` прибавляет к "
-            "`.grad` и тогда, когда дифференцируют сам `.grad`.",
+            "Производная функции $3x$ — константа 3. Ведёт ли от неё путь обратно к `x`? А `backward()` прибавляет "
+            "градиент к `.grad` и тогда, когда дифференцируют сам `.grad`.",
         ),
         Text(
             "The kernel of the attention is chosen in the forward pass, and its node stays in the graph. Only the plain "

@@ -56,7 +56,7 @@ from autograder.language import Text
     why=Why(
         Text(
             "Why does autograd notice an edit under `no_grad()`, but not one through `.data`?",
-            "Почему изменение под `no_grad()` autograd замечает, а через `.data` — нет?",
+            "Почему изменение внутри `no_grad()` autograd замечает, а через `.data` — нет?",
         ),
         Text(
             "Backward compares the version noted when the tensor was saved with its present one. `no_grad()` "

@@ -87,7 +87,7 @@ def _is_empty(gradient: Tensor | None) -> bool:
     why=Why(
         Text(
             "Why is a step under `no_grad()` safer than one through `.data`?",
-            "Почему шаг под `no_grad()` надёжнее, чем через `.data`?",
+            "Почему шаг внутри `no_grad()` надёжнее, чем через `.data`?",
         ),
         Text(
             "Both change the same memory. But only the first moves the version counter, so a backward pass that "

@@ -38,13 +38,13 @@ from .common import require_function, result_or_error
             "x_moves",
             1,
             en="Forward mode is right if `x` alone has a tangent.",
-            ru="Прямой режим верен, если касательная есть только у `x`.",
+            ru="Прямой режим верен, если касательный вектор есть только у `x`.",
         ),
         aspect(
             "y_moves",
             1,
             en="Forward mode is right if `y` has a tangent, alone or together with `x`.",
-            ru="Прямой режим верен, если касательная есть у `y`: только у неё или ещё и у `x`.",
+            ru="Прямой режим верен, если касательный вектор есть у `y`: только у этой точки или ещё и у `x`.",
         ),
     ],
     hints=[
@@ -56,7 +56,7 @@ from .common import require_function, result_or_error
             "The difference `x - y` moves by `dx - dy`. `backward` shows the derivative of the distance by each entry of "
             "the difference: multiply each by the movement of its entry. What does one output ask for then?",
             "Разность `x - y` сдвигается на `dx - dy`. В `backward` видны производные расстояния по элементам разности: "
-            "умножьте каждую на сдвиг её элемента. Что остаётся сделать, чтобы выход был один?",
+            "умножьте каждую на сдвиг этого элемента. Что остаётся сделать, чтобы выход был один?",
         ),
         Text.same("return ((x - y) * (...)).sum() / ..."),
     ],

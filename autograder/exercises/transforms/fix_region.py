@@ -63,7 +63,7 @@ _LOSSES = Entries(Text("loss of step {n}", "потери на шаге {n}"), Te
     why=Why(
         Text(
             "Why does one region around the whole loop compute with old weights?",
-            "Почему одна область вокруг всего цикла считает со старыми весами?",
+            "Почему внутри одной области вокруг всего цикла потери вычисляются со старыми весами?",
         ),
         Text(
             "A weight is converted at its first use, and the copy is kept until the outermost region ends. A step of the "

@@ -95,7 +95,7 @@ CALLS = Text("Calls of `forward`", "Вызовов `forward`")
         Text(
             "It would run `forward` on tensors that stand for one sample each. Such tensors have no numbers that NumPy "
             "could read; only torch operations know them.",
-            "Он выполнил бы `forward` для тензоров, каждый из которых изображает один пример. Чисел, которые мог бы "
+            "Он выполнил бы `forward` для тензоров, каждый из которых представляет один пример. Чисел, которые мог бы "
             "прочесть NumPy, в них нет: с ними умеют работать только операции torch.",
         ),
     ),

@@ -29,8 +29,8 @@ from autograder.language import Text
         Text(
             "`backward` of `Cube` consists of torch operations, which `vmap` knows. `forward` is called as a whole, and "
             "for that `vmap` wants a rule.",
-            "Метод `backward` класса `Cube` состоит из операций torch, а их `vmap` знает. Метод `forward` вызывается "
-            "целиком, и для этого `vmap` нужно правило.",
+            "Метод `backward` класса `Cube` состоит из операций torch, которые `vmap` знает. Метод `forward` "
+            "вызывается целиком, и для этого `vmap` нужно правило.",
         ),
     ],
     why=Why(

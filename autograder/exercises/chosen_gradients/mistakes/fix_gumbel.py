@@ -96,7 +96,8 @@ def fix_gumbel(logits, temperature, noise):
 
 # %% mistake="still_with_a_minus" theme="derivative"
 # The gradient still has the wrong sign. The order of the terms does not matter: the one with a graph is still subtracted.
-# У градиента по-прежнему неверный знак. Порядок слагаемых ничего не меняет: вычитается всё то, у которого есть граф.
+# У градиента по-прежнему неверный знак. Порядок слагаемых ничего не меняет: вычитается всё то же слагаемое, у которого
+#     есть граф.
 def fix_gumbel(logits, temperature, noise):
     soft = (_noisy(logits, noise) / temperature).softmax(-1)
     return _hard(soft) + soft.detach() - soft

@@ -262,7 +262,7 @@ def fix_target(net, target, optimizer, batch, discount, rate):
 # %% mistake="clears_in_place_of_a_stop" theme="accumulation"
 # The `.grad` of `target` was cleared after the pass. That stops no path: a shared layer loses its own gradient, too, and
 #     what `.grad` held before the call is gone.
-# После прохода поля `.grad` у `target` обнулены. Пути через цель это не закрывает: общий слой теряет и собственный
+# После прохода поля `.grad` у `target` обнулены. Путь через цель этим не закрыт: общий слой теряет и собственный
 #     градиент, и прежнее содержимое `.grad` пропало.
 def fix_target(net, target, optimizer, batch, discount, rate):
     state, reward, next_state, done = batch

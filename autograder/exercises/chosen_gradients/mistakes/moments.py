@@ -116,8 +116,8 @@ def moments(surrogate, logits):
 
 # %% mistake="accumulates_between" theme="accumulation"
 # Each gradient holds those of the outcomes before it: `backward()` adds to `.grad`, and nothing was cleared in between.
-# В каждом градиенте есть и градиенты предыдущих исходов: `backward()` прибавляет к `.grad`, а между исходами поле не
-#     обнулялось.
+# В каждом градиенте есть и градиенты предыдущих исходов: `backward()` прибавляет градиент к `.grad`, а между исходами
+#     поле не обнулялось.
 def moments(surrogate, logits):
     outcomes, found = _outcomes(logits), []
     logits.grad = None

@@ -68,7 +68,7 @@ predict_discrete = {**solution, "x + (x.round() - x).detach()": 0.0}
 # %% mistake="detaches_the_wrong_one" theme="derivative"
 # You expected the detached `x` to make no difference to the sign. What is left for the gradient is the term that is
 #     subtracted.
-# Вы ожидали, что знак не зависит от того, какой `x` отсоединён. Но градиенту остаётся то слагаемое, которое вычитают.
+# Вы ожидали, что знак не зависит от того, какой `x` отсоединён. Но в градиенте остаётся то слагаемое, которое вычитают.
 predict_discrete = {**solution, "x.detach() + x.round() - x": 1.0}
 
 # %% mistake="cancels_in_the_gradient" theme="derivative"

@@ -14,7 +14,7 @@ predict_stops = {**solution, "target.detach()": "no graph"}
 
 # %% mistake="detach_changes_nothing" theme="recording"
 # You expected `detach()` to leave the gradient as it is, since the value stays. It takes the target's share out of it.
-# Вы ожидали, что `detach()` не изменит градиента, раз значение прежнее. Но из градиента уходит доля цели.
+# Вы ожидали, что `detach()` не изменит градиента, раз значение прежнее. Но из градиента исчезает вклад цели.
 predict_stops = {**solution, "target.detach()": 2.0}
 
 # %% mistake="item_breaks_the_loss" theme="recording"

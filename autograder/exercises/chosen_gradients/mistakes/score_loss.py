@@ -81,7 +81,8 @@ def score_loss(log_probs, losses):
 # %% mistake="divides_by_all" theme="scaling"
 # The baseline is too small: the sum of the other losses was divided by the number of all. The mean is right, and much
 #     noise is left.
-# Базовый уровень слишком мал: сумма остальных потерь разделена на число всех. Среднее верно, но остаётся много шума.
+# Базовый уровень слишком мал: сумма остальных потерь разделена на число всех примеров. Среднее верно, но остаётся много
+#     шума.
 def score_loss(log_probs, losses):
     others = (losses.sum() - losses) / len(losses)
     return (log_probs * (losses - others).detach() + losses).mean()
@@ -160,8 +161,8 @@ def score_loss(log_probs, losses):
 # %% mistake="corrects_the_wrong_way" theme="scaling"
 # The gradient of the logits is too short twice over: the mean of all losses leaves (n − 1)/n of it, and so does the
 #     factor. The remedy is n/(n − 1).
-# Градиент по логитам укорочен дважды: от него остаётся (n − 1)/n из-за среднего всех потерь и ещё столько же из-за
-#     множителя. Исправляет это множитель n/(n − 1).
+# Градиент по логитам укорочен дважды: на (n − 1)/n его умножает и среднее всех потерь, и ваш множитель. Исправляет это
+#     множитель n/(n − 1).
 def score_loss(log_probs, losses):
     n = len(losses)
     return (log_probs * (losses - losses.mean()).detach() * (n - 1) / n + losses).mean()

@@ -117,8 +117,8 @@ def add_formula(op):
 # %% mistake="attributes" theme="in_place"
 # The tensors are attributes of `ctx`. Nobody then notices a change in place, and the gradient is silently wrong;
 #     `ctx.save_for_backward` notices it.
-# Тензоры записаны в атрибуты `ctx`. Изменение на месте тогда никто не замечает, и градиент без всякой ошибки неверен;
-#     `ctx.save_for_backward` его заметит.
+# Тензоры записаны в атрибуты `ctx`. Изменение на месте тогда никто не замечает, и градиент оказывается неверным без
+#     всякого сообщения; `ctx.save_for_backward` его заметит.
 def add_formula(op):
     def setup_context(ctx, inputs, output):
         ctx.x, ctx.y, ctx.a = inputs

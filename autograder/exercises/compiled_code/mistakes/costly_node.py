@@ -80,7 +80,7 @@ def costly_node(loss):
 
 # %% mistake="always_the_same" theme="own"
 # It is `MmBackward0` for every graph. In one of them another node costs more.
-# Для любого графа это `MmBackward0`. Но в одном из них дороже другой узел.
+# Для любого графа назван `MmBackward0`. Но в одном из них дороже другой узел.
 def costly_node(loss):
     loss.backward()
     return "MmBackward0"
@@ -181,7 +181,7 @@ def costly_node(loss):
 
 # %% mistake="counts_mm_alone" theme="missing"
 # The FLOPs of `aten::mm` alone were added. Products of batches of matrices, `aten::bmm`, are missing.
-# Сложены FLOP только операции `aten::mm`. Пропущены произведения пакетов матриц, `aten::bmm`.
+# Сложены FLOP только операции `aten::mm`. Пропущены произведения батчей матриц, `aten::bmm`.
 def costly_node(loss):
     counts = Counter()
 

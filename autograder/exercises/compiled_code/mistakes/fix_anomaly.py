@@ -102,7 +102,7 @@ def fix_anomaly(f, x):
 # %% mistake="restores_without_errors" theme="state"
 # If `f` raises an error, anomaly mode stays on. `finally`, or the context manager, restores it then, too.
 # Если `f` завершилась исключением, режим обнаружения аномалий остаётся включённым. Блок `finally` или контекстный
-#     менеджер вернёт его и тогда.
+#     менеджер восстановит его и тогда.
 def fix_anomaly(f, x):
     before = torch.is_anomaly_enabled()
     torch.autograd.set_detect_anomaly(True)

@@ -28,7 +28,7 @@ def fix_fake(x, y):
 
 # %% mistake="without_batches" theme="axes"
 # Batch dimensions are lost: with them `len(x)` or `x.shape[0]` is no number of rows. Count from the end.
-# Размерности батча потеряны: если они есть, `len(x)` или `x.shape[0]` — это не число строк. Отсчитывайте с конца.
+# Измерения батча потеряны: если они есть, `len(x)` или `x.shape[0]` — это не число строк. Отсчитывайте с конца.
 def fix_fake(x, y):
     return x.new_empty(len(x), len(y))
 
@@ -40,7 +40,7 @@ def fix_fake(x, y):
 
 # %% mistake="takes_the_last" theme="axes"
 # The last dimension was taken for the number of rows. It is the number of entries in a row.
-# За число строк принята последняя размерность, а это число элементов в строке.
+# За число строк принят размер последнего измерения, а это число элементов в строке.
 def fix_fake(x, y):
     return x.new_empty(*x.shape[:-1], y.shape[-1])
 
@@ -55,7 +55,7 @@ def fix_fake(x, y):
 
 # %% mistake="one_batch_dimension" theme="axes"
 # A batch dimension is always expected. Without one the operator gets two matrices.
-# Предполагается, что размерность батча есть всегда. Но без неё оператор получает две матрицы.
+# Предполагается, что измерение батча есть всегда. Но без него оператор получает две матрицы.
 def fix_fake(x, y):
     return x.new_empty(x.shape[0], x.shape[-2], y.shape[-2])
 
@@ -69,7 +69,7 @@ def fix_fake(x, y):
 
 # %% mistake="keeps_the_differences" theme="axes"
 # The shape has a dimension too many, that of the differences. A distance is one number for each pair of rows.
-# В форме лишняя размерность: это форма разностей. А расстояние — одно число для каждой пары строк.
+# В форме лишнее измерение: это форма разностей. А расстояние — одно число для каждой пары строк.
 def fix_fake(x, y):
     return x.new_empty(*x.shape[:-1], *y.shape[-2:])
 

@@ -92,8 +92,8 @@ def is_right_operator(op, x):
 # %% mistake="never_traces_the_formula" theme="test"
 # A formula in NumPy is accepted: the examples for `opcheck` do not require grad, so it traces no formula. `gradcheck`
 #     compares numbers alone.
-# Формула на NumPy принята: примеры для `opcheck` не требуют градиента, и в граф он формулу не записывает. А `gradcheck`
-#     сравнивает только числа.
+# Формула на NumPy принята: примеры для `opcheck` не требуют градиента, и в граф она формулу не записывает. А
+#     `gradcheck` сравнивает только числа.
 def is_right_operator(op, x):
     opcheck(op, (_telling().detach(),))
     return gradcheck(op, (_telling(),))

@@ -31,7 +31,7 @@ predict_graphs = {**solution, "two ifs on numbers": 5}
 
 # %% mistake="other_branch_is_there" theme="own"
 # You expected both branches to be compiled at the first call. The other branch is compiled when it is first taken.
-# Вы ожидали, что при первом вызове компилируются обе ветви. Но вторая компилируется, только когда до неё дошло дело.
+# Вы ожидали, что при первом вызове компилируются обе ветви. Но вторая компилируется, только когда до неё доходит дело.
 predict_graphs = {**solution, "one if, x and -x": 2}
 
 # %% mistake="all_anew" theme="own"
@@ -46,7 +46,7 @@ predict_graphs = {**solution, "lengths 3, 3, 4": 3}
 
 # %% mistake="each_length" theme="own"
 # You expected a compilation for every length. The second one makes the length a variable, and it serves all others.
-# Вы ожидали новую компиляцию для каждой длины. Но при второй длина становится переменной, и этого хватает для
+# Вы ожидали новую компиляцию для каждой длины. Но уже при второй длина становится переменной, и этого хватает для
 #     остальных.
 predict_graphs = {**solution, "lengths 3, 4, 5": 3}
 

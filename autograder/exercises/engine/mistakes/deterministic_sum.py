@@ -129,7 +129,7 @@ def deterministic_sum(gradients):
 # %% mistake="compares_tensors" theme="own"
 # `sorted` compares whole tensors, and such a comparison has one answer for each entry. Sort the numbers of each
 #     entry.
-# Функция `sorted` сравнивает тензоры целиком, а у такого сравнения по ответу на каждый элемент. Сортировать нужно
+# Функция `sorted` сравнивает тензоры целиком, а такое сравнение даёт ответ для каждого элемента. Сортировать нужно
 #     числа в каждой позиции.
 def deterministic_sum(gradients):
     return adds_in_double(sorted(gradients))
@@ -167,7 +167,7 @@ def deterministic_sum(gradients):
 # A tensor was made on the CPU, although the tensors of the list lie on a GPU, and torch refuses to mix the two.
 #     `torch.zeros_like(...)` and `torch.stack(...)` follow their tensors.
 # Какой-то тензор создан на CPU, хотя тензоры из списка лежат на GPU, и torch отказывается их смешивать.
-#     `torch.zeros_like(...)` и `torch.stack(...)` следуют за своими тензорами.
+#     `torch.zeros_like(...)` и `torch.stack(...)` берут устройство у своих тензоров.
 def deterministic_sum(gradients):
     total = torch.zeros(gradients[0].shape, dtype=torch.float64)
     for row in torch.stack(gradients).double().sort(dim=0).values:
@@ -191,7 +191,7 @@ def deterministic_sum(gradients):
 
 # %% mistake="sorts_the_list_itself" theme="in_place"
 # The list was sorted in place, or its tensors were changed. The caller finds them changed.
-# Отсортирован сам список или изменены его тензоры. Вызывающий код найдёт их изменёнными.
+# Отсортирован сам список или изменены его тензоры. Вызывающий код этого не ждёт.
 def deterministic_sum(gradients):
     gradients.sort(key=lambda gradient: gradient.flatten().tolist())
     return torch.stack(gradients).double().sort(dim=0).values.sum(dim=0).float()

@@ -89,7 +89,7 @@ def fix_threads(model, batches):
 
 # %% mistake="raises_another" theme="own"
 # Another exception is raised. It should be the model's own, with its traceback.
-# Возникает другое исключение, а нужен тот же самый объект, что и у модели, с его трассировкой.
+# Возникает другое исключение, а нужно то самое, которое вызвала модель, с его трассировкой.
 def fix_threads(model, batches):
     try:
         return _in_threads(model, batches)
@@ -132,7 +132,7 @@ def fix_threads(model, batches):
 
 # %% mistake="joins_for_a_while" theme="own"
 # `join` has a time limit. When it is over, the function goes on without the result.
-# У вызова `join` есть предел времени. Когда время вышло, функция продолжает работу без результата.
+# У вызова `join` задан предел времени. Когда время вышло, функция продолжает работу без результата.
 def fix_threads(model, batches):
     return _in_threads(model, batches, limit=0.001)
 

@@ -40,8 +40,8 @@ def locked_accumulation(w, loss_of, lock):
 # %% mistake="shares_the_tensor" theme="in_place"
 # What is returned shares its memory with `w.grad`. The next thread adds there in place, and the returned gradient
 #     changes.
-# У возвращённого тензора и у `w.grad` общая память. Следующий поток прибавит туда на месте, и возвращённый градиент
-#     изменится.
+# У возвращённого тензора и у `w.grad` общая память. Следующий поток прибавит туда на месте свой градиент, и
+#     возвращённый изменится.
 def locked_accumulation(w, loss_of, lock):
     gradient = _gradient(w, loss_of)
     with lock:
@@ -55,7 +55,7 @@ def locked_accumulation(w, loss_of, lock):
 # The gradient that is put into an empty `w.grad` shares its memory with the returned one. The next `backward()`
 #     adds there in place, and the returned gradient changes.
 # У градиента, который положен в пустое поле `w.grad`, и у возвращённого общая память. Следующий вызов `backward()`
-#     прибавит туда на месте, и возвращённый градиент изменится.
+#     прибавит туда на месте свой градиент, и возвращённый изменится.
 def locked_accumulation(w, loss_of, lock):
     gradient = _gradient(w, loss_of)
     with lock:
@@ -125,8 +125,8 @@ def locked_accumulation(w, loss_of, lock):
 
 # %% mistake="computes_under_lock" theme="cost"
 # Forward and backward pass run under the lock. The threads then take turns, and there is no gain over one thread.
-# Прямой и обратный проходы выполняются, пока захвачена блокировка. Тогда потоки работают по очереди, и выигрыша
-#     перед одним потоком нет.
+# Прямой и обратный проходы выполняются, пока захвачена блокировка. Тогда потоки работают по очереди, и выигрыша по
+#     сравнению с одним потоком нет.
 def locked_accumulation(w, loss_of, lock):
     with lock:
         gradient = _gradient(w, loss_of)
@@ -145,7 +145,7 @@ def locked_accumulation(w, loss_of, lock):
 
 # %% mistake="never_releases" theme="state"
 # `lock` is acquired and never released: the next thread would wait for ever. `with lock:` releases it.
-# Блокировка `lock` захвачена, но не освобождена: следующий поток ждал бы вечно. Блок `with lock:` освобождает её
+# Блокировка `lock` захвачена, но не освобождена: следующий поток будет ждать вечно. Блок `with lock:` освобождает её
 #     сам.
 def locked_accumulation(w, loss_of, lock):
     gradient = _gradient(w, loss_of)
@@ -292,7 +292,7 @@ def locked_accumulation(w, loss_of, lock):
 # `lock` stays held where the function returns early, for instance when `.grad` is None. The next thread would wait for
 #     ever. `with lock:` releases it in any case.
 # Если функция завершается раньше, например когда в `.grad` лежит None, блокировка `lock` остаётся захваченной, и
-#     следующий поток ждал бы вечно. Блок `with lock:` освобождает её в любом случае.
+#     следующий поток будет ждать вечно. Блок `with lock:` освобождает её в любом случае.
 def locked_accumulation(w, loss_of, lock):
     gradient = _gradient(w, loss_of)
     lock.acquire()

@@ -82,8 +82,8 @@ def node_order(loss):
 # %% mistake="depth_first" theme="order"
 # The nodes are listed depth first. The engine does not follow one branch to its end: a node waits until all that
 #     use its result have run.
-# Граф пройден в глубину. Движок не идёт по одной ветви до конца: узел ждёт, пока выполнятся все узлы, которые
-#     используют его результат.
+# Граф пройден в глубину. Движок не идёт по одной ветви до конца: узел ждёт, пока выполнятся все узлы, от которых к нему
+#     приходит градиент.
 def node_order(loss):
     found = {}
 
@@ -148,8 +148,7 @@ def node_order(loss):
 
 # %% mistake="fills_grad" theme="accumulation"
 # The order is watched in a `loss.backward()`, which adds to `.grad`. `torch.autograd.grad` adds nothing.
-# Порядок подсмотрен в вызове `loss.backward()`, а он прибавляет к `.grad`. Функция `torch.autograd.grad` ничего не
-#     прибавляет.
+# Порядок подсмотрен в вызове `loss.backward()`, а он изменяет `.grad`. Функция `torch.autograd.grad` его не меняет.
 def node_order(loss):
     return _by_hooks(loss, lambda: loss.backward(retain_graph=True))
 
@@ -162,8 +161,7 @@ def node_order(loss):
 
 # %% mistake="runs_backward" theme="accumulation"
 # The order is watched in a plain `loss.backward()`. It adds to `.grad`, and it frees the graph.
-# Порядок подсмотрен в обычном вызове `loss.backward()`. Он прибавляет к `.grad` и освобождает
-#     сохранённое в графе.
+# Порядок подсмотрен в обычном вызове `loss.backward()`. Он изменяет `.grad` и освобождает сохранённое в графе.
 def node_order(loss):
     return _by_hooks(loss, loss.backward)
 

@@ -24,7 +24,7 @@ def order_changes_bits():
 
 # %% mistake="huge_numbers" theme="test"
 # Not every number is from 0.1 to 10. The order changes the bits for such ordinary numbers as well.
-# Не все числа лежат от 0.1 до 10. Порядок меняет биты и у таких обычных чисел.
+# Не все числа лежат в пределах от 0.1 до 10. Порядок меняет биты и у чисел обычной величины.
 def order_changes_bits():
     return [1e8, 1.0, -1e8]
 
@@ -36,7 +36,7 @@ def order_changes_bits():
 
 # %% mistake="two_small_numbers" theme="test"
 # There are two numbers, and not both are from 0.1 to 10.
-# Чисел всего два, и не оба лежат от 0.1 до 10.
+# Чисел всего два, и не оба лежат в пределах от 0.1 до 10.
 def order_changes_bits():
     return [0.01, 0.02]
 

@@ -33,7 +33,7 @@ predict_engine = {**solution, "anomaly mode in a thread": False}
 
 # %% mistake="last_thread_wins" theme="accumulation"
 # You expected the gradient of one thread to replace that of the other. Both are added.
-# Вы ожидали, что градиент одного потока заменит градиент другого. Но оба складываются.
+# Вы ожидали, что градиент одного потока заменит градиент другого. Но градиенты складываются.
 predict_engine = {**solution, "w.grad read by thread 1": 2.0, "w.grad read by thread 2": 2.0}
 
 # %% mistake="hooks_pack_for_each_factor" theme="own"

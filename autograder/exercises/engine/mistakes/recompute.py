@@ -125,8 +125,8 @@ class Recompute(_Recompute):
 # %% mistake="PassesUpstream" theme="recording"
 # `x` is not detached, so the inner pass goes on through the graph before `x`. Leaves there get gradients of it; the
 #     outer pass finds no gradient of `x` to go on with.
-# Тензор `x` не отсоединён от графа, и внутренний проход идёт дальше, по графу перед `x`. Листья там получают
-#     градиенты от него, а внешнему проходу по `x` продолжать не с чем.
+# Тензор `x` не отсоединён от графа, и внутренний проход идёт дальше, по графу перед `x`. Листья там получают градиенты
+#     от него, а внешний проход не получает градиента по `x` и дальше не идёт.
 class Recompute(_Recompute):
     """A Function without `detach` that keeps the graph."""
 
@@ -138,8 +138,8 @@ class Recompute(_Recompute):
 
 # %% mistake="KeepsFOnTheClass" theme="state"
 # `f` is kept on the class, where the next use of `Recompute` replaces it. Each use has a `ctx` of its own.
-# Функция `f` хранится в самом классе, и следующее применение `Recompute` её заменяет. Свой у каждого применения
-#     только `ctx`.
+# Функция `f` хранится в самом классе, и следующее применение `Recompute` её заменяет. У каждого применения свой только
+#     `ctx`.
 class Recompute(Function):
     """A Function whose uses share `f`."""
 
@@ -240,7 +240,7 @@ class Recompute(_Recompute):
 
 # %% mistake="PassesTwice" theme="accumulation"
 # There are two inner passes, and each adds to `.grad` of the parameters: they get their gradient twice.
-# Внутренних проходов два, и каждый прибавляет к `.grad` параметров: они получают свой градиент дважды.
+# Внутренних проходов два, и каждый прибавляет градиент к `.grad` параметров: они получают его дважды.
 class Recompute(_Recompute):
     """A Function with a second inner pass."""
 
@@ -285,7 +285,7 @@ class Recompute(_Recompute):
 
 # %% mistake="AveragesGradOutput" theme="scaling"
 # Every entry of `y` gets the mean of `grad_output`. Each one has a factor of its own there.
-# Каждый элемент `y` получает среднее по `grad_output`, а у каждого там свой множитель.
+# Каждый элемент `y` получает среднее по `grad_output`, а множитель у каждого свой.
 class Recompute(_Recompute):
     """A Function that makes one number of `grad_output`."""
 
@@ -299,7 +299,8 @@ class Recompute(_Recompute):
 # %% mistake="ReturnsGradOutput" theme="derivative"
 # `grad_output` itself is returned. It is the gradient of the result; that of `x` is what the inner pass gives the
 #     copy.
-# Возвращён сам `grad_output`. Это градиент по результату, а градиент по `x` внутренний проход оставляет у копии.
+# Возвращён сам `grad_output`. Это градиент по результату, а градиент по `x` внутренний проход накапливает в
+#     копии.
 class Recompute(_Recompute):
     """A Function that throws the gradient of the copy away."""
 
@@ -310,8 +311,8 @@ class Recompute(_Recompute):
 
 # %% mistake="KeepsXOnTheClass" theme="state"
 # `x` is kept on the class, where the next use of `Recompute` replaces it. Each use has a `ctx` of its own.
-# Тензор `x` хранится в самом классе, и следующее применение `Recompute` его заменяет. Свой у каждого применения
-#     только `ctx`.
+# Тензор `x` хранится в самом классе, и следующее применение `Recompute` его заменяет. У каждого применения свой только
+#     `ctx`.
 class Recompute(Function):
     """A Function whose uses share `x`."""
 
@@ -356,7 +357,7 @@ class Recompute(_Recompute):
 # Parameters get gradients only if `f` is a module, and then an earlier `.grad` is replaced.
 #     `y.backward(grad_output)` reaches all parameters, and adds.
 # Параметры получают градиенты, только если `f` — модуль, и прежний `.grad` при этом заменяется. Вызов
-#     `y.backward(grad_output)` доходит до всех параметров и прибавляет.
+#     `y.backward(grad_output)` доходит до всех параметров и ничего не заменяет.
 class Recompute(AsksTheModule):
     """A Function that replaces `.grad`."""
 
@@ -380,7 +381,7 @@ class Recompute(_Recompute):
 
 # %% mistake="ForgetsToRequireGrad" theme="recording"
 # The detached copy of `x` does not require grad: the inner pass leaves no gradient there.
-# Отсоединённая копия `x` не требует градиента, и внутренний проход ничего у неё не оставляет.
+# Отсоединённая копия `x` не требует градиента, и внутренний проход его для неё не вычисляет.
 class Recompute(_Recompute):
     """A Function whose copy does not require grad."""
 

@@ -178,7 +178,7 @@ def descend(w, b, x, y, lr):
 
 # %% mistake="clears_only_w" theme="accumulation"
 # Only the gradient of `w` was cleared: the next `backward()` will add to `b.grad`.
-# Обнулён только градиент `w`: следующий `backward()` прибавит к тому, что лежит в `b.grad`.
+# Обнулён только градиент `w`: следующий `backward()` прибавит свой градиент к тому, что лежит в `b.grad`.
 def descend(w, b, x, y, lr):
     loss = _loss(w, b, x, y)
     loss.backward()

@@ -113,7 +113,7 @@ def accumulate_in_backward(model, make_optimizer):
 # %% mistake="keeps_what_is_left" theme="accumulation"
 # A parameter that the last pass does not use is stepped, but its `.grad` stays, and the next window adds to it.
 # По параметру, который не участвует в последнем проходе, шаг делается, но его `.grad` остаётся, и следующее окно
-#     прибавляет к нему.
+#     прибавляет к нему свои градиенты.
 def accumulate_in_backward(model, make_optimizer):
     optimizers = {p: make_optimizer([p]) for p in _trained(model)}
 

@@ -339,7 +339,7 @@ def arriving_gradients(loss, tensors):
 # A gradient in the list shares its memory with `.grad` of a leaf, as after `detach()`. The next pass adds to `.grad` in
 #     place, and the entry of the list changes with it.
 # Градиент в списке занимает ту же память, что и поле `.grad` листа: так бывает после `detach()`. Следующий проход
-#     прибавит к `.grad` на месте, и значение в списке изменится вместе с ним.
+#     изменит `.grad` на месте, и значение в списке изменится вместе с ним.
 def arriving_gradients(loss, tensors):
     found = [None] * len(tensors)
     handles = [

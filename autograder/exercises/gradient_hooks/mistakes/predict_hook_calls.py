@@ -20,5 +20,5 @@ predict_hook_calls = {**solution, "post-accumulate hook runs in autograd.grad": 
 
 # %% mistake="hook_follows_the_name" theme="in_place"
 # You expected the hook to follow `h` through the in-place change. It stays with the value from before it.
-# Вы ожидали, что хук последует за `h` через изменение на месте. Но он остаётся с прежним значением.
+# Вы ожидали, что после изменения на месте хук относится к новому значению `h`. Но он относится к прежнему.
 predict_hook_calls = {**solution, "hook before h.mul_(4)": 1.0}

@@ -30,7 +30,8 @@ def _step_and_clear(model, make_optimizer, parameters=None):
 
 # %% mistake="never_clears" theme="accumulation"
 # `.grad` is not cleared after the step: the next pass adds to it, and all gradients stay in memory.
-# Поле `.grad` после шага не обнуляется: следующий проход прибавляет к нему, и все градиенты остаются в памяти.
+# Поле `.grad` после шага не обнуляется: следующий проход прибавляет к нему свой градиент, и все градиенты остаются в
+#     памяти.
 def step_in_backward(model, make_optimizer):
     def hook_for(parameter):
         optimizer = make_optimizer([parameter])

@@ -243,8 +243,8 @@ def watch_buckets(buckets, all_reduce, unused=()):
 # %% mistake="clears_the_gradients" theme="accumulation"
 # `.grad` of a bucket is cleared once it was reduced. What is in `.grad` is needed after the pass, and the next one
 #     adds to it.
-# Когда корзина отправлена, поля `.grad` её параметров обнуляются. Но то, что лежит в `.grad`, нужно и после
-#     прохода, а следующий проход к нему прибавляет.
+# Когда корзина отправлена, поля `.grad` её параметров обнуляются. Но то, что лежит в `.grad`, нужно и после прохода, а
+#     следующий проход прибавляет к нему новые градиенты.
 def watch_buckets(buckets, all_reduce, unused=()):
     def reduce_and_clear(index):
         all_reduce(index)

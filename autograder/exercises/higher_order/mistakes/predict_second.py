@@ -57,5 +57,5 @@ predict_second = {**solution, "attention twice, MATH in forward": "RuntimeError"
 
 # %% mistake="multiplied" theme="accumulation"
 # You expected the product of both derivatives. `backward()` adds to what is in `.grad`.
-# Вы ожидали произведение обеих производных. Но `backward()` прибавляет к тому, что лежит в `.grad`.
+# Вы ожидали произведение обеих производных. Но `backward()` прибавляет градиент к тому, что лежит в `.grad`.
 predict_second = {**solution, "x.grad after both": 144.0}

@@ -31,7 +31,7 @@ class Distance(_Distance):
 
 # %% mistake="x_alone_moves" theme="derivative"
 # Only the tangent of `x` is used. The distance changes with `y`, too.
-# Использована только касательная для `x`. Но расстояние меняется и вместе с `y`.
+# Использован только касательный вектор для `x`. Но расстояние меняется и вместе с `y`.
 class Distance(_Distance):
     @staticmethod
     def jvp(ctx, dx, dy):
@@ -49,7 +49,7 @@ class Distance(_Distance):
 
 # %% mistake="other_sign" theme="derivative"
 # The sign is the other one: if `x` moves away from `y`, this tangent is negative, but the distance grows.
-# Знак противоположный: если `x` уходит от `y`, эта касательная отрицательна, а расстояние растёт.
+# Знак противоположный: если `x` уходит от `y`, этот результат отрицателен, а расстояние растёт.
 class Distance(_Distance):
     @staticmethod
     def jvp(ctx, dx, dy):
@@ -59,7 +59,7 @@ class Distance(_Distance):
 # %% mistake="distance_of_the_tangents" theme="derivative"
 # The tangent is the distance between `dx` and `dy`. That is never negative, but points that approach each other have a
 #     distance that falls.
-# Касательная — это расстояние между `dx` и `dy`. Оно не бывает отрицательным, а у точек, которые сближаются, расстояние
+# Возвращено расстояние между `dx` и `dy`. Оно не бывает отрицательным, а у точек, которые сближаются, расстояние
 #     уменьшается.
 class Distance(_Distance):
     @staticmethod
@@ -69,7 +69,7 @@ class Distance(_Distance):
 # %% mistake="not_divided" theme="derivative"
 # The division by the distance is missing: twice the difference would give twice the tangent, although the same movement
 #     changes it as much.
-# Не хватает деления на расстояние: при вдвое большей разности касательная вышла бы вдвое больше, хотя тот же сдвиг меняет
+# Не хватает деления на расстояние: при вдвое большей разности результат вышел бы вдвое больше, хотя тот же сдвиг меняет
 #     расстояние настолько же.
 class Distance(_Distance):
     @staticmethod
@@ -79,7 +79,7 @@ class Distance(_Distance):
 
 # %% mistake="mean_of_the_entries" theme="scaling"
 # The products are averaged. In the distance each entry has its full share: the tangent is their sum.
-# Произведения усреднены. А в расстояние каждый элемент входит полностью: касательная — их сумма.
+# Произведения усреднены. А в расстояние каждый элемент входит полностью: нужна их сумма.
 class Distance(_Distance):
     @staticmethod
     def jvp(ctx, dx, dy):
@@ -106,7 +106,7 @@ class Distance(_Distance):
 
 # %% mistake="moved_distance" theme="derivative"
 # `jvp` returns the distance after the movement. A tangent is by how much the value moves.
-# Метод `jvp` возвращает расстояние после сдвига. А касательная — это то, на сколько значение сдвинется.
+# Метод `jvp` возвращает расстояние после сдвига. А касательный вектор — это то, на сколько значение сдвинется.
 class Distance(_Distance):
     @staticmethod
     def jvp(ctx, dx, dy):
@@ -115,7 +115,7 @@ class Distance(_Distance):
 
 # %% mistake="tangents_are_left_out" theme="derivative"
 # The tangents are not used: the result is the same, whatever moves.
-# Касательные не использованы: результат один и тот же, что бы ни сдвинулось.
+# Касательные векторы не использованы: результат один и тот же, что бы ни сдвинулось.
 class Distance(_Distance):
     @staticmethod
     def jvp(ctx, dx, dy):
@@ -124,7 +124,7 @@ class Distance(_Distance):
 
 # %% mistake="finite_difference" theme="precision"
 # The tangent is a difference of two distances. It is right up to the size of the step only.
-# Касательная вычислена как разность двух расстояний. Она верна лишь с точностью, которую даёт шаг.
+# Касательный вектор вычислен как разность двух расстояний. Он верен лишь с точностью, которую даёт шаг.
 class Distance(_Distance):
     @staticmethod
     def jvp(ctx, dx, dy):

@@ -30,7 +30,7 @@ def _train(model, batches, rate, region=_region, after=lambda: None, keep=False,
 
 # %% mistake="region_around_the_loop" theme="state"
 # All steps compute with the first weights: the region around the loop keeps their bfloat16 copies.
-# Все шаги считают с первоначальными весами: область вокруг цикла хранит их копии в bfloat16.
+# На всех шагах потери вычислены с первоначальными весами: область вокруг цикла хранит их копии в bfloat16.
 def fix_region(model, batches, rate):
     with _region():
         return _train(model, batches, rate)

@@ -62,7 +62,7 @@ class LogAddExp(_LogAddExp):
 
 # %% mistake="made_by_torch" theme="own"
 # torch was asked to make the rule. It runs `forward` with tensors that NumPy cannot read.
-# Правило поручено составить torch. Но он выполняет `forward` с тензорами, которых NumPy прочесть не может.
+# Составить правило поручено torch. Но он выполняет `forward` с тензорами, которых NumPy прочесть не может.
 class LogAddExp(_LogAddExp):
     generate_vmap_rule = True
 
@@ -161,7 +161,7 @@ class LogAddExp(_LogAddExp):
 
 # %% mistake="without_the_library" theme="own"
 # The rule computes the result without `forward`. That method stands for a library that nothing in torch replaces.
-# Правило вычисляет результат без `forward`. А этот метод изображает библиотеку, которую в torch ничем не заменить.
+# Правило вычисляет результат без `forward`. А этот метод играет роль библиотеки, которую в torch ничем не заменить.
 class LogAddExp(_LogAddExp):
     @staticmethod
     def vmap(info, in_dims, x, y):

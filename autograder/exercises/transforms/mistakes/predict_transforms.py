@@ -25,7 +25,7 @@ predict_transforms = {**solution, "jacrev": "refused"}
 
 # %% mistake="jvp_from_backward" theme="derivative"
 # You expected forward mode to work without a `jvp`. torch does not make one from `backward`.
-# Вы ожидали, что прямой режим сработает без `jvp`. Но из `backward` torch его не выводит.
+# Вы ожидали, что прямой режим сработает без `jvp`. Но из `backward` torch этот метод не выводит.
 predict_transforms = {**solution, "jvp": "accepted"}
 
 # %% mistake="jacfwd_like_jacrev" theme="derivative"

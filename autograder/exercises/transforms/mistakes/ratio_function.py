@@ -70,8 +70,8 @@ class Ratio(_Ratio):
 # %% mistake="like_backward" theme="derivative"
 # `jvp` has to return an entry for each output: the tangent of the ratio, and None for the share. Yours returns
 #     something else.
-# Метод `jvp` должен вернуть по значению на каждый выход: касательную отношения и None для доли. Ваш возвращает что-то
-#     другое.
+# Метод `jvp` должен вернуть по значению на каждый выход: касательный вектор отношения и None для доли. Ваш возвращает
+#     что-то другое.
 class Ratio(_Ratio):
     @staticmethod
     def jvp(ctx, dx, dy):
@@ -105,7 +105,7 @@ class Ratio(_Ratio):
 
 # %% mistake="plus_in_backward" theme="derivative"
 # `backward` has a plus for `y`: with a growing `y` the ratio falls.
-# В `backward` у `y` стоит плюс, а с ростом `y` отношение уменьшается.
+# В `backward` градиент по `y` взят со знаком плюс, а с ростом `y` отношение уменьшается.
 class Ratio(_Ratio):
     @staticmethod
     def backward(ctx, to_ratio, to_share):

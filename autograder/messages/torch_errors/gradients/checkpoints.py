@@ -16,7 +16,7 @@ ENTRIES = (
         checkpoint(torch.exp, torch.rand(2, requires_grad=True))
         """,
         "There are two implementations of `checkpoint`, and you have to say which: write `use_reentrant=False`. The old one, with True, ignores parameters when no input requires grad.",
-        "У `checkpoint` две реализации, и нужно указать, какая: напишите `use_reentrant=False`. Старая, с True, не замечает параметров, если ни один вход не требует градиента.",
+        "У `checkpoint` две реализации, и нужно выбрать одну: напишите `use_reentrant=False`. Старая, с True, не замечает параметров, если ни один вход не требует градиента.",
         exercise="checkpointed",
     ),
     entry(

@@ -17,7 +17,7 @@ ENTRIES = (
         torch.tensor([a, b])
         """,
         "Here numbers are taken out of a tracked tensor, and the graph does not follow them. `torch.tensor([a, b])` copies numbers: join tensors with `torch.stack([a, b])` or `torch.cat`. `math.exp(x)`, `float(x)` and `int(x)` give Python numbers: use `torch.exp(x)`, and `x.item()` where the cut is meant, as in a log.",
-        "Здесь из отслеживаемого тензора берут числа, и граф за ними не следует. `torch.tensor([a, b])` копирует числа: соединяйте тензоры через `torch.stack([a, b])` или `torch.cat`. `math.exp(x)`, `float(x)` и `int(x)` возвращают числа Python: пишите `torch.exp(x)`, а там, где разрыв нужен (например, для журнала), — `x.item()`.",
+        "Здесь из отслеживаемого тензора берут числа, и граф на этом обрывается. `torch.tensor([a, b])` копирует числа: соединяйте тензоры через `torch.stack([a, b])` или `torch.cat`. `math.exp(x)`, `float(x)` и `int(x)` возвращают числа Python: пишите `torch.exp(x)`, а там, где разрыв нужен (например, для журнала), — `x.item()`.",
         exercise="two_layer_loss",
     ),
     entry(
@@ -110,7 +110,7 @@ ENTRIES = (
         ForkingPickler.dumps(torch.rand(2, requires_grad=True) * 1)
         """,
         "A graph does not cross the border between processes. Send the values alone: `x.detach()`.",
-        "Граф не передаётся между процессами. Отправьте одни значения: `x.detach()`.",
+        "Граф не передаётся между процессами. Отправьте только значения: `x.detach()`.",
         exercise="snapshot",
     ),
     entry(

@@ -38,7 +38,7 @@ ENTRIES = (
         torch.rand(2, requires_grad=True).grad = torch.ones(2, device="meta")
         """,
         "`.grad` was given a tensor on another device than its owner. Move it: `w.grad = g.to(w.device)`. After a model has moved, its gradients are made anew by the next `backward()`.",
-        "В `.grad` записан тензор не с того устройства, где владелец. Перенесите его: `w.grad = g.to(w.device)`. После переноса модели градиенты заново создаст следующий `backward()`.",
+        "В `.grad` записан тензор не с того устройства, на котором лежит владелец поля. Перенесите его: `w.grad = g.to(w.device)`. После переноса модели градиенты заново создаст следующий `backward()`.",
         exercise="accumulate_equal",
         met="RuntimeError: attempting to assign a gradient with device type 'cpu' to a tensor with device type 'cuda'. Please ensure that the gradient and the tensor are on the same device",
     ),
@@ -103,7 +103,7 @@ ENTRIES = (
         r"device-side assert triggered",
         "",
         "A kernel on the GPU met an index that is not there, usually a class outside 0 to C - 1 or a token outside the embedding. The GPU works behind Python, so the error shows at a later line, and every use of the GPU fails from now on: restart the kernel. Run the same program on the CPU to see the line, or check `target.min()` and `target.max()`.",
-        "Ядру на GPU попался несуществующий индекс: обычно это класс вне диапазона от 0 до C − 1 или токен вне таблицы эмбеддингов. GPU отстаёт от Python, поэтому ошибка видна на более поздней строке, а любое обращение к GPU теперь будет падать: перезапустите ядро. Чтобы увидеть строку, выполните ту же программу на CPU или проверьте `target.min()` и `target.max()`.",
+        "Ядру на GPU попался несуществующий индекс: обычно это класс вне диапазона от 0 до C − 1 или токен вне таблицы эмбеддингов. GPU отстаёт от Python, поэтому ошибка видна на более поздней строке, а любое обращение к GPU теперь завершится ошибкой: перезапустите ядро. Чтобы увидеть строку, выполните ту же программу на CPU или проверьте `target.min()` и `target.max()`.",
         exercise="nan_node",
         met="AcceleratorError: CUDA error: device-side assert triggered",
     ),

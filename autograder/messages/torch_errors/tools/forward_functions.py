@@ -157,7 +157,7 @@ ENTRIES = (
             Double.apply(forward_ad.make_dual(torch.rand(2), torch.ones(2)))
         """,
         "`jvp` mirrors `forward`: one tangent for each output, and a view where `forward` returns a view of its input.",
-        "`jvp` повторяет `forward`: по касательному вектору на каждый выход и представление там, где `forward` возвращает представление входа.",
+        "`jvp` устроен так же, как `forward`: он возвращает по касательному вектору на каждый выход, а там, где `forward` возвращает представление входа, — тоже представление.",
         exercise="cube_function",
     ),
     entry(

@@ -116,7 +116,7 @@ ENTRIES = (
         Double.apply(torch.rand(2, requires_grad=True)).sum().backward()
         """,
         "This Function does not say how it is differentiated in this direction: reverse mode calls `backward`, forward mode calls `jvp`.",
-        "У этой функции не определена производная в этом направлении: обратный режим вызывает `backward`, а прямой — `jvp`.",
+        "У этой функции не определена производная для этого режима: обратный режим вызывает `backward`, а прямой — `jvp`.",
         exercise="cube_function",
     ),
     entry(

@@ -18,7 +18,7 @@ ENTRIES = (
         g.sum().backward()
         """,
         "The operation has a derivative, but no second one. For attention allow the plain formula alone in the forward pass: `with sdpa_kernel(SDPBackend.MATH)`; others write out in plain operations.",
-        "У операции есть производная, но второй производной нет. Для внимания разрешите в прямом проходе только обычную формулу: `with sdpa_kernel(SDPBackend.MATH)`; остальное запишите обычными операциями.",
+        "У операции есть производная, но второй производной нет. Для механизма внимания разрешите в прямом проходе только обычную формулу: `with sdpa_kernel(SDPBackend.MATH)`; остальное запишите обычными операциями.",
         exercise="fix_attention",
     ),
     entry(

@@ -54,7 +54,7 @@ ENTRIES = (
         f"""{SCALED}scaler.update()
         """,
         "`update()` changes the scale by what `step()` or `unscale_()` found, and neither was called: `scaler.step(optimizer)` first.",
-        "`update()` меняет масштаб по тому, что обнаружили `step()` или `unscale_()`, а ни один из них не вызван: сначала `scaler.step(optimizer)`.",
+        "`update()` меняет масштаб в зависимости от того, что обнаружили `step()` или `unscale_()`, а ни один из них не вызван: сначала `scaler.step(optimizer)`.",
         exercise="unscale_then_clip",
     ),
     entry(

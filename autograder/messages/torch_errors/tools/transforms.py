@@ -202,7 +202,7 @@ ENTRIES = (
         torch.func.jvp(lambda q: F.scaled_dot_product_attention(q, q, q), (q,), (q,))
         """,
         "torch has no forward mode for this operation. Take reverse mode (`vjp`, `jacrev`; Jv comes from two backward passes), or write another formula; for attention allow the plain one: `with sdpa_kernel(SDPBackend.MATH)`.",
-        "Для этой операции в torch нет прямого режима. Возьмите обратный (`vjp`, `jacrev`; Jv дают два обратных прохода) или запишите другую формулу; для внимания разрешите обычную: `with sdpa_kernel(SDPBackend.MATH)`.",
+        "Для этой операции в torch нет прямого режима. Возьмите обратный (`vjp`, `jacrev`; Jv дают два обратных прохода) или запишите другую формулу; для механизма внимания разрешите обычную: `with sdpa_kernel(SDPBackend.MATH)`.",
         exercise="jvp_by_backward",
     ),
 )
