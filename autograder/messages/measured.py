@@ -172,7 +172,7 @@ NAMES: dict[str, Text] = {
     "pass through a freed result": Text("a pass through a freed result", "проход через освобождённый результат"),
     "hooks get values": Text("every hook gets a value", "каждый хук получает значение"),
     "root with two dimensions": Text(
-        "the shape is right behind a root of shape (1, 1)", "форма верна за корнем формы (1, 1)"
+        "the shape is right behind a root of shape (1, 1)", "у градиентов от корня формы (1, 1) верная форма"
     ),
     "gradients in float64": Text("all gradients are float64", "все градиенты имеют тип float64"),
     "data stays": Text("all `data` stays the same", "все `data` прежние"),

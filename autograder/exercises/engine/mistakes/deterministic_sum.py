@@ -167,7 +167,7 @@ def deterministic_sum(gradients):
 # A tensor was made on the CPU, although the tensors of the list lie on a GPU, and torch refuses to mix the two.
 #     `torch.zeros_like(...)` and `torch.stack(...)` follow their tensors.
 # Какой-то тензор создан на CPU, хотя тензоры из списка лежат на GPU, и torch отказывается их смешивать.
-#     `torch.zeros_like(...)` и `torch.stack(...)` следуют за своими тензорами.
+#     `torch.zeros_like(...)` и `torch.stack(...)` берут устройство у своих тензоров.
 def deterministic_sum(gradients):
     total = torch.zeros(gradients[0].shape, dtype=torch.float64)
     for row in torch.stack(gradients).double().sort(dim=0).values:

@@ -213,7 +213,7 @@ def fix_attention(q, k, v, mask):
 # A tensor was made on the CPU, although the inputs lie on a GPU, and torch refuses to mix the two. `masked_fill`
 #     with a number and `torch.zeros_like(...)` follow their tensor.
 # Какой-то тензор создан на CPU, хотя входы лежат на GPU, и torch отказывается их смешивать. `masked_fill` с
-#     числом и `torch.zeros_like(...)` следуют за своим тензором.
+#     числом и `torch.zeros_like(...)` берут устройство у своего тензора.
 def fix_attention(q, k, v, mask):
     weights = _weights(_scores(q, k), mask)
     return torch.where(mask, weights, torch.zeros(mask.shape, dtype=q.dtype)) @ v

@@ -206,7 +206,7 @@ def gradient_penalty(critic, real, fake, mix):
 # A tensor was made on the CPU, although critic and batches lie on a GPU, and torch refuses to mix the two.
 #     `torch.ones_like(...)` follows its tensor; a sum needs no ones.
 # Какой-то тензор создан на CPU, хотя критик и батчи лежат на GPU, и torch отказывается их смешивать.
-#     `torch.ones_like(...)` следует за своим тензором, а для суммы единицы не нужны.
+#     `torch.ones_like(...)` берёт устройство у своего тензора, а для суммы единицы не нужны.
 def gradient_penalty(critic, real, fake, mix):
     mixed = _mixed(real, fake, mix).requires_grad_()
     y = critic(mixed)
