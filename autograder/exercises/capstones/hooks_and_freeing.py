@@ -52,8 +52,8 @@ _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {
             1,
             en="Each hook of a value behind `root` is called once, with the whole gradient, and what it returns takes the "
             "gradient's place, unless it is None.",
-            ru="Каждый хук каждого значения, от которого зависит `root`, вызван один раз, с полным градиентом, и "
-            "возвращённое им, если это не None, заменяет градиент.",
+            ru="Каждый хук `root` и значений, от которых он зависит, вызван один раз, с полным градиентом, и возвращённое "
+            "хуком, если это не None, заменяет градиент.",
             after=("gradients",),
             entries=(OF_HOOKS,),
         ),

@@ -8,7 +8,7 @@ def _total(x, all_reduce):
 
 # %% mistake="mean_of_means" theme="scaling"
 # Each rank takes the mean of its own samples, and `ddp` the mean of these means. A sample of a small rank weighs more.
-# Каждый ранг берёт среднее по своим примерам, а `ddp` — среднее этих средних. Чем их меньше, тем больше вес.
+# Каждый ранг усредняет свои примеры, а `ddp` — эти средние. Чем меньше на ранге примеров, тем больше вес каждого.
 def backward_uneven(ddp, x, y, all_reduce, world):
     mse_loss(ddp(x), y).backward()
 
