@@ -39,7 +39,7 @@ _CONSTRUCTIONS = {
     re.compile(r"\bследу\w+ за сво\w+ (?:тензор|вес|устройств)", re.I): "a new tensor «берёт устройство у» its tensor",
     re.compile(r"\bстоит (?:второго|третьего|ещё одного) (?:вызова|прохода)", re.I): "write «обходится в», not «стоит»",
     re.compile(r"\b(?:лист|значени|узл)\w* за (?:корнем|`root`)", re.I): "write «от которого зависит», not «за»",
-    re.compile(r"(?:^|\n\n)\w+ (?:её|его|их) и сравн", re.I): "a pronoun without its noun begins a cell: name the function",
+    re.compile(r"\A\w+ (?:её|его|их) и сравн", re.I): "a cell begins with a pronoun without its noun: name it",
 }
 _FORBIDDEN = re.compile(r"\*\*Нельзя\.\*\* (.*)")
 _INFINITIVE = re.compile(r"\w(?:ть|ти|чь)(?:ся)?\b")

@@ -57,7 +57,7 @@ Loss = Callable[[Tensor, Tensor], Tensor]
         ),
         Text(
             "The equation `grad(inner)(w, lam) = 0` holds at the minimum only. All derivatives of it are taken there.",
-            "Равенство `grad(inner)(w, lam) = 0` верно только в точке минимума. В ней и берутся все производные.",
+            "Равенство `grad(inner)(w, lam) = 0` верно только в точке минимума. В ней его и дифференцируют.",
         ),
         Text.same(
             "v = torch.linalg.solve(hessian(inner)(..., lam), g)\n...\n"
