@@ -440,7 +440,7 @@ check("edges_into")
 # %% [markdown] tags=["en"]
 # With these numbers the order makes itself. Begin with the node that waits for nobody. After each node, take one off for every edge that leads on from it; whoever comes down to 0 may run. The cell does that for your `y`, with the numbers typed in. No gradient flows yet.
 # %% [markdown] tags=["ru"] of="09c8bd97"
-# С этими числами порядок получается сам. Начнём с узла, который никого не ждёт. Обойдя узел, пройдём по его рёбрам: у каждого узла, к которому ведёт ребро, вычтем единицу. Узел, у которого осталось 0, может выполняться. Так в ячейке ниже мы обходим граф тензора `y`. Числа вписаны вручную, градиентов пока нет.
+# С этими числами порядок получается сам. Начнём с узла, который никого не ждёт. Обойдя узел, пройдём по его рёбрам: за каждое вычтем единицу у узла, к которому оно ведёт. Узел, у которого осталось 0, может выполняться. Так в ячейке ниже мы обходим граф тензора `y`. Числа вписаны вручную, градиентов пока нет.
 # %%
 waits_for = {add: 0, square: 1, times_5: 1, times_2: 3}
 may_run = [add]
