@@ -42,6 +42,18 @@ _HYPHEN_AS_MINUS = re.compile(r"(?<![\w)\]])-(?=\d)")
 _SENTENCE = re.compile(r"(?<=[.!?:»])\s")
 _ITEM = re.compile(r"[*|-] |\||\d+\. ")
 _PRONOUN = re.compile(r"(?:(?:В|У|На|К|От) )?(?:он[аои]?|его|её|их|ему|ей|им|н[её]м|ней|них|него|неё)\b", re.I)
+# What translation from English leaves behind. Each pattern was counted over the whole course: it meets nothing else.
+_CONSTRUCTIONS = {
+    re.compile(r"\bни т\w{1,3}, ни друг", re.I): "«ни тот ни другой» has no comma",
+    re.compile(r"\bзатуха\w+ (?:только )?на [λγ]"): "a trace decays «с множителем», not «на»",
+    re.compile(r"\bвычисля\w+ (?:с числами|дальше)", re.I): "«вычислять» has an object: write what is computed",
+    re.compile(r"\bследу\w+ за сво\w+ (?:тензор|вес|устройств)", re.I): "a new tensor «берёт устройство у» its tensor",
+    re.compile(r"\bстоит (?:второго|третьего|ещё одного) (?:вызова|прохода)", re.I): "write «обходится в», not «стоит»",
+    re.compile(r"\b(?:лист|значени|узл)\w* за (?:корнем|`root`)", re.I): "write «от которого зависит», not «за»",
+    re.compile(r"\A\w+ (?:её|его|их) и сравн", re.I): "a cell begins with a pronoun without its noun: name it",
+}
+_FORBIDDEN = re.compile(r"\*\*Нельзя\.\*\* (.*)")
+_INFINITIVE = re.compile(r"\w(?:ть|ти|чь)(?:ся)?\b")
 
 
 def problems(lesson: Lesson) -> Iterator[tuple[int, str]]:
@@ -79,6 +91,7 @@ def _twins(english: Cell, russian: Cell) -> Iterator[tuple[int, str]]:
         yield russian.line, f"the English text {known}, then say that they match: `{command}`"
     yield from ((russian.line, complaint) for complaint in banned_words(russian.source))
     yield from ((russian.line, complaint) for complaint in typography(russian.source))
+    yield from ((russian.line, complaint) for complaint in constructions(russian.source))
 
 
 def typography(text: str) -> Iterator[str]:
@@ -108,6 +121,16 @@ def banned_words(text: str) -> Iterator[str]:
         found = re.search(rf"\b{re.escape(stem)}\w*", plain)
         if found:
             yield f"«{found[0]}» is not in the glossary: write «{term}»"
+
+
+def constructions(text: str) -> Iterator[str]:
+    """Yield a complaint for each construction in a Russian text that a lecturer would mark."""
+    for pattern, advice in _CONSTRUCTIONS.items():
+        if found := pattern.search(text):
+            yield f"«{found[0].strip()}»: {advice}"
+    for rule in _FORBIDDEN.findall(text):
+        if not _INFINITIVE.search(rule):
+            yield f"«Нельзя. {rule[:40]}»: write an infinitive behind the label"
 
 
 def lonely_pronoun(text: str) -> Iterator[str]:

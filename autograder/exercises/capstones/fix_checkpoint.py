@@ -35,7 +35,7 @@ _WIDE = _ROWS * _WIDTH * _FEATURES * 8  # bytes of the widest tensor in a block
             "gradients",
             1.5,
             en="The output and all gradients are those without checkpoints; what is frozen has none.",
-            ru="Выход и все градиенты такие же, как без контрольных точек; у замороженного градиента нет.",
+            ru="Выход и все градиенты такие же, как без контрольных точек; у замороженных параметров градиента нет.",
         ),
         aspect(
             "flags",
@@ -78,8 +78,8 @@ _WIDE = _ROWS * _WIDTH * _FEATURES * 8  # bytes of the widest tensor in a block
             "The old checkpoint is a custom Function, and its result requires grad only if a tensor argument "
             "does. The output of the frozen embedding does not, and the weights are no arguments.",
             "Старый вариант контрольной точки — пользовательская функция, и её результат требует градиента, "
-            "только если его требует тензор среди аргументов. Выход замороженного слоя эмбеддингов не требует, а веса "
-            "— не аргументы.",
+            "только если его требует тензор среди аргументов. Выход замороженного слоя эмбеддингов его не требует, а "
+            "веса — не аргументы.",
         ),
     ),
 )

@@ -45,11 +45,11 @@ _EQUAL = 1e-8
     hints=[
         Text(
             "What is left in `.grad` after a step, as a formula? When is it 0?",
-            "Что остаётся в `.grad` после шага, если записать формулой? Когда это 0?",
+            "Что остаётся в `.grad` после шага, если записать это формулой? Когда это 0?",
         ),
         Text(
             "The rest is $-\\delta z$. It does no harm if the TD error is 0 at every step but the last.",
-            "Остаётся $-\\delta z$. Вреда от этого нет, если ошибка TD равна 0 на всех шагах, кроме последнего.",
+            "Остаётся $-\\delta z$. Вреда от этого нет, если TD-ошибка равна 0 на всех шагах, кроме последнего.",
         ),
         Text.same("return [...], [0.0, 0.0, 1.0]"),
     ],

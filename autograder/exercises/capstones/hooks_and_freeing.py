@@ -43,7 +43,7 @@ _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {
             "retained",
             0.5,
             en="After a walk with `retain_graph=True` one can walk again, and leaves work on in another graph.",
-            ru="После обхода с `retain_graph=True` обход можно повторить, а листья пригодны и в другом графе.",
+            ru="С `retain_graph=True` обход можно повторить, а листья — использовать и в другом графе.",
             after=("gradients",),
             entries=(OF_PASSES,),
         ),
@@ -52,8 +52,8 @@ _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {
             1,
             en="Each hook of a value behind `root` is called once, with the whole gradient, and what it returns takes the "
             "gradient's place, unless it is None.",
-            ru="Каждый хук значения за `root` вызван один раз, со всем градиентом, и возвращённое им, если это не None, "
-            "заменяет градиент.",
+            ru="Каждый хук `root` и значений, от которых он зависит, вызван один раз, с полным градиентом, и возвращённое "
+            "хуком, если это не None, заменяет градиент.",
             after=("gradients",),
             entries=(OF_HOOKS,),
         ),
@@ -61,7 +61,7 @@ _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {
             "calls",
             0.5,
             en="In random programs, too, hooks are called with the whole gradient.",
-            ru="И в случайных программах хуки вызваны со всем градиентом.",
+            ru="И в случайных программах хуки вызваны с полным градиентом.",
             after=("hooks",),
         ),
         aspect(

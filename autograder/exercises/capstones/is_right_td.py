@@ -40,7 +40,7 @@ def _refusal(name: str, en: str, ru: str) -> Any:
         _refusal(
             "catches_sign",
             "that goes the wrong way, by 1 % too little, or astray in the last weight",
-            "которая делает шаги не в ту сторону, на 1 % короче или портит последний вес",
+            "которая шагает не в ту сторону, делает шаги на 1 % короче или портит последний вес",
         ),
         _refusal("catches_leak", "whose trace takes up old updates", "в которой обновления попадают в след"),
         _refusal("catches_no_trace", "without traces", "в которой нет следов"),
@@ -49,7 +49,7 @@ def _refusal(name: str, en: str, ru: str) -> Any:
             "whose trace becomes 1 at a state that is visited again, instead of growing by 1",
             "в которой след посещённого ещё раз состояния становится равным 1, а не растёт на 1",
         ),
-        _refusal("catches_decay", "whose traces decay by λ alone", "в которой следы затухают только на λ"),
+        _refusal("catches_decay", "whose traces decay by λ alone", "в которой следы затухают с множителем λ, без γ"),
         _refusal("catches_no_reset", "that never clears its traces", "которая не обнуляет следы"),
         _refusal("catches_end", "that looks beyond the end", "которая заглядывает за конец эпизода"),
         _refusal(

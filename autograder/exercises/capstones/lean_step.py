@@ -27,7 +27,7 @@ _CALLS = 2 * _TRAINED + _FROZEN
 
 
 @exercise(
-    title=Text("A whole step within two budgets", "Целый шаг в двух пределах"),
+    title=Text("A whole step within two budgets", "Целый шаг при двух ограничениях"),
     kind="design",
     difficulty=3,
     minutes=25,

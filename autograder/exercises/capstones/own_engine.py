@@ -138,7 +138,7 @@ _LATER = (
             "hooks",
             1,
             en="Each hook is called once, with the whole gradient, and what it returns takes the gradient's place.",
-            ru="Каждый хук вызван один раз, со всем градиентом, а возвращённое им значение заменяет градиент.",
+            ru="Каждый хук вызван один раз, с полным градиентом, а возвращённое им значение заменяет градиент.",
             after=("engine_runs", "gradients"),
             entries=(OF_HOOKS,),
         ),

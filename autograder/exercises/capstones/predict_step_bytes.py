@@ -28,8 +28,8 @@ from autograder.language import Text
         Text(
             "At the peak three tables of the size of the logits are there: what cross-entropy keeps, the gradient with "
             "respect to that, and the gradient of the logits. After backward there are gradients of weights, and `h`.",
-            "На пике в памяти три таблицы такого же размера, как логиты: то, что хранит кросс-энтропия, градиент по этому "
-            "и градиент логитов. После обратного прохода остаются градиенты весов и `h`.",
+            "На пике в памяти три таблицы такого же размера, как логиты: логарифмы, которые хранит кросс-энтропия, "
+            "градиент по ним и градиент логитов. После обратного прохода остаются градиенты весов и `h`.",
         ),
     ],
 )

@@ -41,7 +41,7 @@ SCALE = 2.0**10
             "dtypes",
             1,
             en="The layers compute in float16, and the weights stay in float32, with all their digits.",
-            ru="Слои вычисляют в float16, а веса остаются в float32, со всеми знаками.",
+            ru="Слои работают в float16, а веса остаются в float32, со всеми знаками.",
             after=(),
         ),
         aspect(

@@ -43,9 +43,9 @@ Step = tuple[Any, float, Any, bool, bool]  # state, reward, next state, terminat
             "errors",
             1,
             en="The TD errors of all steps are returned as a list of numbers.",
-            ru="Возвращён список чисел: ошибки TD всех шагов.",
+            ru="Возвращён список чисел: TD-ошибки всех шагов.",
             after=(),
-            entries=(Entries(Text("TD error of step {n}", "ошибка TD на шаге {n}"), Text("TD errors", "ошибок TD")),),
+            entries=(Entries(Text("TD error of step {n}", "TD-ошибка на шаге {n}"), Text("TD errors", "TD-ошибок")),),
         ),
         aspect(
             "rest",

@@ -87,8 +87,8 @@ _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {
         Text(
             "Count first how often each value is used behind `root`, as `edges_into` does, with a list in place of "
             "recursion. Then count down.",
-            "Сначала сосчитайте, сколько раз используется каждое значение за `root`, как в `edges_into`, со списком вместо "
-            "рекурсии. Затем ведите обратный отсчёт.",
+            "Сначала сосчитайте, сколько раз используется каждое значение, от которого зависит `root`, как в "
+            "`edges_into`, со списком вместо рекурсии. Затем ведите обратный отсчёт.",
         ),
         Text.same(
             "waits_for, todo = {root: 0}, [root]\n"

@@ -28,7 +28,7 @@ Loss = Callable[[Tensor, Tensor], Tensor]
             "derivative",
             3,
             en="The derivative is right, whether the inner loss is quadratic or not.",
-            ru="Производная верна, квадратична внутренняя функция потерь или нет.",
+            ru="Производная верна при любой внутренней функции потерь, не только при квадратичной.",
         ),
         aspect(
             "direct",
@@ -57,7 +57,7 @@ Loss = Callable[[Tensor, Tensor], Tensor]
         ),
         Text(
             "The equation `grad(inner)(w, lam) = 0` holds at the minimum only. All derivatives of it are taken there.",
-            "Равенство `grad(inner)(w, lam) = 0` верно только в точке минимума. Там и берутся все его производные.",
+            "Равенство `grad(inner)(w, lam) = 0` верно только в точке минимума. В ней его и дифференцируют.",
         ),
         Text.same(
             "v = torch.linalg.solve(hessian(inner)(..., lam), g)\n...\n"

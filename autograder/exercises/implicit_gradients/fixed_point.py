@@ -75,7 +75,7 @@ _KEPT = 24  # copies of `z` that a frugal answer may have alive at once; unrolli
         Text(
             "The vector solves $u = g + J^T u$. Each turn of the loop is one `torch.autograd.grad(again, at, u, "
             "retain_graph=True)` through a graph of one step that begins at a leaf of its own.",
-            "Этот вектор — решение уравнения $u = g + J^T u$. Каждый оборот цикла — один вызов "
+            "Этот вектор — решение уравнения $u = g + J^T u$. Каждая итерация цикла — один вызов "
             "`torch.autograd.grad(again, at, u, retain_graph=True)` по графу одного шага, который начинается в отдельном "
             "листе.",
         ),

@@ -44,14 +44,14 @@ from .common import MARGIN, Mixed, chain, gradients, measure, measure_plain
             "state",
             1,
             en="The next random number is the one that follows a single run of `f`.",
-            ru="Случайные числа после вызова идут так, как если бы `f` вызвали один раз.",
+            ru="Случайные числа после вызова такие же, как если бы `f` вызвали один раз.",
             after=("kept", "gradients"),
         ),
         aspect(
             "trial",
             1,
             en="At most one trial run: the forward pass needs no more than twice the products of `f`.",
-            ru="Пробный запуск не больше чем один: в прямом проходе выполнено не больше произведений, чем за два вызова `f`.",
+            ru="Пробный запуск — не больше одного: в прямом проходе произведений не больше, чем за два вызова `f`.",
             after=("kept", "gradients"),
             measured=Text("Products in the forward pass", "Произведений в прямом проходе"),
         ),
@@ -59,7 +59,7 @@ from .common import MARGIN, Mixed, chain, gradients, measure, measure_plain
             "multiplications",
             4,
             en="The products that run again have as few multiplications as the budget allows.",
-            ru="Умножений в повторных произведениях наименьшее число, возможное при этом бюджете.",
+            ru="Число умножений в повторных произведениях — наименьшее возможное при этом бюджете.",
             after=("kept", "gradients", "trial"),
             measured=Text("Multiplications that ran again", "Повторных умножений"),
         ),
@@ -69,7 +69,7 @@ from .common import MARGIN, Mixed, chain, gradients, measure, measure_plain
             "What do you have to know of each product before you can choose? A run under `no_grad` tells it and keeps "
             "nothing. It must not use up random numbers: `torch.random.fork_rng` puts the random state back.",
             "Что нужно знать о каждом произведении, чтобы выбирать? Это покажет запуск внутри `no_grad`, который "
-            "ничего не хранит. Расходовать случайные числа он не должен: их состояние вернёт `torch.random.fork_rng`.",
+            "ничего не хранит. Случайных чисел он расходовать не должен: состояние вернёт `torch.random.fork_rng`.",
         ),
         Text(
             "The dearest first, or the most multiplications per byte first: neither is always best. There are few "

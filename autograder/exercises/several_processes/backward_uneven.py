@@ -40,13 +40,13 @@ from .ranks import Link, Rank, run_together
     hints=[
         Text(
             "`ddp` gives each rank the weight 1 over `world`. With 6 and 2 samples, which weight should a sample have?",
-            "Класс `ddp` берёт каждый ранг с весом 1 / `world`. Какой вес должен быть у одного примера, если их 6 и 2?",
+            "В `ddp` у каждого ранга вес 1 / `world`. Какой вес должен быть у одного примера, если их 6 и 2?",
         ),
         Text(
             "Take the sum over the samples of the rank, not the mean, and divide by the number of samples on all "
             "ranks. Then undo the division by `world`.",
             "Возьмите по примерам ранга сумму, а не среднее, и поделите её на число примеров на всех рангах. Затем "
-            "возместите деление на `world`.",
+            "компенсируйте деление на `world`.",
         ),
         Text.same('total = all_reduce(torch.tensor(len(x)))\n... mse_loss(ddp(x), y, reduction="sum") ...'),
     ],
@@ -59,7 +59,7 @@ from .ranks import Link, Rank, run_together
             "An all-reduce ends only when every rank has joined it. A rank that returns early leaves the others "
             "waiting; its gradient of zeros does not change the sum.",
             "Операция all-reduce завершается, только когда в неё вступили все ранги. Если один вернулся раньше, остальные "
-            "ждут, а его нулевой градиент сумму не меняет.",
+            "ждут. А нулевой градиент сумму не меняет.",
         ),
     ),
 )

@@ -40,8 +40,8 @@ from autograder.language import Text
         Text(
             "Each forward pass arms the same exchange, so it is armed once. The first backward pass uses it up, and "
             "the second adds its gradient without any exchange.",
-            "Каждый прямой проход взводит один и тот же обмен, и второй раз ничего не добавляет. Первый обратный проход "
-            "его расходует, а второй прибавляет свой градиент уже без обмена.",
+            "Каждый прямой проход готовит один и тот же обмен, и второй ничего не добавляет. Первый обратный проход "
+            "начинает этот обмен, а второй прибавляет свой градиент уже без обмена.",
         ),
     ),
 )

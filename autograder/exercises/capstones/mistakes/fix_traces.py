@@ -144,7 +144,7 @@ def fix_traces(m, o, s, r, gamma, lam):
 
 # %% mistake="squared_error" theme="derivative"
 # What descends is the squared TD error itself, without traces: `backward()` runs on the error in place of `v`.
-# Спуск идёт по самому квадрату ошибки TD, без следов: `backward()` вызван для ошибки, а не для `v`.
+# Спуск идёт по самому квадрату TD-ошибки, без следов: `backward()` вызван для ошибки, а не для `v`.
 def fix_traces(m, o, s, r, gamma, lam):
     for t, reward in enumerate(r):
         o.zero_grad()
@@ -202,7 +202,7 @@ def fix_traces(m, o, s, r, gamma, lam):
 # %% mistake="through_the_target" theme="recording"
 # The trace takes the gradient of the whole TD error, with the value of the next state in it. It has to take that of
 #     `v` alone.
-# В след попадает градиент всей ошибки TD, вместе с ценностью следующего состояния. А нужен градиент одного только
+# В след попадает градиент всей TD-ошибки, вместе с ценностью следующего состояния. А нужен градиент одного только
 #     значения `v`.
 def fix_traces(m, o, s, r, gamma, lam):
     traces = [torch.zeros_like(p) for p in m.parameters()]
@@ -218,7 +218,7 @@ def fix_traces(m, o, s, r, gamma, lam):
 # %% mistake="scales_the_trace" theme="own"
 # The trace itself is multiplied by the TD error, and the next step goes on with the product. Only `p.grad` gets the
 #     product.
-# На ошибку TD умножен сам след, и следующий шаг начинается с этого произведения. Произведение нужно записать только
+# На TD-ошибку умножен сам след, и следующий шаг начинается с этого произведения. Произведение нужно записать только
 #     в `p.grad`.
 def fix_traces(m, o, s, r, gamma, lam):
     _run(m, o, s, r, gamma, lam, scales=True)
@@ -255,7 +255,7 @@ def fix_traces(m, o, s, r, gamma, lam):
 
 # %% mistake="forgets_gamma" theme="missing"
 # `gamma` is missing in the TD error: the value of the next state enters it as it is.
-# В ошибке TD нет множителя `gamma`: ценность следующего состояния входит без него.
+# В TD-ошибке нет множителя `gamma`: ценность следующего состояния входит без него.
 def fix_traces(m, o, s, r, gamma, lam):
     _run(m, o, s, r, gamma, lam, discount=1.0)
 
@@ -276,7 +276,7 @@ def fix_traces(m, o, s, r, gamma, lam):
 # %% mistake="weighs_the_gradients" theme="own"
 # Each gradient was multiplied by the TD error of its own step before it entered the trace. The error of the present
 #     step multiplies the whole trace.
-# Каждый градиент умножен на ошибку TD своего шага ещё до того, как вошёл в след. А на ошибку текущего шага
+# Каждый градиент умножен на TD-ошибку своего шага ещё до того, как вошёл в след. А на ошибку текущего шага
 #     умножается весь след.
 def fix_traces(m, o, s, r, gamma, lam):
     _run(m, o, s, r, gamma, lam, weighs=True)

@@ -15,7 +15,7 @@ def four_rules():
 
 # %% mistake="forgets_the_gradient" theme="derivative"
 # The rule of `*` gives the derivative alone. It has to be multiplied by the gradient that arrives.
-# Правило для `*` выдаёт одну производную. Её нужно умножить на пришедший градиент.
+# Правило для `*` выдаёт только саму производную. Её нужно умножить на пришедший градиент.
 def four_rules():
     return {**RIGHT, "*": lambda g, out, a, b: (b, a)}
 
@@ -33,7 +33,7 @@ def four_rules():
 
 # %% mistake="transposes_the_result" theme="axes"
 # The parts of `@` come out transposed: each has the shape of its input, turned round.
-# Части для `@` получаются транспонированными: у каждой форма её входа, но наоборот.
+# Части для `@` получаются транспонированными: у каждой форма её входа, но перевёрнутая.
 def four_rules():
     return {**RIGHT, "@": lambda g, out, a, b: (b @ g.t(), g.t() @ a)}
 
@@ -75,13 +75,13 @@ def four_rules():
 
 # %% mistake="forgets_the_gradient_in_sum" theme="derivative"
 # The rule of `sum` gives ones: the derivative alone. Each entry gets the gradient that arrives.
-# Правило для `sum` выдаёт единицы, то есть одну производную. Каждый элемент получает пришедший градиент.
+# Правило для `sum` выдаёт единицы, то есть только саму производную. Каждый элемент получает пришедший градиент.
 def four_rules():
     return {**RIGHT, "sum": lambda g, out, a: (a * 0 + 1,)}
 
 # %% mistake="forgets_the_gradient_in_tanh" theme="derivative"
 # The rule of `tanh` gives the derivative alone. It has to be multiplied by the gradient that arrives.
-# Правило для `tanh` выдаёт одну производную. Её нужно умножить на пришедший градиент.
+# Правило для `tanh` выдаёт только саму производную. Её нужно умножить на пришедший градиент.
 def four_rules():
     return {**RIGHT, "tanh": lambda g, out, a: (1 - out * out,)}
 

@@ -1,19 +1,19 @@
 # %% mistake="nothing_moves" theme="test"
 # Nothing moves: all TD errors are 0, and then any update agrees with any other.
-# Ничего не меняется: все ошибки TD равны 0, а тогда одинаковы любые обновления.
+# Ничего не меняется: все TD-ошибки равны 0, а тогда одинаковы любые обновления.
 def hide_the_fault():
     return [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]
 
 # %% mistake="errors_on_the_way" theme="test"
 # The first TD errors are not 0, so an update is left in `.grad` and gets into the trace.
-# Первые ошибки TD не равны 0, поэтому в `.grad` остаётся обновление и попадает в след.
+# Первые TD-ошибки не равны 0, поэтому в `.grad` остаётся обновление и попадает в след.
 def hide_the_fault():
     return [0.1, 0.2, 0.3], [0.0, 0.0, 1.0]
 
 # %% mistake="a_reward_on_the_way" theme="test"
 # Some of the TD errors before the last step are 0, but not all: what one of them leaves in `.grad` gets into the
 #     trace.
-# Часть ошибок TD до последнего шага равна 0, но не все: то, что оставляет в `.grad` любая из них, попадает в след.
+# Часть TD-ошибок до последнего шага равна 0, но не все: то, что оставляет в `.grad` любая из них, попадает в след.
 def hide_the_fault():
     return [0.0, 0.0, 0.0], [0.0, 1.0, 1.0]
 
@@ -38,14 +38,14 @@ def hide_the_fault():
 # %% mistake="hardly_moves" theme="test"
 # The TD errors are 0 up to the last step, as they should be, but some weight moves too little. Take a larger last
 #     reward or fewer states.
-# Ошибки TD равны 0 до последнего шага, как и нужно, но какой-то вес почти не меняется. Возьмите последнюю награду
+# TD-ошибки равны 0 до последнего шага, как и нужно, но какой-то вес почти не меняется. Возьмите последнюю награду
 #     побольше или состояний поменьше.
 def hide_the_fault():
     return [0.0, 0.0, 0.0], [0.0, 0.0, 0.03]
 
 # %% mistake="reward_at_the_start" theme="test"
 # The last TD error is 0, and an earlier one is not: the states after that one do not move.
-# Последняя ошибка TD равна 0, а одна из прежних нет: состояния после неё не меняются.
+# Последняя TD-ошибка равна 0, а одна из прежних нет: состояния после неё не меняются.
 def hide_the_fault():
     return [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]
 
@@ -64,7 +64,7 @@ def hide_the_fault():
 # %% mistake="errors_and_hardly_moves" theme="test"
 # The first TD errors are not 0, so an update is left in `.grad` and gets into the trace. And some weight moves by
 #     less than 0.01.
-# Первые ошибки TD не равны 0, поэтому в `.grad` остаётся обновление и попадает в след. К тому же какой-то вес
+# Первые TD-ошибки не равны 0, поэтому в `.grad` остаётся обновление и попадает в след. К тому же какой-то вес
 #     меняется меньше чем на 0.01.
 def hide_the_fault():
     return [0.9, 0.9, 0.9], [0.0, 0.0, 1.0]

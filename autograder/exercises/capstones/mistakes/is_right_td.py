@@ -115,14 +115,14 @@ def is_right_td(td):
 # Two wrong programs pass: one never clears its traces, the other takes a truncation for an end. A single terminated
 #     episode tells neither from a right one.
 # Проходят две неправильные программы: одна не обнуляет следы, другая принимает обрыв за конец эпизода. На одном
-#     законченном эпизоде ни та, ни другая не отличается от правильной.
+#     законченном эпизоде ни та ни другая не отличается от правильной.
 def is_right_td(td):
     return _test(td, _WALK)
 
 # %% mistake="gamma_of_one" theme="test"
 # One wrong program passes: that whose traces decay by λ alone. With γ = 1 it does the same as a right one.
-# Проходит одна неправильная программа: та, в которой следы затухают только на λ. При γ = 1 она не отличается от
-#     правильной.
+# Проходит одна неправильная программа: та, в которой следы затухают с множителем λ, без γ. При γ = 1 она не
+#     отличается от правильной.
 def is_right_td(td):
     return _test(td, _WALK + _CUT + _WALK, gamma=1.0)
 
@@ -153,8 +153,8 @@ def is_right_td(td):
 # %% mistake="expects_decay_by_lambda" theme="test"
 # All right programs are refused, and the one whose traces decay by λ alone is accepted: the expected weights were
 #     computed as it does.
-# Все правильные программы отвергнуты, а принята та, в которой следы затухают только на λ: ожидаемые веса вычислены
-#     так же, как в ней.
+# Все правильные программы отвергнуты, а принята та, в которой следы затухают с множителем λ, без γ: ожидаемые веса
+#     вычислены так же, как в ней.
 def is_right_td(td):
     return _test(td, _WALK + _CUT + _WALK, decay=0.8)
 

@@ -417,7 +417,7 @@ class Value(Engine):
 
 # %% mistake="counts_users_once" theme="order"
 # A value that one operation uses twice is waited for once. It runs before another user of it has run.
-# Для значения, которое операция использует дважды, учтено одно ожидание. Оно обработано раньше, чем другая операция,
+# Значение, которое операция использует дважды, сосчитано один раз. Поэтому оно обработано раньше, чем другая операция,
 #     которая его использует.
 class Value(Engine):
     def backward(self, retain_graph=False, create_graph=False):
@@ -455,8 +455,8 @@ class Value(Engine):
 # %% mistake="begins_with_a_number" theme="axes"
 # The pass begins with a number, not with the shape of the root: behind a root of shape (1, 1) a gradient has another
 #     shape, or the pass fails.
-# Проход начинается с числа, а не с тензора в форме корня: за корнем формы (1, 1) у градиента другая форма или проход
-#     не удаётся.
+# Проход начинается с числа, а не с тензора в форме корня: от корня формы (1, 1) градиент приходит в другой форме, или
+#     проход не удаётся.
 class Value(Engine):
     def seed(self):
         return self.constant(1.0)
@@ -574,7 +574,7 @@ class Value(Engine):
 
 # %% mistake="hooks_get_tensors" theme="return"
 # A hook gets a bare tensor. It should get a value: with `create_graph=True` one can compute on from there.
-# Хук получает тензор без обёртки. Нужно значение: с `create_graph=True` с ним можно вычислять дальше.
+# Хук получает тензор без обёртки. Нужно значение: с `create_graph=True` его можно использовать в новых вычислениях.
 class Value(Engine):
     def after_hooks(self, gradient):
         for hook in self.hooks:
@@ -880,7 +880,7 @@ class Value(Engine):
 
 # %% mistake="saves_numbers" theme="derivative"
 # The rule of `*` computes with numbers in place of values: its second derivative loses a path.
-# Правило для `*` вычисляет с числами вместо значений: во второй производной теряется путь.
+# Правило для `*` работает с числами вместо значений: во второй производной теряется путь.
 class Value(Engine):
     def of_product(self, g, a, b):
         return g * type(self)(b.data), g * type(self)(a.data)
@@ -892,7 +892,7 @@ class Value(Engine):
 
 # %% mistake="saves_the_results_numbers" theme="derivative"
 # The rule of `tanh` computes with numbers in place of values: its second derivative loses a path.
-# Правило для `tanh` вычисляет с числами вместо значений: во второй производной теряется путь.
+# Правило для `tanh` работает с числами вместо значений: во второй производной теряется путь.
 class Value(Engine):
     def of_tanh(self, g, a, out):
         return super().of_tanh(g, a, type(self)(out.data))
@@ -904,7 +904,7 @@ class Value(Engine):
 
 # %% mistake="saves_numbers_in_exp" theme="derivative"
 # The rule of `exp` computes with numbers in place of values: its second derivative loses a path.
-# Правило для `exp` вычисляет с числами вместо значений: во второй производной теряется путь.
+# Правило для `exp` работает с числами вместо значений: во второй производной теряется путь.
 class Value(Engine):
     def of_exp(self, g, a, out):
         return (g * type(self)(out.data),)
@@ -916,35 +916,35 @@ class Value(Engine):
 
 # %% mistake="adds_numbers" theme="derivative"
 # The rule of `+` computes with numbers in place of values: its second derivative loses a path.
-# Правило для `+` вычисляет с числами вместо значений: во второй производной теряется путь.
+# Правило для `+` работает с числами вместо значений: во второй производной теряется путь.
 class Value(Engine):
     def of_sum_of_two(self, g):
         return type(self)(g.data), type(self)(g.data)
 
 # %% mistake="spreads_numbers" theme="derivative"
 # The rule of `sum` computes with numbers in place of values: its second derivative loses a path.
-# Правило для `sum` вычисляет с числами вместо значений: во второй производной теряется путь.
+# Правило для `sum` работает с числами вместо значений: во второй производной теряется путь.
 class Value(Engine):
     def of_sum(self, g):
         return (type(self)(g.data.expand(self.data.shape)),)
 
 # %% mistake="turns_numbers" theme="derivative"
 # The rule of `t` computes with numbers in place of values: its second derivative loses a path.
-# Правило для `t` вычисляет с числами вместо значений: во второй производной теряется путь.
+# Правило для `t` работает с числами вместо значений: во второй производной теряется путь.
 class Value(Engine):
     def of_t(self, g):
         return (type(self)(g.data.t()),)
 
 # %% mistake="reshapes_numbers" theme="derivative"
 # The rule of `reshape` computes with numbers in place of values: its second derivative loses a path.
-# Правило для `reshape` вычисляет с числами вместо значений: во второй производной теряется путь.
+# Правило для `reshape` работает с числами вместо значений: во второй производной теряется путь.
 class Value(Engine):
     def of_reshape(self, g):
         return (type(self)(g.data.reshape(self.data.shape)),)
 
 # %% mistake="multiplies_numbers" theme="derivative"
 # The rule of `@` computes with numbers in place of values: its second derivative loses a path.
-# Правило для `@` вычисляет с числами вместо значений: во второй производной теряется путь.
+# Правило для `@` работает с числами вместо значений: во второй производной теряется путь.
 class Value(Engine):
     def of_matmul(self, g, a, b):
         return g @ type(self)(b.data.t()), type(self)(a.data.t()) @ g
@@ -956,7 +956,7 @@ class Value(Engine):
 
 # %% mistake="sums_numbers_in_expand" theme="derivative"
 # The rule of `expand` computes with numbers in place of values: its second derivative loses a path.
-# Правило для `expand` вычисляет с числами вместо значений: во второй производной теряется путь.
+# Правило для `expand` работает с числами вместо значений: во второй производной теряется путь.
 class Value(Engine):
     def of_expand(self, g):
         return (type(self)(g.data.sum_to_size(self.data.shape)),)

@@ -62,7 +62,7 @@ predict_traces = {**solution, "p.grad[0] after the second backward": 1.0}
 
 # %% mistake="trace_of_lambda" theme="scaling"
 # You let the trace decay by λ alone. The factor is γλ.
-# У вас след затухает только на λ. Но множитель — γλ.
+# У вас след затухает с множителем λ. Но множитель — γλ.
 predict_traces = {**solution, "trace[0] after step 2": 0.84}
 
 # %% mistake="trace_without_decay" theme="scaling"

@@ -200,7 +200,7 @@ def sliding_gradient(cell, x, y, h, k):
 
 # %% mistake="stacks_the_steps" theme="accumulation"
 # The gradients of the calls are stacked: there is one for each step. They are to be summed.
-# Градиенты по вызовам собраны в стопку, по одному на каждый шаг. А их нужно сложить.
+# Градиенты отдельных вызовов собраны в один тензор, по одному на каждый шаг. А их нужно сложить.
 def sliding_gradient(cell, x, y, h, k):
     weights, losses = [], []
     for x_t, y_t in zip(x, y):

@@ -25,7 +25,7 @@ def step_in_half(model, o, s, x, y):
 
 # %% mistake="in_bfloat16" theme="precision"
 # The layers compute in bfloat16. It has the range of float32 and needs no scaler, but 8 digits instead of 11.
-# Слои вычисляют в bfloat16. У него диапазон float32, и масштаб не нужен, но двоичных знаков 8 вместо 11.
+# Слои работают в bfloat16. Диапазон у него как у float32, и масштаб не нужен, но двоичных знаков 8 вместо 11.
 def step_in_half(model, o, s, x, y):
     return _scaled_step(model, o, s, _loss(model, x, y, torch.bfloat16))
 

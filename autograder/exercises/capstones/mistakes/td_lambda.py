@@ -11,7 +11,7 @@ def _learn(model, steps, gamma, lam, alpha, **fault):
 # %% mistake="both_sides" theme="recording"
 # The value of the next state is not detached: the gradient goes through both sides of the TD error. The target is a
 #     number.
-# Ценность следующего состояния не отсоединена от графа: градиент идёт через обе части ошибки TD. А цель — просто
+# Ценность следующего состояния не отсоединена от графа: градиент идёт через обе части TD-ошибки. А цель — просто
 #     число.
 def td_lambda(model, steps, gamma, lam, alpha):
     return _learn(model, steps, gamma, lam, alpha, ends="terminated", through_next=True)
@@ -161,7 +161,7 @@ def td_lambda(model, steps, gamma, lam, alpha):
 
 # %% mistake="forgets_gamma" theme="missing"
 # `gamma` is missing in the TD error: the value of the next state enters it as it is.
-# В ошибке TD нет множителя `gamma`: ценность следующего состояния входит без него.
+# В TD-ошибке нет множителя `gamma`: ценность следующего состояния входит без него.
 def td_lambda(model, steps, gamma, lam, alpha):
     return _learn(model, steps, 1.0, lam, alpha, ends="terminated", decay=gamma * lam)
 
@@ -173,7 +173,7 @@ def td_lambda(model, steps, gamma, lam, alpha):
 
 # %% mistake="forgets_the_reward" theme="missing"
 # The reward is missing in the TD error.
-# В ошибке TD нет награды.
+# В TD-ошибке нет награды.
 def td_lambda(model, steps, gamma, lam, alpha):
     unpaid = [(state, 0.0, *rest) for state, _, *rest in steps]
     return _learn(model, unpaid, gamma, lam, alpha, ends="terminated")
@@ -186,7 +186,7 @@ def td_lambda(model, steps, gamma, lam, alpha):
 
 # %% mistake="returns_the_sum" theme="missing"
 # The weights are right, but a single number is returned. Asked for is the list of the TD errors of all steps.
-# Веса верны, но возвращено одно число. А нужен список ошибок TD всех шагов.
+# Веса верны, но возвращено одно число. А нужен список TD-ошибок всех шагов.
 def td_lambda(model, steps, gamma, lam, alpha):
     return sum(_learn(model, steps, gamma, lam, alpha, ends="terminated"))
 
@@ -206,8 +206,8 @@ def td_lambda(model, steps, gamma, lam, alpha):
 # %% mistake="traces_on_the_cpu" theme="device"
 # A tensor was made on the CPU, although the weights lie on a GPU, and torch refuses to mix the two.
 #     `torch.zeros_like(p)` follows its weight.
-# Какой-то тензор создан на CPU, хотя веса лежат на GPU, и torch отказывается их смешивать. `torch.zeros_like(p)`
-#     следует за своим весом.
+# Какой-то тензор создан на CPU, хотя веса лежат на GPU, и torch отказывается их смешивать. Функция
+#     `torch.zeros_like(p)` берёт устройство у веса.
 def td_lambda(model, steps, gamma, lam, alpha):
     for p in model.parameters():
         torch.zeros(p.shape, dtype=p.dtype).add_(p.detach())

@@ -417,7 +417,7 @@ def train_windows(c, o, x, y, h, steps, rows):
 # %% mistake="total_on_the_cpu" theme="device"
 # A tensor was made on the CPU, although the cell and its inputs lie on a GPU, and torch refuses to mix the two.
 #     `torch.zeros_like(...)`, `device=x.device` or the number `0.0` follow them.
-# Какой-то тензор создан на CPU, хотя ячейка и её входы лежат на GPU, и torch отказывается их смешивать. За ними
-#     следуют `torch.zeros_like(...)`, `device=x.device` или число `0.0`.
+# Какой-то тензор создан на CPU, хотя ячейка и её входы лежат на GPU, и torch отказывается их смешивать. Помогут
+#     `torch.zeros_like(...)`, `device=x.device` или число `0.0`.
 def train_windows(c, o, x, y, h, steps, rows):
     return _train(c, o, x, y, h + torch.zeros(h.shape, dtype=h.dtype), steps, rows, run=checkpointed)

@@ -10,7 +10,7 @@ def unbroadcast(gradient, shape):
 
 # %% mistake="sums_new_dimensions_only" theme="axes"
 # New dimensions in front are summed, but a dimension that was stretched from 1 keeps its new size.
-# Новые измерения спереди просуммированы, но измерение, растянутое от 1, осталось растянутым.
+# По новым измерениям спереди сумма взята, но измерение, растянутое от 1, осталось растянутым.
 def unbroadcast(gradient, shape):
     while gradient.dim() > len(shape):
         gradient = gradient.sum(0)
@@ -18,7 +18,7 @@ def unbroadcast(gradient, shape):
 
 # %% mistake="sums_stretched_ones_only" theme="axes"
 # Stretched dimensions are summed, but those that broadcasting put in front are still there.
-# Растянутые измерения просуммированы, но измерения, добавленные спереди, остались.
+# По растянутым измерениям сумма взята, но измерения, добавленные спереди, остались.
 def unbroadcast(gradient, shape):
     front = gradient.dim() - len(shape)
     for d, size in enumerate(shape):

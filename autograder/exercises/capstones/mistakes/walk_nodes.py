@@ -84,8 +84,8 @@ def walk_nodes(root):
 
 # %% mistake="counts_users_once" theme="order"
 # A value that one operation uses twice is waited for once. Its rule runs before another user of it has run.
-# Для значения, которое операция использует дважды, учтено одно ожидание. Его правило срабатывает раньше, чем другая
-#     операция, которая его использует.
+# Значение, которое операция использует дважды, сосчитано один раз. Его правило срабатывает раньше, чем другая операция,
+#     которая его использует.
 def walk_nodes(root):
     waits, found = {root: 0}, [root]
     for value in found:
@@ -168,8 +168,8 @@ def walk_nodes(root):
 # %% mistake="begins_with_a_number" theme="axes"
 # The walk begins with a number, not with the shape of the root: behind a root of shape (1, 1) a gradient has another
 #     shape, or the walk fails.
-# Обход начинается с числа, а не с тензора в форме корня: за корнем формы (1, 1) у градиента другая форма или обход не
-#     удаётся.
+# Обход начинается с числа, а не с тензора в форме корня: от корня формы (1, 1) градиент приходит в другой форме, или
+#     обход не удаётся.
 def walk_nodes(root):
     walk(root, seed=torch.tensor(1.0, dtype=torch.float64))
 

@@ -126,7 +126,7 @@ def meta_gradient(t, v, w, lr, momentum, steps):
 
 # %% mistake="flags_on_the_inputs" theme="recording"
 # The results are right, but `w` and `lr` require grad now: the flag was set on the caller's tensors.
-# Результаты верны, но `w` и `lr` теперь требуют градиента: флаг поставлен тензорам вызывающего кода.
+# Результаты верны, но `w` и `lr` теперь требуют градиента: флаг включён у тензоров вызывающего кода.
 def meta_gradient(t, v, w, lr, momentum, steps):
     found = _unroll(t, v, w, lr, momentum, steps)
     w.requires_grad_(), lr.requires_grad_()

@@ -47,7 +47,7 @@ def fix_argmin(inner, outer, minimize, start, lam):
 
 # %% mistake="solution_detached" theme="recording"
 # Only the direct term is there: the minimum was taken as a constant. That is exact for the minimal value alone.
-# Учтено одно прямое слагаемое: минимум принят за константу. Это точно только для самого наименьшего значения.
+# Учтено только прямое слагаемое: минимум принят за константу. Это точно только для самого наименьшего значения.
 def fix_argmin(inner, outer, minimize, start, lam):
     return grad(outer, argnums=1)(minimize(inner, start, lam), lam)
 
@@ -77,7 +77,7 @@ def fix_argmin(inner, outer, minimize, start, lam):
 
 # %% mistake="hessian_of_the_outer_loss" theme="derivative"
 # The Hessian is that of the outer loss. The equation that moves the minimum is made of the inner one.
-# Матрица Гессе взята у внешней функции. Но уравнение, которое сдвигает минимум, составлено из внутренней.
+# Матрица Гессе взята у внешней функции. Но минимум сдвигается по уравнению для внутренней.
 def fix_argmin(inner, outer, minimize, start, lam):
     w = minimize(inner, start, lam)
     h = hessian(outer)(w, lam) + 1e-9 * torch.eye(len(w), dtype=w.dtype)
@@ -103,7 +103,7 @@ def fix_argmin(inner, outer, minimize, start, lam):
 
 # %% mistake="flag_on_lam" theme="recording"
 # The derivative is right, but `lam` requires grad now: the flag was set on the caller's tensor.
-# Производная верна, но `lam` теперь требует градиента: флаг поставлен тензору вызывающего кода.
+# Производная верна, но `lam` теперь требует градиента: флаг включён у тензора вызывающего кода.
 def fix_argmin(inner, outer, minimize, start, lam):
     found = _through(inner, outer, minimize, start, lam)
     lam.requires_grad_()

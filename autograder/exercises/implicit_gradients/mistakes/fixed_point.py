@@ -86,14 +86,14 @@ def fixed_point(step, start, parameters, iterations):
 
 # %% mistake="one_turn" theme="missing"
 # The backward loop makes a single turn: $u = g + J^T g$, as if two steps were recorded.
-# Обратный цикл делает лишь один оборот: $u = g + J^T g$, как если бы было записано два шага.
+# В обратном цикле лишь одна итерация: $u = g + J^T g$, как если бы было записано два шага.
 def fixed_point(step, start, parameters, iterations):
     return _hooked(step, start, parameters, iterations, turns=1)
 
 # %% mistake="last_ten_steps" theme="recording"
 # The gradient is that of the last steps alone: the sum $g + J^T g + \ldots$ has only its first terms. The slower the
 #     iteration converges, the more is missing.
-# Это градиент одних последних шагов: от суммы $g + J^T g + \ldots$ взяты только первые члены. Чем медленнее сходятся
+# Это градиент только последних шагов: от суммы $g + J^T g + \ldots$ взяты только первые члены. Чем медленнее сходятся
 #     итерации, тем больше теряется.
 def fixed_point(step, start, parameters, iterations):
     return _last_recorded(step, start, parameters, iterations, 10)
@@ -116,7 +116,7 @@ def fixed_point(step, start, parameters, iterations):
 
 # %% mistake="powers_without_a_sum" theme="accumulation"
 # In each turn `u` was replaced by $J^T u$, without adding `g`. Nearly nothing is left of the gradient.
-# На каждом обороте `u` заменяется на $J^T u$, а `g` не прибавляется. От градиента почти ничего не остаётся.
+# На каждой итерации `u` заменяется на $J^T u$, а `g` не прибавляется. От градиента почти ничего не остаётся.
 def fixed_point(step, start, parameters, iterations):
     z = _solved(step, start, parameters, iterations)
     result = step(z, *parameters)
@@ -164,8 +164,8 @@ def fixed_point(step, start, parameters, iterations):
 # %% mistake="a_new_graph_in_each_turn" theme="cost"
 # The results are right, but the step is called anew in each turn of the backward loop. One graph serves all turns, with
 #     `retain_graph=True`.
-# Результаты верны, но шаг вызывается заново на каждом обороте обратного цикла. С `retain_graph=True` одного графа хватит
-#     на все.
+# Результаты верны, но шаг вызывается заново на каждой итерации обратного цикла. С `retain_graph=True` одного графа
+#     хватит на все.
 def fixed_point(step, start, parameters, iterations):
     z = _solved(step, start, parameters, iterations)
     result = step(z, *parameters)
@@ -205,7 +205,7 @@ def fixed_point(step, start, parameters, iterations):
 
 # %% mistake="flag_on_the_start" theme="recording"
 # The gradients are right, but `start` requires grad now: the flag was set on the caller's tensor.
-# Градиенты верны, но `start` теперь требует градиента: флаг поставлен тензору вызывающего кода.
+# Градиенты верны, но `start` теперь требует градиента: флаг включён у тензора вызывающего кода.
 def fixed_point(step, start, parameters, iterations):
     start.requires_grad_()
     return _hooked(step, start, parameters, iterations, begin=start.detach())
@@ -221,7 +221,7 @@ def fixed_point(step, start, parameters, iterations):
 # %% mistake="fills_grad" theme="accumulation"
 # The gradients are right, but something was added to `.grad` of the parameters: a call of `backward()` inside goes that
 #     far.
-# Градиенты верны, но в `.grad` параметров что-то прибавлено: вызов `backward()` внутри доходит и до них.
+# Градиенты верны, но к `.grad` параметров что-то прибавлено: вызов `backward()` внутри доходит и до них.
 def fixed_point(step, start, parameters, iterations):
     step(_solved(step, start, parameters, 2), *parameters).sum().backward()
     return _hooked(step, start, parameters, iterations - 3)
@@ -301,7 +301,7 @@ def fixed_point(step, start, parameters, iterations):
 
 # %% mistake="graph_freed_in_the_first_turn" theme="graph_life"
 # The first turn of the loop freed the graph of the step. With `retain_graph=True` it serves all turns.
-# Первый оборот цикла освободил граф шага. С `retain_graph=True` его хватит на все обороты.
+# Первая итерация цикла освободила граф шага. С `retain_graph=True` его хватит на все итерации.
 def fixed_point(step, start, parameters, iterations):
     z = _solved(step, start, parameters, iterations)
     result = step(z, *parameters)

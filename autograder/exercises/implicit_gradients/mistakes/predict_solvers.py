@@ -36,7 +36,7 @@ predict_solvers = {**solution, "1 step from 0": 6.0}
 
 # %% mistake="solution_still_depends" theme="recording"
 # You expected the fixed point to bring its derivative along. Computed inside `no_grad()`, it is a constant in the sum.
-# Вы ожидали, что неподвижная точка принесёт свою производную. Но вычисленная внутри `no_grad()`, в сумме она константа.
+# Вы ожидали, что неподвижная точка принесёт свою производную. Но после `no_grad()` она входит в сумму как константа.
 predict_solvers = {**solution, "z + w": 13.0}
 
 # %% mistake="no_graph_spreads" theme="recording"

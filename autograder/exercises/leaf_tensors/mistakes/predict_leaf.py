@@ -57,7 +57,7 @@ predict_leaf = {**solution, "w.view(2, 1)": (True, True)}
 
 # %% mistake="detach_keeps_the_flag" theme="recording"
 # `detach()` was taken to keep the flag or the history. It leaves both behind and gives a constant.
-# Вы ожидали, что `detach()` сохранит флаг или историю. Но не остаётся ни того, ни другого: получается константа.
+# Вы ожидали, что `detach()` сохранит флаг или историю. Но не остаётся ни того ни другого: получается константа.
 predict_leaf = {**solution, "w.detach()": (True, True)}
 
 # %% mistake="no_grad_is_recorded" theme="recording"

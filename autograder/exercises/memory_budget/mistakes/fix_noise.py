@@ -18,8 +18,8 @@ def fix_noise(f, x, generator):
 # %% mistake="leaves_by_the_exception" theme="state"
 # After the recomputation the generator is not put back. Early stop leaves `f` by an exception: a line behind the call
 #     does not run.
-# После повторного вычисления генератор не возвращён на место. Ранняя остановка прерывает `f` исключением, и строка
-#     после вызова не выполняется.
+# После повторного вычисления генератору не возвращено прежнее состояние. Ранняя остановка прерывает `f` исключением, и
+#     строка после вызова не выполняется.
 def fix_noise(f, x, generator):
     before, calls = generator.get_state(), []
 

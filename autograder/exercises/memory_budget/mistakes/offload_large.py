@@ -232,7 +232,7 @@ def offload_large(f, x, parameters, limit, put, get):
 
 # %% mistake="forgets_the_strides" theme="axes"
 # The strides of a view are lost: the storage is filled into its shape row by row.
-# Потеряны шаги (strides) представления: элементы хранилища расставлены по его форме подряд.
+# Потеряны шаги (strides) представления: его форму заполняют элементы хранилища подряд.
 def offload_large(f, x, parameters, limit, put, get):
     pack = packing(held_or_small([x, *parameters], limit), put)
 

@@ -36,7 +36,7 @@ predict_kept = {**solution, "checkpoint": 0}
 # You expected both operations of a block to keep a tensor of their own. The result of `tanh` is the input of the next
 #     `Linear`, one storage for both, and the result of a `Linear` is needed by neither.
 # Вы ожидали, что каждая операция блока хранит отдельный тензор. Но результат `tanh` — это вход следующего `Linear`,
-#     хранилище у них одно, а результат самого `Linear` не нужен ни той, ни другой.
+#     хранилище у них одно, а результат самого `Linear` не нужен ни одной производной.
 predict_kept = {**solution, "no checkpoint": 8}
 
 # %% mistake="any_product_is_mm" theme="own"

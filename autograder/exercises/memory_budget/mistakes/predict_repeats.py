@@ -6,7 +6,7 @@ predict_repeats = {**solution, "no checkpoint": [0, 0, 0]}
 # %% mistake="stops_before_the_square" theme="cost"
 # You expected early stop before the square is called, because the square saves only its input. But that tensor is saved
 #     by the call of the square.
-# Вы ожидали, что остановка наступит до вызова квадрата: он сохраняет только свой вход. Но сохраняется этот тензор при
+# Вы ожидали, что остановка наступит раньше квадрата: он сохраняет только свой вход. Но сохраняется этот тензор при
 #     самом вызове.
 predict_repeats = {**solution, "one checkpoint": [2, 1, 1]}
 

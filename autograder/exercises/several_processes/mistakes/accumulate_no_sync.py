@@ -60,8 +60,8 @@ def accumulate_no_sync(ddp, batches):
 # %% mistake="forwards_first" theme="order"
 # All forward passes run before the first `backward()`. The exchange goes with the first backward pass, and the others stay
 #     local.
-# Все прямые проходы сделаны до первого `backward()`. Обмен происходит в первом обратном проходе, а остальные остаются
-#     на своём ранге.
+# Все прямые проходы сделаны до первого `backward()`. Обмен происходит в первом обратном проходе, а градиенты остальных
+#     остаются на своём ранге.
 def accumulate_no_sync(ddp, batches):
     ddp.zero_grad()
     losses = [mse_loss(ddp(x), y) / len(batches) for x, y in batches]
@@ -110,7 +110,7 @@ def accumulate_no_sync(ddp, batches):
 
 # %% mistake="leaves_it_quiet" theme="state"
 # `no_sync()` was entered and never left. The last micro-batch is not sent, nor is any pass after the window.
-# В `no_sync()` вошли, но не вышли. Последний микробатч не отправлен, и ни один проход после окна тоже.
+# В `no_sync()` вошли, но не вышли. Градиенты последнего микробатча и всех проходов после окна не отправлены.
 def accumulate_no_sync(ddp, batches):
     ddp.zero_grad()
     manager = ddp.no_sync()

@@ -8,13 +8,13 @@ def _total(x, all_reduce):
 
 # %% mistake="mean_of_means" theme="scaling"
 # Each rank takes the mean of its own samples, and `ddp` the mean of these means. A sample of a small rank weighs more.
-# Каждый ранг берёт среднее по своим примерам, а `ddp` — среднее этих средних. Пример на маленьком ранге весит больше.
+# Каждый ранг усредняет свои примеры, а `ddp` — эти средние. Чем меньше на ранге примеров, тем больше вес каждого.
 def backward_uneven(ddp, x, y, all_reduce, world):
     mse_loss(ddp(x), y).backward()
 
 # %% mistake="without_world" theme="scaling"
 # The gradient is `world` times too short: `ddp` divides by the number of ranks, and nothing makes up for it.
-# Градиент в `world` раз короче нужного: `ddp` делит на число рангов, и это ничем не возмещено.
+# Градиент в `world` раз короче нужного: `ddp` делит на число рангов, и это ничем не компенсировано.
 def backward_uneven(ddp, x, y, all_reduce, world):
     (mse_loss(ddp(x), y, reduction="sum") / y.shape[1] / _total(x, all_reduce)).backward()
 

@@ -19,8 +19,8 @@ predict_no_sync = {**solution, "both in no_sync: gradients": [4.0, 4.0]}
 # %% mistake="averages_the_last_pass_alone" theme="accumulation"
 # You expected the all-reduce to average the last pass alone, on top of what the ranks had. It averages all that stands in
 #     `.grad`.
-# Вы ожидали, что all-reduce усреднит только последний проход, а прежнее останется у рангов своим. Но усредняется всё,
-#     что лежит в `.grad`.
+# Вы ожидали, что all-reduce усреднит только последний проход, а прежние градиенты у каждого ранга останутся свои. Но
+#     усредняется всё, что лежит в `.grad`.
 predict_no_sync = {**solution, "then a pass outside: gradients": [12.0, 16.0]}
 
 # %% mistake="forgets_the_earlier_pass" theme="accumulation"
@@ -31,8 +31,8 @@ predict_no_sync = {**solution, "then a pass outside: gradients": [10.0, 10.0]}
 # %% mistake="each_backward_is_averaged" theme="order"
 # You expected an exchange in each of the backward passes. The forward passes before them arm one exchange, and the first
 #     backward pass uses it up.
-# Вы ожидали обмена в каждом из обратных проходов. Но прямые проходы перед ними взводят один обмен, и первый обратный его
-#     расходует.
+# Вы ожидали обмена в каждом из обратных проходов. Но прямые проходы перед ними готовят один общий обмен, и его начинает
+#     первый же обратный.
 predict_no_sync = {**solution, "two backwards: all-reduces": 2}
 
 # %% mistake="late_pass_is_in_the_mean" theme="order"
@@ -61,7 +61,7 @@ predict_no_sync = {**solution, "backward in no_sync: all-reduces": 2, "two backw
 # %% mistake="divides_by_the_passes" theme="scaling"
 # You expected a mean over the passes, too. The mean is taken over the ranks alone; the gradients of passes add up in
 #     `.grad`.
-# Вы ожидали среднего ещё и по проходам. Но усредняется только по рангам, а градиенты проходов складываются в `.grad`.
+# Вы ожидали среднего ещё и по проходам. Но оно берётся только по рангам, а градиенты проходов складываются в `.grad`.
 predict_no_sync = {**solution, "then a pass outside: gradients": [7.0, 7.0]}
 
 # %% mistake="replaces_the_gradient" theme="accumulation"
