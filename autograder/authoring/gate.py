@@ -39,7 +39,7 @@ from ..lessons.mistakes import mistakes_of
 from ..lessons.source import Lesson
 from .idle_calls import idle_calls
 from .junk import accepted_helpers, accepted_junk, helpers
-from .lint import banned_words, constructions, lonely_pronoun, problems
+from .lint import banned_words, lonely_pronoun, problems
 from .trials import TRIALS, Trials, try_answers
 from .variant_trials import variant_problems
 
@@ -222,8 +222,7 @@ def _texts(exercise: Exercise) -> Iterator[str]:
             yield f"{name} is empty in one language"
         if text.en.count("`") != text.ru.count("`"):
             yield f"{name} has different code spans in the two languages"
-        for check in (banned_words, constructions):
-            yield from (f"{name}: {complaint}" for complaint in check(text.ru))
+        yield from (f"{name}: {complaint}" for complaint in banned_words(text.ru))
         if name.startswith("aspect "):
             yield from (f"{name}: {complaint}" for complaint in lonely_pronoun(text.ru))
     if len(exercise.hints) < HINTS:

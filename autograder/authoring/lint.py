@@ -24,17 +24,6 @@ _SHARED = {
 
 GLOSSARY = Path(__file__).with_name("glossary.md")
 
-# English constructions in Russian words. Code spans take part, since a preposition may stand before one.
-_CALQUES = {
-    re.compile(r"\bпод `(?:torch\.)?(?:no_grad|enable_grad|inference_mode|autocast|vmap|compile)\b"): "внутри",
-    re.compile(r"\bобучение \w+ в гору\b", re.I): "потери растут",  # «идти в гору» means to succeed
-    re.compile(r"\bпроверка считает, что\b", re.I): "проверка учитывает",  # «считать, что» means to believe
-    re.compile(r"\bлеж(?:ит|ат) от [\d−$]"): "лежит в пределах от",
-    re.compile(r"\bзапуск\w*, на котор", re.I): "запуск, в котором",
-    re.compile(r"\bвыигрыш\w* перед\b"): "выигрыш по сравнению с",
-    re.compile(r"\bвсё(?: то)?, у котор"): "всё, у чего",
-}
-
 # An ordinary space lets a number break at the end of a line. A hyphen is no minus sign.
 _SPACE_IN_NUMBER = re.compile(r"\d (?=\d{3}(?!\d))")
 _HYPHEN_AS_MINUS = re.compile(r"(?<![\w)\]])-(?=\d)")
@@ -42,8 +31,16 @@ _HYPHEN_AS_MINUS = re.compile(r"(?<![\w)\]])-(?=\d)")
 _SENTENCE = re.compile(r"(?<=[.!?:»])\s")
 _ITEM = re.compile(r"[*|-] |\||\d+\. ")
 _PRONOUN = re.compile(r"(?:(?:В|У|На|К|От) )?(?:он[аои]?|его|её|их|ему|ей|им|н[её]м|ней|них|него|неё)\b", re.I)
-# What translation from English leaves behind. Each pattern was counted over the whole course: it meets nothing else.
-_CONSTRUCTIONS = {
+# English constructions in Russian words, counted over the whole course: a pattern meets nothing else. Code spans take
+# part, since a preposition may stand before one.
+_CALQUES = {
+    re.compile(r"\bпод `(?:torch\.)?(?:no_grad|enable_grad|inference_mode|autocast|vmap|compile)\b"): "write «внутри»",
+    re.compile(r"\bобучение \w+ в гору\b", re.I): "«идти в гору» means to succeed: write «потери растут»",
+    re.compile(r"\bпроверка считает, что\b", re.I): "«считать, что» means to believe: write «проверка учитывает»",
+    re.compile(r"\bлеж(?:ит|ат) от [\d−$]"): "write «лежит в пределах от»",
+    re.compile(r"\bзапуск\w*, на котор", re.I): "write «запуск, в котором»",
+    re.compile(r"\bвыигрыш\w* перед\b"): "write «выигрыш по сравнению с»",
+    re.compile(r"\bвсё(?: то)?, у котор"): "write «всё, у чего»",
     re.compile(r"\bни т\w{1,3}, ни друг", re.I): "«ни тот ни другой» has no comma",
     re.compile(r"\bзатуха\w+ (?:только )?на [λγ]"): "a trace decays «с множителем», not «на»",
     re.compile(r"\bвычисля\w+ (?:с числами|дальше)", re.I): "«вычислять» has an object: write what is computed",
@@ -91,7 +88,6 @@ def _twins(english: Cell, russian: Cell) -> Iterator[tuple[int, str]]:
         yield russian.line, f"the English text {known}, then say that they match: `{command}`"
     yield from ((russian.line, complaint) for complaint in banned_words(russian.source))
     yield from ((russian.line, complaint) for complaint in typography(russian.source))
-    yield from ((russian.line, complaint) for complaint in constructions(russian.source))
 
 
 def typography(text: str) -> Iterator[str]:
@@ -111,26 +107,20 @@ def typography(text: str) -> Iterator[str]:
 def banned_words(text: str) -> Iterator[str]:
     """Yield a complaint for each calque in a Russian text, and for each word that the glossary refuses.
 
-    Words in brackets, quotation marks or code spans are allowed.
+    The label of what is not allowed needs an infinitive behind it. The glossary's words are allowed in brackets,
+    quotation marks and code spans.
     """
-    for calque, instead in _CALQUES.items():
+    for calque, advice in _CALQUES.items():
         if found := calque.search(text):
-            yield f"«{found[0]}» is English in Russian words: write «{instead}»"
+            yield f"«{found[0].strip()}» is English in Russian words: {advice}"
+    for rule in _FORBIDDEN.findall(text):
+        if not _INFINITIVE.search(rule):
+            yield f"«Нельзя. {rule[:40]}»: write an infinitive behind the label"
     plain = re.sub(r"\([^)]*\)|`[^`]*`|«[^»]*»", " ", text).lower()
     for stem, term in refused_stems().items():
         found = re.search(rf"\b{re.escape(stem)}\w*", plain)
         if found:
             yield f"«{found[0]}» is not in the glossary: write «{term}»"
-
-
-def constructions(text: str) -> Iterator[str]:
-    """Yield a complaint for each construction in a Russian text that a lecturer would mark."""
-    for pattern, advice in _CONSTRUCTIONS.items():
-        if found := pattern.search(text):
-            yield f"«{found[0].strip()}»: {advice}"
-    for rule in _FORBIDDEN.findall(text):
-        if not _INFINITIVE.search(rule):
-            yield f"«Нельзя. {rule[:40]}»: write an infinitive behind the label"
 
 
 def lonely_pronoun(text: str) -> Iterator[str]:

@@ -206,4 +206,4 @@ def test_interface_texts_are_whole_in_both_languages(id):
     text = MESSAGES[id]
     assert text.placeholders_agree()
     assert text.en.count("`") == text.ru.count("`")
-    assert [*lint.banned_words(text.ru), *lint.constructions(text.ru)] == []
+    assert list(lint.banned_words(text.ru)) == []
