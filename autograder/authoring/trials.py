@@ -78,7 +78,7 @@ def _try_in_process(lesson: Lesson, path: Path, keys: Mapping[str, Any], seeds: 
 
 
 def _try_all(lesson: Lesson, path: Path, keys: Mapping[str, Any], seeds: Sequence[str]) -> Trials:
-    gc.freeze()  # answers that collect garbage then leave out torch: a fifth of the time for `fixed_point`
+    gc.freeze()  # answers that collect garbage then leave out torch
     torch.set_num_threads(1)
     blocks = _scatter_free_blocks(seeds[0])
     known = exercises.load_path(path)
