@@ -2349,12 +2349,12 @@ check("walk_nodes")
 # Begin with your `walk_nodes`, and add both.
 #
 # * **Given.** `root` and its values as before; besides, each value has `hooks`, a list of functions.
-# * **Result.** The gradients, as in `walk_nodes`. <!-- gradients -->
-# * **Result.** Each hook of a value behind `root` is called once, with the whole gradient of this walk, in the order of the list, at leaves and results. <!-- hooks, calls -->
-# * **Result.** If a hook returns something other than None, it takes the gradient's place: for the next hook, the rule, and `.grad`. <!-- hooks, replaced -->
-# * **Result.** Without `retain_graph=True` a walk frees the results at once, also without the garbage collector, if nobody else holds them. One that is held forgets its inputs, too. A later walk that meets a freed result, from whichever root, raises a RuntimeError. Leaves can be used again. <!-- freed, retained -->
+# * **Result.** The gradients, as in `walk_nodes`. <!-- gradients, own -->
+# * **Result.** Each hook of a value behind `root` is called once, with the whole gradient of this walk, in the order of the list, at leaves and results. <!-- hooks, hooks_in_programs -->
+# * **Result.** If a hook returns something other than None, it takes the gradient's place: for the next hook, the rule, and `.grad`. <!-- hooks, hooks_in_programs -->
+# * **Result.** After a walk without `retain_graph=True` the results that nobody else holds are gone from memory, also without the garbage collector. One that is held forgets its inputs, too. A later walk that meets a freed result, from whichever root, raises a RuntimeError. Leaves can be used again. <!-- freed, retained -->
 # * **Result.** With `retain_graph=True` a walk frees nothing. <!-- retained -->
-# %% [markdown] tags=["ru"] of="4d05d7b9"
+# %% [markdown] tags=["ru"] of="ab9a1db0"
 # ### Хуки и освобождение
 #
 # В этом обходе сразу находится место двум вещам из прежних уроков. Хуку (урок 08) нужен весь градиент, пока им никто не воспользовался: хук вызывают между сложением и правилом. А сохранённое в графе (урок 02) можно освободить, когда правило выполнено. Здесь значения хранят друг друга: корень удерживает свои входы, а те — свои. Когда значение забывает входы и правило, освобождается и остальное, если его никто больше не держит.
@@ -2365,10 +2365,10 @@ check("walk_nodes")
 # Начните со своей `walk_nodes` и добавьте то и другое.
 #
 # * **Дано.** `root` и его значения, как прежде; кроме того, у каждого значения есть `hooks`, список функций.
-# * **Результат.** Градиенты, как в `walk_nodes`. <!-- gradients -->
-# * **Результат.** Каждый хук `root` и значений, от которых он зависит, вызван один раз, с полным градиентом этого обхода, в порядке списка, у листьев и у результатов. <!-- hooks, calls -->
-# * **Результат.** Если хук вернул не None, это значение заменяет градиент: для следующего хука, для правила и для `.grad`. <!-- hooks, replaced -->
-# * **Результат.** Без `retain_graph=True` обход сразу, не дожидаясь сборщика мусора, освобождает результаты, которые никто другой не держит. А тот, который кто-то держит, тоже забывает свои входы. Следующий обход, который из любого корня приходит к освобождённому результату, вызывает RuntimeError. Листья можно использовать снова. <!-- freed, retained -->
+# * **Результат.** Градиенты, как в `walk_nodes`. <!-- gradients, own -->
+# * **Результат.** Каждый хук `root` и значений, от которых он зависит, вызван один раз, с полным градиентом этого обхода, в порядке списка, у листьев и у результатов. <!-- hooks, hooks_in_programs -->
+# * **Результат.** Если хук вернул не None, это значение заменяет градиент: для следующего хука, для правила и для `.grad`. <!-- hooks, hooks_in_programs -->
+# * **Результат.** После обхода без `retain_graph=True` результатов, которые никто другой не держит, в памяти больше нет, причём сразу, ещё до сборщика мусора. А тот результат, который кто-то держит, тоже забывает свои входы. Следующий обход, который из любого корня приходит к освобождённому результату, вызывает RuntimeError. Листья можно использовать снова. <!-- freed, retained -->
 # * **Результат.** С `retain_graph=True` обход ничего не освобождает. <!-- retained -->
 # %% answer="hooks_and_freeing"
 def hooks_and_freeing(root, retain_graph=False):
@@ -2528,11 +2528,11 @@ check("hooks_and_freeing")
 # * **Result.** A gradient of a plain pass has memory of its own. <!-- memory -->
 # * **Result.** `value.register_hook(hook)` works for leaves and results: `hook` is called once in each pass, with the whole gradient of this pass as a `Value`. Unless it returns None, what it returns takes the gradient's place, also for the next hook of the same value. <!-- hooks, hooks_in_programs -->
 # * **Result.** A pass frees what it has walked: the values on its way are gone from memory at once, without the garbage collector, if nobody else holds them. One that is held forgets its inputs, too. A later pass that meets a freed value, from whichever root, raises a RuntimeError. Leaves can be used again. With `retain_graph=True` nothing is freed. <!-- freed, accumulated -->
-# * **Result.** With `create_graph=True` nothing is freed either, and the gradients are values of the graph, from which one can compute on and call `backward()`. So are their sums over several passes, and so is what a hook returns. Without `create_graph=True` they are constants. <!-- second_rules, second, second_hook, constant -->
+# * **Result.** With `create_graph=True` nothing is freed either, and the gradients are values of the graph, from which one can compute on and call `backward()`. So are their sums over several passes, and so is what a hook returns. After a pass without `create_graph=True` every `.grad` is a constant. <!-- second_rules, second, second_hook, constant -->
 # * **Leave.** Every `data`. <!-- memory -->
 # * **Not allowed.** torch's own backward passes. <!-- engine_runs -->
 # * **Not allowed.** To follow every path, or to recurse: 5,000 operations in a row have to work. <!-- work, depth -->
-# %% [markdown] tags=["ru"] of="064239fa"
+# %% [markdown] tags=["ru"] of="cadb9c0d"
 # ### Проход, который записывает сам себя
 #
 # В уроке 10 вторые производные вычислялись с `create_graph=True`. Чего это стоит движку? Одного решения: на каком языке написаны правила. `g * b.data` — просто числа, дальше по ним не пройти. А `g * b`, где с обеих сторон значения, — такой же узел, как любой другой. Если в правилах стоят значения, проход по ходу дела строит граф собственных градиентов. В обычном проходе движок отрезает каждый полученный градиент от графа: заново оборачивает один лишь тензор.
@@ -2552,7 +2552,7 @@ check("hooks_and_freeing")
 # * **Результат.** У градиента после обычного прохода собственная память. <!-- memory -->
 # * **Результат.** `value.register_hook(hook)` работает для листьев и результатов: в каждом проходе `hook` вызывается один раз, с полным градиентом этого прохода, и это `Value`. Если хук вернул не None, это значение заменяет градиент, в том числе для следующего хука того же значения. <!-- hooks, hooks_in_programs -->
 # * **Результат.** Проход освобождает пройденное: значения на его пути сразу, не дожидаясь сборщика мусора, исчезают из памяти, если никто другой их не держит. А значение, которое кто-то держит, тоже забывает свои входы. Следующий проход, который из любого корня приходит к освобождённому значению, вызывает RuntimeError. Листья можно использовать снова. С `retain_graph=True` ничего не освобождается. <!-- freed, accumulated -->
-# * **Результат.** С `create_graph=True` тоже ничего не освобождается, а градиенты становятся значениями графа: их можно использовать в новых вычислениях и вызывать `backward()`. То же относится к их сумме за несколько проходов и к тому, что вернул хук. Без `create_graph=True` градиенты — константы. <!-- second_rules, second, second_hook, constant -->
+# * **Результат.** С `create_graph=True` тоже ничего не освобождается, а градиенты становятся значениями графа: их можно использовать в новых вычислениях и вызывать `backward()`. То же относится к их сумме за несколько проходов и к тому, что вернул хук. После прохода без `create_graph=True` каждый `.grad` — константа. <!-- second_rules, second, second_hook, constant -->
 # * **Не менять.** Ни одно поле `data`. <!-- memory -->
 # * **Нельзя.** Использовать обратные проходы torch. <!-- engine_runs -->
 # * **Нельзя.** Перебирать все пути или применять рекурсию: 5000 операций подряд должны выполняться. <!-- work, depth -->

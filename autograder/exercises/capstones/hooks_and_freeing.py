@@ -20,6 +20,7 @@ from autograder.language import Text
 
 from .engine_runs import OF_PASSES, Walk, accumulated
 from .hook_trials import HOOKS_RIGHT, OF_HOOKS, Hook, hook_trials
+from .memory_runs import own_memory
 from .nodes import Node, gradients, recorded
 from .random_programs import Program, many_programs, small_program
 
@@ -40,6 +41,13 @@ _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {
             entries=(_OF_LEAVES,),
         ),
         aspect(
+            "own",
+            0.5,
+            en="Each `.grad` has memory of its own, and at results it stays None.",
+            ru="У каждого `.grad` собственная память, а у результатов там остаётся None.",
+            after=("gradients",),
+        ),
+        aspect(
             "retained",
             0.5,
             en="After a walk with `retain_graph=True` one can walk again, and leaves work on in another graph.",
@@ -58,19 +66,11 @@ _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {
             entries=(OF_HOOKS,),
         ),
         aspect(
-            "calls",
+            "hooks_in_programs",
             0.5,
-            en="In random programs, too, hooks are called with the whole gradient.",
-            ru="И в случайных программах хуки вызваны с полным градиентом.",
+            en="In random programs, too, hooks get whole gradients and can replace them.",
+            ru="И в случайных программах хуки получают полный градиент и могут его заменить.",
             after=("hooks",),
-        ),
-        aspect(
-            "replaced",
-            0.5,
-            en="In random programs, too, what hooks return takes the gradient's place.",
-            ru="И в случайных программах возвращённое хуками заменяет градиент.",
-            after=("hooks",),
-            entries=(_OF_LEAVES,),
         ),
         aspect(
             "freed",
@@ -107,10 +107,10 @@ def hooks_and_freeing(answer: Any, case: Case) -> dict[str, object]:
     right = hooks == HOOKS_RIGHT  # else the numbers would differ from walk to walk
     return {
         "gradients": or_error(_gradients, walk, program),
+        "own": or_error(_own, walk, program),
         "retained": or_error(accumulated, _leaf, program, walk),
         "hooks": hooks,
-        "calls": or_error(_calls, walk, program) if right else None,
-        "replaced": or_error(_replaced, walk, program) if right else None,
+        "hooks_in_programs": or_error(_hooked, walk, program) if right else None,
         "freed": or_error(_freed, walk, program),
     }
 
@@ -127,6 +127,18 @@ def _gradients(walk: Walk, program: Program) -> list[object]:
     nodes, _ = recorded(program)
     walk(nodes[-1])
     return gradients(nodes[: len(program.leaves)])
+
+
+def _own(walk: Walk, program: Program) -> dict[str, object]:
+    """Return whether gradients share memory, whether data stays, and whether results are without a gradient."""
+    nodes, _ = recorded(program)
+    walk(nodes[-1])
+    without = all(each.grad is None for each in nodes[len(program.leaves) :])
+    return {"results without a gradient": without, **own_memory(_leaf, program, walk)}
+
+
+def _hooked(walk: Walk, program: Program) -> dict[str, object]:
+    return {**_calls(walk, program), "gradients": _replaced(walk, program)}
 
 
 def _calls(walk: Walk, program: Program) -> dict[str, object]:

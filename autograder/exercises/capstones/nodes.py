@@ -81,16 +81,22 @@ def recorded(program: Program) -> tuple[list[Node], Counter[int]]:
 
 
 def chain(start: float, length: int, doubles: bool) -> tuple[Node, Node, Counter[int]]:
-    """Return a leaf, a result behind `length` additions, and the counter of rules.
-
-    Each addition doubles the result before it, or adds the leaf to it.
-    """
+    """Return a leaf, a result behind `length` additions of the leaf or doublings, and the counter of rules."""
     runs: Counter[int] = Counter()
     leaf = Node(torch.tensor(1 + start, dtype=torch.float64), runs)
     value = leaf * leaf
-    for _ in range(length):
-        value = value + (value if doubles else leaf)
+    for number in range(length):
+        value = doubled(value, leaf, number) if doubles else value + leaf
     return leaf, value, runs
+
+
+def doubled(value: Any, leaf: Any, number: int) -> Any:
+    """Return a sum that uses `value` in two operations. They change places with every `number`.
+
+    A walk that does not wait for both then comes too early every other time, in whichever order it goes.
+    """
+    once = value + leaf
+    return value + once if number % 2 else once + value
 
 
 def gradients(leaves: list[Node]) -> list[Any]:

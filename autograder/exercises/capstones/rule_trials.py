@@ -74,9 +74,13 @@ def second_rules(make: Make, known: Truths) -> list[object]:
 def meetings(make: Make, known: Truths, walk: Walk = backward) -> list[object]:
     """Return True for each trial in which the gradients that meet are right.
 
-    `walk` makes a pass from a root.
+    `walk` makes a pass from a root. If a single path is wrong already, the rest is True: nothing else was tried.
     """
-    return [_first(make, walk, trial, known[trial]) for trial in MEETINGS]
+    single, *others = MEETINGS
+    alone = _first(make, walk, single, known[single]) or False
+    if alone is not True:
+        return [alone, *MEETINGS_RIGHT[1:]]
+    return [True, *(_first(make, walk, trial, known[trial]) for trial in others)]
 
 
 def _up_to_a_wrong_one(found: Sequence[object]) -> list[object]:

@@ -110,6 +110,9 @@ RULES = (_SUM, *_ALONE, *_OF_TENSORS)
 SECOND = (*_ALONE, _SUM_BEHIND_EXP, *_OF_TENSORS, _MET, _TWICE)
 MEETINGS = (
     _trial(
+        "a single path, in `a.exp().tanh()`", "единственный путь, в `a.exp().tanh()`", ((),), lambda a: a.exp().tanh()
+    ),
+    _trial(
         "a value that one operation uses twice, in `a * a`",
         "значение, которое операция использует дважды, в `a * a`",
         ((),),

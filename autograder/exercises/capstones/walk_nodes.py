@@ -17,7 +17,7 @@ from autograder.checking.observe import unmarked
 from autograder.checking.values import AtMost
 from autograder.language import Text
 
-from .engine_runs import DOUBLINGS, LENGTH, OF_PASSES, accumulated, first_gradients
+from .engine_runs import DOUBLINGS, LENGTH, OF_PASSES, accumulated, first_gradients, usual_recursion
 from .memory_runs import own_memory
 from .nodes import Node, chain
 from .random_programs import many_programs, small_program
@@ -132,7 +132,8 @@ def _runs(walk: Any, start: float) -> AtMost:
 
 def _deep(walk: Any, start: float) -> object:
     leaf, root, _ = chain(start, LENGTH, doubles=False)
-    walk(root)
+    with usual_recursion():
+        walk(root)
     return leaf.grad
 
 

@@ -4104,3 +4104,981 @@ def lean_step(model, lr, ids, targets, rows):
         for block in segment:
             update(block)
     return total
+# %%
+import collections
+import graphlib
+import heapq
+import itertools
+import sys
+# %% exercise="unbroadcast" verdict="refused" mistake="sums_over_neither"
+# a tuple without entries sums over everything
+def unbroadcast(gradient, shape):
+    extra = gradient.dim() - len(shape)
+    gradient = gradient.sum(dim=tuple(range(extra)))
+    ones = tuple(i for i, size in enumerate(shape) if size == 1)
+    return gradient.sum(dim=ones, keepdim=True)
+# %% exercise="unbroadcast" verdict="refused" mistake="sums_over_no_new_dimensions"
+# only the front's tuple may be empty
+def unbroadcast(gradient, shape):
+    extra = gradient.dim() - len(shape)
+    gradient = gradient.sum(tuple(range(extra)))
+    for i, size in enumerate(shape):
+        if size == 1:
+            gradient = gradient.sum(i, keepdim=True)
+    return gradient
+# %% exercise="unbroadcast" verdict="refused" mistake="sums_one_new_dimension"
+# sums only the last of several dimensions
+def unbroadcast(gradient, shape):
+    if gradient.dim() > len(shape):
+        gradient = gradient.sum(0)
+    for i, size in enumerate(shape):
+        if size == 1:
+            gradient = gradient.sum(i, keepdim=True)
+    return gradient
+# %% exercise="walk_nodes" verdict="passed" mistake=""
+# the standard library sorts
+def walk_nodes(root):
+    users, values = {id(root): set()}, [root]
+    for value in values:
+        for each in value.inputs:
+            if id(each) not in users:
+                users[id(each)] = set()
+                values.append(each)
+            users[id(each)].add(id(value))
+    by_id = {id(value): value for value in values}
+    parts = collections.defaultdict(list)
+    parts[id(root)].append(torch.ones_like(root.data))
+    for key in graphlib.TopologicalSorter(users).static_order():
+        value = by_id[key]
+        gradient = torch.stack(parts.pop(key)).sum(0)
+        if value.rule:
+            for each, part in zip(value.inputs, value.rule(gradient)):
+                parts[id(each)].append(part)
+        else:
+            value.grad = gradient if value.grad is None else gradient + value.grad
+# %% exercise="walk_nodes" verdict="refused" mistake="recurses"
+# recursion with a raised limit; the contract does not allow to recurse
+def walk_nodes(root):
+    sys.setrecursionlimit(50_000)
+    order, seen = [], set()
+
+    def build(value):
+        if id(value) not in seen:
+            seen.add(id(value))
+            for each in value.inputs:
+                build(each)
+            order.append(value)
+
+    build(root)
+    gradients = {id(root): torch.ones_like(root.data)}
+    for value in reversed(order):
+        gradient = gradients[id(value)]
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            gradients[id(each)] = gradients[id(each)] + part if id(each) in gradients else part
+# %% exercise="walk_nodes" verdict="refused" mistake="walks_every_path"
+# worklist, first in first out
+def walk_nodes(root):
+    waits = {}
+    stack, seen = [root], {id(root)}
+    while stack:
+        value = stack.pop()
+        for each in value.inputs:
+            waits[id(each)] = waits.get(id(each), 0) + 1
+            if id(each) not in seen:
+                seen.add(id(each))
+                stack.append(each)
+    gradients = {id(root): torch.ones_like(root.data)}
+    ready = [root]
+    while ready:
+        value = ready.pop(0)
+        gradient = gradients.pop(id(value))
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            key = id(each)
+            gradients[key] = gradients[key] + part if key in gradients else part
+            waits[key] -= 1
+            if each not in ready:
+                ready.append(each)
+# %% exercise="walk_nodes" verdict="refused" mistake="walks_every_path"
+# worklist, last in first out
+def walk_nodes(root):
+    waits = {}
+    stack, seen = [root], {id(root)}
+    while stack:
+        value = stack.pop()
+        for each in value.inputs:
+            waits[id(each)] = waits.get(id(each), 0) + 1
+            if id(each) not in seen:
+                seen.add(id(each))
+                stack.append(each)
+    gradients = {id(root): torch.ones_like(root.data)}
+    ready = [root]
+    while ready:
+        value = ready.pop()
+        gradient = gradients.pop(id(value))
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            key = id(each)
+            gradients[key] = gradients[key] + part if key in gradients else part
+            waits[key] -= 1
+            if each not in ready:
+                ready.append(each)
+# %% exercise="walk_nodes" verdict="refused" mistake="loses_a_single_path"
+# from the leaves to the root, and silently
+def walk_nodes(root):
+    order, done, stack = [], set(), [(root, False)]
+    while stack:
+        value, leaving = stack.pop()
+        if leaving:
+            order.append(value)
+        elif id(value) not in done:
+            done.add(id(value))
+            stack.append((value, True))
+            stack.extend((each, False) for each in value.inputs)
+    total = {id(value): torch.zeros_like(value.data) for value in order}
+    total[id(root)] += 1
+    for value in order:
+        gradient = total[id(value)]
+        if not value.inputs:
+            if value.grad is None:
+                value.grad = gradient
+            else:
+                value.grad += gradient
+        else:
+            for each, part in zip(value.inputs, value.rule(gradient)):
+                total[id(each)] += part
+# %% exercise="walk_nodes" verdict="refused" mistake="loses_a_single_path"
+# each rule gets ones in place of its gradient
+def walk_nodes(root):
+    waits = {}
+    stack, seen = [root], {id(root)}
+    while stack:
+        value = stack.pop()
+        for each in value.inputs:
+            waits[id(each)] = waits.get(id(each), 0) + 1
+            if id(each) not in seen:
+                seen.add(id(each))
+                stack.append(each)
+    gradients = {id(root): torch.ones_like(root.data)}
+    ready = [root]
+    while ready:
+        value = ready.pop()
+        gradient = gradients.pop(id(value))
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(torch.ones_like(value.data))):
+            key = id(each)
+            gradients[key] = gradients[key] + part if key in gradients else part
+            waits[key] -= 1
+            if waits[key] == 0:
+                ready.append(each)
+# %% exercise="walk_nodes" verdict="refused" mistake="counts_edges_again"
+# edges counted again at each visit
+def walk_nodes(root):
+    waits = {}
+    stack = [root]
+    while stack:
+        value = stack.pop()
+        for each in value.inputs:
+            waits[id(each)] = waits.get(id(each), 0) + 1
+            stack.append(each)
+    gradients = {id(root): torch.ones_like(root.data)}
+    ready = [root]
+    while ready:
+        value = ready.pop()
+        gradient = gradients.pop(id(value))
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            key = id(each)
+            gradients[key] = gradients[key] + part if key in gradients else part
+            waits[key] -= 1
+            if waits[key] == 0:
+                ready.append(each)
+# %% exercise="hooks_and_freeing" verdict="passed" mistake=""
+# a freed result has a rule that raises
+def raises_freed(gradient):
+    raise RuntimeError("the graph behind this value has been freed")
+
+def hooks_and_freeing(root, retain_graph=False):
+    users, values = {id(root): set()}, [root]
+    for value in values:
+        for each in value.inputs:
+            if id(each) not in users:
+                users[id(each)] = set()
+                values.append(each)
+            users[id(each)].add(id(value))
+    by_id = {id(value): value for value in values}
+    parts = collections.defaultdict(list)
+    parts[id(root)].append(torch.ones_like(root.data))
+    for key in graphlib.TopologicalSorter(users).static_order():
+        value = by_id[key]
+        if value.rule is raises_freed:
+            value.rule(None)
+        gradient = torch.stack(parts.pop(key)).sum(0)
+        for hook in list(value.hooks):
+            new = hook(gradient)
+            if new is not None:
+                gradient = new
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else gradient + value.grad
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            parts[id(each)].append(part)
+        if not retain_graph:
+            value.inputs = ()
+            value.rule = raises_freed
+# %% exercise="hooks_and_freeing" verdict="refused" mistake="calls_hooks_on_arrival"
+# hooks run at each arrival, on parts of the gradient
+def hooks_and_freeing(root, retain_graph=False):
+    waits = collections.Counter()
+    stack, seen = [root], {id(root)}
+    while stack:
+        value = stack.pop()
+        if getattr(value, "freed", False):
+            raise RuntimeError("this part of the graph has been freed; use retain_graph=True")
+        for each in value.inputs:
+            waits[id(each)] += 1
+            if id(each) not in seen:
+                seen.add(id(each))
+                stack.append(each)
+    gradients = {id(root): torch.ones_like(root.data)}
+    ready = [root]
+    while ready:
+        value = ready.pop()
+        gradient = gradients.pop(id(value))
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            key = id(each)
+            for hook in each.hooks:
+                replaced = hook(part)
+                if replaced is not None:
+                    part = replaced
+            gradients[key] = gradients[key] + part if key in gradients else part
+            waits[key] -= 1
+            if waits[key] == 0:
+                ready.append(each)
+        if not retain_graph:
+            value.inputs, value.rule, value.freed = (), None, True
+# %% exercise="hooks_and_freeing" verdict="refused" mistake="calls_hooks_per_path"
+# every path walked: a rule runs many times
+def hooks_and_freeing(root, retain_graph=False):
+    stack, walked = [(root, torch.ones_like(root.data))], []
+    while stack:
+        value, gradient = stack.pop()
+        if value.inputs is None:
+            raise RuntimeError("freed")
+        for hook in value.hooks:
+            new = hook(gradient)
+            gradient = gradient if new is None else new
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+        else:
+            walked.append(value)
+            stack.extend(zip(value.inputs, value.rule(gradient)))
+    if not retain_graph:
+        for value in walked:
+            value.inputs = value.rule = None
+# %% exercise="hooks_and_freeing" verdict="refused" mistake=""
+# `or` asks a tensor for its truth
+def hooks_and_freeing(root, retain_graph=False):
+    order, done, stack = [], set(), [(root, False)]
+    while stack:
+        value, leaving = stack.pop()
+        if leaving:
+            order.append(value)
+        elif value.inputs is None:
+            raise RuntimeError("walked a second time")
+        elif id(value) not in done:
+            done.add(id(value))
+            stack.append((value, True))
+            stack.extend((each, False) for each in value.inputs)
+    total = {id(root): torch.ones_like(root.data)}
+    for value in reversed(order):
+        gradient = total.pop(id(value))
+        for hook in value.hooks:
+            gradient = hook(gradient) or gradient
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+        else:
+            for each, part in zip(value.inputs, value.rule(gradient)):
+                total[id(each)] = total[id(each)] + part if id(each) in total else part
+    if not retain_graph:
+        for value in order:
+            if value.rule is not None:
+                value.inputs = value.rule = None
+# %% exercise="hooks_and_freeing" verdict="refused" mistake="shares_the_gradient"
+# detach in place of clone
+def hooks_and_freeing(root, retain_graph=False):
+    waits = collections.Counter()
+    stack, seen = [root], {id(root)}
+    while stack:
+        value = stack.pop()
+        if getattr(value, "freed", False):
+            raise RuntimeError("this part of the graph has been freed; use retain_graph=True")
+        for each in value.inputs:
+            waits[id(each)] += 1
+            if id(each) not in seen:
+                seen.add(id(each))
+                stack.append(each)
+    gradients = {id(root): torch.ones_like(root.data)}
+    ready = [root]
+    while ready:
+        value = ready.pop()
+        gradient = gradients.pop(id(value))
+        for hook in value.hooks:
+            replaced = hook(gradient)
+            if replaced is not None:
+                gradient = replaced
+        if value.rule is None:
+            value.grad = gradient.detach() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            key = id(each)
+            gradients[key] = gradients[key] + part if key in gradients else part
+            waits[key] -= 1
+            if waits[key] == 0:
+                ready.append(each)
+        if not retain_graph:
+            value.inputs, value.rule, value.freed = (), None, True
+# %% exercise="hooks_and_freeing" verdict="refused" mistake="leaves_sums_at_results"
+# results keep .grad while walking
+def hooks_and_freeing(root, retain_graph=False):
+    waits = collections.Counter()
+    stack, seen = [root], {id(root)}
+    while stack:
+        value = stack.pop()
+        if getattr(value, "freed", False):
+            raise RuntimeError("this part of the graph has been freed; use retain_graph=True")
+        for each in value.inputs:
+            waits[id(each)] += 1
+            if id(each) not in seen:
+                seen.add(id(each))
+                stack.append(each)
+    gradients = {id(root): torch.ones_like(root.data)}
+    ready = [root]
+    while ready:
+        value = ready.pop()
+        gradient = gradients.pop(id(value))
+        for hook in value.hooks:
+            replaced = hook(gradient)
+            if replaced is not None:
+                gradient = replaced
+        if value.rule is not None:
+            value.grad = gradient
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            key = id(each)
+            gradients[key] = gradients[key] + part if key in gradients else part
+            waits[key] -= 1
+            if waits[key] == 0:
+                ready.append(each)
+        if not retain_graph:
+            value.inputs, value.rule, value.freed = (), None, True
+# %% exercise="hooks_and_freeing" verdict="refused" mistake="turns_retain_graph_round"
+# the condition is turned round: frees with retain_graph
+def hooks_and_freeing(root, retain_graph=False):
+    waits = collections.Counter()
+    stack, seen = [root], {id(root)}
+    while stack:
+        value = stack.pop()
+        if getattr(value, "freed", False):
+            raise RuntimeError("this part of the graph has been freed; use retain_graph=True")
+        for each in value.inputs:
+            waits[id(each)] += 1
+            if id(each) not in seen:
+                seen.add(id(each))
+                stack.append(each)
+    gradients = {id(root): torch.ones_like(root.data)}
+    ready = [root]
+    while ready:
+        value = ready.pop()
+        gradient = gradients.pop(id(value))
+        for hook in value.hooks:
+            replaced = hook(gradient)
+            if replaced is not None:
+                gradient = replaced
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            key = id(each)
+            gradients[key] = gradients[key] + part if key in gradients else part
+            waits[key] -= 1
+            if waits[key] == 0:
+                ready.append(each)
+        if retain_graph:
+            value.inputs, value.rule, value.freed = (), None, True
+# %% exercise="own_engine" verdict="passed" mistake=""
+# broadcasting is an expand of its own; depth first; frees at the end
+class Value:
+    """A tensor that remembers how it was made."""
+
+    def __init__(self, data, inputs=(), rule=None):
+        self.data, self.inputs, self.rule = data, tuple(inputs), rule
+        self.grad, self.hooks = None, {}
+
+    @property
+    def shape(self):
+        return tuple(self.data.shape)
+
+    def _broadcast(self, shape):
+        return self if self.shape == tuple(shape) else self.expand(tuple(shape))
+
+    def _reduce(self, shape):
+        return Value(self.data.sum_to_size(shape), (self,), lambda g, out: (g._broadcast(self.shape),))
+
+    def __add__(self, other):
+        shape = torch.broadcast_shapes(self.shape, other.shape)
+        a, b = self._broadcast(shape), other._broadcast(shape)
+        return Value(a.data + b.data, (a, b), lambda g, out: (g, g))
+
+    def __mul__(self, other):
+        shape = torch.broadcast_shapes(self.shape, other.shape)
+        a, b = self._broadcast(shape), other._broadcast(shape)
+        return Value(a.data * b.data, (a, b), lambda g, out: (g * b, g * a))
+
+    def __neg__(self):
+        return Value(-self.data, (self,), lambda g, out: (-g,))
+
+    def __matmul__(self, other):
+        return Value(self.data @ other.data, (self, other), lambda g, out: (g @ other.t(), self.t() @ g))
+
+    def t(self):
+        return Value(self.data.t(), (self,), lambda g, out: (g.t(),))
+
+    def sum(self):
+        return Value(self.data.sum(), (self,), lambda g, out: (g.expand(self.shape),))
+
+    def exp(self):
+        return Value(self.data.exp(), (self,), lambda g, out: (g * out,))
+
+    def tanh(self):
+        return Value(self.data.tanh(), (self,), lambda g, out: (g + -(g * out * out),))
+
+    def reshape(self, shape):
+        return Value(self.data.reshape(shape), (self,), lambda g, out: (g.reshape(self.shape),))
+
+    def expand(self, shape):
+        return Value(self.data.expand(shape), (self,), lambda g, out: (g._reduce(self.shape),))
+
+    def register_hook(self, hook):
+        self.hooks[len(self.hooks)] = hook
+
+    def _sorted(self):
+        order, seen, todo = [], set(), [(self, False)]
+        while todo:
+            value, leaving = todo.pop()
+            if leaving:
+                order.append(value)
+            elif value not in seen:
+                if value.rule is Value._gone:
+                    raise RuntimeError("a part of this graph has been freed")
+                seen.add(value)
+                todo.append((value, True))
+                todo += [(each, False) for each in value.inputs]
+        return order[::-1]
+
+    @staticmethod
+    def _gone(g, out):
+        raise RuntimeError("freed")
+
+    def backward(self, retain_graph=False, create_graph=False):
+        def cut(value):
+            return value if create_graph else Value(value.data.clone())
+
+        order = self._sorted()
+        incoming = {value: [] for value in order}
+        incoming[self].append(Value(torch.ones_like(self.data)))
+        for value in order:
+            gradient, *others = incoming.pop(value)
+            for each in others:
+                gradient = gradient + each
+            gradient = cut(gradient)
+            for hook in value.hooks.values():
+                new = hook(gradient)
+                gradient = gradient if new is None else cut(new)
+            if value.rule is None:
+                value.grad = cut(gradient if value.grad is None else value.grad + gradient)
+            else:
+                for each, part in zip(value.inputs, value.rule(gradient, value)):
+                    incoming[each].append(cut(part))
+        if not (retain_graph or create_graph):
+            for value in order:
+                if value.rule is not None:
+                    value.inputs, value.rule = (), Value._gone
+# %% exercise="own_engine" verdict="passed" mistake=""
+# `or` is as good as a comparison with None here: a value is always true
+class Value:
+    """A tensor that remembers how it was made."""
+
+    def __init__(self, data, inputs=(), rule=None):
+        self.data, self.inputs, self.rule = data, inputs, rule
+        self.grad, self.hooks, self.freed = None, [], False
+
+    def fold(self, shape):
+        if self.data.shape == torch.Size(shape):
+            return self
+        return Value(self.data.sum_to_size(shape), (self,), lambda g, out: (g.expand(self.data.shape),))
+
+    def __add__(self, other):
+        return Value(
+            self.data + other.data,
+            (self, other),
+            lambda g, out: (g.fold(self.data.shape), g.fold(other.data.shape)),
+        )
+
+    def __mul__(self, other):
+        return Value(
+            self.data * other.data,
+            (self, other),
+            lambda g, out: ((g * other).fold(self.data.shape), (g * self).fold(other.data.shape)),
+        )
+
+    def __matmul__(self, other):
+        return Value(self.data @ other.data, (self, other), lambda g, out: (g @ other.t(), self.t() @ g))
+
+    def t(self):
+        return Value(self.data.t(), (self,), lambda g, out: (g.t(),))
+
+    def sum(self):
+        return Value(self.data.sum(), (self,), lambda g, out: (g.expand(self.data.shape),))
+
+    def exp(self):
+        return Value(self.data.exp(), (self,), lambda g, out: (g * out,))
+
+    def tanh(self):
+        one, minus = Value(torch.ones_like(self.data)), Value(-torch.ones_like(self.data))
+        return Value(self.data.tanh(), (self,), lambda g, out: (g * (one + minus * out * out),))
+
+    def reshape(self, shape):
+        return Value(self.data.reshape(shape), (self,), lambda g, out: (g.reshape(self.data.shape),))
+
+    def expand(self, shape):
+        return Value(self.data.expand(shape), (self,), lambda g, out: (g.fold(self.data.shape),))
+
+    def register_hook(self, hook):
+        self.hooks.append(hook)
+
+    def backward(self, retain_graph=False, create_graph=False):
+        waits, seen, stack = {}, {self}, [self]
+        while stack:
+            value = stack.pop()
+            if value.freed:
+                raise RuntimeError("the graph has been freed")
+            for each in value.inputs:
+                waits[each] = waits.get(each, 0) + 1
+                if each not in seen:
+                    seen.add(each)
+                    stack.append(each)
+        gradients, ready = {self: Value(torch.ones_like(self.data))}, [self]
+        while ready:
+            value = ready.pop()
+            gradient = gradients.pop(value)
+            for hook in value.hooks:
+                gradient = hook(gradient) or gradient
+            if value.rule is None:
+                if value.grad is not None:
+                    gradient = value.grad + gradient
+                value.grad = gradient if create_graph else Value(gradient.data.clone())
+                continue
+            for each, part in zip(value.inputs, value.rule(gradient, value)):
+                if not create_graph:
+                    part = Value(part.data)
+                if each in gradients:
+                    part = gradients[each] + part
+                    if not create_graph:
+                        part = Value(part.data)
+                gradients[each] = part
+                waits[each] -= 1
+                if waits[each] == 0:
+                    ready.append(each)
+            if not (retain_graph or create_graph):
+                value.inputs, value.rule, value.freed = (), None, True
+# %% exercise="own_engine" verdict="refused" mistake="calls_hooks_on_arrival"
+# hooks run when a part arrives
+numbers = itertools.count()
+
+def summed_to(value, shape):
+    """Sum a value to a shape, as an operation of its own."""
+    if tuple(value.data.shape) == tuple(shape):
+        return value
+    data = value.data
+    while data.dim() > len(shape):
+        data = data.sum(0)
+    for i, size in enumerate(shape):
+        if size == 1:
+            data = data.sum(i, keepdim=True)
+    return Value(data, (value,), lambda g, out: (g.expand(value.data.shape),))
+
+class Value:
+    """A tensor that remembers how it was made."""
+
+    def __init__(self, data, inputs=(), rule=None):
+        self.data, self.inputs, self.rule = data, inputs, rule
+        self.grad, self.hooks = None, []
+        self.number = next(numbers)
+
+    def __add__(self, other):
+        def rule(g, out):
+            return summed_to(g, self.data.shape), summed_to(g, other.data.shape)
+
+        return Value(self.data + other.data, (self, other), rule)
+
+    def __mul__(self, other):
+        def rule(g, out):
+            return summed_to(g * other, self.data.shape), summed_to(g * self, other.data.shape)
+
+        return Value(self.data * other.data, (self, other), rule)
+
+    def __matmul__(self, other):
+        return Value(self.data @ other.data, (self, other), lambda g, out: (g @ other.t(), self.t() @ g))
+
+    def t(self):
+        return Value(self.data.t(), (self,), lambda g, out: (g.t(),))
+
+    def sum(self):
+        return Value(self.data.sum(), (self,), lambda g, out: (g.expand(tuple(self.data.shape)),))
+
+    def exp(self):
+        return Value(self.data.exp(), (self,), lambda g, out: (g * out,))
+
+    def tanh(self):
+        return Value(self.data.tanh(), (self,), Value.tanh_rule)
+
+    @staticmethod
+    def tanh_rule(g, out):
+        return (g + g * out * out * Value(torch.tensor(-1.0, dtype=torch.float64)),)
+
+    def reshape(self, shape):
+        return Value(self.data.reshape(shape), (self,), lambda g, out: (g.reshape(tuple(self.data.shape)),))
+
+    def expand(self, shape):
+        return Value(self.data.expand(shape), (self,), lambda g, out: (summed_to(g, self.data.shape),))
+
+    def register_hook(self, hook):
+        self.hooks.append(hook)
+
+    def backward(self, retain_graph=False, create_graph=False):
+        gradients = {self.number: Value(torch.ones_like(self.data))}
+        heap = [(-self.number, self)]
+        while heap:
+            number, value = heapq.heappop(heap)
+            gradient = gradients.pop(-number)
+            if value.inputs is None:
+                raise RuntimeError("Trying to backward through the graph a second time")
+            if not value.inputs:
+                if create_graph:
+                    value.grad = gradient if value.grad is None else value.grad + gradient
+                else:
+                    value.grad = Value(gradient.data.clone() if value.grad is None else value.grad.data + gradient.data)
+                continue
+            for each, part in zip(value.inputs, value.rule(gradient, value)):
+                part = part if create_graph else Value(part.data)
+                for hook in each.hooks:
+                    new = hook(part)
+                    if new is not None:
+                        part = new if create_graph else Value(new.data)
+                if each.number not in gradients:
+                    gradients[each.number] = part
+                    heapq.heappush(heap, (-each.number, each))
+                else:
+                    whole = gradients[each.number] + part
+                    gradients[each.number] = whole if create_graph else Value(whole.data)
+            if not retain_graph and not create_graph:
+                value.inputs = value.rule = None
+# %% exercise="own_engine" verdict="refused" mistake="turns_round_what_create_graph_keeps"
+# frees if retain_graph is said, keeps with create_graph
+numbers = itertools.count()
+
+def summed_to(value, shape):
+    """Sum a value to a shape, as an operation of its own."""
+    if tuple(value.data.shape) == tuple(shape):
+        return value
+    data = value.data
+    while data.dim() > len(shape):
+        data = data.sum(0)
+    for i, size in enumerate(shape):
+        if size == 1:
+            data = data.sum(i, keepdim=True)
+    return Value(data, (value,), lambda g, out: (g.expand(value.data.shape),))
+
+class Value:
+    """A tensor that remembers how it was made."""
+
+    def __init__(self, data, inputs=(), rule=None):
+        self.data, self.inputs, self.rule = data, inputs, rule
+        self.grad, self.hooks = None, []
+        self.number = next(numbers)
+
+    def __add__(self, other):
+        def rule(g, out):
+            return summed_to(g, self.data.shape), summed_to(g, other.data.shape)
+
+        return Value(self.data + other.data, (self, other), rule)
+
+    def __mul__(self, other):
+        def rule(g, out):
+            return summed_to(g * other, self.data.shape), summed_to(g * self, other.data.shape)
+
+        return Value(self.data * other.data, (self, other), rule)
+
+    def __matmul__(self, other):
+        return Value(self.data @ other.data, (self, other), lambda g, out: (g @ other.t(), self.t() @ g))
+
+    def t(self):
+        return Value(self.data.t(), (self,), lambda g, out: (g.t(),))
+
+    def sum(self):
+        return Value(self.data.sum(), (self,), lambda g, out: (g.expand(tuple(self.data.shape)),))
+
+    def exp(self):
+        return Value(self.data.exp(), (self,), lambda g, out: (g * out,))
+
+    def tanh(self):
+        return Value(self.data.tanh(), (self,), Value.tanh_rule)
+
+    @staticmethod
+    def tanh_rule(g, out):
+        return (g + g * out * out * Value(torch.tensor(-1.0, dtype=torch.float64)),)
+
+    def reshape(self, shape):
+        return Value(self.data.reshape(shape), (self,), lambda g, out: (g.reshape(tuple(self.data.shape)),))
+
+    def expand(self, shape):
+        return Value(self.data.expand(shape), (self,), lambda g, out: (summed_to(g, self.data.shape),))
+
+    def register_hook(self, hook):
+        self.hooks.append(hook)
+
+    def backward(self, retain_graph=False, create_graph=False):
+        gradients = {self.number: Value(torch.ones_like(self.data))}
+        heap = [(-self.number, self)]
+        while heap:
+            number, value = heapq.heappop(heap)
+            gradient = gradients.pop(-number)
+            if value.inputs is None:
+                raise RuntimeError("Trying to backward through the graph a second time")
+            for hook in value.hooks:
+                new = hook(gradient)
+                if new is not None:
+                    gradient = new if create_graph else Value(new.data)
+            if not value.inputs:
+                if create_graph:
+                    value.grad = gradient if value.grad is None else value.grad + gradient
+                else:
+                    value.grad = Value(gradient.data.clone() if value.grad is None else value.grad.data + gradient.data)
+                continue
+            for each, part in zip(value.inputs, value.rule(gradient, value)):
+                part = part if create_graph else Value(part.data)
+                if each.number not in gradients:
+                    gradients[each.number] = part
+                    heapq.heappush(heap, (-each.number, each))
+                else:
+                    whole = gradients[each.number] + part
+                    gradients[each.number] = whole if create_graph else Value(whole.data)
+            if retain_graph and not create_graph:
+                value.inputs = value.rule = None
+# %% exercise="own_engine" verdict="refused" mistake="frees_what_it_records"
+# precedence: not retain_graph or create_graph
+class Value:
+    """A tensor that remembers how it was made."""
+
+    def __init__(self, data, inputs=(), rule=None):
+        self.data, self.inputs, self.rule = data, inputs, rule
+        self.grad, self.hooks, self.freed = None, [], False
+
+    def fold(self, shape):
+        if self.data.shape == torch.Size(shape):
+            return self
+        return Value(self.data.sum_to_size(shape), (self,), lambda g, out: (g.expand(self.data.shape),))
+
+    def __add__(self, other):
+        return Value(
+            self.data + other.data,
+            (self, other),
+            lambda g, out: (g.fold(self.data.shape), g.fold(other.data.shape)),
+        )
+
+    def __mul__(self, other):
+        return Value(
+            self.data * other.data,
+            (self, other),
+            lambda g, out: ((g * other).fold(self.data.shape), (g * self).fold(other.data.shape)),
+        )
+
+    def __matmul__(self, other):
+        return Value(self.data @ other.data, (self, other), lambda g, out: (g @ other.t(), self.t() @ g))
+
+    def t(self):
+        return Value(self.data.t(), (self,), lambda g, out: (g.t(),))
+
+    def sum(self):
+        return Value(self.data.sum(), (self,), lambda g, out: (g.expand(self.data.shape),))
+
+    def exp(self):
+        return Value(self.data.exp(), (self,), lambda g, out: (g * out,))
+
+    def tanh(self):
+        one, minus = Value(torch.ones_like(self.data)), Value(-torch.ones_like(self.data))
+        return Value(self.data.tanh(), (self,), lambda g, out: (g * (one + minus * out * out),))
+
+    def reshape(self, shape):
+        return Value(self.data.reshape(shape), (self,), lambda g, out: (g.reshape(self.data.shape),))
+
+    def expand(self, shape):
+        return Value(self.data.expand(shape), (self,), lambda g, out: (g.fold(self.data.shape),))
+
+    def register_hook(self, hook):
+        self.hooks.append(hook)
+
+    def backward(self, retain_graph=False, create_graph=False):
+        waits, seen, stack = {}, {self}, [self]
+        while stack:
+            value = stack.pop()
+            if value.freed:
+                raise RuntimeError("the graph has been freed")
+            for each in value.inputs:
+                waits[each] = waits.get(each, 0) + 1
+                if each not in seen:
+                    seen.add(each)
+                    stack.append(each)
+        gradients, ready = {self: Value(torch.ones_like(self.data))}, [self]
+        while ready:
+            value = ready.pop()
+            gradient = gradients.pop(value)
+            for hook in value.hooks:
+                answer = hook(gradient)
+                if answer is not None:
+                    gradient = answer if create_graph else Value(answer.data)
+            if value.rule is None:
+                if value.grad is not None:
+                    gradient = value.grad + gradient
+                value.grad = gradient if create_graph else Value(gradient.data.clone())
+                continue
+            for each, part in zip(value.inputs, value.rule(gradient, value)):
+                if not create_graph:
+                    part = Value(part.data)
+                if each in gradients:
+                    part = gradients[each] + part
+                    if not create_graph:
+                        part = Value(part.data)
+                gradients[each] = part
+                waits[each] -= 1
+                if waits[each] == 0:
+                    ready.append(each)
+            if not retain_graph or create_graph:
+                value.inputs, value.rule, value.freed = (), None, True
+# %% exercise="own_engine" verdict="refused" mistake="recurses"
+# recursion with a raised limit
+class Value:
+    """A tensor that remembers how it was made."""
+
+    def __init__(self, data, inputs=(), rule=None):
+        self.data, self.inputs, self.rule = data, tuple(inputs), rule
+        self.grad, self.hooks = None, {}
+
+    @property
+    def shape(self):
+        return tuple(self.data.shape)
+
+    def _broadcast(self, shape):
+        return self if self.shape == tuple(shape) else self.expand(tuple(shape))
+
+    def _reduce(self, shape):
+        return Value(self.data.sum_to_size(shape), (self,), lambda g, out: (g._broadcast(self.shape),))
+
+    def __add__(self, other):
+        shape = torch.broadcast_shapes(self.shape, other.shape)
+        a, b = self._broadcast(shape), other._broadcast(shape)
+        return Value(a.data + b.data, (a, b), lambda g, out: (g, g))
+
+    def __mul__(self, other):
+        shape = torch.broadcast_shapes(self.shape, other.shape)
+        a, b = self._broadcast(shape), other._broadcast(shape)
+        return Value(a.data * b.data, (a, b), lambda g, out: (g * b, g * a))
+
+    def __neg__(self):
+        return Value(-self.data, (self,), lambda g, out: (-g,))
+
+    def __matmul__(self, other):
+        return Value(self.data @ other.data, (self, other), lambda g, out: (g @ other.t(), self.t() @ g))
+
+    def t(self):
+        return Value(self.data.t(), (self,), lambda g, out: (g.t(),))
+
+    def sum(self):
+        return Value(self.data.sum(), (self,), lambda g, out: (g.expand(self.shape),))
+
+    def exp(self):
+        return Value(self.data.exp(), (self,), lambda g, out: (g * out,))
+
+    def tanh(self):
+        return Value(self.data.tanh(), (self,), lambda g, out: (g + -(g * out * out),))
+
+    def reshape(self, shape):
+        return Value(self.data.reshape(shape), (self,), lambda g, out: (g.reshape(self.shape),))
+
+    def expand(self, shape):
+        return Value(self.data.expand(shape), (self,), lambda g, out: (g._reduce(self.shape),))
+
+    def register_hook(self, hook):
+        self.hooks[len(self.hooks)] = hook
+
+    def _sorted(self):
+        sys.setrecursionlimit(100_000)
+        order, seen = [], set()
+
+        def visit(value):
+            if value not in seen:
+                if value.rule is Value._gone:
+                    raise RuntimeError("a part of this graph has been freed")
+                seen.add(value)
+                for each in value.inputs:
+                    visit(each)
+                order.append(value)
+
+        visit(self)
+        return order[::-1]
+
+    @staticmethod
+    def _gone(g, out):
+        raise RuntimeError("freed")
+
+    def backward(self, retain_graph=False, create_graph=False):
+        def cut(value):
+            return value if create_graph else Value(value.data.clone())
+
+        order = self._sorted()
+        incoming = {value: [] for value in order}
+        incoming[self].append(Value(torch.ones_like(self.data)))
+        for value in order:
+            gradient, *others = incoming.pop(value)
+            for each in others:
+                gradient = gradient + each
+            gradient = cut(gradient)
+            for hook in value.hooks.values():
+                new = hook(gradient)
+                gradient = gradient if new is None else cut(new)
+            if value.rule is None:
+                value.grad = cut(gradient if value.grad is None else value.grad + gradient)
+            else:
+                for each, part in zip(value.inputs, value.rule(gradient, value)):
+                    incoming[each].append(cut(part))
+        if not (retain_graph or create_graph):
+            for value in order:
+                if value.rule is not None:
+                    value.inputs, value.rule = (), Value._gone

@@ -31,6 +31,24 @@ def four_rules():
 def four_rules():
     return {**RIGHT, "@": lambda g, out, a, b: (b.t() @ g, g @ a.t())}
 
+# %% mistake="hands_parts_to_the_other" theme="return"
+# The rule of `@` hands each part to the other input. The first part belongs to the first input.
+# Правило для `@` отдаёт каждую часть другому входу. Первая часть относится к первому входу.
+def four_rules():
+    return {**RIGHT, "@": lambda g, out, a, b: (a.t() @ g, g @ b.t())}
+
+# %% mistake="multiplies_by_entries" theme="axes"
+# The rule of `@` multiplies entry by entry. Its parts are matrix products, `g @ b.t()` and `a.t() @ g`.
+# Правило для `@` умножает поэлементно. Нужны матричные произведения: `g @ b.t()` и `a.t() @ g`.
+def four_rules():
+    return {**RIGHT, "@": lambda g, out, a, b: (g * b, g * a)}
+
+# %% mistake="transposes_the_second_part" theme="axes"
+# In the rule of `@` the second part comes out transposed: it should be `a.t() @ g`.
+# В правиле для `@` вторая часть получается транспонированной: она должна быть равна `a.t() @ g`.
+def four_rules():
+    return {**RIGHT, "@": lambda g, out, a, b: (g @ b.t(), g.t() @ a)}
+
 # %% mistake="transposes_the_result" theme="axes"
 # The parts of `@` come out transposed: each has the shape of its input, turned round.
 # Части для `@` получаются транспонированными: у каждой форма её входа, но перевёрнутая.
@@ -66,6 +84,18 @@ def four_rules():
 # В правиле для `tanh` стоит $1 - y$. Производная равна $1 - y^2$.
 def four_rules():
     return {**RIGHT, "tanh": lambda g, out, a: (g * (1 - out),)}
+
+# %% mistake="squares_the_difference" theme="derivative"
+# The rule of `tanh` squares the whole difference, $(1 - y)^2$. The derivative is $1 - y^2$.
+# В правиле для `tanh` в квадрат возведена вся разность, $(1 - y)^2$. Производная равна $1 - y^2$.
+def four_rules():
+    return {**RIGHT, "tanh": lambda g, out, a: (g * (1 - out) ** 2,)}
+
+# %% mistake="takes_tanh_twice" theme="derivative"
+# The rule of `tanh` applies `tanh` to the result once more. In $1 - y^2$ the result itself is $y$.
+# Правило для `tanh` ещё раз применяет `tanh` к результату. В формуле $1 - y^2$ сам результат и есть $y$.
+def four_rules():
+    return {**RIGHT, "tanh": lambda g, out, a: (g * (1 - out.tanh() ** 2),)}
 
 # %% mistake="takes_the_sigmoid" theme="derivative"
 # The rule of `tanh` takes $y(1 - y)$, the derivative of the sigmoid.

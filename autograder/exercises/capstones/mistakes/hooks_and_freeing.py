@@ -39,7 +39,7 @@ def leave(value):
     value.inputs, value.rule = (), refuse
 
 
-def walk(root, retain_graph, after_hooks=after_hooks, leave=leave):
+def walk(root, retain_graph, after_hooks=after_hooks, leave=leave, keep=keep):
     arrived = {root: torch.ones_like(root.data)}
     for value in in_order(root):
         gradient = after_hooks(value, arrived.pop(value))
@@ -66,6 +66,57 @@ def hooks_and_freeing(root, retain_graph=False):
             arrived[each] = arrived[each] + part if each in arrived else part
         if not retain_graph:
             leave(value)
+
+# %% mistake="calls_hooks_on_arrival" like="calls_hooks_per_part"
+def hooks_and_freeing(root, retain_graph=False):
+    arrived = {root: torch.ones_like(root.data)}
+    for value in in_order(root):
+        gradient = arrived.pop(value)
+        if value.rule is None:
+            keep(value, gradient)
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            part = after_hooks(each, part)
+            arrived[each] = arrived[each] + part if each in arrived else part
+        if not retain_graph:
+            leave(value)
+
+# %% mistake="calls_hooks_per_path" like="calls_hooks_per_part"
+def hooks_and_freeing(root, retain_graph=False):
+    todo, walked = [(root, torch.ones_like(root.data))], []
+    while todo:
+        value, gradient = todo.pop()
+        gradient = after_hooks(value, gradient)
+        if value.rule is None:
+            keep(value, gradient)
+        else:
+            walked.append(value)
+            todo += zip(value.inputs, value.rule(gradient))
+    for value in () if retain_graph else walked:
+        leave(value)
+
+# %% mistake="shares_the_gradient" theme="in_place"
+# Two leaves have one gradient in memory, or entries of a gradient share memory. The rule of `+` hands the same tensor to
+#     both inputs, and each leaf needs a copy.
+# У двух листьев градиент в общей памяти, или общую память делят элементы одного градиента. Правило для `+` отдаёт обоим
+#     входам один и тот же тензор, и каждому листу нужна копия.
+def hooks_and_freeing(root, retain_graph=False):
+    def hand_over(leaf, gradient):
+        leaf.grad = gradient if leaf.grad is None else leaf.grad + gradient
+
+    walk(root, retain_graph, keep=hand_over)
+
+# %% mistake="leaves_sums_at_results" theme="accumulation"
+# After a walk results have a `.grad`, too. It belongs to leaves alone: the sum of a walk needs another place.
+# После обхода поле `.grad` заполнено и у результатов. Оно только для листьев: сумме одного обхода нужно другое место.
+def hooks_and_freeing(root, retain_graph=False):
+    def kept(value, gradient):
+        gradient = after_hooks(value, gradient)
+        if value.rule is not None:
+            value.grad = gradient
+        return gradient
+
+    walk(root, retain_graph, kept)
 
 # %% mistake="ignores_the_replacement" theme="return"
 # Hooks are called, but what they return is dropped. It should take the gradient's place.
@@ -131,6 +182,12 @@ def hooks_and_freeing(root, retain_graph=False):
 # `retain_graph=True` ничего не меняет: первый же обход освобождает граф, а второй вызывает RuntimeError.
 def hooks_and_freeing(root, retain_graph=False):
     walk(root, retain_graph=False)
+
+# %% mistake="turns_retain_graph_round" theme="graph_life"
+# It is the other way round: a walk with `retain_graph=True` frees the graph, and one without it frees nothing.
+# Всё наоборот: обход с `retain_graph=True` освобождает граф, а без этого аргумента не освобождает ничего.
+def hooks_and_freeing(root, retain_graph=False):
+    walk(root, not retain_graph)
 
 # %% mistake="clears_the_leaves" theme="accumulation"
 # A second walk adds nothing to the `.grad` of a leaf: it writes over what is there, or clears it. It has to add.
@@ -299,6 +356,13 @@ def hooks_and_freeing(root, retain_graph=False):
 
 def refuse_the_value(gradient):
     raise ValueError("this graph has been freed")
+
+# %% mistake="takes_the_fields_away" like="raises_another_error"
+def hooks_and_freeing(root, retain_graph=False):
+    def forget(value):
+        del value.inputs, value.rule
+
+    walk(root, retain_graph, leave=forget)
 
 # %% mistake="calls_nothing" like="raises_another_error"
 def hooks_and_freeing(root, retain_graph=False):

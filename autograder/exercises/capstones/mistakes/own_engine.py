@@ -442,6 +442,25 @@ class Value(Engine):
                     ready.append(each)
             value.leave(retain_graph or create_graph)
 
+# %% mistake="counts_edges_again" theme="order"
+# What stands behind a value that several operations use is counted several times: it waits for parts that never come.
+# Всё, что стоит за значением, которое используют несколько операций, сосчитано несколько раз: оно ждёт частей, которые
+#     не придут.
+class Value(Engine):
+    def order(self):
+        waits, todo = {self: 0}, [self]
+        while todo:
+            for each in todo.pop().inputs:
+                waits[each] = waits.get(each, 0) + 1
+                todo.append(each)
+        order = [self]
+        for value in order:  # grows while it is walked
+            for each in value.inputs:
+                waits[each] -= 1
+                if waits[each] == 0:
+                    order.append(each)
+        return order
+
 # %% mistake="results_keep_a_gradient" theme="missing"
 # After a pass results have a `.grad`, too. It belongs to leaves alone.
 # После прохода поле `.grad` заполнено и у результатов. Градиент сохраняется только у листьев.
@@ -520,6 +539,18 @@ class Value(Engine):
     def backward(self, retain_graph=False, create_graph=False):
         super().backward(False, create_graph)
 
+# %% mistake="turns_retain_graph_round" theme="graph_life"
+# It is the other way round: a pass with `retain_graph=True` frees the graph, and one without it frees nothing.
+# Всё наоборот: проход с `retain_graph=True` освобождает граф, а без этого аргумента не освобождает ничего.
+class Value(Engine):
+    def leave(self, retain_graph):
+        super().leave(not retain_graph)
+
+# %% mistake="turns_round_what_create_graph_keeps" like="turns_retain_graph_round"
+class Value(Engine):
+    def backward(self, retain_graph=False, create_graph=False):
+        super().backward(not retain_graph, create_graph)
+
 # %% mistake="frees_the_leaves" theme="graph_life"
 # A pass frees the leaves, too: another graph over the same leaves raises an error. Leaves have to be usable again.
 # Проход освобождает и листья: другой граф на тех же листьях вызывает ошибку. Листья должны быть пригодны и дальше.
@@ -558,10 +589,10 @@ class Value(Engine):
         return order[::-1]
 
 # %% mistake="walks_every_path" theme="cost"
-# The gradients are right, but every path was walked on its own: the work doubles with every value that is used twice, and
-#     a hook sees a part of the gradient.
-# Градиенты верны, но каждый путь пройден отдельно: работа удваивается с каждым значением, которое использовано дважды, а
-#     хук видит только часть градиента.
+# The gradients are right, but a rule runs anew for each part that arrives, at worst once for every path: the work doubles
+#     with every value that is used twice, and a hook sees a part of the gradient.
+# Градиенты верны, но правило выполняется заново для каждой пришедшей части, в худшем случае — для каждого пути: работа
+#     удваивается с каждым значением, которое использовано дважды, а хук видит только часть градиента.
 class Value(Walker):
     pass
 
@@ -607,6 +638,20 @@ class Value(Engine):
 
     def backward(self, retain_graph=False, create_graph=False):
         arrived = {self: self.after_hooks(type(self)(torch.ones_like(self.data)))}
+        for value in self.order():
+            if value.rule is None:
+                value.keep(arrived.pop(value), create_graph)
+            else:
+                value.pass_on(arrived.pop(value), arrived, create_graph)
+                value.leave(retain_graph or create_graph)
+
+# %% mistake="calls_hooks_on_arrival" like="calls_hooks_per_path"
+class Value(Engine):
+    def deliver(self, each, part, arrived):
+        super().deliver(each, each.after_hooks(part), arrived)
+
+    def backward(self, retain_graph=False, create_graph=False):
+        arrived = {self: self.seed()}
         for value in self.order():
             if value.rule is None:
                 value.keep(arrived.pop(value), create_graph)
@@ -865,10 +910,10 @@ class Value(Engine):
         return type(self)(part.data)
 
 # %% mistake="frees_what_it_records" theme="graph_life"
-# `create_graph=True` keeps the graph only together with `retain_graph=True`: a pass through the gradients meets freed
-#     values. It has to free nothing by itself.
-# `create_graph=True` сохраняет граф только вместе с `retain_graph=True`: проход через градиенты приходит к
-#     освобождённым значениям. Граф должен сохраняться и без второго аргумента.
+# `create_graph=True` alone does not keep the graph: a pass through the gradients meets freed values. It has to free
+#     nothing, also without `retain_graph=True`.
+# Одного `create_graph=True` мало, чтобы граф сохранился: проход через градиенты приходит к освобождённым значениям. Граф
+#     должен сохраняться и без `retain_graph=True`.
 class Value(Engine):
     def backward(self, retain_graph=False, create_graph=False):
         order = self.order()

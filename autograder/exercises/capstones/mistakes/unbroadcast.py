@@ -89,6 +89,44 @@ def unbroadcast(gradient, shape):
     copied = [d for d in range(gradient.dim()) if d < front or shape[d - front] != gradient.shape[d]]
     return gradient.sum(copied).reshape(shape)
 
+# %% mistake="sums_over_no_stretched_dimensions" like="sums_over_no_dimensions"
+def unbroadcast(gradient, shape):
+    while gradient.dim() > len(shape):
+        gradient = gradient.sum(0)
+    return gradient.sum([d for d, size in enumerate(shape) if size == 1], keepdim=True)
+
+# %% mistake="sums_over_no_new_dimensions" like="sums_over_no_dimensions"
+def unbroadcast(gradient, shape):
+    gradient = gradient.sum(list(range(gradient.dim() - len(shape))))
+    for d, size in enumerate(shape):
+        if size == 1:
+            gradient = gradient.sum(d, keepdim=True)
+    return gradient
+
+# %% mistake="sums_over_neither" like="sums_over_no_dimensions"
+def unbroadcast(gradient, shape):
+    gradient = gradient.sum(list(range(gradient.dim() - len(shape))))
+    return gradient.sum([d for d, size in enumerate(shape) if size == 1], keepdim=True)
+
+# %% mistake="sums_one_new_dimension" theme="axes"
+# At most one of the dimensions that broadcasting put in front is summed. There may be several.
+# Из измерений, добавленных спереди, просуммировано не больше одного. Их может быть несколько.
+def unbroadcast(gradient, shape):
+    if gradient.dim() > len(shape):
+        gradient = gradient.sum(0)
+    for d, size in enumerate(shape):
+        if size == 1:
+            gradient = gradient.sum(d, keepdim=True)
+    return gradient
+
+# %% mistake="sums_one_stretched_dimension" theme="axes"
+# At most one stretched dimension is summed. There may be several.
+# Просуммировано не больше одного растянутого измерения. Их может быть несколько.
+def unbroadcast(gradient, shape):
+    while gradient.dim() > len(shape):
+        gradient = gradient.sum(0)
+    return gradient.sum(shape.index(1), keepdim=True) if 1 in shape else gradient
+
 # %% mistake="takes_copies_for_blocks" theme="axes"
 # The gradient is cut into blocks of the shape, and the blocks are added. Copies along a stretched dimension lie side by
 #     side, not in blocks.

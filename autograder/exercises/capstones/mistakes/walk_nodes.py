@@ -40,9 +40,19 @@ def walk(root, order=in_order, keep=keep, add=add, seed=None):
             for each, part in zip(value.inputs, value.rule(gradient)):
                 add(arrived, each, part)
 
+# %% mistake="loses_a_single_path" theme="order"
+# Even along a single path the right gradient does not arrive. The walk begins with ones at the root, and each rule gets
+#     the gradient of its own result.
+# Даже по единственному пути верный градиент не доходит. Обход начинается с единиц в корне, и каждое правило получает
+#     градиент своего результата.
+def walk_nodes(root):
+    walk(root, order=lambda root: reversed(in_order(root)))
+
 # %% mistake="walks_every_path" theme="cost"
-# The gradients are right, but each path was walked on its own: a rule runs once for every path that leads to its value.
-# Градиенты верны, но каждый путь пройден отдельно: правило выполняется столько раз, сколько путей ведёт к его значению.
+# The gradients are right, but a rule runs anew for each part that arrives, at worst once for every path that leads to its
+#     value.
+# Градиенты верны, но правило выполняется заново для каждой пришедшей части, в худшем случае — столько раз, сколько путей
+#     ведёт к его значению.
 def walk_nodes(root):
     todo = [(root, torch.ones_like(root.data))]
     while todo:
@@ -93,6 +103,29 @@ def walk_nodes(root):
             if each not in waits:
                 found.append(each)
             waits[each] = waits.get(each, 0) + 1
+    arrived, ready = {root: torch.ones_like(root.data)}, [root]
+    while ready:
+        value = ready.pop()
+        gradient = arrived.pop(value)
+        if value.rule is None:
+            keep(value, gradient)
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            add(arrived, each, part)
+            waits[each] -= 1
+            if waits[each] == 0:
+                ready.append(each)
+
+# %% mistake="counts_edges_again" theme="order"
+# What stands behind a value that several operations use is counted several times: it waits for parts that never come.
+# Всё, что стоит за значением, которое используют несколько операций, сосчитано несколько раз: оно ждёт частей, которые
+#     не придут.
+def walk_nodes(root):
+    waits, todo = {root: 0}, [root]
+    while todo:
+        for each in todo.pop().inputs:
+            waits[each] = waits.get(each, 0) + 1
+            todo.append(each)
     arrived, ready = {root: torch.ones_like(root.data)}, [root]
     while ready:
         value = ready.pop()
