@@ -395,8 +395,8 @@ def step_in_backward(model, make_optimizer):
     return lambda: model.requires_grad_(False)
 
 # %% mistake="clears_before_the_step" theme="order"
-# No step changes the parameters: in the hook `.grad` is cleared before the step.
-# Шаги не меняют параметров: `.grad` обнуляется в хуке раньше, чем делается шаг.
+# No step changes the parameters: in the hook `.grad` is cleared before the step, or no step is made.
+# Параметры не меняются: `.grad` обнуляется в хуке раньше, чем делается шаг, или шага нет.
 def step_in_backward(model, make_optimizer):
     optimizers = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
 
@@ -405,6 +405,10 @@ def step_in_backward(model, make_optimizer):
         optimizers[parameter].step()
 
     return _on(model, lambda _: hook)
+
+# %% mistake="never_steps" like="clears_before_the_step"
+def step_in_backward(model, make_optimizer):
+    return _on(model, lambda _: lambda parameter: None)
 
 # %% mistake="registers_no_hook" theme="missing"
 # No hook runs: `backward()` fills `.grad` as usual. Either no hook was registered, or all were taken off at once, as
