@@ -439,17 +439,13 @@ def step_in_backward(model, make_optimizer):
     return _on(model, lambda _: hook)
 
 # %% mistake="returns_from_the_hook" theme="return"
-# The hook returns something. A post-accumulate hook has to return None: torch raises an error otherwise. A lambda
-#     returns the value of its expression.
-# Хук что-то возвращает. А хук post-accumulate обязан вернуть None, иначе torch завершает проход ошибкой. Лямбда-функция
+# The hook returns something, and torch raises an error. A post-accumulate hook has to return None; a lambda returns the
+#     value of its expression.
+# Хук что-то возвращает, и torch завершает проход ошибкой. Хук post-accumulate обязан вернуть None, а лямбда-функция
 #     возвращает значение своего выражения.
 def step_in_backward(model, make_optimizer):
     optimizers = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
     return _on(model, lambda p: lambda _: (optimizers[p].step(), optimizers[p].zero_grad()))
-
-# %% mistake="returns_the_loss" like="returns_from_the_hook"
-def step_in_backward(model, make_optimizer):
-    return _on(model, lambda _: lambda parameter: parameter)
 
 # %% mistake="waits_with_a_multi_grad_hook" theme="order"
 # One hook for several tensors, `register_multi_grad_hook`, makes the steps. It runs before the last of the gradients is
