@@ -13,6 +13,7 @@ import torch
 from .values import RTOL, AtMost, describe, outline, rounded
 
 _ERROR = re.compile(r"(?P<type>\w+(Error|Exception))(: (?P<message>.*))?", re.DOTALL)  # caught by a probe, as text
+_NUMBERED = re.compile(r"(?<=[A-Za-z_])\d+|(?<=version )\d+")  # in a name, or the count of all edits of a tensor
 # torch 2.15 writes `mm: mat1 and mat2 ...`, earlier ones `mat1 and mat2 ...`; a learner's function has any name
 _OPERATION = re.compile(r"\A(\w+: |[\w.<>]+(?=\(\) got an unexpected keyword argument))")
 
@@ -92,11 +93,12 @@ def _is_error(value: object) -> bool:
 
 
 def same_message(mine: str, theirs: str) -> bool:
-    """Return whether two messages of an error are the same but for numbers and torch's version.
+    """Return whether two messages of an error are the same but for numbered names and torch's version.
 
+    Other numbers tell causes apart: "expected 3 gradients, got 2" is not "got 1".
     A newer version may put an operation's name in front (`mm: ...`) or add something (`..., got 1-D tensor`).
     """
-    short, long = sorted((_OPERATION.sub("", re.sub(r"\d+", "#", each)) for each in (mine, theirs)), key=len)
+    short, long = sorted((_OPERATION.sub("", _NUMBERED.sub("#", each)) for each in (mine, theirs)), key=len)
     return long.startswith(short) if short else not long
 
 

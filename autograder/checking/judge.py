@@ -272,8 +272,8 @@ def _all_same(exercise: Exercise, runs: Sequence[Run], others: Sequence[Run]) ->
 def _same(exercise: Exercise, name: str, run: Run, other: Run) -> bool:
     """Return whether two runs show the same value under `name`.
 
-    Errors are the same if their types are, and their messages but for numbers and torch's version. Counts with a limit
-    (`AtMost`) are the same if both are over the limit, or both are within it and have the same result.
+    Errors are the same if their types and messages are (`same_message`). Counts with a limit (`AtMost`) are the same if
+    both are over the limit, or both are within it and have the same result.
     """
     if run.raised or other.raised:
         return run.raised is not None and other.raised is not None and _same_error(run.raised, other.raised)

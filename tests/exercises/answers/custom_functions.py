@@ -707,3 +707,26 @@ class Square(torch.autograd.Function):
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return x * grad_output * 2
+# %% exercise="product_function" verdict="refused" mistake=""
+# four gradients, not one as the mistake with the same message
+class Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        return 2 * (grad_output * b, grad_output * a)
+# %% exercise="product_function" verdict="refused" mistake=""
+# no result, and so no gradient: nothing has changed grad_output
+class Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        return grad_output * b, grad_output * a

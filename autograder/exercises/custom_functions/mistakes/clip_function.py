@@ -38,8 +38,8 @@ class Clip(_Clip):
         return clipped, share.detach()
 
 # %% mistake="marks_both" theme="recording"
-# Both outputs were marked, so the clipped tensor has no gradient either.
-# Отмечены оба выхода, поэтому градиента нет и у обрезанного тензора.
+# The clipped tensor has no gradient: both outputs were marked, or `backward` returns None.
+# У обрезанного тензора нет градиента: отмечены оба выхода или `backward` возвращает None.
 class Clip(_Clip):
     @staticmethod
     def forward(ctx, x):

@@ -150,8 +150,8 @@ def deterministic_sum(gradients):
     return (stacked.clamp(min=0).sum(0) + stacked.clamp(max=0).sum(0)).float()
 
 # %% mistake="returns_a_list" theme="missing"
-# A list of numbers comes back. Asked for is a tensor.
-# Возвращён список чисел, а нужен тензор.
+# A list stands where a tensor is needed, perhaps as the result.
+# Там, где нужен тензор, стоит список: возможно, он и возвращён.
 def deterministic_sum(gradients):
     columns = torch.stack(gradients).reshape(len(gradients), -1).T.tolist()
     return [math.fsum(column) for column in columns]

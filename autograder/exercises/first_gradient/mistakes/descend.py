@@ -129,8 +129,10 @@ def descend(w, b, x, y, lr):
     return _step(w, b, _loss(w, b, x, y), 1.0)
 
 # %% mistake="forgets_backward" theme="missing"
-# At the step `.grad` is None: either `backward()` was not called before it, or `.grad` was cleared too early.
-# Во время шага в `.grad` лежит None: либо до него не вызван `backward()`, либо `.grad` очищен слишком рано.
+# At the step `.grad` is None: `backward()` was not called before it, `.grad` was cleared too early, or it belongs
+#     to a tensor that no gradient reaches.
+# Во время шага в `.grad` лежит None: либо до него не вызван `backward()`, либо `.grad` очищен слишком рано, либо
+#     это поле тензора, до которого градиент не доходит.
 def descend(w, b, x, y, lr):
     loss = _loss(w, b, x, y)
     with torch.no_grad():

@@ -289,8 +289,8 @@ def gan_step(*game):
     opt_G.step()
 
 # %% mistake="forgets_D" theme="missing"
-# The step of `D` is missing: only `G` made one.
-# Шаг сети `D` не сделан: обновлена только `G`.
+# The step of `D` is missing.
+# Шаг сети `D` не сделан.
 def gan_step(*game):
     G, D, opt_G, _, real, ideas = game
     _descend(opt_G, _losses(G, D, real, ideas)[1])

@@ -55,10 +55,10 @@ def head_gradients(body, head, x, y):
     (head(features) - y).square().sum(1).mean().backward()
 
 # %% mistake="covers_the_head" theme="recording"
-# The whole forward pass, that of `head` included, runs without recording. The loss has no history, and backward has
-#     no graph to walk.
-# Без записи выполнен весь прямой проход, вместе с `head`. У функции потерь нет истории, и обратному проходу идти не
-#     по чему.
+# Backward starts from a tensor without history: the whole forward pass, that of `head` included, ran without
+#     recording, or `head` has no part in that tensor.
+# Обратный проход начат с тензора без истории: без записи выполнен весь прямой проход, вместе с `head`, либо этот
+#     тензор получен без участия `head`.
 def head_gradients(body, head, x, y):
     with torch.no_grad():
         loss = _mean_square(head(body(x)), y)
@@ -83,6 +83,9 @@ def head_gradients(body, head, x, y):
     with torch.no_grad():
         features = body(x)
     return torch.autograd.grad(_mean_square(head(features), y), list(head.parameters()))
+
+# %% mistake="does_nothing" like="adds_nothing"
+def head_gradients(body, head, x, y): ...
 
 # %% mistake="detaches_features" theme="cost"
 # The forward pass of `body` was recorded. The gradients are right; the graph was built for nothing.

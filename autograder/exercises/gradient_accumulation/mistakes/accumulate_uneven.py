@@ -87,16 +87,16 @@ def accumulate_uneven(model, batches):
         (mse_loss(model(x), y, reduction="sum") / len(batches)).backward()
 
 # %% mistake="clears_afterwards" theme="order"
-# `.grad` is None at the end: it was cleared after the loop, and the result with it.
-# В конце в `.grad` лежит None: после цикла поле обнулено, и результат пропал.
+# `.grad` is None at the end: it was cleared after the loop, and the result with it, or there was no backward pass.
+# В конце в `.grad` лежит None: либо после цикла поле обнулено, и результат пропал, либо обратного прохода не было.
 def accumulate_uneven(model, batches):
     for x, y in batches:
         (mse_loss(model(x), y) / len(batches)).backward()
     model.zero_grad()
 
 # %% mistake="returns_the_gradient" theme="missing"
-# `.grad` is the one from before: the new gradient was computed, but not put there.
-# В `.grad` лежит прежнее значение: новый градиент вычислен, но туда не записан.
+# `.grad` is the one from before: the new gradient was not put there, or not computed at all.
+# В `.grad` лежит прежнее значение: новый градиент туда не записан или вовсе не вычислен.
 def accumulate_uneven(model, batches):
     gradients = [torch.autograd.grad(mse_loss(model(x), y), model.weight)[0] for x, y in batches]
     return torch.stack(gradients).mean(0)

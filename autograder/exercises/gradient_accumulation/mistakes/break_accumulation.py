@@ -42,8 +42,8 @@ def break_accumulation():
     return torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.Linear(2, 1)).eval(), _two_batches(4, 4)
 
 # %% mistake="plain_layers" theme="test"
-# The model treats each sample on its own: then accumulation is exact, whatever the numbers are.
-# Модель обрабатывает каждый пример отдельно: тогда накопление точно, какими бы ни были числа.
+# Here nothing differs. A model that treats each sample on its own makes accumulation exact, whatever the numbers are.
+# Расхождения здесь нет. Если модель обрабатывает каждый пример отдельно, накопление точно, какими бы ни были числа.
 def break_accumulation():
     return torch.nn.Linear(2, 1), _two_batches(4, 4)
 

@@ -396,8 +396,8 @@ def step_in_backward(model, make_optimizer):
     return lambda: model.requires_grad_(False)
 
 # %% mistake="clears_before_the_step" theme="order"
-# No step changes the parameters: in the hook `.grad` is cleared before the step.
-# Шаги не меняют параметров: `.grad` обнуляется в хуке раньше, чем делается шаг.
+# No step changes the parameters: in the hook `.grad` is cleared before the step, or no step is made.
+# Параметры не меняются: `.grad` обнуляется в хуке раньше, чем делается шаг, или шага нет.
 def step_in_backward(model, make_optimizer):
     optimizers = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
 
@@ -406,6 +406,10 @@ def step_in_backward(model, make_optimizer):
         optimizers[parameter].step()
 
     return _on(model, lambda _: hook)
+
+# %% mistake="never_steps" like="clears_before_the_step"
+def step_in_backward(model, make_optimizer):
+    return _on(model, lambda _: lambda parameter: None)
 
 # %% mistake="registers_no_hook" theme="missing"
 # No hook runs: `backward()` fills `.grad` as usual. Either no hook was registered, or all were taken off at once, as
@@ -436,17 +440,13 @@ def step_in_backward(model, make_optimizer):
     return _on(model, lambda _: hook)
 
 # %% mistake="returns_from_the_hook" theme="return"
-# The hook returns something. A post-accumulate hook has to return None: torch raises an error otherwise. A lambda
-#     returns the value of its expression.
-# Хук что-то возвращает. А хук post-accumulate обязан вернуть None, иначе torch завершает проход ошибкой. Лямбда-функция
+# The hook returns something, and torch raises an error. A post-accumulate hook has to return None; a lambda returns the
+#     value of its expression.
+# Хук что-то возвращает, и torch завершает проход ошибкой. Хук post-accumulate обязан вернуть None, а лямбда-функция
 #     возвращает значение своего выражения.
 def step_in_backward(model, make_optimizer):
     optimizers = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
     return _on(model, lambda p: lambda _: (optimizers[p].step(), optimizers[p].zero_grad()))
-
-# %% mistake="returns_the_loss" like="returns_from_the_hook"
-def step_in_backward(model, make_optimizer):
-    return _on(model, lambda _: lambda parameter: parameter)
 
 # %% mistake="waits_with_a_multi_grad_hook" theme="order"
 # One hook for several tensors, `register_multi_grad_hook`, makes the steps. It runs before the last of the gradients is

@@ -76,8 +76,10 @@ def edges_into(root):
     return {node: edges[node] for node in nodes if not hasattr(node, "variable")}
 
 # %% mistake="counts_each_output" theme="own"
-# The keys are pairs of node and number, as in `next_functions`. All outputs of an operation share one node.
-# Ключи — пары из узла и номера, как в `next_functions`. Но у всех выходов операции один общий узел.
+# No key is a node of the graph, as when the keys are pairs of node and number from `next_functions`. All outputs
+#     of an operation share one node.
+# Среди ключей нет узлов графа: так бывает, когда ключи — пары из узла и номера, как в `next_functions`. Но у всех
+#     выходов операции один общий узел.
 def edges_into(root):
     nodes = graph_nodes(root)
     edges = Counter(pair for node in nodes for pair in node.next_functions if pair[0] is not None)

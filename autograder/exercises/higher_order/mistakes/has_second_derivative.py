@@ -122,10 +122,10 @@ def has_second_derivative(f, x):
     return not _gradient(f, x).requires_grad or torch.autograd.gradgradcheck(f, (x,))
 
 # %% mistake="without_a_tolerance" theme="test"
-# Right functions are refused, though not all: differences have rounding errors. The comparison needs a tolerance,
-#     and the step must not be too small.
-# Отвергаются и верные функции, хотя не все: у разностей есть ошибки округления. Сравнивать нужно с допуском, а шаг
-#     не должен быть слишком мал.
+# Right functions are refused, though not all. Differences have rounding errors: a comparison with them needs a
+#     tolerance, and the step must not be too small.
+# Отвергаются и верные функции, хотя не все. У разностей есть ошибки округления: сравнивать с ними нужно с
+#     допуском, а шаг не должен быть слишком мал.
 def has_second_derivative(f, x):
     found = _hessian(f, x)
     return found is not None and torch.equal(found, _by_differences(f, x))

@@ -11,8 +11,8 @@ def _linear(*rows, v=(1.0, 10.0)):
     return Formula("x -> M @ x", lambda x: matrix @ x), torch.ones(matrix.shape[1]), torch.tensor(v)
 
 # %% mistake="one_triple" theme="missing"
-# One triple was returned. Two are asked for, an example that hides the mistake and one that exposes it.
-# Возвращена одна тройка. Нужны две: пример, где ошибка не видна, и пример, где она видна.
+# What came back is not a pair of triples. Asked for are two, an example that hides the mistake and one that exposes it.
+# Возвращены не две тройки. Нужны именно две: пример, где ошибка не видна, и пример, где она видна.
 def expose_swap():
     return _linear([2.0, 1.0], [1.0, 3.0])
 

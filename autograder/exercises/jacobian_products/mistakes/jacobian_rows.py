@@ -169,9 +169,9 @@ def jacobian_rows(y, x):
     return torch.stack(list_of_rows(y, x)).float().to(x.dtype)
 
 # %% mistake="function_of_a_new_input" theme="recording"
-# All entries are zero: `functional.jacobian` calls its function with a new `x`, and `y` was computed from the old
-#     one.
-# Все элементы нулевые: `functional.jacobian` передаёт функции новый `x`, а `y` вычислен по прежнему.
+# All entries are zero. So they are when `functional.jacobian` calls its function with a new `x`, and `y` was
+#     computed from the old one.
+# Все элементы нулевые. Так бывает, когда `functional.jacobian` передаёт функции новый `x`, а `y` вычислен по прежнему.
 def jacobian_rows(y, x):
     return functional.jacobian(lambda _: y, x)
 

@@ -104,10 +104,10 @@ def numerical_jacobian(f, x):
     return columns_by_differences(f, x.float(), 1e-2)
 
 # %% mistake="asks_functional" theme="recording"
-# All entries are zero: either `functional.jacobian` or `torch.func` was used, and there is no graph, or both values
-#     of `f` were taken at one point (`a = x` is not a copy).
-# Все элементы нулевые: либо матрица получена от `functional.jacobian` или `torch.func`, а графа нет, либо оба
-#     значения `f` взяты в одной точке (`a = x` — не копия).
+# All entries are zero. So they are when `functional.jacobian` or `torch.func` is used and there is no graph, or
+#     when both values of `f` are taken at one point (`a = x` is not a copy).
+# Все элементы нулевые. Так бывает, когда матрица получена от `functional.jacobian` или `torch.func`, а графа нет,
+#     или когда оба значения `f` взяты в одной точке (`a = x` — не копия).
 def numerical_jacobian(f, x):
     return functional.jacobian(f, x)
 

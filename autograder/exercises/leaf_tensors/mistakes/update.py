@@ -25,10 +25,10 @@ def update(weights, lr):
         w = w - lr * gradient
 
 # %% mistake="rebinds_the_name" theme="in_place"
-# The step still makes new tensors and binds a name to them, under `no_grad()` or not. The list holds the old ones,
-#     which have not changed.
-# На шаге по-прежнему создаются новые тензоры и связываются с именем, внутри `no_grad()` или нет. В списке стоят
-#     старые, и они не изменились.
+# The tensors in the list have not changed: the step makes new ones and binds a name to them, under `no_grad()` or
+#     not, or there is no step.
+# Тензоры в списке не изменились: на шаге создаются новые и связываются с именем, внутри `no_grad()` или нет, либо
+#     шага нет вовсе.
 def update(weights, lr):
     with torch.no_grad():
         for _, w, gradient in _with_gradients(weights):

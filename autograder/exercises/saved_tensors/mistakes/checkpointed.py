@@ -127,8 +127,9 @@ def checkpointed(layers, x):
     return checkpoint_segments(layers[(len(layers) - 1) // size * size :], x, size)
 
 # %% mistake="runs_without_a_graph" theme="recording"
-# The layers ran under `no_grad()`. Nothing is kept, but there is no graph to go back through.
-# Слои выполнены внутри `no_grad()`. При этом ничего не хранится, но и графа для обратного прохода нет.
+# What came back has no graph to go back through: the layers ran under `no_grad()`, or the result was cut off.
+# У возвращённого результата нет графа для обратного прохода: слои выполнены внутри `no_grad()`, или результат
+#     отсоединён от графа.
 def checkpointed(layers, x):
     with torch.no_grad():
         return torch.nn.Sequential(*layers)(x)
@@ -150,8 +151,8 @@ def checkpointed(layers, x):
     return run(layers, x)
 
 # %% mistake="gives_nothing_back" theme="missing"
-# Nothing was returned. The function has to return the output of the last layer.
-# Функция ничего не возвращает, а должна вернуть выход последнего слоя.
+# The output of the last layer did not come back: nothing was returned, or something else.
+# Выход последнего слоя не возвращён: функция возвращает что-то другое или ничего.
 def checkpointed(layers, x):
     checkpoint_segments(layers, x, math.isqrt(len(layers)))
 

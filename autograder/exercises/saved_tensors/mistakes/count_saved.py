@@ -154,9 +154,9 @@ def count_saved(f, x, parameters):
     return everything - sum(map(nbytes, parameters))
 
 # %% mistake="sees_nothing" theme="graph_life"
-# When the number was read, nothing was saved: `f` ran outside the `with`, its result was dropped, or `backward()`
-#     had freed the graph.
-# Когда число прочитано, ничего не сохранено: либо `f` выполнена вне блока `with`, либо её результат отброшен, либо
+# Nothing was counted. So it is when `f` runs outside the `with`, when its result is dropped, or when `backward()`
+#     has freed the graph.
+# Ничего не сосчитано. Так бывает, когда `f` выполнена вне блока `with`, когда её результат отброшен или когда
 #     сохранённое в графе уже освободил вызов `backward()`.
 def count_saved(f, x, parameters):
     return 0

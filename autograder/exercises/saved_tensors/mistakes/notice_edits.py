@@ -145,6 +145,15 @@ def notice_edits(f, x):
 def notice_edits(f, x):
     return running_with_hooks(lambda t: t.detach(), lambda t: _raise_if(True, t))(f, x)
 
+# %% mistake="turns_the_comparison" theme="own"
+# The comparison is the wrong way round: `unpack` raises an error for an unchanged tensor, and gives a changed one back.
+# Сравнение перевёрнуто: `unpack` сообщает об ошибке, когда тензор не изменён, а изменённый возвращает.
+def notice_edits(f, x):
+    def unpack(packed):
+        return _raise_if(packed[0]._version == packed[1], packed[0])
+
+    return running_with_hooks(lambda t: (t.detach(), t._version), unpack)(f, x)
+
 # %% mistake="watches_data" theme="in_place"
 # The tensor that is kept has a version counter of its own, as `t.data` and a copy do. `t.detach()` shares the
 #     counter.

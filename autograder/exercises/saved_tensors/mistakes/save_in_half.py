@@ -25,8 +25,8 @@ def save_in_half(f, x):
     return f(x)
 
 # %% mistake="returns_no_graph" theme="recording"
-# The result was returned without its graph: `f` ran under `no_grad()`, or the result was detached.
-# Результат возвращён без графа: либо функция `f` выполнена внутри `no_grad()`, либо результат отсоединён от графа.
+# No graph leads from the result back to `x`: `f` ran under `no_grad()`, or its input or its result was detached.
+# От результата к `x` граф не ведёт: `f` выполнена внутри `no_grad()`, либо отсоединён её вход или результат.
 def save_in_half(f, x):
     return f(x).detach()
 

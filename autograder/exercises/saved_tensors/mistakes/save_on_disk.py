@@ -63,8 +63,8 @@ def save_on_disk(f, x, parameters, folder):
     return f(x)
 
 # %% mistake="writes_elsewhere" theme="missing"
-# The files are written somewhere else, not in `folder`.
-# Файлы записываются не в `folder`, а в другое место.
+# `folder` is empty: the files are written somewhere else, not at all, or they are gone with the graph.
+# Папка `folder` пуста: файлы записываются в другое место, не записываются вовсе или уже исчезли вместе с графом.
 def save_on_disk(f, x, parameters, folder):
     with hooks_for_files(parameters, lambda t: write_file(copy_of(t))):
         return f(x)
@@ -185,8 +185,8 @@ def save_on_disk(f, x, parameters, folder):
         return f(x)
 
 # %% mistake="returns_nothing" theme="return"
-# Nothing was returned. The function has to return `f(x)`.
-# Функция ничего не возвращает, а должна вернуть `f(x)`.
+# What came back is not `f(x)`: nothing, or something else.
+# Функция возвращает не `f(x)`, а что-то другое или ничего.
 def save_on_disk(f, x, parameters, folder):
     with hooks_for_files(parameters, lambda t: write_file(copy_of(t), folder)):
         f(x)
@@ -259,8 +259,8 @@ def save_on_disk(f, x, parameters, folder):
         return f(x)
 
 # %% mistake="loses_the_shape" theme="axes"
-# The tensors come back flat. Each has to come back in its own shape.
-# Тензоры возвращаются вытянутыми в строку, а форма каждого должна быть прежней.
+# The tensors come back in another shape, such as flat. Each has to come back in its own.
+# Тензоры возвращаются в другой форме, например вытянутыми в строку, а форма каждого должна быть прежней.
 def save_on_disk(f, x, parameters, folder):
     with hooks_for_files(parameters, lambda t: write_file(copy_of(t).flatten(), folder)):
         return f(x)
