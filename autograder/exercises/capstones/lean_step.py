@@ -109,17 +109,24 @@ _CALLS = 2 * _TRAINED + _FROZEN
 def lean_step(answer: Any, case: Case) -> dict[str, object]:
     parameters = list(case.model.parameters())
     flags = [p.requires_grad for p in parameters]
-    path, losses, cleared = [], [], True
+    path, losses, cleared, left = [], [], True, "nothing"
     for targets in (case.targets, case.targets.roll(1)):
         torch.manual_seed(0)  # blocks may draw random numbers
         loss = answer.lean_step(case.model, case.lr, case.ids, targets, case.rows)
         path.append({name: p.detach().clone() for name, p in case.model.named_parameters()})
         losses.append(loss if isinstance(loss, Tensor) else number(loss))
         cleared &= all(p.grad is None for p in parameters) and [p.requires_grad for p in parameters] == flags
-    seen: dict[str, object] = {"weights": path, "loss": losses, "cleared": cleared}
+        left = _left_in(parameters)
+    seen: dict[str, object] = {"weights": path, "loss": losses, "cleared": cleared, "left in `.grad`": left}
     if not case.measured:
         return seen | {"twice": AtMost(2, 0), "calls": AtMost(_CALLS, 0), "peak": AtMost(_BUDGET, 0)}
     return seen | _measure(answer.lean_step, number_from(case.model.head.weight))
+
+
+def _left_in(parameters: list[nn.Parameter]) -> str:
+    """Return what the parameters' `.grad` hold: numbers, zeros or nothing."""
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    return "numbers" if any(g.count_nonzero() for g in gradients) else "zeros" if gradients else "nothing"
 
 
 def _measure(lean_step: Callable[..., Any], start: float) -> dict[str, object]:

@@ -685,3 +685,6 @@ def mislead(n):
     g = torch.zeros(n, 1, dtype=torch.float64)
     g[:2] = 1
     return a, g
+# %% exercise="predict_solvers" verdict="refused" mistake="value_of_the_step"
+# the value of the step
+predict_solvers = {"z": 6, "all in no_grad": "no graph", "1 more step": 6, "2 more steps": 9, "100 more steps": 12, "1 step from 0": 3, "z + w": 1}

@@ -208,6 +208,13 @@ def lean_step(model, lr, ids, targets, rows):
 def lean_step(model, lr, ids, targets, rows):
     return _step(model, lr, ids, targets, rows, removes=False)
 
+# %% mistake="hooks_that_clear_nothing_stay" like="hooks_stay"
+def lean_step(model, lr, ids, targets, rows):
+    value = _step(model, lr, ids, targets, rows, clears=False, removes=False)
+    for p in _trained(model):
+        p.grad = None
+    return value
+
 # %% mistake="gradients_stay" theme="accumulation"
 # `.grad` is not cleared after the step, so the next step adds to it.
 # После шага `.grad` не очищено, и на следующем шаге новый градиент прибавляется к старому.
@@ -222,6 +229,14 @@ def lean_step(model, lr, ids, targets, rows):
     for p in _trained(model):
         p.grad = torch.zeros_like(p)
     return loss
+
+# %% mistake="clears_only_before" theme="accumulation"
+# The weights are right, but after the step `.grad` still holds the gradients: nobody has set it to None.
+# Веса верны, но после шага в `.grad` всё ещё лежат градиенты: None туда никто не записал.
+def lean_step(model, lr, ids, targets, rows):
+    for p in _trained(model):
+        p.grad = None
+    return _step(model, lr, ids, targets, rows, clears=False)
 
 # %% mistake="trains_the_embedding" theme="state"
 # Frozen parameters were thawed and moved as well.

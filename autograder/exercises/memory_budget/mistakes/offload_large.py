@@ -80,8 +80,9 @@ def offload_large(f, x, parameters, limit, put, get):
         return f(x)
 
 # %% mistake="knows_by_the_address" theme="in_place"
-# A storage is recognised by its address. When one has been freed, the next gets its address, and is taken for the first.
-# Хранилище узнаётся по адресу. Но когда оно освобождено, тот же адрес достаётся следующему, и оно принято за прежнее.
+# A storage is recognised by its address or `id`. When one has been freed, the next gets the same, and is taken for it.
+# Хранилище узнаётся по адресу или `id`. Но когда оно освобождено, то же число достаётся следующему, и оно принято за
+#     прежнее.
 def offload_large(f, x, parameters, limit, put, get):
     stays, keys = held_or_small([x, *parameters], limit), {}
 
@@ -121,8 +122,8 @@ def offload_large(f, x, parameters, limit, put, get):
     return y
 
 # %% mistake="holds_with_the_graph" theme="graph_life"
-# What was moved stays in memory as long as the graph lives, because `unpack` or its object still holds the tensors.
-# Выгруженное остаётся в памяти, пока существует граф: тензоры держит `unpack` или его объект.
+# What was moved stays in memory as long as the graph lives: a hook, what it uses or what it returned holds the tensors.
+# Выгруженное остаётся в памяти, пока существует граф: тензоры держит хук, то, чем он пользуется, или то, что он вернул.
 def offload_large(f, x, parameters, limit, put, get):
     pack, held = packing(held_or_small([x, *parameters], limit), put), []
 
