@@ -135,6 +135,9 @@ def _measure(lean_step: Callable[..., Any], start: float) -> dict[str, object]:
     with torch.no_grad():
         model.head.weight += start
     ids, targets = torch.arange(_N), torch.arange(_N) * 7 % _CLASSES
+    at_calls: list[float] = []  # a number from the head's weight at each call of a block
+    for block in model.blocks:
+        block.register_forward_pre_hook(lambda *_: at_calls.append(number_from(model.head.weight)))
     with using_answer(), batch_sizes(model.head) as sizes, _calls_of(model.blocks) as calls, live_bytes() as live:
         lean_step(model, 0.1, ids, targets, _ROWS)
     weights = condense(list(model.parameters()))
@@ -147,6 +150,7 @@ def _measure(lean_step: Callable[..., Any], start: float) -> dict[str, object]:
         "longest recomputation": _length(_longest(calls[_DEPTH:])),
         "trained blocks once": max(times[_FROZEN:]) < 2,
         "frozen blocks once": max(times[:_FROZEN]) < 2,
+        "head steps before a block is recomputed": len(set(at_calls)) > 1,
     }
 
 
@@ -166,7 +170,8 @@ def _calls_of(blocks: nn.ModuleList) -> Iterator[list[int]]:
 
 
 def _length(run: int) -> str:
-    return "one block" if run < 2 else "most blocks" if run > _TRAINED // 2 else "some blocks"
+    longest = {"one block": 1, "few blocks": 3, "some blocks": _TRAINED // 2}
+    return next((name for name, most in longest.items() if run <= most), "most blocks")
 
 
 def _longest(calls: list[int]) -> int:

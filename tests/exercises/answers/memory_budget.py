@@ -821,3 +821,25 @@ def offload_large(f, x, parameters, limit, put, get):
 
     with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
         return f(x)
+# %% exercise="offload_large" verdict="refused" mistake="leaves_what_needs_no_gradient"
+# what needs no gradient stays
+def offload_large(f, x, parameters, limit, put, get):
+    stays = weakref.WeakSet(t.untyped_storage() for t in (x, *parameters))
+    keys = weakref.WeakKeyDictionary()
+
+    def pack(t):
+        storage = t.untyped_storage()
+        if storage.nbytes() < limit or storage in stays or not t.requires_grad:
+            return t.detach()
+        if storage not in keys:
+            keys[storage] = put(t.detach().as_strided((storage.nbytes() // t.element_size(),), (1,), 0))
+        return keys[storage], t.size(), t.stride(), t.storage_offset()
+
+    def unpack(packed):
+        if isinstance(packed, torch.Tensor):
+            return packed
+        key, *place = packed
+        return get(key).as_strided(*place)
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        return f(x)

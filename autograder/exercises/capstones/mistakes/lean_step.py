@@ -135,6 +135,12 @@ def lean_step(model, lr, ids, targets, rows):
 def lean_step(model, lr, ids, targets, rows):
     return _step(model, lr, ids, targets, rows, size=1)
 
+# %% mistake="short_segments" theme="cost"
+# The segments are so short that their inputs fill the memory: each is as large as the result of a block.
+# Сегменты так коротки, что память занимают их входы: каждый не меньше результата блока.
+def lean_step(model, lr, ids, targets, rows):
+    return _step(model, lr, ids, targets, rows, size=2)
+
 # %% mistake="one_checkpoint" theme="cost"
 # One checkpoint holds all blocks: they are recomputed together, and the peak only moves into backward.
 # Контрольная точка одна на все блоки: повторно они вычисляются все вместе, и пик лишь переносится в обратный проход.

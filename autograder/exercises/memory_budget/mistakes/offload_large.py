@@ -142,6 +142,15 @@ def offload_large(f, x, parameters, limit, put, get):
     with saved_tensors_hooks(packing(lambda t: t.nbytes < limit or address(t) in addresses, put), shown(get)):
         return f(x)
 
+# %% mistake="leaves_what_needs_no_gradient" theme="recording"
+# What requires no gradient stays in memory, such as a large constant factor. It is saved as well.
+# То, что не требует градиента, остаётся в памяти, например большой постоянный множитель. Но он тоже сохранён в графе.
+def offload_large(f, x, parameters, limit, put, get):
+    stays = held_or_small([x, *parameters], limit)
+    pack = packing(lambda t: stays(t) or not t.requires_grad, put)
+    with saved_tensors_hooks(pack, shown(get)):
+        return f(x)
+
 # %% mistake="numbers_for_bytes" theme="scaling"
 # Numbers are compared with `limit`, not bytes. A float64 number has eight bytes, and storages that are large stay.
 # С `limit` сравнивается количество чисел, а не байтов. В числе float64 восемь байт, и крупные хранилища остаются.
