@@ -4168,7 +4168,7 @@ def lean_step(model, lr, ids, targets, rows):
     for handle in handles:
         handle.remove()
     return loss.item()
-# %% exercise="lean_step" verdict="refused"
+# %% exercise="lean_step" verdict="refused" mistake="clears_before_and_steps_at_the_end"
 # zeroed before, left after
 def lean_step(model, lr, ids, targets, rows):
     def run(h, blocks):

@@ -236,6 +236,13 @@ def lean_step(model, lr, ids, targets, rows):
         p.grad = torch.zeros_like(p)
     return loss
 
+# %% mistake="zeros_stay_after_a_late_step" like="zeros_stay"
+def lean_step(model, lr, ids, targets, rows):
+    loss = _step(model, lr, ids, targets, rows, fused=False)
+    for p in _trained(model):
+        p.grad = torch.zeros_like(p)
+    return loss
+
 # %% mistake="clears_only_before" theme="accumulation"
 # The weights are right, but after the step `.grad` still holds the gradients: nobody has set it to None.
 # Веса верны, но после шага в `.grad` всё ещё лежат градиенты: None туда никто не записал.
@@ -243,6 +250,16 @@ def lean_step(model, lr, ids, targets, rows):
     for p in _trained(model):
         p.grad = None
     return _step(model, lr, ids, targets, rows, clears=False)
+
+# %% mistake="clears_before_and_steps_at_the_end" like="clears_only_before"
+def lean_step(model, lr, ids, targets, rows):
+    for p in _trained(model):
+        p.grad = None
+    loss = _in_chunks(model, _through(model, model.embedding(ids), 6), targets, rows)
+    loss.backward()
+    for p in _trained(model):
+        _move(p, lr)
+    return loss.item()
 
 # %% mistake="trains_the_embedding" theme="state"
 # Frozen parameters were thawed and moved as well.
