@@ -91,10 +91,10 @@ two_processes(two_losses)
 #
 # ## What the forward pass decides
 #
-# `DistributedDataParallel` is a wrapper with hooks. Here is one with a single bucket, about the one you built in lesson 08, with the two details that matter now. `forward` says which parameters are still missing, and only if `sync` is True. A post-accumulate hook crosses them off; the last one starts the exchange.
+# `DistributedDataParallel` is a wrapper with hooks. Here is one with a single bucket, much like the one you built in lesson 08, with the two details that matter now. `forward` says which parameters are still missing, and only if `sync` is True. A post-accumulate hook crosses them off; the last one starts the exchange.
 #
 # `Pair` holds two such ranks in one process. `forward(i)` runs micro-batch `i` on both and returns two losses; `backward` runs both backward. The micro-batches are 2 and 4 on rank 0, 6 and 16 on rank 1.
-# %% [markdown] tags=["ru"] of="d6788844"
+# %% [markdown] tags=["ru"] of="e4fbb63f"
 # Во второй строке одним all-reduce меньше. Первый обратный проход усреднил 1 и 5, получилось 3. Второй прибавил 3 на ранге 0 и 11 на ранге 1, и этого уже никто не усреднил.
 #
 # ## Что решает прямой проход
@@ -331,9 +331,9 @@ exchanges()
 # * **Given.** `ddp`, the wrapped model of this rank; it averages like `DistributedDataParallel`. `batches`, a list of one or more pairs `(x, y)` of this rank, all of one size, and as many on every rank. `.grad` may hold something old. Some parameters may be frozen.
 # * **Result.** On every rank `.grad` is the gradient of the mean `mse_loss` over all samples of all ranks. Nothing is returned. <!-- gradient -->
 # * **Result.** Each rank takes part in one all-reduce, also for a window of one micro-batch. <!-- all_reduces -->
-# * **Result.** Each micro-batch has a backward pass of its own, which ends before the next one goes forward. <!-- passes -->
+# * **Result.** Each micro-batch has a backward pass of its own, which ends before the next one goes forward. There is no other pass. <!-- passes -->
 # * **Leave.** The wrapper as it was: the gradients of an ordinary pass after the window are averaged. <!-- next_pass -->
-# %% [markdown] tags=["ru"] of="8657f84a"
+# %% [markdown] tags=["ru"] of="72683e5b"
 # ### Упражнение `accumulate_no_sync`: один all-reduce на окно
 # *дописать · ●●○ · 8 минут · 4.5 балла*
 #
@@ -342,7 +342,7 @@ exchanges()
 # * **Дано.** Модель этого ранга в обёртке `ddp`, которая усредняет так же, как `DistributedDataParallel`. Список `batches` из одной или нескольких пар `(x, y)` этого ранга; все они одного размера, и на всех рангах их поровну. В `.grad` могут лежать старые значения. Некоторые параметры могут быть заморожены.
 # * **Результат.** На каждом ранге в `.grad` лежит градиент `mse_loss`, усреднённой по всем примерам всех рангов. Функция ничего не возвращает. <!-- gradient -->
 # * **Результат.** Каждый ранг участвует ровно в одном all-reduce, даже если в окне один микробатч. <!-- all_reduces -->
-# * **Результат.** У каждого микробатча свой обратный проход, и он закончен до прямого прохода следующего. <!-- passes -->
+# * **Результат.** У каждого микробатча свой обратный проход, и он закончен до прямого прохода следующего. Других проходов нет. <!-- passes -->
 # * **Не менять.** Обёртку: градиенты обычного прохода после окна по-прежнему усредняются. <!-- next_pass -->
 # %% answer="accumulate_no_sync"
 def accumulate_no_sync(ddp, batches):

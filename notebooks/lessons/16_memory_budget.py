@@ -95,8 +95,8 @@ else:
 
 
 # %% [markdown] tags=["en"]
-# A `Linear` with a bias is one `addmm`, without a bias an `mm`. (`t` and `detach` are views and cost nothing. A name without its ending, `aten.addmm`, is refused.) Now four blocks of `Linear` and `Tanh`, with 256 rows of 64 numbers. One activation has 65,536 bytes, and we count in these: all that is alive after the forward pass, the result of the network included, its input not.
-# %% [markdown] tags=["ru"] of="74877c53"
+# A `Linear` with a bias is one `addmm`, without a bias an `mm`. (`t` and `detach` are views and cost nothing. A name without its ending, `aten.addmm`, is refused.) Now four blocks of `Linear` and `Tanh`, with 256 rows of 64 numbers. One activation has 65,536 bytes. We count in activations, and count all that is alive after the forward pass: the result of the network too, but not its input.
+# %% [markdown] tags=["ru"] of="cf3b3411"
 # Слой `Linear` со смещением — это одна операция `addmm`, без смещения — `mm`. (`t` и `detach` — это представления, они ничего не стоят. Имя без окончания, `aten.addmm`, не принимается.) Возьмём четыре блока из `Linear` и `Tanh` и 256 строк по 64 числа. Одна активация занимает 65 536 байт, в активациях мы и будем считать: всё, что есть в памяти после прямого прохода, вместе с выходом сети, но без её входа.
 # %%
 def activations(f):
@@ -271,10 +271,10 @@ assert (products_again, gelu_again) == (0, 4) and kept == 12
 
 
 # %% [markdown] tags=["en"]
-# The last line keeps as much as no checkpoint: for the sake of GELU alone a policy is not worth its words.
+# The last line keeps as much as no checkpoint: for the sake of GELU alone a policy is not worth writing.
 #
 # And as in lesson 06, what is kept after the forward pass is not the peak. A policy says what is saved inside a segment; when backward comes, the segment is recomputed and fills the memory all the same. So every block gets a checkpoint of its own.
-# %% [markdown] tags=["ru"] of="95211591"
+# %% [markdown] tags=["ru"] of="46f8f7be"
 # В последней строке хранится столько же, сколько без контрольной точки: ради одной GELU заводить политику не стоит.
 #
 # И, как в уроке 06, по тому, что хранится после прямого прохода, о пике судить нельзя. Политика решает, что сохраняется внутри сегмента. Когда дело доходит до обратного прохода, сегмент вычисляется заново и всё равно занимает всю свою память. Поэтому контрольную точку ставят на каждый блок.
@@ -730,16 +730,16 @@ check("fix_noise")
 #
 # Somebody writes: "If a recomputation went wrong, torch would raise an error." Write a function without arguments that returns a counter-example.
 #
-# * **Result.** A function `f` of one tensor; each call of `stay_silent()` makes another. Without a checkpoint the gradient of a fresh `f` agrees with finite differences, for which the check makes a fresh `f` for each value. <!-- honest -->
+# * **Result.** A function `f` that takes a tensor of any shape and returns a tensor; each call of `stay_silent()` makes another. Without a checkpoint the gradient of the sum of its result agrees with finite differences, for which the check makes a fresh `f` for each value. <!-- honest -->
 # * **Result.** Called through `checkpoint(f, x, use_reentrant=False)`, a fresh `f` gives the same result. <!-- same result -->
 # * **Result.** Its gradient is off by more than a tenth of its norm, and the backward pass raises no error. <!-- silent -->
-# %% [markdown] tags=["ru"] of="d8a350e2"
+# %% [markdown] tags=["ru"] of="d49effd1"
 # ### Дополнительное упражнение `stay_silent`: неверно и молча
 # *построить контрпример · ●○○ · 6 минут · 3 балла · дополнительно*
 #
 # Вам пишут: «Если бы при повторном вычислении получилось что-то не то, torch сообщил бы об ошибке». Напишите функцию без аргументов, которая возвращает контрпример.
 #
-# * **Результат.** Функция `f` от одного тензора; каждый вызов `stay_silent()` создаёт новую. Без контрольной точки градиент новой `f` согласуется с конечными разностями, причём для каждого значения в них при проверке создаётся новая `f`. <!-- honest -->
+# * **Результат.** Функция `f`, которая получает тензор любой формы и возвращает тензор; каждый вызов `stay_silent()` создаёт новую. Без контрольной точки градиент суммы её результата согласуется с конечными разностями, причём для каждого значения в них при проверке создаётся новая `f`. <!-- honest -->
 # * **Результат.** При вызове через `checkpoint(f, x, use_reentrant=False)` новая `f` даёт тот же результат. <!-- same result -->
 # * **Результат.** Градиент при этом отличается от верного больше чем на десятую часть нормы, а обратный проход завершается без ошибки. <!-- silent -->
 # %% answer="stay_silent"

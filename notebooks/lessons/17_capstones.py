@@ -3554,8 +3554,8 @@ plot_memory(ids, plain_loss, segments, segments_and_hooks)
 #
 # Calls have a bound, too. At the head 6 of the 24 units that the exercise allows are taken. So at most 18 results of blocks can be there; at least 12 of 30 blocks have to be called again: $34 + 12 = 46$ calls.
 #
-# Such a bound ignores what torch needs for a moment in between. The best of our programs takes 14.3 units; look at it after the check.
-# %% [markdown] tags=["ru"] of="bd79e6a3"
+# Such a bound ignores the temporary tensors that torch makes on the way. The best of our programs takes 14.3 units; look at it after the check.
+# %% [markdown] tags=["ru"] of="95e11b14"
 # ### Граница для целого шага
 #
 # Каждый блок можно вызвать самое большее дважды, поэтому после второго вызова его граф должен дожить до обратного прохода этого блока. Значит, обучаемые блоки распадаются на $S$ сегментов из $s_1, \dots, s_S$ блоков (считая снизу): вход сегмента хранится, остальное вычисляется повторно. Важны моменты двух видов.
@@ -3567,7 +3567,7 @@ plot_memory(ids, plain_loss, segments, segments_and_hooks)
 #
 # Есть граница и у числа вызовов. Во время работы головы из 24 единиц, разрешённых в упражнении, заняты 6. Поэтому в памяти могут лежать результаты самое большее 18 блоков, а остальные 12 из 30 придётся вызвать ещё раз: $34 + 12 = 46$ вызовов.
 #
-# Такая оценка не учитывает памяти, которая на короткое время нужна самому torch. Лучшей из наших программ хватает 14.3 единицы, её можно посмотреть после проверки.
+# Такая оценка не учитывает временные тензоры, которые torch создаёт по ходу вычислений. Лучшей из наших программ хватает 14.3 единицы, её можно посмотреть после проверки.
 # %% tags=["fact"]
 def blocks_within(units):
     return max((units - 2) + sum(units - i for i in range(2, s + 1)) for s in range(1, units - 4))

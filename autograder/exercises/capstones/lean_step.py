@@ -109,17 +109,24 @@ _CALLS = 2 * _TRAINED + _FROZEN
 def lean_step(answer: Any, case: Case) -> dict[str, object]:
     parameters = list(case.model.parameters())
     flags = [p.requires_grad for p in parameters]
-    path, losses, cleared = [], [], True
+    path, losses, cleared, left = [], [], True, "nothing"
     for targets in (case.targets, case.targets.roll(1)):
         torch.manual_seed(0)  # blocks may draw random numbers
         loss = answer.lean_step(case.model, case.lr, case.ids, targets, case.rows)
         path.append({name: p.detach().clone() for name, p in case.model.named_parameters()})
         losses.append(loss if isinstance(loss, Tensor) else number(loss))
         cleared &= all(p.grad is None for p in parameters) and [p.requires_grad for p in parameters] == flags
-    seen: dict[str, object] = {"weights": path, "loss": losses, "cleared": cleared}
+        left = _left_in(parameters)
+    seen: dict[str, object] = {"weights": path, "loss": losses, "cleared": cleared, "left in `.grad`": left}
     if not case.measured:
         return seen | {"twice": AtMost(2, 0), "calls": AtMost(_CALLS, 0), "peak": AtMost(_BUDGET, 0)}
     return seen | _measure(answer.lean_step, number_from(case.model.head.weight))
+
+
+def _left_in(parameters: list[nn.Parameter]) -> str:
+    """Return what the parameters' `.grad` hold: numbers, zeros or nothing."""
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    return "numbers" if any(g.count_nonzero() for g in gradients) else "zeros" if gradients else "nothing"
 
 
 def _measure(lean_step: Callable[..., Any], start: float) -> dict[str, object]:
@@ -128,6 +135,9 @@ def _measure(lean_step: Callable[..., Any], start: float) -> dict[str, object]:
     with torch.no_grad():
         model.head.weight += start
     ids, targets = torch.arange(_N), torch.arange(_N) * 7 % _CLASSES
+    at_calls: list[float] = []  # an entry of the head's weight at each call of a block: its sum never moves
+    for block in model.blocks:
+        block.register_forward_pre_hook(lambda *_: at_calls.append(model.head.weight[0, 0].item()))
     with using_answer(), batch_sizes(model.head) as sizes, _calls_of(model.blocks) as calls, live_bytes() as live:
         lean_step(model, 0.1, ids, targets, _ROWS)
     weights = condense(list(model.parameters()))
@@ -140,6 +150,7 @@ def _measure(lean_step: Callable[..., Any], start: float) -> dict[str, object]:
         "longest recomputation": _length(_longest(calls[_DEPTH:])),
         "trained blocks once": max(times[_FROZEN:]) < 2,
         "frozen blocks once": max(times[:_FROZEN]) < 2,
+        "head steps before a block is recomputed": len(set(at_calls)) > 1,
     }
 
 
@@ -159,7 +170,8 @@ def _calls_of(blocks: nn.ModuleList) -> Iterator[list[int]]:
 
 
 def _length(run: int) -> str:
-    return "one block" if run < 2 else "most blocks" if run > _TRAINED // 2 else "some blocks"
+    longest = {"one block": 1, "few blocks": 3, "some blocks": _TRAINED // 2}
+    return next((name for name, most in longest.items() if run <= most), "most blocks")
 
 
 def _longest(calls: list[int]) -> int:

@@ -16,7 +16,7 @@ from autograder.checking.inputs import Formula, signed, uniform
 from autograder.checking.labels import BYTES_LEFT, OF_PARAMETERS, PEAK
 from autograder.checking.values import AtMost
 from autograder.language import Text
-from autograder.measure import CountedCalls, live_bytes
+from autograder.measure import CountedCalls, graph_nodes, live_bytes
 
 _KEPT = 24  # copies of `z` that a frugal answer may have alive at once; unrolling has more than the number of steps
 
@@ -102,6 +102,7 @@ def fixed_point(answer: Any, case: Case) -> dict[str, object]:
     counted = CountedCalls(case.step)
     before = [case.start.clone(), *(p.detach().clone() for p in case.parameters)]
     z = answer.fixed_point(counted.function, case.start, case.parameters, case.iterations)
+    before_backward, nodes = counted.times, len(graph_nodes(z)) if isinstance(z, Tensor) else 0
     wanted = [p for p in case.parameters if p.requires_grad]
     found: dict[str, object] = {"gradient": _gradients(z, wanted)}
     now = [case.start, *case.parameters]
@@ -116,6 +117,8 @@ def fixed_point(answer: Any, case: Case) -> dict[str, object]:
         "calls": AtMost(limit=case.iterations + 3, used=counted.times),
         "left": left,
         "grows with the steps": grows,
+        "steps are recorded": nodes > case.iterations,
+        "many calls in backward": counted.times > before_backward + 3,
     }
 
 

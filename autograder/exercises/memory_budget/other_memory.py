@@ -101,6 +101,7 @@ def chain(w: Tensor, b: Tensor) -> Formula:
     def f(x: Tensor) -> Tensor:
         pool: list[tuple[bytearray, Any]] = []
         h = x @ w + b
+        h = h * torch.linspace(1, 2, h.numel(), dtype=h.dtype).view_as(h)  # a large factor that needs no gradient
         for _ in range(4):
             h = h.sin()
         for _ in range(4):
@@ -111,7 +112,10 @@ def chain(w: Tensor, b: Tensor) -> Formula:
         h = h[:8].exp()
         return (h * h.mean(0).sigmoid()).sum(1)
 
-    text = "h = tanh(8 × sin(x @ w + b)); h = h * exp(h); h = exp((h * h[:, :1])[:8]); sum(h * sigmoid(mean(h)))"
+    text = (
+        "h = x @ w + b; h = tanh(8 × sin(h * linspace(1, 2))); h = h * exp(h); h = exp((h * h[:, :1])[:8]); "
+        "sum(h * sigmoid(mean(h)))"
+    )
     return Formula(text, f)
 
 

@@ -43,8 +43,8 @@ _EVENTS = Entries(Text("pass {n}", "проход {n}"), Text("passes", "прох
         aspect(
             "passes",
             1,
-            en="Each micro-batch has a backward pass of its own, before the next one goes forward.",
-            ru="У каждого микробатча свой обратный проход, и он закончен до прямого прохода следующего.",
+            en="Each micro-batch has a backward pass of its own, before the next one goes forward, and there is no other pass.",
+            ru="У каждого микробатча свой обратный проход, и он закончен до прямого прохода следующего. Других проходов нет.",
             after=("gradient",),
             entries=(_EVENTS,),
         ),

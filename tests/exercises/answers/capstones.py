@@ -5082,3 +5082,188 @@ class Value:
             for value in order:
                 if value.rule is not None:
                     value.inputs, value.rule = (), Value._gone
+# %% exercise="lean_step" verdict="refused" mistake="hooks_that_clear_nothing_stay"
+# hooks stay, cleared after backward
+def lean_step(model, lr, ids, targets, rows):
+    def update(p):
+        if p.grad is not None:
+            with torch.no_grad():
+                p.add_(p.grad, alpha=-lr)
+
+    def clear(p):
+        p.grad = None
+
+    def run(h, blocks):
+        for block in blocks:
+            h = block(h)
+        return h
+
+    for p in model.parameters():
+        if p.requires_grad:
+            p.register_post_accumulate_grad_hook(update)
+    h, blocks = model.embedding(ids), list(model.blocks)
+    first = next(i for i, b in enumerate(blocks) if b.linear.weight.requires_grad)
+    h = run(h, blocks[:first])
+    for start in range(first, len(blocks), 5):
+        h = checkpoint(run, h, blocks[start : start + 5], use_reentrant=False)
+    parts = zip(h.split(rows), targets.split(rows))
+    loss = sum(
+        checkpoint(lambda x, y: cross_entropy(model.head(x), y, reduction="sum"), x, y, use_reentrant=False)
+        for x, y in parts
+    ) / len(ids)
+    loss.backward()
+    for p in model.parameters():
+        clear(p)
+    return loss.item()
+# %% exercise="lean_step" verdict="refused" mistake="clears_only_before"
+# step in a tensor hook, .grad left
+def lean_step(model, lr, ids, targets, rows):
+    def run(h, blocks):
+        for block in blocks:
+            h = block(h)
+        return h
+
+    def stepping(p):
+        def hook(g):
+            with torch.no_grad():
+                p.sub_(lr * g)
+
+        return hook
+
+    handles = [p.register_hook(stepping(p)) for p in model.parameters() if p.requires_grad]
+    h, blocks = model.embedding(ids), list(model.blocks)
+    first = next(i for i, b in enumerate(blocks) if any(p.requires_grad for p in b.parameters()))
+    h = run(h, blocks[:first])
+    for start in range(first, len(blocks), 5):
+        h = checkpoint(run, h, blocks[start : start + 5], use_reentrant=False)
+    parts = zip(h.split(rows), targets.split(rows))
+    loss = sum(
+        checkpoint(lambda x, y: cross_entropy(model.head(x), y, reduction="sum"), x, y, use_reentrant=False)
+        for x, y in parts
+    ) / len(ids)
+    del h
+    loss.backward()
+    for handle in handles:
+        handle.remove()
+    return loss.item()
+# %% exercise="lean_step" verdict="refused" mistake="clears_before_and_steps_at_the_end"
+# zeroed before, left after
+def lean_step(model, lr, ids, targets, rows):
+    def run(h, blocks):
+        for block in blocks:
+            h = block(h)
+        return h
+
+    model.zero_grad()
+    h, blocks = model.embedding(ids), list(model.blocks)
+    first = next(i for i, b in enumerate(blocks) if any(p.requires_grad for p in b.parameters()))
+    h = run(h, blocks[:first])
+    for start in range(first, len(blocks), 5):
+        h = checkpoint(run, h, blocks[start : start + 5], use_reentrant=False)
+    parts = zip(h.split(rows), targets.split(rows))
+    loss = sum(
+        checkpoint(lambda x, y: cross_entropy(model.head(x), y, reduction="sum"), x, y, use_reentrant=False)
+        for x, y in parts
+    ) / len(ids)
+    del h
+    loss.backward()
+
+    with torch.no_grad():
+        for p in model.parameters():
+            if p.requires_grad:
+                p -= lr * p.grad
+    return loss.item()
+# %% exercise="predict_step_bytes" verdict="refused" mistake="embedding_costs_nothing"
+# a frozen embedding costs nothing
+predict_step_bytes = {"after the embedding": 0, "after the block": 4096, "after the loss": 4096 + 32768, "at the peak": 4096 + 3 * 32768, "after backward": 4096 + 2048 + 16384}
+# %% exercise="lean_step" verdict="refused" mistake="short_segments"
+# segments of two
+def lean_step(model, lr, ids, targets, rows):
+    def run(h, blocks):
+        for block in blocks:
+            h = block(h)
+        return h
+
+    def update(p):
+        with torch.no_grad():
+            p.add_(p.grad, alpha=-lr)
+        p.grad = None
+
+
+    handles = [p.register_post_accumulate_grad_hook(update) for p in model.parameters() if p.requires_grad]
+    h, blocks = model.embedding(ids), list(model.blocks)
+    first = next(i for i, b in enumerate(blocks) if any(p.requires_grad for p in b.parameters()))
+    h = run(h, blocks[:first])
+    for start in range(first, len(blocks), 2):
+        h = checkpoint(run, h, blocks[start : start + 2], use_reentrant=False)
+
+    parts = zip(h.split(rows), targets.split(rows))
+    loss = sum(
+        checkpoint(lambda x, y: cross_entropy(model.head(x), y, reduction="sum"), x, y, use_reentrant=False)
+        for x, y in parts
+    ) / len(ids)
+    del h
+    loss.backward()
+    for handle in handles:
+        handle.remove()
+    return loss.item()
+# %% exercise="lean_step" verdict="refused" mistake=""
+# old weights are copied first
+def lean_step(model, lr, ids, targets, rows):
+    def run(h, blocks):
+        for block in blocks:
+            h = block(h)
+        return h
+
+    def update(p):
+        with torch.no_grad():
+            p.add_(p.grad, alpha=-lr)
+        p.grad = None
+
+    old = [p.detach().clone() for p in model.parameters()]
+    handles = [p.register_post_accumulate_grad_hook(update) for p in model.parameters() if p.requires_grad]
+    h, blocks = model.embedding(ids), list(model.blocks)
+    first = next(i for i, b in enumerate(blocks) if any(p.requires_grad for p in b.parameters()))
+    h = run(h, blocks[:first])
+    for start in range(first, len(blocks), 5):
+        h = checkpoint(run, h, blocks[start : start + 5], use_reentrant=False)
+
+    parts = zip(h.split(rows), targets.split(rows))
+    loss = sum(
+        checkpoint(lambda x, y: cross_entropy(model.head(x), y, reduction="sum"), x, y, use_reentrant=False)
+        for x, y in parts
+    ) / len(ids)
+    del h
+    loss.backward()
+    for handle in handles:
+        handle.remove()
+    return loss.item()
+# %% exercise="chunked_loss" verdict="refused" mistake="chunks_with_graphs"
+# the softmax of every chunk is kept
+class Chunked(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, h, weight, bias, targets, rows):
+        total, ps, n = h.new_zeros(()), [], len(h)
+        for x, y in zip(h.split(rows), targets.split(rows)):
+            p = torch.nn.functional.linear(x, weight, bias)
+            top = p.logsumexp(1, keepdim=True)
+            total += (top - p.gather(1, y[:, None])).sum()
+            p.sub_(top).exp_()
+            p[torch.arange(len(y)), y] -= 1
+            ps.append(p / n)
+        ctx.ps, ctx.rows = ps, rows
+        ctx.save_for_backward(h, weight)
+        return total / n
+
+    @staticmethod
+    def backward(ctx, g):
+        h, weight = ctx.saved_tensors
+        nh, nw, nb = ctx.needs_input_grad[:3]
+        gh = torch.cat([g * p @ weight for p in ctx.ps]) if nh else None
+        gw = sum(g * p.T @ x for p, x in zip(ctx.ps, h.split(ctx.rows))) if nw else None
+        gb = sum(g * p.sum(0) for p in ctx.ps) if nb else None
+        return gh, gw, gb, None, None
+
+
+def chunked_loss(head, h, targets, rows):
+    return Chunked.apply(h, head.weight, head.bias, targets, rows)

@@ -685,3 +685,47 @@ def mislead(n):
     g = torch.zeros(n, 1, dtype=torch.float64)
     g[:2] = 1
     return a, g
+# %% exercise="predict_solvers" verdict="refused" mistake="value_of_the_step"
+# the value of the step
+predict_solvers = {"z": 6, "all in no_grad": "no graph", "1 more step": 6, "2 more steps": 9, "100 more steps": 12, "1 step from 0": 3, "z + w": 1}
+# %% exercise="fixed_point" verdict="refused" mistake="calls_too_often_in_forward"
+# two calls in each turn of the forward loop
+def fixed_point(step, start, parameters, iterations):
+    with torch.no_grad():
+        z = start
+        for _ in range(iterations):
+            if (step(z, *parameters) - z).norm() < 1e-14:
+                pass
+            z = step(z, *parameters)
+    leaf = z.clone().requires_grad_()
+    once = step(leaf, *[p.detach() for p in parameters])
+    result = step(z, *parameters)
+
+    def solve(g):
+        u = g
+        for _ in range(iterations):
+            u = g + torch.autograd.grad(once, leaf, u, retain_graph=True)[0]
+        return u
+
+    result.register_hook(solve)
+    return result
+# %% exercise="fixed_point" verdict="refused" mistake="keeps_every_turn"
+# all iterates are kept in a list
+def fixed_point(step, start, parameters, iterations):
+    zs = [start]
+    with torch.no_grad():
+        for _ in range(iterations):
+            zs.append(step(zs[-1], *parameters))
+    z = zs[-1]
+    leaf = z.clone().requires_grad_()
+    once = step(leaf, *[p.detach() for p in parameters])
+    result = step(z, *parameters)
+
+    def solve(g):
+        u = g
+        for _ in range(iterations):
+            u = g + torch.autograd.grad(once, leaf, u, retain_graph=True)[0]
+        return u
+
+    result.register_hook(solve)
+    return result

@@ -565,3 +565,60 @@ def clip_shards(parameters, max_norm, all_reduce):
         for gradient in gradients:
             gradient.mul_(max_norm / own)
     return norm
+# %% exercise="backward_uneven" verdict="refused" mistake="weights_after_the_exchange"
+# weighted after the exchange
+def backward_uneven(ddp, x, y, all_reduce, world):
+    total = all_reduce(torch.tensor(float(y.numel())))
+    mse_loss(ddp(x), y).backward()
+    for p in ddp.parameters():
+        if p.grad is not None:
+            p.grad *= y.numel() * world / total
+# %% exercise="backward_uneven" verdict="refused" mistake="mean_of_the_means_of_busy_ranks"
+# mean over the ranks that have samples
+def backward_uneven(ddp, x, y, all_reduce, world):
+    active = all_reduce(torch.tensor(float(len(x) > 0)))
+    loss = mse_loss(ddp(x), y) if len(x) else mse_loss(ddp(x), y, reduction="sum")
+    (loss * world / active).backward()
+# %% exercise="clip_shards" verdict="refused" mistake="one_exchange_for_each_gradient"
+# an exchange for each gradient
+def clip_shards(parameters, max_norm, all_reduce):
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    norm = torch.stack([all_reduce(g.square().sum()) for g in gradients]).sum().sqrt()
+    for gradient in gradients:
+        if norm > max_norm:
+            gradient.mul_(max_norm / norm)
+    return norm
+# %% exercise="clip_shards" verdict="refused" mistake="factor_of_the_rank"
+# factor with the norm of the rank
+def clip_shards(parameters, max_norm, all_reduce):
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    own = torch.nn.utils.get_total_norm(gradients)
+    norm = all_reduce(own.square()).sqrt()
+    for gradient in gradients:
+        if norm > max_norm:
+            gradient.mul_(max_norm / own)
+    return norm
+# %% exercise="clip_shards" verdict="refused" mistake="scales_always_by_a_little_less"
+# scaled up, with a small number below the line
+def clip_shards(parameters, max_norm, all_reduce):
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    own = torch.nn.utils.get_total_norm(gradients)
+    norm = all_reduce(own.square()).sqrt()
+    for gradient in gradients:
+        gradient.mul_(max_norm / (norm + 1e-6))
+    return norm
+# %% exercise="backward_uneven" verdict="refused" mistake="dummy_sample"
+# a made-up sample on the empty rank
+def backward_uneven(ddp, x, y, all_reduce, world):
+    if len(x) == 0:
+        x, y = torch.zeros(1, *x.shape[1:], dtype=x.dtype), torch.zeros(1, *y.shape[1:], dtype=y.dtype)
+    total = all_reduce(torch.tensor(float(y.numel())))
+    (mse_loss(ddp(x), y, reduction="sum") * world / total).backward()
+# %% exercise="accumulate_no_sync" verdict="refused" mistake="sends_by_a_pass_of_zeros"
+# sends by a pass with a loss of 0
+def accumulate_no_sync(ddp, batches):
+    ddp.zero_grad()
+    with ddp.no_sync():
+        for x, y in batches:
+            (mse_loss(ddp(x), y) / len(batches)).backward()
+    (ddp(batches[-1][0]).sum() * 0).backward()

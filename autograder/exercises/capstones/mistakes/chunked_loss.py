@@ -73,8 +73,8 @@ def chunked_loss(head, h, targets, rows):
     return cross_entropy(head(h), targets)
 
 # %% mistake="chunks_with_graphs" theme="cost"
-# The chunks keep their graphs until backward, and together these hold what the whole table would.
-# Графы порций живут до обратного прохода, и вместе в них хранится столько же, сколько заняла бы вся таблица.
+# What the chunks keep until backward is together as large as the whole table.
+# Всё, что порции хранят до обратного прохода, вместе занимает столько же, сколько целая таблица.
 def chunked_loss(head, h, targets, rows):
     return sum(_of(head)(x, y) for x, y in _chunks(h, targets, rows)) / len(h)
 
@@ -108,10 +108,8 @@ def chunked_loss(head, h, targets, rows):
     return cross_entropy(torch.cat([checkpoint(head, x, use_reentrant=False) for x in h.split(rows)]), targets)
 
 # %% mistake="checkpoint_in_backward" theme="cost"
-# The bytes are right, but the logits are computed three times: `backward` recomputes them through a checkpoint, which
-#     computes them twice itself.
-# По памяти всё верно, но логиты вычисляются трижды: в `backward` они считаются заново через контрольную точку, а она
-#     сама вычисляет их дважды.
+# The bytes are right, but the logits are computed three times. Twice is enough: for the loss and for the gradients.
+# По памяти всё верно, но логиты вычисляются трижды. Хватает двух раз: для функции потерь и для градиентов.
 def chunked_loss(head, h, targets, rows):
     return _Twice.apply(h, head.weight, head.bias, targets, rows)
 

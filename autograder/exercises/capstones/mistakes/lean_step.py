@@ -135,6 +135,12 @@ def lean_step(model, lr, ids, targets, rows):
 def lean_step(model, lr, ids, targets, rows):
     return _step(model, lr, ids, targets, rows, size=1)
 
+# %% mistake="short_segments" theme="cost"
+# The segments are so short that their inputs fill the memory: each is as large as the result of a block.
+# Сегменты так коротки, что память занимают их входы: каждый не меньше результата блока.
+def lean_step(model, lr, ids, targets, rows):
+    return _step(model, lr, ids, targets, rows, size=2)
+
 # %% mistake="one_checkpoint" theme="cost"
 # One checkpoint holds all blocks: they are recomputed together, and the peak only moves into backward.
 # Контрольная точка одна на все блоки: повторно они вычисляются все вместе, и пик лишь переносится в обратный проход.
@@ -208,6 +214,13 @@ def lean_step(model, lr, ids, targets, rows):
 def lean_step(model, lr, ids, targets, rows):
     return _step(model, lr, ids, targets, rows, removes=False)
 
+# %% mistake="hooks_that_clear_nothing_stay" like="hooks_stay"
+def lean_step(model, lr, ids, targets, rows):
+    value = _step(model, lr, ids, targets, rows, clears=False, removes=False)
+    for p in _trained(model):
+        p.grad = None
+    return value
+
 # %% mistake="gradients_stay" theme="accumulation"
 # `.grad` is not cleared after the step, so the next step adds to it.
 # После шага `.grad` не очищено, и на следующем шаге новый градиент прибавляется к старому.
@@ -222,6 +235,31 @@ def lean_step(model, lr, ids, targets, rows):
     for p in _trained(model):
         p.grad = torch.zeros_like(p)
     return loss
+
+# %% mistake="zeros_stay_after_a_late_step" like="zeros_stay"
+def lean_step(model, lr, ids, targets, rows):
+    loss = _step(model, lr, ids, targets, rows, fused=False)
+    for p in _trained(model):
+        p.grad = torch.zeros_like(p)
+    return loss
+
+# %% mistake="clears_only_before" theme="accumulation"
+# The weights are right, but after the step `.grad` still holds the gradients: nobody has set it to None.
+# Веса верны, но после шага в `.grad` всё ещё лежат градиенты: None туда никто не записал.
+def lean_step(model, lr, ids, targets, rows):
+    for p in _trained(model):
+        p.grad = None
+    return _step(model, lr, ids, targets, rows, clears=False)
+
+# %% mistake="clears_before_and_steps_at_the_end" like="clears_only_before"
+def lean_step(model, lr, ids, targets, rows):
+    for p in _trained(model):
+        p.grad = None
+    loss = _in_chunks(model, _through(model, model.embedding(ids), 6), targets, rows)
+    loss.backward()
+    for p in _trained(model):
+        _move(p, lr)
+    return loss.item()
 
 # %% mistake="trains_the_embedding" theme="state"
 # Frozen parameters were thawed and moved as well.

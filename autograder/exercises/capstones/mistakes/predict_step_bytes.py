@@ -3,9 +3,9 @@
 # Вы посчитали и саму таблицу эмбеддингов. Но она существовала до начала измерения.
 predict_step_bytes = {**solution, "after the embedding": 4096 + 4096}
 
-# %% mistake="embedding_is_a_view" theme="in_place"
-# You took the result of the embedding for a view of its table. The lookup copies rows.
-# Вы сочли результат эмбеддинга представлением таблицы. Но выбранные строки копируются.
+# %% mistake="embedding_costs_nothing" theme="cost"
+# You counted nothing for the result of the embedding. The lookup copies rows, also from a frozen table.
+# Вы ничего не посчитали для результата эмбеддинга. Но выбранные строки копируются, в том числе из замороженной таблицы.
 predict_step_bytes = {**solution, "after the embedding": 0}
 
 # %% mistake="input_forgotten" theme="recording"
@@ -69,3 +69,10 @@ predict_step_bytes = {name: count // 2 for name, count in solution.items()}
 # You counted numbers. Asked for are bytes, 8 for each.
 # Вы посчитали числа. А нужны байты, по 8 на каждое.
 predict_step_bytes = {name: count // 8 for name, count in solution.items()}
+
+# %% mistake="embedding_stays" theme="graph_life"
+# You counted one tensor too many after backward. Only the graph held the result of the embedding, and this result gets
+#     no gradient.
+# Вы посчитали лишний тензор после обратного прохода. Результат эмбеддинга держал только граф, и градиента у этого
+#     результата нет.
+predict_step_bytes = {**solution, "after backward": 26624}

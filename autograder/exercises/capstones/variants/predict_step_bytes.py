@@ -95,7 +95,7 @@ def step_bytes(rows=ROWS, width=WIDTH, classes=CLASSES):
 # %% mistake="counts_the_table"
 {r'("after the embedding"\] = )live\.now': r"\1live.now + table.nbytes"}
 
-# %% mistake="embedding_is_a_view"
+# %% mistake="embedding_costs_nothing"
 {r'("after the embedding"\] = )live\.now': r"\g<1>0"}
 
 # %% mistake="input_forgotten"

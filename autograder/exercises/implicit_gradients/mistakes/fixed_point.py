@@ -59,6 +59,30 @@ def fixed_point(step, start, parameters, iterations):
         z = step(z, *parameters)
     return z
 
+# %% mistake="keeps_every_turn" theme="cost"
+# The results are right, but the memory grows with the number of steps: the tensors of all turns are kept.
+# Результаты верны, но расход памяти растёт с числом шагов: хранятся тензоры всех оборотов.
+def fixed_point(step, start, parameters, iterations):
+    path = [start]
+    with torch.no_grad():
+        for _ in range(iterations):
+            path.append(step(path[-1], *parameters))
+    return _hooked(step, path[-1], parameters, 0, turns=iterations)
+
+# %% mistake="calls_too_often_in_forward" theme="cost"
+# The results are right, but `step` is called too often before the backward pass begins: `iterations` calls find the fixed
+#     point, three are left for the rest.
+# Результаты верны, но `step` вызывается слишком много раз ещё до обратного прохода: неподвижную точку находят за
+#     `iterations` вызовов, на остальное остаётся три.
+def fixed_point(step, start, parameters, iterations):
+    z = start
+    with torch.no_grad():
+        for _ in range(iterations):
+            if torch.equal(step(z, *parameters), z):
+                break
+            z = step(z, *parameters)
+    return _hooked(step, start, parameters, iterations)
+
 # %% mistake="without_a_graph" theme="recording"
 # The result has no graph: everything was computed under `no_grad()` or from detached tensors.
 # У результата нет графа: всё вычислено внутри `no_grad()` или по отсоединённым тензорам.
@@ -184,8 +208,10 @@ def fixed_point(step, start, parameters, iterations):
     return result
 
 # %% mistake="hook_mentions_the_result" theme="graph_life"
-# The results are right, but their memory is never freed: the hook mentions the tensor that it hangs on.
-# Результаты верны, но память никогда не освобождается: в хуке упомянут тензор, на котором он висит.
+# The results are right, but their memory is never freed. Something still holds it: a hook that mentions the tensor on
+#     which it hangs, or a variable outside the function.
+# Результаты верны, но память никогда не освобождается. Её что-то держит: хук, в котором упомянут его собственный тензор,
+#     или переменная вне функции.
 def fixed_point(step, start, parameters, iterations):
     result = step(_solved(step, start, parameters, iterations), *parameters)
     fixed, built = [p.detach() for p in parameters], []

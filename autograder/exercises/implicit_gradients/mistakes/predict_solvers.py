@@ -51,3 +51,8 @@ predict_solvers = {**solution, "z + w": "no graph"}
 # Вы ожидали, что следующий шаг лишь умножит производную на наклон. Но он ещё и прибавляет свой вклад: параметр входит в
 #     каждый шаг.
 predict_solvers = {**solution, "2 more steps": 3.0}
+
+# %% mistake="value_of_the_step" theme="derivative"
+# You gave the value of the step from 0. Asked for is its derivative, and the parameter is multiplied by 0 there.
+# Вы указали значение шага из нуля. А нужна его производная, и параметр там умножается на 0.
+predict_solvers = {**solution, "1 step from 0": 3.0}

@@ -322,3 +322,10 @@ def fit_budget(f, x, budget):
 def fit_budget(f, x, budget):
     seen = trial(f, x)
     best(seen.sizes, seen.costs, budget)
+
+# %% mistake="all_or_nothing" theme="cost"
+# All results are saved or none. Where not all fit into the budget, some of them may.
+# Сохраняются либо все результаты, либо ни одного. Но и когда все не помещаются, часть из них может уложиться в бюджет.
+def fit_budget(f, x, budget):
+    seen = trial(f, x)
+    return saving(f, x, range(len(seen.sizes)) if sum(seen.sizes) <= budget else ())

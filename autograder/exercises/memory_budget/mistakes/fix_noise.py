@@ -186,3 +186,10 @@ def fix_noise(f, x, generator):
     with torch.no_grad():
         f(x, generator)
     return y
+
+# %% mistake="notes_the_state_anew" theme="order"
+# The state is noted inside what runs again: in the recomputation it is the state of that moment, not of the forward pass.
+# Состояние записывается внутри того, что выполняется повторно: при повторном вычислении оно уже не то, что в прямом
+#     проходе.
+def fix_noise(f, x, generator):
+    return under(lambda x: f(x, torch.Generator().set_state(generator.get_state())), x)

@@ -30,6 +30,12 @@ def keep_products(f, x):
 def keep_products(f, x):
     return under([aten.mm.default, aten.addmm.default], f, x)
 
+# %% mistake="without_mm" theme="own"
+# A product of two matrices without a bias runs again: it is `mm`, neither `matmul` nor `linear`.
+# Произведение двух матриц без смещения выполняется заново: это операция `mm`, а не `matmul` и не `linear`.
+def keep_products(f, x):
+    return under([aten.addmm.default, aten.bmm.default, aten.matmul.default, aten.linear.default], f, x)
+
 # %% mistake="only_mm" theme="own"
 # Only `mm` is saved. A `Linear` with a bias runs `addmm`, a product of 3-dimensional tensors `bmm`, and these run again.
 # Сохраняется только `mm`. Слой `Linear` со смещением выполняет `addmm`, а произведение трёхмерных тензоров — это `bmm`,

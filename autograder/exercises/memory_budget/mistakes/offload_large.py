@@ -80,8 +80,9 @@ def offload_large(f, x, parameters, limit, put, get):
         return f(x)
 
 # %% mistake="knows_by_the_address" theme="in_place"
-# A storage is recognised by its address. When one has been freed, the next gets its address, and is taken for the first.
-# Хранилище узнаётся по адресу. Но когда оно освобождено, тот же адрес достаётся следующему, и оно принято за прежнее.
+# A storage is recognised by its address or `id`. When one has been freed, the next gets the same, and is taken for it.
+# Хранилище узнаётся по адресу или `id`. Но когда оно освобождено, то же число достаётся следующему, и оно принято за
+#     прежнее.
 def offload_large(f, x, parameters, limit, put, get):
     stays, keys = held_or_small([x, *parameters], limit), {}
 
@@ -121,8 +122,8 @@ def offload_large(f, x, parameters, limit, put, get):
     return y
 
 # %% mistake="holds_with_the_graph" theme="graph_life"
-# What was moved stays in memory as long as the graph lives, because `unpack` or its object still holds the tensors.
-# Выгруженное остаётся в памяти, пока существует граф: тензоры держит `unpack` или его объект.
+# What was moved stays in memory as long as the graph lives: a hook, what it uses or what it returned holds the tensors.
+# Выгруженное остаётся в памяти, пока существует граф: тензоры держит хук, то, чем он пользуется, или то, что он вернул.
 def offload_large(f, x, parameters, limit, put, get):
     pack, held = packing(held_or_small([x, *parameters], limit), put), []
 
@@ -139,6 +140,15 @@ def offload_large(f, x, parameters, limit, put, get):
 def offload_large(f, x, parameters, limit, put, get):
     addresses = {address(each) for each in (x, *parameters)}
     with saved_tensors_hooks(packing(lambda t: t.nbytes < limit or address(t) in addresses, put), shown(get)):
+        return f(x)
+
+# %% mistake="leaves_what_needs_no_gradient" theme="recording"
+# What requires no gradient stays in memory, such as a large constant factor. It is saved as well.
+# То, что не требует градиента, остаётся в памяти, например большой постоянный множитель. Но он тоже сохранён в графе.
+def offload_large(f, x, parameters, limit, put, get):
+    stays = held_or_small([x, *parameters], limit)
+    pack = packing(lambda t: stays(t) or not t.requires_grad, put)
+    with saved_tensors_hooks(pack, shown(get)):
         return f(x)
 
 # %% mistake="numbers_for_bytes" theme="scaling"

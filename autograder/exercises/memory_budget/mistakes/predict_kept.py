@@ -45,3 +45,8 @@ predict_kept = {**solution, "no checkpoint": 8}
 # Вы приняли одно имя за любое матричное произведение. Но `Linear` со смещением выполняет `addmm`, а `x @ w` — `mm`.
 #     Указанная в списке операция здесь не выполняется, поэтому ничего не сохраняется.
 predict_kept = {**solution, "mm saved": 5}
+
+# %% mistake="result_not_counted" theme="own"
+# You left out the result of the network. It is alive after the forward pass, so it counts.
+# Вы не учли выход сети. После прямого прохода он в памяти, поэтому считается и он.
+predict_kept = {name: count - 1 for name, count in solution.items()}

@@ -177,3 +177,12 @@ def accumulate_no_sync(ddp, batches):
     for p in ddp.parameters():
         p.grad.zero_()
     _accumulate(ddp, batches, lambda i: i + 1 < len(batches))
+
+# %% mistake="sends_by_a_pass_of_zeros" theme="cost"
+# The gradient is right, but there is a pass too many: its loss is 0, and it only starts the exchange. The pass of the last
+#     micro-batch can do that.
+# Градиент верен, но один проход лишний: потери в нём равны 0, и нужен он только для обмена. Отправить градиенты может и
+#     проход последнего микробатча.
+def accumulate_no_sync(ddp, batches):
+    _accumulate(ddp, batches, lambda i: True)
+    (ddp(batches[-1][0]).sum() * 0).backward()

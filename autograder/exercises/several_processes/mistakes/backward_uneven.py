@@ -123,3 +123,29 @@ def backward_uneven(ddp, x, y, all_reduce, world):
         (mse_loss(prediction, y) * (len(x) * world / _total(x, all_reduce))).backward()
     else:
         prediction.sum().backward()
+
+# %% mistake="weights_after_the_exchange" theme="order"
+# The gradients are weighted after `ddp` has averaged them. By then all ranks hold the same mean, and each scales it by a
+#     factor of its own.
+# Градиенты умножены на вес уже после того, как `ddp` их усреднил. К этому времени у всех рангов одно и то же среднее, и
+#     каждый умножает его на свой множитель.
+def backward_uneven(ddp, x, y, all_reduce, world):
+    factor = len(x) * world / _total(x, all_reduce)
+    mse_loss(ddp(x), y).backward()
+    for parameter in ddp.parameters():
+        if parameter.grad is not None:
+            parameter.grad *= factor
+
+# %% mistake="mean_of_the_means_of_busy_ranks" like="mean_of_means"
+def backward_uneven(ddp, x, y, all_reduce, world):
+    busy = all_reduce(torch.tensor(float(len(x) > 0)))
+    (mse_loss(ddp(x), y, reduction="mean" if len(x) else "sum") * world / busy).backward()
+
+# %% mistake="dummy_sample" theme="own"
+# A rank without samples runs a made-up one, and that stands in the mean.
+# Ранг без примеров пропускает через модель выдуманный пример, и тот входит в среднее.
+def backward_uneven(ddp, x, y, all_reduce, world):
+    if not len(x):
+        x, y = x.new_zeros(1, *x.shape[1:]), y.new_zeros(1, *y.shape[1:])
+    total = all_reduce(torch.tensor(float(y.numel())))
+    (mse_loss(ddp(x), y, reduction="sum") * world / total).backward()

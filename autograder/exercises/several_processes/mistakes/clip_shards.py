@@ -41,6 +41,14 @@ def clip_shards(parameters, max_norm, all_reduce):
             p.grad.mul_(max_norm / norm)
     return norm
 
+# %% mistake="scales_always_by_a_little_less" like="scales_always"
+def clip_shards(parameters, max_norm, all_reduce):
+    norm = all_reduce(_squares(parameters)).sqrt()
+    for p in parameters:
+        if p.grad is not None:
+            p.grad.mul_(max_norm / (norm + 1e-6))
+    return norm
+
 # %% mistake="needs_a_gradient" theme="own"
 # A rank without gradients never calls `all_reduce`: the others wait for it for ever.
 # Ранг без градиентов не вызывает `all_reduce`: остальные ждут его вечно.
@@ -56,6 +64,11 @@ def clip_shards(parameters, max_norm, all_reduce):
 def clip_shards(parameters, max_norm, all_reduce):
     squares = sum(all_reduce(p.grad.square().sum()) for p in parameters if p.grad is not None)
     return _scale(parameters, torch.as_tensor(squares, dtype=torch.float64).sqrt(), max_norm)
+
+# %% mistake="one_exchange_for_each_gradient" like="one_exchange_for_each_parameter"
+def clip_shards(parameters, max_norm, all_reduce):
+    squares = torch.stack([all_reduce(p.grad.square().sum()) for p in parameters if p.grad is not None])
+    return _scale(parameters, squares.sum().sqrt(), max_norm)
 
 # %% mistake="mean_of_squares" theme="scaling"
 # The squares are averaged, not summed: the norm is too small.
@@ -94,6 +107,15 @@ def clip_shards(parameters, max_norm, all_reduce):
     own = _squares(parameters)
     _scale(parameters, own.sqrt(), max_norm)
     return all_reduce(own).sqrt()
+
+# %% mistake="factor_of_the_rank" like="clips_before_the_exchange"
+def clip_shards(parameters, max_norm, all_reduce):
+    own = _squares(parameters)
+    norm = all_reduce(own).sqrt()
+    for p in parameters:
+        if p.grad is not None and norm > max_norm:
+            p.grad.mul_(max_norm / own.sqrt())
+    return norm
 
 # %% mistake="fills_none" theme="own"
 # A `.grad` of None became zeros. An optimizer skips None, but steps with zeros: momentum and weight decay act.
