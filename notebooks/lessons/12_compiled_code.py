@@ -516,7 +516,7 @@ assert sum(flops_of(event) for event in profiled.events() if event.cpu_parent is
 # In the table of `key_averages()` all nodes of a name share one row. To tell nodes of one name apart, record the shapes with `record_shapes=True` and call `key_averages(group_by_input_shape=True)`: nodes whose gradients have different shapes get rows of their own.
 #
 # ### Extra exercise `costly_node`: the costly node
-# *complete · ●●○ · 12 minutes · 3 points · extra*
+# *complete · ●●○ · 10 minutes · 3 points · extra*
 #
 # Write `costly_node(loss)`. Use the helper `flops_of` if you like.
 #
@@ -529,7 +529,7 @@ assert sum(flops_of(event) for event in profiled.events() if event.cpu_parent is
 # В таблице `key_averages()` все узлы с одним именем занимают одну строку. Чтобы их различить, запишите формы с помощью `record_shapes=True` и вызовите `key_averages(group_by_input_shape=True)`: узлы, к которым пришли градиенты разных форм, попадут в разные строки.
 #
 # ### Дополнительное упражнение `costly_node`: самый дорогой узел
-# *дописать · ●●○ · 12 минут · 3 балла · дополнительно*
+# *дописать · ●●○ · 10 минут · 3 балла · дополнительно*
 #
 # Напишите функцию `costly_node(loss)`. Можно взять готовую функцию `flops_of`.
 #
@@ -863,7 +863,7 @@ running.register_autograd(formula, setup_context=setup_context)
 # One call for three passes: the formula ran while the graph of the backward pass was written down, and the graph ran afterwards. A counter, a `print` or a list inside it sees the tracing, not the passes. That is the 1 of the beginning.
 #
 # ### Exercise `add_formula`: a formula for an operator
-# *complete · ●●○ · 12 minutes · 4 points*
+# *complete · ●●○ · 10 minutes · 4 points*
 #
 # Write `add_formula(op)`, which registers the backward formula of an operator. The cell below makes `damped`, one such operator, to try it on.
 #
@@ -876,7 +876,7 @@ running.register_autograd(formula, setup_context=setup_context)
 # Один вызов на три прохода: формула выполнилась, когда записывался граф обратного прохода, а дальше работал уже граф. Счётчик, `print` или список внутри формулы видят запись, а не проходы. Вот откуда единица, о которой шла речь в начале.
 #
 # ### Упражнение `add_formula`: формула для оператора
-# *дописать · ●●○ · 12 минут · 4 балла*
+# *дописать · ●●○ · 10 минут · 4 балла*
 #
 # Напишите функцию `add_formula(op)`, которая регистрирует формулу обратного прохода для оператора. Ячейка ниже создаёт один такой оператор, `damped`: на нём формулу можно испытать.
 #
@@ -1005,7 +1005,7 @@ assert "Shapes" in str(found["test_faketensor"])
 # `opcheck` runs the operator and its fake on one example and compares them. With a matrix of 2 × 2 it finds nothing; with 2 × 3 it says that the shapes differ. So the examples decide what it can see: take matrices that are not square, some that are not contiguous (transposed ones, say), and more than one dtype. If the example requires grad, `opcheck` runs a backward pass, too, and traces the formula.
 #
 # ### Exercise `fix_fake`: a fake that is right for squares
-# *find the bug · ●●○ · 8 minutes · 3 points*
+# *find the bug · ●●○ · 7 minutes · 3 points*
 #
 # `distances(x, y)` below is an operator: the distance of each row of `x` from each row of `y`. The function `fix_fake` is meant as its fake. Mend it.
 #
@@ -1018,7 +1018,7 @@ assert "Shapes" in str(found["test_faketensor"])
 # Функция `opcheck` выполняет оператор и его фиктивную реализацию на одном примере и сравнивает их. Для матрицы 2 × 2 она ничего не находит, а для матрицы 2 × 3 сообщает, что формы различаются. Значит, всё решают примеры: нужны неквадратные матрицы, матрицы, которые лежат в памяти не подряд (например, транспонированные), и больше одного dtype. Если пример требует градиента, `opcheck` выполняет ещё и обратный проход, записывая формулу в граф.
 #
 # ### Упражнение `fix_fake`: фиктивная реализация, верная только для квадратов
-# *найти ошибку · ●●○ · 8 минут · 3 балла*
+# *найти ошибку · ●●○ · 7 минут · 3 балла*
 #
 # Оператор `distances(x, y)` ниже вычисляет расстояние от каждой строки `x` до каждой строки `y`. Функция `fix_fake` задумана как его фиктивная реализация. Исправьте её.
 #

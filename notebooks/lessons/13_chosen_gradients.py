@@ -438,7 +438,7 @@ check("moments")
 # So a test at $p = 1/2$ is blind to parabolas. Is there a point that is safe? Look for the answer yourself: given a $p$, find a loss for which a test at this $p$ is blind.
 #
 # ### Extra exercise `hide_bias`: a test that sees no bias
-# *write the counter-example · ●●○ · 10 minutes · 3 points · extra*
+# *write the counter-example · ●●○ · 13 minutes · 3 points · extra*
 #
 # * **Given.** `p`, a number between 0.15 and 0.9, not 0.5. The true derivative by `p` is `loss(1) - loss(0)`; the mean of the straight-through gradient is `p * slope(1) + (1 - p) * slope(0)`, where `slope` is the derivative of the loss.
 # * **Result.** A function `loss` of a float64 tensor without dimensions, which returns one number as a tensor. At 0 and at 1, value and derivative are finite and the same at each call. <!-- usable -->
@@ -453,7 +453,7 @@ check("moments")
 # Итак, проверка при $p = 1/2$ не замечает смещения у парабол. А есть ли точка, в которой проверять безопасно? Попробуйте ответить сами: для данного $p$ найдите функцию потерь, у которой проверка при этом $p$ смещения не видит.
 #
 # ### Дополнительное упражнение `hide_bias`: проверка, которая не видит смещения
-# *построить контрпример · ●●○ · 10 минут · 3 балла · дополнительно*
+# *построить контрпример · ●●○ · 13 минут · 3 балла · дополнительно*
 #
 # * **Дано.** `p` — число от 0.15 до 0.9, не равное 0.5. Настоящая производная по `p` — это `loss(1) - loss(0)`. Среднее сквозной оценки — `p * slope(1) + (1 - p) * slope(0)`, где `slope` — производная функции потерь.
 # * **Результат.** Функция `loss` от тензора float64 без измерений; она возвращает одно число в виде тензора. При 0 и при 1 её значение и производная конечны и при каждом вызове одни и те же. <!-- usable -->
@@ -708,7 +708,7 @@ assert rows.abs().max() == 0
 # The colder, the smaller the bias, and the larger the noise. One is paid for with the other, and there is an end to it: at a temperature of 0.001 the softmax of two logits that differ by 1 has a gradient of exactly 0.
 #
 # ### Extra exercise `fix_gumbel`: a choice that learns backwards
-# *find the bug · ●●○ · 8 minutes · 3 points · extra*
+# *find the bug · ●●○ · 6 minutes · 3 points · extra*
 #
 # With this function the loss goes up in training. Mend it.
 #
@@ -719,7 +719,7 @@ assert rows.abs().max() == 0
 # Чем ниже температура, тем меньше смещение и тем больше шум. За одно приходится платить другим, и понижать температуру можно лишь до известного предела: при температуре 0.001 градиент softmax от двух логитов, которые различаются на 1, в точности равен 0.
 #
 # ### Дополнительное упражнение `fix_gumbel`: выбор, который учится наоборот
-# *найти ошибку · ●●○ · 8 минут · 3 балла · дополнительно*
+# *найти ошибку · ●●○ · 6 минут · 3 балла · дополнительно*
 #
 # При обучении с этой функцией потери растут. Исправьте её.
 #

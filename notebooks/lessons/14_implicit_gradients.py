@@ -91,12 +91,12 @@ def solver_table():
 
 # %% [markdown] tags=["en"]
 # ### Exercise `predict_solvers`: what reaches the parameter
-# *predict · ●○○ · 7 minutes · 1 point*
+# *predict · ●○○ · 6 minutes · 1 point*
 #
 # Put what `solver_table()` returns in place of each `...`: a number, or `"no graph"`.
 # %% [markdown] tags=["ru"] of="eeccba31"
 # ### Упражнение `predict_solvers`: что доходит до параметра
-# *предсказать · ●○○ · 7 минут · 1 балл*
+# *предсказать · ●○○ · 6 минут · 1 балл*
 #
 # Вместо каждого `...` поставьте то, что вернёт `solver_table()`: число или `"no graph"` («графа нет»).
 # %% answer="predict_solvers"
@@ -246,7 +246,7 @@ assert abs(derivative(training_loss(after, lam), lam) - 2.0) < 1e-6  # through t
 # One case is the exception. Ask for the derivative of the *minimal value* of the training loss itself. Its slope by $w$ is 0 at the minimum, so whatever $dw^*/d\lambda$ may be, it is multiplied by 0. There you may detach the solution, and what is left, $w^2 / 2 = 2$, is exact. For the validation loss it is not: its slope at $w^*$ is not 0.
 #
 # ### Exercise `fix_argmin`: through a minimum
-# *find the bug · ●●○ · 14 minutes · 5 points*
+# *find the bug · ●●○ · 13 minutes · 5 points*
 #
 # This function was tested on ridge regression and was right to the last digit. On logistic regression it is wrong, and on an outer loss that mentions `lam` it is wrong as well. Mend both errors.
 #
@@ -262,7 +262,7 @@ assert abs(derivative(training_loss(after, lam), lam) - 2.0) < 1e-6  # through t
 # Есть одно исключение. Пусть нужна производная самого *наименьшего значения* функции потерь на обучении. Наклон по $w$ в точке минимума равен 0, поэтому $dw^*/d\lambda$, чему бы оно ни равнялось, умножается на 0. В этом случае решение можно отсоединить от графа: то, что останется, $w^2 / 2 = 2$, — точный ответ. С потерями на валидации так нельзя: их наклон в точке $w^*$ не равен 0.
 #
 # ### Упражнение `fix_argmin`: производная сквозь минимум
-# *найти ошибку · ●●○ · 14 минут · 5 баллов*
+# *найти ошибку · ●●○ · 13 минут · 5 баллов*
 #
 # Эту функцию проверили на гребневой регрессии, и её результат был верен до последней цифры. На логистической регрессии функция ошибается. Ошибается она и тогда, когда `lam` входит в саму внешнюю функцию потерь. Исправьте обе ошибки.
 #
@@ -531,7 +531,7 @@ assert abs(bent_in_w - true) > 0.1
 
 # %% [markdown] tags=["en"]
 # ### Exercise `fixed_point`: a fixed point with a gradient
-# *design · ●●● · 18 minutes · 5 points*
+# *design · ●●● · 22 minutes · 5 points*
 #
 # Write a solver whose gradient is that of the equation, not that of the steps.
 #
@@ -545,7 +545,7 @@ assert abs(bent_in_w - true) > 0.1
 # * **Not allowed.** More than `iterations` + 3 calls of `step`, the backward pass included. <!-- calls -->
 # %% [markdown] tags=["ru"] of="3e0032c7"
 # ### Упражнение `fixed_point`: неподвижная точка с градиентом
-# *спроектировать · ●●● · 18 минут · 5 баллов*
+# *спроектировать · ●●● · 22 минуты · 5 баллов*
 #
 # Напишите решатель, градиент которого следует из уравнения, а не из шагов.
 #

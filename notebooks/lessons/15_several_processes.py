@@ -476,7 +476,7 @@ assert layer.weight.grad.item() == 0 and layer.bias.grad.item() == 0
 # At the end of an epoch a rank may even have no samples. It cannot just skip the pass: an all-reduce ends when all ranks have joined it, so the others would wait. And `mse_loss` of no samples is NaN, because it divides 0 by 0. Its gradient is 0 all the same: it is a sum without terms. With `reduction="sum"` the loss is 0, too.
 #
 # ### Exercise `backward_uneven`: ranks with different numbers of samples
-# *complete · ●●● · 12 minutes · 4 points*
+# *complete · ●●● · 11 minutes · 4 points*
 #
 # Write `backward_uneven(ddp, x, y, all_reduce, world)`, which every rank calls once.
 #
@@ -487,7 +487,7 @@ assert layer.weight.grad.item() == 0 and layer.bias.grad.item() == 0
 # В конце эпохи на каком-то ранге может не оказаться ни одного примера. Просто пропустить проход нельзя: обмен завершается, когда в него вступили все ранги, и остальные будут ждать. А `mse_loss` от пустого набора — NaN, потому что 0 делится на 0. Градиент при этом всё равно нулевой: это сумма без слагаемых. С `reduction="sum"` равна нулю и сама функция потерь.
 #
 # ### Упражнение `backward_uneven`: ранги с разным числом примеров
-# *дописать · ●●● · 12 минут · 4 балла*
+# *дописать · ●●● · 11 минут · 4 балла*
 #
 # Напишите функцию `backward_uneven(ddp, x, y, all_reduce, world)`, которую каждый ранг вызывает один раз.
 #
@@ -584,7 +584,7 @@ two_processes(sharded)
 # * Норма на одном ранге — ещё не норма градиента. Если отсекать по ней, множитель у каждого ранга будет свой, и направление изменится. В уроке 08 норму не мог вычислить один хук: для неё нужны все градиенты. Здесь для неё нужны все ранги.
 # %% [markdown] tags=["en"]
 # ### Exercise `clip_shards`: the norm of what is not here
-# *find the bug · ●●○ · 8 minutes · 3 points*
+# *find the bug · ●●○ · 7 minutes · 3 points*
 #
 # With a gradient of 3 on one rank and of 4 on the other, this function returns 7. Mend it.
 #
@@ -594,7 +594,7 @@ two_processes(sharded)
 # * **Leave.** A `.grad` of None. <!-- gradients -->
 # %% [markdown] tags=["ru"] of="572c3d4d"
 # ### Упражнение `clip_shards`: норма того, чего здесь нет
-# *найти ошибку · ●●○ · 8 минут · 3 балла*
+# *найти ошибку · ●●○ · 7 минут · 3 балла*
 #
 # Если на одном ранге градиент 3, а на другом 4, эта функция вернёт 7. Исправьте её.
 #

@@ -331,7 +331,7 @@ assert peak_of(by_blocks(aten.addmm.default)) > peak_of(by_blocks())
 # One policy around everything has the peak of no checkpoint. With one for each block the curve stays lower, and no product runs twice. (Without the policy it would be lower still, at the price of all products.)
 #
 # ### Exercise `keep_products`: save the products
-# *complete · ●●○ · 10 minutes · 5 points*
+# *complete · ●●○ · 8 minutes · 5 points*
 #
 # The function keeps nothing of `f` but its input. Complete it.
 #
@@ -343,7 +343,7 @@ assert peak_of(by_blocks(aten.addmm.default)) > peak_of(by_blocks())
 # У одной политики на всю сеть пик такой же, как без контрольной точки. Если у каждого блока своя контрольная точка, кривая ниже, и ни одно произведение не выполняется дважды. (Без политики она была бы ещё ниже, но все произведения выполнялись бы дважды.)
 #
 # ### Упражнение `keep_products`: сохранить произведения
-# *дописать · ●●○ · 10 минут · 5 баллов*
+# *дописать · ●●○ · 8 минут · 5 баллов*
 #
 # Функция ниже хранит от вычисления `f` только вход. Допишите её.
 #
@@ -465,12 +465,12 @@ def repeats_table():
 
 # %% [markdown] tags=["en"]
 # ### Exercise `predict_repeats`: what runs again
-# *predict · ●●○ · 6 minutes · 1 point*
+# *predict · ●●○ · 8 minutes · 1 point*
 #
 # Put what `repeats_table()` returns in place of each `...`: a list such as `[2, 1, 1]`, the calls of `a` (sine), `b` (square) and `c` (`x + 1`). The forward pass counts as well, and so does a call that is cut short.
 # %% [markdown] tags=["ru"] of="04ef0385"
 # ### Упражнение `predict_repeats`: что выполняется заново
-# *предсказать · ●●○ · 6 минут · 1 балл*
+# *предсказать · ●●○ · 8 минут · 1 балл*
 #
 # Вместо каждого `...` поставьте то, что вернёт `repeats_table()`: список вроде `[2, 1, 1]`, то есть число вызовов `a` (синус), `b` (квадрат) и `c` (`x + 1`). Прямой проход тоже считается, как и вызов, который прерван на середине.
 # %% answer="predict_repeats"
@@ -878,7 +878,7 @@ assert torch.rand(3).equal(drawn)
 # `uneven` draws no random numbers. A function with dropout does, and then a trial run uses up what the real run should get. Within `with torch.random.fork_rng(devices=[]):` it does not: at the end of the block the random state is what it was before.
 #
 # ### Exercise `fit_budget`: the best choice for a budget
-# *design · ●●● · 18 minutes · 8 points*
+# *design · ●●● · 16 minutes · 8 points*
 #
 # * **Given.** `f`, a function of one tensor, `x` and `budget`, a number of bytes: enough for all results, for some or for none. `f` has at most eight matrix products, each `mm`, `addmm` or `bmm`, and the last operation is none. It may draw random numbers from torch's own random state. `ProductsSeen` and `saving_numbers` are at hand.
 # * **Result.** `f(x)`, with the result and the gradients that there are without a checkpoint. <!-- gradients -->
@@ -890,7 +890,7 @@ assert torch.rand(3).equal(drawn)
 # Сеть `uneven` случайных чисел не берёт. А функция с dropout берёт, и тогда пробный запуск расходует числа, которые должны достаться настоящему. Внутри `with torch.random.fork_rng(devices=[]):` этого не происходит: в конце блока состояние генератора становится таким, каким было до него.
 #
 # ### Упражнение `fit_budget`: лучший выбор под бюджет
-# *спроектировать · ●●● · 18 минут · 8 баллов*
+# *спроектировать · ●●● · 16 минут · 8 баллов*
 #
 # * **Дано.** Функция `f` от одного тензора, вход `x` и `budget` — число байтов: его хватает на все результаты, на часть или ни на один. В `f` не больше восьми матричных произведений, каждое из них `mm`, `addmm` или `bmm`, и последняя операция — не произведение. Функция может брать случайные числа из общего генератора torch. Можно использовать `ProductsSeen` и `saving_numbers`.
 # * **Результат.** `f(x)`; результат и градиенты такие же, как без контрольной точки. <!-- gradients -->
@@ -1074,7 +1074,7 @@ assert whole.as_strided(view.size(), view.stride(), view.storage_offset()).equal
 
 # %% [markdown] tags=["en"]
 # ### Extra exercise `offload_large`: move what is large, and once
-# *design · ●●● · 18 minutes · 6 points · extra*
+# *design · ●●● · 25 minutes · 6 points · extra*
 #
 # There is a second memory: `put(t)` copies a tensor into it and returns a key, `get(key)` returns a new tensor with the same shape and entries. Run `f` with a pair of hooks that moves what is large. We call a storage *large* if it has at least `limit` bytes.
 #
@@ -1087,7 +1087,7 @@ assert whole.as_strided(view.size(), view.stride(), view.storage_offset()).equal
 # * **Not allowed.** To pass `x`, parameters, views of these or small tensors to `put`. <!-- stays -->
 # %% [markdown] tags=["ru"] of="3fbd4260"
 # ### Дополнительное упражнение `offload_large`: выгрузить только крупное и только один раз
-# *спроектировать · ●●● · 18 минут · 6 баллов · дополнительно*
+# *спроектировать · ●●● · 25 минут · 6 баллов · дополнительно*
 #
 # Есть вторая память: `put(t)` копирует в неё тензор и возвращает ключ, `get(key)` возвращает новый тензор той же формы с теми же элементами. Вызовите `f` с парой хуков, которая выгружает крупное. *Крупным* назовём хранилище, в котором не меньше `limit` байт.
 #

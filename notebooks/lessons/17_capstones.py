@@ -3593,7 +3593,7 @@ assert units_at_the_peak(segments_and_hooks, 16) < 24 < units_at_the_peak(segmen
 
 # %% [markdown] tags=["en"]
 # ### Extra exercise `lean_step`: a whole step within two budgets
-# *design · ●●● · 25 minutes · 6 points · extra*
+# *design · ●●● · 30 minutes · 6 points · extra*
 #
 # Make one step of plain SGD with `plain_step` as the model for the result.
 #
@@ -3608,7 +3608,7 @@ assert units_at_the_peak(segments_and_hooks, 16) < 24 < units_at_the_peak(segmen
 # Segments are not the only policy: lesson 16 has others, which keep some operations and compute the rest again.
 # %% [markdown] tags=["ru"] of="e8c3edf8"
 # ### Дополнительное упражнение `lean_step`: целый шаг при двух ограничениях
-# *спроектировать · ●●● · 25 минут · 6 баллов · дополнительно*
+# *спроектировать · ●●● · 30 минут · 6 баллов · дополнительно*
 #
 # Сделайте один шаг обычного SGD. Результат должен быть таким же, как у `plain_step`.
 #

@@ -30,7 +30,7 @@ _CALLS = 2 * _TRAINED + _FROZEN
     title=Text("A whole step within two budgets", "Целый шаг при двух ограничениях"),
     kind="design",
     difficulty=3,
-    minutes=25,
+    minutes=30,
     rtol=1e-9,
     aspects=[
         aspect(

@@ -18,7 +18,7 @@ from autograder.language import Text
     title=Text("A choice that learns backwards", "Выбор, который учится наоборот"),
     kind="find the bug",
     difficulty=2,
-    minutes=8,
+    minutes=6,
     aspects=[
         aspect(
             "values",

@@ -36,7 +36,7 @@ def _value(loss: Callable[[Tensor], Tensor], bit: float) -> float:
     title=Text("A test that sees no bias", "Проверка, которая не видит смещения"),
     kind="write the counter-example",
     difficulty=2,
-    minutes=10,
+    minutes=13,
     aspects=[
         aspect(
             "usable",

@@ -35,7 +35,7 @@ def damped_operator() -> Any:
     kind="complete",
     core=True,
     difficulty=2,
-    minutes=12,
+    minutes=10,
     aspects=[
         aspect(
             "gradients",

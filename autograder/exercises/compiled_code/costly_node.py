@@ -21,7 +21,7 @@ from autograder.language import Text
     title=Text("The costly node", "Самый дорогой узел"),
     kind="complete",
     difficulty=2,
-    minutes=12,
+    minutes=10,
     aspects=[
         aspect(
             "name",

@@ -28,7 +28,7 @@ def distances(x: Tensor, y: Tensor) -> Tensor:
     kind="find the bug",
     core=True,
     difficulty=2,
-    minutes=8,
+    minutes=7,
     aspects=[
         aspect(
             "shape",

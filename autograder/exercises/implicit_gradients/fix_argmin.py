@@ -22,7 +22,7 @@ Loss = Callable[[Tensor, Tensor], Tensor]
     kind="find the bug",
     core=True,
     difficulty=2,
-    minutes=14,
+    minutes=13,
     aspects=[
         aspect(
             "derivative",

@@ -26,7 +26,7 @@ _KEPT = 24  # copies of `z` that a frugal answer may have alive at once; unrolli
     kind="design",
     core=True,
     difficulty=3,
-    minutes=18,
+    minutes=22,
     aspects=[
         aspect(
             "value",

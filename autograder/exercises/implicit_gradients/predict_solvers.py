@@ -13,7 +13,7 @@ from autograder.language import Text
     title=Text("What reaches the parameter", "Что доходит до параметра"),
     kind="predict",
     core=True,
-    minutes=7,
+    minutes=6,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(

@@ -25,7 +25,7 @@ from .common import MARGIN, Mixed, chain, gradients, measure, measure_plain
     kind="design",
     core=True,
     difficulty=3,
-    minutes=18,
+    minutes=16,
     aspects=[
         aspect(
             "kept",

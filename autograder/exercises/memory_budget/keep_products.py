@@ -23,7 +23,7 @@ from .common import MARGIN, Mixed, Run, chain, gradients, measure, measure_plain
     kind="complete",
     core=True,
     difficulty=2,
-    minutes=10,
+    minutes=8,
     aspects=[
         aspect(
             "kept",

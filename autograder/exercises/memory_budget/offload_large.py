@@ -28,7 +28,7 @@ _AT_ONCE = 6  # large storages in memory at the same time during the forward pas
     title=Text("Move what is large, and once", "Выгрузить только крупное и только один раз"),
     kind="design",
     difficulty=3,
-    minutes=18,
+    minutes=25,
     aspects=[
         aspect(
             "gradients",

@@ -14,7 +14,7 @@ from autograder.language import Text
     kind="predict",
     core=True,
     difficulty=2,
-    minutes=6,
+    minutes=8,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(

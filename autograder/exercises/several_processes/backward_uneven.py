@@ -20,7 +20,7 @@ from .ranks import Link, Rank, run_together
     kind="complete",
     core=True,
     difficulty=3,
-    minutes=12,
+    minutes=11,
     aspects=[
         aspect(
             "gradient",

@@ -21,7 +21,7 @@ from .ranks import Link, run_together
     kind="find the bug",
     core=True,
     difficulty=2,
-    minutes=8,
+    minutes=7,
     aspects=[
         aspect(
             "norm",
