@@ -183,3 +183,17 @@ def add_formula(op):
         return *_right(ctx, grad)[:2], 0.0
 
     op.register_autograd(backward, setup_context=_keep)
+
+# %% mistake="divides_by_x" theme="precision"
+# Where `x` is 0, its gradient is NaN: the output was divided by `x`. The factor exp(−a·y) needs no `x`.
+# Там, где `x` равен 0, его градиент — NaN: результат разделён на `x`. А множителю exp(−a·y) сам `x` не нужен.
+def add_formula(op):
+    def setup_context(ctx, inputs, output):
+        x, y, ctx.a = inputs
+        ctx.save_for_backward(x, output)
+
+    def backward(ctx, grad):
+        x, output = ctx.saved_tensors
+        return grad * output / x, -ctx.a * grad * output, None
+
+    op.register_autograd(backward, setup_context=setup_context)
