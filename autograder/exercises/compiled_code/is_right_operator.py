@@ -32,7 +32,7 @@ def _refusal(name: str, en: str, ru: str) -> Aspect:
     aspects=[
         aspect(
             "accepts_right",
-            0.5,
+            0,
             en="Every right operator is accepted, and not every wrong one.",
             ru="Любой правильный оператор принимается, а неправильные — не все.",
         ),
@@ -40,6 +40,11 @@ def _refusal(name: str, en: str, ru: str) -> Aspect:
             "catches_derivative",
             "An operator with a wrong formula",
             "Оператор с неверной формулой",
+        ),
+        _refusal(
+            "catches_square_formula",
+            "An operator whose formula is right for square matrices alone",
+            "Оператор, формула которого верна только для квадратных матриц,",
         ),
         _refusal(
             "catches_shape",

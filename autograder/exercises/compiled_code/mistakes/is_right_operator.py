@@ -97,3 +97,12 @@ def is_right_operator(op, x):
 def is_right_operator(op, x):
     opcheck(op, (_telling().detach(),))
     return gradcheck(op, (_telling(),))
+
+# %% mistake="gradcheck_of_a_square" theme="test"
+# `gradcheck` was asked about square examples alone. A formula that confuses the number of rows with that of columns is
+#     right for them, and `opcheck` compares no derivative with the true one.
+# Функция `gradcheck` вызвана только для квадратных примеров. Для них верна и формула, которая путает число строк с
+#     числом столбцов, а `opcheck` не сравнивает производную с истинной.
+def is_right_operator(op, x):
+    opcheck(op, (_telling(),))
+    return gradcheck(op, (x.requires_grad_(),))
