@@ -1092,3 +1092,21 @@ def fix_fake(x, y):
 # the strides of the result follow those of the inputs
 def fix_fake(x, y):
     return torch.empty_like(x[..., :1] + y[..., :1].mT)
+# %% exercise="add_formula" verdict="refused" mistake="saves_a_result"
+# the factor under no_grad, inside the formula
+def add_formula(op):
+    def setup_context(ctx, inputs, output):
+        x, y, ctx.a = inputs
+        ctx.save_for_backward(x, y)
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        with torch.no_grad():
+            e = torch.exp(-ctx.a * y)
+        return grad * e, -ctx.a * grad * x * e, None
+    op.register_autograd(backward, setup_context=setup_context)
+# %% exercise="is_right_operator" verdict="refused" mistake="no_transposed_example"
+# opcheck of contiguous examples, gradcheck of a transposed one
+def is_right_operator(op, x):
+    wide = torch.randn(2, 3, dtype=x.dtype, requires_grad=True)
+    opcheck(op, (wide,))
+    return gradcheck(op, (wide.detach().t().requires_grad_(),))

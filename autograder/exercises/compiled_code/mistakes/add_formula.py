@@ -90,8 +90,10 @@ def add_formula(op):
     op.register_autograd(backward, setup_context=_keep)
 
 # %% mistake="saves_a_result" theme="recording"
-# What the formula needs was computed in `setup_context`, where nothing is recorded: the second derivative lacks terms.
-# То, что нужно формуле, вычислено в `setup_context`, где запись выключена: во второй производной не хватает слагаемых.
+# The factor exp(−a·y) is a constant in the second derivative, which lacks terms: it was computed where nothing is
+#     recorded, in `setup_context` or under `no_grad`, or from a detached `y`.
+# Во второй производной множитель exp(−a·y) — константа, и слагаемых не хватает: он вычислен там, где запись выключена, то
+#     есть в `setup_context` или внутри `no_grad`, или же из отсоединённого `y`.
 def add_formula(op):
     def setup_context(ctx, inputs, output):
         x, y, ctx.a = inputs
@@ -104,8 +106,10 @@ def add_formula(op):
     op.register_autograd(backward, setup_context=setup_context)
 
 # %% mistake="detaches" theme="recording"
-# The saved tensors were detached: the first derivative is right, and in the second one terms are missing.
-# Сохранённые тензоры отсоединены от графа: первая производная верна, а во второй не хватает слагаемых.
+# The formula computes with detached tensors or under `no_grad`: the first derivative is right, and in the second one
+#     terms are missing.
+# Формула вычисляется по отсоединённым тензорам или внутри `no_grad`: первая производная верна, а во второй не хватает
+#     слагаемых.
 def add_formula(op):
     def backward(ctx, grad):
         x, y = (each.detach() for each in ctx.saved_tensors)

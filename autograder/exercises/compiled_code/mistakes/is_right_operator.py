@@ -51,8 +51,8 @@ def is_right_operator(op, x):
     return True
 
 # %% mistake="no_transposed_example" theme="test"
-# Every example is contiguous. A fake that is right for such matrices alone is not noticed.
-# Все примеры непрерывны в памяти. Фиктивную реализацию, верную только для таких матриц, тест не заметит.
+# Every example for `opcheck` is contiguous. A fake that is right for such matrices alone is not noticed.
+# Все примеры для `opcheck` непрерывны в памяти. Фиктивную реализацию, верную только для таких матриц, тест не заметит.
 def is_right_operator(op, x):
     wide = _telling().t().detach().requires_grad_()
     opcheck(op, (wide,))
