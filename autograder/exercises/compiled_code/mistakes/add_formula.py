@@ -106,10 +106,10 @@ def add_formula(op):
     op.register_autograd(backward, setup_context=setup_context)
 
 # %% mistake="detaches" theme="recording"
-# The formula computes with detached tensors or under `no_grad`: the first derivative is right, and in the second one
-#     terms are missing.
-# Формула вычисляется по отсоединённым тензорам или внутри `no_grad`: первая производная верна, а во второй не хватает
-#     слагаемых.
+# The formula has no path to `x` and `y`: it computes under `no_grad`, with detached tensors or with results of
+#     `setup_context`. The first derivative is right, and the second one lacks terms.
+# От формулы нет пути к `x` и `y`: она вычисляется внутри `no_grad`, по отсоединённым тензорам или по результатам из
+#     `setup_context`. Первая производная верна, а во второй не хватает слагаемых.
 def add_formula(op):
     def backward(ctx, grad):
         x, y = (each.detach() for each in ctx.saved_tensors)
