@@ -105,7 +105,12 @@ def is_right_operator(answer: Any, case: Case) -> dict[str, object]:
     with using_answer(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # opcheck traces in anomaly mode, which warns of each wrong operator
         accepts, refuses = case.others.tried(judged)
-    found = {"accepted": accepts}
+    by_opcheck = ("catches_shape", "catches_layout", "catches_numpy")
+    found = {
+        "accepted": accepts,
+        "sees shapes": all(accepts) and refuses["catches_shape"],
+        "asks opcheck": all(accepts) and any(refuses[name] for name in by_opcheck),
+    }
     return {"accepts_right": all(accepts) and any(refuses.values()), **refuses, **found}
 
 

@@ -1110,3 +1110,13 @@ def is_right_operator(op, x):
     wide = torch.randn(2, 3, dtype=x.dtype, requires_grad=True)
     opcheck(op, (wide,))
     return gradcheck(op, (wide.detach().t().requires_grad_(),))
+# %% exercise="is_right_operator" verdict="refused" mistake="opcheck_of_squares"
+# gradcheck of a transposed example, opcheck of squares
+def is_right_operator(op, x):
+    opcheck(op, (x.clone().requires_grad_(),))
+    return gradcheck(op, (torch.rand(2, 3, dtype=x.dtype).t().requires_grad_(),))
+# %% exercise="is_right_operator" verdict="refused" mistake="gradcheck_of_a_square"
+# opcheck of a wide example, gradcheck of a square
+def is_right_operator(op, x):
+    opcheck(op, (torch.rand(2, 3, dtype=x.dtype).requires_grad_(),))
+    return gradcheck(op, (x.clone().requires_grad_(),))

@@ -106,3 +106,10 @@ def is_right_operator(op, x):
 def is_right_operator(op, x):
     opcheck(op, (_telling(),))
     return gradcheck(op, (x.requires_grad_(),))
+
+# %% mistake="opcheck_of_squares" theme="test"
+# Every example for `opcheck` is square. A fake that confuses rows and columns is right for them.
+# Все примеры для `opcheck` квадратные. Для них верна и фиктивная реализация, которая путает строки со столбцами.
+def is_right_operator(op, x):
+    opcheck(op, (x.t().requires_grad_(),))
+    return gradcheck(op, (_telling(),))
