@@ -488,7 +488,7 @@ for dims, x, y in (((0, 0), torch.rand(3, 3), torch.rand(3)), ((1, None), torch.
 # %% [markdown] tags=["ru"] of="714be796"
 # ## Защита наполовину
 #
-# В уроке 07 декоратор `once_differentiable` одни вторые производные останавливал, а другие пропускал. Вторая производная — тоже преобразование. Вычислить её можно четырьмя способами. Вот что они дают для функции $x^3$, у которой в точке 2 вторая производная равна $6x = 12$. У `CubeOnce` декоратор есть, у `Cube` — нет.
+# В уроке 07 декоратор `once_differentiable` в одних случаях не давал вычислить вторую производную, а в других пропускал её. Вторая производная — тоже преобразование. Вычислить её можно четырьмя способами. Вот что они дают для функции $x^3$, у которой в точке 2 вторая производная равна $6x = 12$. У `CubeOnce` декоратор есть, у `Cube` — нет.
 # %%
 from torch.autograd.function import once_differentiable
 
@@ -872,7 +872,7 @@ assert vmap(lambda x: DoubledByRule.apply(x.clone()))(batch).tolist() == [2, 4]
 # %% [markdown] tags=["ru"] of="870c5e89"
 # `hessian` — это прямой режим поверх `backward`, и он верен. `jacfwd(jacfwd)` — прямой режим поверх прямого режима, и одно слагаемое теряется, потому что за вычислениями внутри `jvp` прямой режим уже не следит. Так что одного верного `jvp` мало, чтобы в прямом режиме были верны все производные. Для вторых производных берите `hessian` или дважды `jacrev`.
 #
-# А если выходов несколько? Тогда `jvp` возвращает касательный вектор для каждого. Из двух выходов ниже второй меняется только скачками: благодаря `mark_non_differentiable` у него нет графа, а `jvp` возвращает для него None.
+# А если выходов несколько? Тогда `jvp` возвращает касательный вектор для каждого. Из двух выходов ниже второй меняется только скачками. Поэтому он отмечен вызовом `mark_non_differentiable`: графа у него нет, и `jvp` возвращает для него None.
 # %%
 class SquareAndSign(torch.autograd.Function):
     @staticmethod
@@ -1130,7 +1130,7 @@ with region():
 
 
 # %% [markdown] tags=["en"]
-# The second one does not stand still: its weight runs to $-1.4$, away from 0, by the same gradient again and again. But the loss is 16 each time, because the forward pass multiplies by a copy. autocast converts a weight to bfloat16 at its first use and keeps the copy, so that a weight used twice is converted once. The copies are thrown away when the *outermost* region ends. An optimizer that changes the weight in the meantime does not touch them: no version counter of lesson 05 watches, and no warning comes.
+# The second one does not stand still: its weight runs past 0 to $-1.4$, by the same gradient again and again. But the loss is 16 each time, because the forward pass multiplies by a copy. autocast converts a weight to bfloat16 at its first use and keeps the copy, so that a weight used twice is converted once. The copies are thrown away when the *outermost* region ends. An optimizer that changes the weight in the meantime does not touch them: no version counter of lesson 05 watches, and no warning comes.
 #
 # The outermost region need not be yours. If a caller has put `autocast(enabled=False)` around your function, your regions are inner ones, and their copies live as long as the caller's. Two things help: `cache_enabled=False` in your own region, or `torch.clear_autocast_cache()` after each step.
 #
@@ -1139,14 +1139,14 @@ with region():
 #
 # Mend this training loop. It should do what it says, also when the caller has a region around it.
 #
-# * **Given.** `model`, a module of float32; it is called once per step, in the mode in which it is. Some parameters may be frozen, used twice, or not used at all.
+# * **Given.** `model`, a module of float32; it is called once per step, in the mode in which it is. Some parameters may be frozen, used twice, or not used at all; none has a gradient yet.
 # * **Given.** `batches`, a list of pairs of an input and a target, one per step; `rate`, the learning rate of plain descent. The call may stand in a region `torch.autocast("cpu", torch.bfloat16, enabled=False)` of the caller's.
 # * **Result.** A list with the loss of each step as a Python number, computed with the weights of that step. <!-- losses -->
 # * **Result.** The model's weights change in place, as in plain descent; gradients are not added up from step to step. <!-- weights -->
 # * **Result.** The layers compute in bfloat16, and the weights are in float32 all the time. <!-- dtypes -->
 # * **Leave.** Frozen parameters. <!-- weights -->
-# %% [markdown] tags=["ru"] of="d8886057"
-# Во втором случае вес на месте не стоит: он уходит к $-1.4$, прочь от нуля, под действием одного и того же градиента. Но потери всякий раз равны 16, потому что прямой проход умножает на копию. При первом использовании autocast преобразует вес в bfloat16 и хранит копию, чтобы не преобразовывать дважды вес, который нужен дважды. Копии выбрасываются, когда заканчивается самая *внешняя* область. Если за это время оптимизатор изменит вес, копий это не коснётся: счётчик версий из урока 05 за ними не следит, и предупреждения не будет.
+# %% [markdown] tags=["ru"] of="dc1c4f32"
+# Во втором случае вес на месте не стоит: под действием одного и того же градиента он проходит мимо нуля и уходит к $-1.4$. Но потери всякий раз равны 16, потому что прямой проход умножает на копию. При первом использовании autocast преобразует вес в bfloat16 и хранит копию, чтобы не преобразовывать дважды вес, который нужен дважды. Копии выбрасываются, когда заканчивается самая *внешняя* область. Если за это время оптимизатор изменит вес, копий это не коснётся: счётчик версий из урока 05 за ними не следит, и предупреждения не будет.
 #
 # Внешней может оказаться и не ваша область. Если вызывающий код поставил вокруг вашей функции `autocast(enabled=False)`, ваши области — внутренние, и копии живут до конца чужой. Помогает одно из двух: `cache_enabled=False` в своей области или `torch.clear_autocast_cache()` после каждого шага.
 #
@@ -1155,7 +1155,7 @@ with region():
 #
 # Исправьте этот цикл обучения. Он должен работать верно и тогда, когда вокруг вызова есть чужая область.
 #
-# * **Дано.** Модуль `model` с параметрами float32; на каждом шаге он вызывается один раз, в том режиме, в котором находится. Какие-то параметры могут быть заморожены, использованы дважды или не использованы вовсе.
+# * **Дано.** Модуль `model` с параметрами float32; на каждом шаге он вызывается один раз, в том режиме, в котором находится. Какие-то параметры могут быть заморожены, использованы дважды или не использованы вовсе; градиентов у них ещё нет.
 # * **Дано.** Список `batches` из пар «вход, правильный ответ», по одной на шаг; `rate` — скорость обучения для обычного спуска. Вызов может стоять внутри чужой области `torch.autocast("cpu", torch.bfloat16, enabled=False)`.
 # * **Результат.** Список потерь по шагам, чисел Python; потери каждого шага вычислены с весами этого шага. <!-- losses -->
 # * **Результат.** Веса модели изменены на месте, как при обычном спуске; градиенты от шага к шагу не накапливаются. <!-- weights -->

@@ -667,11 +667,11 @@ assert not torch.ones(2, requires_grad=True).exp().grad_fn.metadata
 #
 # Mend the function, which runs `f(x)` (a scalar) and its backward pass.
 #
-# * **Given.** `f` may raise an error or give warnings of its own; the backward pass fails only for a NaN. The `.grad` of `x` does not matter.
+# * **Given.** `f` may raise an error or give warnings of its own; the backward pass fails only for a NaN. The `.grad` of `x` does not matter, nor whether the warnings of `f` reach the caller.
 # * **Result.** If a NaN turns up in the backward pass, the text of torch's warning, with the node and the forward line; otherwise None. An infinite number alone is no NaN, and warnings of `f` itself or a NaN in its value alone are no report. An error of `f` reaches the caller. <!-- report -->
 # * **Result.** `f` is called once. <!-- once -->
 # * **Leave.** Anomaly mode: afterwards it is what it was before the call, on or off, also after an error. <!-- mode -->
-# %% [markdown] tags=["ru"] of="1e646abc"
+# %% [markdown] tags=["ru"] of="c0b45c18"
 # На каждый градиент приходится на три операции больше: найти, где в градиенте NaN, проверить, есть ли он хоть где-нибудь, и прочитать ответ. Последняя из них ждёт готового числа, а на GPU из-за этого ждёт вся очередь. К этому прибавляется память: для каждого узла запоминаются строки кода, в которых он создан. Поэтому включайте режим, только чтобы найти NaN, а затем выключайте. О бесконечном градиенте режим не сообщает.
 #
 # ### Дополнительное упражнение `fix_anomaly`: строка не названа
@@ -679,7 +679,7 @@ assert not torch.ones(2, requires_grad=True).exp().grad_fn.metadata
 #
 # Исправьте функцию, которая вычисляет `f(x)` (это скаляр) и выполняет обратный проход.
 #
-# * **Дано.** Сама `f` может вызвать исключение или выдать предупреждения; в обратном проходе ошибка возможна только из-за NaN. Что окажется в поле `.grad` у `x`, не важно.
+# * **Дано.** Сама `f` может вызвать исключение или выдать предупреждения; в обратном проходе ошибка возможна только из-за NaN. Не важно, что окажется в поле `.grad` у `x` и дойдут ли предупреждения `f` до вызывающего кода.
 # * **Результат.** Если в обратном проходе появился NaN, возвращается текст предупреждения torch, в котором названы узел и строка прямого прохода, иначе — None. Бесконечное число — ещё не NaN. Если предупреждение выдала сама `f` или NaN есть только в значении, тоже возвращается None. Исключение из `f` доходит до вызывающего кода. <!-- report -->
 # * **Результат.** Функция `f` вызвана один раз. <!-- once -->
 # * **Не менять.** Режим обнаружения аномалий: после вызова, в том числе после исключения, он такой же, каким был до него, включён или выключен. <!-- mode -->
@@ -1238,8 +1238,8 @@ operator_table()
 #
 # * **Given.** `op`, an operator with a fake and a formula. It takes one float64 matrix of any shape, contiguous or transposed, and returns one tensor. `x`, an example: a contiguous matrix of 2 × 2 that does not require grad.
 # * **Result.** `True` if for all such matrices the fake agrees with the operator, nothing is changed that was not declared, and the formula is right and can be traced. <!-- accepts_right -->
-# * **Result.** Else `False`. An `AssertionError` and the errors of `opcheck` and `gradcheck` count as `False`, and on a wrong operator every other error, too. The test earns points for the wrong operators that it refuses, but only if it accepts every right one. <!-- catches_derivative, catches_shape, catches_layout, catches_numpy, catches_mutation -->
-# %% [markdown] tags=["ru"] of="fa75ed24"
+# * **Result.** Else `False`. An `AssertionError` and the errors of `opcheck` and `gradcheck` count as `False`, and on a wrong operator every other error, too. The test earns points for the wrong operators that it refuses, but only if it accepts every right one. <!-- catches_derivative, catches_square_formula, catches_shape, catches_layout, catches_numpy, catches_mutation -->
+# %% [markdown] tags=["ru"] of="3d3095e2"
 # ### Упражнение `is_right_operator`: верен ли оператор?
 # *написать тест · ●●● · 15 минут · 3 балла*
 #
@@ -1247,7 +1247,7 @@ operator_table()
 #
 # * **Дано.** Оператор `op` с фиктивной реализацией и формулой. Он принимает одну матрицу float64 любой формы, непрерывную в памяти или транспонированную, и возвращает один тензор. Пример `x`: непрерывная в памяти матрица 2 × 2, которая не требует градиента.
 # * **Результат.** `True`, если для всех таких матриц фиктивная реализация согласуется с оператором, ничего не изменяется без объявления, а формула верна и её можно записать в граф. <!-- accepts_right -->
-# * **Результат.** Иначе `False`. Исключение `AssertionError` и ошибки функций `opcheck` и `gradcheck` считаются ответом `False`, а на неправильном операторе — и любая другая ошибка. Баллы начисляются за каждый отвергнутый неправильный оператор, но только если тест принял все правильные. <!-- catches_derivative, catches_shape, catches_layout, catches_numpy, catches_mutation -->
+# * **Результат.** Иначе `False`. Исключение `AssertionError` и ошибки функций `opcheck` и `gradcheck` считаются ответом `False`, а на неправильном операторе — и любая другая ошибка. Баллы начисляются за каждый отвергнутый неправильный оператор, но только если тест принял все правильные. <!-- catches_derivative, catches_square_formula, catches_shape, catches_layout, catches_numpy, catches_mutation -->
 # %% answer="is_right_operator"
 def is_right_operator(op, x):
     """Are fake, declared changes and formula of the operator right?"""

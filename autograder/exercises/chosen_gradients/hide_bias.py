@@ -94,10 +94,12 @@ def hide_bias(answer: Any, case: Case) -> dict[str, object]:
             return seen
         true, there = values[1] - values[0], _mean_of_straight_through(loss, case.p)
         scale = max(map(abs, values + slopes))
+        if abs(true) <= 1e-3 * scale:  # signs and agreement would tell nothing
+            return {**seen, "usable": True, "no difference": abs(true) <= 1e-9 * scale}
         signs = [_mean_of_straight_through(loss, p) * true < 0 for p in _GRID]
         return {
             "usable": True,
-            "matters": abs(true) > 1e-3 * scale,
+            "matters": True,
             "hides": abs(there - true) <= 1e-6 * abs(true),
             "misleads": any(signs),
             "at one half": abs(_mean_of_straight_through(loss, 0.5) - true) <= 1e-6 * abs(true),

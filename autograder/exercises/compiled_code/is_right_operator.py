@@ -32,7 +32,7 @@ def _refusal(name: str, en: str, ru: str) -> Aspect:
     aspects=[
         aspect(
             "accepts_right",
-            0.5,
+            0,
             en="Every right operator is accepted, and not every wrong one.",
             ru="Любой правильный оператор принимается, а неправильные — не все.",
         ),
@@ -40,6 +40,11 @@ def _refusal(name: str, en: str, ru: str) -> Aspect:
             "catches_derivative",
             "An operator with a wrong formula",
             "Оператор с неверной формулой",
+        ),
+        _refusal(
+            "catches_square_formula",
+            "An operator whose formula is right for square matrices alone",
+            "Оператор, формула которого верна только для квадратных матриц,",
         ),
         _refusal(
             "catches_shape",
@@ -100,7 +105,12 @@ def is_right_operator(answer: Any, case: Case) -> dict[str, object]:
     with using_answer(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # opcheck traces in anomaly mode, which warns of each wrong operator
         accepts, refuses = case.others.tried(judged)
-    found = {"accepted": accepts}
+    by_opcheck = ("catches_shape", "catches_layout", "catches_numpy")
+    found = {
+        "accepted": accepts,
+        "sees shapes": all(accepts) and refuses["catches_shape"],
+        "asks opcheck": all(accepts) and any(refuses[name] for name in by_opcheck),
+    }
     return {"accepts_right": all(accepts) and any(refuses.values()), **refuses, **found}
 
 

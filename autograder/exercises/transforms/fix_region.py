@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import nullcontext
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -76,9 +77,11 @@ _LOSSES = Entries(Text("loss of step {n}", "потери на шаге {n}"), Te
 def fix_region(answer: Any, case: Case) -> dict[str, object]:
     parameters = list(case.model.parameters())
     layers, weights = set[str](), set[str]()
+    met: list[Tensor] = []
 
     def note_dtypes(layer: nn.Module, given: Any, result: Tensor) -> None:
         layers.add(str(result.dtype))
+        met.append(torch.cat([p.detach().double().flatten() for p in parameters]))
         weights.update(str(p.dtype) for p in parameters)  # conversions back and forth show only during the pass
 
     linear = [layer for layer in case.model.modules() if isinstance(layer, nn.Linear)]
@@ -93,7 +96,8 @@ def fix_region(answer: Any, case: Case) -> dict[str, object]:
     after = [p.detach() for p in case.model.parameters()]
     weights.update(str(p.dtype) for p in after)
     kinds = {"layers": ", ".join(sorted(layers)), "weights": sorted(weights)}
-    return {"dtypes": kinds, "losses": losses, "weights": after}
+    moved = any(not torch.equal(*pair) for pair in pairwise(met))  # tells old copies from weights that stand still
+    return {"dtypes": kinds, "losses": losses, "weights": after, "moved between passes": moved}
 
 
 @fix_region.cases

@@ -234,7 +234,7 @@ def hide_bias(p):
         return torch.where(b > 0.5, 1 + s1 * (b - 1), s0 * b)
 
     return loss
-# %% exercise="hide_bias" verdict="refused" mistake="loss_is_constant"
+# %% exercise="hide_bias" verdict="refused" mistake="value_does_not_matter"
 # nothing to learn: both derivatives are 0
 def hide_bias(p):
     return lambda b: 0 * b + p
@@ -873,3 +873,32 @@ def fix_target(net, target, optimizer, batch, discount, rate):
         for slow, fast in zip(target.buffers(), net.buffers()):
             slow.copy_(fast)
     return float(loss)
+# %% exercise="moments" verdict="refused" mistake="one_number_for_all"
+# one variance for all entries
+def moments(surrogate, logits):
+    p = logits.detach().sigmoid().flatten()
+    gradients, weights = [], []
+    for outcome in product((0.0, 1.0), repeat=p.numel()):
+        bits = torch.tensor(outcome, dtype=p.dtype)
+        weights.append((bits * p + (1 - bits) * (1 - p)).prod())
+        gradients.append(torch.autograd.grad(surrogate(logits, bits.reshape(logits.shape)), logits)[0])
+    mean = sum(w * g for w, g in zip(weights, gradients))
+    return mean, sum(w * ((g - mean) ** 2).sum() for w, g in zip(weights, gradients))
+# %% exercise="hide_bias" verdict="refused" mistake="value_does_not_matter"
+# both derivatives are 0 at p: the ends have the same loss
+def hide_bias(p):
+    return lambda b: b * (b - 1) * ((1 - 2 * p) * b + p)
+# %% exercise="score_loss" verdict="refused" mistake="weighted_by_probabilities"
+# weighted by the probabilities, as if the samples were all outcomes
+def score_loss(log_probs, losses):
+    return (log_probs.exp() * losses).sum()
+# %% exercise="score_loss" verdict="refused" mistake="median_as_baseline"
+# the median of all, which depends on the sample itself
+def score_loss(log_probs, losses):
+    values = losses.detach()
+    return (log_probs * (values - values.median())).mean() + losses.mean()
+# %% exercise="score_loss" verdict="passed"
+# the loss of one other sample
+def score_loss(log_probs, losses):
+    values = losses.detach()
+    return (log_probs * (values - values.roll(1)) + losses).mean()

@@ -1021,3 +1021,102 @@ predict_operators = {
     "forward mode of square at 1": 2.0,
     "gradient of a through double_": 6.0,
 }
+# %% exercise="add_formula" verdict="refused" mistake="other_names"
+# names of one's own, a def
+def add_formula(op):
+    def save(ctx, args, result):
+        x, y, ctx.a = args
+        ctx.save_for_backward(x, y)
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        decay = torch.exp(-ctx.a * y)
+        return grad * decay, -ctx.a * grad * x * decay, None
+    op.register_autograd(backward, setup_context=save)
+# %% exercise="add_formula" verdict="refused" mistake="other_names"
+# `out` for output
+def add_formula(op):
+    def setup_context(ctx, inputs, out):
+        x, y, ctx.a = inputs
+        ctx.save_for_backward(x, y)
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        decay = torch.exp(-ctx.a * y)
+        return grad * decay, -ctx.a * grad * x * decay, None
+    op.register_autograd(backward, setup_context=setup_context)
+# %% exercise="add_formula" verdict="refused" mistake="other_names"
+# the operator's own parameters
+def add_formula(op):
+    def setup_context(ctx, x, y, a):
+        ctx.a = a
+        ctx.save_for_backward(x, y)
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        decay = torch.exp(-ctx.a * y)
+        return grad * decay, -ctx.a * grad * x * decay, None
+    op.register_autograd(backward, setup_context=setup_context)
+# %% exercise="add_formula" verdict="refused" mistake="divides_by_x"
+# the output divided by x
+def add_formula(op):
+    def setup_context(ctx, inputs, output):
+        x, y, ctx.a = inputs
+        ctx.save_for_backward(x, y, output)
+    def backward(ctx, grad):
+        x, y, output = ctx.saved_tensors
+        return grad * output / x, -ctx.a * grad * output, None
+    op.register_autograd(backward, setup_context=setup_context)
+# %% exercise="add_formula" verdict="passed"
+# zero with a graph
+def add_formula(op):
+    def setup_context(ctx, inputs, output):
+        x, y, ctx.a = inputs
+        ctx.save_for_backward(x, y)
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        decay = torch.exp(-ctx.a * y) + 0 * x
+        return grad * decay, -ctx.a * grad * x * decay, None
+    op.register_autograd(backward, setup_context=setup_context)
+# %% exercise="is_right_operator" verdict="refused" mistake="gradcheck_of_a_square"
+# gradcheck of x and of its transpose
+def is_right_operator(op, x):
+    opcheck(op, (torch.rand(4, 3, dtype=x.dtype).t().requires_grad_(),))
+    return gradcheck(op, (x.clone().requires_grad_(),)) and gradcheck(op, (x.t().requires_grad_(),))
+# %% exercise="fix_fake" verdict="refused" mistake="counts_from_the_front"
+# len behind the dimensions in front
+def fix_fake(x, y):
+    return x.new_empty(*x.shape[:-2], len(x), len(y))
+# %% exercise="fix_fake" verdict="passed"
+# torch's own operator for it
+def fix_fake(x, y):
+    return torch.cdist(x, y)
+# %% exercise="fix_fake" verdict="refused" mistake=""
+# the strides of the result follow those of the inputs
+def fix_fake(x, y):
+    return torch.empty_like(x[..., :1] + y[..., :1].mT)
+# %% exercise="add_formula" verdict="refused" mistake="saves_a_result"
+# the factor under no_grad, inside the formula
+def add_formula(op):
+    def setup_context(ctx, inputs, output):
+        x, y, ctx.a = inputs
+        ctx.save_for_backward(x, y)
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        with torch.no_grad():
+            e = torch.exp(-ctx.a * y)
+        return grad * e, -ctx.a * grad * x * e, None
+    op.register_autograd(backward, setup_context=setup_context)
+# %% exercise="is_right_operator" verdict="refused" mistake="no_transposed_example"
+# opcheck of contiguous examples, gradcheck of a transposed one
+def is_right_operator(op, x):
+    wide = torch.randn(2, 3, dtype=x.dtype, requires_grad=True)
+    opcheck(op, (wide,))
+    return gradcheck(op, (wide.detach().t().requires_grad_(),))
+# %% exercise="is_right_operator" verdict="refused" mistake="opcheck_of_squares"
+# gradcheck of a transposed example, opcheck of squares
+def is_right_operator(op, x):
+    opcheck(op, (x.clone().requires_grad_(),))
+    return gradcheck(op, (torch.rand(2, 3, dtype=x.dtype).t().requires_grad_(),))
+# %% exercise="is_right_operator" verdict="refused" mistake="gradcheck_of_a_square"
+# opcheck of a wide example, gradcheck of a square
+def is_right_operator(op, x):
+    opcheck(op, (torch.rand(2, 3, dtype=x.dtype).requires_grad_(),))
+    return gradcheck(op, (x.clone().requires_grad_(),))

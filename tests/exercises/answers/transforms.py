@@ -422,3 +422,56 @@ class Layer(torch.autograd.Function):
         x, w = ctx.saved_tensors
         g = grad_output * (1 - (x @ w).tanh() ** 2)
         return g @ w.t(), x.t() @ g
+# %% exercise="fix_region" verdict="refused" mistake="update_without_effect"
+# without copies, but the update gives only a name
+def fix_region(model, batches, rate):
+    losses = []
+    for x, y in batches:
+        with torch.autocast("cpu", torch.bfloat16, cache_enabled=False):
+            loss = mse_loss(model(x).float(), y)
+        loss.backward()
+        with torch.no_grad():
+            for p in model.parameters():
+                if p.grad is not None:
+                    p = p - rate * p.grad
+        model.zero_grad()
+        losses.append(loss.item())
+    return losses
+# %% exercise="fix_region" verdict="refused" mistake="update_without_effect"
+# no step at all
+def fix_region(model, batches, rate):
+    losses = []
+    for x, y in batches:
+        with torch.autocast("cpu", torch.bfloat16, cache_enabled=False):
+            loss = mse_loss(model(x).float(), y)
+        loss.backward()
+        model.zero_grad()
+        losses.append(loss.item())
+    return losses
+# %% exercise="fix_region" verdict="refused" mistake="all_steps_at_the_end"
+# losses of all first, then one step each: all at the end
+def fix_region(model, batches, rate):
+    losses, found = [], []
+    for x, y in batches:
+        with torch.autocast("cpu", torch.bfloat16, cache_enabled=False):
+            loss = mse_loss(model(x).float(), y)
+        losses.append(loss.item())
+        wanted = [p for p in model.parameters() if p.requires_grad]
+        found.append(torch.autograd.grad(loss, wanted))
+    with torch.no_grad():
+        for gradients in found:
+            for p, g in zip(wanted, gradients):
+                p -= rate * g
+    return losses
+# %% exercise="fix_rule" verdict="refused" mistake="padded_behind"
+# the missing dimensions are added at the end
+class LogAddExp(Given):
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        x = x.unsqueeze(0) if in_dims[0] is None else x.movedim(in_dims[0], 0)
+        y = y.unsqueeze(0) if in_dims[1] is None else y.movedim(in_dims[1], 0)
+        while x.dim() < y.dim():
+            x = x.unsqueeze(-1)
+        while y.dim() < x.dim():
+            y = y.unsqueeze(-1)
+        return LogAddExp.apply(x, y), 0

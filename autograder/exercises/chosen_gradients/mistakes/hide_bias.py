@@ -54,7 +54,3 @@ def hide_bias(p):
 # Возвращено число. А нужна сама функция потерь — функция бита.
 def hide_bias(p):
     return 1 / p
-
-# %% mistake="loss_is_constant" like="value_does_not_matter"
-def hide_bias(p):
-    return lambda b: 0 * b + p

@@ -205,3 +205,9 @@ def moments(surrogate, logits):
         found.append(logits.grad)
     logits.grad = None
     return _moments(torch.stack([_probability(logits, bits) for bits in outcomes]), torch.stack(found))
+
+# %% mistake="one_number_for_all" like="one_variance_for_all"
+def moments(surrogate, logits):
+    weights, gradients = _all(surrogate, logits)
+    mean, variance = _moments(weights, gradients)
+    return mean, variance.sum()

@@ -166,3 +166,21 @@ def score_loss(log_probs, losses):
 def score_loss(log_probs, losses):
     n = len(losses)
     return (log_probs * (losses - losses.mean()).detach() * (n - 1) / n + losses).mean()
+
+# %% mistake="median_as_baseline" theme="own"
+# The median of the batch is the baseline. It may be the sample's own loss, and then its gradient is lost.
+# Базовый уровень — медиана выборки. Ею могут оказаться потери самого этого примера, и тогда его градиент теряется.
+def score_loss(log_probs, losses):
+    return (log_probs * (losses - losses.median()).detach() + losses).mean()
+
+# %% mistake="weighted_by_probabilities" theme="own"
+# The losses are weighted by their probabilities and added, as if these samples were all outcomes. A sample already occurs
+#     as often as it is probable.
+# Потери взвешены своими вероятностями и сложены, будто эти примеры — все возможные исходы. Но пример и так встречается
+#     тем чаще, чем он вероятнее.
+def score_loss(log_probs, losses):
+    return (log_probs.exp() * losses).sum()
+
+# %% mistake="weighted_by_numbers" like="weighted_by_probabilities"
+def score_loss(log_probs, losses):
+    return (log_probs.exp() * losses.detach()).sum()

@@ -90,8 +90,10 @@ def add_formula(op):
     op.register_autograd(backward, setup_context=_keep)
 
 # %% mistake="saves_a_result" theme="recording"
-# What the formula needs was computed in `setup_context`, where nothing is recorded: the second derivative lacks terms.
-# То, что нужно формуле, вычислено в `setup_context`, где запись выключена: во второй производной не хватает слагаемых.
+# The factor exp(−a·y) is a constant in the second derivative, which lacks terms: it was computed where nothing is
+#     recorded, in `setup_context` or under `no_grad`, or from a detached `y`.
+# Во второй производной множитель exp(−a·y) — константа, и слагаемых не хватает: он вычислен там, где запись выключена, то
+#     есть в `setup_context` или внутри `no_grad`, или же из отсоединённого `y`.
 def add_formula(op):
     def setup_context(ctx, inputs, output):
         x, y, ctx.a = inputs
@@ -104,8 +106,10 @@ def add_formula(op):
     op.register_autograd(backward, setup_context=setup_context)
 
 # %% mistake="detaches" theme="recording"
-# The saved tensors were detached: the first derivative is right, and in the second one terms are missing.
-# Сохранённые тензоры отсоединены от графа: первая производная верна, а во второй не хватает слагаемых.
+# The formula has no path to `x` and `y`: it computes under `no_grad`, with detached tensors or with results of
+#     `setup_context`. The first derivative is right, and the second one lacks terms.
+# От формулы нет пути к `x` и `y`: она вычисляется внутри `no_grad`, по отсоединённым тензорам или по результатам из
+#     `setup_context`. Первая производная верна, а во второй не хватает слагаемых.
 def add_formula(op):
     def backward(ctx, grad):
         x, y = (each.detach() for each in ctx.saved_tensors)
@@ -183,3 +187,17 @@ def add_formula(op):
         return *_right(ctx, grad)[:2], 0.0
 
     op.register_autograd(backward, setup_context=_keep)
+
+# %% mistake="divides_by_x" theme="precision"
+# Where `x` is 0, its gradient is NaN: the output was divided by `x`. The factor exp(−a·y) needs no `x`.
+# Там, где `x` равен 0, его градиент — NaN: результат разделён на `x`. А множителю exp(−a·y) сам `x` не нужен.
+def add_formula(op):
+    def setup_context(ctx, inputs, output):
+        x, y, ctx.a = inputs
+        ctx.save_for_backward(x, output)
+
+    def backward(ctx, grad):
+        x, output = ctx.saved_tensors
+        return grad * output / x, -ctx.a * grad * output, None
+
+    op.register_autograd(backward, setup_context=setup_context)

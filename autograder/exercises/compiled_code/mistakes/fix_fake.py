@@ -84,3 +84,15 @@ def fix_fake(x, y):
 # dtype всегда float64. Оператор же сохраняет dtype входов.
 def fix_fake(x, y):
     return torch.empty(*x.shape[:-1], y.shape[-2], dtype=torch.float64, device=x.device)
+
+# %% mistake="counts_from_the_front" theme="axes"
+# `len(...)` or `shape[0]` is taken for the number of rows. With dimensions in front it is the first of those: count from
+#     the end.
+# За число строк принято `len(...)` или `shape[0]`. Если впереди стоят другие размерности, это первая из них: отсчитывайте
+#     с конца.
+def fix_fake(x, y):
+    return x.new_empty(*x.shape[:-2], len(x), len(y))
+
+# %% mistake="counts_y_from_the_front" like="counts_from_the_front"
+def fix_fake(x, y):
+    return x.new_empty(*x.shape[:-1], len(y))

@@ -51,8 +51,8 @@ def is_right_operator(op, x):
     return True
 
 # %% mistake="no_transposed_example" theme="test"
-# Every example is contiguous. A fake that is right for such matrices alone is not noticed.
-# Все примеры непрерывны в памяти. Фиктивную реализацию, верную только для таких матриц, тест не заметит.
+# Every example for `opcheck` is contiguous. A fake that is right for such matrices alone is not noticed.
+# Все примеры для `opcheck` непрерывны в памяти. Фиктивную реализацию, верную только для таких матриц, тест не заметит.
 def is_right_operator(op, x):
     wide = _telling().t().detach().requires_grad_()
     opcheck(op, (wide,))
@@ -96,4 +96,20 @@ def is_right_operator(op, x):
 #     `gradcheck` сравнивает только числа.
 def is_right_operator(op, x):
     opcheck(op, (_telling().detach(),))
+    return gradcheck(op, (_telling(),))
+
+# %% mistake="gradcheck_of_a_square" theme="test"
+# `gradcheck` was asked about square examples alone. A formula that confuses the number of rows with that of columns is
+#     right for them, and `opcheck` compares no derivative with the true one.
+# Функция `gradcheck` вызвана только для квадратных примеров. Для них верна и формула, которая путает число строк с
+#     числом столбцов, а `opcheck` не сравнивает производную с истинной.
+def is_right_operator(op, x):
+    opcheck(op, (_telling(),))
+    return gradcheck(op, (x.requires_grad_(),))
+
+# %% mistake="opcheck_of_squares" theme="test"
+# Every example for `opcheck` is square. A fake that confuses rows and columns is right for them.
+# Все примеры для `opcheck` квадратные. Для них верна и фиктивная реализация, которая путает строки со столбцами.
+def is_right_operator(op, x):
+    opcheck(op, (x.t().requires_grad_(),))
     return gradcheck(op, (_telling(),))

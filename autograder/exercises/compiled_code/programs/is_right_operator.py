@@ -84,3 +84,13 @@ def program(name):
 def program(name):
     op = _square(name, lambda x, grad: 3 * x * grad)
     return op
+
+# %% wrong="catches_square_formula"
+def program(name):
+    @custom_op(name, mutates_args=())
+    def op(x: Tensor) -> Tensor:
+        return x.mean(1)
+
+    op.register_fake(lambda x: x.new_empty(x.shape[0]))
+    _formula(op, lambda x, grad: (grad[:, None] / x.shape[0]).expand(x.shape))
+    return op

@@ -96,3 +96,27 @@ def fix_region(model, batches, rate):
 # В списке тензоры. А нужны числа Python.
 def fix_region(model, batches, rate):
     return [torch.tensor(loss) for loss in _train(model, batches, rate, region=lambda: _region(cache_enabled=False))]
+
+# %% mistake="update_without_effect" theme="in_place"
+# The weights never change. A line such as `p = p - rate * p.grad` would only give a name to a new tensor.
+# Веса не меняются. Строка вроде `p = p - rate * p.grad` лишь дала бы имя новому тензору.
+def fix_region(model, batches, rate):
+    return _train(model, batches, rate=0.0, region=lambda: _region(cache_enabled=False))
+
+# %% mistake="all_steps_at_the_end" theme="order"
+# All passes meet the first weights: the model changes only after the last of them. A step belongs to each batch.
+# Все проходы идут с первоначальными весами: модель меняется только после последнего. А шаг нужен после каждого батча.
+def fix_region(model, batches, rate):
+    losses = []
+    for x, y in batches:
+        with _region(cache_enabled=False):
+            output = model(x)
+        loss = mse_loss(output.float(), y)
+        loss.backward()
+        losses.append(loss.item())
+    with torch.no_grad():
+        for p in model.parameters():
+            if p.grad is not None:
+                p -= rate * p.grad
+    model.zero_grad()
+    return losses

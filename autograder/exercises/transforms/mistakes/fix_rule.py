@@ -166,3 +166,16 @@ class LogAddExp(_LogAddExp):
     @staticmethod
     def vmap(info, in_dims, x, y):
         return torch.logaddexp(_last(x, in_dims[0]), _last(y, in_dims[1])), -1
+
+# %% mistake="padded_behind" theme="axes"
+# The batches are in front, but the missing dimensions are added at the end. Samples are aligned from the right: they
+#     belong directly behind the batch.
+# Батчи стоят впереди, но недостающие измерения добавлены в конец. Примеры выравниваются справа: место этих измерений —
+#     сразу за батчем.
+class LogAddExp(_LogAddExp):
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        x, y = (t.unsqueeze(0) if d is None else t.movedim(d, 0) for t, d in zip((x, y), in_dims))
+        most = max(x.dim(), y.dim())
+        x, y = (t[(..., *[None] * (most - t.dim()))] for t in (x, y))
+        return LogAddExp.apply(x, y), 0
