@@ -523,7 +523,7 @@ assert sum(flops_of(event) for event in profiled.events() if event.cpu_parent is
 # * **Given.** `loss`, in which `mul` and `add` are cheap: counting them as well does not change the result. No two names cost the same.
 # * **Result.** The name of the nodes (such as `"MmBackward0"`, `node.name()`) whose matrix products cost the most floating-point operations in the backward pass, all nodes of one name together. <!-- name -->
 # * **Result.** One backward pass is run, and the leaves have the gradients of one `loss.backward()` in `.grad`. <!-- gradients -->
-# %% [markdown] tags=["ru"] of="397cf1cf"
+# %% [markdown] tags=["ru"] of="78e8bd04"
 # Строк с именем `MmBackward0` здесь две. Второе произведение в прямом проходе дешевле ($2 \cdot 5 \cdot 8 \cdot 18 = 1440$ против $2 \cdot 5 \cdot 24 \cdot 8 = 1920$), а в обратном дороже: 2880 против 1920. Для второго в обратном проходе вычисляются два произведения, по одному на каждый множитель, а для первого — только одно, потому что по данным градиент не нужен.
 #
 # В таблице `key_averages()` все узлы с одним именем занимают одну строку. Чтобы их различить, запишите формы с помощью `record_shapes=True` и вызовите `key_averages(group_by_input_shape=True)`: узлы, к которым пришли градиенты разных форм, попадут в разные строки.
@@ -872,7 +872,7 @@ running.register_autograd(formula, setup_context=setup_context)
 # * **Result.** The gradients can be differentiated again. <!-- second -->
 # * **Result.** The formula can be traced: `opcheck(op, (x, y, a))` finds nothing wrong. <!-- traced -->
 # * **Result.** If `y` is changed in place between the passes, the backward pass raises torch's error, as for any operation (lesson 05). <!-- guarded -->
-# %% [markdown] tags=["ru"] of="32e4905a"
+# %% [markdown] tags=["ru"] of="65cc1f55"
 # Один вызов на три прохода: формула выполнилась, когда записывался граф обратного прохода, а дальше работал уже граф. Счётчик, `print` или список внутри формулы видят запись, а не проходы. Вот откуда единица, о которой шла речь в начале.
 #
 # ### Упражнение `add_formula`: формула для оператора
@@ -1014,7 +1014,7 @@ assert "Shapes" in str(found["test_faketensor"])
 # * **Result.** Its dtype is theirs, float32 or float64. <!-- dtype -->
 # * **Result.** It is contiguous, as the operator's result is, whatever the strides of `x` and `y` are. <!-- layout -->
 # * **Result.** It lies on the device of `x` and `y`. <!-- place -->
-# %% [markdown] tags=["ru"] of="d79171ee"
+# %% [markdown] tags=["ru"] of="b53da980"
 # Функция `opcheck` выполняет оператор и его фиктивную реализацию на одном примере и сравнивает их. Для матрицы 2 × 2 она ничего не находит, а для матрицы 2 × 3 сообщает, что формы различаются. Значит, всё решают примеры: нужны неквадратные матрицы, матрицы, которые лежат в памяти не подряд (например, транспонированные), и больше одного dtype. Если пример требует градиента, `opcheck` выполняет ещё и обратный проход, записывая формулу в граф.
 #
 # ### Упражнение `fix_fake`: фиктивная реализация, верная только для квадратов

@@ -445,7 +445,7 @@ check("moments")
 # * **Result.** `loss(1)` and `loss(0)` differ, by at least a thousandth of the largest of the two values and slopes. <!-- matters -->
 # * **Result.** At `p` the two derivatives agree, to six digits. <!-- hides -->
 # * **Result.** At one of the probabilities 0.05, 0.10, ..., 0.95 they have opposite signs. <!-- misleads -->
-# %% [markdown] tags=["ru"] of="75c204a4"
+# %% [markdown] tags=["ru"] of="22e0f1e6"
 # ## Проверка, которая не видит смещения
 #
 # Почему при $p = 1/2$ сквозная оценка верна? Настоящая производная — это наклон прямой, проведённой через оба конца графика $f$. Оценка же берёт наклоны *в* этих концах с весами $1 - p$ и $p$. У параболы среднее арифметическое этих двух наклонов в точности равно наклону прямой. Поэтому проверку при $p = 1/2$ проходит любая квадратичная функция потерь. Это свойство проверки, а не оценки.
@@ -715,7 +715,7 @@ assert rows.abs().max() == 0
 # * **Given.** `logits`, a float64 tensor with the choices along its last dimension, which requires grad. `temperature`, a positive number. `noise`, of the same shape: the $u$, between 0 and 1.
 # * **Result.** A tensor of the same shape with a 1 at the largest noisy logit and zeros elsewhere. <!-- values -->
 # * **Result.** Its gradient is that of `softmax(noisy / temperature)` along the last dimension. <!-- gradient -->
-# %% [markdown] tags=["ru"] of="e7a3b040"
+# %% [markdown] tags=["ru"] of="351c7a88"
 # Чем ниже температура, тем меньше смещение и тем больше шум. За одно приходится платить другим, и понижать температуру можно лишь до известного предела: при температуре 0.001 градиент softmax от двух логитов, которые различаются на 1, в точности равен 0.
 #
 # ### Дополнительное упражнение `fix_gumbel`: выбор, который учится наоборот

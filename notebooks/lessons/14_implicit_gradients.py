@@ -94,7 +94,7 @@ def solver_table():
 # *predict · ●○○ · 6 minutes · 1 point*
 #
 # Put what `solver_table()` returns in place of each `...`: a number, or `"no graph"`.
-# %% [markdown] tags=["ru"] of="eeccba31"
+# %% [markdown] tags=["ru"] of="ed3f65ab"
 # ### Упражнение `predict_solvers`: что доходит до параметра
 # *предсказать · ●○○ · 6 минут · 1 балл*
 #
@@ -256,7 +256,7 @@ assert abs(derivative(training_loss(after, lam), lam) - 2.0) < 1e-6  # through t
 # * **Result.** So also where the outer loss mentions `lam` itself. <!-- direct -->
 # * **Leave.** `start` and `lam`. <!-- kept -->
 # * **Not allowed.** More than one call of `minimize`. <!-- once -->
-# %% [markdown] tags=["ru"] of="3dbbc962"
+# %% [markdown] tags=["ru"] of="97508a4b"
 # Если записаны все шаги, производная понемногу приближается к верной. Если только последние пять, она тоже сходится, но к неверному числу: от новых шагов точнее становится минимум, а не его производная.
 #
 # Есть одно исключение. Пусть нужна производная самого *наименьшего значения* функции потерь на обучении. Наклон по $w$ в точке минимума равен 0, поэтому $dw^*/d\lambda$, чему бы оно ни равнялось, умножается на 0. В этом случае решение можно отсоединить от графа: то, что останется, $w^2 / 2 = 2$, — точный ответ. С потерями на валидации так нельзя: их наклон в точке $w^*$ не равен 0.
@@ -543,7 +543,7 @@ assert abs(bent_in_w - true) > 0.1
 # * **Leave.** No memory, once the result is dropped and `gc.collect()` has run. Tensors of a single number do not count. <!-- left -->
 # * **Not allowed.** More than 24 tensors of the size of `start` and 4 copies of the parameters in memory at once, neither forward nor backward: neither 60 steps nor a Jacobian fit. <!-- memory -->
 # * **Not allowed.** More than `iterations` + 3 calls of `step`, the backward pass included. <!-- calls -->
-# %% [markdown] tags=["ru"] of="3e0032c7"
+# %% [markdown] tags=["ru"] of="7378535c"
 # ### Упражнение `fixed_point`: неподвижная точка с градиентом
 # *спроектировать · ●●● · 22 минуты · 5 баллов*
 #

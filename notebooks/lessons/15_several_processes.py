@@ -483,7 +483,7 @@ assert layer.weight.grad.item() == 0 and layer.bias.grad.item() == 0
 # * **Given.** `ddp`, the wrapped model of this rank, as before; `x` and `y`, the samples of this rank. Their number differs from rank to rank and may be 0. `all_reduce(tensor)` returns the sum of `tensor` over all ranks; all ranks have to call it equally often. `world`, the number of ranks. Every `.grad` is None.
 # * **Result.** On every rank `.grad` is the gradient of the mean `mse_loss` over all samples of all ranks, which averages over all numbers in `y`. Nothing is returned. <!-- gradient -->
 # * **Result.** On every rank `ddp` sends its gradients once. <!-- all_reduces -->
-# %% [markdown] tags=["ru"] of="7e3598dd"
+# %% [markdown] tags=["ru"] of="2de436f2"
 # В конце эпохи на каком-то ранге может не оказаться ни одного примера. Просто пропустить проход нельзя: обмен завершается, когда в него вступили все ранги, и остальные будут ждать. А `mse_loss` от пустого набора — NaN, потому что 0 делится на 0. Градиент при этом всё равно нулевой: это сумма без слагаемых. С `reduction="sum"` равна нулю и сама функция потерь.
 #
 # ### Упражнение `backward_uneven`: ранги с разным числом примеров
@@ -592,7 +592,7 @@ two_processes(sharded)
 # * **Result.** Every rank returns the norm of the whole gradient, as it was before clipping. <!-- norm -->
 # * **Result.** If it is above `max_norm`, the gradients on all ranks are scaled by one factor, so that the whole has the norm `max_norm`. Otherwise they stay. <!-- gradients -->
 # * **Leave.** A `.grad` of None. <!-- gradients -->
-# %% [markdown] tags=["ru"] of="572c3d4d"
+# %% [markdown] tags=["ru"] of="9e09d531"
 # ### Упражнение `clip_shards`: норма того, чего здесь нет
 # *найти ошибку · ●●○ · 7 минут · 3 балла*
 #

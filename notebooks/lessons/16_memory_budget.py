@@ -339,7 +339,7 @@ assert peak_of(by_blocks(aten.addmm.default)) > peak_of(by_blocks())
 # * **Result.** `f(x)`, with the result and the gradients that there are without a checkpoint. <!-- gradients -->
 # * **Result.** After the forward pass the results of the matrix products are in memory, and nothing more but the returned result. <!-- kept -->
 # * **Not allowed.** To run any matrix product of the forward pass twice. <!-- products -->
-# %% [markdown] tags=["ru"] of="3cb171ef"
+# %% [markdown] tags=["ru"] of="37fecb0e"
 # У одной политики на всю сеть пик такой же, как без контрольной точки. Если у каждого блока своя контрольная точка, кривая ниже, и ни одно произведение не выполняется дважды. (Без политики она была бы ещё ниже, но все произведения выполнялись бы дважды.)
 #
 # ### Упражнение `keep_products`: сохранить произведения
@@ -468,7 +468,7 @@ def repeats_table():
 # *predict · ●●○ · 8 minutes · 1 point*
 #
 # Put what `repeats_table()` returns in place of each `...`: a list such as `[2, 1, 1]`, the calls of `a` (sine), `b` (square) and `c` (`x + 1`). The forward pass counts as well, and so does a call that is cut short.
-# %% [markdown] tags=["ru"] of="04ef0385"
+# %% [markdown] tags=["ru"] of="61dd34f3"
 # ### Упражнение `predict_repeats`: что выполняется заново
 # *предсказать · ●●○ · 8 минут · 1 балл*
 #
@@ -886,7 +886,7 @@ assert torch.rand(3).equal(drawn)
 # * **Result.** After the forward pass at most `budget` bytes are in memory beside the returned result. <!-- kept -->
 # * **Result.** The products that run again in the backward pass have as few multiplications as this budget allows. <!-- multiplications -->
 # * **Not allowed.** More than one trial run of `f` before the real one. <!-- trial -->
-# %% [markdown] tags=["ru"] of="c693388d"
+# %% [markdown] tags=["ru"] of="b2ec61a8"
 # Сеть `uneven` случайных чисел не берёт. А функция с dropout берёт, и тогда пробный запуск расходует числа, которые должны достаться настоящему. Внутри `with torch.random.fork_rng(devices=[]):` этого не происходит: в конце блока состояние генератора становится таким, каким было до него.
 #
 # ### Упражнение `fit_budget`: лучший выбор под бюджет
@@ -1085,7 +1085,7 @@ assert whole.as_strided(view.size(), view.stride(), view.storage_offset()).equal
 # * **Result.** A storage leaves the memory as soon as `f` needs it no longer, not at the end of the forward pass: at the peak of this pass at most 6 large ones are there. <!-- peak -->
 # * **Result.** Each large storage is passed to `put` once, also if several saved tensors are views of it. <!-- once -->
 # * **Not allowed.** To pass `x`, parameters, views of these or small tensors to `put`. <!-- stays -->
-# %% [markdown] tags=["ru"] of="3fbd4260"
+# %% [markdown] tags=["ru"] of="9cc60ebb"
 # ### Дополнительное упражнение `offload_large`: выгрузить только крупное и только один раз
 # *спроектировать · ●●● · 25 минут · 6 баллов · дополнительно*
 #

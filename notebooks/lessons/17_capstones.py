@@ -3606,7 +3606,7 @@ assert units_at_the_peak(segments_and_hooks, 16) < 24 < units_at_the_peak(segmen
 # * **Not allowed.** A peak over 24 units in the model of the picture, with `rows` equal to 4; the parameters do not count. In segments of 5 or 6 blocks this leaves room for up to 16 rows at a time in the head, but not for all 32. <!-- peak -->
 #
 # Segments are not the only policy: lesson 16 has others, which keep some operations and compute the rest again.
-# %% [markdown] tags=["ru"] of="e8c3edf8"
+# %% [markdown] tags=["ru"] of="db227630"
 # ### Дополнительное упражнение `lean_step`: целый шаг при двух ограничениях
 # *спроектировать · ●●● · 30 минут · 6 баллов · дополнительно*
 #
