@@ -149,8 +149,8 @@ def moments(surrogate, logits):
     return _moments(weights, _gradients(surrogate, logits, outcomes))
 
 # %% mistake="mean_alone" theme="missing"
-# Only the mean was returned. Asked for is a pair, mean and variance.
-# Возвращено только среднее. А нужна пара: среднее и дисперсия.
+# What came back is no pair of tensors. Asked for are two: mean and variance.
+# Возвращена не пара тензоров. А нужны два: среднее и дисперсия.
 def moments(surrogate, logits):
     return _moments(*_all(surrogate, logits))[0]
 

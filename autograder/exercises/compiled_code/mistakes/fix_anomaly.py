@@ -130,8 +130,8 @@ def fix_anomaly(f, x):
     return said[0] if error else None
 
 # %% mistake="returns_the_warning" theme="missing"
-# The warning itself is returned. Asked for is its text.
-# Возвращено само предупреждение, а нужен его текст.
+# What is returned is no text. Asked for is the text of the warning.
+# Возвращён не текст, а нужен текст предупреждения.
 def fix_anomaly(f, x):
     said, error = _caught(f, x)
     return UserWarning(said[-1]) if error else None

@@ -39,8 +39,8 @@ def fix_fake(x, y):
     return x.new_empty(*x.shape[:-2], y.shape[-2], x.shape[-2])
 
 # %% mistake="takes_the_last" theme="axes"
-# The last dimension was taken for the number of rows. It is the number of entries in a row.
-# За число строк принят размер последнего измерения, а это число элементов в строке.
+# The last dimension of the result is as long as a row of the inputs. Its size should be the number of rows of `y`.
+# Последнее измерение результата такой же длины, как строка входа. А его размер — число строк в `y`.
 def fix_fake(x, y):
     return x.new_empty(*x.shape[:-1], y.shape[-1])
 

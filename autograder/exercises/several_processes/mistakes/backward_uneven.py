@@ -65,8 +65,8 @@ def backward_uneven(ddp, x, y, all_reduce, world):
     (mse_loss(ddp(x), y, reduction="sum") / y.shape[1] * world**2 / _total(x, all_reduce)).backward()
 
 # %% mistake="all_reduces_the_loss" theme="recording"
-# `backward()` was called on what `all_reduce` returned. That is a number from outside of this rank's graph.
-# Метод `backward()` вызван у того, что вернула функция `all_reduce`. Это число не связано с графом этого ранга.
+# The value on which `backward()` was called has no graph. What `all_reduce` returns is outside of this rank's graph, too.
+# У значения, от которого вызван `backward()`, нет графа. То, что возвращает `all_reduce`, тоже вне графа этого ранга.
 def backward_uneven(ddp, x, y, all_reduce, world):
     loss = mse_loss(ddp(x), y, reduction="sum")
     (all_reduce(loss) / all_reduce(torch.tensor(y.numel()))).backward()

@@ -85,8 +85,8 @@ def clip_shards(parameters, max_norm, all_reduce):
     return _scale(parameters, norm, max_norm).clamp(max=max_norm)
 
 # %% mistake="returns_nothing" theme="return"
-# The gradients are right, but no norm comes back.
-# Градиенты верны, но норма не возвращена.
+# No norm comes back.
+# Норма не возвращена.
 def clip_shards(parameters, max_norm, all_reduce):
     _scale(parameters, all_reduce(_squares(parameters)).sqrt(), max_norm)
 

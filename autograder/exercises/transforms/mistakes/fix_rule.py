@@ -61,14 +61,16 @@ class LogAddExp(_LogAddExp):
         return LogAddExp.apply(_last(x, in_dims[0] or 0), _last(y, in_dims[1] or 0)), -1
 
 # %% mistake="made_by_torch" theme="own"
-# torch was asked to make the rule. It runs `forward` with tensors that NumPy cannot read.
-# Составить правило поручено torch. Но он выполняет `forward` с тензорами, которых NumPy прочесть не может.
+# There is no usable rule. One that torch makes runs `forward` with tensors that NumPy cannot read. One of your own
+#     returns two things: the result and the place of the batch in it.
+# Пригодного правила нет. Правило, которое составляет torch, выполняет `forward` с тензорами, которых NumPy прочесть не
+#     может. А своё правило возвращает и результат, и номер измерения, по которому в нём идёт батч.
 class LogAddExp(_LogAddExp):
     generate_vmap_rule = True
 
 # %% mistake="place_of_the_result" theme="axes"
-# The numbers are right, but the rule says that the batch is where `x` had it. It is where the rule has put it.
-# Числа верны, но правило сообщает, что батч стоит там же, где у `x`. А стоит он там, куда его поставило правило.
+# The numbers are right, but the rule reports another place of the batch than the one where it has put it.
+# Числа верны, но правило сообщает не то место батча, куда само его поставило.
 class LogAddExp(_LogAddExp):
     @staticmethod
     def vmap(info, in_dims, x, y):
