@@ -194,6 +194,13 @@ def chunked_loss(head, h, targets, rows):
     x.register_post_accumulate_grad_hook(lambda x: setattr(h, "grad", x.grad))
     return sum(_kept(_of(head), *part) for part in _chunks(x, targets, rows)) / len(h)
 
+# %% mistake="takes_rows_for_chunks" theme="cost"
+# More than `rows` rows go through the head at a time: `h.chunk(rows)` gives `rows` chunks, not chunks of `rows` rows.
+# За раз через голову проходит больше чем `rows` строк: `h.chunk(rows)` даёт `rows` порций, а не порции по `rows` строк.
+def chunked_loss(head, h, targets, rows):
+    parts = zip(h.chunk(rows), targets.chunk(rows))
+    return sum(_kept(_of(head), *part) for part in parts) / len(h)
+
 # %% mistake="without_the_bias" theme="missing"
 # The bias is forgotten.
 # Забыто смещение (bias).
