@@ -68,8 +68,8 @@ def fix_traces(m, o, s, r, gamma, lam):
 
 # %% mistake="still_adds" theme="accumulation"
 # `v.backward()` still adds to the update that the last step left in `p.grad`, and the trace takes both.
-# Вызов `v.backward()` по-прежнему прибавляет к обновлению, которое осталось в `p.grad` от прошлого шага, и в след
-#     попадает и то и другое.
+# Вызов `v.backward()` по-прежнему прибавляет градиент к обновлению, которое осталось в `p.grad` от прошлого шага, и в след
+#     попадают оба.
 def fix_traces(m, o, s, r, gamma, lam):
     _run(m, o, s, r, gamma, lam, clears="never")
 

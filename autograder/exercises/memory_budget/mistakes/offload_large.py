@@ -81,7 +81,7 @@ def offload_large(f, x, parameters, limit, put, get):
 
 # %% mistake="knows_by_the_address" theme="in_place"
 # A storage is recognised by its address. When one has been freed, the next gets its address, and is taken for the first.
-# Хранилище узнаётся по адресу. Но когда оно освобождено, тот же адрес достаётся следующему, и оно принято за прежнее.
+# Хранилище узнаётся по адресу. Но когда оно освобождено, тот же адрес достаётся новому, и новое принимается за прежнее.
 def offload_large(f, x, parameters, limit, put, get):
     stays, keys = held_or_small([x, *parameters], limit), {}
 
@@ -122,7 +122,7 @@ def offload_large(f, x, parameters, limit, put, get):
 
 # %% mistake="holds_with_the_graph" theme="graph_life"
 # What was moved stays in memory as long as the graph lives, because `unpack` or its object still holds the tensors.
-# Выгруженное остаётся в памяти, пока существует граф: тензоры держит `unpack` или его объект.
+# Выгруженное остаётся в памяти, пока существует граф: тензоры держит `unpack` или объект, который он получает.
 def offload_large(f, x, parameters, limit, put, get):
     pack, held = packing(held_or_small([x, *parameters], limit), put), []
 
