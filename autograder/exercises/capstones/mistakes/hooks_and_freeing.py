@@ -142,7 +142,7 @@ def hooks_and_freeing(root, retain_graph=False):
 
 # %% mistake="frees_the_leaves" theme="graph_life"
 # A walk frees the leaves, too: another graph over the same leaves raises an error. Leaves have to be usable again.
-# Обход освобождает и листья: другой граф на тех же листьях вызывает ошибку. Листьями можно пользоваться и дальше.
+# Обход освобождает и листья: другой граф на тех же листьях вызывает ошибку. Листья освобождать нельзя: ими пользуются и другие графы.
 def hooks_and_freeing(root, retain_graph=False):
     order = in_order(root)
     walk(root, retain_graph)

@@ -522,7 +522,7 @@ class Value(Engine):
 
 # %% mistake="frees_the_leaves" theme="graph_life"
 # A pass frees the leaves, too: another graph over the same leaves raises an error. Leaves have to be usable again.
-# Проход освобождает и листья: другой граф на тех же листьях вызывает ошибку. Листьями можно пользоваться и дальше.
+# Проход освобождает и листья: другой граф на тех же листьях вызывает ошибку. Листья освобождать нельзя: ими пользуются и другие графы.
 class Value(Engine):
     def backward(self, retain_graph=False, create_graph=False):
         order = self.order()
