@@ -86,7 +86,7 @@ _PARTS = Entries(
         ),
         Text(
             "Put a checkpoint around the loss of each chunk. Sum over the rows, and divide by their number once, at the end.",
-            "Поставьте контрольную точку вокруг потерь каждой порции. Суммируйте по строкам, а на их число разделите один "
+            "Вычисляйте потери каждой порции с контрольной точкой. Суммируйте по строкам, а на их число разделите один "
             "раз, в конце.",
         ),
         Text.same(

@@ -88,7 +88,7 @@ _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {
         Text(
             "Run the hooks between taking a gradient out and using it, at leaves too. Once a rule has run, let the value "
             "forget inputs and rule.",
-            "Вызывайте хуки после того, как градиент взят, и до того, как он использован, у листьев тоже. Когда правило "
+            "Вызывайте хуки, в том числе у листьев, когда градиент уже извлечён, но ещё не использован. Когда правило "
             "отработало, пусть значение забудет входы и правило.",
         ),
         Text.same(

@@ -146,7 +146,7 @@ _LATER = (
             "hooks_in_programs",
             0.5,
             en="In random programs with many hooks, too, they get whole gradients and can replace them.",
-            ru="И в случайных программах со многими хуками они получают весь градиент и могут его заменить.",
+            ru="И в случайных программах, где хуков много, каждый хук получает весь градиент и может его заменить.",
             after=("engine_runs", "gradients", "hooks"),
         ),
         aspect(
@@ -168,7 +168,7 @@ _LATER = (
             "second_rules",
             1,
             en="After `create_graph=True` each rule has a right second derivative in small programs.",
-            ru="После `create_graph=True` у каждого правила в маленьких программах верна вторая производная.",
+            ru="После прохода с `create_graph=True` у каждого правила в маленьких программах верна вторая производная.",
             after=("engine_runs", "gradients"),
             entries=(OF_SECOND,),
         ),
@@ -177,7 +177,7 @@ _LATER = (
             1,
             en="After `create_graph=True` the gradients are part of the graph, and a pass through them gives second "
             "derivatives.",
-            ru="После `create_graph=True` градиенты входят в граф, и проход через них даёт вторые производные.",
+            ru="После прохода с `create_graph=True` градиенты входят в граф, и проход через них даёт вторые производные.",
             after=("engine_runs", "gradients", "second_rules"),
             entries=(_OF_LEAVES,),
         ),

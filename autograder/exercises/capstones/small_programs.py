@@ -98,7 +98,7 @@ _OF_TENSORS = (
     ),
     _trial(
         "an input with a dimension stretched from 1: `a` of shape (2, 1) in `(a + b).exp().sum()` and `(b * a).exp().sum()`",
-        "вход с измерением, растянутым от 1: `a` формы (2, 1) в `(a + b).exp().sum()` и `(b * a).exp().sum()`",
+        "вход, у которого растянуто измерение размера 1: `a` формы (2, 1) в `(a + b).exp().sum()` и `(b * a).exp().sum()`",
         ((2, 1), (2, 3)),
         lambda a, b: (a + b).exp().sum(),
         lambda a, b: (b * a).exp().sum(),

@@ -81,7 +81,7 @@ from .common import MARGIN, Mixed, chain, gradients, measure, measure_plain
             "`with torch.no_grad(), torch.random.fork_rng(devices=[]), ProductsSeen() as seen: f(x)`; then "
             "`itertools.combinations` of the numbers, those that fit, `max` by multiplications, and `saving_numbers`.",
             "`with torch.no_grad(), torch.random.fork_rng(devices=[]), ProductsSeen() as seen: f(x)`; затем "
-            "`itertools.combinations` от номеров, те, что помещаются, `max` по умножениям и `saving_numbers`.",
+            "из наборов `itertools.combinations` оставьте те, что помещаются, выберите `max` по умножениям и вызовите `saving_numbers`.",
         ),
     ],
     why=Why(

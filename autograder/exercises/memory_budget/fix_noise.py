@@ -76,7 +76,7 @@ from .common import MARGIN, agree
     why=Why(
         Text(
             "Why does a checkpoint around a generator of your own raise no error?",
-            "Почему контрольная точка вокруг собственного генератора не вызывает ошибки?",
+            "Почему собственный генератор внутри контрольной точки не вызывает ошибки?",
         ),
         Text(
             "The recomputed tensors are compared with the first ones by shape, dtype and device, not by their numbers. "

@@ -34,7 +34,7 @@ _AT_ONCE = 6  # large storages in memory at the same time during the forward pas
             "gradients",
             1,
             en="Result and gradients are those without hooks, in all digits.",
-            ru="Результат и градиенты такие же, как без хуков, во всех знаках.",
+            ru="Результат и градиенты такие же, как без хуков, до последнего знака.",
         ),
         aspect(
             "again",

@@ -19,8 +19,8 @@ from autograder.language import Text
         Text(
             "Without a checkpoint ask what the derivative of each operation needs. Under a policy ask only which "
             "results are on the list.",
-            "Без контрольной точки спросите, что нужно производной каждой операции. При политике важно только, "
-            "результаты каких операций стоят в списке.",
+            "Если контрольной точки нет, спросите себя, что нужно производной каждой операции. А если есть политика, "
+            "важно только, какие операции стоят в списке.",
         ),
         Text(
             "The result of the network is in memory in any case, and it counts once, also if a policy saves it.",

@@ -32,7 +32,7 @@ from .common import require_function, result_or_error
             "plain",
             0,
             en="Value and gradients are right, as they were.",
-            ru="Значение и градиенты верны, как и были.",
+            ru="Значение и градиенты по-прежнему верны.",
         ),
         aspect(
             "x_moves",

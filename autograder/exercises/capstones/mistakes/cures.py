@@ -159,7 +159,7 @@ def cures():
 
 # %% mistake="retains_the_gradient" theme="graph_life"
 # E: `retain_grad()` stops the error. The graph of all steps stays, and every pass adds to `.grad` of the model.
-# E: с `retain_grad()` ошибки нет. Но граф всех шагов остаётся, а каждый проход прибавляет к `.grad` модели.
+# E: с `retain_grad()` ошибки нет. Но граф всех шагов остаётся, а каждый проход прибавляет градиенты к `.grad` модели.
 def cures():
     return _with("E", _by_backward(retains=True, clears=False))
 
@@ -200,7 +200,7 @@ def cures():
 
 # %% mistake="swaps_the_terms" theme="recording"
 # A: the squared error does not reach `value`, and the policy loss does.
-# A: квадрат ошибки не доходит до `value`, а функция потерь актора доходит.
+# A: градиент квадрата ошибки не доходит до `value`, а градиент функции потерь актора доходит.
 def cures():
     return _with("A", lambda lp, v, r: -(lp * (r - v)).mean() + mse_loss(v.detach(), r))
 

@@ -110,7 +110,7 @@ def fix_checkpoint(embed, blocks, head, tokens):
 # %% mistake="adds_a_flag" theme="recording"
 # An argument that requires grad was added for the sake of its flag. Where a whole block is frozen, the reentrant
 #     checkpoint then stops in the backward pass: “none of output has requires_grad=True”.
-# Добавлен аргумент, который требует градиента только ради флага. Если блок заморожен целиком, старый
+# Только ради флага добавлен аргумент, который требует градиента. Если блок заморожен целиком, старый
 #     вариант тогда останавливается в обратном проходе: «none of output has requires_grad=True».
 def fix_checkpoint(embed, blocks, head, tokens):
     flag = torch.zeros((), requires_grad=True)

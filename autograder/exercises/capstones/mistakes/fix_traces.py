@@ -68,8 +68,8 @@ def fix_traces(m, o, s, r, gamma, lam):
 
 # %% mistake="still_adds" theme="accumulation"
 # `v.backward()` still adds to the update that the last step left in `p.grad`, and the trace takes both.
-# Вызов `v.backward()` по-прежнему прибавляет к обновлению, которое осталось в `p.grad` от прошлого шага, и в след
-#     попадает и то и другое.
+# Вызов `v.backward()` по-прежнему прибавляет градиент к обновлению, которое осталось в `p.grad` от прошлого шага, и в след
+#     попадают оба.
 def fix_traces(m, o, s, r, gamma, lam):
     _run(m, o, s, r, gamma, lam, clears="never")
 
@@ -82,7 +82,7 @@ def fix_traces(m, o, s, r, gamma, lam):
 # %% mistake="the_sign_alone" theme="accumulation"
 # Only the sign is mended. The step size is in it twice, and `v.backward()` adds to what the last step left in
 #     `p.grad`.
-# Исправлен только знак. Размер шага учтён дважды, а `v.backward()` прибавляет к тому, что осталось в `p.grad` от
+# Исправлен только знак. Размер шага учтён дважды, а `v.backward()` прибавляет градиент к тому, что осталось в `p.grad` от
 #     прошлого шага.
 def fix_traces(m, o, s, r, gamma, lam):
     _run(m, o, s, r, gamma, lam, clears="never", twice=True)
@@ -96,7 +96,7 @@ def fix_traces(m, o, s, r, gamma, lam):
 # %% mistake="the_step_size_alone" theme="accumulation"
 # Only the step size is mended. The step goes the wrong way, and `v.backward()` adds to what the last step left in
 #     `p.grad`.
-# Исправлен только размер шага. Шаг направлен не туда, а `v.backward()` прибавляет к тому, что осталось в `p.grad`
+# Исправлен только размер шага. Шаг направлен не туда, а `v.backward()` прибавляет градиент к тому, что осталось в `p.grad`
 #     от прошлого шага.
 def fix_traces(m, o, s, r, gamma, lam):
     _run(m, o, s, r, gamma, lam, sign=1, clears="never")
@@ -194,7 +194,7 @@ def fix_traces(m, o, s, r, gamma, lam):
 # %% mistake="clears_once" theme="order"
 # The gradients are cleared once, before the first step. From the second step on `v.backward()` adds to the update
 #     that the last one left in `p.grad`.
-# Градиенты обнуляются один раз, перед первым шагом. Начиная со второго `v.backward()` прибавляет к обновлению,
+# Градиенты обнуляются один раз, перед первым шагом. Начиная со второго `v.backward()` прибавляет градиент к обновлению,
 #     которое осталось в `p.grad` от прошлого шага.
 def fix_traces(m, o, s, r, gamma, lam):
     _run(m, o, s, r, gamma, lam, clears="once")

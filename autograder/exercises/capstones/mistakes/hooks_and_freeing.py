@@ -164,7 +164,7 @@ def hooks_and_freeing(root, retain_graph=False):
 
 # %% mistake="refuses_only" theme="graph_life"
 # A second walk is refused, but results are still in memory: something holds them, such as the root or a list.
-# Второй обход отклоняется, но результаты остаются в памяти: их что-то удерживает, например корень или список.
+# Второй обход вызывает ошибку, как и нужно, но результаты остаются в памяти: их что-то удерживает, например корень или список.
 def hooks_and_freeing(root, retain_graph=False):
     walk(root, retain_graph, leave=lambda value: setattr(value, "rule", refuse))
 
@@ -199,7 +199,7 @@ def hooks_and_freeing(root, retain_graph=False):
 
 # %% mistake="frees_the_leaves" theme="graph_life"
 # A walk frees the leaves, too: another graph over the same leaves raises an error. Leaves have to be usable again.
-# Обход освобождает и листья: другой граф на тех же листьях вызывает ошибку. Листья должны быть пригодны и дальше.
+# Обход освобождает и листья: другой граф на тех же листьях вызывает ошибку. Листья освобождать нельзя: ими пользуются и другие графы.
 def hooks_and_freeing(root, retain_graph=False):
     order = in_order(root)
     walk(root, retain_graph)
@@ -331,7 +331,7 @@ def hooks_and_freeing(root, retain_graph=False):
 
 # %% mistake="asks_the_root_only" theme="graph_life"
 # A walk from a freed root is refused, but one that meets a freed result elsewhere says nothing.
-# Обход от освобождённого корня отклоняется, но если освобождённый результат встретился в другом месте, ошибки нет.
+# Обход от освобождённого корня вызывает ошибку, но если освобождённый результат встретился в другом месте, ошибки нет.
 def hooks_and_freeing(root, retain_graph=False):
     def forget(value):
         value.inputs, value.rule = (), silent

@@ -57,8 +57,8 @@ def is_right_td(td):
 # %% mistake="starts_at_zero" theme="test"
 # The weights start at 0 and the only reward comes at the end. Nothing is left over on the way, so an update that
 #     gets into the trace goes unseen.
-# Веса вначале равны 0, и награда только одна, в конце. По дороге ничего не остаётся, и обновление, которое попадает
-#     в след, не заметно.
+# Веса вначале равны 0, и награда только одна, в конце. До последнего шага обновления равны 0, и если они
+#     попадают в след, этого не видно.
 def is_right_td(td):
     walk = [(0, 0.0, 1, False, False), (1, 0.0, 2, False, False), (2, 1.0, 0, True, False)]
     return _test(td, walk, (0.0, 0.0, 0.0))

@@ -286,7 +286,7 @@ class Value(Engine):
 # %% mistake="sums_new_dimensions_only" theme="axes"
 # Where a dimension of an input was stretched from 1, its gradient has another shape. That dimension has to be summed,
 #     and stay with size 1.
-# Там, где измерение входа растянуто от 1, у градиента другая форма. По этому измерению нужно суммировать, и его
+# Там, где у входа растянуто измерение размера 1, у градиента другая форма. По этому измерению нужно суммировать, и его
 #     размер снова должен быть 1.
 class Value(Engine):
     def folded(self, shape):
@@ -305,7 +305,7 @@ class Value(Engine):
 
 # %% mistake="takes_one_copy" theme="accumulation"
 # Where a dimension of an input was stretched from 1, its gradient is not the sum over the copies.
-# Там, где измерение входа растянуто от 1, его градиент не равен сумме по копиям.
+# Там, где у входа растянуто измерение размера 1, его градиент не равен сумме по копиям.
 class Value(Engine):
     def folded(self, shape):
         data = self.data
@@ -474,7 +474,7 @@ class Value(Engine):
 # %% mistake="begins_with_a_number" theme="axes"
 # The pass begins with a number, not with the shape of the root: behind a root of shape (1, 1) a gradient has another
 #     shape, or the pass fails.
-# Проход начинается с числа, а не с тензора в форме корня: от корня формы (1, 1) градиент приходит в другой форме, или
+# Проход начинается с числа, а не с тензора той же формы, что корень: от корня формы (1, 1) градиент приходит в другой форме, или
 #     проход не удаётся.
 class Value(Engine):
     def seed(self):
@@ -490,7 +490,7 @@ class Value(Engine):
 # %% mistake="shares_the_gradient" theme="in_place"
 # Two leaves have one gradient in memory, or entries of a gradient share memory. The rule of `+` hands the same tensor
 #     to both inputs, and each leaf needs a copy.
-# У двух листьев градиент в общей памяти, или общую память делят элементы одного градиента. Правило для `+` отдаёт
+# У градиентов двух листьев общая память, или она общая у разных элементов одного градиента. Правило для `+` отдаёт
 #     обоим входам один и тот же тензор, и каждому листу нужна копия.
 class Value(Engine):
     def keep(self, gradient, create_graph):
@@ -499,7 +499,7 @@ class Value(Engine):
 
 # %% mistake="edits_saved_data" theme="in_place"
 # A pass changes the `data` of a value in place. Others still need it, and so does a second pass.
-# Проход изменяет `data` значения на месте. А оно ещё нужно другим и второму проходу.
+# Проход изменяет `data` значения на месте. А это поле ещё нужно другим правилам и второму проходу.
 class Value(Engine):
     def of_exp(self, g, a, out):
         out.data *= g.data
@@ -553,7 +553,7 @@ class Value(Engine):
 
 # %% mistake="frees_the_leaves" theme="graph_life"
 # A pass frees the leaves, too: another graph over the same leaves raises an error. Leaves have to be usable again.
-# Проход освобождает и листья: другой граф на тех же листьях вызывает ошибку. Листья должны быть пригодны и дальше.
+# Проход освобождает и листья: другой граф на тех же листьях вызывает ошибку. Листья освобождать нельзя: ими пользуются и другие графы.
 class Value(Engine):
     def backward(self, retain_graph=False, create_graph=False):
         order = self.order()
@@ -804,7 +804,7 @@ class Value(Engine):
 # %% mistake="refuses_only" theme="graph_life"
 # A second pass is refused, but results of the first are still in memory: something holds them, such as the root, a
 #     list of all values, or a cycle.
-# Второй проход отклоняется, но результаты первого остаются в памяти: их что-то удерживает, например корень, список
+# Второй проход вызывает ошибку, как и нужно, но результаты первого остаются в памяти: их что-то удерживает, например корень, список
 #     всех значений или цикл ссылок.
 class Value(Engine):
     def leave(self, retain_graph):
@@ -834,7 +834,7 @@ class Value(Engine):
 
 # %% mistake="asks_the_root_only" theme="graph_life"
 # A pass from a freed root is refused, but one that meets a freed result elsewhere says nothing.
-# Проход от освобождённого корня отклоняется, но если освобождённый результат встретился в другом месте, ошибки нет.
+# Проход от освобождённого корня вызывает ошибку, но если освобождённый результат встретился в другом месте, ошибки нет.
 class Value(Engine):
     def backward(self, retain_graph=False, create_graph=False):
         if self.rule is silent:

@@ -93,7 +93,7 @@ def td_lambda(model, steps, gamma, lam, alpha):
 # %% mistake="through_grad" theme="accumulation"
 # `.grad` is not as it was: `v.backward()` adds to it, and clearing it afterwards does not bring the old gradient
 #     back.
-# Содержимое `.grad` изменилось: `v.backward()` прибавляет к нему, а обнуление потом не вернёт прежний градиент.
+# Содержимое `.grad` изменилось: `v.backward()` прибавляет к нему новый градиент, а обнуление потом не вернёт прежний.
 def td_lambda(model, steps, gamma, lam, alpha):
     errors = _learn(model, steps, gamma, lam, alpha, ends="terminated")
     model.zero_grad()

@@ -10,7 +10,7 @@ def unbroadcast(gradient, shape):
 
 # %% mistake="sums_new_dimensions_only" theme="axes"
 # New dimensions in front are summed, but a dimension that was stretched from 1 keeps its new size.
-# По новым измерениям спереди сумма взята, но измерение, растянутое от 1, осталось растянутым.
+# По новым измерениям спереди сумма взята, но измерение размера 1, которое было растянуто, таким и осталось.
 def unbroadcast(gradient, shape):
     while gradient.dim() > len(shape):
         gradient = gradient.sum(0)

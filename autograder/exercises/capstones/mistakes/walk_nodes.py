@@ -201,7 +201,7 @@ def walk_nodes(root):
 # %% mistake="begins_with_a_number" theme="axes"
 # The walk begins with a number, not with the shape of the root: behind a root of shape (1, 1) a gradient has another
 #     shape, or the walk fails.
-# Обход начинается с числа, а не с тензора в форме корня: от корня формы (1, 1) градиент приходит в другой форме, или
+# Обход начинается с числа, а не с тензора той же формы, что корень: от корня формы (1, 1) градиент приходит в другой форме, или
 #     обход не удаётся.
 def walk_nodes(root):
     walk(root, seed=torch.tensor(1.0, dtype=torch.float64))
@@ -215,7 +215,7 @@ def walk_nodes(root):
 # %% mistake="shares_the_gradient" theme="in_place"
 # Two leaves have one gradient in memory, or entries of a gradient share memory. The rule of `+` hands the same tensor to
 #     both inputs, and each leaf needs a copy.
-# У двух листьев градиент в общей памяти, или общую память делят элементы одного градиента. Правило для `+` отдаёт обоим
+# У градиентов двух листьев общая память, или она общая у разных элементов одного градиента. Правило для `+` отдаёт обоим
 #     входам один и тот же тензор, и каждому листу нужна копия.
 def walk_nodes(root):
     walk(root, keep=lambda leaf, g: setattr(leaf, "grad", g if leaf.grad is None else leaf.grad + g))

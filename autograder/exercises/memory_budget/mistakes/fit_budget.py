@@ -92,8 +92,8 @@ def fit_budget(f, x, budget):
 
 # %% mistake="smallest_first" theme="own"
 # The smallest results are saved first. That is the largest number of products, not of multiplications.
-# Сначала сохраняются самые маленькие результаты. Так сохраняется больше всего произведений, но сэкономлено не больше
-#     всего умножений.
+# Сначала сохраняются самые маленькие результаты. Так сохраняется больше всего произведений, но умножений экономится меньше,
+#     чем можно было бы.
 def fit_budget(f, x, budget):
     seen = trial(f, x)
     return saving(f, x, greedily(seen.sizes, sorted(range(len(seen.sizes)), key=seen.sizes.__getitem__), budget))
@@ -205,7 +205,7 @@ def fit_budget(f, x, budget):
 # %% mistake="batches_for_matrices" theme="scaling"
 # The size of a `bmm` is taken for that of one matrix. Its result has as many matrices as the batch, and the budget is
 #     exceeded. Also, the results are saved in the order of the pass, not by what they spare.
-# Размер результата `bmm` посчитан как у одной матрицы. Но матриц в нём столько, сколько в наборе, и бюджет превышен.
+# Размер результата `bmm` посчитан как у одной матрицы. Но матриц в нём столько же, сколько в каждом множителе, и бюджет превышен.
 #     Кроме того, результаты сохраняются в порядке вычисления, а не по тому, сколько умножений они экономят.
 def fit_budget(f, x, budget):
     seen = trial(f, x)
@@ -214,7 +214,7 @@ def fit_budget(f, x, budget):
 # %% mistake="batches_for_matrices_at_best" theme="scaling"
 # The size of a `bmm` is taken for that of one matrix. Its result has as many matrices as the batch, and the budget is
 #     exceeded.
-# Размер результата `bmm` посчитан как у одной матрицы. Но матриц в нём столько, сколько в наборе, и бюджет превышен.
+# Размер результата `bmm` посчитан как у одной матрицы. Но матриц в нём столько же, сколько в каждом множителе, и бюджет превышен.
 def fit_budget(f, x, budget):
     seen = trial(f, x)
     return saving(f, x, best(seen.of_a_matrix, seen.costs, budget))

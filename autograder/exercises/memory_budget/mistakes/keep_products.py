@@ -100,7 +100,7 @@ def keep_products(f, x):
 
 # %% mistake="pair_for_a_function" theme="missing"
 # `context_fn` got the pair of contexts. It has to be a function that makes a new pair, because `checkpoint` calls it.
-# В `context_fn` передана сама пара контекстов. А нужна функция, которая создаёт новую пару: `checkpoint` её вызывает.
+# В `context_fn` передана сама пара контекстов. А нужна функция, которая создаёт новую пару: эту функцию вызовет `checkpoint`.
 def keep_products(f, x):
     return checkpoint(f, x, use_reentrant=False, context_fn=create_selective_checkpoint_contexts(PRODUCTS))
 

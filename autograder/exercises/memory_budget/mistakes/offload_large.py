@@ -81,7 +81,7 @@ def offload_large(f, x, parameters, limit, put, get):
 
 # %% mistake="knows_by_the_address" theme="in_place"
 # A storage is recognised by its address or `id`. When one has been freed, the next gets the same, and is taken for it.
-# Хранилище узнаётся по адресу или `id`. Но когда оно освобождено, то же число достаётся следующему, и оно принято за
+# Хранилище узнаётся по адресу или `id`. Но когда оно освобождено, то же число достаётся новому, и новое принимается за
 #     прежнее.
 def offload_large(f, x, parameters, limit, put, get):
     stays, keys = held_or_small([x, *parameters], limit), {}

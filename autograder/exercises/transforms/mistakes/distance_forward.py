@@ -70,7 +70,7 @@ class Distance(_Distance):
 # The division by the distance is missing: twice the difference would give twice the tangent, although the same movement
 #     changes it as much.
 # Не хватает деления на расстояние: при вдвое большей разности результат вышел бы вдвое больше, хотя тот же сдвиг меняет
-#     расстояние настолько же.
+#     расстояние на столько же.
 class Distance(_Distance):
     @staticmethod
     def jvp(ctx, dx, dy):

@@ -37,7 +37,7 @@ def fix_region(model, batches, rate):
 
 # %% mistake="only_the_inner_region" theme="state"
 # It works alone. Inside a region of the caller's the copies outlive your region, and the weights are old again.
-# Само по себе это работает. Но внутри чужой области копии переживают вашу, и веса снова старые.
+# Само по себе это работает. Но внутри чужой области копии живут до её конца, и веса снова старые.
 def fix_region(model, batches, rate):
     return _train(model, batches, rate)
 
