@@ -3288,7 +3288,7 @@ plot_memory(h, plain, in_chunks, with_checkpoints)
 # Ask what must be in memory at one moment, whatever one does. Let the head work on `rows` rows at a time. Take the last chunk, at the last of its two gradient products. Its logits are needed for that product. All gradients of the other chunks are done, and they have to be somewhere. And the result of the product is there. Together: the logits of one chunk, the gradient of the weights, the gradient of `h`.
 #
 # In numbers, for chunks of 8 rows: $(8 \cdot 256 + 256 \cdot 8 + 128 \cdot 8) \cdot 8$ bytes, which is 40,960. And the gradient products cannot be saved: three products are the best possible as well. One design reaches both figures but for some single numbers per row. The bound is about chunks of `rows` rows: with smaller chunks, or with chunks of classes, one gets below it, and pays by many small products.
-# %% [markdown] tags=["ru"] of="b91482e4"
+# %% [markdown] tags=["ru"] of="68dca48a"
 # Порции сами по себе избавляют от двух тензоров обратного прохода, но не от того, что хранит кросс-энтропия: граф каждой порции держит свою часть до обратного прохода, а вместе эти части и составляют целое. Если же на каждую порцию поставить контрольную точку (урок 06), граф хранит только строки `h`, а они и так лежат в памяти. Цена: логиты вычисляются дважды.
 #
 # Исходной программе нужно три матричных произведения, в каждом участвуют все строки: одно даёт логиты, второе — градиент `h`, третье — градиент весов. С контрольными точками их четыре.
