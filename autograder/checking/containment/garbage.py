@@ -11,13 +11,14 @@ from collections.abc import Iterator
 def older_objects_frozen() -> Iterator[None]:
     """Exclude all objects of before from collections in the `with` block. This is a context manager.
 
-    Reference cycles of before stay in memory. A collection does not walk over torch's objects: observing `fixed_point`
-    takes 0.03 s instead of 0.4 s. Where objects were frozen already, all stay frozen: `gc.unfreeze` knows no subset.
+    A collection then does not walk over torch's objects: observing `fixed_point` takes 0.03 s instead of 0.4 s. Where
+    torch is frozen already, nothing else is: a mistake's program would stay in the memory of a grader.
     """
-    frozen = gc.get_freeze_count()
+    if gc.get_freeze_count():
+        yield
+        return
     gc.freeze()
     try:
         yield
     finally:
-        if not frozen:
-            gc.unfreeze()
+        gc.unfreeze()

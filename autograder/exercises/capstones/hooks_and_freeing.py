@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import weakref
 from collections import Counter
 from collections.abc import Iterator
@@ -11,7 +12,6 @@ import torch
 from torch import Tensor
 
 from autograder.checking.containment.caught import or_error
-from autograder.checking.containment.garbage import older_objects_frozen
 from autograder.checking.counted_run import condense, number_from
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.labels import Entries
@@ -175,9 +175,12 @@ def _freed(walk: Walk, program: Program) -> dict[str, object]:
     results = [weakref.ref(node) for node in nodes[len(program.leaves) : -2]]
     held, root = nodes[-2:]
     del nodes
-    with older_objects_frozen():
+    gc.freeze()
+    try:
         walk(root)
         gone = all(each() is None for each in results)
+    finally:
+        gc.unfreeze()
     return {
         "results are gone": gone,
         "second pass": or_error(walk, root),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import weakref
 from typing import Any
 
 import torch
 
 from autograder.checking.containment.caught import or_error
-from autograder.checking.containment.garbage import older_objects_frozen
 
 from .engine_runs import Make, Walk, backward, data_of
 from .random_programs import Program
@@ -23,9 +23,12 @@ def freed(make: Make, program: Program) -> dict[str, object]:
     results = [weakref.ref(each.data) for each in values[len(program.leaves) : -2]]
     held, root = values[-2:]
     del values
-    with older_objects_frozen():
+    gc.freeze()
+    try:
         root.backward()
         gone = all(each() is None for each in results)
+    finally:
+        gc.unfreeze()
     return {
         "results are gone": gone,
         "second pass": or_error(root.backward),

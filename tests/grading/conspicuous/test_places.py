@@ -86,6 +86,9 @@ def test_honest_answers_and_habits_are_left_alone() -> None:
         "# A generation counter per storage, ids with weakref callbacks.",
         "# Strong dictionary of storages.",
         "# Pops from the other memory: second pass.",
+        "# the dict of pack holds the storages",
+        "# the packed tuple holds the tensor",
+        "# what needs no gradient stays",
         "# byte buffers",
         "# wasteful hooks",
     ]
