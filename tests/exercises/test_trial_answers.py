@@ -7,6 +7,8 @@ the public seed. The environment variable TRIAL_SEED names a hidden seed in its 
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -37,6 +39,14 @@ def lesson_run(name: str) -> Ran:
 def expected(lesson: str, exercise: str) -> Expected:
     known = exercises.find(exercise, lesson)
     return exercises.key_of(known).expected if SEED == PUBLIC_SEED else lesson_run(lesson).expect(known, SEED)
+
+
+@pytest.fixture(autouse=True)
+def same_recursion_limit() -> Iterator[None]:
+    """Some answers raise the limit. Later tests of deep sources would then take minutes."""
+    limit = sys.getrecursionlimit()
+    yield
+    sys.setrecursionlimit(limit)
 
 
 @pytest.mark.parametrize("answer", FOUND, ids=lambda answer: f"{answer.exercise}-line {answer.cell.line}")

@@ -120,7 +120,7 @@ def _measure(chunked_loss: Callable[..., Tensor], start: float) -> dict[str, obj
         chunked_loss(*inputs, _ROWS).backward()
     sizes = [product.multiplications for product in products]
     return {
-        "peak": AtMost(_BUDGET, peak if beyond <= 0 else max(peak, _BUDGET + beyond), of=right),
+        "peak": AtMost(_BUDGET, _BUDGET + beyond if peak <= _BUDGET and beyond > 0 else peak, of=right),
         "products": AtMost(4 * _PRODUCT, sum(sizes), of=right),
         "logits kept": kept > _GRADIENTS + 2 * _LOGITS,
         "many logits before backward": before > _BUDGET,
