@@ -6,6 +6,7 @@ the public seed. The environment variable TRIAL_SEED names a hidden seed in its 
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -42,8 +43,13 @@ def expected(lesson: str, exercise: str) -> Expected:
 
 
 @pytest.fixture(autouse=True)
-def same_recursion_limit() -> Iterator[None]:
-    """Some answers raise the limit. Later tests of deep sources would then take minutes."""
+def small_process() -> Iterator[None]:
+    """Give an answer a process without garbage of before, and put back the recursion limit.
+
+    Some answers collect garbage again and again: over all of torch and the tests before it takes more than 10 s. Under
+    a raised limit, later tests of deep sources take minutes.
+    """
+    gc.freeze()
     limit = sys.getrecursionlimit()
     yield
     sys.setrecursionlimit(limit)
