@@ -157,6 +157,22 @@ class Walker(Engine):
             value.leave(retain_graph or create_graph)
 
 
+class Early(Engine):
+    """An engine that calls hooks when parts are delivered, and those of the root at the start."""
+
+    def at_root(self):
+        return self.after_hooks(self.seed())
+
+    def backward(self, retain_graph=False, create_graph=False):
+        arrived = {self: self.at_root()}
+        for value in self.order():
+            if value.rule is None:
+                value.keep(arrived.pop(value), create_graph)
+            else:
+                value.pass_on(arrived.pop(value), arrived, create_graph)
+                value.leave(retain_graph or create_graph)
+
+
 def freed(g, out):
     raise RuntimeError("this graph has been freed")
 
@@ -632,32 +648,17 @@ class Value(Engine):
 # %% mistake="calls_hooks_per_path" theme="order"
 # A hook was called for each part that arrives. It should be called once, when all parts have been added.
 # Хук вызван для каждой пришедшей части. Он должен быть вызван один раз, когда все части сложены.
-class Value(Engine):
+class Value(Early):
     def deliver(self, each, part, arrived):
         super().deliver(each, each.after_hooks(part), arrived)
-
-    def backward(self, retain_graph=False, create_graph=False):
-        arrived = {self: self.after_hooks(type(self)(torch.ones_like(self.data)))}
-        for value in self.order():
-            if value.rule is None:
-                value.keep(arrived.pop(value), create_graph)
-            else:
-                value.pass_on(arrived.pop(value), arrived, create_graph)
-                value.leave(retain_graph or create_graph)
 
 # %% mistake="calls_hooks_on_arrival" like="calls_hooks_per_path"
-class Value(Engine):
+class Value(Early):
     def deliver(self, each, part, arrived):
         super().deliver(each, each.after_hooks(part), arrived)
 
-    def backward(self, retain_graph=False, create_graph=False):
-        arrived = {self: self.seed()}
-        for value in self.order():
-            if value.rule is None:
-                value.keep(arrived.pop(value), create_graph)
-            else:
-                value.pass_on(arrived.pop(value), arrived, create_graph)
-                value.leave(retain_graph or create_graph)
+    def at_root(self):
+        return self.seed()
 
 # %% mistake="skips_leaves" theme="missing"
 # Hooks of leaves are never called. A leaf is a value like any other.
@@ -685,18 +686,9 @@ class Value(Engine):
 # %% mistake="calls_hooks_at_the_first_part" theme="order"
 # A hook is called once, but with a part of the gradient. It should be called when all parts have been added.
 # Хук вызван один раз, но получает только часть градиента. Его нужно вызывать, когда сложены все части.
-class Value(Engine):
+class Value(Early):
     def deliver(self, each, part, arrived):
         super().deliver(each, part if each in arrived else each.after_hooks(part), arrived)
-
-    def backward(self, retain_graph=False, create_graph=False):
-        arrived = {self: self.after_hooks(self.seed())}
-        for value in self.order():
-            if value.rule is None:
-                value.keep(arrived.pop(value), create_graph)
-            else:
-                value.pass_on(arrived.pop(value), arrived, create_graph)
-                value.leave(retain_graph or create_graph)
 
 # %% mistake="hooks_work_once" theme="state"
 # A hook is gone after its first pass. It stays until somebody removes it.
