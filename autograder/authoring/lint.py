@@ -91,7 +91,10 @@ def _twins(english: Cell, russian: Cell) -> Iterator[tuple[int, str]]:
 
 
 def typography(text: str) -> Iterator[str]:
-    """Yield a complaint for each slip in numbers and semicolons of a Russian text, outside code and formulas."""
+    """Yield a complaint for each slip in numbers and semicolons of Russian prose.
+
+    Code and formulas are left out.
+    """
     for name in ("code blocks", "formulas", "code spans"):
         text = _SHARED[name].sub(" ", text)
     if _SPACE_IN_NUMBER.search(text):

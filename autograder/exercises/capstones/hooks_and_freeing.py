@@ -130,7 +130,7 @@ def _gradients(walk: Walk, program: Program) -> list[object]:
 
 
 def _own(walk: Walk, program: Program) -> dict[str, object]:
-    """Return whether gradients share memory, whether data stays, and whether results are without a gradient."""
+    """Return whether gradients share memory, data stays, and results have no gradient."""
     nodes, _ = recorded(program)
     walk(nodes[-1])
     without = all(each.grad is None for each in nodes[len(program.leaves) :])

@@ -81,7 +81,7 @@ def recorded(program: Program) -> tuple[list[Node], Counter[int]]:
 
 
 def chain(start: float, length: int, doubles: bool) -> tuple[Node, Node, Counter[int]]:
-    """Return a leaf, a result behind `length` additions of the leaf or doublings, and the counter of rules."""
+    """Return a leaf, the end of a chain of `length` additions or doublings, and a counter of rules."""
     runs: Counter[int] = Counter()
     leaf = Node(torch.tensor(1 + start, dtype=torch.float64), runs)
     value = leaf * leaf

@@ -126,7 +126,7 @@ def add_formula(answer: Any, case: Case) -> dict[str, object]:
 
 @contextmanager
 def _names_left_out() -> Iterator[None]:
-    """Leave the learner's names out of the error of a call by keyword, so that a known mistake is recognised."""
+    """Leave the learner's names out of the error of a call by keyword."""
     try:
         yield
     except TypeError as error:

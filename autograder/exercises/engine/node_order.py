@@ -45,7 +45,7 @@ def _telling_graph(x: Tensor, rng: torch.Generator) -> Tensor:
 
 
 def _graph(x: Tensor, operands: Sequence[int], factors: Sequence[int], rng: torch.Generator) -> Tensor:
-    """Apply `_UNARY` in random order, each to the tensor with the number in `operands`; multiply the `factors`.
+    """Apply `_UNARY` in random order to the tensors numbered in `operands`; multiply the `factors`.
 
     `x` is tensor 0, the result of the first operation tensor 1.
     """

@@ -120,7 +120,7 @@ def chain(w: Tensor, b: Tensor) -> Formula:
 
 
 def views(w: Tensor, b: Tensor) -> Formula:
-    """Return a function that saves views of a parameter and of its own results, and holds these to the end."""
+    """Return a function that saves views of a parameter and of its own results, and holds these."""
 
     def f(x: Tensor) -> Tensor:
         first = linear(x, w[5:], b[5:]).T.exp()

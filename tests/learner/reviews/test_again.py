@@ -39,7 +39,7 @@ def shown(name):
 
 
 def answered(cell, name, answer):
-    """The verdict of a shown cell with another answer in place of its stub, in a namespace that has nothing else."""
+    """Return the verdict of a shown cell with another answer, in a namespace of its own."""
     above, call, below = cell.rpartition("from autograder import check")
     source = f"{above}\n{answer}\n{call}{below.replace('check(', 'result = check(')}"
     file, namespace = f"<variant of {name}>", {}
@@ -50,7 +50,7 @@ def answered(cell, name, answer):
 
 @pytest.mark.parametrize("exercise", WITH_VARIANTS)
 def test_a_table_shown_again_is_about_another_program(exercise):
-    """The table to fill in is what the shown program returns when it is run, and nothing of the lesson is needed."""
+    """The shown program returns the table to fill in, and needs nothing of the lesson."""
     first, cell = shown(exercise.name), shown(exercise.name)  # the gate tries all of them
     assert first.replace("variant=1", "") != cell.replace("variant=2", "")
     function = re.findall(r"^def (\w+)", variants_of(exercise).draw(2).program, re.M)[-1]

@@ -3,7 +3,7 @@ import torch
 
 
 def _on(model, hook_for):
-    """Put the hook `hook_for(parameter)` on each parameter that requires grad; return a function that removes them."""
+    """Put `hook_for(parameter)` on each parameter that requires grad; return a function that removes all."""
     handles = [p.register_post_accumulate_grad_hook(hook_for(p)) for p in model.parameters() if p.requires_grad]
 
     def stop():
@@ -14,7 +14,7 @@ def _on(model, hook_for):
 
 
 def _step_and_clear(model, make_optimizer, parameters=None):
-    """Step and clear in a hook of each of `parameters`, by default of all trained ones; return the handles."""
+    """Step and clear in a hook of each of `parameters`, by default all trained ones; return handles."""
     if parameters is None:
         parameters = [p for p in model.parameters() if p.requires_grad]
     handles = []
