@@ -158,7 +158,7 @@ class Walker(Engine):
 
 
 class Early(Engine):
-    """An engine that calls hooks when parts are delivered, and those of the root at the start."""
+    """An engine with hooks called before all parts are there."""
 
     def at_root(self):
         return self.after_hooks(self.seed())
