@@ -8,11 +8,11 @@ import pytest
 
 from autograder.lessons.source import REPOSITORY
 
-PACKAGE = REPOSITORY / "autograder"
+FOLDERS = REPOSITORY / "autograder", REPOSITORY / "notebooks/lessons"
 LONGEST = 12  # words in the first line of a module's or class's docstring
 OPENING = re.compile(r"(What|Where|How|Whether|By|Of)\b")
 
-FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+FILES = sorted(path.relative_to(REPOSITORY).as_posix() for folder in FOLDERS for path in folder.rglob("*.py"))
 
 
 def docstrings(source: str) -> Iterator[tuple[ast.AST, int, str]]:
@@ -38,7 +38,7 @@ def complaints(file: str, source: str) -> list[str]:
 
 @pytest.mark.parametrize("file", FILES)
 def test_docstrings_follow_the_style(file):
-    found = complaints(f"autograder/{file}", (PACKAGE / file).read_text(encoding="utf-8"))
+    found = complaints(file, (REPOSITORY / file).read_text(encoding="utf-8"))
     assert not found, "\n".join(found)
 
 

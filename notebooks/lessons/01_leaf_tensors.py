@@ -279,7 +279,7 @@ torch.optim.SGD([keeps], lr=0.1)  # accepted, though it is no leaf
 # Прочтите вторую функцию, но пока не вызывайте её. Если ошибка возникла в autograd, это исключение `RuntimeError`, а если в оптимизаторе — `ValueError`.
 # %%
 def grad_of(tensor):
-    """What `tensor.grad` holds, without the warning that torch gives for a non-leaf."""
+    """Return `tensor.grad`, without torch's warning about a non-leaf."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return tensor.grad
@@ -1013,13 +1013,13 @@ assert x.tolist() == [100, 2, 3] and y.data_ptr() == x.data_ptr() and not y.requ
 # * **Не менять.** Сам `x`, его историю и флаг. Изменения снимка тоже не видны в `x`. <!-- x -->
 # %% answer="snapshot"
 def snapshot(x):
-    """What `x` holds now, as a constant with memory of its own."""
+    """Copy `x` into a constant with memory of its own."""
     return x.detach().clone()
 
 
 # %% given="snapshot"
 def snapshot(x):
-    """What `x` holds now, as a constant with memory of its own."""
+    """Copy `x` into a constant with memory of its own."""
     return x.detach()
 
 

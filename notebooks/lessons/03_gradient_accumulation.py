@@ -872,7 +872,7 @@ check("train_epoch")
 # Вызов `zero_grad()` записывает в `.grad` значение `None`, а `zero_grad(set_to_none=False)` заполняет градиент нулями. После вызова без аргумента строка `w.grad.zero_()` приводит к ошибке `AttributeError: 'NoneType' object has no attribute 'zero_'`. Важна ли эта разница для шага? Прочтите функцию, не выполняя её.
 # %%
 def one_step_more(momentum, **how):
-    """A step on a gradient of 1, then `zero_grad(**how)` and another step; the gradient and the weight it met."""
+    """Step on a gradient of 1 and once more after `zero_grad`. Return the last gradient and weight."""
     w = torch.nn.Parameter(torch.tensor(1.0))
     optimizer = torch.optim.SGD([w], lr=0.1, momentum=momentum)
     w.backward()

@@ -81,7 +81,7 @@ A = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 
 
 def left_in_grad(f, x, v=None):
-    """What `f(x).backward(v)` leaves in `x.grad`, or the name of the error it raises."""
+    """Return `x.grad` after `f(x).backward(v)`, or the name of the error it raises."""
     x = x.clone().requires_grad_()
     try:
         f(x).backward(v)

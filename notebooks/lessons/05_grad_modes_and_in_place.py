@@ -416,7 +416,7 @@ check("head_gradients")
 # * **Нельзя.** Держать в памяти, не считая предсказаний, больше 4 активаций (выходов слоёв) одного, самого большого батча: ни активаций всех батчей сразу, ни графа там быть не должно. <!-- peak -->
 # %% answer="evaluate"
 def evaluate(model, batches):
-    """The predictions of `model` for all samples of `batches`, made in evaluation mode and without a graph."""
+    """Predict all samples of `batches` in evaluation mode and without a graph."""
     ### BEGIN SOLUTION
     modes = [(module, module.training) for module in model.modules()]
     model.eval()

@@ -482,7 +482,7 @@ assert abs(below.half().double()[2] - below[2]) / below[2] > 0.01
 # * **Результат.** Если результат отброшен без обратного прохода, вся память освобождается: то, что вернул ваш `pack`, не должно удерживать граф. Храните `t.detach()`, а не `t`. (Новый тензор, например `t.half()` для тензора float32, граф не удерживает: внутри `pack` отслеживание вычислений выключено.) <!-- left -->
 # %% answer="save_in_half"
 def save_in_half(f, x):
-    """`f(x)`, whose graph keeps float32 and float64 tensors as float16 and gives them back in their own dtype."""
+    """Compute `f(x)` with a graph that keeps float32 and float64 tensors as float16."""
     ### BEGIN SOLUTION
 
     def pack(t):
@@ -660,7 +660,7 @@ assert [peak // 65536 for _, peak in map(memory, (plain, in_fours))] == [17, 9]
 # * **Нельзя.** Оставлять в памяти после обратного прохода что-либо, кроме градиентов. <!-- left -->
 # %% answer="checkpointed"
 def checkpointed(layers, x):
-    """The output of `layers`, run one after the other, with a peak that grows like the root of their number."""
+    """Run `layers` in a row, with a peak that grows like the root of their number."""
     ### BEGIN SOLUTION
     size = max(1, round(len(layers) ** 0.5))
     for start in range(0, len(layers), size):

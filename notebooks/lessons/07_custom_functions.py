@@ -988,7 +988,7 @@ class Sinh(torch.autograd.Function):
 
 # %% alternative="fix_sinh"
 class SinhOfThree(torch.autograd.Function):
-    """The way of torch's tutorial: the intermediate results become outputs, so that autograd knows them."""
+    """The way of torch's tutorial: intermediate results become outputs."""
 
     @staticmethod
     def forward(ctx, x):
@@ -1196,7 +1196,7 @@ check("silu_function")
 # * **Не менять.** Тензор `grad_output`. <!-- grad_output_after -->
 # %% answer="sign_function"
 class Sign(torch.autograd.Function):
-    """The sign of each entry, with a gradient that passes where |x| is at most 1."""
+    """Signs with a gradient that passes where |x| is at most 1."""
 
     @staticmethod
     def forward(ctx, x):

@@ -458,7 +458,7 @@ def half(gradient):
 
 
 def residual(hook):
-    """The gradients of w and h in y = h + w * h, with `hook` on the branch; and the gradient given to backward."""
+    """Return the gradients of w and h in y = h + w * h, with `hook` on the branch, and backward's own."""
     w, h = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     branch = w * h
     branch.register_hook(hook)
@@ -1231,7 +1231,7 @@ class Mix(nn.Module):
 
 
 def grad_inputs(register):
-    """What a hook on `Mix` gets as `grad_input`. `register` is the name of the method."""
+    """Return `grad_input` of a hook on `Mix`. `register` is the name of the method."""
     module, seen = Mix(), []
     x, y = torch.tensor(5.0, requires_grad=True), torch.tensor(7.0, requires_grad=True)
     getattr(module, register)(lambda module, grad_input, grad_output: seen.extend(g.item() for g in grad_input))
@@ -1248,7 +1248,7 @@ assert grad_inputs("register_backward_hook") == [1, 1] and grad_inputs("register
 
 
 def returned_by(register, value):
-    """Whether the gradients of input and weight change if a module's hook returns `value`."""
+    """Return by how much a module's hook `value` changes the gradients of input and weight."""
     layer = nn.Linear(1, 1, bias=False)
     x = torch.ones(1, 1, requires_grad=True)
     layer(x).backward()

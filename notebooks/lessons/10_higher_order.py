@@ -73,7 +73,7 @@ def attempt(action):
 
 
 def attention_twice(in_forward, in_backward):
-    """Differentiate attention twice, with the kernel `in_forward` for one pass and `in_backward` for the others."""
+    """Differentiate attention twice, with one kernel in the forward pass and one in the others."""
     q = torch.linspace(-1, 1, 24).reshape(1, 2, 3, 4).requires_grad_()
     with sdpa_kernel(in_forward):
         y = scaled_dot_product_attention(q, q, q)
@@ -679,7 +679,7 @@ before = tuple(map(int, torch.__version__.split(".")[:2])) < (2, 14)
 
 
 def is_fused(result):
-    """Whether a fused kernel is anywhere in the graph of `result`."""
+    """Search the graph of `result` for a fused kernel."""
     nodes = [result.grad_fn]
     for each in nodes:
         nodes += [child for child, _ in each.next_functions if child is not None]
@@ -984,7 +984,7 @@ assert after_one_step(by_optimizer(0.5)) == [[0.7, 0.8], [-23.4], [1.4, 1.6]]
 # * **Нельзя.** Создавать тензоры, в которых больше $4n$ элементов. <!-- largest -->
 # %% answer="meta_gradient"
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
-    """Derivatives of the validation loss after `steps` steps, with respect to `lr` and to the initial weights."""
+    """Differentiate the validation loss after `steps` steps by `lr` and by the initial weights."""
     ### BEGIN SOLUTION
     first, lr = w.detach().clone().requires_grad_(), lr.detach().clone().requires_grad_()
     at, velocity = first, 0

@@ -511,7 +511,7 @@ assert recording == [False]
 
 
 def second_derivatives(of_w):
-    """Of the solution of z = w * z / 2 + of_w(w): through a hook, or None for an error, and through recorded steps."""
+    """Differentiate the solution of z = w * z / 2 + of_w(w) twice, by a hook and by recorded steps."""
     w = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
     found = []
     for hooked in (True, False):

@@ -104,7 +104,7 @@ two_processes(two_losses)
 # Класс `Pair` — это два таких ранга в одном процессе. Вызов `forward(i)` делает прямой проход с микробатчем `i` на каждом ранге и возвращает два значения функции потерь, `backward` делает оба обратных прохода. Микробатчи: 2 и 4 на ранге 0, 6 и 16 на ранге 1.
 # %%
 class Parallel(nn.Module):
-    """What `DistributedDataParallel` does on one rank."""
+    """The part of `DistributedDataParallel` on one rank."""
 
     def __init__(self, module, all_reduce):
         super().__init__()

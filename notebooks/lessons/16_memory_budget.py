@@ -224,7 +224,7 @@ deep = nn.Sequential(
 
 
 def runs_again(f, operation):
-    """How often `operation` runs in the backward pass of `f`."""
+    """Count the calls of `operation` in the backward pass of `f`."""
     y = f(torch.ones(256, 64, requires_grad=True))
     with Operations() as seen:
         y.sum().backward()
@@ -1126,7 +1126,7 @@ def offload_large(f, x, parameters, limit, put, get):
 
 # %% alternative="offload_large"
 class _Moved:
-    """A storage in the other memory; its views share what was brought back."""
+    """A storage in the other memory, brought back once."""
 
     def __init__(self, storage, key, get):
         self.storage, self.key, self.get, self.back = weakref.ref(storage), key, get, None

@@ -1082,7 +1082,7 @@ except RuntimeError as error:
 # Как окна снижают расход памяти, видно на рисунке. Рекуррентная ячейка, на которой это проверено, состоит из замороженной основы с широкими внутренними слоями и небольшой обучаемой части. В последовательности 12 шагов. Если граф один на всю последовательность, кривая растёт до самого обратного прохода. С окнами по 6 шагов она в середине падает.
 # %%
 class Cell(torch.nn.Module):
-    """A recurrent cell: prediction and next hidden state from an input and a hidden state."""
+    """A recurrent cell with a prediction and a hidden state."""
 
     def __init__(self, features=2, state=2, outputs=1, width=128):
         super().__init__()
@@ -2682,7 +2682,7 @@ import itertools
 
 
 class Value:
-    """Values are numbered as they are made, and an input is always older: the largest number runs first."""
+    """Values numbered as they are made: the largest number runs first."""
 
     numbers = itertools.count()
 
@@ -2851,7 +2851,7 @@ class Value:
 
 # %% alternative="own_engine"
 class Node:
-    """An operation: its inputs, and its rule. Values point to nodes, as torch's tensors do to `grad_fn`."""
+    """An operation with its inputs and its rule, like torch's `grad_fn`."""
 
     def __init__(self, inputs, rule):
         self.inputs, self.rule = inputs, rule
@@ -3361,7 +3361,7 @@ def chunked_loss(head, h, targets, rows):
 
 # %% alternative="chunked_loss"
 class _Ahead(torch.autograd.Function):
-    """Gradients that are computed while the logits are there, in the forward pass."""
+    """Gradients computed in the forward pass, while the logits are there."""
 
     @staticmethod
     def forward(ctx, h, weight, bias, targets, rows):
@@ -3397,7 +3397,7 @@ def chunked_loss(head, h, targets, rows):
 
 # %% alternative="chunked_loss"
 class _Again(torch.autograd.Function):
-    """The logits are computed again in the backward pass, and nothing but inputs is saved."""
+    """Logits computed again in the backward pass; only inputs are saved."""
 
     @staticmethod
     def forward(ctx, h, weight, bias, targets, rows):
@@ -3736,7 +3736,7 @@ def lean_step(model, lr, ids, targets, rows):
 
 # %% alternative="lean_step"
 class _SteppedHead(torch.autograd.Function):
-    """The gradients of the head from the forward pass, in place of the logits."""
+    """Gradients of the head, from the forward pass, in place of logits."""
 
     @staticmethod
     def forward(ctx, h, weight, bias, targets, rows):
