@@ -1,0 +1,1 @@
+"""Commands of `autograder`: their options, and what each does."""
