@@ -14,7 +14,8 @@ from typing import Any
 __version__ = "0.1.0"
 
 _COMMANDS = {
-    **dict.fromkeys(("start", "check", "hint", "solution", "why", "reproduce"), ".learner.commands"),
+    "check": ".learner.checks.check",
+    **dict.fromkeys(("start", "hint", "solution", "why", "reproduce"), ".learner.commands"),
     **dict.fromkeys(("progress", "contents", "ready", "review", "again", "placement"), ".learner.commands"),
     **dict.fromkeys(("on_gpu", "gpu_peak"), ".learner.gpu"),
     "explain": ".learner.explanations",

@@ -77,7 +77,7 @@ def _lab(chosen: argparse.Namespace) -> int:
 
 
 def _check(chosen: argparse.Namespace) -> int:
-    from ..learner.answer_file import check_file, watch_file
+    from ..learner.checks.answer_file import check_file, watch_file
     from ..session import SESSION
 
     if chosen.watch:

@@ -81,6 +81,7 @@ CORE = [
     "checking.verdict",
     "language",
     "measure",
+    "learner.checks.check",
     "learner.commands",
     "history",
     "learner.notebooks.working_copy",

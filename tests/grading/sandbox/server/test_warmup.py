@@ -22,7 +22,7 @@ MODULES = {name: file.read_text(encoding="utf-8") for name, file in module_files
 LOOK = """
 import sys, threading, torch
 switches = torch.get_default_dtype(), torch.is_grad_enabled()
-from autograder.learner.commands import SESSION
+from autograder.session import SESSION
 shell = get_ipython()
 hooks = shell.custom_exceptions, {name: len(each) for name, each in shell.events.callbacks.items()}
 print(SESSION, hooks, shell.compile.flags)

@@ -17,16 +17,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import exercises
-from ..checking.exercise import Exercise
-from ..checking.verdict import Verdict, VerdictState
-from ..errors import UserError
-from ..language import Text
-from ..lessons.source import SOURCES
-from ..messages.cards import message
-from ..session import SESSION, CellRun
-from .commands import check_in
-from .replies import as_commands
+from ... import exercises
+from ...checking.exercise import Exercise
+from ...checking.verdict import Verdict, VerdictState
+from ...errors import UserError
+from ...language import Text
+from ...lessons.source import SOURCES
+from ...messages.cards import message
+from ...session import SESSION, CellRun
+from ..replies import as_commands
+from .check import check_in
 
 _HEADER = re.compile(r"^# %%.*\n?", re.M)
 _DEFINITION = re.compile(r"^(?:async\s+)?(?:def|class)\s+(\w+)|^(\w+)\s*(?::[^=\n]*)?=(?!=)", re.M)

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..checking.exercise import Exercise
-from ..checking.verdict import Verdict, VerdictState
-from ..history import standings, verdicts
-from ..language import Note
-from ..session import SESSION, being_graded
-from .cells_run import is_bound_in
-from .points import saved_notebook
+from ...checking.exercise import Exercise
+from ...checking.verdict import Verdict, VerdictState
+from ...history import standings, verdicts
+from ...language import Note
+from ...session import SESSION, being_graded
+from ..cells_run import is_bound_in
+from ..points import saved_notebook
 
 
 def with_first_table(exercise: Exercise, verdict: Verdict) -> Verdict:

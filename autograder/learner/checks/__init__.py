@@ -1,0 +1,1 @@
+"""The command `check`: its verdict, the notes on it, answers in plain files."""
