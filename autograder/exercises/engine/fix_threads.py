@@ -145,7 +145,8 @@ class _Model(torch.nn.Module):
             "no_graph",
             1,
             en="Nothing is recorded while the model runs, and the caller's mode is afterwards what it was.",
-            ru="Во время работы модели ничего не записывается, а режим в вызывающем потоке потом такой же, как был.",
+            ru="Во время работы модели ничего не записывается, а режим в вызывающем потоке после этого такой же, каким "
+            "был.",
         ),
         aspect(
             "in_threads",

@@ -87,7 +87,7 @@ def deterministic_sum(gradients):
 
 # %% mistake="rounds_the_sum" theme="precision"
 # The numbers were rounded to a few decimals to make the bits agree. Their digits are lost.
-# Чтобы биты совпали, числа округлены до нескольких знаков. Цифры потеряны.
+# Чтобы биты совпали, числа округлены до нескольких знаков. Точность потеряна.
 def deterministic_sum(gradients):
     return adds_in_double(gradients).mul(1000).round().div(1000)
 
