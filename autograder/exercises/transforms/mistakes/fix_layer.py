@@ -46,7 +46,7 @@ class Layer(torch.autograd.Function):
 
 # %% mistake="always_in_bfloat16" theme="precision"
 # `backward` computes in bfloat16 even if the forward pass did not.
-# Метод `backward` считает в bfloat16, даже если прямой проход был в другом типе.
+# Метод `backward` считает в bfloat16, даже если прямой проход выполнялся в другом типе.
 class Layer(torch.autograd.Function):
     forward = staticmethod(_forward)
 
