@@ -40,7 +40,7 @@ def fix_fake(x, y):
 
 # %% mistake="takes_the_last" theme="axes"
 # The last dimension of the result is as long as a row of the inputs. Its size should be the number of rows of `y`.
-# Последнее измерение результата такой же длины, как строка входа. А его размер — число строк в `y`.
+# Последнее измерение результата такой же длины, как строка входа. А его размер должен быть равен числу строк в `y`.
 def fix_fake(x, y):
     return x.new_empty(*x.shape[:-1], y.shape[-1])
 

@@ -28,7 +28,7 @@ def is_right_operator(op, x):
 
 # %% mistake="requires_no_grad" theme="test"
 # Wrong formulas are accepted: the examples for `opcheck` do not require grad, so it looks at no formula.
-# Неправильные формулы приняты: примеры для `opcheck` не требуют градиента, и на формулу он не смотрит.
+# Операторы с неправильной формулой приняты: примеры для `opcheck` не требуют градиента, и на формулу она не смотрит.
 def is_right_operator(op, x):
     opcheck(op, (_telling().detach(),))
     return True
@@ -70,8 +70,8 @@ def is_right_operator(op, x):
 # %% mistake="gradcheck_alone" theme="test"
 # Only the derivative decides. Fake, strides and tracing are for `opcheck`: it is not called, or its result with
 #     `raise_exception=False` is not read.
-# Решает только производная. Фиктивную реализацию, шаги (strides) и запись в граф проверяет `opcheck`: она не вызвана
-#     или её результат при `raise_exception=False` не прочитан.
+# Тест смотрит только на производную. Фиктивную реализацию, шаги (strides) и запись в граф проверяет `opcheck`: она не
+#     вызвана или её результат при `raise_exception=False` не прочитан.
 def is_right_operator(op, x):
     return gradcheck(op, (_telling(),))
 
