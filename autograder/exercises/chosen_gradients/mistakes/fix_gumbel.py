@@ -72,7 +72,7 @@ def fix_gumbel(logits, temperature, noise):
 
 # %% mistake="multiplied_by_temperature" theme="scaling"
 # The noisy logits were multiplied by `temperature`. They are divided by it: the colder, the nearer to a hard choice.
-# Логиты с шумом умножены на `temperature`. На неё делят: чем холоднее, тем ближе к жёсткому выбору.
+# Логиты с шумом умножены на `temperature`. На неё делят: чем температура ниже, тем ближе выбор к жёсткому.
 def fix_gumbel(logits, temperature, noise):
     scores = _noisy(logits, noise)
     soft = (scores * temperature).softmax(-1)
