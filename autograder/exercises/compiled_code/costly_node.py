@@ -45,8 +45,8 @@ from autograder.language import Text
         Text(
             "Take the events whose name begins with `autograd::engine::evaluate_function: `. The rest of the name is the "
             "node. Add up `flops_of(event)` for each name.",
-            "Возьмите события, имя которых начинается с `autograd::engine::evaluate_function: `. Остаток имени — это "
-            "имя узла. Сложите `flops_of(event)` для каждого имени.",
+            "Возьмите события, имя которых начинается с `autograd::engine::evaluate_function: `. Остальное — имя узла. "
+            "Сложите `flops_of(event)` для каждого имени.",
         ),
         Text.same(
             "with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:\n    loss.backward()\n"
