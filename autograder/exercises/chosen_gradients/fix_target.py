@@ -49,8 +49,8 @@ from autograder.language import Text
         Text(
             "Two things are wrong, and neither raises an error. Which weights have a path to the loss? And what does a "
             "line `slow = ...` do to the tensor that `slow` named before?",
-            "Неверны две вещи, и ни одна не вызывает ошибки. От каких весов есть путь к функции потерь? И что делает строка "
-            "`slow = ...` с тензором, который назывался `slow` до неё?",
+            "Ошибок две, и ни одна не вызывает исключения. От каких весов есть путь к функции потерь? И что делает "
+            "строка `slow = ...` с тензором, который назывался `slow` до неё?",
         ),
         Text(
             "The goal is a number: compute it without a graph. A new name is no new value: the average has to be written "
@@ -71,8 +71,8 @@ from autograder.language import Text
         Text(
             "A shared layer would get the target's gradient, too, and be trained towards another algorithm. And a backward pass "
             "through the target costs time and fills its `.grad`.",
-            "Общий слой получил бы и градиент через цель, а это уже другой алгоритм. Кроме того, обратный проход через цель "
-            "требует времени и заполняет её `.grad`.",
+            "Общий слой получил бы и градиент через цель, а это уже другой алгоритм. Кроме того, обратный проход через "
+            "цель требует времени и заполняет `.grad` у весов `target`.",
         ),
     ),
 )

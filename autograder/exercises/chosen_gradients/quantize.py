@@ -65,13 +65,13 @@ from autograder.language import Text
     why=Why(
         Text(
             "Why does the step get a gradient although the result is a staircase in x?",
-            "Почему шаг получает градиент, хотя от x результат зависит ступенчато?",
+            "Почему шаг получает градиент, хотя график результата по x — ступеньки?",
         ),
         Text(
             "The step stretches the whole grid: a value of k steps moves k times as fast. Through the straight-through "
             "path x / step subtracts its own part, and the rounding error is left.",
-            "Шаг растягивает всю сетку: значение в k шагов сдвигается в k раз быстрее. По сквозному пути частное x / step "
-            "вычитает свою часть, и остаётся ошибка округления.",
+            "Шаг растягивает всю сетку: значение в k шагов сдвигается в k раз быстрее. Но частное x / step тоже "
+            "зависит от шага: при сквозной оценке из k вычитается x / step, и остаётся ошибка округления.",
         ),
     ),
 )

@@ -40,12 +40,12 @@ from autograder.language import Text
     hints=[
         Text(
             "Which rows of the profile are nodes, and which are operations that a node calls?",
-            "Какие строки профиля — узлы, а какие — операции, вызванные узлом?",
+            "Какие строки профиля относятся к узлам, а какие — к операциям, которые вызвал узел?",
         ),
         Text(
             "Take the events whose name begins with `autograd::engine::evaluate_function: `. The rest of the name is the "
             "node. Add up `flops_of(event)` for each name.",
-            "Возьмите события, имя которых начинается с `autograd::engine::evaluate_function: `. Остаток имени — это узел. "
+            "Возьмите события, имя которых начинается с `autograd::engine::evaluate_function: `. Остальное — имя узла. "
             "Сложите `flops_of(event)` для каждого имени.",
         ),
         Text.same(

@@ -70,7 +70,7 @@ _NODES = {masked_root: "SqrtBackward0", masked_logarithm: "LogBackward0"}
             "mode",
             1,
             en="`f` was called, and anomaly mode is afterwards what it was before.",
-            ru="Функция `f` вызвана, а режим обнаружения аномалий потом такой же, каким был.",
+            ru="Функция `f` вызвана, а режим обнаружения аномалий после этого такой же, каким был.",
             after=(),
         ),
         aspect(

@@ -24,7 +24,7 @@ def distances(x: Tensor, y: Tensor) -> Tensor:
 
 
 @exercise(
-    title=Text("A fake that is right for squares", "Фиктивная реализация, верная только для квадратов"),
+    title=Text("A fake that is right for squares", "Фиктивная реализация, верная только для квадратных матриц"),
     kind="find the bug",
     core=True,
     difficulty=2,

@@ -34,7 +34,7 @@ def _refusal(name: str, en: str, ru: str) -> Aspect:
             "accepts_right",
             0,
             en="Every right operator is accepted, and not every wrong one.",
-            ru="Любой правильный оператор принимается, а неправильные — не все.",
+            ru="Правильные операторы принимаются все, а неправильные — не все.",
         ),
         _refusal(
             "catches_derivative",
@@ -93,7 +93,7 @@ def _refusal(name: str, en: str, ru: str) -> Aspect:
         Text(
             "It compares the operator with itself: run eagerly, and run through fake and tracing. Both use the same "
             "formula. Only finite differences bring a truth from outside.",
-            "Эта функция сравнивает оператор с ним же самим: при обычном выполнении и при записи в граф. В обоих "
+            "Эта функция сравнивает оператор с ним же самим: выполненный обычным образом и записанный в граф. В обоих "
             "случаях формула одна и та же. Независимый эталон дают только конечные разности.",
         ),
     ),

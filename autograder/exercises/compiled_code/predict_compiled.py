@@ -22,8 +22,8 @@ _FORMER = ("graphs of branching", "graphs of choosing", "compilations for length
         Text(
             "A compiled backward pass may write over what only the graph holds. When can it know that nobody needs that "
             "again?",
-            "Скомпилированный обратный проход вправе записывать поверх того, что есть только у графа. Когда становится "
-            "известно, что оно больше не понадобится?",
+            "Скомпилированный обратный проход вправе записывать поверх тензоров, которые есть только у графа. Когда "
+            "становится известно, что они больше не понадобятся?",
         ),
         Text(
             "The backward half is compiled in the first backward pass, for the kind of pass that this is. `growth` keeps "
@@ -36,7 +36,7 @@ _FORMER = ("graphs of branching", "graphs of choosing", "compilations for length
             "A compiled backward pass is not recorded: the second derivative is missing. With `eager` the operations are "
             "recorded as always. In an ordinary pass sine and cosine each save their own input.",
             "Скомпилированный обратный проход не записывается: второй производной нет. С `eager` операции записываются "
-            "как обычно. В обычном проходе синус и косинус хранят каждый свой вход.",
+            "как обычно. В обычном проходе и синус, и косинус хранят свой вход.",
         ),
     ],
 )

@@ -30,8 +30,8 @@ from autograder.language import Text
         Text(
             "The shape is known without any number, and a loop of Python is unrolled. A second length compiles once "
             "more, for all lengths.",
-            "Форма известна и без чисел, а цикл Python разворачивается. При второй длине функция компилируется ещё "
-            "раз, сразу для всех длин.",
+            "Форма известна и без чисел, а цикл Python разворачивается. Когда приходит вход другой длины, функция "
+            "компилируется ещё раз, уже сразу для всех длин.",
         ),
     ],
     why=Why(

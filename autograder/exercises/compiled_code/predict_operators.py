@@ -29,8 +29,8 @@ from autograder.language import Text
         Text(
             "The body runs in each pass, the formula only while it is traced. To autograd `z` is still three times `a`. "
             "What is not known counts as 0 in forward mode.",
-            "Тело выполняется в каждом проходе, а формула — только при записи. Для autograd `z` — по-прежнему "
-            "утроенное `a`. То, что в прямом режиме неизвестно, считается нулём.",
+            "Тело оператора выполняется в каждом проходе, а формула — только при записи графа. Для autograd `z` — "
+            "по-прежнему утроенное `a`. То, что в прямом режиме неизвестно, считается нулём.",
         ),
     ],
 )

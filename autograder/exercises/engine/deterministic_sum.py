@@ -31,7 +31,7 @@ ORDERS = 12
             "sum",
             0,
             en="For ordinary numbers it is the sum, with the shape and the dtype of the gradients.",
-            ru="Для обычных чисел это сумма, а форма и dtype — как у градиентов.",
+            ru="Для обычных чисел сумма верна, а её форма и dtype такие же, как у градиентов.",
         ),
         aspect(
             "same_bits",
@@ -44,7 +44,7 @@ ORDERS = 12
             "accurate",
             1,
             en="If large numbers cancel, the relative error of the sum is still at most 10⁻⁵.",
-            ru="Если большие числа сокращаются, относительная погрешность суммы всё равно не больше 10⁻⁵.",
+            ru="Если большие числа взаимно уничтожаются, относительная погрешность суммы всё равно не больше 10⁻⁵.",
             measured=Text("Relative error", "Относительная погрешность"),
         ),
         aspect(
@@ -71,8 +71,8 @@ ORDERS = 12
             "Sort the values of each entry first: then every order of the list becomes the same one. Float64 alone is not "
             "enough when magnitudes differ widely, but it keeps the sorted sum accurate.",
             "Сначала отсортируйте значения в каждой позиции: тогда любой порядок списка превращается в один и тот же. "
-            "Одного float64 мало, если числа сильно различаются по величине, зато сумма отсортированных чисел в нём "
-            "достаточно точна.",
+            "Если числа сильно различаются по величине, одного перехода к float64 мало, зато сумма отсортированных "
+            "чисел в float64 достаточно точна.",
         ),
         Text.same("stacked = torch.stack(gradients).double()\nreturn stacked.sort(dim=0)....to(gradients[0].dtype)"),
     ],

@@ -138,14 +138,15 @@ class _Model(torch.nn.Module):
             "outputs",
             0,
             en="A list of the model's outputs comes back, in the order of the batches, one call for each.",
-            ru="Возвращаются результаты модели списком в порядке батчей; на каждый батч — один вызов.",
+            ru="Возвращается список результатов модели в порядке батчей; для каждого батча модель вызвана один раз.",
             entries=(Entries(Text("batch {n}", "батч {n}"), Text("batches", "батчей")),),
         ),
         aspect(
             "no_graph",
             1,
             en="Nothing is recorded while the model runs, and the caller's mode is afterwards what it was.",
-            ru="Во время работы модели ничего не записывается, а режим в вызывающем потоке потом такой же, как был.",
+            ru="Во время работы модели ничего не записывается, а режим в вызывающем потоке после этого такой же, каким "
+            "был.",
         ),
         aspect(
             "in_threads",
@@ -167,8 +168,8 @@ class _Model(torch.nn.Module):
         ),
         Text(
             "Enter `no_grad` in the function that runs in the thread. Keep the exception, and raise it after `join()`.",
-            "Войдите в `no_grad` внутри той функции, которая выполняется в потоке. Исключение сохраните и вызовите снова после "
-            "`join()`.",
+            "Войдите в `no_grad` внутри той функции, которая выполняется в потоке. Исключение сохраните, а после "
+            "`join()` вызовите его снова.",
         ),
         Text.same(
             "def work(i):\n    try:\n        with torch.no_grad():\n            outputs[i] = ...\n"

@@ -96,8 +96,9 @@ def _graph(x: Tensor, operands: Sequence[int], factors: Sequence[int], rng: torc
         Text(
             "Either watch: a hook on every node, then `torch.autograd.grad` with `retain_graph=True`. Or think: a node is "
             "created after the nodes that it needs, so what does sorting by `_sequence_nr()` give?",
-            "Можно наблюдать: хук на каждом узле, затем `torch.autograd.grad` с `retain_graph=True`. А можно подумать: узел "
-            "создаётся позже тех, от которых зависит; что тогда даст сортировка по `_sequence_nr()`?",
+            "Можно понаблюдать: поставьте хук на каждый узел и вызовите `torch.autograd.grad` с `retain_graph=True`. А "
+            "можно рассудить: узел создаётся позже тех, от которых зависит. Что тогда даст сортировка по "
+            "`_sequence_nr()`?",
         ),
         Text.same(
             "nodes, waiting = set(), [loss.grad_fn]\nwhile waiting:\n    node = waiting.pop()\n    ...\n"
@@ -107,7 +108,7 @@ def _graph(x: Tensor, operands: Sequence[int], factors: Sequence[int], rng: torc
     why=Why(
         Text(
             "Why does the engine run the nodes in the forward order, read backwards?",
-            "Почему движок выполняет узлы в порядке прямого прохода, прочитанном с конца?",
+            "Почему порядок, в котором движок выполняет узлы, обратен порядку прямого прохода?",
         ),
         Text(
             "A node is created after all nodes that its edges lead to. So the newest node left has nothing to "

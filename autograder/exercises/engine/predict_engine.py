@@ -25,12 +25,13 @@ from autograder.language import Text
         Text(
             "A mode belongs to the thread that entered it. One of the three here does not: it is a switch of the whole "
             "process.",
-            "Режим действует только в том потоке, который в него вошёл. Из трёх режимов в таблице это неверно для одного: "
-            "он переключается сразу во всём процессе.",
+            "Режим действует только в том потоке, который его включил. Из трёх режимов в таблице это неверно для "
+            "одного: он переключается сразу во всём процессе.",
         ),
         Text(
             "Both threads read after both have added: 1 + 2. Anomaly mode is the switch of the process.",
-            "Оба потока читают, когда оба уже прибавили: 1 + 2. Режим обнаружения аномалий общий для всего процесса.",
+            "Оба потока читают, когда оба уже прибавили свой градиент: 1 + 2. Режим обнаружения аномалий общий для "
+            "всего процесса.",
         ),
     ],
     why=Why(
@@ -41,8 +42,8 @@ from autograder.language import Text
         Text(
             "It is a state of the thread that entered the block, and a new thread begins with the default. "
             "`.grad` belongs to the tensor, so all threads share it.",
-            "Режим — это состояние того потока, который вошёл в блок, а новый поток начинает с обычного. Поле `.grad` "
-            "принадлежит тензору, поэтому оно у всех потоков общее.",
+            "Режим — это состояние того потока, который вошёл в блок, а новый поток начинает с обычного состояния. "
+            "Поле `.grad` принадлежит тензору, поэтому оно у всех потоков общее.",
         ),
     ),
 )

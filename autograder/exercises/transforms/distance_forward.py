@@ -68,8 +68,8 @@ from .common import require_function, result_or_error
         Text(
             "`backward` sends one gradient apart to the inputs. `jvp` brings the movements of all inputs together: an "
             "output moves by their sum.",
-            "`backward` разводит один градиент по входам. А `jvp` сводит сдвиги всех входов вместе: выход сдвигается на "
-            "их сумму.",
+            "`backward` разводит один градиент по входам. А `jvp` сводит вместе вклады всех входов: выход сдвигается "
+            "на их сумму.",
         ),
     ),
 )

@@ -38,8 +38,8 @@ from .common import require_function, result_or_error
             1.5,
             en="Forward in a region, backward outside of it: the products of both are in bfloat16, the gradients are right "
             "and in float32.",
-            ru="Прямой проход внутри области, обратный — снаружи: в обоих произведения в bfloat16, а градиенты верны и "
-            "имеют тип float32.",
+            ru="Прямой проход внутри области, обратный — снаружи: и там и там произведения вычисляются в bfloat16, а "
+            "градиенты верны и имеют тип float32.",
         ),
         aspect(
             "both_inside",
@@ -51,7 +51,7 @@ from .common import require_function, result_or_error
             "backward_inside",
             1,
             en="Forward outside, backward inside a region: the products of both are in float32.",
-            ru="Прямой проход снаружи, обратный — внутри области: в обоих произведения в float32.",
+            ru="Прямой проход снаружи, обратный — внутри области: и там и там произведения вычисляются в float32.",
         ),
     ],
     hints=[

@@ -50,7 +50,7 @@ _LOSSES = Entries(Text("loss of step {n}", "потери на шаге {n}"), Te
     hints=[
         Text(
             "The weights change, and the loss does not. Which numbers does the second forward pass multiply by?",
-            "Веса меняются, а потери — нет. На какие числа умножает второй прямой проход?",
+            "Веса меняются, а потери — нет. На какие числа умножают во втором прямом проходе?",
         ),
         Text(
             "The bfloat16 copy of a weight lives until the outermost region ends. Is yours the outermost one?",

@@ -23,14 +23,14 @@ from autograder.language import Text
         Text(
             "`jacrev` is `vmap` over the backward pass, `jacfwd` is `vmap` over forward mode. Which methods run with a "
             "batch inside?",
-            "`jacrev` — это `vmap` по обратному проходу, `jacfwd` — `vmap` по прямому режиму. Какие методы при этом "
+            "`jacrev` применяет `vmap` к обратному проходу, а `jacfwd` — к прямому режиму. Какие методы при этом "
             "выполняются с батчем?",
         ),
         Text(
             "`backward` of `Cube` consists of torch operations, which `vmap` knows. `forward` is called as a whole, and "
             "for that `vmap` wants a rule.",
             "Метод `backward` класса `Cube` состоит из операций torch, которые `vmap` знает. Метод `forward` "
-            "вызывается целиком, и для этого `vmap` нужно правило.",
+            "вызывается целиком, внутрь `vmap` не заглядывает, и для этого нужно правило.",
         ),
     ],
     why=Why(
@@ -41,8 +41,8 @@ from autograder.language import Text
         Text(
             "In `jacrev` the forward pass runs once, without a batch. The batch is one of cotangents, and it meets only "
             "`backward`, whose torch operations `vmap` knows.",
-            "В `jacrev` прямой проход выполняется один раз и без батча. Батч здесь из ковекторов, и попадает он только в "
-            "`backward`, операции которого `vmap` знает.",
+            "В `jacrev` прямой проход выполняется один раз и без батча. Батч здесь состоит из ковекторов и попадает "
+            "только в `backward`, операции которого `vmap` знает.",
         ),
     ),
 )

@@ -43,7 +43,7 @@ from .common import require_function, result_or_error
             "forward_mode",
             1,
             en="Forward mode is right, with tangents for both inputs and for one alone; the tangent of the share is 0.",
-            ru="Прямой режим верен с касательным вектором у обоих входов и только у одного; у доли он равен 0.",
+            ru="Прямой режим верен и при двух касательных векторах, и при одном; касательный вектор доли равен 0.",
         ),
         aspect(
             "matrices",
@@ -61,9 +61,9 @@ from .common import require_function, result_or_error
         Text(
             "`forward` loses the context; `setup_context` saves for each of the two passes and says which output has no "
             "graph. `jvp` returns one tangent for each output, and None for such a one.",
-            "У `forward` не будет контекста: `setup_context` сохраняет всё нужное для каждого из двух проходов и "
-            "сообщает, у какого выхода нет графа. Метод `jvp` возвращает по касательному вектору на каждый выход, а "
-            "для такого выхода — None.",
+            "Метод `forward` больше не принимает контекст: `setup_context` сохраняет всё нужное для `backward` и для "
+            "`jvp` и сообщает, у какого выхода нет графа. Метод `jvp` возвращает по касательному вектору на каждый "
+            "выход, а для такого выхода — None.",
         ),
         Text.same(
             "generate_vmap_rule = ...\n\ndef setup_context(ctx, inputs, output):\n"

@@ -72,7 +72,7 @@ def fix_gumbel(logits, temperature, noise):
 
 # %% mistake="multiplied_by_temperature" theme="scaling"
 # The noisy logits were multiplied by `temperature`. They are divided by it: the colder, the nearer to a hard choice.
-# Логиты с шумом умножены на `temperature`. На неё делят: чем холоднее, тем ближе к жёсткому выбору.
+# Логиты с шумом умножены на `temperature`. На неё делят: чем температура ниже, тем ближе выбор к жёсткому.
 def fix_gumbel(logits, temperature, noise):
     scores = _noisy(logits, noise)
     soft = (scores * temperature).softmax(-1)
@@ -104,7 +104,8 @@ def fix_gumbel(logits, temperature, noise):
 
 # %% mistake="adds_the_soft_vector" theme="own"
 # The values are the sum of the one-hot and the soft vector. The soft one must cancel in the value: subtract it, detached.
-# Значения — сумма one-hot вектора и мягкого. Мягкий должен сократиться в значении: вычтите его, отсоединив от графа.
+# Значения — сумма one-hot вектора и мягкого. В значении мягкий вектор должен сократиться: вычтите его, отсоединив от
+#     графа.
 def fix_gumbel(logits, temperature, noise):
     soft = (_noisy(logits, noise) / temperature).softmax(-1)
     return _hard(soft) + soft

@@ -61,7 +61,7 @@ def fix_target(net, target, optimizer, batch, discount, rate):
 
 # %% mistake="copies_the_weights" theme="own"
 # `target` has the weights of `net` after each step. It should move towards them by the share `rate`.
-# После каждого шага у `target` веса `net`. А она должна лишь сдвигаться к ним на долю `rate`.
+# После каждого шага у `target` те же веса, что у `net`. А она должна лишь сдвигаться к ним на долю `rate`.
 def fix_target(net, target, optimizer, batch, discount, rate):
     loss = _train(net, target, optimizer, batch, discount)
     target.load_state_dict(net.state_dict())
@@ -103,7 +103,7 @@ def fix_target(net, target, optimizer, batch, discount, rate):
 
 # %% mistake="goal_from_the_net" theme="own"
 # The goal was computed by `net` itself. `target` is there to keep the goal steady while `net` moves.
-# Цель вычислена самой `net`. Но `target` для того и нужна, чтобы цель оставалась почти неподвижной, пока `net` меняется.
+# Цель вычислила сама `net`. Но `target` для того и нужна, чтобы цель оставалась почти неподвижной, пока `net` меняется.
 def fix_target(net, target, optimizer, batch, discount, rate):
     loss = _train(net, net, optimizer, batch, discount)
     _follow(net, target, rate)
@@ -219,7 +219,7 @@ def fix_target(net, target, optimizer, batch, discount, rate):
 
 # %% mistake="nothing_returned" theme="return"
 # The networks are right, and no loss is returned.
-# Сети верны, а потери не возвращены.
+# Обе сети изменены верно, а потери не возвращены.
 def fix_target(net, target, optimizer, batch, discount, rate):
     _train(net, target, optimizer, batch, discount)
     _follow(net, target, rate)
@@ -262,8 +262,8 @@ def fix_target(net, target, optimizer, batch, discount, rate):
 # %% mistake="clears_in_place_of_a_stop" theme="accumulation"
 # The `.grad` of `target` was cleared after the pass. That stops no path: a shared layer loses its own gradient, too, and
 #     what `.grad` held before the call is gone.
-# После прохода поля `.grad` у `target` обнулены. Путь через цель этим не закрыт: общий слой теряет и собственный
-#     градиент, и прежнее содержимое `.grad` пропало.
+# После прохода поля `.grad` у `target` обнулены. Путь через цель этим не закрыт. К тому же пропадают и собственный
+#     градиент общего слоя, и прежнее содержимое `.grad`.
 def fix_target(net, target, optimizer, batch, discount, rate):
     state, reward, next_state, done = batch
     goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)

@@ -39,7 +39,7 @@ def hide_bias(p):
 
 # %% mistake="random_loss" theme="test"
 # The loss is another one at each call, or not finite. Then there is no derivative to compare with.
-# При каждом вызове потери другие, или они не конечны. Тогда сравнивать не с чем.
+# Потери не конечны или при каждом вызове другие. Тогда сравнивать не с чем.
 def hide_bias(p):
     state = [0.0]
 
@@ -51,6 +51,6 @@ def hide_bias(p):
 
 # %% mistake="returns_the_value" theme="return"
 # A number came back. Asked for is the loss itself, a function of the bit.
-# Возвращено число. А нужна сама функция потерь — функция бита.
+# Возвращено число, а нужна сама функция потерь — функция бита.
 def hide_bias(p):
     return 1 / p

@@ -142,7 +142,7 @@ def moments(surrogate, logits):
 
 # %% mistake="keeps_a_graph" theme="graph_life"
 # The numbers are right, but the result requires grad: the weights were computed from `logits` with a graph.
-# Числа верны, но результат требует градиента: веса вычислены из `logits` вместе с графом.
+# Числа верны, но результат требует градиента: веса вычислены из `logits` с записью графа.
 def moments(surrogate, logits):
     p, outcomes = logits.sigmoid(), _outcomes(logits)
     weights = torch.stack([torch.where(bits == 1, p, 1 - p).prod() for bits in outcomes])
@@ -150,7 +150,7 @@ def moments(surrogate, logits):
 
 # %% mistake="mean_alone" theme="missing"
 # What came back is no pair of tensors. Asked for are two: mean and variance.
-# Возвращена не пара тензоров. А нужны два: среднее и дисперсия.
+# Возвращена не пара тензоров, а нужны два: среднее и дисперсия.
 def moments(surrogate, logits):
     return _moments(*_all(surrogate, logits))[0]
 
@@ -190,7 +190,7 @@ def moments(surrogate, logits):
 
 # %% mistake="bits_in_a_row" theme="axes"
 # The bits have one dimension for every shape of `logits`. They come in the shape of `logits`.
-# У битов одно измерение при любой форме `logits`. А их форма должна быть такой же, как у `logits`.
+# У `bits` одно измерение при любой форме `logits`, а форма должна быть такой же, как у `logits`.
 def moments(surrogate, logits):
     outcomes = [bits.reshape(-1) for bits in _outcomes(logits)]
     weights = torch.stack([_probability(logits.reshape(-1), bits) for bits in outcomes])

@@ -61,8 +61,8 @@ predict_discrete = {**solution, "x + (x.round() - x).detach()": "no graph"}
 # %% mistake="value_decides" theme="derivative"
 # You expected the slope 0 because the value is that of a rounding. The gradient does not see the value: it sees the
 #     terms that are not detached, and here that is `x`.
-# Вы ожидали нулевого наклона, потому что значение такое же, как после округления. Но градиент значения не видит: важны
-#     слагаемые, которые не отсоединены, а здесь это `x`.
+# Вы ожидали нулевого наклона, потому что значение такое же, как после округления. Но градиент зависит не от значения, а
+#     от слагаемых, которые не отсоединены. Здесь это `x`.
 predict_discrete = {**solution, "x + (x.round() - x).detach()": 0.0}
 
 # %% mistake="detaches_the_wrong_one" theme="derivative"
@@ -86,6 +86,6 @@ predict_discrete = {**solution, "torch.bernoulli(x)": "RuntimeError"}
 # %% mistake="comparison_raises" theme="recording"
 # You expected an error behind a comparison, as behind `heaviside`. Its result has no graph at all, so `slope` never gets
 #     to a backward pass.
-# Вы ожидали ошибку после сравнения, как у `heaviside`. Но у его результата вообще нет графа, и до обратного прохода
+# Вы ожидали после сравнения ошибку, как у `heaviside`. Но у его результата вообще нет графа, и до обратного прохода
 #     `slope` не доходит.
 predict_discrete = {**solution, "(x > 0.5).float()": "RuntimeError"}

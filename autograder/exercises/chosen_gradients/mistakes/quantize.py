@@ -73,7 +73,7 @@ def quantize(x, step, levels):
 
 # %% mistake="counts_steps" theme="scaling"
 # The number of steps is returned. The value on the grid is that number times `step`.
-# Возвращено число шагов. Значение на сетке — это число, умноженное на `step`.
+# Возвращено число шагов. Значение на сетке — это число шагов, умноженное на `step`.
 def quantize(x, step, levels):
     return _through(_limited(x / step, levels))
 
@@ -109,7 +109,7 @@ def quantize(x, step, levels):
 
 # %% mistake="returns_x" theme="missing"
 # `x` came back as it is. Its values have to lie on the grid.
-# Возвращён сам `x`. А его значения должны лежать на сетке.
+# Возвращён сам `x`, а значения результата должны лежать на сетке.
 def quantize(x, step, levels):
     return x
 

@@ -45,7 +45,7 @@ def score_loss(log_probs, losses):
 
 # %% mistake="sums_the_samples" theme="scaling"
 # The terms were summed. The estimate is their mean.
-# Слагаемые сложены, а оценка — это их среднее.
+# Возвращена сумма слагаемых, а оценка — это их среднее.
 def score_loss(log_probs, losses):
     return (log_probs * (losses - _others(losses)).detach() + losses).sum()
 
@@ -59,7 +59,8 @@ def score_loss(log_probs, losses):
 # %% mistake="probability_without_logarithm" theme="derivative"
 # The probabilities themselves were used. A sample already occurs as often as it is probable; only the logarithm takes
 #     that weight out again.
-# Взяты сами вероятности. Но пример и так встречается тем чаще, чем он вероятнее, и этот вес убирает только логарифм.
+# Взяты сами вероятности. Но пример и так встречается тем чаще, чем он вероятнее. Второй раз этот вес не учитывается,
+#     только если взят логарифм.
 def score_loss(log_probs, losses):
     return (log_probs.exp() * (losses - _others(losses)).detach() + losses).mean()
 
@@ -124,7 +125,7 @@ def score_loss(log_probs, losses):
 
 # %% mistake="one_term_for_each" theme="axes"
 # A term for each sample came back. Asked for is one number, their mean.
-# Возвращено по слагаемому на каждый пример. А нужно одно число, их среднее.
+# Возвращено по слагаемому на каждый пример, а нужно одно число, их среднее.
 def score_loss(log_probs, losses):
     return log_probs * (losses - _others(losses)).detach() + losses
 

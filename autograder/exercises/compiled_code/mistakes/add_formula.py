@@ -15,7 +15,7 @@ def _right(ctx, grad):
 
 # %% mistake="without_grad" theme="derivative"
 # The gradient that arrives is missing in both results. The chain rule multiplies by it.
-# В обоих результатах нет пришедшего градиента. По правилу дифференцирования сложной функции на него умножают.
+# Пришедший градиент не учтён ни в одном из результатов. По правилу дифференцирования сложной функции на него умножают.
 def add_formula(op):
     def backward(ctx, grad):
         return _right(ctx, torch.ones_like(grad))
@@ -121,7 +121,7 @@ def add_formula(op):
 # %% mistake="attributes" theme="in_place"
 # The tensors are attributes of `ctx`. Nobody then notices a change in place, and the gradient is silently wrong;
 #     `ctx.save_for_backward` notices it.
-# Тензоры записаны в атрибуты `ctx`. Изменение на месте тогда никто не замечает, и градиент оказывается неверным без
+# Тензоры записаны в атрибуты `ctx`. Изменения на месте тогда никто не замечает, и градиент оказывается неверным без
 #     всякого сообщения; `ctx.save_for_backward` его заметит.
 def add_formula(op):
     def setup_context(ctx, inputs, output):
@@ -190,7 +190,7 @@ def add_formula(op):
 
 # %% mistake="divides_by_x" theme="precision"
 # Where `x` is 0, its gradient is NaN: the output was divided by `x`. The factor exp(−a·y) needs no `x`.
-# Там, где `x` равен 0, его градиент — NaN: результат разделён на `x`. А множителю exp(−a·y) сам `x` не нужен.
+# Там, где `x` равен 0, его градиент — NaN: результат разделён на `x`. А множитель exp(−a·y) вычисляют без `x`.
 def add_formula(op):
     def setup_context(ctx, inputs, output):
         x, y, ctx.a = inputs

@@ -42,7 +42,8 @@ def _sum(loss, run):
 # %% mistake="largest_single" theme="own"
 # It is not the sum over all nodes of one name that decides. Several nodes together cost more than a single
 #     expensive one.
-# Выбор сделан не по сумме для всех узлов с одним именем. Несколько узлов вместе обходятся дороже, чем один дорогой.
+# Выбор сделан не по сумме для всех узлов с одним именем. Несколько узлов вместе могут обойтись дороже, чем один
+#     дорогой.
 def costly_node(loss):
     return max(_by_node(loss, loss.backward), key=lambda each: each[1])[0].name()
 
@@ -71,8 +72,8 @@ def costly_node(loss):
 # %% mistake="takes_the_slowest" theme="own"
 # The node that takes longest was named. Its time includes its hooks and differs from run to run; asked for are the
 #     FLOPs.
-# Назван узел, который выполняется дольше всех. В это время входят и хуки узла, и от запуска к запуску оно меняется,
-#     а нужно число FLOP.
+# Назван узел, который выполняется дольше всех. Но время меняется от запуска к запуску, и в него входят и хуки узла, а
+#     нужно число FLOP.
 def costly_node(loss):
     name = next(node.name() for node in graph_nodes(loss) if node.name() in _SLOW)
     loss.backward()
@@ -125,8 +126,8 @@ def costly_node(loss):
 # %% mistake="counts_products" theme="own"
 # A node that makes two products was named, although another makes one that costs more than both. Neither the number
 #     of products nor their time is asked for, but their FLOPs.
-# Назван узел, в котором вычисляются два произведения, хотя одно произведение в другом узле дороже обоих. Важны не
-#     число произведений и не время, а число FLOP.
+# Назван узел, в котором вычисляются два произведения, хотя одно произведение в другом узле дороже обоих. Важно не число
+#     произведений и не время, а число FLOP.
 def costly_node(loss):
     counts = Counter()
 

@@ -66,7 +66,7 @@ def fix_anomaly(f, x):
 
 # %% mistake="reports_nothing" theme="missing"
 # A NaN in the backward pass is not reported: None comes back every time.
-# О NaN в обратном проходе отчёта нет: каждый раз возвращается None.
+# О значениях NaN в обратном проходе функция не сообщает: каждый раз возвращается None.
 def fix_anomaly(f, x):
     _caught(f, x)
 
@@ -131,7 +131,7 @@ def fix_anomaly(f, x):
 
 # %% mistake="returns_the_warning" theme="missing"
 # What is returned is no text. Asked for is the text of the warning.
-# Возвращён не текст, а нужен текст предупреждения.
+# Нужен текст предупреждения, а возвращено что-то другое.
 def fix_anomaly(f, x):
     said, error = _caught(f, x)
     return UserWarning(said[-1]) if error else None
@@ -262,8 +262,8 @@ def fix_anomaly(f, x):
 # %% mistake="restores_off_without_errors" theme="state"
 # Anomaly mode is switched on and off by hand. If `f` raises an error, it stays on; and if it was on before, it is off
 #     now. `detect_anomaly()` restores it in any case.
-# Режим обнаружения аномалий включается и выключается вручную. Если `f` завершилась исключением, он остаётся
-#     включённым, а если был включён раньше, теперь он выключен. Контекст `detect_anomaly()` восстанавливает его в любом
+# Режим обнаружения аномалий включается и выключается вручную. Если `f` завершилась исключением, он остаётся включённым,
+#     а если был включён раньше, теперь он выключен. Контекстный менеджер `detect_anomaly()` восстанавливает его в любом
 #     случае.
 def fix_anomaly(f, x):
     torch.autograd.set_detect_anomaly(True)

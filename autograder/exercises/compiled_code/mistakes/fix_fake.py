@@ -40,7 +40,7 @@ def fix_fake(x, y):
 
 # %% mistake="takes_the_last" theme="axes"
 # The last dimension of the result is as long as a row of the inputs. Its size should be the number of rows of `y`.
-# Последнее измерение результата такой же длины, как строка входа. А его размер — число строк в `y`.
+# Последнее измерение результата такой же длины, как строка входа. А его размер должен быть равен числу строк в `y`.
 def fix_fake(x, y):
     return x.new_empty(*x.shape[:-1], y.shape[-1])
 
@@ -55,7 +55,7 @@ def fix_fake(x, y):
 
 # %% mistake="one_batch_dimension" theme="axes"
 # A batch dimension is always expected. Without one the operator gets two matrices.
-# Предполагается, что измерение батча есть всегда. Но без него оператор получает две матрицы.
+# Предполагается, что измерение батча есть всегда. Но его может не быть, и тогда оператор получает две матрицы.
 def fix_fake(x, y):
     return x.new_empty(x.shape[0], x.shape[-2], y.shape[-2])
 
@@ -88,8 +88,8 @@ def fix_fake(x, y):
 # %% mistake="counts_from_the_front" theme="axes"
 # `len(...)` or `shape[0]` is taken for the number of rows. With dimensions in front it is the first of those: count from
 #     the end.
-# За число строк принято `len(...)` или `shape[0]`. Если впереди стоят другие размерности, это первая из них: отсчитывайте
-#     с конца.
+# За число строк принято `len(...)` или `shape[0]`. Если впереди стоят другие измерения, это размер первого из них:
+#     отсчитывайте с конца.
 def fix_fake(x, y):
     return x.new_empty(*x.shape[:-2], len(x), len(y))
 

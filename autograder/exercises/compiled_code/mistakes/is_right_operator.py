@@ -10,7 +10,8 @@ def _telling():
 
 # %% mistake="trusts_opcheck" theme="test"
 # Wrong derivatives are accepted. `opcheck` compares the operator with itself, and looks at no number of the derivative.
-# Неверные производные приняты. `opcheck` сравнивает оператор с ним же самим и на числа производной не смотрит.
+# Операторы с неверной производной приняты. `opcheck` сравнивает оператор с ним же самим и на числа производной не
+#     смотрит.
 def is_right_operator(op, x):
     opcheck(op, (_telling(),))
     return True
@@ -27,7 +28,7 @@ def is_right_operator(op, x):
 
 # %% mistake="requires_no_grad" theme="test"
 # Wrong formulas are accepted: the examples for `opcheck` do not require grad, so it looks at no formula.
-# Неправильные формулы приняты: примеры для `opcheck` не требуют градиента, и на формулу он не смотрит.
+# Операторы с неправильной формулой приняты: примеры для `opcheck` не требуют градиента, и на формулу она не смотрит.
 def is_right_operator(op, x):
     opcheck(op, (_telling().detach(),))
     return True
@@ -44,8 +45,8 @@ def is_right_operator(op, x):
 # %% mistake="opcheck_of_a_square" theme="test"
 # Only `opcheck` was asked, and only about a square, contiguous matrix. Wrong derivatives are accepted, and a fake may
 #     be wrong for other shapes.
-# Вызвана только `opcheck` и только для квадратной матрицы, непрерывной в памяти. Неверные производные приняты, и для
-#     других форм фиктивная реализация может быть неверна.
+# Вызвана только `opcheck` и только для квадратной матрицы, непрерывной в памяти. Операторы с неверной производной
+#     приняты, и для других форм фиктивная реализация может быть неверна.
 def is_right_operator(op, x):
     opcheck(op, (x.requires_grad_(),))
     return True
@@ -69,8 +70,8 @@ def is_right_operator(op, x):
 # %% mistake="gradcheck_alone" theme="test"
 # Only the derivative decides. Fake, strides and tracing are for `opcheck`: it is not called, or its result with
 #     `raise_exception=False` is not read.
-# Решает только производная. Фиктивную реализацию, шаги (strides) и запись в граф проверяет `opcheck`: она не вызвана
-#     или её результат при `raise_exception=False` не прочитан.
+# Тест смотрит только на производную. Фиктивную реализацию, шаги (strides) и запись в граф проверяет `opcheck`: она не
+#     вызвана или её результат при `raise_exception=False` не прочитан.
 def is_right_operator(op, x):
     return gradcheck(op, (_telling(),))
 
@@ -84,7 +85,7 @@ def is_right_operator(op, x):
 # %% mistake="refuses_all" theme="test"
 # Every right operator is refused. Does `except` hide an error of the test itself, or does the test ask for too much, such
 #     as a result in the shape of `x`?
-# Отвергается любой правильный оператор. Не скрывает ли `except` ошибку в самой проверке и не требует ли она лишнего,
+# Отвергаются все правильные операторы. Не скрывает ли `except` ошибку в самом тесте? И не требует ли тест лишнего,
 #     например результата той же формы, что и `x`?
 def is_right_operator(op, x):
     return False

@@ -28,8 +28,8 @@ predict_compiled = {**solution, "wave: plain, then retain_graph": "RuntimeError"
 
 # %% mistake="differentiates_twice" theme="graph_life"
 # You expected a second derivative. The compiled backward is not recorded; the error comes when one asks for it.
-# Вы ожидали, что вторая производная есть. Но скомпилированный обратный проход не записывается, и при обращении к
-#     ней возникает ошибка.
+# Вы ожидали, что вторая производная есть. Но скомпилированный обратный проход не записывается, и при её вычислении
+#     возникает ошибка.
 predict_compiled = {**solution, "wave: second derivative, aot_eager": "accepted"}
 
 # %% mistake="eager_backend_fails" theme="own"

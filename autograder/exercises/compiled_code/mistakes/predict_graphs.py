@@ -46,8 +46,8 @@ predict_graphs = {**solution, "lengths 3, 3, 4": 3}
 
 # %% mistake="each_length" theme="own"
 # You expected a compilation for every length. The second one makes the length a variable, and it serves all others.
-# Вы ожидали новую компиляцию для каждой длины. Но уже при второй длина становится переменной, и этого хватает для
-#     остальных.
+# Вы ожидали новую компиляцию для каждой длины. Но уже во второй раз длина становится переменной графа, и этого хватает
+#     для остальных.
 predict_graphs = {**solution, "lengths 3, 4, 5": 3}
 
 # %% mistake="one_for_all_lengths" theme="own"

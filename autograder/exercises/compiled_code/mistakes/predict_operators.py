@@ -1,12 +1,12 @@
 # %% mistake="body_is_traced" theme="own"
 # You expected the body to run once, as the formula does. It is a black box, and the compiled program calls it each time.
-# Вы ожидали, что тело выполнится один раз, как формула. Но это чёрный ящик, и скомпилированная программа вызывает его
-#     каждый раз.
+# Вы ожидали, что тело оператора выполнится один раз, как формула. Но оператор — чёрный ящик, и скомпилированная
+#     программа вызывает его каждый раз.
 predict_operators = {**solution, "runs of the body in three compiled passes": 1}
 
 # %% mistake="body_never_runs" theme="own"
 # You expected the body not to run at all once the graph is there. The graph holds a call of the operator.
-# Вы ожидали, что после записи графа тело не выполняется вовсе. Но в графе записан вызов оператора.
+# Вы ожидали, что после записи графа тело оператора не выполняется вовсе. Но в графе записан вызов оператора.
 predict_operators = {**solution, "runs of the body in three compiled passes": 0}
 
 # %% mistake="no_formula_no_grad" theme="recording"

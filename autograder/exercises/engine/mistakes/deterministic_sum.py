@@ -87,7 +87,7 @@ def deterministic_sum(gradients):
 
 # %% mistake="rounds_the_sum" theme="precision"
 # The numbers were rounded to a few decimals to make the bits agree. Their digits are lost.
-# Чтобы биты совпали, числа округлены до нескольких знаков. Цифры потеряны.
+# Чтобы биты совпали, числа округлены до нескольких знаков. Точность потеряна.
 def deterministic_sum(gradients):
     return adds_in_double(gradients).mul(1000).round().div(1000)
 
@@ -99,7 +99,7 @@ def deterministic_sum(gradients):
 
 # %% mistake="sums_everything" theme="axes"
 # All entries of all gradients were added into one number. Each entry has a sum of its own.
-# Все элементы всех градиентов сложены в одно число. А у каждой позиции сумма своя.
+# Все элементы всех градиентов сложены в одно число. А у каждой позиции сумма должна быть своя.
 def deterministic_sum(gradients):
     flat = torch.stack(gradients).double().flatten().sort().values
     return torch.tensor(math.fsum(flat.tolist()))
@@ -107,8 +107,8 @@ def deterministic_sum(gradients):
 # %% mistake="compensates" theme="precision"
 # The rounding errors are added up as well, in the order of the list. They are rounded, too: the bits still depend
 #     on the order, if 1e20, 5000 and 1e-9 are among the numbers.
-# Складываются и погрешности округления, но тоже в порядке списка. При этом и они округляются: если среди чисел есть
-#     1e20, 5000 и 1e-9, биты по-прежнему зависят от порядка.
+# Складываются и погрешности округления, но тоже в порядке списка. При этом округляются и сами погрешности: если среди
+#     чисел есть 1e20, 5000 и 1e-9, биты по-прежнему зависят от порядка.
 def deterministic_sum(gradients):
     total = torch.zeros_like(gradients[0], dtype=torch.float64)
     lost = torch.zeros_like(total)
@@ -151,7 +151,7 @@ def deterministic_sum(gradients):
 
 # %% mistake="returns_a_list" theme="missing"
 # A list stands where a tensor is needed, perhaps as the result.
-# Там, где нужен тензор, стоит список: возможно, он и возвращён.
+# Вместо тензора получен список. Возможно, его и возвращает функция.
 def deterministic_sum(gradients):
     columns = torch.stack(gradients).reshape(len(gradients), -1).T.tolist()
     return [math.fsum(column) for column in columns]

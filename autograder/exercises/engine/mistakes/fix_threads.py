@@ -42,13 +42,14 @@ def fix_threads(model, batches):
 
 # %% mistake="detaches_afterwards" theme="cost"
 # The results are detached afterwards. The graph was recorded all the same, and took its time and memory.
-# Результаты отсоединяются от графа потом. Граф всё равно был записан и занял время и память.
+# Результаты отсоединяются от графа слишком поздно: на его запись уже ушли и время, и память.
 def fix_threads(model, batches):
     return [y.detach() for y in _in_threads(model, batches, inside=False, outside=True)]
 
 # %% mistake="loses_errors" theme="own"
 # An error in a thread is lost: the function returns as if all was well, with None for that batch.
-# Исключение в потоке пропадает: функция возвращает результат как ни в чём не бывало, и для этого батча в нём None.
+# Исключение в потоке пропадает: функция возвращает результат как ни в чём не бывало, и вместо значения для этого батча
+#     в нём стоит None.
 def fix_threads(model, batches):
     return _in_threads(model, batches, report=False)
 
@@ -74,7 +75,7 @@ def fix_threads(model, batches):
 
 # %% mistake="switches_recording_on" theme="state"
 # Recording is switched on at the end, whatever the caller's mode was. Here the caller had it off.
-# В конце запись включается, каким бы ни был режим вызывающего потока. Здесь он был без записи.
+# В конце запись включается, каким бы ни был режим вызывающего потока. Здесь запись в этом потоке была выключена.
 def fix_threads(model, batches):
     outputs = _in_threads(model, batches)
     torch.set_grad_enabled(True)
@@ -98,7 +99,7 @@ def fix_threads(model, batches):
 
 # %% mistake="returns_the_error" theme="own"
 # The exception stands in the list of results. It should be raised.
-# Исключение попало в список результатов, а должно завершить функцию.
+# Исключение попало в список результатов, а функция должна им завершиться.
 def fix_threads(model, batches):
     outputs = _in_threads(model, batches, report=False)
     return [ValueError() if y is None else y for y in outputs]

@@ -21,9 +21,8 @@ def _hooked(w, loss_of):
 # %% mistake="adds_without_lock" theme="own"
 # `w.grad` is read and written while `lock` is not held: with no lock, or with one of the answer's own, which every call
 #     makes anew. Two threads can read the same old value, and then one of the two gradients is lost.
-# К `w.grad` обращаются, не захватив `lock`, и при чтении, и при записи: без всякой блокировки или с собственной,
-#     которую каждый вызов создаёт заново. Два потока могут прочесть одно и то же старое значение, и тогда один из двух
-#     градиентов пропадёт.
+# Код читает и меняет `w.grad`, не захватив `lock`: без всякой блокировки или с собственной, которую каждый вызов
+#     создаёт заново. Два потока могут прочесть одно и то же старое значение, и тогда один из двух градиентов пропадёт.
 def locked_accumulation(w, loss_of, lock):
     gradient = _gradient(w, loss_of)
     _add(w, gradient)
@@ -41,7 +40,7 @@ def locked_accumulation(w, loss_of, lock):
 # What is returned shares its memory with `w.grad`. The next thread adds there in place, and the returned gradient
 #     changes.
 # У возвращённого тензора и у `w.grad` общая память. Следующий поток прибавит туда на месте свой градиент, и
-#     возвращённый изменится.
+#     возвращённый тензор изменится.
 def locked_accumulation(w, loss_of, lock):
     gradient = _gradient(w, loss_of)
     with lock:
@@ -55,7 +54,7 @@ def locked_accumulation(w, loss_of, lock):
 # The gradient that is put into an empty `w.grad` shares its memory with the returned one. The next `backward()`
 #     adds there in place, and the returned gradient changes.
 # У градиента, который положен в пустое поле `w.grad`, и у возвращённого общая память. Следующий вызов `backward()`
-#     прибавит туда на месте свой градиент, и возвращённый изменится.
+#     прибавит туда на месте свой градиент, и возвращённый тензор изменится.
 def locked_accumulation(w, loss_of, lock):
     gradient = _gradient(w, loss_of)
     with lock:
@@ -114,7 +113,7 @@ def locked_accumulation(w, loss_of, lock):
 
 # %% mistake="tries_once" theme="own"
 # `acquire` may return False: another thread has the lock, and here `w.grad` is read and written all the same.
-# Метод `acquire` может вернуть False: блокировка у другого потока, а к `w.grad` здесь всё равно обращаются.
+# Метод `acquire` может вернуть False, если блокировка у другого потока. А код всё равно обращается к `w.grad`.
 def locked_accumulation(w, loss_of, lock):
     gradient = _gradient(w, loss_of)
     acquired = lock.acquire(blocking=False)
@@ -171,7 +170,7 @@ def locked_accumulation(w, loss_of, lock):
 
 # %% mistake="keeps_the_last_hooked" theme="own"
 # The last gradient that a hook on `w` has seen is returned. All threads share `w`: it may be that of another.
-# Возвращён последний градиент, который видел хук на `w`. Но `w` у всех потоков общий, и это может быть градиент
+# Возвращён последний градиент, который видел хук на `w`. Но `w` у всех потоков общий, и последним мог прийти градиент
 #     другого потока.
 def locked_accumulation(w, loss_of, lock):
     return _hooked(w, loss_of)[-1]

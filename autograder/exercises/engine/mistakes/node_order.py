@@ -98,7 +98,7 @@ def node_order(loss):
 
 # %% mistake="forward_order" theme="order"
 # The list has the order of the forward pass: it is the right one read backwards.
-# Порядок — как в прямом проходе: это верный список, прочитанный с конца.
+# Порядок такой, как в прямом проходе: верный список получится, если прочитать этот с конца.
 def node_order(loss):
     return [node.name() for node in sorted(_reachable(loss), key=lambda node: node._sequence_nr())]
 
@@ -148,7 +148,8 @@ def node_order(loss):
 
 # %% mistake="fills_grad" theme="accumulation"
 # The order is watched in a `loss.backward()`, which adds to `.grad`. `torch.autograd.grad` adds nothing.
-# Порядок подсмотрен в вызове `loss.backward()`, а он изменяет `.grad`. Функция `torch.autograd.grad` его не меняет.
+# Порядок подсмотрен в вызове `loss.backward()`, а он изменяет `.grad`. Функция `torch.autograd.grad` этого поля не
+#     меняет.
 def node_order(loss):
     return _by_hooks(loss, lambda: loss.backward(retain_graph=True))
 
@@ -167,7 +168,7 @@ def node_order(loss):
 
 # %% mistake="clears_grad" theme="accumulation"
 # `.grad` of the leaf is None afterwards. An earlier gradient that stood there is gone.
-# Поле `.grad` листа потом равно None. Если там лежал прежний градиент, он пропал.
+# После вызова поле `.grad` листа равно None. Если там лежал прежний градиент, он пропал.
 def node_order(loss):
     order = fills_grad(loss)
     _leaf(loss).grad = None
@@ -212,8 +213,8 @@ def node_order(loss):
 # %% mistake="stack_of_ready" theme="order"
 # Among the nodes that are ready, the one that became ready last is taken, as with a stack or with a depth-first
 #     search read backwards. The engine takes the one that was created last.
-# Из готовых узлов берётся тот, который стал готов последним, как в стеке или при обходе в глубину, прочитанном с
-#     конца. Движок берёт тот, который создан последним.
+# Из готовых узлов берётся тот, который стал готов последним, как в стеке или как при обходе в глубину, если читать его
+#     с конца. Движок берёт тот, который создан последним.
 def node_order(loss):
     return _ready(loss, last=True)
 

@@ -17,8 +17,8 @@ def order_changes_bits():
 # %% mistake="differs_in_float64" theme="test"
 # The two orders of these numbers differ for Python's floats, which are float64, as those of 0.1, 0.2, 0.3 do. In
 #     float32 they agree.
-# Для чисел Python, то есть для float64, два порядка этих чисел дают разное, как и в примере 0.1, 0.2, 0.3. В float32
-#     они дают одно и то же.
+# Сумма этих чисел зависит от порядка, если это числа Python, то есть float64, как и в примере 0.1, 0.2, 0.3. В float32
+#     при обоих порядках она одна и та же.
 def order_changes_bits():
     return [0.1, 0.2, 0.3]
 
@@ -48,7 +48,7 @@ def order_changes_bits():
 
 # %% mistake="another_order" theme="test"
 # Some other order of these numbers gives other bits, but the reverse one does not.
-# Другие биты даёт какой-то иной порядок этих чисел, но не обратный.
+# Другие биты получаются при каком-то ином порядке этих чисел, но не при обратном.
 def order_changes_bits():
     return [0.1, 0.7, 0.1]
 

@@ -22,8 +22,8 @@ predict_engine = {**solution, "recorded in a thread, under no_grad": False}
 
 # %% mistake="hooks_reach_threads" theme="own"
 # You expected hooks for saved tensors to reach another thread. They belong to the thread that entered the block.
-# Вы ожидали, что хуки сохранённых тензоров действуют и в другом потоке. Но они действуют только в том потоке,
-#     который вошёл в блок.
+# Вы ожидали, что хуки сохранённых тензоров действуют и в другом потоке. Но они действуют только в том потоке, который
+#     их включил.
 predict_engine = {**solution, "packs in a thread": 1}
 
 # %% mistake="anomaly_stays_home" theme="own"
@@ -39,8 +39,8 @@ predict_engine = {**solution, "w.grad read by thread 1": 2.0, "w.grad read by th
 # %% mistake="hooks_pack_for_each_factor" theme="own"
 # You expected hooks for saved tensors to reach another thread, and `square` to save its input twice. They belong to
 #     the thread that entered the block.
-# Вы ожидали, что хуки сохранённых тензоров действуют и в другом потоке, а `square` сохраняет свой вход дважды. Но
-#     они действуют только в том потоке, который вошёл в блок.
+# Вы ожидали, что хуки сохранённых тензоров действуют и в другом потоке, а `square` сохраняет свой вход дважды. Но они
+#     действуют только в том потоке, который их включил.
 predict_engine = {**solution, "packs in a thread": 2}
 
 # %% mistake="first_reads_early" theme="order"

@@ -41,7 +41,7 @@ class AsksTheModule(_Recompute):
 
 # %% mistake="KeepsTheGraph" theme="cost"
 # `f` is recorded in the forward pass already, and its graph is kept. Nothing is saved by that.
-# Функция `f` записана уже в прямом проходе, и её граф хранится. Память так не сэкономить.
+# Вычисление `f` записано уже в прямом проходе, и его граф хранится. Память так не сэкономить.
 class Recompute(Function):
     """A Function that keeps the graph of `f`."""
 
@@ -59,8 +59,8 @@ class Recompute(Function):
 
 # %% mistake="RecordsNothing" theme="recording"
 # `f` is recomputed with recording off, as it is in every `backward`. The result has no graph to differentiate.
-# Функция `f` вычисляется повторно без записи, а в методе `backward` запись всегда выключена. У результата нет
-#     графа.
+# Повторное вычисление `f` не записывается: в методе `backward` запись выключена, пока её не включить. Поэтому у
+#     результата нет графа.
 class Recompute(_Recompute):
     """A Function without `enable_grad`."""
 
@@ -72,7 +72,7 @@ class Recompute(_Recompute):
 
 # %% mistake="ForgetsParameters" theme="missing"
 # `torch.autograd.grad` was asked for the gradient of `x` alone. The parameters of `f` get nothing.
-# У `torch.autograd.grad` запрошен градиент только по `x`. Параметры функции `f` ничего не получают.
+# Функция `torch.autograd.grad` вызвана только для `x`. Параметры функции `f` градиентов не получают.
 class Recompute(_Recompute):
     """A Function that differentiates by `x` only."""
 
@@ -190,7 +190,7 @@ class Recompute(_Recompute):
 
 # %% mistake="RecordsTwice" theme="recording"
 # `f` is recorded in the forward pass as well. Recording was to be off there.
-# Функция `f` записана и в прямом проходе, а там запись должна быть выключена.
+# Вычисление `f` записано и в прямом проходе, а там запись должна быть выключена.
 class Recompute(_Recompute):
     """A Function that records both runs of `f`."""
 
@@ -299,8 +299,8 @@ class Recompute(_Recompute):
 # %% mistake="ReturnsGradOutput" theme="derivative"
 # `grad_output` itself is returned. It is the gradient of the result; that of `x` is what the inner pass gives the
 #     copy.
-# Возвращён сам `grad_output`. Это градиент по результату, а градиент по `x` внутренний проход накапливает в
-#     копии.
+# Возвращён сам `grad_output`. Это градиент по результату, а градиент по `x` внутренний проход накапливает в поле
+#     `.grad` копии.
 class Recompute(_Recompute):
     """A Function that throws the gradient of the copy away."""
 

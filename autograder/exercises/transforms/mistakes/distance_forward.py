@@ -49,7 +49,7 @@ class Distance(_Distance):
 
 # %% mistake="other_sign" theme="derivative"
 # The sign is the other one: if `x` moves away from `y`, this tangent is negative, but the distance grows.
-# Знак противоположный: если `x` уходит от `y`, этот результат отрицателен, а расстояние растёт.
+# Знак противоположный: если `x` удаляется от `y`, результат отрицателен, а расстояние растёт.
 class Distance(_Distance):
     @staticmethod
     def jvp(ctx, dx, dy):
@@ -79,7 +79,7 @@ class Distance(_Distance):
 
 # %% mistake="mean_of_the_entries" theme="scaling"
 # The products are averaged. In the distance each entry has its full share: the tangent is their sum.
-# Произведения усреднены. А в расстояние каждый элемент входит полностью: нужна их сумма.
+# Произведения усреднены. А вклад каждого элемента входит в расстояние полностью: нужна сумма.
 class Distance(_Distance):
     @staticmethod
     def jvp(ctx, dx, dy):

@@ -48,6 +48,6 @@ def expose_once(f, x):
 # %% mistake="factor_without_a_graph" theme="own"
 # The second derivative is right: the result of `f` enters as a factor without a graph, so nothing is lost in its
 #     second derivative.
-# Вторая производная верна: результат `f` входит множителем без графа, и терять в его второй производной нечего.
+# Вторая производная верна: результат `f` входит в функцию потерь множителем без графа, и терять нечего.
 def expose_once(f, x):
     return (f(x).detach() * x**2).sum()

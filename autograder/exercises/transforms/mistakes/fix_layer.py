@@ -46,7 +46,7 @@ class Layer(torch.autograd.Function):
 
 # %% mistake="always_in_bfloat16" theme="precision"
 # `backward` computes in bfloat16 even if the forward pass did not.
-# Метод `backward` считает в bfloat16, даже если прямой проход был в другом типе.
+# Метод `backward` считает в bfloat16, даже если прямой проход выполнялся в другом типе.
 class Layer(torch.autograd.Function):
     forward = staticmethod(_forward)
 
@@ -77,6 +77,6 @@ class Layer(_both(_forward, lambda ctx, g: (g @ ctx.saved_tensors[1].t(), ctx.sa
 
 # %% mistake="no_second_derivative" theme="recording"
 # `backward` is right under autocast, but the second derivative is lost: nothing is recorded in it.
-# Внутри autocast `backward` верен, но вторая производная потеряна: в нём ничего не записывается.
+# Внутри autocast `backward` верен, но его вычисления не записываются: вторая производная потеряна.
 class Layer(_both(_forward, torch.no_grad()(_backward))):
     pass

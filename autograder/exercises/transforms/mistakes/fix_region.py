@@ -55,13 +55,13 @@ def fix_region(model, batches, rate):
 
 # %% mistake="loss_after_the_step" theme="order"
 # The loss was computed once more after the step. It belongs to the weights before it.
-# Потери вычислены ещё раз, уже после шага. А нужны потери с весами до него.
+# Потери вычислены ещё раз, уже после шага, а нужны потери с весами до него.
 def fix_region(model, batches, rate):
     return _train(model, batches, rate, region=lambda: _region(cache_enabled=False), early=True)
 
 # %% mistake="all_parameters_in_bfloat16" theme="precision"
 # The weights themselves were converted to bfloat16. autocast leaves them in float32.
-# В bfloat16 переведены сами веса. При autocast они остаются в float32.
+# В bfloat16 переведены сами веса. А внутри autocast они остаются в float32.
 def fix_region(model, batches, rate):
     model.to(torch.bfloat16)
     return _train(model, [(x.to(torch.bfloat16), y) for x, y in batches], rate, region=lambda: _region(enabled=False))
@@ -86,14 +86,14 @@ def fix_region(model, batches, rate):
 
 # %% mistake="mean_of_losses" theme="return"
 # A single number came back. Asked for is a list with the loss of each step.
-# Возвращено одно число. А нужен список потерь по шагам.
+# Возвращено одно число, а нужен список потерь по шагам.
 def fix_region(model, batches, rate):
     losses = _train(model, batches, rate, region=lambda: _region(cache_enabled=False))
     return sum(losses) / len(losses)
 
 # %% mistake="losses_as_tensors" theme="return"
 # The list holds tensors. Asked for are Python numbers.
-# В списке тензоры. А нужны числа Python.
+# В списке тензоры, а нужны числа Python.
 def fix_region(model, batches, rate):
     return [torch.tensor(loss) for loss in _train(model, batches, rate, region=lambda: _region(cache_enabled=False))]
 

@@ -37,8 +37,7 @@ def _last(t, dim):
 # %% mistake="as_if_there_were_no_batch" theme="axes"
 # The rule ignores `in_dims`. It is right only if both batches are in the same place and the samples have the same
 #     shape.
-# Правило не смотрит на `in_dims`. Оно верно, только если оба батча стоят на одном месте, а у примеров одинаковая
-#     форма.
+# Правило не смотрит на `in_dims`. Оно верно, только если оба батча стоят на одном месте и у примеров одинаковая форма.
 class LogAddExp(_LogAddExp):
     @staticmethod
     def vmap(info, in_dims, x, y):
@@ -54,7 +53,7 @@ class LogAddExp(_LogAddExp):
 
 # %% mistake="none_taken_for_zero" theme="axes"
 # None in `in_dims` was taken for dimension 0. It says that this input has no batch.
-# None в `in_dims` принято за измерение 0. А оно означает, что у этого входа батча нет.
+# None в `in_dims` принято за измерение 0. А None означает, что у этого входа батча нет.
 class LogAddExp(_LogAddExp):
     @staticmethod
     def vmap(info, in_dims, x, y):
@@ -64,7 +63,7 @@ class LogAddExp(_LogAddExp):
 # There is no usable rule. One that torch makes runs `forward` with tensors that NumPy cannot read. One of your own
 #     returns two things: the result and the place of the batch in it.
 # Пригодного правила нет. Правило, которое составляет torch, выполняет `forward` с тензорами, которых NumPy прочесть не
-#     может. А своё правило возвращает и результат, и номер измерения, по которому в нём идёт батч.
+#     может. Правило, написанное вами, должно возвращать и результат, и номер измерения батча в нём.
 class LogAddExp(_LogAddExp):
     generate_vmap_rule = True
 
@@ -115,7 +114,7 @@ class LogAddExp(_LogAddExp):
 
 # %% mistake="batch_of_x_alone" theme="axes"
 # Only `x` may have a batch in this rule. `in_dims` has an entry for each input.
-# В этом правиле батч может быть только у `x`. А в `in_dims` есть запись о каждом входе.
+# В этом правиле батч может быть только у `x`. А в `in_dims` есть элемент для каждого входа.
 class LogAddExp(_LogAddExp):
     @staticmethod
     def vmap(info, in_dims, x, y):
@@ -130,7 +129,8 @@ class LogAddExp(_LogAddExp):
 
 # %% mistake="none_taken_for_a_place" theme="axes"
 # The rule ends in an error where an input has no batch. Its entry in `in_dims` is None, and None is no place.
-# Если у какого-то входа батча нет, правило кончается ошибкой. В `in_dims` для него стоит None, а это не место.
+# Если у какого-то входа батча нет, правило кончается ошибкой. В `in_dims` для такого входа стоит None, а это не номер
+#     измерения.
 class LogAddExp(_LogAddExp):
     @staticmethod
     def vmap(info, in_dims, x, y):

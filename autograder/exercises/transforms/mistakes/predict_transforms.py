@@ -5,12 +5,12 @@ predict_transforms = {**solution, "grad of OldCube": "accepted"}
 
 # %% mistake="grad_needs_a_rule" theme="own"
 # You expected `grad` to want more than `setup_context` and `backward`. Without a batch no rule is needed.
-# Вы ожидали, что `grad` мало методов `setup_context` и `backward`. Но без батча правило не нужно.
+# Вы ожидали, что преобразованию `grad` мало методов `setup_context` и `backward`. Но без батча правило не нужно.
 predict_transforms = {**solution, "grad": "refused"}
 
 # %% mistake="batches_for_free" theme="own"
 # You expected `vmap` to accept a Function without a rule. It knows rules for torch's operations, not for yours.
-# Вы ожидали, что `vmap` примет функцию без правила. Но правила известны ему только для операций torch.
+# Вы ожидали, что `vmap` примет функцию без правила. Но сам он знает правила только для операций torch.
 predict_transforms = {**solution, "vmap": "accepted"}
 
 # %% mistake="only_backward_is_batched" theme="own"

@@ -29,7 +29,7 @@ class _Ratio(torch.autograd.Function):
 
 # %% mistake="takes_the_context" theme="own"
 # `backward()` is right, but `forward` takes the context, and `torch.func` refuses that.
-# Проход `backward()` верен, но `forward` принимает контекст, а `torch.func` такого не допускает.
+# Для `backward()` всё верно, но `forward` принимает контекст, а `torch.func` этого не допускает.
 class Ratio(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, y):
@@ -60,7 +60,7 @@ class Ratio(torch.autograd.Function):
 
 # %% mistake="saved_for_backward_only" theme="own"
 # `jvp` finds nothing in `saved_tensors`: it was saved for the backward pass alone.
-# Метод `jvp` ничего не находит в `saved_tensors`: сохранено только для обратного прохода.
+# Метод `jvp` ничего не находит в `saved_tensors`: тензоры сохранены только для обратного прохода.
 class Ratio(_Ratio):
     @staticmethod
     def setup_context(ctx, inputs, output):
