@@ -102,7 +102,7 @@ def clip_shards(parameters, max_norm, all_reduce):
 
 # %% mistake="clips_before_the_exchange" theme="order"
 # Each rank clips by its own norm. The factor has to come from the norm of the whole.
-# Каждый ранг отсекает по своей норме. А множитель должен получаться из нормы целого.
+# Каждый ранг отсекает по своей норме. А множитель должен получаться из нормы всего градиента.
 def clip_shards(parameters, max_norm, all_reduce):
     own = _squares(parameters)
     _scale(parameters, own.sqrt(), max_norm)
@@ -160,7 +160,7 @@ def clip_shards(parameters, max_norm, all_reduce):
 
 # %% mistake="returns_the_norm_of_the_rank" theme="return"
 # The gradients are right, but what comes back is the norm of the rank. It was to be the norm of the whole.
-# Градиенты верны, но возвращена норма на одном ранге. А нужна норма целого.
+# Градиенты верны, но возвращена норма только этого ранга. А нужна норма всего градиента.
 def clip_shards(parameters, max_norm, all_reduce):
     own = _squares(parameters)
     _scale(parameters, all_reduce(own).sqrt(), max_norm)
@@ -168,7 +168,7 @@ def clip_shards(parameters, max_norm, all_reduce):
 
 # %% mistake="the_rank_decides" theme="own"
 # Each rank decides by its own norm whether to clip. The norm of the whole is compared with `max_norm`, on all ranks alike.
-# Каждый ранг решает по своей норме, отсекать ли. Но с `max_norm` сравнивается норма целого, одинаково на всех рангах.
+# Каждый ранг решает по своей норме, отсекать ли. Но с `max_norm` нужно сравнивать норму всего градиента, одну для всех рангов.
 def clip_shards(parameters, max_norm, all_reduce):
     own = _squares(parameters)
     norm = all_reduce(own).sqrt()
