@@ -26,7 +26,7 @@ def keep_products(f, x):
 
 # %% mistake="without_batches" theme="own"
 # The products of matrices are saved, those of batches of matrices are not: they are `bmm`.
-# Произведения матриц сохраняются, а произведения наборов матриц нет: это операция `bmm`.
+# Произведения двух матриц сохраняются, а произведения трёхмерных тензоров — нет: это операция `bmm`.
 def keep_products(f, x):
     return under([aten.mm.default, aten.addmm.default], f, x)
 
@@ -52,8 +52,8 @@ def keep_products(f, x):
 # %% mistake="saves_nothing" theme="own"
 # Nothing is saved: every product runs again. A policy asks about `aten.mm.default`, which is neither `aten.mm` nor
 #     `aten.matmul.default`.
-# Ничего не сохраняется: каждое произведение выполняется заново. Политику спрашивают об `aten.mm.default`, а это не то же,
-#     что `aten.mm` или `aten.matmul.default`.
+# Ничего не сохраняется: каждое произведение выполняется заново. Политика получает `aten.mm.default`, а это не то же
+#     самое, что `aten.mm` или `aten.matmul.default`.
 def keep_products(f, x):
     return under(lambda ctx, op, *args, **kwargs: op in (aten.mm, aten.addmm, aten.bmm), f, x)
 
