@@ -29,8 +29,8 @@ def _kept(block, h):
 # %% mistake="silences_the_warning" theme="recording"
 # The adapters in front still get no gradient. The message may be gone, but the blocks before the first input that
 #     requires grad are still constants for autograd.
-# Первые адаптеры по-прежнему не получают градиента. Сообщение могло исчезнуть, но блоки до первого входа, который
-#     требует градиента, для autograd остались константами.
+# Первые адаптеры по-прежнему не получают градиента. Сообщение могло исчезнуть, но пока вход блока не требует
+#     градиента, выход этого блока для autograd — константа.
 def fix_checkpoint(embed, blocks, head, tokens):
     return _through(embed, blocks, head, tokens, run=_reentrant)
 

@@ -68,7 +68,7 @@ def fix_hidden_state(cell, o, x, y, state, k):
 
 # %% mistake="still_retains" theme="graph_life"
 # The graph is still kept and walked again, after a step has overwritten the weights that it has saved.
-# Граф по-прежнему сохраняется и проходится снова, уже после шага, который перезаписал сохранённые в нём веса.
+# Граф по-прежнему сохраняется, и проход по нему идёт снова, уже после шага, который перезаписал сохранённые в нём веса.
 def fix_hidden_state(cell, o, x, y, state, k):
     return _run(cell, o, x, y, state, k, between=lambda state: _each(Tensor.clone, state), retain=True)
 
@@ -219,7 +219,7 @@ def fix_hidden_state(cell, o, x, y, state, k):
 # %% mistake="cuts_the_first_part" theme="recording"
 # A single tensor is detached, but not every part of a tuple: what is left still carries the freed graph of its
 #     window.
-# Одиночный тензор отсоединён от графа, но в кортеже — не всё: то, что осталось, по-прежнему тянет за собой
+# Одиночный тензор отсоединён от графа, а в кортеже отсоединены не все: оставшийся по-прежнему тянет за собой
 #     граф своего окна, а сохранённое в нём уже освобождено.
 def fix_hidden_state(cell, o, x, y, state, k):
     def between(state):

@@ -13,7 +13,7 @@ def hide_the_fault():
 # %% mistake="a_reward_on_the_way" theme="test"
 # Some of the TD errors before the last step are 0, but not all: what one of them leaves in `.grad` gets into the
 #     trace.
-# Часть TD-ошибок до последнего шага равна 0, но не все: то, что оставляет в `.grad` любая из них, попадает в след.
+# До последнего шага равны 0 не все TD-ошибки. Шаг с ненулевой ошибкой оставляет в `.grad` обновление, и оно попадает в след.
 def hide_the_fault():
     return [0.0, 0.0, 0.0], [0.0, 1.0, 1.0]
 

@@ -406,7 +406,7 @@ class Value(Engine):
 # %% mistake="goes_depth_first" theme="order"
 # Some values run before all that use them have run, and what arrives later is lost. So it is in a walk that goes
 #     depth first.
-# Некоторые значения обработаны раньше, чем все, кто их использует, и пришедшее позже теряется. Так бывает, когда
+# Некоторые значения обработаны раньше, чем все операции, где они использованы, и пришедшее позже теряется. Так бывает, когда
 #     обход идёт в глубину.
 class Value(Engine):
     def order(self):
@@ -498,7 +498,7 @@ class Value(Engine):
 
 # %% mistake="begins_in_float32" theme="precision"
 # Gradients of float64 leaves are in float32. The pass has to begin in the dtype of the root.
-# Градиенты листьев float64 имеют тип float32. Проход должен начинаться в типе корня.
+# Градиенты листьев float64 имеют тип float32. Проход должен начинаться с тензора того же типа, что корень.
 class Value(Engine):
     def seed(self):
         return type(self)(torch.ones(self.data.shape))
@@ -712,7 +712,7 @@ class Value(Engine):
 
 # %% mistake="hooks_see_all_passes" theme="accumulation"
 # In a second pass a hook does not get the gradient of this pass alone: what earlier passes left is in it.
-# При втором проходе хук получает не только градиент этого прохода: в нём есть и оставшееся от прежних.
+# При втором проходе хук получает не только градиент этого прохода, но и то, что осталось от прежних.
 class Value(Engine):
     def after_hooks(self, gradient):
         if self.rule is None and self.grad is not None:
@@ -722,7 +722,7 @@ class Value(Engine):
 
 # %% mistake="ignores_the_replacement" theme="return"
 # Hooks are called, but what they return is dropped. It should take the gradient's place.
-# Хуки вызываются, но возвращённое ими отбрасывается. Оно должно заменить градиент.
+# Хуки вызываются, но то, что они вернули, отбрасывается. А оно должно заменить градиент.
 class Value(Engine):
     def after_hooks(self, gradient):
         for hook in self.hooks:
@@ -743,7 +743,7 @@ class Value(Engine):
 
 # %% mistake="ignores_replacements_of_results" theme="return"
 # What a hook returns counts at leaves only. At a result it has to take the gradient's place, too.
-# Возвращённое хуком учитывается только у листьев. У результата оно тоже должно заменить градиент.
+# То, что вернул хук, учитывается только у листьев. У результата оно тоже должно заменить градиент.
 class Value(Engine):
     def after_hooks(self, gradient):
         replaced = super().after_hooks(gradient)
@@ -751,7 +751,7 @@ class Value(Engine):
 
 # %% mistake="hooks_run_backwards" theme="order"
 # Hooks of one value run in the reverse order. The first that was registered runs first.
-# Хуки одного значения выполняются в обратном порядке. Первым выполняется тот, который зарегистрирован первым.
+# Хуки одного значения выполняются в обратном порядке. Первым должен выполняться тот, который зарегистрирован первым.
 class Value(Engine):
     def register_hook(self, hook):
         self.hooks.insert(0, hook)
@@ -904,7 +904,7 @@ class Value(Engine):
 # %% mistake="frees_what_it_records" theme="graph_life"
 # `create_graph=True` alone does not keep the graph: a pass through the gradients meets freed values. It has to free
 #     nothing, also without `retain_graph=True`.
-# Одного `create_graph=True` мало, чтобы граф сохранился: проход через градиенты приходит к освобождённым значениям. Граф
+# С одним `create_graph=True` граф не сохраняется: проход через градиенты приходит к освобождённым значениям. Граф
 #     должен сохраняться и без `retain_graph=True`.
 class Value(Engine):
     def backward(self, retain_graph=False, create_graph=False):
@@ -1006,7 +1006,7 @@ class Value(Engine):
         return self if self.data.shape == shape else type(self)(self.folded(shape))
 # %% mistake="adds_parts_as_numbers" theme="recording"
 # With `create_graph=True` gradients that meet are added as numbers: beyond their sum there is no graph.
-# При `create_graph=True` градиенты, которые сходятся, складываются как числа: дальше суммы графа нет.
+# При `create_graph=True` градиенты, которые сходятся, складываются как числа, и у суммы нет графа.
 class Value(Engine):
     def deliver(self, each, part, arrived):
         arrived[each] = type(self)(arrived[each].data + part.data) if each in arrived else part

@@ -89,7 +89,7 @@ def sliding_gradient(cell, x, y, h, k):
 
 # %% mistake="counts_twice" theme="accumulation"
 # The gradients of a step's own call are added again at each link.
-# Градиенты, которые даёт собственный вызов шага, прибавлены ещё раз на каждом звене.
+# Градиенты от вызова ячейки на самом шаге прибавлены ещё раз в каждом звене.
 def sliding_gradient(cell, x, y, h, k):
     return _linked(cell, x, y, h, k, back=lambda t: k, counts_again=True)
 

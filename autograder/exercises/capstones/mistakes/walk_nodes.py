@@ -208,7 +208,7 @@ def walk_nodes(root):
 
 # %% mistake="begins_in_float32" theme="precision"
 # Gradients of float64 leaves are in float32. The walk has to begin in the dtype of the root.
-# Градиенты листьев float64 имеют тип float32. Обход должен начинаться в типе корня.
+# Градиенты листьев float64 имеют тип float32. Обход должен начинаться с тензора того же типа, что корень.
 def walk_nodes(root):
     walk(root, seed=torch.ones(root.data.shape))
 
