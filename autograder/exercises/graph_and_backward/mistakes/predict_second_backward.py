@@ -23,7 +23,7 @@ predict_second_backward = {**solution, "x * x + w: second": None}
 
 # %% mistake="an_error_changes_nothing" theme="graph_life"
 # You expected a backward pass that raises an error to change nothing. `w` had its gradient added before the error.
-# Вы ожидали, что обратный проход, закончившийся ошибкой, ничего не меняет. Но к градиенту `w` новый прибавлен ещё
+# Вы ожидали, что обратный проход, закончившийся ошибкой, ничего не меняет. Но градиент прибавлен к `w.grad` ещё
 #     до ошибки.
 predict_second_backward = {**solution, "x * x + w: w.grad": 1.0}
 
