@@ -15,7 +15,7 @@ def _accumulate(ddp, batches, quiet, scale=None, clear=True):
 
 # %% mistake="synchronises_every_pass" theme="cost"
 # Every micro-batch is sent. The gradient is right, but there are as many all-reduces as micro-batches.
-# Отправляется каждый микробатч. Градиент верен, но операций all-reduce столько же, сколько микробатчей.
+# Градиенты отправляются после каждого микробатча. Они верны, но операций all-reduce столько же, сколько микробатчей.
 def accumulate_no_sync(ddp, batches):
     _accumulate(ddp, batches, lambda i: False)
 
@@ -53,7 +53,7 @@ def accumulate_no_sync(ddp, batches):
 
 # %% mistake="synchronises_the_first" theme="order"
 # The first micro-batch is sent, the others are not. What is added to `.grad` after the exchange stays local.
-# Отправляется первый микробатч, остальные — нет. То, что прибавлено к `.grad` после обмена, остаётся на своём ранге.
+# Отправлены градиенты только первого микробатча. То, что прибавлено к `.grad` после обмена, остаётся на своём ранге.
 def accumulate_no_sync(ddp, batches):
     _accumulate(ddp, batches, lambda i: i > 0)
 
@@ -132,7 +132,7 @@ def accumulate_no_sync(ddp, batches):
 
 # %% mistake="quiet_only_at_the_end" theme="order"
 # Every micro-batch but the last is sent. It is the last one that has to be, and only that one.
-# Отправляется каждый микробатч, кроме последнего. А отправить нужно именно последний, и только его.
+# Градиенты отправляются после каждого микробатча, кроме последнего. А нужно, наоборот, только после последнего.
 def accumulate_no_sync(ddp, batches):
     _accumulate(ddp, batches, lambda i: i + 1 == len(batches))
 
