@@ -299,7 +299,7 @@ def cures():
 
 # %% mistake="keeps_the_graph" theme="recording"
 # E: the moved `x` is right, but still has the graph of the steps.
-# E: сдвинутый `x` верен, но за ним остался граф всех шагов.
+# E: сдвинутый `x` верен, но у него остался граф всех шагов.
 def cures():
     def run(model, x, y, eps, steps):
         x = x.clone().requires_grad_()
@@ -372,7 +372,7 @@ def cures():
 
 # %% mistake="thaws_the_model" theme="state"
 # E: all parameters require grad afterwards, also one that did not before. Keep the flags as they were.
-# E: после вызова градиента требуют все параметры, в том числе тот, который его не требовал. Флаги должны остаться
+# E: после вызова градиента требуют все параметры, в том числе тот, который раньше его не требовал. Флаги должны остаться
 #     прежними.
 def cures():
     def run(model, x, y, eps, steps):

@@ -89,7 +89,7 @@ def fix_hidden_state(cell, o, x, y, state, k):
 
 # %% mistake="cuts_every_step" theme="recording"
 # The state is cut at every step. Between windows is enough; inside one the gradient goes back in time.
-# Состояние отсоединяется на каждом шаге. Достаточно делать это между окнами: внутри окна градиент идёт назад по
+# Состояние отсоединяется на каждом шаге. Делайте это только между окнами: внутри окна градиент должен идти назад по
 #     времени.
 def fix_hidden_state(cell, o, x, y, state, k):
     return _run(cell, o, x, y, state, k, between=_cut, inside=_cut)

@@ -45,7 +45,7 @@ def hide_the_fault():
 
 # %% mistake="reward_at_the_start" theme="test"
 # The last TD error is 0, and an earlier one is not: the states after that one do not move.
-# Последняя TD-ошибка равна 0, а одна из прежних нет: состояния после неё не меняются.
+# Последняя TD-ошибка равна 0, а одна из прежних — нет: ценности следующих состояний не меняются.
 def hide_the_fault():
     return [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]
 
@@ -71,6 +71,6 @@ def hide_the_fault():
 
 # %% mistake="swaps_the_lists" theme="order"
 # The two lists are swapped: the weights come first, then the rewards.
-# Списки переставлены: сначала веса, потом награды.
+# Списки стоят не в том порядке: сначала нужны веса, потом награды.
 def hide_the_fault():
     return [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]

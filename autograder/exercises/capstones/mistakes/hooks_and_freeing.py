@@ -170,7 +170,7 @@ def hooks_and_freeing(root, retain_graph=False):
 
 # %% mistake="frees_in_silence" theme="graph_life"
 # The results are gone, but a second walk says nothing: it ends at the root. It should raise a RuntimeError.
-# Результаты освобождены, но второй обход об этом молчит: он заканчивается в корне. Нужна ошибка RuntimeError.
+# Результаты освобождены, но второй обход ошибки не вызывает: он просто заканчивается в корне. Нужна RuntimeError.
 def hooks_and_freeing(root, retain_graph=False):
     def forget(value):
         value.inputs, value.rule = (), lambda gradient: ()

@@ -177,7 +177,7 @@ def lean_step(model, lr, ids, targets, rows):
 
 # %% mistake="micro_batches" theme="own"
 # The blocks run on micro-batches. They subtract the mean of the rows they see, so the model computes something else.
-# Блоки выполняются на микробатчах. Они вычитают среднее по тем строкам, которые видят, и модель вычисляет уже другое.
+# Блоки выполняются на микробатчах. Они вычитают среднее по строкам микробатча, и модель вычисляет уже не то.
 def lean_step(model, lr, ids, targets, rows):
     total = 0.0
     for part, y in zip(ids.split(rows), targets.split(rows)):

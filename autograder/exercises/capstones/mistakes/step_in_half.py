@@ -178,7 +178,7 @@ def step_in_half(model, o, s, x, y):
 # The scale is removed by `unscale_`, but then `optimizer.step()` makes the step in any case, also with infinite
 #     gradients. `scaler.step(optimizer)` leaves it out.
 # Метод `unscale_` снимает масштаб, но потом `optimizer.step()` делает шаг в любом случае, даже с бесконечными
-#     градиентами. А `scaler.step(optimizer)` его пропускает.
+#     градиентами. А `scaler.step(optimizer)` такой шаг пропускает.
 def step_in_half(model, o, s, x, y):
     loss = _loss(model, x, y, torch.float16)
     o.zero_grad()

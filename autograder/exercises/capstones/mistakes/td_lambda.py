@@ -37,7 +37,7 @@ def td_lambda(model, steps, gamma, lam, alpha):
 # %% mistake="bootstraps_at_the_end" theme="missing"
 # After a terminal step the value of the next state is still added. Nothing comes after the end, whatever the model
 #     says there.
-# После последнего шага эпизода по-прежнему прибавлена ценность следующего состояния. После конца наград нет, что бы
+# На последнем шаге эпизода по-прежнему учтена ценность следующего состояния. Но после конца наград нет, что бы
 #     ни вычислила модель.
 def td_lambda(model, steps, gamma, lam, alpha):
     return _learn(model, steps, gamma, lam, alpha, ends="never")
@@ -68,7 +68,7 @@ def td_lambda(model, steps, gamma, lam, alpha):
 
 # %% mistake="twice_as_long" theme="scaling"
 # Each step is twice as long, as when the squared error is differentiated without the factor ½.
-# Каждый шаг вдвое длиннее: так бывает, если дифференцировать квадрат ошибки без множителя ½.
+# Каждый шаг вдвое длиннее нужного: так бывает, если дифференцировать квадрат ошибки без множителя ½.
 def td_lambda(model, steps, gamma, lam, alpha):
     return _learn(model, steps, gamma, lam, alpha, ends="terminated", factor=2.0)
 
