@@ -1,7 +1,7 @@
 # %% mistake="always_raises" theme="graph_life"
 # You expected every second `backward()` to raise an error. It raises one only where something saved is needed, and
 #     an addition saves nothing.
-# Здесь ожидалась ошибка. Но второй `backward()` завершается ошибкой, только если нужно что-то из сохранённого, а
+# Вы ожидали ошибки. Но второй `backward()` завершается ошибкой, только если нужно что-то из сохранённого, а
 #     сложение не сохраняет ничего.
 predict_second_backward = {**solution, "x + w: second": "RuntimeError"}
 
