@@ -21,7 +21,7 @@ def clip_shards(parameters, max_norm, all_reduce):
 
 # %% mistake="sum_of_norms" theme="derivative"
 # The norms of the ranks are added. Only squares add up: 3 and 4 make 5, not 7.
-# Нормы рангов складываются. Но складываются только квадраты: из 3 и 4 получается 5, а не 7.
+# Нормы рангов сложены. А складывать можно только их квадраты: из 3 и 4 получается 5, а не 7.
 def clip_shards(parameters, max_norm, all_reduce):
     return _scale(parameters, all_reduce(_squares(parameters).sqrt()), max_norm)
 
@@ -129,13 +129,13 @@ def clip_shards(parameters, max_norm, all_reduce):
 
 # %% mistake="changes_only_a_name" theme="in_place"
 # The norm is right, but no `.grad` has changed: the scaled tensors are new ones that nobody keeps.
-# Норма верна, но ни один `.grad` не изменился: умноженные тензоры новые, и их никто не сохранил.
+# Норма верна, но ни один `.grad` не изменился: при умножении созданы новые тензоры, и в `.grad` они не записаны.
 def clip_shards(parameters, max_norm, all_reduce):
     return all_reduce(_squares(parameters)).sqrt()
 
 # %% mistake="adds_norms_of_parameters" theme="derivative"
 # On each rank the norms of the parameters were added before squaring. Only squares add up.
-# На каждом ранге нормы параметров сложены ещё до возведения в квадрат. Но складываются только квадраты.
+# На каждом ранге нормы параметров сложены ещё до возведения в квадрат. А складывать можно только квадраты.
 def clip_shards(parameters, max_norm, all_reduce):
     own = sum((p.grad.norm() for p in parameters if p.grad is not None), torch.zeros((), dtype=torch.float64))
     return _scale(parameters, all_reduce(own.square()).sqrt(), max_norm)
