@@ -294,7 +294,7 @@ def fit_budget(f, x, budget):
 
 # %% mistake="seeds_anew" theme="state"
 # The random state is set by a seed. `f` has to draw the numbers that come next without the trial run.
-# Состояние генератора задано через seed. А `f` должна получить те числа, которые шли бы дальше без пробного запуска.
+# Состояние генератора задано через seed. А `f` должна получить те же числа, что и без пробного запуска.
 def fit_budget(f, x, budget):
     torch.manual_seed(0)
     with torch.no_grad(), Seen() as seen:

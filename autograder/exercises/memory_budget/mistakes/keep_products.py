@@ -93,8 +93,8 @@ def keep_products(f, x):
 # %% mistake="only_for_a_leaf_with_gradient" theme="cost"
 # Where `x` requires no grad, more is kept than the results of the products. The parameters of `f` may require grad all
 #     the same.
-# Если `x` не требует градиента, хранится больше, чем результаты произведений. Но параметры `f` и тогда могут его
-#     требовать.
+# Если `x` не требует градиента, хранятся не только результаты произведений. Но параметры `f` могут требовать градиента
+#     и тогда.
 def keep_products(f, x):
     return under(PRODUCTS, f, x) if x.requires_grad else f(x)
 
@@ -106,6 +106,6 @@ def keep_products(f, x):
 
 # %% mistake="names_without_ending" theme="missing"
 # The names on the list have no ending. An operation has one for each way to call it, as in `aten.mm.default`.
-# Имена в списке без окончания. У операции есть окончание для каждого способа вызова, например `aten.mm.default`.
+# Имена в списке стоят без окончания. У операции есть окончание для каждого способа вызова, например `aten.mm.default`.
 def keep_products(f, x):
     return under([aten.mm, aten.addmm, aten.bmm], f, x)
