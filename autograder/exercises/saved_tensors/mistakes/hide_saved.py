@@ -57,7 +57,7 @@ def hide_saved(layers, x):
 
 # %% mistake="nests_segments" theme="test"
 # The layers are computed more than twice: checkpoints stand inside the checkpoint, and they lower the peak.
-# Слои вычисляются больше двух раз: внутри контрольной точки стоят другие, и они понижают пик.
+# Слои вычисляются больше двух раз: внутри контрольной точки стоят ещё и другие точки, и они снижают пик.
 def hide_saved(layers, x):
     def run(h):
         return checkpoint_segments(layers, h, 4)

@@ -226,7 +226,7 @@ def save_on_disk(f, x, parameters, folder):
 
 # %% mistake="keeps_dropped_files" theme="graph_life"
 # Files of what `f` has dropped stay while the graph lives: something other than the graph holds them.
-# Файлы того, что отбросила `f`, остаются, пока существует граф: их держит не граф, а что-то другое.
+# Файлы тензоров, которые `f` отбросила, остаются, пока существует граф: их держит не граф, а что-то другое.
 def save_on_disk(f, x, parameters, folder):
     own = tempfile.TemporaryDirectory(dir=folder)
 
