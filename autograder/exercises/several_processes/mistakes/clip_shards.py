@@ -129,7 +129,7 @@ def clip_shards(parameters, max_norm, all_reduce):
 
 # %% mistake="changes_only_a_name" theme="in_place"
 # The norm is right, but no `.grad` has changed: the scaled tensors are new ones that nobody keeps.
-# Норма верна, но ни один `.grad` не изменился: при умножении созданы новые тензоры, и в `.grad` они не записаны.
+# Норма верна, но ни один `.grad` не изменился: при умножении созданы новые тензоры, но обратно они не записаны.
 def clip_shards(parameters, max_norm, all_reduce):
     return all_reduce(_squares(parameters)).sqrt()
 
