@@ -86,7 +86,7 @@ class Baseline(_Baseline):
 
 # %% mistake="swaps_the_shares" theme="scaling"
 # The shares are swapped: the new mean takes `rate` of the old one, and the rest of the batch.
-# Доли перепутаны: в новое среднее старое входит с долей `rate`, а батч — с долей `1 - rate`.
+# Доли перепутаны: доля `rate` в новом среднем отдана старому, а остальное — батчу.
 class Baseline(_Baseline):
     def __init__(self, features, rate):
         super().__init__(features, 1 - rate)
