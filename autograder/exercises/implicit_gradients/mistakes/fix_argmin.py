@@ -22,7 +22,7 @@ def fix_argmin(inner, outer, minimize, start, lam):
 
 # %% mistake="hessian_at_the_start" theme="derivative"
 # The direct term is there, but the Hessian is still taken at `start`. That is right for a quadratic loss only.
-# Прямое слагаемое появилось, но матрица Гессе по-прежнему взята в точке `start`. Это верно только для квадратичной
+# Прямое слагаемое появилось, но матрица Гессе по-прежнему взята в точке `start`. Так можно только при квадратичной
 #     функции.
 def fix_argmin(inner, outer, minimize, start, lam):
     return _through(inner, outer, minimize, start, lam, hessian_at=start)

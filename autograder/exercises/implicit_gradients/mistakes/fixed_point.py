@@ -104,7 +104,7 @@ def fixed_point(step, start, parameters, iterations):
 
 # %% mistake="jacobian_at_the_start" theme="derivative"
 # The vector-Jacobian products were taken at `start`. They belong to the fixed point. A linear step does not notice.
-# Произведения вектора на матрицу Якоби взяты в точке `start`, а нужны в неподвижной. Линейный шаг этого не замечает.
+# Произведения вектора на матрицу Якоби взяты в точке `start`, а нужны в неподвижной. При линейном шаге это незаметно.
 def fixed_point(step, start, parameters, iterations):
     return _hooked(step, start, parameters, iterations, point=lambda z: start)
 
