@@ -47,7 +47,7 @@ _PARTS = Entries(
             "loss",
             0.5,
             en="The loss is the mean cross-entropy over all rows.",
-            ru="Функция потерь — средняя кросс-энтропия по всем строкам.",
+            ru="Возвращается кросс-энтропия, средняя по всем строкам.",
         ),
         aspect(
             "gradients",
@@ -82,7 +82,7 @@ _PARTS = Entries(
     hints=[
         Text(
             "The loss of a chunk needs the logits of its rows only. What keeps these logits alive until backward?",
-            "Для потерь на порции нужны логиты только её строк. Что удерживает эти логиты до обратного прохода?",
+            "Для потерь на одной порции нужны логиты только её строк. Что удерживает эти логиты до обратного прохода?",
         ),
         Text(
             "Put a checkpoint around the loss of each chunk. Sum over the rows, and divide by their number once, at the end.",

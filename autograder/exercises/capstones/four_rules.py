@@ -30,12 +30,12 @@ from autograder.language import Text
     hints=[
         Text(
             "Which shape must each part have? For `a @ b` the shapes leave little choice.",
-            "Какой формы должна быть каждая часть? Для `a @ b` формы почти не оставляют выбора.",
+            "Какой формы должен быть каждый градиент? Для `a @ b` формы почти не оставляют выбора.",
         ),
         Text(
             "A part is the gradient times a derivative. Of `a * b` by `a` it is `b`; of a sum by each entry it is 1; of "
             "`tanh` it is $1 - y^2$, with the result $y$.",
-            "Часть — это градиент, умноженный на производную. У `a * b` по `a` это `b`; у суммы по каждому элементу — 1; у "
+            "Вход получает пришедший градиент, умноженный на производную. У `a * b` по `a` она равна `b`; у суммы — 1; у "
             "`tanh` — $1 - y^2$, где $y$ — результат.",
         ),
         Text.same('"@": lambda g, out, a, b: (g @ b.t(), ...),\n"sum": lambda g, out, a: (g.expand(a.shape),),'),

@@ -49,7 +49,7 @@ _EQUAL = 1e-8
         ),
         Text(
             "The rest is $-\\delta z$. It does no harm if the TD error is 0 at every step but the last.",
-            "Остаётся $-\\delta z$. Вреда от этого нет, если TD-ошибка равна 0 на всех шагах, кроме последнего.",
+            "Остаётся $-\\delta z$. Это ничему не мешает, если TD-ошибка равна 0 на всех шагах, кроме последнего.",
         ),
         Text.same("return [...], [0.0, 0.0, 1.0]"),
     ],

@@ -35,7 +35,7 @@ def _refusal(name: str, en: str, ru: str) -> Any:
             "accepts_right",
             0.5,
             en="Every right program is accepted, however it is written, and not every wrong one.",
-            ru="Любая правильная программа принимается, как бы она ни была написана, а неправильные — не все.",
+            ru="Все правильные программы принимаются, как бы они ни были написаны, а хотя бы одна неправильная отвергается.",
         ),
         _refusal(
             "catches_sign",

@@ -23,8 +23,8 @@ from autograder.language import Text
         Text(
             "`optimizer.step()` of SGD subtracts `lr` times `p.grad`. How often has 0.5 been multiplied in by then, and "
             "with which sign?",
-            "Метод `optimizer.step()` у SGD вычитает `p.grad`, умноженный на `lr`. Сколько раз к этому моменту значение "
-            "умножено на 0.5 и с каким знаком?",
+            "Метод `optimizer.step()` у SGD вычитает `p.grad`, умноженный на `lr`. Сколько раз обновление в итоге умножено "
+            "на 0.5 и какой у него знак?",
         ),
         Text(
             "Step 1: $\\delta = 0 + 0.9 \\cdot 0.2 - 0.1$, the trace is (1, 0, 0), `p.grad` becomes $0.5 \\delta$ times "

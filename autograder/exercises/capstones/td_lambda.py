@@ -66,7 +66,7 @@ Step = tuple[Any, float, Any, bool, bool]  # state, reward, next state, terminat
         Text(
             "There are two questions at the end of a step: is anything still to come from the next state? And does the next "
             "step belong to the same episode?",
-            "В конце шага есть два вопроса: ждут ли ещё награды после следующего состояния? И относится ли следующий шаг к "
+            "В конце шага ответьте на два вопроса. Будут ли ещё награды после следующего состояния? Относится ли следующий шаг к "
             "тому же эпизоду?",
         ),
         Text(
@@ -94,7 +94,7 @@ Step = tuple[Any, float, Any, bool, bool]  # state, reward, next state, terminat
         Text(
             "After `truncated` the walk would have gone on: rewards lie ahead, and the value estimates them. "
             "After `terminated` nothing comes any more, so there is nothing to estimate.",
-            "После `truncated` блуждание продолжалось бы: впереди есть награды, и ценность их оценивает. После "
+            "После `truncated` эпизод мог бы продолжаться: впереди ещё награды, и ценность их оценивает. После "
             "`terminated` дальше ничего нет, и оценивать нечего.",
         ),
     ),

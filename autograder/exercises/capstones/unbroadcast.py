@@ -36,7 +36,7 @@ from autograder.language import Text
             "Broadcasting does two things: it puts new dimensions in front, and stretches dimensions of size 1. Sum over "
             "both kinds; the second kind stays, with size 1.",
             "При транслировании происходит одно из двух: спереди добавляются измерения или растягиваются измерения размера "
-            "1. Суммируйте по тем и другим; вторые остаются, с размером 1.",
+            "1. Суммируйте по тем и другим. Вторые остаются, но их размер снова 1.",
         ),
         Text.same(
             "while gradient.dim() > len(shape):\n    gradient = gradient.sum(0)\nfor d, size in enumerate(shape):\n    ..."

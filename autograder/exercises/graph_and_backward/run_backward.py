@@ -81,7 +81,7 @@ def _count_calls(backward: Callable[[Tensor], object], start: float) -> tuple[li
             "own",
             1,
             en="Each leaf has a `.grad` of its own, without a graph: it shares no memory.",
-            ru="У каждого листа свой собственный `.grad`, без графа: общей памяти у них нет.",
+            ru="У каждого `.grad` собственная память, и графа у него нет.",
             after=("engine_runs", "gradients"),
         ),
         aspect(
@@ -103,7 +103,7 @@ def _count_calls(backward: Callable[[Tensor], object], start: float) -> tuple[li
         Text(
             "First put the nodes into an order in which each stands after all nodes that lead to it. Then go through "
             "it once.",
-            "Сначала расположите узлы так, чтобы каждый стоял после всех узлов, которые к нему ведут. Затем пройдите "
+            "Сначала расположите узлы так, чтобы каждый стоял после всех, из которых к нему ведут рёбра. Затем пройдите "
             "по ним один раз.",
         ),
         Text.same(

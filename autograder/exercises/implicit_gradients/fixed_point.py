@@ -77,8 +77,8 @@ _KEPT = 24  # copies of `z` that a frugal answer may have alive at once; unrolli
             "The vector solves $u = g + J^T u$. Each turn of the loop is one `torch.autograd.grad(again, at, u, "
             "retain_graph=True)` through a graph of one step that begins at a leaf of its own.",
             "Этот вектор — решение уравнения $u = g + J^T u$. Каждая итерация цикла — один вызов "
-            "`torch.autograd.grad(again, at, u, retain_graph=True)` по графу одного шага, который начинается в отдельном "
-            "листе.",
+            "`torch.autograd.grad(again, at, u, retain_graph=True)` по графу одного шага, который начинается с отдельного "
+            "листа.",
         ),
         Text.same(
             "with torch.no_grad():\n    z = ...\nresult = step(z, *parameters)\nat = z.clone().requires_grad_()\n"
@@ -93,7 +93,7 @@ _KEPT = 24  # copies of `z` that a frugal answer may have alive at once; unrolli
         Text(
             "The equation $z = f(z, w)$ alone says how `z` moves with `w`. Its derivatives are taken at the solution, "
             "whichever way led there.",
-            "Как `z` сдвигается вместе с `w`, следует из одного уравнения $z = f(z, w)$. Его производные берутся в решении, "
+            "Как `z` сдвигается вместе с `w`, следует из одного уравнения $z = f(z, w)$. Его производные берутся в точке решения, "
             "каким бы путём к нему ни пришли.",
         ),
     ),

@@ -51,7 +51,7 @@ from .common import MARGIN, Mixed, chain, gradients, measure, measure_plain
             "trial",
             1,
             en="At most one trial run: the forward pass needs no more than twice the products of `f`.",
-            ru="Пробный запуск — не больше одного: в прямом проходе произведений не больше, чем за два вызова `f`.",
+            ru="Пробных запусков не больше одного: в прямом проходе произведений не больше, чем за два вызова `f`.",
             after=("kept", "gradients"),
             measured=Text("Products in the forward pass", "Произведений в прямом проходе"),
         ),
@@ -74,7 +74,7 @@ from .common import MARGIN, Mixed, chain, gradients, measure, measure_plain
         Text(
             "The dearest first, or the most multiplications per byte first: neither is always best. There are few "
             "products; try every set of them.",
-            "Сначала самые дорогие? Или те, где больше умножений на байт? Ни тот ни другой порядок не всегда лучший. "
+            "Сначала самые дорогие? Или те, где больше умножений на байт? Ни тот ни другой порядок ничего не гарантирует. "
             "Произведений немного: переберите все наборы.",
         ),
         Text(

@@ -63,8 +63,8 @@ from .common import MARGIN, agree
         Text(
             "Wrap `f`: from its second call on, put the generator back to the state of the first call, and afterwards "
             "to where it was. The recomputation may leave `f` early, by an exception.",
-            "Оберните `f`: начиная со второго вызова, задайте генератору состояние, которое было перед первым, а после "
-            "верните ему прежнее. Повторное вычисление может прервать `f` исключением, не дойдя до конца.",
+            "Оберните `f`: начиная со второго вызова задавайте генератору состояние, которое было перед первым, а потом "
+            "возвращайте прежнее. Повторное вычисление может прервать `f` исключением, не дойдя до конца.",
         ),
         Text(
             "`before = generator.get_state()`, and in the second call a generator of its own: "

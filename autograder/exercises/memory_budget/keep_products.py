@@ -71,8 +71,8 @@ from .common import MARGIN, Mixed, Run, chain, gradients, measure, measure_plain
         Text(
             "Each product costs one tensor, and no product runs twice. That pays where the cheap operations behind a "
             "product would keep several tensors without a checkpoint.",
-            "За каждое произведение платят одним тензором, и ни одно не повторяется. Это выгодно там, где дешёвые "
-            "операции после произведения без контрольной точки хранили бы несколько тензоров.",
+            "За каждое произведение платят одним тензором, и ни одно не повторяется. Это выгодно, если без контрольной "
+            "точки граф хранил бы несколько тензоров для дешёвых операций после произведения.",
         ),
     ),
 )

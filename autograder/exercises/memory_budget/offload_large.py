@@ -55,7 +55,7 @@ _AT_ONCE = 6  # large storages in memory at the same time during the forward pas
             1,
             en="A storage leaves the memory as soon as `f` needs it no longer: at the peak of the forward pass there are at "
             f"most {_AT_ONCE} large ones (bytes).",
-            ru="Хранилище покидает память, как только оно больше не нужно самой `f`: на пике прямого прохода крупных "
+            ru="Хранилище освобождается, как только оно больше не нужно самой `f`: на пике прямого прохода крупных "
             f"хранилищ не больше {_AT_ONCE} (байты).",
             after=("gradients", "memory"),
             measured=PEAK,

@@ -96,7 +96,7 @@ def _scale(count: int) -> Tensor:
         Text(
             "The forward pass computes with its own tensors; `pack` only makes the copies for the graph. "
             "Rounding shows in the gradient alone, which is computed from those copies.",
-            "Прямой проход считает со своими тензорами, а `pack` делает лишь копии для графа. Округление "
+            "Прямой проход вычисляется по исходным тензорам, а `pack` лишь делает копии для графа. Округление "
             "сказывается только на градиенте: он вычисляется по этим копиям.",
         ),
     ),

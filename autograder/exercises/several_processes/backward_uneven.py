@@ -40,7 +40,7 @@ from .ranks import Link, Rank, run_together
     hints=[
         Text(
             "`ddp` gives each rank the weight 1 over `world`. With 6 and 2 samples, which weight should a sample have?",
-            "В `ddp` у каждого ранга вес 1 / `world`. Какой вес должен быть у одного примера, если их 6 и 2?",
+            "В `ddp` у каждого ранга вес 1 / `world`. Какой вес должен быть у одного примера, если на рангах 6 и 2 примера?",
         ),
         Text(
             "Take the sum over the samples of the rank, not the mean, and divide by the number of samples on all "

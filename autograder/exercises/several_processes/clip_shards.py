@@ -57,7 +57,7 @@ from .ranks import Link, run_together
         Text(
             "The sum is complete only when all ranks have joined. Its part is 0, and it needs the norm no less: "
             "otherwise the others wait.",
-            "Сумма готова, только когда в обмен вступили все ранги. Доля такого ранга равна 0, но без его вызова "
+            "Сумма готова, только когда в обмен вступили все ранги. Вклад такого ранга равен 0, но без его вызова "
             "остальные будут ждать вечно.",
         ),
     ),

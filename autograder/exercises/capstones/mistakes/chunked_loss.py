@@ -109,7 +109,7 @@ def chunked_loss(head, h, targets, rows):
 
 # %% mistake="checkpoint_in_backward" theme="cost"
 # The bytes are right, but the logits are computed three times. Twice is enough: for the loss and for the gradients.
-# По памяти всё верно, но логиты вычисляются трижды. Хватает двух раз: для функции потерь и для градиентов.
+# Память в порядке, но логиты вычисляются трижды. Хватает двух раз: для функции потерь и для градиентов.
 def chunked_loss(head, h, targets, rows):
     return _Twice.apply(h, head.weight, head.bias, targets, rows)
 
@@ -173,14 +173,14 @@ def chunked_loss(head, h, targets, rows):
 
 # %% mistake="divides_by_the_chunk" theme="scaling"
 # The loss is right, but the gradients of a chunk are divided by its own rows, not by all rows.
-# Значение функции потерь верно, но градиенты порции разделены на число её строк, а не всех.
+# Значение функции потерь верно, но градиенты порции разделены на число её строк, а не на число всех строк.
 def chunked_loss(head, h, targets, rows):
     return _Fixed.apply(h, head.weight, head.bias, targets, rows, True, True)
 
 # %% mistake="writes_the_gradient_of_h" theme="recording"
 # `h.grad` is written by hand. If `h` is the result of earlier operations, the gradient never reaches their leaves: it has
 #     to flow through the graph of `h`.
-# В `h.grad` градиент записан вручную. Если `h` — результат предыдущих операций, до их листов он не дойдёт: он должен
+# В `h.grad` градиент записан вручную. Если `h` — результат предыдущих операций, до листьев он не дойдёт: он должен
 #     пройти через граф `h`.
 def chunked_loss(head, h, targets, rows):
     x = h.detach().requires_grad_(h.requires_grad)
@@ -221,7 +221,7 @@ def chunked_loss(head, h, targets, rows):
 
 # %% mistake="without_a_graph" theme="recording"
 # The loss comes back without a graph, so `backward()` has no way to the weights.
-# Функция потерь возвращена без графа, и для `backward()` нет пути к весам.
+# Возвращено значение без графа, и вызов `backward()` до весов не доходит.
 def chunked_loss(head, h, targets, rows):
     return cross_entropy(head(h), targets).detach()
 

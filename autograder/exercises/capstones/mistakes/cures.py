@@ -109,8 +109,8 @@ def cures():
 # %% mistake="copies_the_numbers" theme="recording"
 # C: only the numbers of the losses were taken. A flag that is set afterwards belongs to a new leaf: the graph
 #     behind the losses is gone.
-# C: от функций потерь взяты только числа. Если потом включить флаг, он относится к новому листу, а граф функций
-#     потерь потерян.
+# C: от функций потерь взяты только числа, и граф потерян. Если потом включить флаг, требовать градиента будет только
+#     новый лист.
 def cures():
     return _with("C", lambda losses: torch.tensor([loss.item() for loss in losses], requires_grad=True).mean())
 
@@ -372,7 +372,7 @@ def cures():
 
 # %% mistake="thaws_the_model" theme="state"
 # E: all parameters require grad afterwards, also one that did not before. Keep the flags as they were.
-# E: после вызова градиента требуют все параметры, в том числе тот, который раньше не требовал. Флаги должны остаться
+# E: после вызова градиента требуют все параметры, в том числе тот, который раньше его не требовал. Флаги должны остаться
 #     прежними.
 def cures():
     def run(model, x, y, eps, steps):

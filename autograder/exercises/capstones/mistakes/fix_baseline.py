@@ -61,7 +61,7 @@ class Baseline(_Baseline):
 # %% mistake="keeps_the_history" theme="recording"
 # The mean has a history: a later result sends gradients to earlier batches, and their graphs stay alive. `detach()` or
 #     `no_grad()` cuts it off.
-# У среднего есть история: поздний результат передаёт градиент прежним батчам, и их графы остаются в памяти. Историю
+# У среднего есть история: градиент результата доходит до прежних батчей, и их графы остаются в памяти. Историю
 #     отсекает `detach()` или `no_grad()`.
 class Baseline(_Baseline):
     def forward(self, x):
@@ -86,7 +86,7 @@ class Baseline(_Baseline):
 
 # %% mistake="swaps_the_shares" theme="scaling"
 # The shares are swapped: the new mean takes `rate` of the old one, and the rest of the batch.
-# Доли перепутаны: в новое среднее с долей `rate` входит старое, а остальное даёт батч.
+# Доли перепутаны: доля `rate` в новом среднем отдана старому, а остальное — батчу.
 class Baseline(_Baseline):
     def __init__(self, features, rate):
         super().__init__(features, 1 - rate)

@@ -29,8 +29,8 @@ def _kept(block, h):
 # %% mistake="silences_the_warning" theme="recording"
 # The adapters in front still get no gradient. The message may be gone, but the blocks before the first input that
 #     requires grad are still constants for autograd.
-# Первые адаптеры по-прежнему не получают градиента. Сообщение могло исчезнуть, но блоки до первого входа, который
-#     требует градиента, для autograd остались константами.
+# Первые адаптеры по-прежнему не получают градиента. Сообщение могло исчезнуть, но пока вход блока не требует
+#     градиента, выход этого блока для autograd — константа.
 def fix_checkpoint(embed, blocks, head, tokens):
     return _through(embed, blocks, head, tokens, run=_reentrant)
 
@@ -53,7 +53,7 @@ def fix_checkpoint(embed, blocks, head, tokens):
 
 # %% mistake="drops_the_checkpoints" theme="cost"
 # There are no checkpoints any more. The gradients are right, but all blocks are in memory at once.
-# Контрольных точек больше нет. Градиенты верны, но в памяти лежат сразу все блоки.
+# Контрольных точек больше нет. Градиенты верны, но в памяти лежит содержимое сразу всех блоков.
 def fix_checkpoint(embed, blocks, head, tokens):
     return _through(embed, blocks, head, tokens, run=lambda block, h: block(h))
 
@@ -95,7 +95,7 @@ def fix_checkpoint(embed, blocks, head, tokens):
 
 # %% mistake="without_grad" theme="recording"
 # The blocks run under `no_grad()`: nothing in them gets a gradient.
-# Блоки выполняются внутри `no_grad()`: ни у чего в них нет градиента.
+# Блоки выполняются внутри `no_grad()`: ни один их параметр не получает градиента.
 def fix_checkpoint(embed, blocks, head, tokens):
     with torch.no_grad():
         h = _through(embed, blocks, nn.Identity(), tokens, run=lambda block, h: block(h))
@@ -166,8 +166,8 @@ def fix_checkpoint(embed, blocks, head, tokens):
 # %% mistake="trusts_the_first" theme="recording"
 # Only the first block runs without the reentrant checkpoint, so that its output requires grad. Where it is frozen, as
 #     the embedding is, its output does not, and the adapter behind it gets no gradient.
-# Контрольной точки старого варианта нет только у первого блока, чтобы его выход требовал градиента. Но если он
-#     заморожен, как и слой эмбеддингов, его выход градиента не требует, и следующий адаптер остаётся без градиента.
+# Старый вариант контрольной точки стоит у всех блоков, кроме первого, чтобы выход первого требовал градиента. Но если
+#     этот блок заморожен, как и слой эмбеддингов, его выход градиента не требует, и следующий адаптер остаётся без него.
 def fix_checkpoint(embed, blocks, head, tokens):
     h = embed(tokens)
     for index, block in enumerate(blocks):
@@ -193,7 +193,7 @@ def fix_checkpoint(embed, blocks, head, tokens):
 
 # %% mistake="without_a_graph" theme="recording"
 # The output has no graph, so nothing can be differentiated: is the whole model, or `head`, under `no_grad()`?
-# У выхода нет графа, и дифференцировать нечего: вся модель или слой `head` выполняется внутри `no_grad()`?
+# У выхода нет графа, и дифференцировать нечего. Не выполняется ли вся модель или слой `head` внутри `no_grad()`?
 def fix_checkpoint(embed, blocks, head, tokens):
     with torch.no_grad():
         return _through(embed, blocks, head, tokens, run=_kept)

@@ -68,7 +68,7 @@ def fix_hidden_state(cell, o, x, y, state, k):
 
 # %% mistake="still_retains" theme="graph_life"
 # The graph is still kept and walked again, after a step has overwritten the weights that it has saved.
-# Граф по-прежнему сохраняется и проходится снова, уже после шага, который перезаписал сохранённые в нём веса.
+# Граф по-прежнему сохраняется, и проход по нему идёт снова, уже после шага, который перезаписал сохранённые в нём веса.
 def fix_hidden_state(cell, o, x, y, state, k):
     return _run(cell, o, x, y, state, k, between=lambda state: _each(Tensor.clone, state), retain=True)
 
@@ -89,7 +89,7 @@ def fix_hidden_state(cell, o, x, y, state, k):
 
 # %% mistake="cuts_every_step" theme="recording"
 # The state is cut at every step. Between windows is enough; inside one the gradient goes back in time.
-# Состояние отсоединяется на каждом шаге. Достаточно делать это между окнами: внутри окна градиент идёт назад по
+# Состояние отсоединяется на каждом шаге. Делайте это только между окнами: внутри окна градиент должен идти назад по
 #     времени.
 def fix_hidden_state(cell, o, x, y, state, k):
     return _run(cell, o, x, y, state, k, between=_cut, inside=_cut)
@@ -219,7 +219,7 @@ def fix_hidden_state(cell, o, x, y, state, k):
 # %% mistake="cuts_the_first_part" theme="recording"
 # A single tensor is detached, but not every part of a tuple: what is left still carries the freed graph of its
 #     window.
-# Одиночный тензор отсоединён от графа, но в кортеже — не всё: то, что осталось, по-прежнему тянет за собой
+# Одиночный тензор отсоединён от графа, а в кортеже отсоединены не все: оставшийся по-прежнему тянет за собой
 #     граф своего окна, а сохранённое в нём уже освобождено.
 def fix_hidden_state(cell, o, x, y, state, k):
     def between(state):

@@ -33,7 +33,7 @@ def four_rules():
 
 # %% mistake="hands_parts_to_the_other" theme="return"
 # The rule of `@` hands each part to the other input. The first part belongs to the first input.
-# Правило для `@` отдаёт каждую часть другому входу. Первая часть относится к первому входу.
+# Правило для `@` возвращает градиенты не в том порядке: первым должен стоять градиент первого входа.
 def four_rules():
     return {**RIGHT, "@": lambda g, out, a, b: (a.t() @ g, g @ b.t())}
 
@@ -45,19 +45,19 @@ def four_rules():
 
 # %% mistake="transposes_the_second_part" theme="axes"
 # In the rule of `@` the second part comes out transposed: it should be `a.t() @ g`.
-# В правиле для `@` вторая часть получается транспонированной: она должна быть равна `a.t() @ g`.
+# В правиле для `@` второй градиент получается транспонированным: он должен быть равен `a.t() @ g`.
 def four_rules():
     return {**RIGHT, "@": lambda g, out, a, b: (g @ b.t(), g.t() @ a)}
 
 # %% mistake="transposes_the_result" theme="axes"
 # The parts of `@` come out transposed: each has the shape of its input, turned round.
-# Части для `@` получаются транспонированными: у каждой форма её входа, но перевёрнутая.
+# Оба градиента в правиле для `@` получаются транспонированными: у каждого форма его входа, но перевёрнутая.
 def four_rules():
     return {**RIGHT, "@": lambda g, out, a, b: (b @ g.t(), g.t() @ a)}
 
 # %% mistake="leaves_one_number" theme="axes"
 # The rule of `sum` hands on one number. Every entry of the input gets it: the part has the input's shape.
-# Правило для `sum` передаёт одно число. Его получает каждый элемент входа: форма части — форма входа.
+# Правило для `sum` передаёт одно число. Его должен получить каждый элемент: у градиента та же форма, что у входа.
 def four_rules():
     return {**RIGHT, "sum": lambda g, out, a: (g,)}
 
@@ -105,7 +105,7 @@ def four_rules():
 
 # %% mistake="forgets_the_gradient_in_sum" theme="derivative"
 # The rule of `sum` gives ones: the derivative alone. Each entry gets the gradient that arrives.
-# Правило для `sum` выдаёт единицы, то есть только саму производную. Каждый элемент получает пришедший градиент.
+# Правило для `sum` выдаёт единицы, то есть только саму производную. Каждый элемент должен получить пришедший градиент.
 def four_rules():
     return {**RIGHT, "sum": lambda g, out, a: (a * 0 + 1,)}
 
@@ -117,7 +117,7 @@ def four_rules():
 
 # %% mistake="forgets_the_comma_in_sum" theme="own"
 # The rule returns a tensor. It has to be a tuple with one part: the comma is missing.
-# Правило возвращает тензор. Нужен кортеж из одной части: пропущена запятая.
+# Правило возвращает тензор. Нужен кортеж из одного градиента: пропущена запятая.
 def four_rules():
     return {**RIGHT, "sum": lambda g, out, a: g.expand(a.shape)}
 

@@ -13,7 +13,7 @@ def hide_the_fault():
 # %% mistake="a_reward_on_the_way" theme="test"
 # Some of the TD errors before the last step are 0, but not all: what one of them leaves in `.grad` gets into the
 #     trace.
-# Часть TD-ошибок до последнего шага равна 0, но не все: то, что оставляет в `.grad` любая из них, попадает в след.
+# До последнего шага равны 0 не все TD-ошибки. Шаг с ненулевой ошибкой оставляет в `.grad` обновление, и оно попадает в след.
 def hide_the_fault():
     return [0.0, 0.0, 0.0], [0.0, 1.0, 1.0]
 
@@ -45,7 +45,7 @@ def hide_the_fault():
 
 # %% mistake="reward_at_the_start" theme="test"
 # The last TD error is 0, and an earlier one is not: the states after that one do not move.
-# Последняя TD-ошибка равна 0, а одна из прежних нет: состояния после неё не меняются.
+# Последняя TD-ошибка равна 0, а одна из прежних — нет: ценности следующих состояний не меняются.
 def hide_the_fault():
     return [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]
 
@@ -71,6 +71,6 @@ def hide_the_fault():
 
 # %% mistake="swaps_the_lists" theme="order"
 # The two lists are swapped: the weights come first, then the rewards.
-# Списки переставлены: сначала веса, потом награды.
+# Списки стоят не в том порядке: сначала нужны веса, потом награды.
 def hide_the_fault():
     return [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]

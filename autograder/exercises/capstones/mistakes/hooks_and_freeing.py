@@ -98,7 +98,7 @@ def hooks_and_freeing(root, retain_graph=False):
 # %% mistake="shares_the_gradient" theme="in_place"
 # Two leaves have one gradient in memory, or entries of a gradient share memory. The rule of `+` hands the same tensor to
 #     both inputs, and each leaf needs a copy.
-# У двух листьев градиент в общей памяти, или общую память делят элементы одного градиента. Правило для `+` отдаёт обоим
+# У градиентов двух листьев общая память, или она общая у разных элементов одного градиента. Правило для `+` отдаёт обоим
 #     входам один и тот же тензор, и каждому листу нужна копия.
 def hooks_and_freeing(root, retain_graph=False):
     def hand_over(leaf, gradient):
@@ -120,7 +120,7 @@ def hooks_and_freeing(root, retain_graph=False):
 
 # %% mistake="ignores_the_replacement" theme="return"
 # Hooks are called, but what they return is dropped. It should take the gradient's place.
-# Хуки вызываются, но возвращённое ими отбрасывается. Оно должно заменить градиент.
+# Хуки вызываются, но то, что они вернули, отбрасывается. А оно должно заменить градиент.
 def hooks_and_freeing(root, retain_graph=False):
     def only_called(value, gradient):
         for hook in value.hooks:
@@ -170,7 +170,7 @@ def hooks_and_freeing(root, retain_graph=False):
 
 # %% mistake="frees_in_silence" theme="graph_life"
 # The results are gone, but a second walk says nothing: it ends at the root. It should raise a RuntimeError.
-# Результаты освобождены, но второй обход об этом молчит: он заканчивается в корне. Нужна ошибка RuntimeError.
+# Результаты освобождены, но второй обход ошибки не вызывает: он просто заканчивается в корне. Нужна RuntimeError.
 def hooks_and_freeing(root, retain_graph=False):
     def forget(value):
         value.inputs, value.rule = (), lambda gradient: ()
@@ -266,7 +266,7 @@ def hooks_and_freeing(root, retain_graph=False):
 
 # %% mistake="hooks_see_all_walks" theme="accumulation"
 # In a second walk a hook does not get the gradient of this walk alone: what earlier walks left is in it.
-# При втором обходе хук получает не только градиент этого обхода: в нём есть и оставшееся от прежних.
+# При втором обходе хук получает не только градиент этого обхода, но и то, что осталось от прежних.
 def hooks_and_freeing(root, retain_graph=False):
     def with_the_old(value, gradient):
         if value.rule is None and value.grad is not None:
@@ -277,7 +277,7 @@ def hooks_and_freeing(root, retain_graph=False):
 
 # %% mistake="hooks_run_backwards" theme="order"
 # Hooks of one value run in the reverse order. The first in the list runs first.
-# Хуки одного значения выполняются в обратном порядке. Первым выполняется первый в списке.
+# Хуки одного значения выполняются в обратном порядке. Первым должен выполняться первый в списке.
 def hooks_and_freeing(root, retain_graph=False):
     def backwards(value, gradient):
         for hook in reversed(value.hooks):
@@ -299,7 +299,7 @@ def hooks_and_freeing(root, retain_graph=False):
 
 # %% mistake="ignores_replacements_of_results" theme="return"
 # What a hook returns counts at leaves only. At a result it has to take the gradient's place, too.
-# Возвращённое хуком учитывается только у листьев. У результата оно тоже должно заменить градиент.
+# То, что вернул хук, учитывается только у листьев. У результата оно тоже должно заменить градиент.
 def hooks_and_freeing(root, retain_graph=False):
     def at_leaves(value, gradient):
         replaced = after_hooks(value, gradient)

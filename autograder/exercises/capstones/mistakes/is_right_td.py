@@ -49,7 +49,7 @@ def is_right_td(td):
 
 # %% mistake="judges_the_result" theme="test"
 # The test judges what the program returns. That does not matter: compare the table after the call.
-# Тест судит по тому, что вернула программа. А это не важно: сравнивать нужно таблицу после вызова.
+# Тест судит по тому, что вернула программа. А это неважно: сравнивать нужно таблицу после вызова.
 def is_right_td(td):
     w = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
     return bool(td(w, _WALK, 0.9, 0.8, 0.5))
@@ -97,7 +97,7 @@ def is_right_td(td):
 
 # %% mistake="compares_signs" theme="test"
 # Only the direction of the first change is compared.
-# Сравнивается только направление первого изменения.
+# Проверяется только направление первого изменения.
 def is_right_td(td):
     w = torch.zeros(1, requires_grad=True)
     td(w, [(0, 5.0, 0, True, False)], 0.9, 0.8, 0.1)

@@ -131,7 +131,7 @@ def lean_step(model, lr, ids, targets, rows):
 
 # %% mistake="a_checkpoint_for_each_block" theme="cost"
 # Every block has a checkpoint of its own: its input is kept, and that is as much as its result.
-# У каждого блока своя контрольная точка: хранится его вход, а это столько же, сколько и результат.
+# У каждого блока своя контрольная точка: хранится его вход, а он занимает столько же, сколько и результат.
 def lean_step(model, lr, ids, targets, rows):
     return _step(model, lr, ids, targets, rows, size=1)
 
@@ -149,7 +149,7 @@ def lean_step(model, lr, ids, targets, rows):
 
 # %% mistake="frozen_again" theme="cost"
 # The frozen blocks lie in checkpoints as well, and are called twice. They have no graph that is worth saving.
-# В контрольных точках лежат и замороженные блоки, и они вызваны дважды. А графа, на котором можно сэкономить, у них нет.
+# Контрольные точки стоят и у замороженных блоков, и те вызваны дважды. А графа, на котором можно сэкономить, у них нет.
 def lean_step(model, lr, ids, targets, rows):
     return _step(model, lr, ids, targets, rows, frozen_too=True)
 
@@ -177,7 +177,7 @@ def lean_step(model, lr, ids, targets, rows):
 
 # %% mistake="micro_batches" theme="own"
 # The blocks run on micro-batches. They subtract the mean of the rows they see, so the model computes something else.
-# Блоки выполняются на микробатчах. Они вычитают среднее по тем строкам, которые видят, и модель вычисляет уже другое.
+# Блоки выполняются на микробатчах. Они вычитают среднее по строкам микробатча, и модель вычисляет уже не то.
 def lean_step(model, lr, ids, targets, rows):
     total = 0.0
     for part, y in zip(ids.split(rows), targets.split(rows)):
@@ -223,7 +223,7 @@ def lean_step(model, lr, ids, targets, rows):
 
 # %% mistake="gradients_stay" theme="accumulation"
 # `.grad` is not cleared after the step, so the next step adds to it.
-# После шага `.grad` не очищено, и на следующем шаге новый градиент прибавляется к старому.
+# После шага поле `.grad` не очищено, и на следующем шаге новый градиент прибавляется к старому.
 def lean_step(model, lr, ids, targets, rows):
     return _step(model, lr, ids, targets, rows, clears=False)
 
@@ -296,7 +296,7 @@ def lean_step(model, lr, ids, targets, rows):
 
 # %% mistake="goes_uphill" theme="derivative"
 # The gradient is added: the loss grows.
-# Градиент прибавлен: значение функции потерь растёт.
+# Градиент прибавлен к весам, а не вычтен: значение функции потерь растёт.
 def lean_step(model, lr, ids, targets, rows):
     return _step(model, -lr, ids, targets, rows)
 
@@ -312,7 +312,7 @@ def lean_step(model, lr, ids, targets, rows):
 
 # %% mistake="loss_afterwards" theme="order"
 # The loss was computed anew after the step. Asked for is the loss that the gradient belongs to.
-# Функция потерь вычислена заново после шага. Нужно то значение, к которому относится градиент.
+# Функция потерь вычислена заново после шага. Нужно значение до шага: к нему относится и градиент.
 def lean_step(model, lr, ids, targets, rows):
     state = torch.get_rng_state()
     _step(model, lr, ids, targets, rows)

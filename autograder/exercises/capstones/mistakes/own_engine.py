@@ -201,14 +201,14 @@ class Value(Engine):
 
 # %% mistake="swaps_the_factors" theme="derivative"
 # The rule of `*` is wrong: the part for one factor is the gradient times the other factor.
-# Правило для `*` неверно: часть для одного множителя — это градиент, умноженный на другой множитель.
+# Правило для `*` неверно: каждый множитель должен получить градиент, умноженный на другой множитель.
 class Value(Engine):
     def of_product(self, g, a, b):
         return g * a, g * b
 
 # %% mistake="squares_the_input" theme="derivative"
 # The rule of `tanh` is wrong: the part is the gradient times $1 - y^2$, with the result $y$.
-# Правило для `tanh` неверно: часть — это градиент, умноженный на $1 - y^2$, где $y$ — результат.
+# Правило для `tanh` неверно: вход должен получить градиент, умноженный на $1 - y^2$, где $y$ — результат.
 class Value(Engine):
     def of_tanh(self, g, a, out):
         return (g + g * a * a * self.constant(-1.0),)
@@ -222,14 +222,14 @@ class Value(Engine):
 
 # %% mistake="returns_the_input" theme="derivative"
 # The rule of `exp` is wrong: the part is the gradient times the result.
-# Правило для `exp` неверно: часть — это градиент, умноженный на результат.
+# Правило для `exp` неверно: вход должен получить градиент, умноженный на результат.
 class Value(Engine):
     def of_exp(self, g, a, out):
         return (g * a,)
 
 # %% mistake="spreads_the_mean" theme="derivative"
 # The rule of `sum` is wrong: each entry of the input gets the gradient of the result, unchanged.
-# Правило для `sum` неверно: каждый элемент входа получает градиент результата без изменений.
+# Правило для `sum` неверно: каждый элемент входа должен получить градиент результата без изменений.
 class Value(Engine):
     def of_sum(self, g):
         return (g.expand(self.data.shape) * self.constant(1 / self.data.numel()),)
@@ -253,7 +253,7 @@ class Value(Engine):
 
 # %% mistake="reshapes_by_turning" theme="axes"
 # The rule of `reshape` is wrong: the gradient needs the input's shape again, with its entries in the same order.
-# Правило для `reshape` неверно: градиенту нужна прежняя форма входа, а порядок элементов остаётся тем же.
+# Правило для `reshape` неверно: у градиента должна быть прежняя форма входа, а порядок элементов не меняется.
 class Value(Engine):
     def of_reshape(self, g):
         return (type(self)(g.data.flatten().flip(0).reshape(self.data.shape)),)
@@ -265,7 +265,7 @@ class Value(Engine):
 
 # %% mistake="multiplies_straight" theme="axes"
 # The rule of `@` is wrong. For `a @ b` the parts are `g @ b.t()` and `a.t() @ g`.
-# Правило для `@` неверно. Для `a @ b` части равны `g @ b.t()` и `a.t() @ g`.
+# Правило для `@` неверно. Градиенты входов в `a @ b` равны `g @ b.t()` и `a.t() @ g`.
 class Value(Engine):
     def of_matmul(self, g, a, b):
         return g @ b, a @ g
@@ -278,7 +278,7 @@ class Value(Engine):
 # %% mistake="keeps_the_large_shape" theme="axes"
 # An input with fewer dimensions than the result gets a gradient of another shape. It has to be summed to the input's
 #     own shape.
-# Вход, у которого измерений меньше, чем у результата, получает градиент другой формы. Градиент нужно суммировать до
+# Вход, у которого измерений меньше, чем у результата, получает градиент не той формы. Градиент нужно суммировать до
 #     формы самого входа.
 class Value(Engine):
     def fold(self, shape):
@@ -302,7 +302,7 @@ class Value(Engine):
 # %% mistake="sums_new_dimensions_only" theme="axes"
 # Where a dimension of an input was stretched from 1, its gradient has another shape. That dimension has to be summed,
 #     and stay with size 1.
-# Там, где у входа растянуто измерение размера 1, у градиента другая форма. По этому измерению нужно суммировать, и его
+# Там, где у входа растянуто измерение размера 1, у градиента не та форма. По этому измерению нужно суммировать, и его
 #     размер снова должен быть 1.
 class Value(Engine):
     def folded(self, shape):
@@ -345,7 +345,7 @@ class Value(Engine):
 
 # %% mistake="forgets_the_comma" theme="own"
 # A rule of one input returns a value alone. It has to be a tuple with one part: the comma is missing.
-# Правило с одним входом возвращает само значение. Нужен кортеж из одной части: пропущена запятая.
+# Правило с одним входом возвращает само значение. Нужен кортеж из одного градиента: пропущена запятая.
 class Value(Engine):
     def of_tanh(self, g, a, out):
         return super().of_tanh(g, a, out)[0]
@@ -406,7 +406,7 @@ class Value(Engine):
 # %% mistake="goes_depth_first" theme="order"
 # Some values run before all that use them have run, and what arrives later is lost. So it is in a walk that goes
 #     depth first.
-# Некоторые значения обработаны раньше, чем все, кто их использует, и пришедшее позже теряется. Так бывает, когда
+# Некоторые значения обработаны раньше, чем все операции, где они использованы, и пришедшее позже теряется. Так бывает, когда
 #     обход идёт в глубину.
 class Value(Engine):
     def order(self):
@@ -490,7 +490,7 @@ class Value(Engine):
 # %% mistake="begins_with_a_number" theme="axes"
 # The pass begins with a number, not with the shape of the root: behind a root of shape (1, 1) a gradient has another
 #     shape, or the pass fails.
-# Проход начинается с числа, а не с тензора той же формы, что корень: от корня формы (1, 1) градиент приходит в другой форме, или
+# Проход начинается с числа, а не с тензора той же формы, что корень: от корня формы (1, 1) приходит градиент не той формы, или
 #     проход не удаётся.
 class Value(Engine):
     def seed(self):
@@ -498,7 +498,7 @@ class Value(Engine):
 
 # %% mistake="begins_in_float32" theme="precision"
 # Gradients of float64 leaves are in float32. The pass has to begin in the dtype of the root.
-# Градиенты листьев float64 имеют тип float32. Проход должен начинаться в типе корня.
+# Градиенты листьев float64 имеют тип float32. Проход должен начинаться с тензора того же типа, что корень.
 class Value(Engine):
     def seed(self):
         return type(self)(torch.ones(self.data.shape))
@@ -712,7 +712,7 @@ class Value(Engine):
 
 # %% mistake="hooks_see_all_passes" theme="accumulation"
 # In a second pass a hook does not get the gradient of this pass alone: what earlier passes left is in it.
-# При втором проходе хук получает не только градиент этого прохода: в нём есть и оставшееся от прежних.
+# При втором проходе хук получает не только градиент этого прохода, но и то, что осталось от прежних.
 class Value(Engine):
     def after_hooks(self, gradient):
         if self.rule is None and self.grad is not None:
@@ -722,7 +722,7 @@ class Value(Engine):
 
 # %% mistake="ignores_the_replacement" theme="return"
 # Hooks are called, but what they return is dropped. It should take the gradient's place.
-# Хуки вызываются, но возвращённое ими отбрасывается. Оно должно заменить градиент.
+# Хуки вызываются, но то, что они вернули, отбрасывается. А оно должно заменить градиент.
 class Value(Engine):
     def after_hooks(self, gradient):
         for hook in self.hooks:
@@ -743,7 +743,7 @@ class Value(Engine):
 
 # %% mistake="ignores_replacements_of_results" theme="return"
 # What a hook returns counts at leaves only. At a result it has to take the gradient's place, too.
-# Возвращённое хуком учитывается только у листьев. У результата оно тоже должно заменить градиент.
+# То, что вернул хук, учитывается только у листьев. У результата оно тоже должно заменить градиент.
 class Value(Engine):
     def after_hooks(self, gradient):
         replaced = super().after_hooks(gradient)
@@ -751,7 +751,7 @@ class Value(Engine):
 
 # %% mistake="hooks_run_backwards" theme="order"
 # Hooks of one value run in the reverse order. The first that was registered runs first.
-# Хуки одного значения выполняются в обратном порядке. Первым выполняется тот, который зарегистрирован первым.
+# Хуки одного значения выполняются в обратном порядке. Первым должен выполняться тот, который зарегистрирован первым.
 class Value(Engine):
     def register_hook(self, hook):
         self.hooks.insert(0, hook)
@@ -805,7 +805,7 @@ class Value(Engine):
 
 # %% mistake="frees_in_silence" theme="graph_life"
 # The graph is freed, but a second pass says nothing: it ends at the root. It should raise a RuntimeError.
-# Граф освобождён, но второй проход об этом молчит: он заканчивается в корне. Нужна ошибка RuntimeError.
+# Граф освобождён, но второй проход ошибки не вызывает: он просто заканчивается в корне. Нужна RuntimeError.
 class Value(Engine):
     def leave(self, retain_graph):
         if not retain_graph:
@@ -873,7 +873,7 @@ class Value(Engine):
 
 # %% mistake="records_always" theme="recording"
 # Gradients are part of a graph although `create_graph=True` was not asked for: a later pass goes on through them.
-# Градиенты входят в граф, хотя `create_graph=True` не указано: следующий проход идёт сквозь них.
+# Градиенты входят в граф, хотя `create_graph=True` не указано: следующий проход пойдёт и через них.
 class Value(Engine):
     def cut(self, part, create_graph):
         return part
@@ -904,7 +904,7 @@ class Value(Engine):
 # %% mistake="frees_what_it_records" theme="graph_life"
 # `create_graph=True` alone does not keep the graph: a pass through the gradients meets freed values. It has to free
 #     nothing, also without `retain_graph=True`.
-# Одного `create_graph=True` мало, чтобы граф сохранился: проход через градиенты приходит к освобождённым значениям. Граф
+# С одним `create_graph=True` граф не сохраняется: проход через градиенты приходит к освобождённым значениям. Граф
 #     должен сохраняться и без `retain_graph=True`.
 class Value(Engine):
     def backward(self, retain_graph=False, create_graph=False):
@@ -917,7 +917,7 @@ class Value(Engine):
 
 # %% mistake="saves_numbers" theme="derivative"
 # The rule of `*` computes with numbers in place of values: its second derivative loses a path.
-# Правило для `*` работает с числами вместо значений: во второй производной теряется путь.
+# Правило для `*` работает с числами вместо значений: часть второй производной теряется.
 class Value(Engine):
     def of_product(self, g, a, b):
         return g * type(self)(b.data), g * type(self)(a.data)
@@ -929,7 +929,7 @@ class Value(Engine):
 
 # %% mistake="saves_the_results_numbers" theme="derivative"
 # The rule of `tanh` computes with numbers in place of values: its second derivative loses a path.
-# Правило для `tanh` работает с числами вместо значений: во второй производной теряется путь.
+# Правило для `tanh` работает с числами вместо значений: часть второй производной теряется.
 class Value(Engine):
     def of_tanh(self, g, a, out):
         return super().of_tanh(g, a, type(self)(out.data))
@@ -941,7 +941,7 @@ class Value(Engine):
 
 # %% mistake="saves_numbers_in_exp" theme="derivative"
 # The rule of `exp` computes with numbers in place of values: its second derivative loses a path.
-# Правило для `exp` работает с числами вместо значений: во второй производной теряется путь.
+# Правило для `exp` работает с числами вместо значений: часть второй производной теряется.
 class Value(Engine):
     def of_exp(self, g, a, out):
         return (g * type(self)(out.data),)
@@ -953,35 +953,35 @@ class Value(Engine):
 
 # %% mistake="adds_numbers" theme="derivative"
 # The rule of `+` computes with numbers in place of values: its second derivative loses a path.
-# Правило для `+` работает с числами вместо значений: во второй производной теряется путь.
+# Правило для `+` работает с числами вместо значений: часть второй производной теряется.
 class Value(Engine):
     def of_sum_of_two(self, g):
         return type(self)(g.data), type(self)(g.data)
 
 # %% mistake="spreads_numbers" theme="derivative"
 # The rule of `sum` computes with numbers in place of values: its second derivative loses a path.
-# Правило для `sum` работает с числами вместо значений: во второй производной теряется путь.
+# Правило для `sum` работает с числами вместо значений: часть второй производной теряется.
 class Value(Engine):
     def of_sum(self, g):
         return (type(self)(g.data.expand(self.data.shape)),)
 
 # %% mistake="turns_numbers" theme="derivative"
 # The rule of `t` computes with numbers in place of values: its second derivative loses a path.
-# Правило для `t` работает с числами вместо значений: во второй производной теряется путь.
+# Правило для `t` работает с числами вместо значений: часть второй производной теряется.
 class Value(Engine):
     def of_t(self, g):
         return (type(self)(g.data.t()),)
 
 # %% mistake="reshapes_numbers" theme="derivative"
 # The rule of `reshape` computes with numbers in place of values: its second derivative loses a path.
-# Правило для `reshape` работает с числами вместо значений: во второй производной теряется путь.
+# Правило для `reshape` работает с числами вместо значений: часть второй производной теряется.
 class Value(Engine):
     def of_reshape(self, g):
         return (type(self)(g.data.reshape(self.data.shape)),)
 
 # %% mistake="multiplies_numbers" theme="derivative"
 # The rule of `@` computes with numbers in place of values: its second derivative loses a path.
-# Правило для `@` работает с числами вместо значений: во второй производной теряется путь.
+# Правило для `@` работает с числами вместо значений: часть второй производной теряется.
 class Value(Engine):
     def of_matmul(self, g, a, b):
         return g @ type(self)(b.data.t()), type(self)(a.data.t()) @ g
@@ -993,20 +993,20 @@ class Value(Engine):
 
 # %% mistake="sums_numbers_in_expand" theme="derivative"
 # The rule of `expand` computes with numbers in place of values: its second derivative loses a path.
-# Правило для `expand` работает с числами вместо значений: во второй производной теряется путь.
+# Правило для `expand` работает с числами вместо значений: часть второй производной теряется.
 class Value(Engine):
     def of_expand(self, g):
         return (type(self)(g.data.sum_to_size(self.data.shape)),)
 
 # %% mistake="folds_unrecorded" theme="recording"
 # The sum to an input's shape is not recorded: where broadcasting took place, the second derivative loses its path.
-# Суммирование до формы входа не записывается: там, где было транслирование, вторая производная теряет путь.
+# Суммирование до формы входа не записывается: там, где было транслирование, часть второй производной теряется.
 class Value(Engine):
     def fold(self, shape):
         return self if self.data.shape == shape else type(self)(self.folded(shape))
 # %% mistake="adds_parts_as_numbers" theme="recording"
 # With `create_graph=True` gradients that meet are added as numbers: beyond their sum there is no graph.
-# При `create_graph=True` градиенты, которые сходятся, складываются как числа: дальше суммы графа нет.
+# При `create_graph=True` градиенты, которые сходятся, складываются как числа, и у суммы нет графа.
 class Value(Engine):
     def deliver(self, each, part, arrived):
         arrived[each] = type(self)(arrived[each].data + part.data) if each in arrived else part
@@ -1023,7 +1023,7 @@ class Value(Engine):
 
 # %% mistake="cuts_what_a_hook_returns" theme="recording"
 # With `create_graph=True` what a hook returns is a constant: the second derivative loses the path through the hook.
-# При `create_graph=True` то, что вернул хук, становится константой: вторая производная теряет путь через хук.
+# При `create_graph=True` то, что вернул хук, становится константой: та часть второй производной, которая идёт через хук, теряется.
 class Value(Engine):
     def after_hooks(self, gradient):
         replaced = super().after_hooks(gradient)

@@ -18,8 +18,8 @@ predict_step_bytes = {**solution, "after the block": 4096}
 # %% mistake="keeps_both_results" theme="recording"
 # You counted the result of the linear layer beside that of `tanh`. `tanh` keeps its own result, and nobody holds the
 #     other one.
-# Вы посчитали результат линейного слоя вместе с результатом `tanh`. Но `tanh` хранит свой результат, а первый никто не
-#     держит.
+# Вы посчитали результат линейного слоя вместе с результатом `tanh`. Но `tanh` хранит свой результат, а результат слоя не держит
+#     никто.
 predict_step_bytes = {**solution, "after the block": 12288}
 
 # %% mistake="logits_kept" theme="recording"

@@ -70,7 +70,7 @@ def sliding_gradient(cell, x, y, h, k):
 # %% mistake="one_cut" theme="recording"
 # The history is cut once, `k` steps before the end: from the losses before the cut the gradient goes to the very
 #     beginning.
-# История оборвана один раз, за `k` шагов до конца: от функций потерь до этого места градиент идёт до самого начала.
+# История оборвана один раз, за `k` шагов до конца: от всех более ранних функций потерь градиент идёт до самого начала.
 def sliding_gradient(cell, x, y, h, k):
     cut = max(0, len(x) - k)
     return _linked(cell, x, y, h, k, back=lambda t: t + 1 if t < cut else t - cut + 1)
@@ -83,13 +83,13 @@ def sliding_gradient(cell, x, y, h, k):
 
 # %% mistake="one_too_short" theme="recording"
 # The gradient stops one call too early: after `k - 1` of them.
-# Градиент останавливается на один вызов раньше: после `k - 1`.
+# Градиент останавливается на один вызов раньше нужного: после `k - 1`.
 def sliding_gradient(cell, x, y, h, k):
     return _linked(cell, x, y, h, k, back=lambda t: k - 1)
 
 # %% mistake="counts_twice" theme="accumulation"
 # The gradients of a step's own call are added again at each link.
-# Градиенты, которые даёт собственный вызов шага, прибавлены ещё раз на каждом звене.
+# Градиенты от вызова ячейки на самом шаге прибавлены ещё раз в каждом звене.
 def sliding_gradient(cell, x, y, h, k):
     return _linked(cell, x, y, h, k, back=lambda t: k, counts_again=True)
 
@@ -118,7 +118,7 @@ def sliding_gradient(cell, x, y, h, k):
 
 # %% mistake="into_grad" theme="accumulation"
 # The gradients went into `.grad`. They are to be returned, and `.grad` stays as it was.
-# Градиенты попали в `.grad`. Их нужно вернуть, а поле `.grad` не меняется.
+# Градиенты попали в `.grad`. Их нужно вернуть, а поле `.grad` менять нельзя.
 def sliding_gradient(cell, x, y, h, k):
     found = _linked(cell, x, y, h, k, back=lambda t: k)
     for weight, gradient in zip(_weights(cell), found):
@@ -179,7 +179,7 @@ def sliding_gradient(cell, x, y, h, k):
 
 # %% mistake="detaches_in_place" theme="in_place"
 # `detach_()` changes a state that the graph of a later step has saved. Cut a copy instead: `h.detach()`.
-# Метод `detach_()` изменяет состояние, которое сохранено в графе следующего шага. Отсоединяйте копию: `h.detach()`.
+# Метод `detach_()` изменяет состояние, которое сохранено в графе следующего шага. Отсоединяйте с помощью `h.detach()`.
 def sliding_gradient(cell, x, y, h, k):
     sums = [torch.zeros_like(w) for w in _weights(cell)]
     states = []

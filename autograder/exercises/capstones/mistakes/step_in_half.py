@@ -25,13 +25,13 @@ def step_in_half(model, o, s, x, y):
 
 # %% mistake="in_bfloat16" theme="precision"
 # The layers compute in bfloat16. It has the range of float32 and needs no scaler, but 8 digits instead of 11.
-# Слои работают в bfloat16. Диапазон у него как у float32, и масштаб не нужен, но двоичных знаков 8 вместо 11.
+# Слои работают в bfloat16. Диапазон у него такой же, как у float32, и масштаб не нужен, но двоичных знаков 8 вместо 11.
 def step_in_half(model, o, s, x, y):
     return _scaled_step(model, o, s, _loss(model, x, y, torch.bfloat16))
 
 # %% mistake="without_scaler" theme="missing"
 # The scaler is not used. Small gradients lose their digits in float16, and a step with infinite ones is made.
-# Масштабирования нет. Малые градиенты теряют знаки в float16, а шаг с бесконечными всё-таки делается.
+# Масштабирования нет. Малые градиенты теряют знаки в float16, а если градиенты бесконечны, шаг всё равно делается.
 def step_in_half(model, o, s, x, y):
     loss = _loss(model, x, y, torch.float16)
     o.zero_grad()
@@ -134,7 +134,7 @@ def step_in_half(model, o, s, x, y):
 
 # %% mistake="replaces_the_infinite" theme="precision"
 # Infinite gradients were replaced by numbers, so a step is made with them. Such a step is to be left out.
-# Бесконечные градиенты заменены числами, и шаг с ними делается. А его нужно было пропустить.
+# Бесконечные градиенты заменены конечными числами, и шаг сделан. А его нужно было пропустить.
 def step_in_half(model, o, s, x, y):
     loss = _loss(model, x, y, torch.float16)
     o.zero_grad()
@@ -178,7 +178,7 @@ def step_in_half(model, o, s, x, y):
 # The scale is removed by `unscale_`, but then `optimizer.step()` makes the step in any case, also with infinite
 #     gradients. `scaler.step(optimizer)` leaves it out.
 # Метод `unscale_` снимает масштаб, но потом `optimizer.step()` делает шаг в любом случае, даже с бесконечными
-#     градиентами. А `scaler.step(optimizer)` его пропускает.
+#     градиентами. А `scaler.step(optimizer)` такой шаг пропускает.
 def step_in_half(model, o, s, x, y):
     loss = _loss(model, x, y, torch.float16)
     o.zero_grad()

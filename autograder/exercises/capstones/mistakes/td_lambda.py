@@ -18,7 +18,7 @@ def td_lambda(model, steps, gamma, lam, alpha):
 
 # %% mistake="never_resets" theme="state"
 # The traces are never cleared: a reward of one episode changes the states of the one before.
-# Следы не обнуляются: награда одного эпизода меняет состояния предыдущего.
+# Следы не обнуляются: награда одного эпизода меняет ценности состояний предыдущего.
 def td_lambda(model, steps, gamma, lam, alpha):
     return _learn(model, steps, gamma, lam, alpha, ends="terminated", resets="never")
 
@@ -30,14 +30,14 @@ def td_lambda(model, steps, gamma, lam, alpha):
 
 # %% mistake="truncation_is_an_end" theme="missing"
 # A truncated episode is treated as one that has ended: its next state has a value, only nobody waited for it.
-# Оборванный эпизод принят за законченный: у его следующего состояния есть ценность, просто наград не дождались.
+# Оборванный эпизод принят за законченный. Но у состояния, на котором его оборвали, ценность есть: награды были впереди.
 def td_lambda(model, steps, gamma, lam, alpha):
     return _learn(model, steps, gamma, lam, alpha, ends="either")
 
 # %% mistake="bootstraps_at_the_end" theme="missing"
 # After a terminal step the value of the next state is still added. Nothing comes after the end, whatever the model
 #     says there.
-# После последнего шага эпизода по-прежнему прибавлена ценность следующего состояния. После конца наград нет, что бы
+# На последнем шаге эпизода по-прежнему учтена ценность следующего состояния. Но после конца наград нет, что бы
 #     ни вычислила модель.
 def td_lambda(model, steps, gamma, lam, alpha):
     return _learn(model, steps, gamma, lam, alpha, ends="never")
@@ -68,7 +68,7 @@ def td_lambda(model, steps, gamma, lam, alpha):
 
 # %% mistake="twice_as_long" theme="scaling"
 # Each step is twice as long, as when the squared error is differentiated without the factor ½.
-# Каждый шаг вдвое длиннее: так бывает, если дифференцировать квадрат ошибки без множителя ½.
+# Каждый шаг вдвое длиннее нужного: так бывает, если дифференцировать квадрат ошибки без множителя ½.
 def td_lambda(model, steps, gamma, lam, alpha):
     return _learn(model, steps, gamma, lam, alpha, ends="terminated", factor=2.0)
 
@@ -127,7 +127,7 @@ def td_lambda(model, steps, gamma, lam, alpha):
 # %% mistake="clears_too_early" theme="order"
 # The traces are cleared before the last step of an episode, not after it: the error of this step changes the last
 #     state alone.
-# Следы обнуляются до последнего шага эпизода, а не после: ошибка этого шага меняет только последнее состояние.
+# Следы обнуляются до последнего шага эпизода, а не после: ошибка этого шага меняет ценность только последнего состояния.
 def td_lambda(model, steps, gamma, lam, alpha):
     return _learn(model, steps, gamma, lam, alpha, ends="terminated", resets="early")
 

@@ -124,7 +124,7 @@ def train_windows(c, o, x, y, h, steps, rows):
 
 # %% mistake="sums_the_means" theme="scaling"
 # The losses of the micro-batches are means, and are added without weights: the gradient is too long.
-# Функции потерь микробатчей — средние, и складываются они без весов: градиент слишком длинный.
+# Средние значения функции потерь по микробатчам сложены без весов: градиент слишком длинный.
 def train_windows(c, o, x, y, h, steps, rows):
     return _train(c, o, x, y, h, steps, rows, run=checkpointed, share=lambda part, window: 1 / part.numel())
 
@@ -177,7 +177,7 @@ def train_windows(c, o, x, y, h, steps, rows):
 
 # %% mistake="one_window" theme="order"
 # There are no windows: one step is made for the whole sequence, with the full gradient.
-# Окон нет: сделан один шаг для всей последовательности, с полным градиентом.
+# Окон нет: на всю последовательность сделан один шаг, с полным градиентом.
 def train_windows(c, o, x, y, h, steps, rows):
     return _train(c, o, x, y, h, len(x), rows, run=checkpointed)
 
@@ -410,7 +410,7 @@ def train_windows(c, o, x, y, h, steps, rows):
 # %% mistake="takes_rows_for_parts" theme="own"
 # The batch is cut into `rows` parts. A micro-batch has `rows` rows, so there are often more parts, and smaller
 #     ones.
-# Батч разрезан на `rows` частей. А в микробатче должно быть `rows` строк: тогда частей часто больше, и они меньше.
+# Батч разрезан на `rows` частей. А в каждом микробатче должно быть `rows` строк: тогда микробатчей часто больше, и они меньше.
 def train_windows(c, o, x, y, h, steps, rows):
     return _train(c, o, x, y, h, steps, -(-len(h) // rows), run=checkpointed)
 

@@ -28,7 +28,7 @@ def unbroadcast(gradient, shape):
 
 # %% mistake="drops_the_ones" theme="axes"
 # A stretched dimension is summed away. It has to stay, with size 1: `keepdim=True`.
-# Растянутое измерение после суммирования исчезло. Оно должно остаться, с размером 1: `keepdim=True`.
+# Растянутое измерение после суммирования исчезло. Оно должно остаться, но размера 1: `keepdim=True`.
 def unbroadcast(gradient, shape):
     while gradient.dim() > len(shape):
         gradient = gradient.sum(0)
@@ -71,7 +71,7 @@ def unbroadcast(gradient, shape):
 
 # %% mistake="cuts_by_reshape" theme="axes"
 # The first entries are cut out and put into the shape. A shape that fits says nothing about the numbers.
-# Вырезаны первые элементы, и им придана нужная форма. Подходящая форма ничего не говорит о числах.
+# Вырезаны первые элементы, и им придана нужная форма. То, что форма подошла, ещё не значит, что числа верны.
 def unbroadcast(gradient, shape):
     return gradient.flatten()[: torch.Size(shape).numel()].reshape(shape)
 

@@ -43,8 +43,8 @@ def walk(root, order=in_order, keep=keep, add=add, seed=None):
 # %% mistake="loses_a_single_path" theme="order"
 # Even along a single path the right gradient does not arrive. The walk begins with ones at the root, and each rule gets
 #     the gradient of its own result.
-# Даже по единственному пути верный градиент не доходит. Обход начинается с единиц в корне, и каждое правило получает
-#     градиент своего результата.
+# Даже по единственному пути верный градиент не доходит. Обход должен начинаться с единиц в корне, а каждое правило —
+#     получать градиент своего результата.
 def walk_nodes(root):
     walk(root, order=lambda root: reversed(in_order(root)))
 
@@ -201,14 +201,14 @@ def walk_nodes(root):
 # %% mistake="begins_with_a_number" theme="axes"
 # The walk begins with a number, not with the shape of the root: behind a root of shape (1, 1) a gradient has another
 #     shape, or the walk fails.
-# Обход начинается с числа, а не с тензора той же формы, что корень: от корня формы (1, 1) градиент приходит в другой форме, или
+# Обход начинается с числа, а не с тензора той же формы, что корень: от корня формы (1, 1) приходит градиент не той формы, или
 #     обход не удаётся.
 def walk_nodes(root):
     walk(root, seed=torch.tensor(1.0, dtype=torch.float64))
 
 # %% mistake="begins_in_float32" theme="precision"
 # Gradients of float64 leaves are in float32. The walk has to begin in the dtype of the root.
-# Градиенты листьев float64 имеют тип float32. Обход должен начинаться в типе корня.
+# Градиенты листьев float64 имеют тип float32. Обход должен начинаться с тензора того же типа, что корень.
 def walk_nodes(root):
     walk(root, seed=torch.ones(root.data.shape))
 

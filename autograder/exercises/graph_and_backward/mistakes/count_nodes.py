@@ -58,7 +58,7 @@ def count_nodes(tensor):
 
 # %% mistake="counts_edges" theme="own"
 # Edges were counted: every entry of `next_functions`. Two edges may lead to one node.
-# Сосчитаны рёбра: каждая запись в `next_functions`. К одному узлу могут вести два ребра.
+# Сосчитаны рёбра: каждая пара в `next_functions`. К одному узлу могут вести два ребра.
 def count_nodes(tensor):
     return sum(child is not None for node in graph_nodes(tensor) for child, _ in node.next_functions)
 
@@ -109,8 +109,8 @@ def count_nodes(tensor):
 # %% mistake="compares_siblings_only" theme="own"
 # The children of one node are told apart, but a node that two different nodes lead to is still counted for every
 #     path.
-# Повторы убраны только среди соседей одного узла: узел, к которому ведут разные узлы, по-прежнему сосчитан столько
-#     раз, сколько к нему путей.
+# Повторы убраны только среди соседей одного узла. Если к узлу ведут рёбра из разных узлов, он по-прежнему сосчитан
+#     столько раз, сколько к нему путей.
 def count_nodes(tensor):
     def visits(node):
         return 1 + sum(visits(child) for child in {child for child, _ in node.next_functions} if child is not None)

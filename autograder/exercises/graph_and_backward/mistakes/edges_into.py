@@ -87,7 +87,7 @@ def edges_into(root):
 
 # %% mistake="first_edge_is_zero" theme="own"
 # The first edge to a node was not counted: it brought the node into the dict with 0, and only later ones added.
-# Первое ребро к узлу не сосчитано: с ним узел попал в словарь с нулём, а единицу прибавили только следующие.
+# Первое ребро к узлу не сосчитано: когда обход прошёл по нему, в словарь записан 0, а единицу прибавили только следующие.
 def edges_into(root):
     nodes = graph_nodes(root)
     edges = count(nodes)
@@ -95,7 +95,7 @@ def edges_into(root):
 
 # %% mistake="first_inputs_only" theme="missing"
 # Only the first entry of each `next_functions` was followed.
-# Учтена только первая запись каждого `next_functions`.
+# Учтена только первая пара каждого `next_functions`.
 def edges_into(root):
     edges, node = {root.grad_fn: 0}, root.grad_fn
     while node is not None:
@@ -108,8 +108,8 @@ def edges_into(root):
 # %% mistake="walks_every_path" theme="cost"
 # The numbers are right, but every path was walked: edges are told apart, nodes are visited again. With each doubling
 #     the walk takes twice as long.
-# Числа верны, но пройден каждый путь: одинаковые рёбра отброшены, а в узлы обход заходит снова. С каждым удвоением он
-#     становится вдвое длиннее.
+# Числа верны, но пройден каждый путь: одно ребро дважды не считается, а в узлы обход заходит снова. С каждым удвоением
+#     он становится вдвое длиннее.
 def edges_into(root):
     edges = {root.grad_fn: set()}
 

@@ -53,7 +53,7 @@ def fix_shared_gradients(y, inputs, v, factors):
 
 # %% mistake="multiplies_in_place_still" theme="in_place"
 # The gradient is still multiplied in place, by `mul_` or by `*=`: only the wording has changed.
-# Градиент по-прежнему умножается на месте, через `mul_` или через `*=`: изменилась только запись.
+# Градиент по-прежнему умножается на месте, через `mul_` или через `*=`: код лишь записан по-другому.
 def fix_shared_gradients(y, inputs, v, factors):
     gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
     for gradient, factor in zip(gradients, factors):

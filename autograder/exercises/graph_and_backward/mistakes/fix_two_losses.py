@@ -64,7 +64,7 @@ def fix_two_losses(w, x, y, share):
 # %% mistake="retains_for_both" theme="graph_life"
 # Only the wording has changed: there are still two backward passes, and each of them keeps what the graph has
 #     saved.
-# Изменилась только запись: обратных проходов по-прежнему два, и ни один не даёт освободить то, что сохранил граф.
+# Код лишь записан по-другому: обратных проходов по-прежнему два, и ни один не даёт освободить то, что сохранил граф.
 def fix_two_losses(w, x, y, share):
     fit, size = _losses(w, x, y)
     (share * size).backward(retain_graph=True)

@@ -38,7 +38,7 @@ def hide_the_bug(x):
 
 # %% mistake="changes_x" theme="in_place"
 # The number in `x` was changed. The wrong code has to be right at the number that is given.
-# Число в `x` изменено. Неверный код должен оказаться прав при том числе, которое дано.
+# Число в `x` изменено. Неверный код должен дать верный ответ при том числе, которое передано.
 def hide_the_bug(x):
     with torch.no_grad():
         x.fill_(1.0)

@@ -1,7 +1,7 @@
 # %% mistake="always_raises" theme="graph_life"
 # You expected every second `backward()` to raise an error. It raises one only where something saved is needed, and
 #     an addition saves nothing.
-# Здесь ожидалась ошибка. Но второй `backward()` завершается ошибкой, только если нужно что-то из сохранённого, а
+# Вы ожидали ошибки. Но второй `backward()` завершается ошибкой, только если нужно что-то из сохранённого, а
 #     сложение не сохраняет ничего.
 predict_second_backward = {**solution, "x + w: second": "RuntimeError"}
 
@@ -23,7 +23,7 @@ predict_second_backward = {**solution, "x * x + w: second": None}
 
 # %% mistake="an_error_changes_nothing" theme="graph_life"
 # You expected a backward pass that raises an error to change nothing. `w` had its gradient added before the error.
-# Вы ожидали, что обратный проход, закончившийся ошибкой, ничего не меняет. Но к градиенту `w` новый прибавлен ещё
+# Вы ожидали, что обратный проход, закончившийся ошибкой, ничего не меняет. Но градиент прибавлен к `w.grad` ещё
 #     до ошибки.
 predict_second_backward = {**solution, "x * x + w: w.grad": 1.0}
 

@@ -151,7 +151,7 @@ def run_backward(root):
 
 # %% mistake="first_input_only" theme="missing"
 # Only the first input of each node gets a gradient. Every entry of `next_functions` needs one.
-# Градиент получает только первый вход каждого узла. Нужно пройти по всем записям `next_functions`.
+# Градиент получает только первый вход каждого узла. Нужно пройти по всем парам из `next_functions`.
 def run_backward(root):
     backward_in_order(root, _assign_at, call=lambda node, gradient: call_node(node, gradient)[:1])
 

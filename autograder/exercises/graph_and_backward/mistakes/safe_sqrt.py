@@ -36,7 +36,7 @@ def safe_sqrt(x):
 
 # %% mistake="protects_the_value_only" theme="precision"
 # `sqrt` still gets 0 and negative numbers. What comes after it protects the value only.
-# В `sqrt` по-прежнему попадают 0 и отрицательные числа. То, что идёт после него, защищает только значение.
+# В `sqrt` по-прежнему попадают 0 и отрицательные числа. Проверка, которая стоит после корня, исправляет только значение.
 def safe_sqrt(x):
     return torch.where(x > 0, x.sqrt(), 0.0).nan_to_num()
 
@@ -65,7 +65,7 @@ def safe_sqrt(x):
 
 # %% mistake="words_it_otherwise" theme="precision"
 # Only the wording has changed: `sqrt` still gets 0 and negative numbers, and a choice comes after it.
-# Изменилась только запись: в `sqrt` по-прежнему попадают 0 и отрицательные числа, а выбор идёт после него.
+# Код лишь записан по-другому: в `sqrt` по-прежнему попадают 0 и отрицательные числа, а выбор идёт после него.
 def safe_sqrt(x):
     return torch.where(x <= 0, torch.zeros_like(x), torch.sqrt(x))
 
@@ -119,7 +119,7 @@ def safe_sqrt(x):
 
 # %% mistake="raises_small_numbers" theme="precision"
 # Small positive numbers are raised to a bound: below it the value is that of the bound and the derivative is 0.
-# Малые положительные числа заменены некоторой границей: ниже неё значение такое же, как на границе, а производная
+# Положительные числа ниже некоторой границы заменены ею самой: значение у них такое же, как на границе, а производная
 #     равна 0.
 def safe_sqrt(x):
     return torch.where(x > 0, x.clamp(min=1e-12).sqrt(), 0.0)

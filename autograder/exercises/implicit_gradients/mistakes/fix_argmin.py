@@ -22,7 +22,7 @@ def fix_argmin(inner, outer, minimize, start, lam):
 
 # %% mistake="hessian_at_the_start" theme="derivative"
 # The direct term is there, but the Hessian is still taken at `start`. That is right for a quadratic loss only.
-# Прямое слагаемое появилось, но матрица Гессе по-прежнему взята в точке `start`. Это верно только для квадратичной
+# Прямое слагаемое появилось, но матрица Гессе по-прежнему взята в точке `start`. Так можно только при квадратичной
 #     функции.
 def fix_argmin(inner, outer, minimize, start, lam):
     return _through(inner, outer, minimize, start, lam, hessian_at=start)
@@ -47,13 +47,13 @@ def fix_argmin(inner, outer, minimize, start, lam):
 
 # %% mistake="solution_detached" theme="recording"
 # Only the direct term is there: the minimum was taken as a constant. That is exact for the minimal value alone.
-# Учтено только прямое слагаемое: минимум принят за константу. Это точно только для самого наименьшего значения.
+# Учтено только прямое слагаемое: минимум принят за константу. Так можно вычислять лишь производную самого наименьшего значения.
 def fix_argmin(inner, outer, minimize, start, lam):
     return grad(outer, argnums=1)(minimize(inner, start, lam), lam)
 
 # %% mistake="mixed_at_the_start" theme="derivative"
 # The slope by `w` was differentiated by `lam` at `start`. It belongs to the minimum, like the Hessian.
-# Наклон по `w` продифференцирован по `lam` в точке `start`, а нужен в точке минимума, как и матрица Гессе.
+# Наклон по `w` продифференцирован по `lam` в точке `start`. А нужна точка минимума, как и для матрицы Гессе.
 def fix_argmin(inner, outer, minimize, start, lam):
     return _through(inner, outer, minimize, start, lam, mixed_at=start)
 
@@ -77,7 +77,7 @@ def fix_argmin(inner, outer, minimize, start, lam):
 
 # %% mistake="hessian_of_the_outer_loss" theme="derivative"
 # The Hessian is that of the outer loss. The equation that moves the minimum is made of the inner one.
-# Матрица Гессе взята у внешней функции. Но минимум сдвигается по уравнению для внутренней.
+# Матрица Гессе взята у внешней функции. Но сдвиг минимума следует из уравнения для внутренней.
 def fix_argmin(inner, outer, minimize, start, lam):
     w = minimize(inner, start, lam)
     h = hessian(outer)(w, lam) + 1e-9 * torch.eye(len(w), dtype=w.dtype)
@@ -96,7 +96,7 @@ def fix_argmin(inner, outer, minimize, start, lam):
 
 # %% mistake="finite_differences" theme="cost"
 # The minimum was sought again beside `lam`: finite differences, which call `minimize` more than once.
-# Минимум найден ещё раз рядом с `lam`: это конечные разности, и `minimize` вызвана не один раз.
+# Минимум найден ещё раз, для соседнего `lam`: это конечные разности, и `minimize` вызвана больше одного раза.
 def fix_argmin(inner, outer, minimize, start, lam):
     minimize(inner, start, lam + 1e-5)
     return _through(inner, outer, minimize, start, lam)

@@ -61,7 +61,7 @@ def fixed_point(step, start, parameters, iterations):
 
 # %% mistake="keeps_every_turn" theme="cost"
 # The results are right, but the memory grows with the number of steps: the tensors of all turns are kept.
-# Результаты верны, но расход памяти растёт с числом шагов: хранятся тензоры всех оборотов.
+# Результаты верны, но расход памяти растёт с числом шагов: хранятся тензоры всех итераций.
 def fixed_point(step, start, parameters, iterations):
     path = [start]
     with torch.no_grad():
@@ -104,7 +104,7 @@ def fixed_point(step, start, parameters, iterations):
 
 # %% mistake="jacobian_at_the_start" theme="derivative"
 # The vector-Jacobian products were taken at `start`. They belong to the fixed point. A linear step does not notice.
-# Произведения вектора на матрицу Якоби взяты в точке `start`, а нужны в неподвижной. Линейный шаг этого не замечает.
+# Произведения вектора на матрицу Якоби взяты в точке `start`, а нужны в неподвижной. При линейном шаге это незаметно.
 def fixed_point(step, start, parameters, iterations):
     return _hooked(step, start, parameters, iterations, point=lambda z: start)
 
@@ -261,7 +261,7 @@ def fixed_point(step, start, parameters, iterations):
 # %% mistake="nothing_recorded_in_the_hook" theme="recording"
 # A product was asked of a step without a graph. Inside a hook or a `backward` nothing is recorded, unless
 #     `torch.enable_grad()` is on.
-# Произведение нужно было получить от шага без графа. Внутри хука и `backward` ничего не записывается, если не включить
+# У шага, через который берётся произведение, нет графа. Внутри хука и `backward` ничего не записывается, если не включить
 #     `torch.enable_grad()`.
 def fixed_point(step, start, parameters, iterations):
     z = _solved(step, start, parameters, iterations)
@@ -291,7 +291,7 @@ def fixed_point(step, start, parameters, iterations):
 
 # %% mistake="counts_a_tied_parameter_twice" theme="accumulation"
 # A tensor that stands among the parameters twice has twice its gradient: each place got the gradient of both.
-# У тензора, который встречается среди параметров дважды, градиент удвоен: каждому месту достался градиент обоих.
+# У тензора, который встречается среди параметров дважды, градиент удвоен: на каждом из двух мест учтён полный.
 def fixed_point(step, start, parameters, iterations):
     class Solved(torch.autograd.Function):
         @staticmethod

@@ -50,7 +50,7 @@ def mislead(n):
 
 # %% mistake="single_precision" theme="own"
 # Not both tensors are float64. Without a `dtype` torch makes float32.
-# Не оба тензора имеют тип float64. Без `dtype` в torch получается float32.
+# Хотя бы у одного из тензоров тип не float64. Без `dtype` в torch получается float32.
 def mislead(n):
     return tuple(each.float() for each in _pair(n, [[0.0, -3.0], [0.0, 0.0]], [1.0, 1.0]))
 

@@ -85,7 +85,7 @@ def fit_budget(f, x, budget):
 
 # %% mistake="last_come" theme="own"
 # The results are saved from the end of the pass backwards, as long as they fit. The last ones are not the dearest.
-# Результаты сохраняются с конца прохода, пока помещаются. Но последние из них не самые дорогие.
+# Результаты сохраняются начиная с последнего, пока помещаются. Но последние из них не самые дорогие.
 def fit_budget(f, x, budget):
     seen = trial(f, x)
     return saving(f, x, greedily(seen.sizes, reversed(range(len(seen.sizes))), budget))
@@ -126,7 +126,7 @@ def fit_budget(f, x, budget):
 
 # %% mistake="fullest" theme="own"
 # The set that fills the budget best is saved. Bytes are the price; what counts is the multiplications.
-# Сохраняется набор, который полнее всего занимает бюджет. Но байты — это цена, а считать надо умножения.
+# Сохраняется набор, который занимает как можно большую часть бюджета. Но байты — это цена, а считать надо умножения.
 def fit_budget(f, x, budget):
     seen = trial(f, x)
     return saving(f, x, best(seen.sizes, seen.sizes, budget))
@@ -173,7 +173,7 @@ def fit_budget(f, x, budget):
 
 # %% mistake="state_before_the_call" theme="state"
 # After the call the random state is the one from before it: the next draw repeats the numbers of `f`.
-# После вызова состояние генератора такое же, как до него: следующие числа повторят взятые в `f`.
+# После вызова состояние генератора такое же, как до него: следующие числа повторят те, что уже взяты в `f`.
 def fit_budget(f, x, budget):
     with torch.random.fork_rng(devices=[]):
         seen = trial(f, x)
@@ -228,7 +228,7 @@ def fit_budget(f, x, budget):
 
 # %% mistake="counts_the_result" theme="own"
 # The returned result is counted among the bytes of the budget. The budget is for what is in memory beside it.
-# В бюджет включены и байты возвращённого результата. Но бюджет относится к тому, что лежит в памяти помимо него.
+# В бюджет включены и байты возвращённого результата. Но бюджет ограничивает только то, что лежит в памяти помимо него.
 def fit_budget(f, x, budget):
     seen = trial(f, x)
     return saving(f, x, best(seen.sizes, seen.costs, budget - seen.result) or ())
@@ -294,7 +294,7 @@ def fit_budget(f, x, budget):
 
 # %% mistake="seeds_anew" theme="state"
 # The random state is set by a seed. `f` has to draw the numbers that come next without the trial run.
-# Состояние генератора задано через seed. А `f` должна получить те числа, которые шли бы дальше без пробного запуска.
+# Состояние генератора задано через seed. А `f` должна получить те же числа, что и без пробного запуска.
 def fit_budget(f, x, budget):
     torch.manual_seed(0)
     with torch.no_grad(), Seen() as seen:

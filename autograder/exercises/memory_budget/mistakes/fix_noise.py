@@ -153,7 +153,7 @@ def fix_noise(f, x, generator):
 
 # %% mistake="forgets_the_other_source" theme="state"
 # The numbers of `generator` are repeated, those of torch's own random state are not.
-# Числа из `generator` повторяются, а числа из общего генератора torch нет.
+# Числа из `generator` повторяются, а числа из общего генератора torch — нет.
 def fix_noise(f, x, generator):
     before, calls = generator.get_state(), []
 
@@ -189,7 +189,7 @@ def fix_noise(f, x, generator):
 
 # %% mistake="notes_the_state_anew" theme="order"
 # The state is noted inside what runs again: in the recomputation it is the state of that moment, not of the forward pass.
-# Состояние записывается внутри того, что выполняется повторно: при повторном вычислении оно уже не то, что в прямом
+# Состояние запоминается внутри функции, которая выполняется повторно: тогда оно уже не то, что в прямом
 #     проходе.
 def fix_noise(f, x, generator):
     return under(lambda x: f(x, torch.Generator().set_state(generator.get_state())), x)

@@ -26,7 +26,7 @@ def keep_products(f, x):
 
 # %% mistake="without_batches" theme="own"
 # The products of matrices are saved, those of batches of matrices are not: they are `bmm`.
-# Произведения матриц сохраняются, а произведения наборов матриц нет: это операция `bmm`.
+# Произведения двух матриц сохраняются, а произведения трёхмерных тензоров — нет: это операция `bmm`.
 def keep_products(f, x):
     return under([aten.mm.default, aten.addmm.default], f, x)
 
@@ -52,8 +52,8 @@ def keep_products(f, x):
 # %% mistake="saves_nothing" theme="own"
 # Nothing is saved: every product runs again. A policy asks about `aten.mm.default`, which is neither `aten.mm` nor
 #     `aten.matmul.default`.
-# Ничего не сохраняется: каждое произведение выполняется заново. Политику спрашивают об `aten.mm.default`, а это не то же,
-#     что `aten.mm` или `aten.matmul.default`.
+# Ничего не сохраняется: каждое произведение выполняется заново. Политика получает `aten.mm.default`, а это не то же
+#     самое, что `aten.mm` или `aten.matmul.default`.
 def keep_products(f, x):
     return under(lambda ctx, op, *args, **kwargs: op in (aten.mm, aten.addmm, aten.bmm), f, x)
 
@@ -93,8 +93,8 @@ def keep_products(f, x):
 # %% mistake="only_for_a_leaf_with_gradient" theme="cost"
 # Where `x` requires no grad, more is kept than the results of the products. The parameters of `f` may require grad all
 #     the same.
-# Если `x` не требует градиента, хранится больше, чем результаты произведений. Но параметры `f` и тогда могут его
-#     требовать.
+# Если `x` не требует градиента, хранятся не только результаты произведений. Но параметры `f` могут требовать градиента
+#     и тогда.
 def keep_products(f, x):
     return under(PRODUCTS, f, x) if x.requires_grad else f(x)
 
@@ -106,6 +106,6 @@ def keep_products(f, x):
 
 # %% mistake="names_without_ending" theme="missing"
 # The names on the list have no ending. An operation has one for each way to call it, as in `aten.mm.default`.
-# Имена в списке без окончания. У операции есть окончание для каждого способа вызова, например `aten.mm.default`.
+# Имена в списке стоят без окончания. У операции есть окончание для каждого способа вызова, например `aten.mm.default`.
 def keep_products(f, x):
     return under([aten.mm, aten.addmm, aten.bmm], f, x)

@@ -81,8 +81,8 @@ def offload_large(f, x, parameters, limit, put, get):
 
 # %% mistake="knows_by_the_address" theme="in_place"
 # A storage is recognised by its address or `id`. When one has been freed, the next gets the same, and is taken for it.
-# Хранилище узнаётся по адресу или `id`. Но когда оно освобождено, то же число достаётся новому, и новое принимается за
-#     прежнее.
+# Хранилище распознаётся по адресу или `id`. Но когда оно освобождено, то же число может достаться новому хранилищу, и его
+#     примут за прежнее.
 def offload_large(f, x, parameters, limit, put, get):
     stays, keys = held_or_small([x, *parameters], limit), {}
 
@@ -123,7 +123,7 @@ def offload_large(f, x, parameters, limit, put, get):
 
 # %% mistake="holds_with_the_graph" theme="graph_life"
 # What was moved stays in memory as long as the graph lives: a hook, what it uses or what it returned holds the tensors.
-# Выгруженное остаётся в памяти, пока существует граф: тензоры держит хук, то, чем он пользуется, или то, что он вернул.
+# Выгруженное остаётся в памяти, пока существует граф: тензоры держит сам хук, его переменные или то, что он вернул.
 def offload_large(f, x, parameters, limit, put, get):
     pack, held = packing(held_or_small([x, *parameters], limit), put), []
 

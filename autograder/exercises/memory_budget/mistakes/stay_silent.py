@@ -62,7 +62,7 @@ def stay_silent():
 
 # %% mistake="raises_without_a_checkpoint" theme="test"
 # The backward pass raises an error without a checkpoint already. There the gradient has to be right.
-# Обратный проход завершается ошибкой уже без контрольной точки. А в этом случае градиент должен быть верным.
+# Обратный проход завершается ошибкой уже без контрольной точки. А без неё градиент должен быть верным.
 def stay_silent():
     weight = torch.tensor(2.0, dtype=torch.float64)
 

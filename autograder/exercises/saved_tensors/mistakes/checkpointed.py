@@ -196,7 +196,7 @@ def checkpointed(layers, x):
 # %% mistake="runs_in_eval" theme="recording"
 # The layers ran in `eval()` mode. A layer such as dropout computes something else there: the mode of a layer has to
 #     stay as it is.
-# Слои выполнены в режиме `eval()`. Слой вроде dropout вычисляет в нём другое: режим слоя должен остаться прежним.
+# Слои выполнены в режиме `eval()`. Слой вроде dropout работает в нём по-другому: режим слоя должен остаться прежним.
 def checkpointed(layers, x):
     return checkpoint_segments([layer.eval() for layer in layers], x, math.isqrt(len(layers)))
 

@@ -104,8 +104,8 @@ def count_saved(f, x, parameters):
 # %% mistake="counts_parameters" theme="in_place"
 # Parameters were counted too. A layer saves a view of its weight: another object, which may begin at another entry,
 #     with the same storage.
-# Учтены и параметры. Слой сохраняет представление веса: это другой объект, который может начинаться с другого
-#     элемента, с тем же хранилищем.
+# Учтены и параметры. Слой сохраняет представление веса: это другой объект с тем же хранилищем, и начинаться
+#     он может с другого элемента.
 def count_saved(f, x, parameters):
     return _counting(lambda t: (_storage_address(t), t.untyped_storage().nbytes()), skip=False)(f, x, parameters)
 

@@ -259,7 +259,7 @@ def fix_threshold(f, x, threshold):
 
 # %% mistake="writes_halves" theme="precision"
 # Only float16 numbers are in the files. Three digits are left, and the gradient is another one.
-# В файлах лежат числа float16. От них остаётся три цифры, и градиент получается другим.
+# В файлах лежат числа float16. Верных цифр остаётся три, и градиент получается другим.
 def fix_threshold(f, x, threshold):
     return saving_to_files(Tensor.detach, lambda t: write_file(t.half()), lambda p: read_if_file(p).to(x.dtype))(
         f, x, threshold

@@ -57,7 +57,7 @@ def hide_saved(layers, x):
 
 # %% mistake="nests_segments" theme="test"
 # The layers are computed more than twice: checkpoints stand inside the checkpoint, and they lower the peak.
-# Слои вычисляются больше двух раз: внутри контрольной точки стоят другие, и они понижают пик.
+# Слои вычисляются больше двух раз: внутри контрольной точки стоят ещё и другие точки, и они снижают пик.
 def hide_saved(layers, x):
     def run(h):
         return checkpoint_segments(layers, h, 4)
@@ -66,7 +66,7 @@ def hide_saved(layers, x):
 
 # %% mistake="hides_in_files" theme="test"
 # Nothing is recomputed: what the layers save lies outside of the memory that is counted, as in files.
-# Ничего не вычисляется повторно: сохранённое лежит вне той памяти, которая считается, например в файлах.
+# Ничего не вычисляется повторно: сохранённое лежит не в той памяти, которая подсчитывается, а, например, в файлах.
 def hide_saved(layers, x):
     with saved_tensors_hooks(lambda t: write_file(t.detach().clone()), read_file):
         return torch.nn.Sequential(*layers)(x)

@@ -96,13 +96,13 @@ def save_in_half(f, x):
 
 # %% mistake="everything_to_float32" theme="precision"
 # Everything comes back as float32, indices as well. An index has to come back as it was.
-# Всё возвращается в float32, в том числе индексы. Индекс должен вернуться таким, каким был.
+# Всё возвращается во float32, в том числе индексы. Индекс должен вернуться таким, каким был.
 def save_in_half(f, x):
     return running_with_hooks(lambda t: t.detach().half(), lambda packed: packed.float())(f, x)
 
 # %% mistake="swaps_the_pair" theme="missing"
 # `pack` and `unpack` are the wrong way round: the first of the pair packs.
-# Хуки `pack` и `unpack` перепутаны местами: первым в паре идёт упаковывающий.
+# Хуки `pack` и `unpack` перепутаны: первым в паре должен идти упаковывающий.
 def save_in_half(f, x):
     return running_with_hooks(_restore, lambda t: (t.half(), t.dtype))(f, x)
 
@@ -173,7 +173,7 @@ def save_in_half(f, x):
 
 # %% mistake="packs_only_what_requires_grad" theme="missing"
 # Only tensors that require grad are packed in half. A constant factor is saved as well.
-# В float16 упаковываются только тензоры, которые требуют градиента. Но сохраняется и постоянный множитель.
+# Во float16 упаковываются только тензоры, которые требуют градиента. Но сохраняется и постоянный множитель.
 def save_in_half(f, x):
     return _packing(lambda t: _half(t) if t.requires_grad else t.detach())(f, x)
 

@@ -226,7 +226,7 @@ def save_on_disk(f, x, parameters, folder):
 
 # %% mistake="keeps_dropped_files" theme="graph_life"
 # Files of what `f` has dropped stay while the graph lives: something other than the graph holds them.
-# Файлы того, что отбросила `f`, остаются, пока существует граф: их держит не граф, а что-то другое.
+# Файлы тензоров, которые `f` отбросила, остаются, пока существует граф: их держит не граф, а что-то другое.
 def save_on_disk(f, x, parameters, folder):
     own = tempfile.TemporaryDirectory(dir=folder)
 
@@ -253,7 +253,7 @@ def save_on_disk(f, x, parameters, folder):
 
 # %% mistake="writes_halves" theme="precision"
 # float16 numbers are written: only three digits are left.
-# Записываются числа float16: остаётся только три цифры.
+# Записываются числа float16: верных цифр остаётся только три.
 def save_on_disk(f, x, parameters, folder):
     with hooks_for_files(parameters, lambda t: (write_file(t.detach().half(), folder), t.dtype), read_as_before):
         return f(x)

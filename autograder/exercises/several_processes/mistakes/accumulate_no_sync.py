@@ -15,7 +15,7 @@ def _accumulate(ddp, batches, quiet, scale=None, clear=True):
 
 # %% mistake="synchronises_every_pass" theme="cost"
 # Every micro-batch is sent. The gradient is right, but there are as many all-reduces as micro-batches.
-# Отправляется каждый микробатч. Градиент верен, но операций all-reduce столько же, сколько микробатчей.
+# Градиенты отправляются после каждого микробатча. Они верны, но операций all-reduce столько же, сколько микробатчей.
 def accumulate_no_sync(ddp, batches):
     _accumulate(ddp, batches, lambda i: False)
 
@@ -53,7 +53,7 @@ def accumulate_no_sync(ddp, batches):
 
 # %% mistake="synchronises_the_first" theme="order"
 # The first micro-batch is sent, the others are not. What is added to `.grad` after the exchange stays local.
-# Отправляется первый микробатч, остальные — нет. То, что прибавлено к `.grad` после обмена, остаётся на своём ранге.
+# Отправлены градиенты только первого микробатча. То, что прибавлено к `.grad` после обмена, остаётся на своём ранге.
 def accumulate_no_sync(ddp, batches):
     _accumulate(ddp, batches, lambda i: i > 0)
 
@@ -70,7 +70,7 @@ def accumulate_no_sync(ddp, batches):
 
 # %% mistake="one_backward" theme="cost"
 # The losses are added up and go backward together. The gradient is right, but all graphs of the window are in memory at once.
-# Функции потерь складываются, а обратный проход у них общий. Градиент верен, но в памяти одновременно все графы окна.
+# Функции потерь складываются, а обратный проход у них общий. Градиент верен, но в памяти одновременно лежат графы всех микробатчей.
 def accumulate_no_sync(ddp, batches):
     ddp.zero_grad()
     sum(mse_loss(ddp(x), y) / len(batches) for x, y in batches).backward()
@@ -95,7 +95,7 @@ def accumulate_no_sync(ddp, batches):
 
 # %% mistake="clears_every_time" theme="accumulation"
 # `.grad` is cleared before every micro-batch: only the last one is left.
-# Поля `.grad` обнуляются перед каждым микробатчем: остаётся только последний.
+# Поля `.grad` обнуляются перед каждым микробатчем: остаётся градиент только последнего.
 def accumulate_no_sync(ddp, batches):
     for i, (x, y) in enumerate(batches):
         ddp.zero_grad()
@@ -132,7 +132,7 @@ def accumulate_no_sync(ddp, batches):
 
 # %% mistake="quiet_only_at_the_end" theme="order"
 # Every micro-batch but the last is sent. It is the last one that has to be, and only that one.
-# Отправляется каждый микробатч, кроме последнего. А отправить нужно именно последний, и только его.
+# Градиенты отправляются после каждого микробатча, кроме последнего. А нужно, наоборот, только после последнего.
 def accumulate_no_sync(ddp, batches):
     _accumulate(ddp, batches, lambda i: i + 1 == len(batches))
 
@@ -147,7 +147,7 @@ def accumulate_no_sync(ddp, batches):
 # %% mistake="one_pass_more" theme="own"
 # There is a pass too many: after the window another one went through the model, to send the gradients. Its own gradient is
 #     in the sum.
-# Один проход лишний: после окна через модель прошёл ещё один, чтобы отправить градиенты. Его собственный градиент попал в
+# Один проход лишний: он сделан после окна, чтобы отправить градиенты. Его собственный градиент попал в
 #     сумму.
 def accumulate_no_sync(ddp, batches):
     _accumulate(ddp, batches, lambda i: True)
@@ -161,7 +161,7 @@ def accumulate_no_sync(ddp, batches):
 
 # %% mistake="divides_the_last_alone" theme="scaling"
 # Only the loss of the last micro-batch was divided by their number. The gradients in `.grad` are of all, undivided.
-# На число микробатчей поделены только потери последнего. А прежние градиенты лежат в `.grad` неподелёнными.
+# На число микробатчей поделены только потери последнего. А градиенты остальных прибавлены к `.grad` без деления.
 def accumulate_no_sync(ddp, batches):
     ddp.zero_grad()
     for i, (x, y) in enumerate(batches):

@@ -66,7 +66,7 @@ def backward_uneven(ddp, x, y, all_reduce, world):
 
 # %% mistake="all_reduces_the_loss" theme="recording"
 # The value on which `backward()` was called has no graph. What `all_reduce` returns is outside of this rank's graph, too.
-# У значения, от которого вызван `backward()`, нет графа. То, что возвращает `all_reduce`, тоже вне графа этого ранга.
+# У значения, от которого вызван `backward()`, нет графа. У результата `all_reduce` его тоже нет.
 def backward_uneven(ddp, x, y, all_reduce, world):
     loss = mse_loss(ddp(x), y, reduction="sum")
     (all_reduce(loss) / all_reduce(torch.tensor(y.numel()))).backward()
@@ -98,7 +98,7 @@ def backward_uneven(ddp, x, y, all_reduce, world):
 
 # %% mistake="weights_by_samples_and_sum" theme="scaling"
 # The sum over the samples of a rank was weighted by their number once more. The sum already counts each sample once.
-# Сумма по примерам ранга ещё раз взвешена их числом. Но в сумме каждый пример и так учтён один раз.
+# Сумма по примерам ранга ещё раз умножена на их число. Но в сумме каждый пример и так учтён один раз.
 def backward_uneven(ddp, x, y, all_reduce, world):
     total = all_reduce(torch.tensor(y.numel()))
     (mse_loss(ddp(x), y, reduction="sum") * len(x) * world / total).backward()
@@ -109,7 +109,7 @@ def backward_uneven(ddp, x, y, all_reduce, world):
 
 # %% mistake="counts_busy_ranks" theme="scaling"
 # The factor is the number of ranks with samples. `ddp` divides by `world`, the ranks without samples included.
-# Множитель — число рангов, у которых есть примеры. Но `ddp` делит на `world`, то есть и на ранги без примеров.
+# Множитель — число рангов, у которых есть примеры. Но `ddp` делит на `world`: ранги без примеров тоже считаются.
 def backward_uneven(ddp, x, y, all_reduce, world):
     busy = all_reduce(torch.tensor(float(len(x) > 0)))
     (mse_loss(ddp(x), y, reduction="sum") / y.shape[1] * busy / _total(x, all_reduce)).backward()

@@ -21,7 +21,7 @@ def clip_shards(parameters, max_norm, all_reduce):
 
 # %% mistake="sum_of_norms" theme="derivative"
 # The norms of the ranks are added. Only squares add up: 3 and 4 make 5, not 7.
-# Нормы рангов складываются. Но складываются только квадраты: из 3 и 4 получается 5, а не 7.
+# Нормы рангов сложены. А складывать можно только их квадраты: из 3 и 4 получается 5, а не 7.
 def clip_shards(parameters, max_norm, all_reduce):
     return _scale(parameters, all_reduce(_squares(parameters).sqrt()), max_norm)
 
@@ -102,7 +102,7 @@ def clip_shards(parameters, max_norm, all_reduce):
 
 # %% mistake="clips_before_the_exchange" theme="order"
 # Each rank clips by its own norm. The factor has to come from the norm of the whole.
-# Каждый ранг отсекает по своей норме. А множитель должен получаться из нормы целого.
+# Каждый ранг отсекает по своей норме. А множитель должен получаться из нормы всего градиента.
 def clip_shards(parameters, max_norm, all_reduce):
     own = _squares(parameters)
     _scale(parameters, own.sqrt(), max_norm)
@@ -129,13 +129,13 @@ def clip_shards(parameters, max_norm, all_reduce):
 
 # %% mistake="changes_only_a_name" theme="in_place"
 # The norm is right, but no `.grad` has changed: the scaled tensors are new ones that nobody keeps.
-# Норма верна, но ни один `.grad` не изменился: умноженные тензоры новые, и их никто не сохранил.
+# Норма верна, но ни один `.grad` не изменился: при умножении созданы новые тензоры, но обратно они не записаны.
 def clip_shards(parameters, max_norm, all_reduce):
     return all_reduce(_squares(parameters)).sqrt()
 
 # %% mistake="adds_norms_of_parameters" theme="derivative"
 # On each rank the norms of the parameters were added before squaring. Only squares add up.
-# На каждом ранге нормы параметров сложены ещё до возведения в квадрат. Но складываются только квадраты.
+# На каждом ранге нормы параметров сложены ещё до возведения в квадрат. А складывать можно только квадраты.
 def clip_shards(parameters, max_norm, all_reduce):
     own = sum((p.grad.norm() for p in parameters if p.grad is not None), torch.zeros((), dtype=torch.float64))
     return _scale(parameters, all_reduce(own.square()).sqrt(), max_norm)
@@ -160,7 +160,7 @@ def clip_shards(parameters, max_norm, all_reduce):
 
 # %% mistake="returns_the_norm_of_the_rank" theme="return"
 # The gradients are right, but what comes back is the norm of the rank. It was to be the norm of the whole.
-# Градиенты верны, но возвращена норма на одном ранге. А нужна норма целого.
+# Градиенты верны, но возвращена норма только этого ранга. А нужна норма всего градиента.
 def clip_shards(parameters, max_norm, all_reduce):
     own = _squares(parameters)
     _scale(parameters, all_reduce(own).sqrt(), max_norm)
@@ -168,7 +168,7 @@ def clip_shards(parameters, max_norm, all_reduce):
 
 # %% mistake="the_rank_decides" theme="own"
 # Each rank decides by its own norm whether to clip. The norm of the whole is compared with `max_norm`, on all ranks alike.
-# Каждый ранг решает по своей норме, отсекать ли. Но с `max_norm` сравнивается норма целого, одинаково на всех рангах.
+# Каждый ранг решает по своей норме, отсекать ли. Но с `max_norm` нужно сравнивать норму всего градиента, одну для всех рангов.
 def clip_shards(parameters, max_norm, all_reduce):
     own = _squares(parameters)
     norm = all_reduce(own).sqrt()

@@ -8,7 +8,7 @@ predict_no_sync = {**solution, "backward in no_sync: all-reduces": 0}
 # %% mistake="forward_does_not_count" theme="order"
 # You expected an exchange because `backward()` stands outside of `no_sync`. But its forward pass stood inside, and there
 #     the flag is read.
-# Вы ожидали обмена, раз `backward()` вызван вне `no_sync`. Но его прямой проход стоял внутри, а флаг читается там.
+# Вы ожидали обмена, раз `backward()` вызван вне `no_sync`. Но его прямой проход стоял внутри, а флаг читается в прямом.
 predict_no_sync = {**solution, "forward in no_sync: all-reduces": 1}
 
 # %% mistake="quiet_pass_is_averaged" theme="own"
