@@ -38,7 +38,7 @@ _KEPT = 24  # copies of `z` that a frugal answer may have alive at once; unrolli
             "gradients",
             2,
             en="The gradients of all parameters that require grad are right, and nothing of the caller's has changed.",
-            ru="Градиенты всех параметров, которые требуют градиента, верны, и у вызывающего кода ничего не изменилось.",
+            ru="Градиенты всех параметров, которые требуют градиента, верны, а переданные тензоры и их градиенты не изменились.",
             entries=(OF_PARAMETERS,),
         ),
         aspect(

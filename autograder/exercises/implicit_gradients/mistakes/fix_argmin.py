@@ -103,7 +103,7 @@ def fix_argmin(inner, outer, minimize, start, lam):
 
 # %% mistake="flag_on_lam" theme="recording"
 # The derivative is right, but `lam` requires grad now: the flag was set on the caller's tensor.
-# Производная верна, но `lam` теперь требует градиента: флаг включён у тензора вызывающего кода.
+# Производная верна, но `lam` теперь требует градиента: флаг включён у тензора, который вам передали.
 def fix_argmin(inner, outer, minimize, start, lam):
     found = _through(inner, outer, minimize, start, lam)
     lam.requires_grad_()

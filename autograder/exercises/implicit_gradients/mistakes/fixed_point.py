@@ -188,8 +188,8 @@ def fixed_point(step, start, parameters, iterations):
 # %% mistake="a_new_graph_in_each_turn" theme="cost"
 # The results are right, but the step is called anew in each turn of the backward loop. One graph serves all turns, with
 #     `retain_graph=True`.
-# Результаты верны, но шаг вызывается заново на каждой итерации обратного цикла. С `retain_graph=True` одного графа
-#     хватит на все.
+# Результаты верны, но шаг вызывается заново на каждой итерации цикла. С `retain_graph=True` одного графа хватит на
+#     все итерации.
 def fixed_point(step, start, parameters, iterations):
     z = _solved(step, start, parameters, iterations)
     result = step(z, *parameters)
@@ -231,7 +231,7 @@ def fixed_point(step, start, parameters, iterations):
 
 # %% mistake="flag_on_the_start" theme="recording"
 # The gradients are right, but `start` requires grad now: the flag was set on the caller's tensor.
-# Градиенты верны, но `start` теперь требует градиента: флаг включён у тензора вызывающего кода.
+# Градиенты верны, но `start` теперь требует градиента: флаг включён у тензора, который вам передали.
 def fixed_point(step, start, parameters, iterations):
     start.requires_grad_()
     return _hooked(step, start, parameters, iterations, begin=start.detach())
