@@ -52,7 +52,7 @@ _EVENTS = Entries(Text("pass {n}", "проход {n}"), Text("passes", "прох
             "next_pass",
             0.5,
             en="The gradients of an ordinary pass afterwards are averaged again.",
-            ru="Градиенты обычного прохода после этого снова усредняются.",
+            ru="Градиенты обычного прохода после окна по-прежнему усредняются.",
             after=("gradient",),
             entries=(OF_RANKS,),
         ),

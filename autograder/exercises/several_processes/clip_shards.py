@@ -34,7 +34,7 @@ from .ranks import Link, run_together
             "gradients",
             1.5,
             en="Afterwards the whole gradient has norm `max_norm` at most, and its direction is the old one.",
-            ru="После этого норма всего градиента не больше `max_norm`, а направление прежнее.",
+            ru="После отсечения норма всего градиента не больше `max_norm`, а направление прежнее.",
             entries=GRADIENTS,
         ),
     ],
