@@ -92,7 +92,7 @@ from .common import MARGIN, Mixed, chain, gradients, measure, measure_plain
         Text(
             "A product of m × k by k × n has mkn multiplications, and its result mn numbers. Each saved number spares k "
             "multiplications.",
-            "В произведении матриц m × k и k × n умножений mkn, а чисел в результате mn. Каждое сохранённое число "
+            "Произведение матриц m × k и k × n требует mkn умножений и даёт mn чисел. Каждое сохранённое число "
             "избавляет от k умножений.",
         ),
     ),

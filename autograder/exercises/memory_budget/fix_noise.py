@@ -81,8 +81,8 @@ from .common import MARGIN, agree
         Text(
             "The recomputed tensors are compared with the first ones by shape, dtype and device, not by their numbers. "
             "Other random numbers have all three in common.",
-            "Повторно вычисленные тензоры сверяются с первыми по форме, dtype и устройству, но не по числам. У других "
-            "случайных чисел всё это совпадает.",
+            "Повторно вычисленные тензоры сверяются с первыми по форме, dtype и устройству, но не по числам. Если "
+            "случайные числа другие, всё это остаётся прежним.",
         ),
     ),
 )

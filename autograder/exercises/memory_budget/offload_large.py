@@ -95,7 +95,7 @@ _AT_ONCE = 6  # large storages in memory at the same time during the forward pas
             "The whole storage: `t.detach().as_strided((storage.nbytes() // t.element_size(),), (1,), 0)`. And back: "
             "`get(key).as_strided(size, stride, offset)`, from `t.size()`, `t.stride()`, `t.storage_offset()`.",
             "Хранилище целиком: `t.detach().as_strided((storage.nbytes() // t.element_size(),), (1,), 0)`. И обратно: "
-            "`get(key).as_strided(size, stride, offset)`, где были `t.size()`, `t.stride()`, `t.storage_offset()`.",
+            "`get(key).as_strided(size, stride, offset)` с запомненными `t.size()`, `t.stride()`, `t.storage_offset()`.",
         ),
     ],
 )

@@ -25,7 +25,7 @@ from autograder.language import Text
         Text(
             "What was recomputed is not kept for the next backward pass. And a function that saves nothing runs again "
             "if a later one needs its result.",
-            "Вычисленное заново до следующего обратного прохода не хранится. А функция, которая ничего не сохраняет, "
+            "То, что вычислено заново, не хранится до следующего обратного прохода. А функция, которая ничего не сохраняет, "
             "выполняется заново, если её результат нужен следующей.",
         ),
         Text(

@@ -41,7 +41,7 @@ _STEP = 1e-6
             "silent",
             2,
             en="With a checkpoint the gradient is off by more than a tenth, and no error is raised.",
-            ru="С контрольной точкой градиент отличается больше чем на десятую часть, а ошибки нет.",
+            ru="С контрольной точкой градиент отличается от верного больше чем на десятую часть нормы, а ошибки нет.",
             after=("honest", "same result"),
         ),
     ],

@@ -228,7 +228,7 @@ def fit_budget(f, x, budget):
 
 # %% mistake="counts_the_result" theme="own"
 # The returned result is counted among the bytes of the budget. The budget is for what is in memory beside it.
-# В бюджет включены и байты возвращённого результата. Но бюджет ограничивает только то, что лежит в памяти помимо него.
+# В бюджет включены и байты возвращённого результата. Но бюджет ограничивает только то, что лежит в памяти кроме этого результата.
 def fit_budget(f, x, budget):
     seen = trial(f, x)
     return saving(f, x, best(seen.sizes, seen.costs, budget - seen.result) or ())
@@ -245,7 +245,7 @@ def fit_budget(f, x, budget):
 
 # %% mistake="never_none" theme="own"
 # Where the budget has no room for even one result, no set is left to choose from. The empty set always fits.
-# Если в бюджет не помещается ни один результат, выбирать не из чего. Пустой набор помещается всегда.
+# Если в бюджет не помещается ни один результат, не находится ни одного набора. Но пустой набор помещается всегда.
 def fit_budget(f, x, budget):
     seen = trial(f, x)
     return saving(f, x, or_error(best(seen.sizes, seen.costs, budget, fewest=1), OLD))

@@ -93,8 +93,8 @@ def keep_products(f, x):
 # %% mistake="only_for_a_leaf_with_gradient" theme="cost"
 # Where `x` requires no grad, more is kept than the results of the products. The parameters of `f` may require grad all
 #     the same.
-# Если `x` не требует градиента, хранятся не только результаты произведений. Но параметры `f` могут требовать градиента
-#     и тогда.
+# Если `x` не требует градиента, хранятся не только результаты произведений. А экономить память нужно и тогда: градиента
+#     могут требовать параметры `f`.
 def keep_products(f, x):
     return under(PRODUCTS, f, x) if x.requires_grad else f(x)
 

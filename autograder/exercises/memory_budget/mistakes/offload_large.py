@@ -286,7 +286,7 @@ def offload_large(f, x, parameters, limit, put, get):
 
 # %% mistake="only_for_one_pass" theme="graph_life"
 # The first backward pass is right, the second is not: what `unpack` needs was used up or changed in the first.
-# Первый обратный проход верен, а второй нет: то, что нужно `unpack`, израсходовано или изменено в первом.
+# Первый обратный проход верен, а второй — нет: то, что нужно `unpack`, израсходовано или изменено в первом.
 def offload_large(f, x, parameters, limit, put, get):
     pack = packing(held_or_small([x, *parameters], limit), put)
 

@@ -6,8 +6,8 @@ predict_repeats = {**solution, "no checkpoint": [0, 0, 0]}
 # %% mistake="stops_before_the_square" theme="cost"
 # You expected early stop before the square is called, because the square saves only its input. But that tensor is saved
 #     by the call of the square.
-# Вы ожидали, что остановка наступит раньше квадрата: он сохраняет только свой вход. Но сохраняется этот тензор при
-#     самом вызове.
+# Вы ожидали, что остановка наступит раньше квадрата, раз он сохраняет только свой вход. Но этот тензор сохраняется,
+#     только когда квадрат вызван.
 predict_repeats = {**solution, "one checkpoint": [2, 1, 1]}
 
 # %% mistake="repeats_the_whole" theme="cost"
