@@ -281,7 +281,7 @@ def cures():
 
 # %% mistake="one_long_step" theme="order"
 # E: there is one step of size `steps * eps`. The gradient has to be computed anew after each step of `eps`.
-# E: сделан один шаг размера `steps * eps`. Градиент нужно вычислять заново после каждого шага `eps`.
+# E: сделан один шаг размера `steps * eps`. Градиент нужно вычислять заново после каждого шага размера `eps`.
 def cures():
     return _with("E", lambda model, x, y, eps, steps: _e(model, x, y, steps * eps, 1))
 
@@ -372,7 +372,7 @@ def cures():
 
 # %% mistake="thaws_the_model" theme="state"
 # E: all parameters require grad afterwards, also one that did not before. Keep the flags as they were.
-# E: после вызова градиента требуют все параметры, в том числе тот, который раньше его не требовал. Флаги должны остаться
+# E: после вызова все параметры требуют градиента, в том числе тот, который раньше его не требовал. Флаги должны остаться
 #     прежними.
 def cures():
     def run(model, x, y, eps, steps):
@@ -386,8 +386,8 @@ def cures():
 # %% mistake="leaves_out_the_frozen" theme="missing"
 # D: the optimizer has only the parameters that require grad. Asked for is every parameter of the model: one that is
 #     frozen now may be trained later.
-# D: в оптимизаторе только параметры, которые требуют градиента. А нужны все параметры модели: замороженный сейчас
-#     позже могут разморозить.
+# D: в оптимизаторе только параметры, которые требуют градиента. А нужны все параметры модели: тот, который
+#     сейчас заморожен, позже могут разморозить.
 def cures():
     def run(model, outputs, lr):
         model.head = nn.Linear(model.head.in_features, outputs)

@@ -22,7 +22,7 @@ class _Baseline(nn.Module):
 # %% mistake="moves_it_by_hand" theme="state"
 # The mean follows `x`, but `state_dict()` does not hold it: a module that loads it begins at 0 again. A buffer is moved
 #     and saved by the module itself, unless it has `persistent=False`.
-# Среднее следует за `x`, но в `state_dict()` его нет: модуль, который загрузит этот словарь, снова начнёт с 0. Буфер
+# Среднее следует за `x`, но в `state_dict()` его нет: модуль, который загрузит этот словарь, снова начнёт с 0. Буферы
 #     модуль и переносит, и сохраняет сам, если не указать `persistent=False`.
 class Baseline(_Baseline):
     def __init__(self, features, rate):

@@ -42,7 +42,7 @@ def is_right_td(td):
 # %% mistake="compares_exactly" theme="test"
 # Some right programs pass the test, others do not. They add in different orders, and some leave something in
 #     `w.grad`: a test needs a tolerance, and looks at `w` alone.
-# Одни правильные программы проходят тест, другие нет. Складывают они в разном порядке, а некоторые оставляют что-то
+# Одни правильные программы проходят тест, другие — нет. Складывают они в разном порядке, а некоторые оставляют что-то
 #     в `w.grad`: тесту нужен допуск, и смотреть он должен только на `w`.
 def is_right_td(td):
     return _test(td, _WALK + _CUT + _WALK, exact=True)

@@ -406,8 +406,8 @@ class Value(Engine):
 # %% mistake="goes_depth_first" theme="order"
 # Some values run before all that use them have run, and what arrives later is lost. So it is in a walk that goes
 #     depth first.
-# Некоторые значения обработаны раньше, чем все операции, где они использованы, и пришедшее позже теряется. Так бывает, когда
-#     обход идёт в глубину.
+# Некоторые значения обработаны слишком рано: ещё не все операции, которые их используют, передали им градиент, и
+#     пришедшее позже теряется. Так бывает, когда обход идёт в глубину.
 class Value(Engine):
     def order(self):
         order, seen, todo = [], set(), [self]

@@ -57,7 +57,7 @@ predict_step_bytes = {**solution, "after backward": 18432}
 
 # %% mistake="graph_stays" theme="graph_life"
 # You added the gradients to what the graph has saved. Backward frees it.
-# Вы прибавили градиенты к тому, что сохранено в графе. Но обратный проход это освобождает.
+# Вы прибавили градиенты к тому, что сохранено в графе. Но обратный проход сохранённое освобождает.
 predict_step_bytes = {**solution, "after backward": 59392}
 
 # %% mistake="four_bytes" theme="precision"

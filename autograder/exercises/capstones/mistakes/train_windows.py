@@ -97,7 +97,7 @@ def _train(
 #     Detach it between the windows.
 # Скрытое состояние переходит в следующее окно вместе с графом, а сохранённое в нём первый обратный
 #     проход уже освободил.
-#     Отсоединяйте его между окнами.
+#     Отсоединяйте состояние между окнами.
 def train_windows(c, o, x, y, h, steps, rows):
     return _train(c, o, x, y, h, steps, rows, run=plain, carry=_kept)
 
