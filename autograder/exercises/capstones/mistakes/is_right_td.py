@@ -129,7 +129,7 @@ def is_right_td(td):
 # %% mistake="expects_truncation_to_end" theme="test"
 # All right programs are refused, and the one that takes a truncation for an end is accepted: the expected weights
 #     were computed as it does.
-# Все правильные программы отвергнуты, а принята та, которая принимает обрыв за конец эпизода: ожидаемые веса
+# Все правильные программы отвергнуты, а прошла та, которая принимает обрыв за конец эпизода: ожидаемые веса
 #     вычислены так же, как в ней.
 def is_right_td(td):
     return _test(td, _WALK + _CUT + _WALK, ends="either")
@@ -137,7 +137,7 @@ def is_right_td(td):
 # %% mistake="expects_a_look_beyond" theme="test"
 # All right programs are refused, and the one that looks beyond the end is accepted: the expected weights were
 #     computed as it does.
-# Все правильные программы отвергнуты, а принята та, которая заглядывает за конец эпизода: ожидаемые веса вычислены
+# Все правильные программы отвергнуты, а прошла та, которая заглядывает за конец эпизода: ожидаемые веса вычислены
 #     так же, как в ней.
 def is_right_td(td):
     return _test(td, _WALK + _CUT + _WALK, ends="never")
@@ -145,7 +145,7 @@ def is_right_td(td):
 # %% mistake="expects_no_reset" theme="test"
 # All right programs are refused, and the one that never clears its traces is accepted: the expected weights were
 #     computed as it does.
-# Все правильные программы отвергнуты, а принята та, которая не обнуляет следы: ожидаемые веса вычислены так же, как
+# Все правильные программы отвергнуты, а прошла та, которая не обнуляет следы: ожидаемые веса вычислены так же, как
 #     в ней.
 def is_right_td(td):
     return _test(td, _WALK + _CUT + _WALK, resets="never")
@@ -153,7 +153,7 @@ def is_right_td(td):
 # %% mistake="expects_decay_by_lambda" theme="test"
 # All right programs are refused, and the one whose traces decay by λ alone is accepted: the expected weights were
 #     computed as it does.
-# Все правильные программы отвергнуты, а принята та, в которой следы затухают с множителем λ, без γ: ожидаемые веса
+# Все правильные программы отвергнуты, а прошла та, в которой следы затухают с множителем λ, без γ: ожидаемые веса
 #     вычислены так же, как в ней.
 def is_right_td(td):
     return _test(td, _WALK + _CUT + _WALK, decay=0.8)
