@@ -1,4 +1,4 @@
-"""Commands for a class apart from grading, such as course, collect and return."""
+"""Commands for a class apart from grading, such as course and collect."""
 
 from __future__ import annotations
 

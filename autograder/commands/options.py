@@ -1,4 +1,4 @@
-"""Options that several commands have, and the form in which a command is added."""
+"""Options shared by commands, and the form of a command."""
 
 from __future__ import annotations
 

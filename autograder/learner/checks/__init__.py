@@ -1,1 +1,1 @@
-"""The command `check`: its verdict, the notes on it, answers in plain files."""
+"""The command `check`, notes on its verdict, answers in files."""

@@ -1,4 +1,4 @@
-"""The command `check`: from an answer in a notebook to a verdict with notes."""
+"""The command `check`, from an answer to a verdict with notes."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ RIGHT = {
 }
 
 # %% mistake="swaps_the_factors" theme="derivative"
-# In the rule of `*` each factor is multiplied by itself. The derivative by one factor is the other.
+# The rule of `*` multiplies each factor's gradient by that factor itself. The derivative by one factor is the other.
 # Правило для `*` умножает градиент каждого множителя на сам этот множитель. Производная по одному множителю — это другой.
 def four_rules():
     return {**RIGHT, "*": lambda g, out, a, b: (g * a, g * b)}
