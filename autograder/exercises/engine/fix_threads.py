@@ -152,7 +152,7 @@ class _Model(torch.nn.Module):
             "in_threads",
             1,
             en="Every call of the model runs in a thread other than the caller's, and all threads have ended.",
-            ru="Каждый вызов модели выполняется не в том потоке, который вызвал функцию, и все потоки завершены.",
+            ru="Ни один вызов модели не выполняется в потоке, который вызвал функцию, и все потоки завершены.",
         ),
         aspect(
             "error",

@@ -30,7 +30,7 @@ from autograder.language import Text
             "`backward` of `Cube` consists of torch operations, which `vmap` knows. `forward` is called as a whole, and "
             "for that `vmap` wants a rule.",
             "Метод `backward` класса `Cube` состоит из операций torch, которые `vmap` знает. Метод `forward` "
-            "вызывается целиком, внутрь `vmap` не заглядывает, и для этого нужно правило.",
+            "вызывается целиком: внутрь него `vmap` не заглядывает, поэтому нужно правило.",
         ),
     ],
     why=Why(

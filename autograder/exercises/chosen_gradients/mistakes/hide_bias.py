@@ -7,7 +7,7 @@ def hide_bias(p):
 # %% mistake="never_biased" theme="test"
 # The straight-through gradient is right for every probability: the loss is linear, or behaves so at 0 and 1. There is no
 #     bias to hide.
-# Сквозная оценка верна при любой вероятности: функция линейна или ведёт себя так в точках 0 и 1. Скрывать нечего.
+# Сквозная оценка верна при любой вероятности: в точках 0 и 1 функция неотличима от линейной. Скрывать нечего.
 def hide_bias(p):
     return lambda b: 3 * b
 

@@ -150,7 +150,7 @@ def moments(surrogate, logits):
 
 # %% mistake="mean_alone" theme="missing"
 # What came back is no pair of tensors. Asked for are two: mean and variance.
-# Возвращена не пара тензоров, а нужны два: среднее и дисперсия.
+# Нужна пара тензоров, среднее и дисперсия, а возвращено что-то другое.
 def moments(surrogate, logits):
     return _moments(*_all(surrogate, logits))[0]
 

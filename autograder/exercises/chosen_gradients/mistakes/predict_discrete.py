@@ -86,6 +86,6 @@ predict_discrete = {**solution, "torch.bernoulli(x)": "RuntimeError"}
 # %% mistake="comparison_raises" theme="recording"
 # You expected an error behind a comparison, as behind `heaviside`. Its result has no graph at all, so `slope` never gets
 #     to a backward pass.
-# Вы ожидали после сравнения ошибку, как у `heaviside`. Но у его результата вообще нет графа, и до обратного прохода
-#     `slope` не доходит.
+# Вы ожидали после сравнения ошибку, как у `heaviside`. Но у результата сравнения вообще нет графа, и до обратного
+#     прохода `slope` не доходит.
 predict_discrete = {**solution, "(x > 0.5).float()": "RuntimeError"}

@@ -122,7 +122,7 @@ def add_formula(op):
 # The tensors are attributes of `ctx`. Nobody then notices a change in place, and the gradient is silently wrong;
 #     `ctx.save_for_backward` notices it.
 # Тензоры записаны в атрибуты `ctx`. Изменения на месте тогда никто не замечает, и градиент оказывается неверным без
-#     всякого сообщения; `ctx.save_for_backward` его заметит.
+#     всякого сообщения. После `ctx.save_for_backward` такое изменение вызвало бы ошибку.
 def add_formula(op):
     def setup_context(ctx, inputs, output):
         ctx.x, ctx.y, ctx.a = inputs

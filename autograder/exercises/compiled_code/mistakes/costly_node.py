@@ -81,7 +81,7 @@ def costly_node(loss):
 
 # %% mistake="always_the_same" theme="own"
 # It is `MmBackward0` for every graph. In one of them another node costs more.
-# Для любого графа назван `MmBackward0`. Но в одном из них дороже другой узел.
+# Для любого графа назван `MmBackward0`. Но в одном из графов дороже другой узел.
 def costly_node(loss):
     loss.backward()
     return "MmBackward0"

@@ -145,7 +145,7 @@ def fix_anomaly(f, x):
 
 # %% mistake="keeps_the_mode" theme="missing"
 # Anomaly mode is not switched on. There is a report only if it was on before.
-# Режим обнаружения аномалий не включается. Отчёт есть, только если он был включён раньше.
+# Режим обнаружения аномалий не включается. Отчёт есть, только если режим был включён раньше.
 def fix_anomaly(f, x):
     if torch.is_anomaly_enabled():
         said, error = _caught(f, x)

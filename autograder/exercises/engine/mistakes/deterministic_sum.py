@@ -151,7 +151,7 @@ def deterministic_sum(gradients):
 
 # %% mistake="returns_a_list" theme="missing"
 # A list stands where a tensor is needed, perhaps as the result.
-# Вместо тензора получен список. Возможно, его и возвращает функция.
+# Там, где нужен тензор, стоит список. Возможно, его и возвращает ваша функция.
 def deterministic_sum(gradients):
     columns = torch.stack(gradients).reshape(len(gradients), -1).T.tolist()
     return [math.fsum(column) for column in columns]

@@ -162,7 +162,7 @@ def node_order(loss):
 
 # %% mistake="runs_backward" theme="accumulation"
 # The order is watched in a plain `loss.backward()`. It adds to `.grad`, and it frees the graph.
-# Порядок подсмотрен в обычном вызове `loss.backward()`. Он изменяет `.grad` и освобождает сохранённое в графе.
+# Порядок подсмотрен в обычном вызове `loss.backward()`. Этот вызов изменяет `.grad` и освобождает сохранённое в графе.
 def node_order(loss):
     return _by_hooks(loss, loss.backward)
 

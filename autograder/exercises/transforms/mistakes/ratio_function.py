@@ -125,6 +125,6 @@ class Ratio(_Ratio):
 
 # %% mistake="once_is_not_enough" theme="recording"
 # `hessian` is right, but `jacrev` of `jacrev` is not: nothing is recorded in `backward`.
-# Преобразование `hessian` верно, а `jacrev` от `jacrev` — нет: внутри `backward` ничего не записывается.
+# Результат `hessian` верен, а у `jacrev` от `jacrev` — нет: внутри `backward` ничего не записывается.
 class Ratio(_Ratio):
     backward = staticmethod(once_differentiable(_Ratio.backward))
