@@ -97,8 +97,10 @@ class LogAddExp(_LogAddExp):
         return torch.stack(rows), 0
 
 # %% mistake="no_graph_inside" theme="recording"
-# The values are right, but the rule computes them on detached tensors: `backward()` does not come through `vmap`.
-# Значения верны, но правило вычисляет их по отсоединённым тензорам: `backward()` сквозь `vmap` не проходит.
+# The values are right, but `backward()` does not come through `vmap`: the rule computes on detached tensors, or
+#     detaches its result.
+# Значения верны, но `backward()` сквозь `vmap` не проходит: правило вычисляет по отсоединённым тензорам или
+#     отсоединяет результат.
 class LogAddExp(_LogAddExp):
     @staticmethod
     def vmap(info, in_dims, x, y):
