@@ -207,8 +207,10 @@ class Value(Engine):
         return g * a, g * b
 
 # %% mistake="squares_the_input" theme="derivative"
-# The rule of `tanh` is wrong: the part is the gradient times $1 - y^2$, with the result $y$.
-# Правило для `tanh` неверно: часть — это градиент, умноженный на $1 - y^2$, где $y$ — результат.
+# The gradient of `tanh` is wrong. Its rule multiplies by $1 - y^2$, with the result $y$. If yours does, look at
+#     what it uses: `*`, `+` and the pass.
+# Градиент `tanh` неверен. Правило умножает на $1 - y^2$, где $y$ — результат. Если это так и есть, проверьте то,
+#     чем оно пользуется: `*`, `+` и сам проход.
 class Value(Engine):
     def of_tanh(self, g, a, out):
         return (g + g * a * a * self.constant(-1.0),)
@@ -264,8 +266,8 @@ class Value(Engine):
         return (g,)
 
 # %% mistake="multiplies_straight" theme="axes"
-# The rule of `@` is wrong. For `a @ b` the parts are `g @ b.t()` and `a.t() @ g`.
-# Правило для `@` неверно. Для `a @ b` части равны `g @ b.t()` и `a.t() @ g`.
+# The gradients of `a @ b` are wrong. With the right result, the parts are `g @ b.t()` and `a.t() @ g`.
+# Градиенты `a @ b` неверны. Если верен результат, части равны `g @ b.t()` и `a.t() @ g`.
 class Value(Engine):
     def of_matmul(self, g, a, b):
         return g @ b, a @ g
@@ -613,8 +615,8 @@ class Value(Walker):
     pass
 
 # %% mistake="never_calls_hooks" theme="missing"
-# No hook was called.
-# Ни один хук не вызван.
+# Not even the only hook of a value is called.
+# Не вызывается даже единственный хук значения.
 class Value(Engine):
     def after_hooks(self, gradient):
         return gradient
