@@ -134,8 +134,9 @@ def fix_traces(m, o, s, r, gamma, lam):
         o.step()
 
 # %% mistake="zeroes_too_late" theme="order"
-# The weights never move: the gradients are cleared between `v.backward()` and `optimizer.step()`.
-# Веса не меняются: градиенты обнуляются между `v.backward()` и `optimizer.step()`.
+# The weights never move: at `optimizer.step()` no gradient is left, as when it is cleared after `v.backward()`.
+# Веса не меняются: к вызову `optimizer.step()` от градиента ничего не остаётся, например потому, что он обнулён
+#     после `v.backward()`.
 def fix_traces(m, o, s, r, gamma, lam):
     for t in range(len(r)):
         m(s[t]).backward()

@@ -210,8 +210,8 @@ def lean_step(model, lr, ids, targets, rows):
     return total
 
 # %% mistake="hooks_stay" theme="state"
-# The hooks stay on the parameters: in the next step each parameter moves twice.
-# Хуки остаются на параметрах: на следующем шаге каждый параметр сдвигается дважды.
+# Hooks stay on parameters, and in the next step these move twice.
+# На параметрах остаются хуки, и на следующем шаге эти параметры сдвигаются дважды.
 def lean_step(model, lr, ids, targets, rows):
     return _step(model, lr, ids, targets, rows, removes=False)
 

@@ -200,8 +200,9 @@ class Value(Engine):
         self.deliver(self.inputs[0], self.cut(part, create_graph), arrived)
 
 # %% mistake="swaps_the_factors" theme="derivative"
-# The rule of `*` is wrong: the part for one factor is the gradient times the other factor.
-# Правило для `*` неверно: часть для одного множителя — это градиент, умноженный на другой множитель.
+# The rule of `*`, or its result, is wrong: the part for one factor is the gradient times the other factor.
+# Неверно правило для `*` или сам результат операции: часть для одного множителя — это градиент, умноженный на
+#     другой множитель.
 class Value(Engine):
     def of_product(self, g, a, b):
         return g * a, g * b
@@ -223,15 +224,15 @@ class Value(Engine):
         return (g * (1 - out * out),)
 
 # %% mistake="returns_the_input" theme="derivative"
-# The rule of `exp` is wrong: the part is the gradient times the result.
-# Правило для `exp` неверно: часть — это градиент, умноженный на результат.
+# The rule of `exp`, or its result, is wrong: the part is the gradient times the result.
+# Неверно правило для `exp` или сам результат операции: часть — это градиент, умноженный на результат.
 class Value(Engine):
     def of_exp(self, g, a, out):
         return (g * a,)
 
 # %% mistake="spreads_the_mean" theme="derivative"
-# The rule of `sum` is wrong: each entry of the input gets the gradient of the result, unchanged.
-# Правило для `sum` неверно: каждый элемент входа получает градиент результата без изменений.
+# The rule of `sum`, or its result, is wrong: each entry of the input gets the gradient of the result, unchanged.
+# Неверно правило для `sum` или сам результат операции: каждый элемент входа получает градиент результата без изменений.
 class Value(Engine):
     def of_sum(self, g):
         return (g.expand(self.data.shape) * self.constant(1 / self.data.numel()),)
@@ -242,8 +243,10 @@ class Value(Engine):
         return (g,)
 
 # %% mistake="turns_by_reshape" theme="axes"
-# The rule of `t` is wrong: the gradient has to be transposed back. A reshape to the input's shape mixes the entries.
-# Правило для `t` неверно: градиент нужно транспонировать обратно. Если только изменить форму, элементы перемешаются.
+# The rule of `t`, or its result, is wrong: the gradient has to be transposed back. A reshape to the input's shape
+#     mixes the entries.
+# Неверно правило для `t` или сам результат операции: градиент нужно транспонировать обратно. Если только изменить
+#     форму, элементы перемешаются.
 class Value(Engine):
     def of_t(self, g):
         return (g.reshape(self.data.shape),)
@@ -254,8 +257,10 @@ class Value(Engine):
         return (g,)
 
 # %% mistake="reshapes_by_turning" theme="axes"
-# The rule of `reshape` is wrong: the gradient needs the input's shape again, with its entries in the same order.
-# Правило для `reshape` неверно: градиенту нужна прежняя форма входа, а порядок элементов остаётся тем же.
+# The rule of `reshape`, or its result, is wrong: the gradient needs the input's shape again, with its entries in
+#     the same order.
+# Неверно правило для `reshape` или сам результат операции: градиенту нужна прежняя форма входа, а порядок
+#     элементов остаётся тем же.
 class Value(Engine):
     def of_reshape(self, g):
         return (type(self)(g.data.flatten().flip(0).reshape(self.data.shape)),)
@@ -266,8 +271,8 @@ class Value(Engine):
         return (g,)
 
 # %% mistake="multiplies_straight" theme="axes"
-# The gradients of `a @ b` are wrong. With the right result, the parts are `g @ b.t()` and `a.t() @ g`.
-# Градиенты `a @ b` неверны. Если верен результат, части равны `g @ b.t()` и `a.t() @ g`.
+# The rule of `@`, or its result, is wrong: for `a @ b` the parts are `g @ b.t()` and `a.t() @ g`.
+# Неверно правило для `@` или сам результат операции: для `a @ b` части равны `g @ b.t()` и `a.t() @ g`.
 class Value(Engine):
     def of_matmul(self, g, a, b):
         return g @ b, a @ g
@@ -334,8 +339,8 @@ class Value(Engine):
         return data
 
 # %% mistake="averages_in_expand" theme="scaling"
-# The rule of `expand` is wrong: an entry's gradient is the sum over its copies.
-# Правило для `expand` неверно: градиент элемента — это сумма по его копиям.
+# The rule of `expand`, or its result, is wrong: an entry's gradient is the sum over its copies.
+# Неверно правило для `expand` или сам результат операции: градиент элемента — это сумма по его копиям.
 class Value(Engine):
     def of_expand(self, g):
         return (g.fold(self.data.shape) * self.constant(self.data.numel() / g.data.numel()),)
@@ -632,8 +637,8 @@ class Value(Engine):
         return gradient
 
 # %% mistake="takes_none_for_a_gradient" theme="return"
-# A pass with a hook that returns None ends in an error. None leaves the gradient as it is.
-# Проход с хуком, который возвращает None, заканчивается ошибкой. При None градиент остаётся прежним.
+# A program with a hook that returns None ends in an error. None leaves the gradient as it is.
+# Программа с хуком, который возвращает None, заканчивается ошибкой. При None градиент остаётся прежним.
 class Value(Engine):
     def after_hooks(self, gradient):
         for hook in self.hooks:

@@ -53,8 +53,8 @@ class LogAddExp(_LogAddExp):
         return LogAddExp.apply(_front(x, in_dims[0]), _front(y, in_dims[1])), 0
 
 # %% mistake="none_taken_for_zero" theme="axes"
-# None in `in_dims` was taken for dimension 0. It says that this input has no batch.
-# None в `in_dims` принято за измерение 0. А оно означает, что у этого входа батча нет.
+# An input without a batch is aligned wrongly, as when None in `in_dims` is taken for dimension 0.
+# Вход без батча выровнен неверно: так бывает, если None в `in_dims` принято за измерение 0.
 class LogAddExp(_LogAddExp):
     @staticmethod
     def vmap(info, in_dims, x, y):
@@ -131,8 +131,9 @@ class LogAddExp(_LogAddExp):
         return LogAddExp.apply(x, y), 0
 
 # %% mistake="none_taken_for_a_place" theme="axes"
-# The rule ends in an error where an input has no batch. Its entry in `in_dims` is None, and None is no place.
-# Если у какого-то входа батча нет, правило кончается ошибкой. В `in_dims` для него стоит None, а это не место.
+# The rule ends in an error. If only where an input has no batch: its entry in `in_dims` is None, and None is no place.
+# Правило заканчивается ошибкой. Если лишь тогда, когда у входа батча нет, то вот почему: в `in_dims` для него
+#     стоит None, а это не место.
 class LogAddExp(_LogAddExp):
     @staticmethod
     def vmap(info, in_dims, x, y):
