@@ -201,7 +201,7 @@ class Value(Engine):
 
 # %% mistake="swaps_the_factors" theme="derivative"
 # The rule of `*`, or its result, is wrong: the part for one factor is the gradient times the other factor.
-# Неверно правило для `*` или сам результат операции: часть для одного множителя — это градиент, умноженный на
+# Неверно правило для `*` или сам результат операции: каждый множитель должен получить градиент, умноженный на
 #     другой множитель.
 class Value(Engine):
     def of_product(self, g, a, b):
@@ -210,8 +210,8 @@ class Value(Engine):
 # %% mistake="squares_the_input" theme="derivative"
 # The gradient of `tanh` is wrong. Its rule multiplies by $1 - y^2$, with the result $y$. If yours does, look at
 #     what it uses: `*`, `+` and the pass.
-# Градиент `tanh` неверен. Правило умножает на $1 - y^2$, где $y$ — результат. Если это так и есть, проверьте то,
-#     чем оно пользуется: `*`, `+` и сам проход.
+# Градиент `tanh` неверен. Вход должен получить градиент, умноженный на $1 - y^2$, где $y$ — результат. Если
+#     правило это и делает, проверьте то, чем оно пользуется: `*`, `+` и сам проход.
 class Value(Engine):
     def of_tanh(self, g, a, out):
         return (g + g * a * a * self.constant(-1.0),)
@@ -225,14 +225,15 @@ class Value(Engine):
 
 # %% mistake="returns_the_input" theme="derivative"
 # The rule of `exp`, or its result, is wrong: the part is the gradient times the result.
-# Неверно правило для `exp` или сам результат операции: часть — это градиент, умноженный на результат.
+# Неверно правило для `exp` или сам результат операции: вход должен получить градиент, умноженный на результат.
 class Value(Engine):
     def of_exp(self, g, a, out):
         return (g * a,)
 
 # %% mistake="spreads_the_mean" theme="derivative"
 # The rule of `sum`, or its result, is wrong: each entry of the input gets the gradient of the result, unchanged.
-# Неверно правило для `sum` или сам результат операции: каждый элемент входа получает градиент результата без изменений.
+# Неверно правило для `sum` или сам результат операции: каждый элемент входа должен получить градиент результата
+#     без изменений.
 class Value(Engine):
     def of_sum(self, g):
         return (g.expand(self.data.shape) * self.constant(1 / self.data.numel()),)
@@ -259,8 +260,8 @@ class Value(Engine):
 # %% mistake="reshapes_by_turning" theme="axes"
 # The rule of `reshape`, or its result, is wrong: the gradient needs the input's shape again, with its entries in
 #     the same order.
-# Неверно правило для `reshape` или сам результат операции: градиенту нужна прежняя форма входа, а порядок
-#     элементов остаётся тем же.
+# Неверно правило для `reshape` или сам результат операции: у градиента должна быть прежняя форма входа, а порядок
+#     элементов не меняется.
 class Value(Engine):
     def of_reshape(self, g):
         return (type(self)(g.data.flatten().flip(0).reshape(self.data.shape)),)
@@ -272,7 +273,7 @@ class Value(Engine):
 
 # %% mistake="multiplies_straight" theme="axes"
 # The rule of `@`, or its result, is wrong: for `a @ b` the parts are `g @ b.t()` and `a.t() @ g`.
-# Неверно правило для `@` или сам результат операции: для `a @ b` части равны `g @ b.t()` и `a.t() @ g`.
+# Неверно правило для `@` или сам результат операции: градиенты входов в `a @ b` равны `g @ b.t()` и `a.t() @ g`.
 class Value(Engine):
     def of_matmul(self, g, a, b):
         return g @ b, a @ g

@@ -95,7 +95,8 @@ def accumulate_no_sync(ddp, batches):
 
 # %% mistake="clears_every_time" theme="accumulation"
 # Only the last micro-batch is left: `.grad` is cleared before each, or the others have no backward pass.
-# Остаётся только последний микробатч: поля `.grad` обнуляются перед каждым, или у остальных нет обратного прохода.
+# Остаётся градиент только последнего микробатча: поля `.grad` обнуляются перед каждым, или у остальных нет
+#     обратного прохода.
 def accumulate_no_sync(ddp, batches):
     for i, (x, y) in enumerate(batches):
         ddp.zero_grad()

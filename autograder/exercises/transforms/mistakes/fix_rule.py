@@ -131,9 +131,10 @@ class LogAddExp(_LogAddExp):
         return LogAddExp.apply(x, y), 0
 
 # %% mistake="none_taken_for_a_place" theme="axes"
-# The rule ends in an error. If only where an input has no batch: its entry in `in_dims` is None, and None is no place.
-# Правило заканчивается ошибкой. Если лишь тогда, когда у входа батча нет, то вот почему: в `in_dims` для него
-#     стоит None, а это не место.
+# The rule ends in an error. If it does so only where an input has no batch: its entry in `in_dims` is None, and
+#     None is no place.
+# Правило заканчивается ошибкой. Если только при входе без батча, то потому, что в `in_dims` для такого входа стоит
+#     None, а это не номер измерения.
 class LogAddExp(_LogAddExp):
     @staticmethod
     def vmap(info, in_dims, x, y):
