@@ -805,9 +805,25 @@ torch.compiler.reset()
 
 
 # %% [markdown] tags=["en"]
-# Now the derivative: `register_autograd` takes a `setup_context` and a formula, the counterparts of `setup_context` and `backward` in a Function. Two differences: the parameters must be called `ctx`, `inputs` and `output`, because they are passed by keyword; and the formula will be traced, so it consists of operations of torch (or of other operators). The derivative of output $i$ by input $j \le i$ is $e^{x_j - y_i}$; a sum from the end gives all of them at once.
-# %% [markdown] tags=["ru"] of="b7fa6e39"
-# Теперь производная. Метод `register_autograd` принимает `setup_context` и формулу: они соответствуют `setup_context` и `backward` пользовательской функции. Отличия два. Параметры первой функции должны называться `ctx`, `inputs` и `output`, потому что передаются по имени. Формула будет записана в граф, поэтому должна состоять из операций torch (или других операторов). Производная выхода $i$ по входу $j \le i$ равна $e^{x_j - y_i}$. Градиенты по всем входам сразу даёт суммирование с конца.
+# To autograd this operator is a node like any other. Only, nobody has said how to differentiate it.
+# %% [markdown] tags=["ru"] of="93ccfd9b"
+# Для autograd этот оператор — такой же узел, как остальные. Только никто не сообщил, как его дифференцировать.
+# %%
+x.requires_grad_()
+y = running(x)
+print("without a formula, requires grad:", y.requires_grad)
+try:
+    y.sum().backward()
+except RuntimeError as error:
+    print("backward:", str(error).splitlines()[0])
+# %% tags=["fact"]
+assert y.requires_grad and x.grad is None
+
+
+# %% [markdown] tags=["en"]
+# The error comes in the backward pass, no sooner. So the derivative is next: `register_autograd` takes a `setup_context` and a formula, the counterparts of `setup_context` and `backward` in a Function. Two differences: the parameters must be called `ctx`, `inputs` and `output`, because they are passed by keyword; and the formula will be traced, so it consists of operations of torch (or of other operators). The derivative of output $i$ by input $j \le i$ is $e^{x_j - y_i}$; a sum from the end gives all of them at once.
+# %% [markdown] tags=["ru"] of="3190fe91"
+# Ошибка возникает в обратном проходе, не раньше. Значит, теперь производная. Метод `register_autograd` принимает `setup_context` и формулу: они соответствуют `setup_context` и `backward` пользовательской функции. Отличия два. Параметры первой функции должны называться `ctx`, `inputs` и `output`, потому что передаются по имени. Формула будет записана в граф, поэтому должна состоять из операций torch (или других операторов). Производная выхода $i$ по входу $j \le i$ равна $e^{x_j - y_i}$. Градиенты по всем входам сразу даёт суммирование с конца.
 # %%
 def setup_context(ctx, inputs, output):
     ctx.save_for_backward(*inputs, output)
@@ -824,7 +840,6 @@ def formula(ctx, grad):
 
 running.register_autograd(formula, setup_context=setup_context)
 
-x.requires_grad_()
 print("formula:", torch.autograd.grad(running(x).sum(), x)[0])
 print("torch:  ", torch.autograd.grad(torch.logcumsumexp(x, 0).sum(), x)[0])
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import weakref
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -20,7 +18,7 @@ from autograder.language import Text
 
 from .engine_runs import OF_PASSES, Walk, accumulated
 from .hook_trials import HOOKS_RIGHT, OF_HOOKS, Hook, hook_trials
-from .memory_runs import own_memory
+from .memory_runs import freed, own_memory
 from .nodes import Node, gradients, recorded
 from .random_programs import Program, many_programs, small_program
 
@@ -111,7 +109,7 @@ def hooks_and_freeing(answer: Any, case: Case) -> dict[str, object]:
         "retained": or_error(accumulated, _leaf, program, walk),
         "hooks": hooks,
         "hooks_in_programs": or_error(_hooked, walk, program) if right else None,
-        "freed": or_error(_freed, walk, program),
+        "freed": or_error(freed, _leaf, program, walk, lambda node: node),
     }
 
 
@@ -164,28 +162,6 @@ def _replaced(walk: Walk, program: Program) -> list[object]:
         node.hooks += [lambda gradient: gradient * 2, lambda gradient: None, lambda gradient: gradient + 1]
     walk(nodes[-1])
     return gradients(nodes[: len(program.leaves)])
-
-
-def _freed(walk: Walk, program: Program) -> dict[str, object]:
-    """Return whether all results are gone from memory after a walk, and what further walks do.
-
-    One result is held from outside. Frozen objects are out of the garbage collector's reach.
-    """
-    nodes, _ = recorded(program)
-    results = [weakref.ref(node) for node in nodes[len(program.leaves) : -2]]
-    held, root = nodes[-2:]
-    del nodes
-    gc.freeze()
-    try:
-        walk(root)
-        gone = all(each() is None for each in results)
-    finally:
-        gc.unfreeze()
-    return {
-        "results are gone": gone,
-        "second pass": or_error(walk, root),
-        "pass through a freed result": or_error(walk, held + held),
-    }
 
 
 @hooks_and_freeing.cases

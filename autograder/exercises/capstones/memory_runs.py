@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -14,26 +15,28 @@ from .engine_runs import Make, Walk, backward, data_of
 from .random_programs import Program
 
 
-def freed(make: Make, program: Program) -> dict[str, object]:
-    """Return whether all results are gone from memory after a pass, and what a second pass does.
+def freed(
+    make: Make, program: Program, walk: Walk = backward, part: Callable[[Any], object] = lambda value: value.data
+) -> dict[str, object]:
+    """Return whether all results are gone from memory after a pass, and what further passes do.
 
-    One result is held from outside. Frozen objects are out of the garbage collector's reach.
+    A result counts as gone when its `part` is. One result is held from outside. Frozen objects are out of the garbage
+    collector's reach, and so are torch's, if a pass collects.
     """
     values = program.run(make)
-    results = [weakref.ref(each.data) for each in values[len(program.leaves) : -2]]
+    results = [weakref.ref(part(each)) for each in values[len(program.leaves) : -2]]
     held, root = values[-2:]
     del values
     gc.freeze()
     try:
-        root.backward()
-        gone = all(each() is None for each in results)
+        walk(root)
+        return {
+            "results are gone": all(each() is None for each in results),
+            "second pass": or_error(walk, root),
+            "pass through a freed result": or_error(walk, held + held),
+        }
     finally:
         gc.unfreeze()
-    return {
-        "results are gone": gone,
-        "second pass": or_error(root.backward),
-        "pass through a freed result": or_error((held + held).backward),
-    }
 
 
 def own_memory(make: Make, program: Program, walk: Walk = backward) -> dict[str, object]:

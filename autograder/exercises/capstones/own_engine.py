@@ -245,11 +245,11 @@ def _in_programs(make: Any, case: Case, start: float, known: Truths) -> dict[str
         "work": or_error(work, make, start) if case.measured else None,
         "hooks": hooks,
         "hooks_in_programs": or_error(hooked, make, program) if hooks == HOOKS_RIGHT else None,
-        "freed": or_error(freed, make, program),
         "constant": or_error(constant_gradient, make, program),
         "second_rules": second,
         "second": or_error(second_gradients, make, program) if second == SECOND_RIGHT else None,
         "second_hook": or_error(through_a_hook, make, start) if case.measured else None,
+        "freed": or_error(freed, make, program),
     }
 
 

@@ -60,10 +60,13 @@ def fix_gumbel(answer: Any, case: Case) -> dict[str, object]:
 
 @fix_gumbel.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    for shape, temperature in (((4, 3), 0.5), ((2, 2, 4), 2.0), ((3,), 1.5)):
+    for shape, temperature, falling in (((4, 3), 0.5, False), ((2, 2, 4), 2.0, False), ((3,), 1.5, True)):
+        logits, noise = 0.5 * signed(rng, *shape), torch.rand(shape, generator=rng, dtype=torch.float64) * 0.9 + 0.05
+        if falling:  # the last place is never chosen
+            logits, noise = (each.sort(descending=True).values for each in (logits, noise))
         yield Case(
-            logits=with_old_gradient((0.5 * signed(rng, *shape)).requires_grad_()),
+            logits=with_old_gradient(logits.requires_grad_()),
             temperature=temperature,
-            noise=torch.rand(shape, generator=rng, dtype=torch.float64) * 0.9 + 0.05,
+            noise=noise,
             v=signed(rng, *shape),
         )

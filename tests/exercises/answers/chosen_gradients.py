@@ -755,6 +755,11 @@ def fix_gumbel(logits, temperature, noise):
     soft = torch.softmax(noisy / temperature, dim=-1)
     hard = torch.zeros_like(soft).scatter(-1, noisy.argmax(-1, keepdim=True), 1.0)
     return (hard - soft).detach() + soft
+# %% exercise="fix_gumbel" verdict="refused" mistake=""
+# one_hot counts the classes: fewer, where the last one is never chosen
+def fix_gumbel(logits, temperature, noise):
+    soft = ((logits - torch.log(-torch.log(noise))) / temperature).softmax(-1)
+    return one_hot(soft.argmax(-1)).to(soft.dtype) + soft - soft.detach()
 # %% exercise="fix_gumbel" verdict="refused" mistake="noise_with_a_minus"
 # the sign of the noise is turned instead
 def fix_gumbel(logits, temperature, noise):

@@ -108,6 +108,17 @@ predict_solvers = {
     "1 step from 0": 0.0,
     "z + w": 1.0,
 }
+# %% exercise="predict_solvers" verdict="refused" mistake="rests_at_the_constant"
+# everything follows from z = 3
+predict_solvers = {
+    "z": 3.0,
+    "all in no_grad": "no graph",
+    "1 more step": 3.0,
+    "2 more steps": 4.5,
+    "100 more steps": 6.0,
+    "1 step from 0": 0.0,
+    "z + w": 1.0,
+}
 # %% exercise="predict_solvers" verdict="refused" mistake="one_step_is_enough"
 # no_grad is thought to change nothing but memory
 predict_solvers = {

@@ -170,6 +170,19 @@ class Distance(GivenDistance):
     def jvp(ctx, dx, dy):
         x, y, distance = ctx.saved_tensors
         return ((y - x) * (dx - dy)).sum() / distance
+# %% exercise="distance_forward" verdict="refused"
+# jvp is right, backward has lost its factor
+class Distance(GivenDistance):
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, y, distance = ctx.saved_tensors
+        to_x = (x - y) / distance
+        return to_x, -to_x
+
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        x, y, distance = ctx.saved_tensors
+        return ((x - y) * (dx - dy)).sum() / distance
 # %% exercise="ratio_function" verdict="passed"
 # a rule of one's own, with the share of every example
 class Ratio(torch.autograd.Function):

@@ -102,10 +102,10 @@ def fix_traces(m, o, s, r, gamma, lam):
     _run(m, o, s, r, gamma, lam, sign=1, clears="never")
 
 # %% mistake="steps_by_hand" theme="missing"
-# The optimizer that was passed makes no step: the weights change without it. Adam, for one, does not subtract `lr`
-#     times `p.grad`.
-# Переданный оптимизатор не делает ни одного шага: веса меняются без него. Adam, например, вычитает не `p.grad`,
-#     умноженный на `lr`.
+# The optimizer that was passed makes no step. A step by hand does not replace it: Adam, for one, does not subtract
+#     `lr` times `p.grad`.
+# Переданный оптимизатор не делает ни одного шага. Шаг вручную его не заменит: Adam, например, вычитает не
+#     `p.grad`, умноженный на `lr`.
 def fix_traces(m, o, s, r, gamma, lam):
     _run(m, o, s, r, gamma, lam, steps=False)
 
@@ -116,10 +116,10 @@ def fix_traces(m, o, s, r, gamma, lam):
     _run(m, o, s, r, gamma, lam, decay=0.0)
 
 # %% mistake="clears_too_late" theme="order"
-# `zero_grad()` stands between `v.backward()` and the traces. It sets `p.grad` to None, and the gradient of `v` is
-#     lost.
-# Вызов `zero_grad()` стоит между `v.backward()` и следами. Он записывает в `p.grad` значение None, и градиент `v`
-#     теряется.
+# What is to be added to a trace is None. So is `p.grad` if `zero_grad()` stands between `v.backward()` and the
+#     traces, or if there is no `v.backward()`.
+# К следу прибавляется None вместо градиента. В `p.grad` лежит None, если `zero_grad()` стоит между `v.backward()`
+#     и следами или если `v.backward()` не вызван.
 def fix_traces(m, o, s, r, gamma, lam):
     traces = [torch.zeros_like(p) for p in m.parameters()]
     for t, reward in enumerate(r):
@@ -134,8 +134,9 @@ def fix_traces(m, o, s, r, gamma, lam):
         o.step()
 
 # %% mistake="zeroes_too_late" theme="order"
-# The weights never move: the gradients are cleared between `v.backward()` and `optimizer.step()`.
-# Веса не меняются: градиенты обнуляются между `v.backward()` и `optimizer.step()`.
+# The weights never move: at `optimizer.step()` no gradient is left, as when it is cleared after `v.backward()`.
+# Веса не меняются: к вызову `optimizer.step()` от градиента ничего не остаётся, например потому, что он обнулён
+#     после `v.backward()`.
 def fix_traces(m, o, s, r, gamma, lam):
     for t in range(len(r)):
         m(s[t]).backward()

@@ -198,8 +198,9 @@ def hooks_and_freeing(root, retain_graph=False):
     walk(root, retain_graph)
 
 # %% mistake="frees_the_leaves" theme="graph_life"
-# A walk frees the leaves, too: another graph over the same leaves raises an error. Leaves have to be usable again.
-# Обход освобождает и листья: другой граф на тех же листьях вызывает ошибку. Листья освобождать нельзя: ими пользуются и другие графы.
+# A walk frees leaves: another graph over them raises an error. Leaves have to be usable again.
+# Обход освобождает листья: другой граф на тех же листьях вызывает ошибку. Листья освобождать нельзя: ими
+#     пользуются и другие графы.
 def hooks_and_freeing(root, retain_graph=False):
     order = in_order(root)
     walk(root, retain_graph)
@@ -216,8 +217,8 @@ def hooks_and_freeing(root, retain_graph=False):
             value.inputs = None
 
 # %% mistake="never_calls_hooks" theme="missing"
-# No hook was called.
-# Ни один хук не вызван.
+# Not even the only hook of a value is called.
+# Не вызывается даже единственный хук значения.
 def hooks_and_freeing(root, retain_graph=False):
     walk(root, retain_graph, lambda value, gradient: gradient)
 

@@ -142,8 +142,9 @@ def lean_step(model, lr, ids, targets, rows):
     return _step(model, lr, ids, targets, rows, size=2)
 
 # %% mistake="one_checkpoint" theme="cost"
-# One checkpoint holds all blocks: they are recomputed together, and the peak only moves into backward.
-# Контрольная точка одна на все блоки: повторно они вычисляются все вместе, и пик лишь переносится в обратный проход.
+# One checkpoint holds all blocks, or most of them: they are recomputed together, and the peak only moves into backward.
+# Одна контрольная точка охватывает все блоки или большинство: повторно они вычисляются вместе, и пик лишь
+#     переносится в обратный проход.
 def lean_step(model, lr, ids, targets, rows):
     return _step(model, lr, ids, targets, rows, size=len(model.blocks))
 
@@ -209,8 +210,8 @@ def lean_step(model, lr, ids, targets, rows):
     return total
 
 # %% mistake="hooks_stay" theme="state"
-# The hooks stay on the parameters: in the next step each parameter moves twice.
-# Хуки остаются на параметрах: на следующем шаге каждый параметр сдвигается дважды.
+# Hooks stay on parameters, and in the next step these move twice.
+# На параметрах остаются хуки, и на следующем шаге эти параметры сдвигаются дважды.
 def lean_step(model, lr, ids, targets, rows):
     return _step(model, lr, ids, targets, rows, removes=False)
 

@@ -200,15 +200,18 @@ class Value(Engine):
         self.deliver(self.inputs[0], self.cut(part, create_graph), arrived)
 
 # %% mistake="swaps_the_factors" theme="derivative"
-# The rule of `*` is wrong: the part for one factor is the gradient times the other factor.
-# Правило для `*` неверно: каждый множитель должен получить градиент, умноженный на другой множитель.
+# The rule of `*`, or its result, is wrong: the part for one factor is the gradient times the other factor.
+# Неверно правило для `*` или сам результат операции: каждый множитель должен получить градиент, умноженный на
+#     другой множитель.
 class Value(Engine):
     def of_product(self, g, a, b):
         return g * a, g * b
 
 # %% mistake="squares_the_input" theme="derivative"
-# The rule of `tanh` is wrong: the part is the gradient times $1 - y^2$, with the result $y$.
-# Правило для `tanh` неверно: вход должен получить градиент, умноженный на $1 - y^2$, где $y$ — результат.
+# The gradient of `tanh` is wrong. Its rule multiplies by $1 - y^2$, with the result $y$. If yours does, look at
+#     what it uses: `*`, `+` and the pass.
+# Градиент `tanh` неверен. Вход должен получить градиент, умноженный на $1 - y^2$, где $y$ — результат. Если
+#     правило это и делает, проверьте то, чем оно пользуется: `*`, `+` и сам проход.
 class Value(Engine):
     def of_tanh(self, g, a, out):
         return (g + g * a * a * self.constant(-1.0),)
@@ -221,15 +224,16 @@ class Value(Engine):
         return (g * (1 - out * out),)
 
 # %% mistake="returns_the_input" theme="derivative"
-# The rule of `exp` is wrong: the part is the gradient times the result.
-# Правило для `exp` неверно: вход должен получить градиент, умноженный на результат.
+# The rule of `exp`, or its result, is wrong: the part is the gradient times the result.
+# Неверно правило для `exp` или сам результат операции: вход должен получить градиент, умноженный на результат.
 class Value(Engine):
     def of_exp(self, g, a, out):
         return (g * a,)
 
 # %% mistake="spreads_the_mean" theme="derivative"
-# The rule of `sum` is wrong: each entry of the input gets the gradient of the result, unchanged.
-# Правило для `sum` неверно: каждый элемент входа должен получить градиент результата без изменений.
+# The rule of `sum`, or its result, is wrong: each entry of the input gets the gradient of the result, unchanged.
+# Неверно правило для `sum` или сам результат операции: каждый элемент входа должен получить градиент результата
+#     без изменений.
 class Value(Engine):
     def of_sum(self, g):
         return (g.expand(self.data.shape) * self.constant(1 / self.data.numel()),)
@@ -240,8 +244,10 @@ class Value(Engine):
         return (g,)
 
 # %% mistake="turns_by_reshape" theme="axes"
-# The rule of `t` is wrong: the gradient has to be transposed back. A reshape to the input's shape mixes the entries.
-# Правило для `t` неверно: градиент нужно транспонировать обратно. Если только изменить форму, элементы перемешаются.
+# The rule of `t`, or its result, is wrong: the gradient has to be transposed back. A reshape to the input's shape
+#     mixes the entries.
+# Неверно правило для `t` или сам результат операции: градиент нужно транспонировать обратно. Если только изменить
+#     форму, элементы перемешаются.
 class Value(Engine):
     def of_t(self, g):
         return (g.reshape(self.data.shape),)
@@ -252,8 +258,10 @@ class Value(Engine):
         return (g,)
 
 # %% mistake="reshapes_by_turning" theme="axes"
-# The rule of `reshape` is wrong: the gradient needs the input's shape again, with its entries in the same order.
-# Правило для `reshape` неверно: у градиента должна быть прежняя форма входа, а порядок элементов не меняется.
+# The rule of `reshape`, or its result, is wrong: the gradient needs the input's shape again, with its entries in
+#     the same order.
+# Неверно правило для `reshape` или сам результат операции: у градиента должна быть прежняя форма входа, а порядок
+#     элементов не меняется.
 class Value(Engine):
     def of_reshape(self, g):
         return (type(self)(g.data.flatten().flip(0).reshape(self.data.shape)),)
@@ -264,8 +272,8 @@ class Value(Engine):
         return (g,)
 
 # %% mistake="multiplies_straight" theme="axes"
-# The rule of `@` is wrong. For `a @ b` the parts are `g @ b.t()` and `a.t() @ g`.
-# Правило для `@` неверно. Градиенты входов в `a @ b` равны `g @ b.t()` и `a.t() @ g`.
+# The rule of `@`, or its result, is wrong: for `a @ b` the parts are `g @ b.t()` and `a.t() @ g`.
+# Неверно правило для `@` или сам результат операции: градиенты входов в `a @ b` равны `g @ b.t()` и `a.t() @ g`.
 class Value(Engine):
     def of_matmul(self, g, a, b):
         return g @ b, a @ g
@@ -332,8 +340,8 @@ class Value(Engine):
         return data
 
 # %% mistake="averages_in_expand" theme="scaling"
-# The rule of `expand` is wrong: an entry's gradient is the sum over its copies.
-# Правило для `expand` неверно: градиент элемента — это сумма по его копиям.
+# The rule of `expand`, or its result, is wrong: an entry's gradient is the sum over its copies.
+# Неверно правило для `expand` или сам результат операции: градиент элемента — это сумма по его копиям.
 class Value(Engine):
     def of_expand(self, g):
         return (g.fold(self.data.shape) * self.constant(self.data.numel() / g.data.numel()),)
@@ -613,8 +621,8 @@ class Value(Walker):
     pass
 
 # %% mistake="never_calls_hooks" theme="missing"
-# No hook was called.
-# Ни один хук не вызван.
+# Not even the only hook of a value is called.
+# Не вызывается даже единственный хук значения.
 class Value(Engine):
     def after_hooks(self, gradient):
         return gradient
@@ -630,8 +638,8 @@ class Value(Engine):
         return gradient
 
 # %% mistake="takes_none_for_a_gradient" theme="return"
-# A pass with a hook that returns None ends in an error. None leaves the gradient as it is.
-# Проход с хуком, который возвращает None, заканчивается ошибкой. При None градиент остаётся прежним.
+# A program with a hook that returns None ends in an error. None leaves the gradient as it is.
+# Программа с хуком, который возвращает None, заканчивается ошибкой. При None градиент остаётся прежним.
 class Value(Engine):
     def after_hooks(self, gradient):
         for hook in self.hooks:

@@ -127,8 +127,8 @@ def step_in_half(model, o, s, x, y):
     return loss.item()
 
 # %% mistake="scaler_of_its_own" theme="missing"
-# The `scaler` that was passed is not used: the program works with one of its own.
-# Переданный `scaler` не используется: программа работает с собственным.
+# The `scaler` that was passed is not used: the program has one of its own, or none.
+# Переданный `scaler` не используется: программа работает с собственным или вовсе без него.
 def step_in_half(model, o, s, x, y):
     return _scaled_step(model, o, Scaler("cpu"), _loss(model, x, y, torch.float16))
 

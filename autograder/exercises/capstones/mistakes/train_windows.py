@@ -169,9 +169,10 @@ def train_windows(c, o, x, y, h, steps, rows):
     return _train(c, o, x, y, h, steps, rows, run=checkpointed, last=False)
 
 # %% mistake="reentrant" theme="recording"
-# The reentrant checkpoint is used. Neither `x` nor the first `h` requires grad, so it returns constants.
-# Использован старый вариант контрольной точки. Ни `x`, ни первое `h` градиента не требуют, и возвращаются
-#     константы.
+# The loss has no graph. So it is with the reentrant checkpoint: neither `x` nor the first `h` requires grad, and
+#     it returns constants.
+# У функции потерь нет графа. Так бывает со старым вариантом контрольной точки: ни `x`, ни первое `h` градиента не
+#     требуют, и возвращаются константы.
 def train_windows(c, o, x, y, h, steps, rows):
     return _train(c, o, x, y, h, steps, rows, run=_reentrant)
 

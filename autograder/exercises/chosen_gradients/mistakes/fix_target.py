@@ -25,10 +25,10 @@ def _follow(net, target, rate, buffers=True):
         slow.copy_(fast)
 
 # %% mistake="not_stopped" theme="recording"
-# The loss has a path through `target`: its `.grad` is filled, and a layer that both share is trained through the goal as
-#     well.
-# От функции потерь есть путь через `target`: заполняются её поля `.grad`, а слой, общий для обеих сетей, обучается и через
-#     цель.
+# The loss has a path through `target`: its `.grad` is filled, or a layer that both share is trained through the
+#     goal as well.
+# От функции потерь есть путь через `target`: заполняются её поля `.grad`, или слой, общий для обеих сетей,
+#     обучается и через цель.
 def fix_target(net, target, optimizer, batch, discount, rate):
     loss = _train(net, target, optimizer, batch, discount, stopped=False)
     _follow(net, target, rate)

@@ -20,8 +20,8 @@ def hide_bias(p):
     return lambda b: b ** (1 / p)
 
 # %% mistake="shows_at_p" theme="test"
-# The gradient is wrong at the given `p`, too, and has the wrong sign somewhere else. A test at `p` would see it.
-# Градиент неверен и при данном `p`, а где-то ещё у него неверный знак. Проверка при `p` это заметит.
+# The gradient is wrong at the given `p` already. A test at `p` would see it.
+# Градиент неверен уже при данном `p`. Проверка при `p` это заметит.
 def hide_bias(p):
     return lambda b: b**9 - 0.7 * b
 

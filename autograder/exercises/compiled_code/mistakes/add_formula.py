@@ -180,8 +180,9 @@ def add_formula(op):
     op.register_autograd(backward, setup_context=_keep)
 
 # %% mistake="number_for_a" theme="missing"
-# The formula returns a number for `a`. An input that is no tensor has no gradient: its place holds None.
-# Для `a` формула возвращает число. Но у входа, который не тензор, градиента нет: на его месте должно стоять None.
+# For `a` the formula returns something else than None. An input that is no tensor has no gradient: its place holds
+#     None.
+# Для `a` формула возвращает не None. Но у входа, который не тензор, градиента нет: на его месте должно стоять None.
 def add_formula(op):
     def backward(ctx, grad):
         return *_right(ctx, grad)[:2], 0.0

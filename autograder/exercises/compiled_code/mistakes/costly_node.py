@@ -48,8 +48,8 @@ def costly_node(loss):
     return max(_by_node(loss, loss.backward), key=lambda each: each[1])[0].name()
 
 # %% mistake="most_frequent" theme="own"
-# The node that runs most often was taken. A node that runs once can cost more than three others.
-# Взят узел, который выполняется чаще всего. Но один узел может стоить больше, чем три других.
+# What came back is the node that runs most often. A node that runs once can cost more than three others.
+# Назван узел, который выполняется чаще всего. Но один узел может стоить больше, чем три других.
 def costly_node(loss):
     return _most(Counter(node.name() for node, _, _ in _by_node(loss, loss.backward)))
 

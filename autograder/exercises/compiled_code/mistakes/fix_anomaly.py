@@ -137,8 +137,8 @@ def fix_anomaly(f, x):
     return UserWarning(said[-1]) if error else None
 
 # %% mistake="never_none" theme="missing"
-# Without a NaN in the backward pass a text comes back as well. It should be None.
-# Если в обратном проходе NaN нет, тоже возвращается текст, а должно быть None.
+# Without a NaN in the backward pass something comes back as well. It should be None.
+# Если в обратном проходе NaN нет, тоже что-то возвращается, а должно быть None.
 def fix_anomaly(f, x):
     said, error = _caught(f, x)
     return said[-1] if error else ""

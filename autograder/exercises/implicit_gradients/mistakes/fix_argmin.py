@@ -34,8 +34,8 @@ def fix_argmin(inner, outer, minimize, start, lam):
     return _through(inner, outer, minimize, start, lam, direct=0)
 
 # %% mistake="minus_forgotten" theme="derivative"
-# The minus is missing: the minimum moves against the slope by `lam`.
-# Потерян минус: минимум сдвигается против наклона по `lam`.
+# What comes through the minimum has the wrong sign: the minimum moves against the slope by `lam`.
+# У вклада, который идёт через минимум, неверный знак: минимум сдвигается против наклона по `lam`.
 def fix_argmin(inner, outer, minimize, start, lam):
     return _through(inner, outer, minimize, start, lam, sign=1)
 

@@ -56,3 +56,9 @@ predict_solvers = {**solution, "2 more steps": 3.0}
 # You gave the value of the step from 0. Asked for is its derivative, and the parameter is multiplied by 0 there.
 # Вы указали значение шага из нуля. А нужна его производная, и параметр там умножается на 0.
 predict_solvers = {**solution, "1 step from 0": 3.0}
+
+# %% mistake="rests_at_the_constant" theme="own"
+# You expected `z` to come to rest at 3, the constant of the step. A fixed point solves $z = wz + 3$.
+# Вы ожидали, что `z` остановится на 3, то есть на константе из шага. Но неподвижная точка — решение уравнения
+#     $z = wz + 3$.
+predict_solvers = {**solution, "z": 3.0, "100 more steps": 6.0}

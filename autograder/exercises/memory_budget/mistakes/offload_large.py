@@ -324,8 +324,8 @@ def offload_large(f, x, parameters, limit, put, get):
         return f(x)
 
 # %% mistake="returns_nothing" theme="return"
-# Nothing is returned.
-# Ничего не возвращается.
+# What came back is not `f(x)` with its graph: nothing, or something else.
+# Возвращено не `f(x)` с его графом, а что-то другое или ничего.
 def offload_large(f, x, parameters, limit, put, get):
     with saved_tensors_hooks(packing(held_or_small([x, *parameters], limit), put), shown(get)):
         f(x)

@@ -94,8 +94,9 @@ def accumulate_no_sync(ddp, batches):
     _accumulate(ddp, batches, lambda i: i + 1 < len(batches), clear=False)
 
 # %% mistake="clears_every_time" theme="accumulation"
-# `.grad` is cleared before every micro-batch: only the last one is left.
-# Поля `.grad` обнуляются перед каждым микробатчем: остаётся градиент только последнего.
+# Only the last micro-batch is left: `.grad` is cleared before each, or the others have no backward pass.
+# Остаётся градиент только последнего микробатча: поля `.grad` обнуляются перед каждым, или у остальных нет
+#     обратного прохода.
 def accumulate_no_sync(ddp, batches):
     for i, (x, y) in enumerate(batches):
         ddp.zero_grad()

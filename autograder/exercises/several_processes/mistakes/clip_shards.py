@@ -128,8 +128,10 @@ def clip_shards(parameters, max_norm, all_reduce):
     return norm
 
 # %% mistake="changes_only_a_name" theme="in_place"
-# The norm is right, but no `.grad` has changed: the scaled tensors are new ones that nobody keeps.
-# Норма верна, но ни один `.grad` не изменился: при умножении созданы новые тензоры, но обратно они не записаны.
+# The norm is right, but no `.grad` has changed: nothing is scaled, or the scaled tensors are new ones that nobody
+#     keeps.
+# Норма верна, но ни один `.grad` не изменился: ничего не умножено, или при умножении созданы новые тензоры, но
+#     обратно они не записаны.
 def clip_shards(parameters, max_norm, all_reduce):
     return all_reduce(_squares(parameters)).sqrt()
 

@@ -30,8 +30,8 @@ def expose_once(f, x):
     return (x**2).sum()
 
 # %% mistake="no_scalar" theme="axes"
-# What came back is no loss: a single number with a graph is asked for.
-# Возвращена не функция потерь: нужно одно число, у которого есть граф.
+# What came back is no loss: a single number with a graph and a finite gradient is asked for.
+# Возвращена не функция потерь: нужно одно число, у которого есть граф и конечный градиент.
 def expose_once(f, x):
     return torch.stack([f(x), x**2])
 

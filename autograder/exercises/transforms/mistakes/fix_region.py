@@ -42,8 +42,8 @@ def fix_region(model, batches, rate):
     return _train(model, batches, rate)
 
 # %% mistake="switched_off" theme="precision"
-# The loss falls, but nothing is computed in bfloat16 any more: autocast is off.
-# Потери уменьшаются, но в bfloat16 больше ничего не вычисляется: autocast выключен.
+# Nothing is computed in bfloat16 any more: autocast is off. It is not enough that the loss falls.
+# В bfloat16 больше ничего не вычисляется: autocast выключен. Мало того, чтобы потери уменьшались.
 def fix_region(model, batches, rate):
     return _train(model, batches, rate, region=lambda: _region(enabled=False))
 

@@ -52,8 +52,8 @@ class LogAddExp(_LogAddExp):
         return LogAddExp.apply(_front(x, in_dims[0]), _front(y, in_dims[1])), 0
 
 # %% mistake="none_taken_for_zero" theme="axes"
-# None in `in_dims` was taken for dimension 0. It says that this input has no batch.
-# None в `in_dims` принято за измерение 0. А None означает, что у этого входа батча нет.
+# An input without a batch is aligned wrongly, as when None in `in_dims` is taken for dimension 0.
+# Вход без батча выровнен неверно: так бывает, если None в `in_dims` принято за измерение 0.
 class LogAddExp(_LogAddExp):
     @staticmethod
     def vmap(info, in_dims, x, y):
@@ -96,8 +96,10 @@ class LogAddExp(_LogAddExp):
         return torch.stack(rows), 0
 
 # %% mistake="no_graph_inside" theme="recording"
-# The values are right, but the rule computes them on detached tensors: `backward()` does not come through `vmap`.
-# Значения верны, но правило вычисляет их по отсоединённым тензорам: `backward()` сквозь `vmap` не проходит.
+# The values are right, but `backward()` does not come through `vmap`: the rule computes on detached tensors, or
+#     detaches its result.
+# Значения верны, но `backward()` сквозь `vmap` не проходит: правило вычисляет по отсоединённым тензорам или
+#     отсоединяет результат.
 class LogAddExp(_LogAddExp):
     @staticmethod
     def vmap(info, in_dims, x, y):
@@ -128,9 +130,10 @@ class LogAddExp(_LogAddExp):
         return LogAddExp.apply(x, y), 0
 
 # %% mistake="none_taken_for_a_place" theme="axes"
-# The rule ends in an error where an input has no batch. Its entry in `in_dims` is None, and None is no place.
-# Если у какого-то входа батча нет, правило кончается ошибкой. В `in_dims` для такого входа стоит None, а это не номер
-#     измерения.
+# The rule ends in an error. If it does so only where an input has no batch: its entry in `in_dims` is None, and
+#     None is no place.
+# Правило заканчивается ошибкой. Если только при входе без батча, то потому, что в `in_dims` для такого входа стоит
+#     None, а это не номер измерения.
 class LogAddExp(_LogAddExp):
     @staticmethod
     def vmap(info, in_dims, x, y):

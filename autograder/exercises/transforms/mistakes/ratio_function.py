@@ -44,8 +44,8 @@ class Ratio(torch.autograd.Function):
     jvp = _Ratio.jvp
 
 # %% mistake="without_a_rule" theme="missing"
-# There is no rule for batches.
-# Нет правила для батча.
+# There is no rule for batches, or it returns nothing.
+# Правила для батча нет, или оно ничего не возвращает.
 class Ratio(_Ratio):
     generate_vmap_rule = False
 
