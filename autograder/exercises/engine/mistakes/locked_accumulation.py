@@ -269,8 +269,9 @@ def locked_accumulation(w, loss_of, lock):
         _add(w, gradient)
 
 # %% mistake="returns_the_tuple" theme="missing"
-# The whole tuple of `torch.autograd.grad` comes back. Asked for is the tensor in it.
-# Возвращён весь кортеж, который даёт `torch.autograd.grad`, а нужен тензор из него.
+# What comes back holds the gradient, such as the whole tuple of `torch.autograd.grad`. Asked for is the tensor in it.
+# Возвращён не сам градиент, а то, в чём он лежит, например весь кортеж, который даёт `torch.autograd.grad`. Нужен
+#     тензор из него.
 def locked_accumulation(w, loss_of, lock):
     gradients = torch.autograd.grad(loss_of(w), w)
     with lock:
