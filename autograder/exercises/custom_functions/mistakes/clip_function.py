@@ -257,8 +257,9 @@ class Clip(_Clip):
         return _Clip.backward(ctx, grad_clipped, grad_share)
 
 # %% mistake="marks_a_tuple" theme="own"
-# `mark_non_differentiable` was given a tuple. It takes tensors, each as an argument of its own.
-# В `mark_non_differentiable` передан кортеж. Тензоры передают туда отдельными аргументами.
+# `mark_non_differentiable` was given something that is no tensor, such as a tuple. It takes tensors, each as an
+#     argument of its own.
+# В `mark_non_differentiable` передан не тензор, а, например, кортеж. Тензоры передают туда отдельными аргументами.
 class Clip(_Clip):
     @staticmethod
     def forward(ctx, x):

@@ -151,10 +151,10 @@ class Exp(Function):
         return grad_output * x * (x - 1).exp()
 
 # %% mistake="returns_a_view" theme="in_place"
-# The result is a view of another tensor, as `view` or `reshape` at the end makes it. torch refuses to change in
-#     place a view that a custom Function returns.
-# Результат — представление другого тензора, какое получается, если в конце вызвать `view` или `reshape`.
-#     Представление, которое вернула пользовательская функция, torch изменять на месте не даёт.
+# The result is the input itself or a view of another tensor, as `view` or `reshape` at the end makes it. torch
+#     refuses to change such a result of a custom Function in place.
+# Результат — сам вход или представление другого тензора, какое получается, если в конце вызвать `view` или
+#     `reshape`. Изменять такой результат пользовательской функции на месте torch не даёт.
 class Exp(RightExp):
     @staticmethod
     def forward(ctx, x):

@@ -67,10 +67,10 @@ class Leaky(_Leaky):
         return grad_input, None
 
 # %% mistake="returns_the_original" theme="in_place"
-# The gradient comes back unscaled: what was multiplied by `slope` is another tensor. `grad_input[x < 0]` on its own
-#     is a copy, too.
-# Градиент возвращается без умножения: на `slope` умножен другой тензор. Выражение `grad_input[x < 0]` тоже
-#     создаёт копию.
+# The gradient comes back unscaled: nothing was multiplied by `slope`, or another tensor was. `grad_input[x < 0]`
+#     on its own is a copy, too.
+# Градиент возвращается без умножения: на `slope` не умножено ничего или умножен другой тензор. Выражение
+#     `grad_input[x < 0]` тоже создаёт копию.
 class Leaky(_Leaky):
     @staticmethod
     def backward(ctx, grad_output):
@@ -130,10 +130,10 @@ class Leaky(_Leaky):
         return torch.where(x < 0, torch.full_like(x, ctx.slope), torch.ones_like(x)), None
 
 # %% mistake="one_entry" theme="missing"
-# `backward` returns a single entry (a list counts as one). It has to return a tuple, one entry for each of the two
-#     arguments of `apply`; None belongs to the number.
-# Метод `backward` возвращает одно значение (список считается за одно). Нужен кортеж, по значению на каждый из двух
-#     аргументов `apply`; числу соответствует None.
+# `backward` returns a single entry (a list or None counts as one). It has to return a tuple, one entry for each of
+#     the two arguments of `apply`; None belongs to the number.
+# Метод `backward` возвращает одно значение (список или None считается за одно). Нужен кортеж, по значению на
+#     каждый из двух аргументов `apply`; числу соответствует None.
 class Leaky(_Leaky):
     @staticmethod
     def backward(ctx, grad_output):

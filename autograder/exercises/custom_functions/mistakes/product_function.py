@@ -100,10 +100,10 @@ class Product(RightForward):
         return grad_b, grad_a
 
 # %% mistake="one_gradient" theme="missing"
-# `backward` returns a single gradient (a list counts as one). It has to return a tuple, with one gradient for each
-#     argument of `apply`.
-# Метод `backward` возвращает один градиент (список считается за один). Нужен кортеж, по одному градиенту на каждый
-#     аргумент `apply`.
+# `backward` returns a single gradient (a list or None counts as one). It has to return a tuple, with one gradient
+#     for each argument of `apply`.
+# Метод `backward` возвращает один градиент (список или None считается за один). Нужен кортеж, по одному градиенту
+#     на каждый аргумент `apply`.
 class Product(RightForward):
     @staticmethod
     def backward(ctx, grad_output):
@@ -131,8 +131,8 @@ class Product(Function):
         return grad_output, grad_output
 
 # %% mistake="second_is_none" theme="missing"
-# Only the first input gets a gradient: the second entry is always None.
-# Градиент получает только первый вход, а на втором месте всегда стоит None.
+# Where the second input alone needs a gradient, it gets none. So it is when the second entry is always None.
+# Когда градиент нужен только второму входу, он его не получает. Так бывает, когда на втором месте всегда стоит None.
 class Product(RightForward):
     @staticmethod
     def backward(ctx, grad_output):

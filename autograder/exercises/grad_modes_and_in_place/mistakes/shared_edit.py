@@ -21,8 +21,8 @@ def shared_edit(x):
     return h, other
 
 # %% mistake="records_nothing" theme="recording"
-# Neither tensor has a history (`grad_fn`): they were made under `no_grad()`.
-# Ни у одного из тензоров нет истории (`grad_fn`): они созданы внутри `no_grad()`.
+# Neither tensor has a history (`grad_fn`): they were made under `no_grad()`, or from a detached tensor.
+# Ни у одного из тензоров нет истории (`grad_fn`): они созданы внутри `no_grad()` или из отсоединённого тензора.
 def shared_edit(x):
     with torch.no_grad():
         h = x * 2
