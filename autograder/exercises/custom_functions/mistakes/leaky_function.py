@@ -30,8 +30,8 @@ class Leaky(Function):
         return torch.where(ctx.saved_tensors[0] < 0, grad_output * Leaky.slope, grad_output), None
 
 # %% mistake="leaky_in_place" theme="in_place"
-# `forward` computes in place and writes over its input, a tensor that belongs to the caller.
-# В `forward` вычисление выполнено на месте, и результат записан поверх входа, а это чужой тензор.
+# The input, a tensor that belongs to the caller, is written over, as when `forward` computes in place.
+# Вход, а это чужой тензор, перезаписан: так бывает, когда `forward` вычисляет на месте.
 class Leaky(_Leaky):
     @staticmethod
     def forward(ctx, x, slope):

@@ -196,8 +196,8 @@ def locked_accumulation(w, loss_of, lock):
     return gradient
 
 # %% mistake="adds_nothing" theme="missing"
-# Nothing is added to `w.grad`: `torch.autograd.grad` only returns the gradient.
-# К `w.grad` ничего не прибавлено: функция `torch.autograd.grad` только возвращает градиент.
+# Nothing is added to `w.grad`. What `torch.autograd.grad` does is only to return the gradient.
+# К `w.grad` ничего не прибавлено. Функция `torch.autograd.grad` только возвращает градиент.
 def locked_accumulation(w, loss_of, lock):
     return _gradient(w, loss_of)
 
@@ -251,8 +251,8 @@ def locked_accumulation(w, loss_of, lock):
     return gradient
 
 # %% mistake="leaves_none" theme="missing"
-# As long as `w.grad` is None, nothing is put there: the first gradients are lost.
-# Пока в `w.grad` лежит None, туда ничего не попадает: первые градиенты потеряны.
+# As long as `w.grad` is None, the gradient is not put there: the first gradients are lost.
+# Пока в `w.grad` лежит None, градиент туда не попадает: первые градиенты потеряны.
 def locked_accumulation(w, loss_of, lock):
     gradient = _gradient(w, loss_of)
     with lock:

@@ -3,8 +3,8 @@ import torch
 
 
 # %% mistake="returns_a_copy" theme="in_place"
-# The second tensor has memory of its own: it is a copy or a new result.
-# У второго тензора своя память: это копия или новый результат.
+# The two tensors share no memory: one is a copy or a new result.
+# У двух тензоров нет общей памяти: один из них — копия или новый результат.
 def shared_edit(x):
     h = x * 2
     return h.mul_(3), h.clone()

@@ -148,8 +148,8 @@ def save_on_disk(f, x, parameters, folder):
         return f(x)
 
 # %% mistake="keeps_the_tensor_too" theme="cost"
-# The object that `pack` returned holds the tensor beside the file, so nothing leaves the memory.
-# В объекте, который вернул `pack`, кроме файла хранится и сам тензор, поэтому память не освобождается.
+# What `pack` returned holds too much in memory, such as the tensor beside its file, or a copy of a parameter.
+# То, что вернул `pack`, держит в памяти лишнее, например сам тензор рядом с его файлом или копию параметра.
 def save_on_disk(f, x, parameters, folder):
     def write(t):
         file = write_file(copy_of(t), folder)
