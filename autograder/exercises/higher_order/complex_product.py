@@ -82,15 +82,25 @@ def complex_product(answer: Any, case: Case) -> dict[str, object]:
         both_complex = case.a.is_complex() and case.b.is_complex()
         found: dict[str, object] = {"value": y, "complex" if both_complex else "real": _named(first)}
         if both_complex and isinstance(first, tuple):
-            found["second"] = _named(_second(first, (a, b)))
+            found["second"] = _named(_second_of_all(y, first, (a, b), case.v))
         return {"complex": {}, "real": {}, "second": {}, **found}
 
 
 def _named(gradients: Any) -> object:
-    return dict(zip("ab", gradients)) if isinstance(gradients, tuple) else gradients
+    return dict(zip(("a", "b", "grad_output"), gradients)) if isinstance(gradients, tuple) else gradients
 
 
-def _second(first: Any, inputs: tuple[Tensor, Tensor]) -> Any:
+def _second_of_all(y: Tensor, first: Any, inputs: tuple[Tensor, Tensor], v: Tensor) -> Any:
+    """Return what `_second` returns for the inputs; if these are gradients, also that for the gradient that arrives."""
+    second = _second(first, inputs)
+    if not isinstance(second, tuple):
+        return second
+    v = v.clone().requires_grad_()
+    through = _second(torch.autograd.grad(y, inputs, v, create_graph=True, allow_unused=True), (v,))
+    return *second, through[0] if isinstance(through, tuple) else through
+
+
+def _second(first: Any, inputs: tuple[Tensor, ...]) -> Any:
     """Return the gradients of the sum of squared magnitudes of the first derivatives."""
     parts = [g.abs().square().sum() for g in first if g is not None and g.requires_grad]
     if not parts:

@@ -16,7 +16,7 @@ from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
 
-from .common import bytes_held, gradient
+from .common import bytes_held, digits_are_right, gradient
 
 
 def _activation(leaf: Tensor) -> Tensor:
@@ -89,6 +89,8 @@ def notice_edits(answer: Any, case: Case) -> dict[str, object]:
             "second backward": or_error(gradient, y, case.leaf),
         }
         del y
+    right = gradient(case.f(_activation(case.leaf)), case.leaf)
+    found["all digits are right"] = digits_are_right(found["first backward"], right)
     with using_answer():
         x = _activation(case.leaf)
         y = run(case.f, x)

@@ -130,8 +130,8 @@ class Clip(Function):
         return grad_clipped * Clip.inside
 
 # %% mistake="clips_the_input" theme="in_place"
-# `forward` computes in place and writes over its input, a tensor that belongs to the caller.
-# В `forward` вычисление выполнено на месте, и результат записан поверх входа, а это чужой тензор.
+# The input, a tensor that belongs to the caller, is written over, as when `forward` computes in place.
+# Вход, а это чужой тензор, перезаписан: так бывает, когда `forward` вычисляет на месте.
 class Clip(Function):
     @staticmethod
     def forward(ctx, x):
@@ -257,8 +257,9 @@ class Clip(_Clip):
         return _Clip.backward(ctx, grad_clipped, grad_share)
 
 # %% mistake="marks_a_tuple" theme="own"
-# `mark_non_differentiable` was given a tuple. It takes tensors, each as an argument of its own.
-# В `mark_non_differentiable` передан кортеж. Тензоры передают туда отдельными аргументами.
+# `mark_non_differentiable` was given something that is no tensor, such as a tuple. It takes tensors, each as an
+#     argument of its own.
+# В `mark_non_differentiable` передан не тензор, а, например, кортеж. Тензоры передают туда отдельными аргументами.
 class Clip(_Clip):
     @staticmethod
     def forward(ctx, x):

@@ -77,8 +77,8 @@ class Cube(_Ruled):
         return tangent * 3 * Cube.x**2
 
 # %% mistake="cube_over_the_input" theme="in_place"
-# `forward` computes in place and writes over its input, a tensor that belongs to the caller.
-# В `forward` вычисление выполнено на месте, и результат записан поверх входа, а это чужой тензор.
+# The input, a tensor that belongs to the caller, is written over, as when `forward` computes in place.
+# Вход, а это чужой тензор, перезаписан: так бывает, когда `forward` вычисляет на месте.
 class Cube(_Ruled):
     @staticmethod
     def forward(x):

@@ -88,8 +88,8 @@ class Exp(RightExp):
         ctx.save_for_backward(y)
 
 # %% mistake="writes_over_the_input" theme="in_place"
-# `forward` computes in place and writes over its input, a tensor that belongs to the caller.
-# В `forward` вычисление выполнено на месте, и результат записан поверх входа, а это чужой тензор.
+# The input, a tensor that belongs to the caller, is written over, as when `forward` computes in place.
+# Вход, а это чужой тензор, перезаписан: так бывает, когда `forward` вычисляет на месте.
 class Exp(RightExp):
     @staticmethod
     def forward(ctx, x):
@@ -151,10 +151,10 @@ class Exp(Function):
         return grad_output * x * (x - 1).exp()
 
 # %% mistake="returns_a_view" theme="in_place"
-# The result is a view of another tensor, as `view` or `reshape` at the end makes it. torch refuses to change in
-#     place a view that a custom Function returns.
-# Результат — представление другого тензора, какое получается, если в конце вызвать `view` или `reshape`.
-#     Представление, которое вернула пользовательская функция, torch изменять на месте не даёт.
+# The result is the input itself or a view of another tensor, as `view` or `reshape` at the end makes it. torch
+#     refuses to change such a result of a custom Function in place.
+# Результат — сам вход или представление другого тензора, какое получается, если в конце вызвать `view` или
+#     `reshape`. Изменять такой результат пользовательской функции на месте torch не даёт.
 class Exp(RightExp):
     @staticmethod
     def forward(ctx, x):

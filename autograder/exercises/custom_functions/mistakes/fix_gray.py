@@ -70,8 +70,8 @@ class Gray(_Gray):
         return grad_output.unsqueeze(-1) * grad_output.new_tensor(WEIGHTS)
 
 # %% mistake="gray_in_place" theme="in_place"
-# `forward` computes in place and writes over its input, a tensor that belongs to the caller.
-# В `forward` вычисление выполнено на месте, и результат записан поверх входа, а это чужой тензор.
+# The input, a tensor that belongs to the caller, is written over, as when `forward` computes in place.
+# Вход, а это чужой тензор, перезаписан: так бывает, когда `forward` вычисляет на месте.
 class Gray(_Gray):
     @staticmethod
     def forward(ctx, x):

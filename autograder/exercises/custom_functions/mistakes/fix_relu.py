@@ -69,8 +69,8 @@ class ReLU(Function):
         return grad_output.clamp(min=0)
 
 # %% mistake="relu_in_place" theme="in_place"
-# `forward` computes in place and writes over its input, a tensor that belongs to the caller.
-# В `forward` вычисление выполнено на месте, и результат записан поверх входа, а это чужой тензор.
+# The input, a tensor that belongs to the caller, is written over, as when `forward` computes in place.
+# Вход, а это чужой тензор, перезаписан: так бывает, когда `forward` вычисляет на месте.
 class ReLU(Function):
     @staticmethod
     def forward(ctx, input):
@@ -200,10 +200,10 @@ class ReLU(Function):
         return grad_output * (input.clamp(min=0) / input)
 
 # %% mistake="relu_passes_everywhere" theme="derivative"
-# The gradient passes everywhere: either `grad_output` itself is returned, or the mask leaves nothing out, as `>= 0`
-#     does when it looks at the result.
-# Градиент проходит всюду: либо возвращается сам `grad_output`, либо маска ничего не отсекает, как `>= 0`, если
-#     применить её к результату.
+# The gradient passes everywhere. So it is when `grad_output` itself is returned, when the zeros go into another
+#     tensor, or when the mask leaves nothing out, as `>= 0` does when it looks at the result.
+# Градиент проходит всюду. Так бывает, когда возвращается сам `grad_output`, когда нули записаны в другой тензор
+#     или когда маска ничего не отсекает, как `>= 0`, если применить её к результату.
 class ReLU(_ReLU):
     @staticmethod
     def backward(ctx, grad_output):

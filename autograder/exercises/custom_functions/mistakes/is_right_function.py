@@ -98,8 +98,9 @@ def is_right_function(function):
     return _run_checks(function, value=False)
 
 # %% mistake="only_first" theme="test"
-# The second derivative is not checked, by `gradgradcheck` or by an expression composed with the Function.
-# Вторая производная не проверяется: ни с помощью `gradgradcheck`, ни на выражении, в которое эта функция входит.
+# A wrong second derivative passes. `gradgradcheck` sees it, or an expression composed with the Function.
+# Неверная вторая производная проходит проверку. Её обнаружит `gradgradcheck` или выражение, в которое эта функция
+#     входит.
 def is_right_function(function):
     return _run_checks(function, second=False)
 

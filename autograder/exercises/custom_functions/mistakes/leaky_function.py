@@ -30,8 +30,8 @@ class Leaky(Function):
         return torch.where(ctx.saved_tensors[0] < 0, grad_output * Leaky.slope, grad_output), None
 
 # %% mistake="leaky_in_place" theme="in_place"
-# `forward` computes in place and writes over its input, a tensor that belongs to the caller.
-# В `forward` вычисление выполнено на месте, и результат записан поверх входа, а это чужой тензор.
+# The input, a tensor that belongs to the caller, is written over, as when `forward` computes in place.
+# Вход, а это чужой тензор, перезаписан: так бывает, когда `forward` вычисляет на месте.
 class Leaky(_Leaky):
     @staticmethod
     def forward(ctx, x, slope):
@@ -67,10 +67,10 @@ class Leaky(_Leaky):
         return grad_input, None
 
 # %% mistake="returns_the_original" theme="in_place"
-# The gradient comes back unscaled: what was multiplied by `slope` is another tensor. `grad_input[x < 0]` on its own
-#     is a copy, too.
-# Градиент возвращается без умножения: на `slope` умножен другой тензор. Выражение `grad_input[x < 0]` тоже
-#     создаёт копию.
+# The gradient comes back unscaled: nothing was multiplied by `slope`, or another tensor was. `grad_input[x < 0]`
+#     on its own is a copy, too.
+# Градиент возвращается без умножения: на `slope` не умножено ничего или умножен другой тензор. Выражение
+#     `grad_input[x < 0]` тоже создаёт копию.
 class Leaky(_Leaky):
     @staticmethod
     def backward(ctx, grad_output):
@@ -130,10 +130,10 @@ class Leaky(_Leaky):
         return torch.where(x < 0, torch.full_like(x, ctx.slope), torch.ones_like(x)), None
 
 # %% mistake="one_entry" theme="missing"
-# `backward` returns a single entry (a list counts as one). It has to return a tuple, one entry for each of the two
-#     arguments of `apply`; None belongs to the number.
-# Метод `backward` возвращает одно значение (список считается за одно). Нужен кортеж, по значению на каждый из двух
-#     аргументов `apply`; числу соответствует None.
+# `backward` returns a single entry (a list or None counts as one). It has to return a tuple, one entry for each of
+#     the two arguments of `apply`; None belongs to the number.
+# Метод `backward` возвращает одно значение (список или None считается за одно). Нужен кортеж, по значению на
+#     каждый из двух аргументов `apply`; числу соответствует None.
 class Leaky(_Leaky):
     @staticmethod
     def backward(ctx, grad_output):

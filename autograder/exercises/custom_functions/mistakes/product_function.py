@@ -46,8 +46,8 @@ class Product(Function):
         return grad_output * b, grad_output * a
 
 # %% mistake="product_over_the_input" theme="in_place"
-# `forward` computes in place and writes over its input, a tensor that belongs to the caller.
-# В `forward` вычисление выполнено на месте, и результат записан поверх входа, а это чужой тензор.
+# The input, a tensor that belongs to the caller, is written over, as when `forward` computes in place.
+# Вход, а это чужой тензор, перезаписан: так бывает, когда `forward` вычисляет на месте.
 class Product(Function):
     @staticmethod
     def forward(ctx, a, b):
@@ -100,10 +100,10 @@ class Product(RightForward):
         return grad_b, grad_a
 
 # %% mistake="one_gradient" theme="missing"
-# `backward` returns a single gradient (a list counts as one). It has to return a tuple, with one gradient for each
-#     argument of `apply`.
-# Метод `backward` возвращает один градиент (список считается за один). Нужен кортеж, по одному градиенту на каждый
-#     аргумент `apply`.
+# `backward` returns a single gradient (a list or None counts as one). It has to return a tuple, with one gradient
+#     for each argument of `apply`.
+# Метод `backward` возвращает один градиент (список или None считается за один). Нужен кортеж, по одному градиенту
+#     на каждый аргумент `apply`.
 class Product(RightForward):
     @staticmethod
     def backward(ctx, grad_output):
@@ -131,8 +131,8 @@ class Product(Function):
         return grad_output, grad_output
 
 # %% mistake="second_is_none" theme="missing"
-# Only the first input gets a gradient: the second entry is always None.
-# Градиент получает только первый вход, а на втором месте всегда стоит None.
+# Where the second input alone needs a gradient, it gets none. So it is when the second entry is always None.
+# Когда градиент нужен только второму входу, он его не получает. Так бывает, когда на втором месте всегда стоит None.
 class Product(RightForward):
     @staticmethod
     def backward(ctx, grad_output):

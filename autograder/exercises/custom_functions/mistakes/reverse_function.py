@@ -22,10 +22,10 @@ class reverses_the_value(_Reverse):
         return -ctx.factor * grad_output, None
 
 # %% mistake="one_entry" theme="missing"
-# `backward` returns a single entry (a list counts as one). It has to return a tuple, one entry for each of the two
-#     arguments of `apply`; None belongs to the number.
-# Метод `backward` возвращает одно значение (список считается за одно). Нужен кортеж, по значению на каждый из двух
-#     аргументов `apply`; числу соответствует None.
+# `backward` returns a single entry (a list or None counts as one). It has to return a tuple, one entry for each of
+#     the two arguments of `apply`; None belongs to the number.
+# Метод `backward` возвращает одно значение (список или None считается за одно). Нужен кортеж, по значению на
+#     каждый из двух аргументов `apply`; числу соответствует None.
 class Reverse(_Reverse):
     @staticmethod
     def backward(ctx, grad_output):

@@ -71,10 +71,10 @@ class ScaleInPlace(_Scale):
         return x.mul_(factor).clone()
 
 # %% mistake="one_entry_for_two" theme="missing"
-# `backward` returns a single entry (a list counts as one). It has to return a tuple, one entry for each of the two
-#     arguments of `apply`; None belongs to the number.
-# Метод `backward` возвращает одно значение (список считается за одно). Нужен кортеж, по значению на каждый из двух
-#     аргументов `apply`; числу соответствует None.
+# `backward` returns a single entry (a list or None counts as one). It has to return a tuple, one entry for each of
+#     the two arguments of `apply`; None belongs to the number.
+# Метод `backward` возвращает одно значение (список или None считается за одно). Нужен кортеж, по значению на
+#     каждый из двух аргументов `apply`; числу соответствует None.
 class ScaleInPlace(Function):
     @staticmethod
     def forward(ctx, x, factor):

@@ -28,8 +28,8 @@ class Sign(Function):
         return grad_output * (Sign.x.abs() <= 1)
 
 # %% mistake="sign_in_place" theme="in_place"
-# `forward` computes in place and writes over its input, a tensor that belongs to the caller.
-# В `forward` вычисление выполнено на месте, и результат записан поверх входа, а это чужой тензор.
+# The input, a tensor that belongs to the caller, is written over, as when `forward` computes in place.
+# Вход, а это чужой тензор, перезаписан: так бывает, когда `forward` вычисляет на месте.
 class Sign(_Sign):
     @staticmethod
     def forward(ctx, x):

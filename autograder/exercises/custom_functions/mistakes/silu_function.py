@@ -39,8 +39,8 @@ class SiLU(Function):
         return grad_output * _derivative(SiLU.x)
 
 # %% mistake="silu_over_the_input" theme="in_place"
-# `forward` computes in place and writes over its input, a tensor that belongs to the caller.
-# В `forward` вычисление выполнено на месте, и результат записан поверх входа, а это чужой тензор.
+# The input, a tensor that belongs to the caller, is written over, as when `forward` computes in place.
+# Вход, а это чужой тензор, перезаписан: так бывает, когда `forward` вычисляет на месте.
 class SiLU(_SiLU):
     @staticmethod
     def forward(ctx, x):
@@ -112,9 +112,10 @@ class SiLU(Function):
     apply = staticmethod(torch.nn.functional.silu)
 
 # %% mistake="sigmoid_unrecorded" theme="recording"
-# The sigmoid is computed inside `no_grad()`. That makes it a constant, and its part of the second derivative is
-#     missing.
-# Сигмоида вычисляется внутри `no_grad()`. Поэтому это константа, и её вклад во вторую производную теряется.
+# A part of the second derivative is missing. So it is when the sigmoid is computed inside `no_grad()`: that makes
+#     it a constant.
+# Во второй производной не хватает части. Так бывает, когда сигмоида вычисляется внутри `no_grad()`: тогда она —
+#     константа.
 class SiLU(_SiLU):
     @staticmethod
     def backward(ctx, grad_output):
@@ -159,8 +160,8 @@ class SiLU(_SiLU):
         return _derivative(ctx.saved_tensors[0])
 
 # %% mistake="keeps_the_sigmoid" theme="cost"
-# The sigmoid is kept, by `save_for_backward` or on `ctx`: one more tensor of the size of the input.
-# Сигмоида хранится (через `save_for_backward` или в атрибуте `ctx`): это ещё один тензор размером со вход.
+# One more tensor of the size of the input is kept, such as the sigmoid, by `save_for_backward` or on `ctx`.
+# Хранится ещё один тензор размером со вход, например сигмоида (через `save_for_backward` или в атрибуте `ctx`).
 class SiLU(_SiLU):
     @staticmethod
     def forward(ctx, x):
@@ -200,9 +201,10 @@ class SiLU(_SiLU):
         return grad_output * _derivative(ctx.saved_tensors[0].detach())
 
 # %% mistake="recomputes_unrecorded" theme="recording"
-# `backward` is not recorded, because of `no_grad()` or a second run of autograd inside it without `create_graph`.
-# Вычисления в `backward` не записываются: из-за `no_grad()` или потому, что внутри autograd запущен ещё раз без
-#     `create_graph`.
+# What `backward` returns has no graph. So it is under `no_grad()`, after `detach()`, or when autograd runs once
+#     more inside it without `create_graph`.
+# У того, что возвращает `backward`, нет графа. Так бывает внутри `no_grad()`, после `detach()` или когда внутри
+#     autograd запущен ещё раз без `create_graph`.
 class SiLU(_SiLU):
     @staticmethod
     def backward(ctx, grad_output):

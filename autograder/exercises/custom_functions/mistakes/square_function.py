@@ -33,8 +33,8 @@ class Square(Function):
         return grad_output.mul_(2 * ctx.saved_tensors[0])
 
 # %% mistake="square_over_the_input" theme="in_place"
-# `forward` computes in place and writes over its input, a tensor that belongs to the caller.
-# В `forward` вычисление выполнено на месте, и результат записан поверх входа, а это чужой тензор.
+# The input, a tensor that belongs to the caller, is written over, as when `forward` computes in place.
+# Вход, а это чужой тензор, перезаписан: так бывает, когда `forward` вычисляет на месте.
 class Square(Function):
     @staticmethod
     def forward(ctx, x):

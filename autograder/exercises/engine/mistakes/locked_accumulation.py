@@ -195,8 +195,8 @@ def locked_accumulation(w, loss_of, lock):
     return gradient
 
 # %% mistake="adds_nothing" theme="missing"
-# Nothing is added to `w.grad`: `torch.autograd.grad` only returns the gradient.
-# К `w.grad` ничего не прибавлено: функция `torch.autograd.grad` только возвращает градиент.
+# Nothing is added to `w.grad`. What `torch.autograd.grad` does is only to return the gradient.
+# К `w.grad` ничего не прибавлено. Функция `torch.autograd.grad` только возвращает градиент.
 def locked_accumulation(w, loss_of, lock):
     return _gradient(w, loss_of)
 
@@ -250,8 +250,8 @@ def locked_accumulation(w, loss_of, lock):
     return gradient
 
 # %% mistake="leaves_none" theme="missing"
-# As long as `w.grad` is None, nothing is put there: the first gradients are lost.
-# Пока в `w.grad` лежит None, туда ничего не попадает: первые градиенты потеряны.
+# As long as `w.grad` is None, the gradient is not put there: the first gradients are lost.
+# Пока в `w.grad` лежит None, градиент туда не попадает: первые градиенты потеряны.
 def locked_accumulation(w, loss_of, lock):
     gradient = _gradient(w, loss_of)
     with lock:
@@ -268,8 +268,9 @@ def locked_accumulation(w, loss_of, lock):
         _add(w, gradient)
 
 # %% mistake="returns_the_tuple" theme="missing"
-# The whole tuple of `torch.autograd.grad` comes back. Asked for is the tensor in it.
-# Возвращён весь кортеж, который даёт `torch.autograd.grad`, а нужен тензор из него.
+# What comes back holds the gradient, such as the whole tuple of `torch.autograd.grad`. Asked for is the tensor in it.
+# Возвращён не сам градиент, а то, в чём он лежит, например весь кортеж, который даёт `torch.autograd.grad`. Нужен
+#     тензор из него.
 def locked_accumulation(w, loss_of, lock):
     gradients = torch.autograd.grad(loss_of(w), w)
     with lock:

@@ -224,10 +224,10 @@ class Recompute(_Recompute):
         return None, gradient
 
 # %% mistake="SwapsGradients" theme="missing"
-# The gradient of `x` stands in the place of `f`. `backward` returns one value for each argument of `forward`, in
-#     order.
-# Градиент по `x` стоит на месте `f`. Метод `backward` возвращает по значению на каждый аргумент `forward`, в том же
-#     порядке.
+# Something stands in the place of `f` where None should, such as the gradient of `x`. `backward` returns one value
+#     for each argument of `forward`, in order.
+# На месте `f` стоит не None, а что-то другое, например градиент по `x`. Метод `backward` возвращает по значению на
+#     каждый аргумент `forward`, в том же порядке.
 class Recompute(_Recompute):
     """A Function that returns its gradients in the wrong order."""
 

@@ -247,8 +247,8 @@ def descend(w, b, x, y, lr):
     return outputs
 
 # %% mistake="records_nothing" theme="recording"
-# The loss was computed under `no_grad()`, so it has no graph. Only the step belongs there.
-# Функция потерь вычислена внутри `no_grad()`, и графа у неё нет. Там нужно делать только шаг.
+# The loss has no graph, as when it is computed under `no_grad()`. Only the step belongs there.
+# У значения функции потерь нет графа: так бывает, когда оно вычислено внутри `no_grad()`. Там нужно делать только шаг.
 def descend(w, b, x, y, lr):
     with torch.no_grad():
         loss = _loss(w, b, x, y)

@@ -17,8 +17,9 @@ def numerical_slope(f, x, h):
     return (right - f(x)) / (2 * h)
 
 # %% mistake="divides_by_h" theme="scaling"
-# The change was divided by `h`. The way from `x - h` to `x + h` is twice as long.
-# Приращение разделено на `h`. Расстояние от `x - h` до `x + h` вдвое больше.
+# The result is twice as large, as when the change is divided by `h`. The way from `x - h` to `x + h` is `2 * h`.
+# Результат вдвое больше нужного: так бывает, когда приращение разделено на `h`. Расстояние от `x - h` до `x + h`
+#     равно `2 * h`.
 def numerical_slope(f, x, h):
     return (f(x + h) - f(x - h)) / h
 
@@ -47,8 +48,8 @@ def numerical_slope(f, x, h):
     return f(x + h) - f(x - h)
 
 # %% mistake="subtracts_backwards" theme="derivative"
-# The two values were subtracted the wrong way round: the sign is wrong.
-# Значения вычтены в обратном порядке, поэтому знак неверен.
+# The sign is wrong, as when the two values are subtracted the wrong way round.
+# Знак неверен: так бывает, когда значения вычтены в обратном порядке.
 def numerical_slope(f, x, h):
     return (f(x - h) - f(x + h)) / (2 * h)
 
@@ -112,8 +113,8 @@ def numerical_slope(f, x, h):
     return (f(x + h) - f(x - h)) / (4 * h)
 
 # %% mistake="passes_a_number" theme="recording"
-# `f` got a Python number: `item()` takes it out of the tensor. `f` is a function of a tensor.
-# Функция `f` получила число Python: его извлекает из тензора `item()`. А `f` — функция от тензора.
+# `f` got a Python number, such as `item()` takes out of a tensor. `f` is a function of a tensor.
+# Функция `f` получила число Python, какое извлекает из тензора `item()`. А `f` — функция от тензора.
 def numerical_slope(f, x, h):
     place = x.item()
     return (f(place + h) - f(place - h)) / (2 * h)

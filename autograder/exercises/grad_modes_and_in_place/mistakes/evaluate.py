@@ -218,8 +218,8 @@ def evaluate(model, batches):
     return torch.cat(_predict(model, batches)).numpy()
 
 # %% mistake="makes_float32" theme="precision"
-# The predictions were written into a tensor of float32. They have the dtype of what `model` returns.
-# Предсказания помещены в тензор float32. Их dtype должен быть тем же, что у выхода `model`.
+# The predictions are float32. They have to have the dtype of what `model` returns.
+# Предсказания имеют тип float32. Их dtype должен быть тем же, что у выхода `model`.
 def evaluate(model, batches):
     return torch.cat(_predict(model, batches)).float()
 
@@ -232,7 +232,7 @@ def evaluate(model, batches):
     return torch.stack(_predict(model, batches))
 
 # %% mistake="returns_the_first" theme="missing"
-# Only the predictions of the first batch came back: `return` ends the loop, too.
+# Only the predictions of the first batch came back, as when `return` stands in the loop.
 # Возвращены предсказания только для первого батча, например потому, что `return` стоит внутри цикла.
 def evaluate(model, batches):
     return _predict(model, batches)[0]

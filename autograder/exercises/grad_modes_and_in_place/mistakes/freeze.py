@@ -51,10 +51,10 @@ def freeze(model, k):
     return _trainable(model)
 
 # %% mistake="opens_the_entrance" theme="recording"
-# The whole model was frozen, and the input of layer `k` asked to require grad. That gives the input a gradient;
-#     whether a parameter learns, its own flag decides.
-# Заморожена вся модель, а флаг включён у входа слоя `k`. Градиент получит только этот вход: обучается ли параметр,
-#     определяет его собственный флаг.
+# The whole model was frozen. A flag at the input of layer `k` gives that input a gradient; whether a parameter
+#     learns, its own flag decides.
+# Заморожена вся модель. Флаг у входа слоя `k` даёт градиент только этому входу: обучается ли параметр, определяет
+#     его собственный флаг.
 def freeze(model, k):
     _freeze(model.parameters())
     model[k].register_forward_pre_hook(lambda _, inputs: inputs[0].requires_grad_())

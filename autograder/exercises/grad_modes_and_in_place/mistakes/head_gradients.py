@@ -55,10 +55,10 @@ def head_gradients(body, head, x, y):
     (head(features) - y).square().sum(1).mean().backward()
 
 # %% mistake="covers_the_head" theme="recording"
-# Backward starts from a tensor without history: the whole forward pass, that of `head` included, ran without
-#     recording, or `head` has no part in that tensor.
-# Обратный проход начат с тензора без истории: без записи выполнен весь прямой проход, вместе с `head`, либо этот
-#     тензор получен без участия `head`.
+# Backward starts from a tensor without history. So it is when the whole forward pass, that of `head` included, ran
+#     without recording, when `head` has no part in that tensor, or when its output was detached.
+# Обратный проход начат с тензора без истории. Так бывает, когда без записи выполнен весь прямой проход, вместе с
+#     `head`, когда тензор получен без участия `head` или когда её выход отсоединён.
 def head_gradients(body, head, x, y):
     with torch.no_grad():
         loss = _mean_square(head(body(x)), y)

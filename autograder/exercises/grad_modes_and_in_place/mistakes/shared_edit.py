@@ -3,8 +3,8 @@ import torch
 
 
 # %% mistake="returns_a_copy" theme="in_place"
-# The second tensor has memory of its own: it is a copy or a new result.
-# У второго тензора своя память: это копия или новый результат.
+# The two tensors share no memory: one is a copy or a new result.
+# У двух тензоров нет общей памяти: один из них — копия или новый результат.
 def shared_edit(x):
     h = x * 2
     return h.mul_(3), h.clone()
@@ -21,8 +21,8 @@ def shared_edit(x):
     return h, other
 
 # %% mistake="records_nothing" theme="recording"
-# Neither tensor has a history (`grad_fn`): they were made under `no_grad()`.
-# Ни у одного из тензоров нет истории (`grad_fn`): они созданы внутри `no_grad()`.
+# Neither tensor has a history (`grad_fn`): they were made under `no_grad()`, or from a detached tensor.
+# Ни у одного из тензоров нет истории (`grad_fn`): они созданы внутри `no_grad()` или из отсоединённого тензора.
 def shared_edit(x):
     with torch.no_grad():
         h = x * 2

@@ -116,8 +116,10 @@ def smooth(x, a):
     return _recur(x, a, Tensor.detach)
 
 # %% mistake="writes_unseen" theme="recording"
-# The rows were written unseen by autograd, under `no_grad()` or into `y.data`. What comes back is a constant.
-# Строки получены в обход графа, внутри `no_grad()` или через `y.data`. Поэтому возвращается константа.
+# What comes back is a constant: the rows were written unseen by autograd, under `no_grad()` or into `y.data`, or
+#     the result was detached.
+# Возвращается константа: строки получены в обход графа, внутри `no_grad()` или через `y.data`, либо результат
+#     отсоединён.
 def smooth(x, a):
     with torch.no_grad():
         return _recur(x, a)
@@ -209,8 +211,8 @@ def smooth(x, a):
     return list(_recur(x, a))
 
 # %% mistake="smooths_in_vain" theme="missing"
-# The averages were computed and not returned.
-# Средние вычислены, но не возвращены.
+# Nothing was returned.
+# Ничего не возвращено.
 def smooth(x, a):
     _recur(x, a)
 

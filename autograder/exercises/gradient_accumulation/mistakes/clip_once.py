@@ -58,8 +58,10 @@ def clip_once(model, optimizer, batches, max_norm):
     optimizer.step()
 
 # %% mistake="always_rescales" theme="scaling"
-# The gradient is always scaled to `max_norm`, even when it is shorter.
-# Градиент всегда приводится к длине `max_norm`, даже если он короче.
+# The step is made with a gradient of length `max_norm`, although the right one is shorter. So it is when it is
+#     always scaled to that length, or when it was too long before.
+# Шаг сделан по градиенту длины `max_norm`, хотя верный градиент короче. Так бывает, когда его всегда приводят к
+#     этой длине или когда до отсечения он был слишком длинным.
 def clip_once(model, optimizer, batches, max_norm):
     accumulate_window(model, optimizer, batches)
     norm = torch.cat([p.grad.flatten() for p in model.parameters()]).norm()

@@ -140,10 +140,10 @@ def fix_backward_last(model, optimizer, batches, accumulation_steps):
             optimizer.zero_grad()
 
 # %% mistake="steps_by_hand" theme="missing"
-# The optimizer makes no step: `optimizer.step()` is missing, or the weights are changed by hand. Adam, for one,
-#     does not subtract `lr` times the gradient.
-# Оптимизатор не делает ни одного шага: нет вызова `optimizer.step()`, или веса изменены вручную. Adam, например,
-#     вычитает не градиент, умноженный на `lr`.
+# The optimizer makes no step: `optimizer.step()` is missing or never reached, or the weights are changed by hand.
+#     Adam, for one, does not subtract `lr` times the gradient.
+# Оптимизатор не делает ни одного шага: вызова `optimizer.step()` нет, до него не доходит выполнение, или веса
+#     изменены вручную. Adam, например, вычитает не градиент, умноженный на `lr`.
 def fix_backward_last(model, optimizer, batches, accumulation_steps):
     for i, (x, y) in enumerate(batches):
         (mse_loss(model(x), y) / accumulation_steps).backward()

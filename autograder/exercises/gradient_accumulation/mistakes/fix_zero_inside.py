@@ -47,8 +47,8 @@ def fix_zero_inside(model, optimizer, batches, accumulation_steps):
         optimizer.step()
 
 # %% mistake="clears_before_the_step" theme="order"
-# The gradients are cleared just before the step, so nothing is left for it to use.
-# Градиенты обнуляются прямо перед шагом, и для шага ничего не остаётся.
+# The step finds no gradients: they are cleared just before it, or there was no backward pass.
+# К шагу градиентов нет: они обнулены прямо перед ним, или обратного прохода не было.
 def fix_zero_inside(model, optimizer, batches, accumulation_steps):
     for i, (x, y) in enumerate(batches):
         (mse_loss(model(x), y) / accumulation_steps).backward()
@@ -151,10 +151,10 @@ def fix_zero_inside(model, optimizer, batches, accumulation_steps):
             optimizer.zero_grad()
 
 # %% mistake="steps_by_hand" theme="missing"
-# The optimizer makes no step: `optimizer.step()` is missing, or the weights are changed by hand. Adam, for one,
-#     does not subtract `lr` times the gradient.
-# Оптимизатор не делает ни одного шага: нет вызова `optimizer.step()`, или веса изменены вручную. Adam, например,
-#     вычитает не градиент, умноженный на `lr`.
+# The optimizer makes no step: `optimizer.step()` is missing or never reached, or the weights are changed by hand.
+#     Adam, for one, does not subtract `lr` times the gradient.
+# Оптимизатор не делает ни одного шага: вызова `optimizer.step()` нет, до него не доходит выполнение, или веса
+#     изменены вручную. Adam, например, вычитает не градиент, умноженный на `lr`.
 def fix_zero_inside(model, optimizer, batches, accumulation_steps):
     for i, (x, y) in enumerate(batches):
         (mse_loss(model(x), y) / accumulation_steps).backward()

@@ -40,6 +40,20 @@ def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
     optimizer.step()
 
+# %% mistake="multiplies_by_k" theme="scaling"
+# The gradient is too long before it is clipped, although it is unscaled. So it is when the loss is multiplied by K,
+#     not divided.
+# Перед отсечением градиент слишком длинный, хотя масштаб снят. Так бывает, когда функция потерь не разделена на K, а
+#     умножена.
+def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
+    optimizer.zero_grad()
+    for x, y in batches:
+        scaler.scale(mse_loss(model(x), y) * len(batches)).backward()
+    scaler.unscale_(optimizer)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)
+    scaler.update()
+
 # %% mistake="never_scales" theme="missing"
 # `unscale_` ran although no loss had been scaled: `scaler.scale(loss)` is missing, or comes later.
 # Метод `unscale_` вызван, хотя масштабирования ещё не было: `scaler.scale(loss)` пропущен или вызван позже.
@@ -114,8 +128,10 @@ def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
     scaler.update()
 
 # %% mistake="unscales_by_hand_too" theme="scaling"
-# The gradient was divided by the scale by hand and then once more by `scaler.step`: it is 65536 times too short.
-# Градиент разделён на масштаб вручную, а потом ещё раз в `scaler.step`: он в 65 536 раз короче нужного.
+# The step is next to nothing. So it is when the gradient is divided by the scale by hand and then once more by
+#     `scaler.step`: it is then 65536 times too short.
+# Шаг почти нулевой. Так бывает, когда градиент разделён на масштаб вручную, а потом ещё раз в `scaler.step`: тогда
+#     он в 65 536 раз короче нужного.
 def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
     _accumulate_scaled(model, optimizer, scaler, batches)
     for p in model.parameters():

@@ -373,7 +373,7 @@ def arriving_gradients(loss, tensors):
     finally:
         for handle in handles:
             handle.remove()
-    return came[-1:] * len(tensors)
+    return (came or [None])[-1:] * len(tensors)
 
 # %% mistake="leaves_some_hooks" theme="state"
 # Only the hooks on leaves are taken off. A hook on an intermediate tensor stays as long as the tensor.

@@ -74,8 +74,8 @@ def silent_hook():
     return Model(), _input()
 
 # %% mistake="without_a_layer" theme="test"
-# There is no module called `layer` with parameters in the model.
-# В модели нет модуля `layer` с параметрами.
+# The first of the pair is no model with a module called `layer` that has parameters.
+# На первом месте в паре стоит не модель с модулем `layer`, у которого есть параметры.
 def silent_hook():
     return nn.Linear(2, 2), _input()
 

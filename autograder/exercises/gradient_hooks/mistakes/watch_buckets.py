@@ -88,8 +88,8 @@ def watch_buckets(buckets, all_reduce, unused=()):
     return _hooked(_Reducer(buckets, all_reduce, unused, resets=False))
 
 # %% mistake="watches_one_pass" theme="order"
-# Only the first pass is watched: in the second one `all_reduce` is not called at all.
-# Отслеживается только первый проход: во втором функция `all_reduce` не вызывается вообще.
+# In the second pass `all_reduce` is not called at all: nothing begins anew after the first one.
+# Во втором проходе функция `all_reduce` не вызывается вообще: после первого ничего не начинается заново.
 def watch_buckets(buckets, all_reduce, unused=()):
     reducer = _Reducer(buckets, all_reduce, unused)
     _hooked(reducer)
@@ -139,8 +139,9 @@ def watch_buckets(buckets, all_reduce, unused=()):
     return finish
 
 # %% mistake="sends_in_finish" theme="order"
-# The buckets go in `finish()`, after the pass. They have to go while the pass is at work.
-# Корзины отправляются в функции `finish()`, после прохода. А они должны уходить, пока проход идёт.
+# No bucket goes while the pass is at work. So it is when they go in `finish()`, after the pass.
+# Пока проход идёт, не отправляется ни одна корзина. Так бывает, когда они отправляются в функции `finish()`, после
+#     прохода.
 def watch_buckets(buckets, all_reduce, unused=()):
     ready = []
     reducer = _Reducer(buckets, ready.append, unused)
@@ -316,8 +317,8 @@ def watch_buckets(buckets, all_reduce, unused=()):
     return reducer.finish
 
 # %% mistake="always_raises" theme="own"
-# `finish()` raises after every pass, also if all buckets were reduced.
-# `finish()` вызывает ошибку после каждого прохода, даже если отправлены все корзины.
+# `finish()` raises although all buckets were reduced.
+# `finish()` вызывает ошибку, хотя отправлены все корзины.
 def watch_buckets(buckets, all_reduce, unused=()):
     reducer = _Reducer(buckets, all_reduce, unused)
     _hooked(reducer)

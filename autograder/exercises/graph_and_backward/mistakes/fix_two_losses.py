@@ -7,8 +7,10 @@ def _losses(w, x, y):
     return ((h - y) ** 2).mean(), (h**2).mean()
 
 # %% mistake="second_pass_raises" theme="graph_life"
-# `retain_graph=True` was dropped, but there are still two passes: what the second needs is freed.
-# Аргумент `retain_graph=True` убран, а проходов по-прежнему два: к началу второго сохранённое уже освобождено.
+# What a backward pass needs has been freed. So it is when there are two passes and `retain_graph=True` is gone, or
+#     when a tensor of an earlier graph is used.
+# То, что нужно обратному проходу, уже освобождено. Так бывает, когда проходов два, а аргумента `retain_graph=True`
+#     нет, или когда взят тензор из прежнего графа.
 def fix_two_losses(w, x, y, share):
     fit, size = _losses(w, x, y)
     fit.backward()
@@ -96,8 +98,10 @@ def fix_two_losses(w, x, y, share):
     return fit, size
 
 # %% mistake="leaves_grad_empty" theme="missing"
-# The gradient does not get into `w.grad`: `torch.autograd.grad` returns it and leaves `.grad` alone.
-# Градиент не попадает в `w.grad`: функция `torch.autograd.grad` возвращает его, а `.grad` не меняет.
+# No gradient gets into `w.grad`: there is no backward pass, or `torch.autograd.grad` returns the gradient and
+#     leaves `.grad` alone.
+# Градиент не попадает в `w.grad`: обратного прохода нет, или его делает функция `torch.autograd.grad`, которая
+#     возвращает градиент, а `.grad` не меняет.
 def fix_two_losses(w, x, y, share):
     fit, size = _losses(w, x, y)
     torch.autograd.grad(fit + share * size, w)

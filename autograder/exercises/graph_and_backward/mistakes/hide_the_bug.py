@@ -22,8 +22,8 @@ def hide_the_bug(x):
     return other + other
 
 # %% mistake="has_no_graph" theme="recording"
-# The result has no graph: it is `x` itself, or it has been detached.
-# У результата нет графа: это сам `x` или отсоединённый тензор.
+# The result has no graph: so it is with `x` itself or a detached tensor.
+# У результата нет графа: так бывает, если это сам `x` или отсоединённый тензор.
 def hide_the_bug(x):
     return x
 

@@ -211,9 +211,10 @@ def nan_node(loss):
     return nodes[name] if name else None
 
 # %% mistake="tests_the_sum" theme="precision"
-# The entries of a gradient are added up before the test for NaN: inf and −inf add up to NaN, although neither is
-#     one.
-# Элементы градиента складываются до проверки на NaN: inf и −inf в сумме дают NaN, хотя сами не равны NaN.
+# A node is named whose gradient holds inf and −inf, but no NaN. So it is when the entries are added up before the
+#     test: their sum is NaN.
+# Назван узел, в градиенте которого есть inf и −inf, но нет NaN. Так бывает, когда элементы складываются до
+#     проверки: их сумма — NaN.
 def nan_node(loss):
     found = []
 

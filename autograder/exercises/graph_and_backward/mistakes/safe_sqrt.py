@@ -139,8 +139,8 @@ def safe_sqrt(x):
     return torch.where(positive, x.sqrt(), 0.0)
 
 # %% mistake="computes_in_float32" theme="precision"
-# The root is computed in float32, whatever the dtype of `x`.
-# Корень вычислен в float32, каким бы ни был dtype тензора `x`.
+# The result, or what it is made from, is float32, whatever the dtype of `x`.
+# Результат или то, из чего он получен, имеет тип float32, каким бы ни был dtype тензора `x`.
 def safe_sqrt(x):
     return torch.where(x > 0, torch.where(x > 0, x, 1.0).float().sqrt(), 0.0)
 

@@ -41,8 +41,9 @@ def fix_leak(model, x, y, weight):
     return _by_backward(model, x, y, weight, retain_graph=True)
 
 # %% mistake="penalty_without_a_graph" theme="graph_life"
-# The penalty adds nothing to the gradient: it was computed from gradients without a graph.
-# Штраф ничего не прибавил к градиенту: он вычислен из градиентов, у которых нет графа.
+# The penalty adds nothing to the gradient. So it is when it is left out, or when it was computed from gradients
+#     without a graph.
+# Штраф ничего не прибавил к градиенту. Так бывает, когда он не учтён или вычислен из градиентов, у которых нет графа.
 def fix_leak(model, x, y, weight):
     return _by_grad(model, x, y, weight, _squares, create_graph=False)
 
@@ -103,8 +104,8 @@ def fix_leak(model, x, y, weight):
     return _by_grad(model, x, y, weight, penalise) + weight * seen[0]
 
 # %% mistake="returns_a_tensor" theme="missing"
-# The loss was returned as a tensor. A Python number is asked for: `loss.item()`.
-# Функция потерь возвращена как тензор, а нужно число Python: `loss.item()`.
+# A tensor was returned. A Python number is asked for: `loss.item()`.
+# Возвращён тензор, а нужно число Python: `loss.item()`.
 def fix_leak(model, x, y, weight):
     return torch.tensor(_by_grad(model, x, y, weight, _squares))
 
@@ -180,10 +181,11 @@ def fix_leak(model, x, y, weight):
     return loss
 
 # %% mistake="only_frees" theme="graph_life"
-# The first error is back: a pass goes through a graph that is freed. Either the inner gradient was computed without
-#     `create_graph=True`, or what is in `.grad` from the step before still has its graph: clear it first.
-# Вернулась первая ошибка: проход идёт по графу, где сохранённое уже освобождено. Либо внутренний градиент вычислен без
-#     `create_graph=True`, либо у того, что осталось в `.grad` с прошлого шага, есть граф: сначала обнулите это поле.
+# The first error is back: a pass goes through a graph that is freed. So it is when the inner gradient is computed
+#     without `create_graph=True`, or when what is in `.grad` from the step before still has its graph: clear it first.
+# Вернулась первая ошибка: проход идёт по графу, где сохранённое уже освобождено. Так бывает, когда внутренний
+#     градиент вычислен без `create_graph=True` или когда у того, что осталось в `.grad` с прошлого шага, есть граф:
+#     сначала обнулите это поле.
 def fix_leak(model, x, y, weight):
     loss = mse_loss(model(x), y)
     loss.backward(create_graph=True)

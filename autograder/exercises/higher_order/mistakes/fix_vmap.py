@@ -126,8 +126,8 @@ def fix_vmap(w, x):
     return _limited(r[r > 0].sqrt().sum() + r[r <= 0].sum())
 
 # %% mistake="keeps_a_dimension" theme="axes"
-# A vector with one element was returned. A loss is a scalar, a tensor without dimensions.
-# Возвращён вектор из одного элемента. А функция потерь — скаляр, тензор без измерений.
+# A vector was returned. A loss is a scalar, a tensor without dimensions.
+# Возвращён вектор. А функция потерь — скаляр, тензор без измерений.
 def fix_vmap(w, x):
     return _limited(_safe_roots(w * x).sum(-1, keepdim=True))
 

@@ -172,8 +172,8 @@ def has_second_derivative(f, x):
     return torch.allclose(found, _by_differences(f, x), atol=1e-4)
 
 # %% mistake="without_the_flag" theme="test"
-# `gradgradcheck` was given `x` as it came. Its input has to require grad.
-# Функция `gradgradcheck` получила `x` как есть. А её вход должен требовать градиента.
+# `gradgradcheck` was given an input that does not require grad, such as `x` as it came.
+# Функция `gradgradcheck` получила вход, который не требует градиента, например `x` как есть.
 def has_second_derivative(f, x):
     return torch.autograd.gradgradcheck(f, (x,))
 

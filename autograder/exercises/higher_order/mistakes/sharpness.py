@@ -225,8 +225,8 @@ def sharpness(model, x, y, v, steps):
     return _iterate(lambda v: _product(g, model, v), v, steps)
 
 # %% mistake="without_create_graph" theme="graph_life"
-# The gradient has no graph: without `create_graph=True`, or after `detach()`, it cannot be differentiated again.
-# У градиента нет графа: без `create_graph=True`, а также после `detach()` его нельзя продифференцировать ещё раз.
+# What is differentiated has no graph. So it is with a gradient without `create_graph=True`, or after `detach()`.
+# Дифференцируется то, у чего нет графа. Так бывает с градиентом без `create_graph=True`, а также после `detach()`.
 def sharpness(model, x, y, v, steps):
     loss = mse_loss(model(x), y)
     g = flat(list(torch.autograd.grad(loss, _weights(model), retain_graph=True, materialize_grads=True)))

@@ -85,8 +85,8 @@ def fix_two_products(f, inp, v):
     return first, inp.grad
 
 # %% mistake="v_twice" theme="missing"
-# Both products were taken with `v`. The first one should be the product with ones.
-# Оба произведения взяты с `v`, а первое должно быть с единицами.
+# The first product was taken with `v`. It should be the one with ones.
+# Первое произведение взято с `v`, а должно быть с единицами.
 def fix_two_products(f, inp, v):
     (product,) = torch.autograd.grad(f(inp), inp, v)
     return product, product.clone()
@@ -143,8 +143,8 @@ def fix_two_products(f, inp, v):
     return first, second
 
 # %% mistake="ones_twice" theme="missing"
-# Both products were taken with ones: `v` was not used.
-# Оба произведения взяты с единицами: вектор `v` не использован.
+# Both products are those with ones: `v` has no effect.
+# Оба произведения взяты с единицами: вектор `v` ни на что не влияет.
 def fix_two_products(f, inp, v):
     (product,) = torch.autograd.grad(f(inp).sum(), inp)
     return product, product.clone()

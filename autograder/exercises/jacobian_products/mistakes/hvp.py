@@ -10,12 +10,12 @@ def _gradient(f, x):
     return torch.autograd.grad(f(x), x, create_graph=True)[0]
 
 # %% mistake="no_graph_behind" theme="graph_life"
-# A tensor without a graph is differentiated. In the first call of `grad`: `x` does not require grad, so a copy is
-#     needed that does. In the second: the gradient has no graph without `create_graph=True` (`retain_graph=True` only
-#     keeps the old one).
-# Дифференцируется тензор без графа. Если ошибка в первом вызове `grad`, то `x` не требует градиента и нужна копия,
-#     которая требует. Если во втором, то у градиента нет графа без `create_graph=True` (`retain_graph=True` лишь
-#     сохраняет старый).
+# A tensor without a graph is differentiated. So it is in the first call of `grad` when `x` does not require grad
+#     (a copy is needed that does), and in the second without `create_graph=True` in the first (`retain_graph=True`
+#     only keeps the old graph).
+# Дифференцируется тензор без графа. Так бывает в первом вызове `grad`, если `x` не требует градиента (нужна копия,
+#     которая требует), а во втором — если в первом нет `create_graph=True` (`retain_graph=True` лишь сохраняет старый
+#     граф).
 def hvp(f, x, v):
     x = tracked(x)
     (g,) = torch.autograd.grad(f(x), x, retain_graph=True)
@@ -86,8 +86,9 @@ def hvp(f, x, v):
     return found.detach()
 
 # %% mistake="returns_the_tuple" theme="missing"
-# The tuple of `torch.autograd.grad` was returned, not the tensor in it.
-# Возвращён кортеж из `torch.autograd.grad`, а не тензор в нём.
+# What comes back holds the product, such as the tuple of `torch.autograd.grad`. Asked for is the tensor in it.
+# Возвращено не само произведение, а то, в чём оно лежит, например кортеж из `torch.autograd.grad`. Нужен тензор из
+#     него.
 def hvp(f, x, v):
     x = tracked(x)
     return torch.autograd.grad(_gradient(f, x) @ v, x)

@@ -128,8 +128,8 @@ def jacobian_rows(y, x):
     return torch.stack(rows)
 
 # %% mistake="in_single_rows" theme="precision"
-# The rows went into a float32 tensor, such as `torch.zeros(m, n)` makes: half of their digits are lost.
-# Строки записаны в тензор float32, какой создаёт `torch.zeros(m, n)`: половина их знаков потеряна.
+# The result is float32, as a tensor from `torch.zeros(m, n)` is: half of the digits are lost.
+# Результат имеет тип float32, как тензор, который создаёт `torch.zeros(m, n)`: половина знаков потеряна.
 def jacobian_rows(y, x):
     return torch.stack(list_of_rows(y, x)).float()
 

@@ -14,8 +14,10 @@ def jvp(f, x, v):
     return torch.autograd.grad(f(x), x, v)[0]
 
 # %% mistake="tangent_read_too_late" theme="order"
-# Either nothing was returned, or a tangent that was read after its level was closed: it is `None` there.
-# Либо ничего не возвращено, либо касательный вектор прочитан после закрытия уровня: там он равен `None`.
+# None came back. So it is when nothing is returned, when a tangent is read after its level was closed, or when the
+#     result is no dual tensor.
+# Возвращён None. Так бывает, когда ничего не возвращено, когда касательный вектор прочитан после закрытия уровня
+#     или когда результат — не дуальный тензор.
 def jvp(f, x, v):
     with forward_ad.dual_level():
         y = f(forward_ad.make_dual(x, v))
@@ -81,8 +83,9 @@ def jvp(f, x, v):
     return torch.autograd.grad(f(x).sum(), x)[0] * v
 
 # %% mistake="sum_of_the_product" theme="axes"
-# The gradient of the summed outputs was multiplied by `v`: one number, the sum of all entries of `J v`.
-# Градиент суммы выходов скалярно умножен на `v`: получилось одно число, сумма элементов `J v`.
+# One number came back, the sum of all entries of `J v`. So it is when the gradient of the summed outputs is
+#     multiplied by `v`.
+# Возвращено одно число, сумма элементов `J v`. Так бывает, когда градиент суммы выходов скалярно умножен на `v`.
 def jvp(f, x, v):
     x = tracked(x)
     return torch.autograd.grad(f(x).sum(), x)[0] @ v

@@ -40,10 +40,10 @@ def jvp_by_backward(f, x, v):
     return torch.autograd.grad(f(x).sum(), x)[0] @ v
 
 # %% mistake="no_graph_to_go_on" theme="recording"
-# A tensor without a graph is differentiated. In the first call of `grad`: `x` does not require grad, so a copy is
-#     needed that does. In the second: `create_graph=True` is missing in the first.
-# Дифференцируется тензор без графа. Если ошибка в первом вызове `grad`, то `x` не требует градиента и нужна копия,
-#     которая требует. Если во втором, то в первом не хватает `create_graph=True`.
+# A tensor without a graph is differentiated. So it is in the first call of `grad` when `x` does not require grad
+#     (a copy is needed that does), and in the second without `create_graph=True` in the first.
+# Дифференцируется тензор без графа. Так бывает в первом вызове `grad`, если `x` не требует градиента (нужна копия,
+#     которая требует), а во втором — если в первом нет `create_graph=True`.
 def jvp_by_backward(f, x, v):
     x = tracked(x)
     y = f(x)

@@ -16,8 +16,8 @@ def numerical_jacobian(f, x):
     return columns_by_differences(f, x, 1e-5).T
 
 # %% mistake="divides_by_one_step" theme="scaling"
-# The difference over two steps was divided by one step: everything is twice as large.
-# Разность значений, отстоящих на два шага, разделена на один шаг: всё вдвое больше нужного.
+# Everything is twice as large, as when the difference over two steps is divided by one step.
+# Всё вдвое больше нужного: так бывает, когда разность значений, отстоящих на два шага, разделена на один шаг.
 def numerical_jacobian(f, x):
     return columns_by_differences(f, x, 1e-5, over=1e-5)
 

@@ -19,8 +19,10 @@ def overwrite(h, values, noticed):
     (h.data if noticed else h.detach()).copy_(values)
 
 # %% mistake="writes_elsewhere" theme="in_place"
-# The numbers went elsewhere, for example under a new name or into a copy. The caller's tensor has not changed.
-# Числа записаны в другое место, например под новым именем или в копию. Тензор вызывающего кода не изменился.
+# The caller's tensor has not changed: the numbers went elsewhere, for example under a new name or into a copy, or
+#     nowhere.
+# Тензор вызывающего кода не изменился: числа записаны в другое место, например под новым именем или в копию, либо
+#     не записаны вовсе.
 def overwrite(h, values, noticed):
     h.detach().clone().copy_(values)
 

@@ -40,9 +40,8 @@ def sum_gradients(losses, w):
     return _add_gradients(torch.empty_like(w, requires_grad=False) * 0, losses, w)
 
 # %% mistake="loses_the_dtype" theme="precision"
-# The sum starts from zeros of another dtype: they are float32, as `torch.zeros(w.shape)` makes them, whatever `w`
-#     is.
-# Сумма начинается с нулей другого типа: это float32, как у `torch.zeros(w.shape)`, каким бы ни был `w`.
+# The sum is float32, whatever `w` is. So it is when it starts from `torch.zeros(w.shape)`.
+# Сумма имеет тип float32, каким бы ни был `w`. Так бывает, когда она начинается с `torch.zeros(w.shape)`.
 def sum_gradients(losses, w):
     return _add_gradients(torch.zeros(w.shape, dtype=torch.float32), losses, w)
 
@@ -156,8 +155,10 @@ def sum_gradients(losses, w):
     return total
 
 # %% mistake="records_nothing" theme="recording"
-# The losses are computed under `no_grad()`. Nothing is recorded, so there is no gradient to ask for.
-# Функции потерь вычисляются внутри `no_grad()`. Ничего не записано, и градиент взять неоткуда.
+# What is differentiated has no graph, so there is no gradient to ask for. So it is when the losses are computed
+#     under `no_grad()`.
+# У того, что дифференцируется, нет графа, и градиент взять неоткуда. Так бывает, когда функции потерь вычисляются
+#     внутри `no_grad()`.
 def sum_gradients(losses, w):
     with torch.no_grad():
         return _add_gradients(torch.zeros_like(w), losses, w)

@@ -39,9 +39,9 @@ def trainable_weight(values, dtype, device):
     return (values.requires_grad_() * 0.01).to(device=device, dtype=dtype)
 
 # %% mistake="loses_the_flag" theme="recording"
-# The history was cut, and the flag went with it. The result is a leaf, but a constant: it was not asked to require
-#     grad.
-# Вместе с историей потерялся и флаг. Результат листовой, но это константа: градиента он не требует.
+# The result is a leaf, but a constant: its history was cut, and the flag went with it, or it was never asked to
+#     require grad.
+# Результат листовой, но это константа: вместе с историей потерялся и флаг, или его не включали.
 def trainable_weight(values, dtype, device):
     return (values.clone().requires_grad_() * 0.01).to(device=device, dtype=dtype).detach()
 

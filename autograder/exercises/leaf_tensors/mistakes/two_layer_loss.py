@@ -61,9 +61,10 @@ def two_layer_loss(x, w, u):
     return ((x @ w) @ u).square().mean()
 
 # %% mistake="cuts_off_the_loss" theme="recording"
-# The loss has no graph: everything was computed under `no_grad()`, or the loss itself was wrapped or detached.
-# У значения функции потерь нет графа: либо всё вычислено внутри `no_grad()`, либо обёрнуто или отсоединено само это
-#     значение.
+# The loss has no graph. So it is when everything is computed under `no_grad()`, or when the loss itself was
+#     wrapped or detached.
+# У значения функции потерь нет графа. Так бывает, когда всё вычислено внутри `no_grad()` или когда обёрнуто или
+#     отсоединено само это значение.
 def two_layer_loss(x, w, u):
     return ((x @ w).tanh() @ u).square().mean().detach()
 

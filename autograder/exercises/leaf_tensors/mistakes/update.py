@@ -35,8 +35,9 @@ def update(weights, lr):
             w = w - lr * gradient
 
 # %% mistake="drops_them_first" theme="order"
-# `.grad` is set to None before the step, and no gradient is left for it.
-# Полю `.grad` присвоено None ещё до шага, и градиента для шага не остаётся.
+# At the step `.grad` is None: it was set to None before, or it belongs to another tensor, such as `w.detach()`.
+# Во время шага в `.grad` лежит None: либо это значение присвоено полю раньше, либо поле принадлежит другому
+#     тензору, например `w.detach()`.
 def update(weights, lr):
     with torch.no_grad():
         for _, w, _ in _with_gradients(weights):

@@ -81,8 +81,8 @@ def checkpointed(layers, x):
     return checkpoint_sequential(layers, round(len(layers) ** 0.5), x, use_reentrant=False)
 
 # %% mistake="drops_the_last_layers" theme="missing"
-# The layers that do not fill a segment were dropped. The last segment may be shorter.
-# Слои, которых не хватило на целый сегмент, потеряны. Последний сегмент может быть короче.
+# Some layers never run, such as those that do not fill a segment: the last segment may be shorter.
+# Некоторые слои не выполнены, например те, которых не хватило на целый сегмент: последний сегмент может быть короче.
 def checkpointed(layers, x):
     size = math.isqrt(len(layers))
     return checkpoint_segments(layers[: len(layers) // size * size], x, size)
@@ -114,8 +114,10 @@ def checkpointed(layers, x):
     return checkpoint_sequential(layers, math.isqrt(len(layers)), x, use_reentrant=True)
 
 # %% mistake="detaches_the_input" theme="recording"
-# The segments run on a detached copy of `x`, so no gradient reaches `x`.
-# Сегменты выполняются на отсоединённой копии `x`, поэтому до самого `x` градиент не доходит.
+# No gradient reaches `x`. So it is when the segments run on a detached copy, or when a `backward` of your own
+#     gives None for it.
+# До самого `x` градиент не доходит. Так бывает, когда сегменты выполняются на отсоединённой копии или когда ваш
+#     метод `backward` возвращает на этом месте None.
 def checkpointed(layers, x):
     return checkpoint_segments(layers, x.detach().requires_grad_(), math.isqrt(len(layers)))
 
@@ -127,9 +129,10 @@ def checkpointed(layers, x):
     return checkpoint_segments(layers[(len(layers) - 1) // size * size :], x, size)
 
 # %% mistake="runs_without_a_graph" theme="recording"
-# What came back has no graph to go back through: the layers ran under `no_grad()`, or the result was cut off.
-# У возвращённого результата нет графа для обратного прохода: слои выполнены внутри `no_grad()`, или результат
-#     отсоединён от графа.
+# What came back has no graph to go back through. So it is when the layers ran under `no_grad()`, or when the
+#     result was cut off.
+# У возвращённого результата нет графа для обратного прохода. Так бывает, когда слои выполнены внутри `no_grad()`
+#     или когда результат отсоединён от графа.
 def checkpointed(layers, x):
     with torch.no_grad():
         return torch.nn.Sequential(*layers)(x)

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
 
 from ..common import nbytes
-from .common import read_file, read_if_file, write_file
+from .common import TempFile, read_file, read_if_file, write_file
 
 
 def _keep(t):
@@ -59,9 +59,10 @@ def fix_threshold(f, x, threshold):
     return saving_to_files(lambda t: t.detach_())(f, x, threshold)
 
 # %% mistake="keeps_a_weak_reference" theme="graph_life"
-# The hook keeps a weak reference. Nothing else holds an intermediate result, so it is gone when backward needs it.
-# В хуке хранится слабая ссылка. Больше на промежуточный результат ничто не ссылается, и к обратному проходу его уже
-#     нет.
+# For a small tensor the unpacking hook gives back something else. So it is when a weak reference is kept: nothing
+#     else holds an intermediate result, and it is gone when backward needs it.
+# Вместо малого тензора распаковывающий хук возвращает что-то другое. Так бывает, когда хранится слабая ссылка:
+#     больше на промежуточный результат ничто не ссылается, и к обратному проходу его уже нет.
 def fix_threshold(f, x, threshold):
     def unpack(packed):
         return packed() if isinstance(packed, weakref.ref) else read_file(packed)
@@ -79,6 +80,12 @@ def fix_threshold(f, x, threshold):
 
     return saving_to_files(Tensor.detach, lambda t: write_file(t).name, unpack)(f, x, threshold)
 
+# %% mistake="saves_nothing" theme="missing"
+# `torch.save` is not called, so there is no file to read.
+# Функция `torch.save` не вызвана, поэтому читать нечего: файла нет.
+def fix_threshold(f, x, threshold):
+    return saving_to_files(Tensor.detach, lambda t: TempFile())(f, x, threshold)
+
 # %% mistake="forgets_the_file" theme="missing"
 # `pack_hook` returns nothing for a big tensor. It has to return the file object.
 # Для большого тензора `pack_hook` ничего не возвращает, а нужно вернуть объект-файл.
@@ -89,8 +96,10 @@ def fix_threshold(f, x, threshold):
     return saving_to_files(Tensor.detach, write)(f, x, threshold)
 
 # %% mistake="loses_the_result" theme="recording"
-# What comes back has no graph: `return` is missing, or `f` ran under `no_grad()`.
-# У возвращаемого значения нет графа: либо забыт `return`, либо функция `f` выполнена внутри `no_grad()`.
+# What comes back has no graph. So it is when `return` is missing, when `f` ran under `no_grad()`, or when the
+#     result was detached.
+# У возвращаемого значения нет графа. Так бывает, когда забыт `return`, когда `f` выполнена внутри `no_grad()` или
+#     когда результат отсоединён.
 def fix_threshold(f, x, threshold):
     with torch.no_grad():
         return saving_to_files(Tensor.detach)(f, x, threshold)
@@ -266,8 +275,10 @@ def fix_threshold(f, x, threshold):
     )
 
 # %% mistake="forgets_to_read" theme="missing"
-# `unpack_hook` gives back the file object as it is. It has to read the file and return the tensor.
-# Хук `unpack_hook` возвращает сам объект-файл, а должен прочитать файл и вернуть тензор.
+# For a big tensor the unpacking hook gives back something else, such as the file object as it is. It has to read
+#     the file and return the tensor.
+# Вместо большого тензора распаковывающий хук возвращает что-то другое, например сам объект-файл, а должен
+#     прочитать файл и вернуть тензор.
 def fix_threshold(f, x, threshold):
     return saving_to_files(Tensor.detach, write_file, lambda packed: packed)(f, x, threshold)
 

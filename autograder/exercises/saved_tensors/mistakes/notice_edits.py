@@ -35,8 +35,10 @@ def notice_edits(f, x):
     return running_with_hooks(lambda t: t.detach(), lambda t: t)(f, x)
 
 # %% mistake="returns_a_word" theme="missing"
-# `unpack` returns something that is no tensor when it notices the change. It has to raise a `RuntimeError`.
-# Когда изменение замечено, `unpack` возвращает не тензор, а нужно вызвать ошибку `RuntimeError`.
+# When the change is noticed, the error is a TypeError, as when `unpack` returns something that is no tensor. It
+#     has to be a `RuntimeError`.
+# Когда изменение замечено, возникает TypeError: так бывает, когда `unpack` возвращает не тензор. Нужна ошибка
+#     `RuntimeError`.
 def notice_edits(f, x):
     def unpack(packed):
         return packed[0] if packed[0]._version == packed[1] else "edited"

@@ -195,8 +195,8 @@ def save_in_half(f, x):
     return _packing(lambda t: _half(t) if t.numel() > 1 else t.detach())(f, x)
 
 # %% mistake="unpacks_the_pair" theme="missing"
-# `unpack` returns no tensor: it returns the pair that `pack` made, or nothing.
-# Хук `unpack` возвращает не тензор: он возвращает пару, которую создал `pack`, или ничего.
+# `unpack` returns no tensor, but the pair that `pack` made, for example, or nothing.
+# Хук `unpack` возвращает не тензор, а, например, пару, которую создал `pack`, или ничего.
 def save_in_half(f, x):
     return running_with_hooks(lambda t: (t.dtype, _half(t)), lambda packed: packed)(f, x)
 

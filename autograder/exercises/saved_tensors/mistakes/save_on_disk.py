@@ -55,10 +55,10 @@ def remove_files(names):
         Path(name).unlink(missing_ok=True)
 
 # %% mistake="writes_no_file" theme="missing"
-# `f` runs without the hooks, or its result comes from another folder: `folder` is empty while the graph is alive,
-#     and the saved tensors are in memory.
-# Функция `f` выполняется без хуков, или её результат взят из другой папки: пока граф существует, папка `folder` пуста, а
-#     сохранённые тензоры лежат в памяти.
+# `folder` is empty while the graph is alive, and the saved tensors are in memory. So it is when `f` runs without
+#     the hooks, when its result comes from another folder, or when the hooks keep every tensor.
+# Пока граф существует, папка `folder` пуста, а сохранённые тензоры лежат в памяти. Так бывает, когда функция `f`
+#     выполняется без хуков, когда её результат взят из другой папки или когда хуки оставляют в памяти все тензоры.
 def save_on_disk(f, x, parameters, folder):
     return f(x)
 
@@ -70,9 +70,10 @@ def save_on_disk(f, x, parameters, folder):
         return f(x)
 
 # %% mistake="keeps_only_the_name" theme="graph_life"
-# The files are gone before backward needs them: only a name is kept, not the object whose `__del__` removes the
-#     file.
-# Файлы исчезают раньше, чем понадобятся: хранится только имя, а не объект, который удаляет файл в `__del__`.
+# When backward needs a file, it is not there. So it is when only a name is kept, not the object whose `__del__`
+#     removes the file, or when nothing was written.
+# К обратному проходу файлов нет. Так бывает, когда хранится только имя, а не объект, который удаляет файл в
+#     `__del__`, или когда в файлы ничего не записано.
 def save_on_disk(f, x, parameters, folder):
     with hooks_for_files(
         parameters,
@@ -147,8 +148,8 @@ def save_on_disk(f, x, parameters, folder):
         return f(x)
 
 # %% mistake="keeps_the_tensor_too" theme="cost"
-# The object that `pack` returned holds the tensor beside the file, so nothing leaves the memory.
-# В объекте, который вернул `pack`, кроме файла хранится и сам тензор, поэтому память не освобождается.
+# What `pack` returned holds too much in memory, such as the tensor beside its file, or a copy of a parameter.
+# То, что вернул `pack`, держит в памяти лишнее, например сам тензор рядом с его файлом или копию параметра.
 def save_on_disk(f, x, parameters, folder):
     def write(t):
         file = write_file(copy_of(t), folder)
