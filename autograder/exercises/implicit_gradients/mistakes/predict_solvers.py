@@ -56,3 +56,8 @@ predict_solvers = {**solution, "2 more steps": 3.0}
 # You gave the value of the step from 0. Asked for is its derivative, and the parameter is multiplied by 0 there.
 # Вы указали значение шага из нуля. А нужна его производная, и параметр там умножается на 0.
 predict_solvers = {**solution, "1 step from 0": 3.0}
+
+# %% mistake="one_step_in_the_sum" theme="recording"
+# You added the 6 of one recorded step. No step is recorded for `z + w`: the fixed point is a constant there.
+# Вы прибавили 6, вклад одного записанного шага. Но для `z + w` ни один шаг не записан: неподвижная точка там константа.
+predict_solvers = {**solution, "z + w": 7.0}
