@@ -40,7 +40,7 @@ class Link:
         Raises TypeError if it is no tensor, as a real all-reduce does.
         """
         if not isinstance(value, Tensor):
-            raise TypeError(f"all_reduce() takes a tensor, not {type(value).__name__}")
+            raise TypeError("all_reduce() takes a tensor")
         return self._exchange([value.detach().clone()])[0]
 
     def average(self, parameters: Sequence[Tensor], world: int) -> None:

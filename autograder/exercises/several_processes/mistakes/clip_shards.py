@@ -185,8 +185,9 @@ def clip_shards(parameters, max_norm, all_reduce):
     return norm
 
 # %% mistake="sum_without_terms" theme="own"
-# A rank without gradients gives the number 0 to `all_reduce`: that is what `sum` makes of no terms. It has to be a tensor.
-# Ранг без градиентов передаёт в `all_reduce` число 0: так складывает `sum`, когда слагаемых нет. Нужен тензор.
+# A rank without gradients gives a number to `all_reduce`: a sum without terms is still the 0 that it began with. It has to be
+#     a tensor.
+# Ранг без градиентов передаёт в `all_reduce` число: сумма без слагаемых — это тот 0, с которого она начата. Нужен тензор.
 def clip_shards(parameters, max_norm, all_reduce):
     own = sum(p.grad.square().sum() for p in parameters if p.grad is not None)
     return _scale(parameters, all_reduce(own).sqrt(), max_norm)
