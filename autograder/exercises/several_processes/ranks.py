@@ -40,7 +40,8 @@ class Link:
         Raises TypeError if it is no tensor, as a real all-reduce does.
         """
         if not isinstance(value, Tensor):
-            raise TypeError("all_reduce() takes a tensor")
+            given = "a number" if isinstance(value, (int, float)) else type(value).__name__
+            raise TypeError(f"all_reduce() takes a tensor, not {given}")
         return self._exchange([value.detach().clone()])[0]
 
     def average(self, parameters: Sequence[Tensor], world: int) -> None:

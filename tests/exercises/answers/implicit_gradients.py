@@ -883,3 +883,29 @@ predict_solvers = {
     "1 step from 0": 0,
     "z + w": 7,
 }
+# %% exercise="fixed_point" verdict="refused" mistake="fills_grad_in_their_place"
+# the hook fills .grad and gives zeros on
+def fixed_point(step, start, parameters, iterations):
+    z = iterate(lambda z: step(z, *[p.detach() for p in parameters]), start, iterations)
+    result = step(z, *parameters)
+
+    def solve(g):
+        with torch.enable_grad():
+            at = z.detach().requires_grad_()
+            again = step(at, *parameters)
+        u = g
+        for _ in range(iterations):
+            u = g + torch.autograd.grad(again, at, u, retain_graph=True)[0]
+        again.backward(u)
+        return torch.zeros_like(g)
+
+    result.register_hook(solve)
+    return result
+# %% exercise="fix_argmin" verdict="refused" mistake="slope_of_both_losses_and_direct_term"
+# outer's cross derivative through the solved vector
+def fix_argmin(inner, outer, minimize, start, lam):
+    w = minimize(inner, start, lam)
+    g, direct = grad(outer, argnums=(0, 1))(w, lam)
+    v = torch.linalg.solve(hessian(inner)(w, lam), g)
+    _, pull = torch.func.vjp(lambda lam: grad(inner)(w, lam) + grad(outer)(w, lam), lam)
+    return direct - pull(v)[0]

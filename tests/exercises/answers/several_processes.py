@@ -737,3 +737,24 @@ def clip_shards(parameters, max_norm, all_reduce):
             if p.grad is not None:
                 p.grad.mul_(max_norm / norm)
     return norm
+# %% exercise="clip_shards" verdict="refused" mistake=""
+# a list of norms
+def clip_shards(parameters, max_norm, all_reduce):
+    norms = [p.grad.norm() for p in parameters if p.grad is not None]
+    norm = all_reduce([n**2 for n in norms])
+    return norm
+# %% exercise="clip_shards" verdict="refused" mistake=""
+# the empty rank offers None
+def clip_shards(parameters, max_norm, all_reduce):
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    own = torch.nn.utils.get_total_norm(gradients) ** 2 if gradients else None
+    norm = all_reduce(own).sqrt()
+    for g in gradients:
+        if norm > max_norm:
+            g.mul_(max_norm / norm)
+    return norm
+# %% exercise="backward_uneven" verdict="refused" mistake="number_without_samples"
+# numel is a number on the ranks without samples only
+def backward_uneven(ddp, x, y, all_reduce, world):
+    total = all_reduce(torch.tensor(y.numel()) if len(y) else 0)
+    (mse_loss(ddp(x), y, reduction="sum") * world / total).backward()

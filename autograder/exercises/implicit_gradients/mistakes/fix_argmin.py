@@ -167,6 +167,13 @@ def fix_argmin(inner, outer, minimize, start, lam):
     _, pull = torch.func.vjp(lambda lam: grad(inner)(w, lam) + grad(outer)(w, lam), lam)
     return -pull(v)[0]
 
+# %% mistake="slope_of_both_losses_and_direct_term" like="slope_of_both_losses"
+def fix_argmin(inner, outer, minimize, start, lam):
+    w = minimize(inner, start, lam)
+    v = torch.linalg.solve(hessian(inner)(w, lam), grad(outer)(w, lam))
+    _, pull = torch.func.vjp(lambda lam: grad(inner)(w, lam) + grad(outer)(w, lam), lam)
+    return grad(outer, argnums=1)(w, lam) - pull(v)[0]
+
 # %% mistake="hessian_of_both_losses" theme="derivative"
 # The Hessian is that of the sum of both losses. The equation that moves the minimum is made of the inner one.
 # Матрица Гессе взята у суммы обеих функций. Но минимум сдвигается по уравнению для внутренней.

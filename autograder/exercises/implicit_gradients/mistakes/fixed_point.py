@@ -324,10 +324,10 @@ def fixed_point(step, start, parameters, iterations):
     return _by_function(step, start, parameters, iterations, finish)
 
 # %% mistake="fills_grad_in_their_place" theme="return"
-# `backward` returns no gradients for the parameters: whoever asks `torch.autograd.grad` gets none. Adding to `.grad` inside
+# The result hands no gradients on to the parameters: whoever asks `torch.autograd.grad` gets none. Adding to `.grad` inside
 #     does not replace them.
-# Метод `backward` не возвращает градиентов по параметрам, и `torch.autograd.grad` их не получит. Запись в `.grad` внутри их
-#     не заменяет.
+# Результат не передаёт параметрам градиентов: `torch.autograd.grad` их не получит. Запись в `.grad` внутри их не
+#     заменяет.
 def fixed_point(step, start, parameters, iterations):
     def finish(again, u, tensors):
         again.backward(u)

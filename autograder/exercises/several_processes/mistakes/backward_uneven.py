@@ -155,3 +155,8 @@ def backward_uneven(ddp, x, y, all_reduce, world):
 # В `all_reduce` передано число, а нужен тензор. Его можно получить с помощью `torch.tensor`.
 def backward_uneven(ddp, x, y, all_reduce, world):
     (mse_loss(ddp(x), y, reduction="sum") * world / all_reduce(y.numel())).backward()
+
+# %% mistake="number_without_samples" like="number_for_a_tensor"
+def backward_uneven(ddp, x, y, all_reduce, world):
+    total = all_reduce(torch.tensor(y.numel()) if len(y) else 0)
+    (mse_loss(ddp(x), y, reduction="sum") * world / total).backward()
