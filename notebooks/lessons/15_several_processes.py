@@ -640,7 +640,7 @@ def clip_shards(parameters, max_norm, all_reduce):
 # %% alternative="clip_shards"
 def clip_shards(parameters, max_norm, all_reduce):
     held = [p for p in parameters if p.grad is not None]
-    norm = all_reduce(sum((p.grad**2).sum() for p in held)).sqrt().item()
+    norm = all_reduce(sum(((p.grad**2).sum() for p in held), torch.zeros(()))).sqrt().item()
     if norm > max_norm:
         for p in held:
             p.grad = p.grad * (max_norm / norm)

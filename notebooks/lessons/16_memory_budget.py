@@ -732,8 +732,8 @@ check("fix_noise")
 #
 # * **Result.** A function `f` that takes a tensor of any shape and returns a tensor; each call of `stay_silent()` makes another. Without a checkpoint the gradient of the sum of its result agrees with finite differences, for which the check makes a fresh `f` for each value. <!-- honest -->
 # * **Result.** Called through `checkpoint(f, x, use_reentrant=False)`, a fresh `f` gives the same result. <!-- same result -->
-# * **Result.** Its gradient is off by more than a tenth of its norm, and the backward pass raises no error. <!-- silent -->
-# %% [markdown] tags=["ru"] of="d49effd1"
+# * **Result.** Its gradient is off by more than a tenth of the norm of the right one, and the backward pass raises no error. <!-- silent -->
+# %% [markdown] tags=["ru"] of="d8dec060"
 # ### Дополнительное упражнение `stay_silent`: неверно и молча
 # *построить контрпример · ●○○ · 6 минут · 3 балла · дополнительно*
 #
@@ -741,7 +741,7 @@ check("fix_noise")
 #
 # * **Результат.** Функция `f`, которая получает тензор любой формы и возвращает тензор; каждый вызов `stay_silent()` создаёт новую. Без контрольной точки градиент суммы элементов её результата согласуется с конечными разностями; каждое значение для этих разностей при проверке вычисляет новая `f`. <!-- honest -->
 # * **Результат.** При вызове через `checkpoint(f, x, use_reentrant=False)` новая `f` даёт тот же результат. <!-- same result -->
-# * **Результат.** Градиент при этом отличается от верного больше чем на десятую часть нормы, а обратный проход завершается без ошибки. <!-- silent -->
+# * **Результат.** Градиент при этом отличается от верного больше чем на десятую часть нормы верного градиента, а обратный проход завершается без ошибки. <!-- silent -->
 # %% answer="stay_silent"
 def stay_silent():
     """A function that a checkpoint differentiates wrongly, without an error."""
@@ -1082,10 +1082,10 @@ assert whole.as_strided(view.size(), view.stride(), view.storage_offset()).equal
 # * **Result.** `f(x)`, with the result and the gradients that there are without hooks, in all digits. <!-- gradients -->
 # * **Result.** The same gradients in a second backward pass after `retain_graph=True`. <!-- again -->
 # * **Result.** Between the passes no large storage is in memory but those of `x`, of the parameters and of the returned result. (A view of few entries holds its whole storage.) <!-- memory -->
-# * **Result.** A storage leaves the memory as soon as `f` needs it no longer, not at the end of the forward pass: at the peak of this pass at most 6 large ones are there. <!-- peak -->
+# * **Result.** A storage leaves the memory as soon as `f` needs it no longer, not at the end of the forward pass: at the peak of this pass at most 6 large ones are there, besides those of `x` and of parameters. <!-- peak -->
 # * **Result.** Each large storage is passed to `put` once, also if several saved tensors are views of it. <!-- once -->
 # * **Not allowed.** To pass `x`, parameters, views of these or small tensors to `put`. <!-- stays -->
-# %% [markdown] tags=["ru"] of="9cc60ebb"
+# %% [markdown] tags=["ru"] of="ed8d2f56"
 # ### Дополнительное упражнение `offload_large`: выгрузить только крупное и только один раз
 # *спроектировать · ●●● · 25 минут · 6 баллов · дополнительно*
 #
@@ -1095,7 +1095,7 @@ assert whole.as_strided(view.size(), view.stride(), view.storage_offset()).equal
 # * **Результат.** `f(x)`; результат и градиенты такие же, как без хуков, до последнего знака. <!-- gradients -->
 # * **Результат.** Те же градиенты при втором обратном проходе после `retain_graph=True`. <!-- again -->
 # * **Результат.** Между проходами в памяти нет крупных хранилищ, кроме хранилищ `x`, параметров и возвращённого результата. (Представление из нескольких элементов удерживает всё своё хранилище.) <!-- memory -->
-# * **Результат.** Хранилище освобождается, как только оно больше не нужно самой `f`, а не в конце прямого прохода: на пике этого прохода крупных хранилищ не больше 6. <!-- peak -->
+# * **Результат.** Хранилище освобождается, как только оно больше не нужно самой `f`, а не в конце прямого прохода: на пике этого прохода крупных хранилищ, не считая `x` и параметров, не больше 6. <!-- peak -->
 # * **Результат.** Каждое крупное хранилище передаётся в `put` один раз, даже если сохранено несколько его представлений. <!-- once -->
 # * **Нельзя.** Передавать в `put` тензор `x`, параметры, их представления и малые тензоры. <!-- stays -->
 # %% answer="offload_large"

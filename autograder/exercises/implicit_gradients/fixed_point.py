@@ -13,6 +13,7 @@ from autograder.checking.counted_run import condense
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import Formula, signed, uniform
 from autograder.checking.labels import BYTES_LEFT, OF_PARAMETERS, PEAK
+from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import CountedCalls, graph_nodes, live_bytes
@@ -126,7 +127,8 @@ def _gradients(z: object, wanted: list[Tensor]) -> list[Tensor] | None:
     if not isinstance(z, Tensor) or not z.requires_grad:
         return None
     weights = torch.arange(1.0, z.numel() + 1, dtype=z.dtype).reshape(z.shape)
-    return list(torch.autograd.grad((weights * z).sum(), wanted, materialize_grads=True))
+    with using_answer():  # a `backward` or a hook of the answer may return something that torch refuses
+        return list(torch.autograd.grad((weights * z).sum(), wanted, materialize_grads=True))
 
 
 def _memory(answer: Any, case: Case, wanted: list[Tensor]) -> tuple[AtMost, AtMost, bool]:

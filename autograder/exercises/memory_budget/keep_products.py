@@ -85,6 +85,7 @@ def keep_products(answer: Any, case: Case) -> dict[str, object]:
         "kept": AtMost(sum(product.nbytes for product in plain.forward) + MARGIN, run.kept, of=run.right),
         "gradients": found,
         "products": AtMost(0, _products(run) - _products(plain), of=run.right),
+        "products again": _products(run) - _products(plain),
         "kept, in sizes of x": run.kept // (case.x.numel() * case.x.element_size()),
         "wrong gradients": None if run.right else found,
     }

@@ -43,12 +43,12 @@ from .ranks import Link, Rank, run_together
             "В `ddp` у каждого ранга вес 1 / `world`. Какой вес должен быть у одного примера, если на рангах 6 и 2 примера?",
         ),
         Text(
-            "Take the sum over the samples of the rank, not the mean, and divide by the number of samples on all "
-            "ranks. Then undo the division by `world`.",
-            "Возьмите по примерам ранга сумму, а не среднее, и поделите её на число примеров на всех рангах. Затем "
+            "Take the sum over the samples of the rank, not the mean, and divide by how many numbers the `y` of all "
+            "ranks have together. Then undo the division by `world`.",
+            "Возьмите по примерам ранга сумму, а не среднее, и поделите её на количество чисел в `y` на всех рангах. Затем "
             "компенсируйте деление на `world`.",
         ),
-        Text.same('total = all_reduce(torch.tensor(len(x)))\n... mse_loss(ddp(x), y, reduction="sum") ...'),
+        Text.same('total = all_reduce(torch.tensor(y.numel()))\n... mse_loss(ddp(x), y, reduction="sum") ...'),
     ],
     why=Why(
         Text(

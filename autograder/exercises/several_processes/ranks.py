@@ -34,10 +34,15 @@ class Link:
     offers: list[list[Tensor]] = field(default_factory=list)
     of_gradients: int = 0
 
-    def sum(self, value: Any) -> Tensor:
-        """Return the sum over all ranks of `value`, a tensor or a number."""
-        offered = torch.as_tensor(value).detach().clone()
-        return self._exchange([offered])[0]
+    def sum(self, value: Tensor) -> Tensor:
+        """Return the sum over all ranks of `value`.
+
+        Raises TypeError if it is no tensor, as a real all-reduce does.
+        """
+        if not isinstance(value, Tensor):
+            given = "a number" if isinstance(value, (int, float)) else type(value).__name__
+            raise TypeError(f"all_reduce() takes a tensor, not {given}")
+        return self._exchange([value.detach().clone()])[0]
 
     def average(self, parameters: Sequence[Tensor], world: int) -> None:
         """Put the mean over all ranks into `.grad` of each parameter."""

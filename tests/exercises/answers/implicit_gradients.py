@@ -740,3 +740,183 @@ def fixed_point(step, start, parameters, iterations):
 
     result.register_hook(solve)
     return result
+# %% exercise="fix_argmin" verdict="passed"
+# one recorded Newton step from the minimum
+def fix_argmin(inner, outer, minimize, start, lam):
+    w = minimize(inner, start, lam)
+    h = hessian(inner)(w, lam)
+
+    def value(lam):
+        return outer(w - torch.linalg.solve(h, grad(inner)(w, lam)), lam)
+
+    return grad(value)(lam)
+# %% exercise="fix_argmin" verdict="refused" mistake="lam_is_a_vector_on_the_left"
+# the mixed derivatives as a matrix: a lam that is itself a matrix comes out transposed
+def fix_argmin(inner, outer, minimize, start, lam):
+    w = minimize(inner, start, lam)
+    g, direct = grad(outer, argnums=(0, 1))(w, lam)
+    v = torch.linalg.solve(hessian(inner)(w, lam), g)
+    mixed = torch.func.jacrev(grad(inner), argnums=1)(w, lam)
+    return direct - mixed.T @ v
+# %% exercise="fix_argmin" verdict="refused" mistake="slope_of_both_losses"
+# lam of the outer loss is put into the slope that is pulled back
+def fix_argmin(inner, outer, minimize, start, lam):
+    w = minimize(inner, start, lam)
+    g = grad(outer)(w, lam)
+    v = torch.linalg.solve(hessian(inner)(w, lam), g)
+    _, pull = torch.func.vjp(lambda lam: grad(inner)(w, lam) + grad(outer)(w, lam), lam)
+    return -pull(v)[0]
+# %% exercise="fix_argmin" verdict="refused" mistake="hessian_of_both_losses"
+# the Hessian of inner + outer
+def fix_argmin(inner, outer, minimize, start, lam):
+    w = minimize(inner, start, lam)
+
+    def both(w, lam):
+        return inner(w, lam) + outer(w, lam)
+
+    g, direct = grad(outer, argnums=(0, 1))(w, lam)
+    v = torch.linalg.solve(hessian(both)(w, lam), g)
+    _, pull = torch.func.vjp(lambda lam: grad(inner)(w, lam), lam)
+    return direct - pull(v)[0]
+# %% exercise="fixed_point" verdict="passed"
+# 60 turns both ways, as the contract says
+def fixed_point(step, start, parameters, iterations):
+    z = start
+    with torch.no_grad():
+        for _ in range(60):
+            z = step(z, *parameters)
+    point, frozen = z, [p.detach() for p in parameters]
+
+    def solve(g):
+        with torch.enable_grad():
+            leaf = point.detach().requires_grad_()
+            once = step(leaf, *frozen)
+        u = g
+        for _ in range(60):
+            u = g + torch.autograd.grad(once, leaf, u, retain_graph=True)[0]
+        return u
+
+    result = step(z, *parameters)
+    result.register_hook(solve)
+    return result
+# %% exercise="fixed_point" verdict="passed"
+# torch.func.vjp in backward
+class Pulled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, step, start, iterations, *parameters):
+        z = start
+        for _ in range(iterations):
+            z = step(z, *parameters)
+        ctx.step, ctx.iterations = step, iterations
+        ctx.save_for_backward(z, *parameters)
+        return z
+
+    @staticmethod
+    def backward(ctx, g):
+        z, *parameters = ctx.saved_tensors
+        _, pull = torch.func.vjp(ctx.step, z, *parameters)
+        u = g
+        for _ in range(ctx.iterations):
+            u = g + pull(u)[0]
+        return None, None, None, *pull(u)[1:]
+
+
+def fixed_point(step, start, parameters, iterations):
+    return Pulled.apply(step, start, iterations, *parameters)
+# %% exercise="fixed_point" verdict="refused" mistake="fills_grad_in_their_place"
+# fills .grad itself and returns no gradients
+class Fills(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, step, start, iterations, *parameters):
+        z = start
+        for _ in range(iterations):
+            z = step(z, *parameters)
+        ctx.step, ctx.iterations = step, iterations
+        ctx.save_for_backward(z, *parameters)
+        return z
+
+    @staticmethod
+    def backward(ctx, g):
+        z, *parameters = ctx.saved_tensors
+        with torch.enable_grad():
+            leaf = z.detach().requires_grad_()
+            once = ctx.step(leaf, *parameters)
+        u = g
+        for _ in range(ctx.iterations):
+            u = g + torch.autograd.grad(once, leaf, u, retain_graph=True)[0]
+        once.backward(u)
+        return None, None, None, *(None for _ in parameters)
+
+
+def fixed_point(step, start, parameters, iterations):
+    return Fills.apply(step, start, iterations, *parameters)
+# %% exercise="fixed_point" verdict="refused" mistake=""
+# the frozen parameter's place is left out of what `backward` returns: torch refuses it, and no checker is to blame
+class OneMore(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, step, start, iterations, *parameters):
+        z = start
+        for _ in range(iterations):
+            z = step(z, *parameters)
+        ctx.step, ctx.iterations = step, iterations
+        ctx.save_for_backward(z, *parameters)
+        return z
+
+    @staticmethod
+    def backward(ctx, g):
+        z, *parameters = ctx.saved_tensors
+        with torch.enable_grad():
+            leaf = z.detach().requires_grad_()
+            copies = [p.detach().requires_grad_(p.requires_grad) for p in parameters]
+            once = ctx.step(leaf, *copies)
+        u = g
+        for _ in range(ctx.iterations):
+            u = g + torch.autograd.grad(once, leaf, u, retain_graph=True)[0]
+        wanted = [c for c in copies if c.requires_grad]
+        return None, None, None, *torch.autograd.grad(once, wanted, u)
+
+
+def fixed_point(step, start, parameters, iterations):
+    return OneMore.apply(step, start, iterations, *parameters)
+# %% exercise="mislead" verdict="refused" mistake="right_for_two_alone"
+# strictly upper triangular: obtuse for n = 2 alone
+def mislead(n):
+    a = -5 * torch.ones(n, n, dtype=torch.float64).triu(1)
+    return a, torch.ones(n, dtype=torch.float64)
+# %% exercise="predict_solvers" verdict="refused" mistake="one_step_in_the_sum"
+# z + w: one step's 6 and the 1
+predict_solvers = {
+    "z": 6,
+    "all in no_grad": "no graph",
+    "1 more step": 6,
+    "2 more steps": 9,
+    "100 more steps": 12,
+    "1 step from 0": 0,
+    "z + w": 7,
+}
+# %% exercise="fixed_point" verdict="refused" mistake="fills_grad_in_their_place"
+# the hook fills .grad and gives zeros on
+def fixed_point(step, start, parameters, iterations):
+    z = iterate(lambda z: step(z, *[p.detach() for p in parameters]), start, iterations)
+    result = step(z, *parameters)
+
+    def solve(g):
+        with torch.enable_grad():
+            at = z.detach().requires_grad_()
+            again = step(at, *parameters)
+        u = g
+        for _ in range(iterations):
+            u = g + torch.autograd.grad(again, at, u, retain_graph=True)[0]
+        again.backward(u)
+        return torch.zeros_like(g)
+
+    result.register_hook(solve)
+    return result
+# %% exercise="fix_argmin" verdict="refused" mistake="slope_of_both_losses_and_direct_term"
+# outer's cross derivative through the solved vector
+def fix_argmin(inner, outer, minimize, start, lam):
+    w = minimize(inner, start, lam)
+    g, direct = grad(outer, argnums=(0, 1))(w, lam)
+    v = torch.linalg.solve(hessian(inner)(w, lam), g)
+    _, pull = torch.func.vjp(lambda lam: grad(inner)(w, lam) + grad(outer)(w, lam), lam)
+    return direct - pull(v)[0]

@@ -843,3 +843,208 @@ def offload_large(f, x, parameters, limit, put, get):
 
     with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
         return f(x)
+# %% exercise="keep_products" verdict="refused" mistake="all_but_the_cheap_ones"
+# everything but the cheap operations of the section is saved
+def keep_products(f, x):
+    cheap = {aten.gelu.default, aten.softplus.default, aten.sigmoid.default, aten.tanh.default}
+
+    def policy(ctx, operation, *args, **kwargs):
+        return CheckpointPolicy.PREFER_RECOMPUTE if operation in cheap else CheckpointPolicy.MUST_SAVE
+
+    return checkpoint(f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(policy))
+# %% exercise="keep_products" verdict="refused" mistake="names_of_functions"
+# names of Python's functions: linear and matmul never reach the policy
+def keep_products(f, x):
+    products = [aten.linear.default, aten.matmul.default, aten.bmm.default]
+    return checkpoint(f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(products))
+# %% exercise="keep_products" verdict="refused" mistake="list_for_a_function"
+# the list goes straight into context_fn
+def keep_products(f, x):
+    products = [aten.mm.default, aten.addmm.default, aten.bmm.default]
+    return checkpoint(f, x, use_reentrant=False, context_fn=products)
+# %% exercise="fit_budget" verdict="refused" mistake="plain_where_all_fit"
+# a budget for all products: f runs without a checkpoint, and the graph keeps more than the products
+def fit_budget(f, x, budget):
+    with torch.no_grad(), torch.random.fork_rng(devices=[]), ProductsSeen() as seen:
+        f(x)
+    n = len(seen.prices)
+    if sum(size for size, _ in seen.prices) <= budget:
+        return f(x)
+    sets = [s for count in range(n + 1) for s in itertools.combinations(range(n), count)]
+    fitting = [s for s in sets if sum(seen.prices[i][0] for i in s) <= budget]
+    chosen = max(fitting, key=lambda s: sum(seen.prices[i][1] for i in s))
+    return saving_numbers(f, set(chosen))(x)
+# %% exercise="fix_noise" verdict="passed"
+# no early stop, so that the line behind the call runs
+def fix_noise(f, x, generator):
+    from torch.utils.checkpoint import set_checkpoint_early_stop
+
+    before, calls = generator.get_state(), []
+
+    def run(x):
+        calls.append(1)
+        if len(calls) == 1:
+            return f(x, generator)
+        now = generator.get_state()
+        generator.set_state(before)
+        y = f(x, generator)
+        generator.set_state(now)
+        return y
+
+    with set_checkpoint_early_stop(False):
+        return checkpoint(run, x, use_reentrant=False)
+# %% exercise="fix_noise" verdict="refused" mistake="leaves_by_the_exception"
+# the state is put back, but not restored after the recomputation
+def fix_noise(f, x, generator):
+    state = generator.get_state()
+
+    def run(x):
+        generator.set_state(state)
+        return f(x, generator)
+
+    return checkpoint(run, x, use_reentrant=False)
+# %% exercise="fix_noise" verdict="refused" mistake="every_other_call_is_forward"
+# a switch that goes to and fro: the second backward pass counts as a forward pass
+def fix_noise(f, x, generator):
+    state, again = generator.get_state(), False
+
+    def run(x):
+        nonlocal again
+        source = torch.Generator().set_state(state) if again else generator
+        again = not again
+        return f(x, source)
+
+    return checkpoint(run, x, use_reentrant=False)
+# %% exercise="stay_silent" verdict="passed"
+# a weight that is replaced
+def stay_silent():
+    weight = torch.tensor(1.0)
+
+    def f(x):
+        nonlocal weight
+        y = x * weight
+        weight = weight + 1
+        return y
+
+    return f
+# %% exercise="offload_large" verdict="refused" mistake="view_for_a_storage"
+# the first view is put, not the whole storage
+def offload_large(f, x, parameters, limit, put, get):
+    stays = weakref.WeakSet(t.untyped_storage() for t in [x, *parameters])
+    keys = weakref.WeakKeyDictionary()
+
+    def pack(t):
+        storage = t.untyped_storage()
+        if storage.nbytes() < limit or storage in stays:
+            return t
+        if storage not in keys:
+            keys[storage] = put(t)
+        return keys[storage], t.size(), t.stride(), t.storage_offset()
+
+    def unpack(packed):
+        if isinstance(packed, torch.Tensor):
+            return packed
+        key, size, stride, offset = packed
+        return get(key).as_strided(size, stride, offset)
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        return f(x)
+# %% exercise="offload_large" verdict="refused" mistake="knows_by_the_address"
+# known by id of the saved tensor, which the next one gets, too
+def offload_large(f, x, parameters, limit, put, get):
+    stays = weakref.WeakSet(t.untyped_storage() for t in [x, *parameters])
+    known = {}
+    keys = weakref.WeakKeyDictionary()
+
+    def pack(t):
+        storage = t.untyped_storage()
+        if storage.nbytes() < limit or storage in stays:
+            return t
+        if id(t) not in known:
+            known[id(t)] = put(t.as_strided((storage.nbytes() // t.element_size(),), (1,), 0))
+        return known[id(t)], t.size(), t.stride(), t.storage_offset()
+
+    def unpack(packed):
+        if isinstance(packed, torch.Tensor):
+            return packed
+        key, size, stride, offset = packed
+        return get(key).as_strided(size, stride, offset)
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        return f(x)
+# %% exercise="offload_large" verdict="refused" mistake="view_for_a_storage"
+# the first view is put as contiguous numbers, not the storage
+def offload_large(f, x, parameters, limit, put, get):
+    stays = weakref.WeakSet(t.untyped_storage() for t in [x, *parameters])
+    keys = weakref.WeakKeyDictionary()
+
+    def pack(t):
+        storage = t.untyped_storage()
+        if storage.nbytes() < limit or storage in stays:
+            return t
+        if storage not in keys:
+            keys[storage] = put(t.contiguous())
+        return keys[storage], t.size(), t.contiguous().stride(), 0
+
+    def unpack(packed):
+        if isinstance(packed, torch.Tensor):
+            return packed
+        key, size, stride, offset = packed
+        return get(key).as_strided(size, stride, offset)
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        return f(x)
+# %% exercise="predict_kept" verdict="refused" mistake="on_top_of_the_graph"
+# policy's tensors come on top of the graph's
+predict_kept = {
+    "no checkpoint": 4,
+    "checkpoint": 1,
+    "tanh saved": 8,
+    "addmm saved": 8,
+    "mm saved": 1,
+    "both saved": 12,
+}
+# %% exercise="predict_kept" verdict="refused" mistake="strange_name_switches_off"
+# a name that never occurs switches the checkpoint off
+predict_kept = {
+    "no checkpoint": 4,
+    "checkpoint": 1,
+    "tanh saved": 4,
+    "addmm saved": 5,
+    "mm saved": 4,
+    "both saved": 8,
+}
+# %% exercise="predict_kept" verdict="refused" mistake="checkpoint_keeps_each_block"
+# a checkpoint keeps the result of each block
+predict_kept = {
+    "no checkpoint": 4,
+    "checkpoint": 4,
+    "tanh saved": 4,
+    "addmm saved": 5,
+    "mm saved": 1,
+    "both saved": 8,
+}
+# %% exercise="predict_repeats" verdict="refused" mistake="first_one_is_kept"
+# the first of a segment reads the kept input, so the sine need not run again
+predict_repeats = {
+    "no checkpoint": [1, 1, 1],
+    "one checkpoint": [1, 2, 1],
+    "two backward passes": [1, 3, 1],
+    "no early stop": [2, 2, 2],
+    "x + 1 first": [2, 2, 2],
+    "one for each": [2, 2, 1],
+    "a checkpoint inside": [3, 2, 1],
+}
+# %% exercise="keep_products" verdict="refused" mistake="all_but_gelu"
+# all but gelu
+def keep_products(f, x):
+    def policy(ctx, op, *args, **kwargs):
+        return CheckpointPolicy.PREFER_RECOMPUTE if op == aten.gelu.default else CheckpointPolicy.MUST_SAVE
+
+    return checkpoint(f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(policy))
+# %% exercise="keep_products" verdict="refused" mistake="names_of_functions"
+# only bmm, because it is the new one
+def keep_products(f, x):
+    return checkpoint(
+        f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts([aten.bmm.default])
+    )

@@ -622,3 +622,139 @@ def accumulate_no_sync(ddp, batches):
         for x, y in batches:
             (mse_loss(ddp(x), y) / len(batches)).backward()
     (ddp(batches[-1][0]).sum() * 0).backward()
+# %% exercise="accumulate_no_sync" verdict="passed"
+# past the wrapper for all but the last
+def accumulate_no_sync(ddp, batches):
+    ddp.zero_grad()
+    for i, (x, y) in enumerate(batches):
+        model = ddp if i == len(batches) - 1 else ddp.module
+        (mse_loss(model(x), y) / len(batches)).backward()
+# %% exercise="accumulate_no_sync" verdict="passed"
+# only the forward pass inside no_sync
+def accumulate_no_sync(ddp, batches):
+    ddp.zero_grad()
+    for i, (x, y) in enumerate(batches):
+        if i < len(batches) - 1:
+            with ddp.no_sync():
+                loss = mse_loss(ddp(x), y)
+        else:
+            loss = mse_loss(ddp(x), y)
+        (loss / len(batches)).backward()
+# %% exercise="accumulate_no_sync" verdict="refused" mistake="divides_all_but_the_last"
+# only the micro-batches under no_sync are divided by their number
+def accumulate_no_sync(ddp, batches):
+    ddp.zero_grad()
+    with ddp.no_sync():
+        for x, y in batches[:-1]:
+            (mse_loss(ddp(x), y) / len(batches)).backward()
+    x, y = batches[-1]
+    mse_loss(ddp(x), y).backward()
+# %% exercise="accumulate_no_sync" verdict="refused" mistake="waiting_losses_together"
+# all losses first
+def accumulate_no_sync(ddp, batches):
+    ddp.zero_grad()
+    with ddp.no_sync():
+        losses = [mse_loss(ddp(x), y) / len(batches) for x, y in batches[:-1]]
+        for loss in losses:
+            loss.backward()
+    x, y = batches[-1]
+    (mse_loss(ddp(x), y) / len(batches)).backward()
+# %% exercise="accumulate_no_sync" verdict="refused" mistake="means_of_sums"
+# sums instead of means
+def accumulate_no_sync(ddp, batches):
+    ddp.zero_grad()
+    with ddp.no_sync():
+        for x, y in batches[:-1]:
+            (mse_loss(ddp(x), y, reduction="sum") / len(batches)).backward()
+    x, y = batches[-1]
+    (mse_loss(ddp(x), y, reduction="sum") / len(batches)).backward()
+# %% exercise="accumulate_no_sync" verdict="refused" mistake="clears_at_the_end"
+# clears after the window instead of before
+def accumulate_no_sync(ddp, batches):
+    with ddp.no_sync():
+        for x, y in batches[:-1]:
+            (mse_loss(ddp(x), y) / len(batches)).backward()
+    x, y = batches[-1]
+    (mse_loss(ddp(x), y) / len(batches)).backward()
+    ddp.zero_grad()
+# %% exercise="accumulate_no_sync" verdict="refused" mistake="divides_by_those_that_wait"
+# divided by the number of those that wait
+def accumulate_no_sync(ddp, batches):
+    ddp.zero_grad()
+    waiting, (x_last, y_last) = batches[:-1], batches[-1]
+    with ddp.no_sync():
+        for x, y in waiting:
+            (mse_loss(ddp(x), y) / len(waiting)).backward()
+    (mse_loss(ddp(x_last), y_last) / max(1, len(waiting))).backward()
+# %% exercise="backward_uneven" verdict="refused" mistake="returns_early"
+# an empty rank gets a zero loss that is not connected to the model
+def backward_uneven(ddp, x, y, all_reduce, world):
+    total = all_reduce(torch.tensor(float(y.numel())))
+    if len(x):
+        loss = mse_loss(ddp(x), y, reduction="sum") * world / total
+    else:
+        loss = torch.zeros((), requires_grad=True)
+    loss.backward()
+# %% exercise="backward_uneven" verdict="refused" mistake="returns_early"
+# an empty rank goes forward, but not backward
+def backward_uneven(ddp, x, y, all_reduce, world):
+    total = all_reduce(torch.tensor(float(y.numel())))
+    out = ddp(x)
+    if len(x) == 0:
+        return
+    (mse_loss(out, y, reduction="sum") * world / total).backward()
+# %% exercise="backward_uneven" verdict="refused" mistake="number_for_a_tensor"
+# the number is no tensor
+def backward_uneven(ddp, x, y, all_reduce, world):
+    total = all_reduce(y.numel())
+    (mse_loss(ddp(x), y, reduction="sum") * world / total).backward()
+# %% exercise="clip_shards" verdict="passed"
+# torch's own scaling
+def clip_shards(parameters, max_norm, all_reduce):
+    own = torch.nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
+    norm = all_reduce(own.square()).sqrt()
+    torch.nn.utils.clip_grads_with_norm_(parameters, max_norm, norm)
+    return norm
+# %% exercise="clip_shards" verdict="refused" mistake="sum_without_terms"
+# Python's sum of nothing is the number 0, no tensor
+def clip_shards(parameters, max_norm, all_reduce):
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    norm = all_reduce(sum(g.square().sum() for g in gradients)).sqrt()
+    for gradient in gradients:
+        if norm > max_norm:
+            gradient.mul_(max_norm / norm)
+    return norm
+# %% exercise="clip_shards" verdict="refused" mistake="sum_without_terms"
+# a sum that begins with 0.0 is a number on a rank without gradients
+def clip_shards(parameters, max_norm, all_reduce):
+    squares = 0.0
+    for p in parameters:
+        if p.grad is not None:
+            squares = squares + p.grad.square().sum()
+    norm = all_reduce(squares).sqrt()
+    if norm > max_norm:
+        for p in parameters:
+            if p.grad is not None:
+                p.grad.mul_(max_norm / norm)
+    return norm
+# %% exercise="clip_shards" verdict="refused" mistake=""
+# a list of norms
+def clip_shards(parameters, max_norm, all_reduce):
+    norms = [p.grad.norm() for p in parameters if p.grad is not None]
+    norm = all_reduce([n**2 for n in norms])
+    return norm
+# %% exercise="clip_shards" verdict="refused" mistake=""
+# the empty rank offers None
+def clip_shards(parameters, max_norm, all_reduce):
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    own = torch.nn.utils.get_total_norm(gradients) ** 2 if gradients else None
+    norm = all_reduce(own).sqrt()
+    for g in gradients:
+        if norm > max_norm:
+            g.mul_(max_norm / norm)
+    return norm
+# %% exercise="backward_uneven" verdict="refused" mistake="number_without_samples"
+# numel is a number on the ranks without samples only
+def backward_uneven(ddp, x, y, all_reduce, world):
+    total = all_reduce(torch.tensor(y.numel()) if len(y) else 0)
+    (mse_loss(ddp(x), y, reduction="sum") * world / total).backward()

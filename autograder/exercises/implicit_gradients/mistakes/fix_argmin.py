@@ -149,3 +149,37 @@ def fix_argmin(inner, outer, minimize, start, lam):
     w = minimize(inner, start, lam)
     v = torch.linalg.solve(hessian(inner)(w, lam), grad(outer)(w, lam))
     return grad(outer, argnums=1)(w, lam) - v @ torch.func.jacrev(grad(inner), argnums=1)(w, lam)
+
+# %% mistake="lam_is_a_vector_on_the_left" like="lam_is_a_vector"
+def fix_argmin(inner, outer, minimize, start, lam):
+    w = minimize(inner, start, lam)
+    v = torch.linalg.solve(hessian(inner)(w, lam), grad(outer)(w, lam))
+    return grad(outer, argnums=1)(w, lam) - torch.func.jacrev(grad(inner), argnums=1)(w, lam).T @ v
+
+# %% mistake="slope_of_both_losses" theme="derivative"
+# The slope of the outer loss was differentiated by `lam` together with that of the inner one. The minimum is one of the inner
+#     loss alone, and the direct term is the derivative of the outer loss itself.
+# Вместе с наклоном внутренней функции по `lam` продифференцирован и наклон внешней. Но минимум ищут только у внутренней, а
+#     прямое слагаемое — это производная самой внешней функции.
+def fix_argmin(inner, outer, minimize, start, lam):
+    w = minimize(inner, start, lam)
+    v = torch.linalg.solve(hessian(inner)(w, lam), grad(outer)(w, lam))
+    _, pull = torch.func.vjp(lambda lam: grad(inner)(w, lam) + grad(outer)(w, lam), lam)
+    return -pull(v)[0]
+
+# %% mistake="slope_of_both_losses_and_direct_term" like="slope_of_both_losses"
+def fix_argmin(inner, outer, minimize, start, lam):
+    w = minimize(inner, start, lam)
+    v = torch.linalg.solve(hessian(inner)(w, lam), grad(outer)(w, lam))
+    _, pull = torch.func.vjp(lambda lam: grad(inner)(w, lam) + grad(outer)(w, lam), lam)
+    return grad(outer, argnums=1)(w, lam) - pull(v)[0]
+
+# %% mistake="hessian_of_both_losses" theme="derivative"
+# The Hessian is that of the sum of both losses. The equation that moves the minimum is made of the inner one.
+# Матрица Гессе взята у суммы обеих функций. Но минимум сдвигается по уравнению для внутренней.
+def fix_argmin(inner, outer, minimize, start, lam):
+    w = minimize(inner, start, lam)
+    h = hessian(inner)(w, lam) + hessian(outer)(w, lam)
+    v = torch.linalg.solve(h, grad(outer)(w, lam))
+    _, pull = torch.func.vjp(lambda lam: grad(inner)(w, lam), lam)
+    return grad(outer, argnums=1)(w, lam) - pull(v)[0]

@@ -34,6 +34,29 @@ def _hooked(step, start, parameters, iterations, *, point=None, turns=None, sign
     return result
 
 
+def _by_function(step, start, parameters, iterations, finish):
+    """Return the fixed point from a Function of one's own. `finish(again, u, tensors)` makes its gradients."""
+
+    class Solved(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, *tensors):
+            z = _solved(step, start, tensors, iterations)
+            ctx.save_for_backward(z, *tensors)
+            return z.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            z, *tensors = ctx.saved_tensors
+            at, u = z.detach().clone().requires_grad_(), g
+            with torch.enable_grad():
+                again = step(at, *tensors)
+            for _ in range(iterations):
+                u = g + torch.autograd.grad(again, at, u, retain_graph=True)[0]
+            return finish(again, u, tensors)
+
+    return Solved.apply(*parameters)
+
+
 def _by_matrix(step, start, parameters, iterations, solve):
     """Return the recorded step with a hook that solves with the Jacobian as a matrix."""
     z = _solved(step, start, parameters, iterations)
@@ -293,26 +316,24 @@ def fixed_point(step, start, parameters, iterations):
 # A tensor that stands among the parameters twice has twice its gradient: each place got the gradient of both.
 # У тензора, который встречается среди параметров дважды, градиент удвоен: на каждом из двух мест учтён полный.
 def fixed_point(step, start, parameters, iterations):
-    class Solved(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, *tensors):
-            z = _solved(step, start, tensors, iterations)
-            ctx.save_for_backward(z, *tensors)
-            return z.clone()
+    def finish(again, u, tensors):
+        return tuple(
+            torch.autograd.grad(again, p, u, retain_graph=True)[0] if p.requires_grad else None for p in tensors
+        )
 
-        @staticmethod
-        def backward(ctx, g):
-            z, *tensors = ctx.saved_tensors
-            at, u = z.detach().clone().requires_grad_(), g
-            with torch.enable_grad():
-                again = step(at, *tensors)
-            for _ in range(iterations):
-                u = g + torch.autograd.grad(again, at, u, retain_graph=True)[0]
-            return tuple(
-                torch.autograd.grad(again, p, u, retain_graph=True)[0] if p.requires_grad else None for p in tensors
-            )
+    return _by_function(step, start, parameters, iterations, finish)
 
-    return Solved.apply(*parameters)
+# %% mistake="fills_grad_in_their_place" theme="return"
+# The result hands no gradients on to the parameters: whoever asks `torch.autograd.grad` gets none. Adding to `.grad` inside
+#     does not replace them.
+# Результат не передаёт параметрам градиентов: `torch.autograd.grad` их не получит. Запись в `.grad` внутри их не
+#     заменяет.
+def fixed_point(step, start, parameters, iterations):
+    def finish(again, u, tensors):
+        again.backward(u)
+        return (None,) * len(tensors)
+
+    return _by_function(step, start, parameters, iterations, finish)
 
 # %% mistake="differentiates_a_frozen_parameter" theme="recording"
 # A gradient was asked for a frozen parameter. Ask for those of the parameters that require grad, and return None for the

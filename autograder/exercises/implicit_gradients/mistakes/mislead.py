@@ -70,3 +70,9 @@ def mislead(n):
 # %% mistake="only_shrinks" like="contracts_every_vector"
 def mislead(n):
     return -0.9 * torch.eye(n, dtype=torch.float64), torch.ones(n, dtype=torch.float64)
+
+# %% mistake="right_for_two_alone" theme="own"
+# The angle is obtuse for `n` = 2 and not for a larger `n`. Zeros in all further places leave it as it is.
+# Угол тупой при `n` = 2, а при большем `n` нет. Если на остальных местах нули, угол не изменится.
+def mislead(n):
+    return -5 * torch.ones(n, n, dtype=torch.float64).triu(1), torch.ones(n, dtype=torch.float64)

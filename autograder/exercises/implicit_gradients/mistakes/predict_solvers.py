@@ -62,3 +62,8 @@ predict_solvers = {**solution, "1 step from 0": 3.0}
 # Вы ожидали, что `z` остановится на 3, то есть на константе из шага. Но неподвижная точка — решение уравнения
 #     $z = wz + 3$.
 predict_solvers = {**solution, "z": 3.0, "100 more steps": 6.0}
+
+# %% mistake="one_step_in_the_sum" theme="recording"
+# You added the 6 of one recorded step. No step is recorded for `z + w`: the fixed point is a constant there.
+# Вы прибавили 6, вклад одного записанного шага. Но для `z + w` ни один шаг не записан: неподвижная точка там константа.
+predict_solvers = {**solution, "z + w": 7.0}

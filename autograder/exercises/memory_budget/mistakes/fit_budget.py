@@ -329,3 +329,14 @@ def fit_budget(f, x, budget):
 def fit_budget(f, x, budget):
     seen = trial(f, x)
     return saving(f, x, range(len(seen.sizes)) if sum(seen.sizes) <= budget else ())
+
+# %% mistake="plain_where_all_fit" theme="cost"
+# Where the budget has room for all products, `f` runs without a checkpoint. Then the graph keeps other tensors than the
+#     products, and more of them.
+# Когда в бюджет помещаются все произведения, `f` выполняется без контрольной точки. Тогда граф хранит не их, а другие
+#     тензоры, и это больше.
+def fit_budget(f, x, budget):
+    seen = trial(f, x)
+    if sum(seen.sizes) <= budget:
+        return f(x)
+    return saving(f, x, best(seen.sizes, seen.costs, budget))

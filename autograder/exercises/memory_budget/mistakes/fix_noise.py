@@ -16,10 +16,10 @@ def fix_noise(f, x, generator):
     return f(x, generator)
 
 # %% mistake="leaves_by_the_exception" theme="state"
-# After the recomputation the generator is not put back. Early stop leaves `f` by an exception: a line behind the call
-#     does not run.
-# После повторного вычисления генератору не возвращено прежнее состояние. Ранняя остановка прерывает `f` исключением, и
-#     строка после вызова не выполняется.
+# After the recomputation the generator is not put back. A line behind the call is not enough: early stop leaves `f` by an
+#     exception.
+# После повторного вычисления генератору не возвращено прежнее состояние. Строки после вызова для этого мало: ранняя
+#     остановка прерывает `f` исключением.
 def fix_noise(f, x, generator):
     before, calls = generator.get_state(), []
 
@@ -193,3 +193,13 @@ def fix_noise(f, x, generator):
 #     проходе.
 def fix_noise(f, x, generator):
     return under(lambda x: f(x, torch.Generator().set_state(generator.get_state())), x)
+
+# %% mistake="every_other_call_is_forward" like="one_copy_for_all"
+def fix_noise(f, x, generator):
+    state, calls = generator.get_state(), []
+
+    def run(x):
+        calls.append(1)
+        return f(x, generator if len(calls) % 2 else torch.Generator().set_state(state))
+
+    return under(run, x)

@@ -109,3 +109,31 @@ def keep_products(f, x):
 # Имена в списке стоят без окончания. У операции есть окончание для каждого способа вызова, например `aten.mm.default`.
 def keep_products(f, x):
     return under([aten.mm, aten.addmm, aten.bmm], f, x)
+
+# %% mistake="names_of_functions" theme="own"
+# Of the products only `bmm` is saved. Two matrices are multiplied by `mm`, in a `Linear` with a bias by `addmm`; a policy never
+#     meets the names `matmul` and `linear`.
+# Из произведений сохраняется только `bmm`. Две матрицы перемножает `mm`, в `Linear` со смещением — `addmm`, а имена `matmul`
+#     и `linear` до политики не доходят.
+def keep_products(f, x):
+    return under([aten.linear.default, aten.matmul.default, aten.bmm.default], f, x)
+
+# %% mistake="all_but_the_cheap_ones" theme="cost"
+# More is saved than the results of the products. A policy that names what to run again saves all the rest.
+# Сохраняется больше, чем результаты произведений. Если политика перечисляет, что выполнять заново, сохраняется всё
+#     остальное.
+def keep_products(f, x):
+    cheap = (aten.gelu.default, aten.softplus.default, aten.sigmoid.default, aten.tanh.default)
+    return under(lambda ctx, op, *args, **kwargs: op not in cheap, f, x)
+
+# %% mistake="all_but_gelu" like="all_but_the_cheap_ones"
+def keep_products(f, x):
+    return under(lambda ctx, op, *args, **kwargs: op != aten.gelu.default, f, x)
+
+# %% mistake="list_for_a_function" theme="missing"
+# `context_fn` got the list of operations. It has to be a function that returns what `create_selective_checkpoint_contexts`
+#     makes of the list.
+# В `context_fn` передан список операций. А нужна функция, которая возвращает то, что делает из него
+#     `create_selective_checkpoint_contexts`.
+def keep_products(f, x):
+    return checkpoint(f, x, use_reentrant=False, context_fn=PRODUCTS)

@@ -80,9 +80,10 @@ def offload_large(f, x, parameters, limit, put, get):
         return f(x)
 
 # %% mistake="knows_by_the_address" theme="in_place"
-# A storage is recognised by its address or `id`. When one has been freed, the next gets the same, and is taken for it.
-# Хранилище распознаётся по адресу или `id`. Но когда оно освобождено, то же число может достаться новому хранилищу, и его
-#     примут за прежнее.
+# A storage is recognised by an address or an `id`, its own or a tensor's. When one has been freed, the next gets the same
+#     number, and is taken for it.
+# Хранилище распознаётся по адресу или `id`, своему или тензора. Но когда оно освобождено, то же число может достаться
+#     новому хранилищу, и его примут за прежнее.
 def offload_large(f, x, parameters, limit, put, get):
     stays, keys = held_or_small([x, *parameters], limit), {}
 
@@ -329,3 +330,20 @@ def offload_large(f, x, parameters, limit, put, get):
 def offload_large(f, x, parameters, limit, put, get):
     with saved_tensors_hooks(packing(held_or_small([x, *parameters], limit), put), shown(get)):
         f(x)
+
+# %% mistake="view_for_a_storage" theme="in_place"
+# The saved view that came first was moved, not its whole storage. Another view of it needs other entries.
+# Выгружено представление, сохранённое первым, а не всё хранилище. Но другому представлению нужны и другие элементы.
+def offload_large(f, x, parameters, limit, put, get):
+    stays, keys = held_or_small([x, *parameters], limit), weakref.WeakKeyDictionary()
+
+    def pack(t):
+        if stays(t):
+            return t.detach()
+        storage = t.untyped_storage()
+        if storage not in keys:
+            keys[storage] = put(t)
+        return keys[storage], place(t)
+
+    with saved_tensors_hooks(pack, shown(get)):
+        return f(x)

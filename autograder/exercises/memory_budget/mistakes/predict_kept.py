@@ -50,3 +50,23 @@ predict_kept = {**solution, "mm saved": 5}
 # You left out the result of the network. It is alive after the forward pass, so it counts.
 # Вы не учли выход сети. После прямого прохода он в памяти, поэтому считается и он.
 predict_kept = {name: count - 1 for name, count in solution.items()}
+
+# %% mistake="strange_name_switches_off" theme="own"
+# You expected a name that never occurs to switch the checkpoint off. It saves nothing, and everything runs again.
+# Вы ожидали, что имя, которое ни разу не встретилось, отключит контрольную точку. Но оно лишь ничего не сохраняет, и всё
+#     вычисляется заново.
+predict_kept = {**solution, "mm saved": 4}
+
+# %% mistake="checkpoint_keeps_each_block" theme="own"
+# You expected the checkpoint to keep the result of every block. There is one checkpoint around all four: nothing inside is
+#     kept.
+# Вы ожидали, что контрольная точка хранит результат каждого блока. Но она одна на все четыре, и внутри неё ничего не
+#     хранится.
+predict_kept = {**solution, "checkpoint": 4}
+
+# %% mistake="on_top_of_the_graph" theme="recording"
+# You expected the policy to save its results beside those that the graph keeps without a checkpoint. Inside a checkpoint
+#     the graph keeps none of these.
+# Вы ожидали, что политика сохранит своё вдобавок к тому, что граф хранит без контрольной точки. Но внутри контрольной
+#     точки граф этого не хранит.
+predict_kept = {**solution, "addmm saved": 8}

@@ -60,3 +60,10 @@ predict_repeats = {**solution, "one for each": [2, 2, 2]}
 # You expected the backward pass to call the functions without a checkpoint, too. It runs the nodes of the graph.
 # Вы ожидали, что обратный проход и без контрольных точек вызывает сами функции. Но он выполняет узлы графа.
 predict_repeats = {**solution, "no checkpoint": [2, 2, 2]}
+
+# %% mistake="first_one_is_kept" theme="own"
+# You expected the first function of the segment not to run again. The checkpoint keeps its input, and the square needs its
+#     result.
+# Вы ожидали, что первая функция сегмента заново не выполняется. Но контрольная точка хранит её вход, а квадрату нужен её
+#     результат.
+predict_repeats = {**solution, "one checkpoint": [1, 2, 1]}

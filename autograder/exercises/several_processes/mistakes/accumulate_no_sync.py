@@ -187,3 +187,51 @@ def accumulate_no_sync(ddp, batches):
 def accumulate_no_sync(ddp, batches):
     _accumulate(ddp, batches, lambda i: True)
     (ddp(batches[-1][0]).sum() * 0).backward()
+
+# %% mistake="divides_all_but_the_last" theme="scaling"
+# The loss of the last micro-batch was not divided by their number, those of the others were.
+# Потери последнего микробатча не поделены на число микробатчей, а остальных — поделены.
+def accumulate_no_sync(ddp, batches):
+    ddp.zero_grad()
+    for i, (x, y) in enumerate(batches):
+        last = i + 1 == len(batches)
+        with nullcontext() if last else ddp.no_sync():
+            (mse_loss(ddp(x), y) / (1 if last else len(batches))).backward()
+
+# %% mistake="divides_by_those_that_wait" theme="scaling"
+# The losses were divided by the number of micro-batches without the last one. It belongs to the mean as well.
+# Потери поделены на число микробатчей без последнего. А он тоже входит в среднее.
+def accumulate_no_sync(ddp, batches):
+    _accumulate(ddp, batches, lambda i: i + 1 < len(batches), scale=1 / max(1, len(batches) - 1))
+
+# %% mistake="means_of_sums" theme="scaling"
+# The loss of a micro-batch is a sum over its numbers, divided by the number of micro-batches alone. So the gradient is too
+#     long.
+# Функция потерь микробатча — сумма по всем его числам, поделённая только на число микробатчей. Поэтому градиент слишком
+#     длинный.
+def accumulate_no_sync(ddp, batches):
+    ddp.zero_grad()
+    for i, (x, y) in enumerate(batches):
+        with ddp.no_sync() if i + 1 < len(batches) else nullcontext():
+            (mse_loss(ddp(x), y, reduction="sum") / len(batches)).backward()
+
+# %% mistake="clears_at_the_end" theme="accumulation"
+# At the end every `.grad` is None: either nothing was put there, or it was cleared after the window.
+# В конце все `.grad` равны None: либо туда ничего не записано, либо после окна их очистили.
+def accumulate_no_sync(ddp, batches):
+    _accumulate(ddp, batches, lambda i: i + 1 < len(batches))
+    ddp.zero_grad()
+
+# %% mistake="waiting_losses_together" theme="cost"
+# The gradient is right, but several micro-batches go forward before the first goes backward. Their graphs are in memory at
+#     the same time.
+# Градиент верен, но прямые проходы нескольких микробатчей сделаны до первого обратного. Их графы лежат в памяти
+#     одновременно.
+def accumulate_no_sync(ddp, batches):
+    ddp.zero_grad()
+    *early, (x, y) = batches
+    with ddp.no_sync():
+        losses = [mse_loss(ddp(a), b) / len(batches) for a, b in early]
+        for loss in losses:
+            loss.backward()
+    (mse_loss(ddp(x), y) / len(batches)).backward()

@@ -38,8 +38,8 @@ def backward_uneven(ddp, x, y, all_reduce, world):
     (mse_loss(ddp(x), y, reduction="sum") * world / _total(x, all_reduce)).backward()
 
 # %% mistake="returns_early" theme="own"
-# A rank without samples does not run the pass, so the others wait for it in their all-reduce for ever.
-# Ранг без примеров не делает прохода, и остальные вечно ждут его в своём all-reduce.
+# A rank without samples sends no gradients, so the others wait for it in their all-reduce for ever.
+# Ранг без примеров не отправляет градиентов, и остальные вечно ждут его в своём all-reduce.
 def backward_uneven(ddp, x, y, all_reduce, world):
     total = _total(x, all_reduce)
     if len(x):
@@ -148,4 +148,15 @@ def backward_uneven(ddp, x, y, all_reduce, world):
     if not len(x):
         x, y = x.new_zeros(1, *x.shape[1:]), y.new_zeros(1, *y.shape[1:])
     total = all_reduce(torch.tensor(float(y.numel())))
+    (mse_loss(ddp(x), y, reduction="sum") * world / total).backward()
+
+# %% mistake="number_for_a_tensor" theme="own"
+# A number was given to `all_reduce`, which takes a tensor. `torch.tensor` makes one of it.
+# В `all_reduce` передано число, а нужен тензор. Его можно получить с помощью `torch.tensor`.
+def backward_uneven(ddp, x, y, all_reduce, world):
+    (mse_loss(ddp(x), y, reduction="sum") * world / all_reduce(y.numel())).backward()
+
+# %% mistake="number_without_samples" like="number_for_a_tensor"
+def backward_uneven(ddp, x, y, all_reduce, world):
+    total = all_reduce(torch.tensor(y.numel()) if len(y) else 0)
     (mse_loss(ddp(x), y, reduction="sum") * world / total).backward()

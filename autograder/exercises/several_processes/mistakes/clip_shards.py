@@ -185,3 +185,17 @@ def clip_shards(parameters, max_norm, all_reduce):
         if p.grad is not None and norm > max_norm:
             p.grad.mul_((max_norm / norm) ** 2)
     return norm
+
+# %% mistake="sum_without_terms" theme="own"
+# A rank without gradients gives a number to `all_reduce`: a sum without terms is still the 0 that it began with. It has to be
+#     a tensor.
+# Ранг без градиентов передаёт в `all_reduce` число: сумма без слагаемых — это тот 0, с которого она начата. Нужен тензор.
+def clip_shards(parameters, max_norm, all_reduce):
+    own = sum(p.grad.square().sum() for p in parameters if p.grad is not None)
+    return _scale(parameters, all_reduce(own).sqrt(), max_norm)
+
+# %% mistake="number_for_a_tensor" theme="own"
+# A number was given to `all_reduce`, which takes a tensor. What comes from `.item()` or `float()` is no tensor any more.
+# В `all_reduce` передано число, а нужен тензор. То, что вернули `.item()` или `float()`, уже не тензор.
+def clip_shards(parameters, max_norm, all_reduce):
+    return _scale(parameters, all_reduce(_squares(parameters).item()).sqrt(), max_norm)
