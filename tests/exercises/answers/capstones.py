@@ -3036,7 +3036,7 @@ class Value(Sound):
         if self.rule is not None:
             self.accumulate(g, create_graph)
         return g
-# %% exercise="own_engine" verdict="refused" mistake="adds_passes_as_numbers"
+# %% exercise="own_engine" verdict="refused" mistake="adds_passes_in_place"
 # adds in place to the gradient that somebody has kept, also where it is part of a graph
 class Value(Sound):
     def accumulate(self, g, create_graph):
@@ -4390,7 +4390,7 @@ def hooks_and_freeing(root, retain_graph=False):
     if not retain_graph:
         for value in walked:
             value.inputs = value.rule = None
-# %% exercise="hooks_and_freeing" verdict="refused" mistake=""
+# %% exercise="hooks_and_freeing" verdict="refused" mistake="asks_for_truth"
 # `or` asks a tensor for its truth
 def hooks_and_freeing(root, retain_graph=False):
     order, done, stack = [], set(), [(root, False)]

@@ -164,6 +164,18 @@ def chunked_loss(head, h, targets, rows):
         total += loss.item()
     return torch.tensor(total, dtype=torch.float64, requires_grad=True)
 
+# %% mistake="backward_inside_for_the_head" like="backward_inside"
+def chunked_loss(head, h, targets, rows):
+    total, pieces = 0.0, []
+    for x, y in _chunks(h, targets, rows):
+        x = x.detach().requires_grad_()
+        loss = _of(head)(x, y) / len(h)
+        loss.backward()
+        total += loss.item()
+        pieces.append(x.grad)
+    through_h = (h * torch.cat(pieces)).sum()
+    return through_h - through_h.detach() + total
+
 # %% mistake="ignores_the_incoming" theme="derivative"
 # The gradients from the forward pass are returned as they are. `backward` has to multiply them by the incoming
 #     gradient.

@@ -209,8 +209,8 @@ def lean_step(model, lr, ids, targets, rows):
     return total
 
 # %% mistake="hooks_stay" theme="state"
-# The hooks stay on the parameters: in the next step each parameter moves twice.
-# Хуки остаются на параметрах: на следующем шаге каждый параметр сдвигается дважды.
+# The hooks stay on the parameters: in the next step they are called as well.
+# Хуки остаются на параметрах: на следующем шаге вызываются и они.
 def lean_step(model, lr, ids, targets, rows):
     return _step(model, lr, ids, targets, rows, removes=False)
 

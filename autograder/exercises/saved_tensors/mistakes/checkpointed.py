@@ -262,3 +262,9 @@ def checkpointed(layers, x):
 def checkpointed(layers, x):
     size = math.isqrt(len(layers))
     return checkpoint_segments(layers[: size * size], x, size)
+
+# %% mistake="divides_by_the_segments" like="drops_the_last_layers"
+def checkpointed(layers, x):
+    segments = math.isqrt(len(layers))
+    size = len(layers) // segments
+    return checkpoint_segments(layers[: segments * size], x, size)

@@ -56,11 +56,18 @@ def hide_saved(layers, x):
     return checkpoint(torch.nn.Sequential(*layers), x, use_reentrant=True)
 
 # %% mistake="nests_segments" theme="test"
-# The layers are computed more than twice: checkpoints stand inside the checkpoint, and they lower the peak.
-# Слои вычисляются больше двух раз: внутри контрольной точки стоят другие, и они понижают пик.
+# The layers are computed more than twice: checkpoints stand inside the checkpoint.
+# Слои вычисляются больше двух раз: внутри контрольной точки стоят другие.
 def hide_saved(layers, x):
     def run(h):
         return checkpoint_segments(layers, h, 4)
+
+    return checkpoint(run, x, use_reentrant=False)
+
+# %% mistake="nests_layers" like="nests_segments"
+def hide_saved(layers, x):
+    def run(h):
+        return checkpoint_segments(layers, h, 1)
 
     return checkpoint(run, x, use_reentrant=False)
 
