@@ -169,9 +169,9 @@ def train_windows(c, o, x, y, h, steps, rows):
     return _train(c, o, x, y, h, steps, rows, run=checkpointed, last=False)
 
 # %% mistake="reentrant" theme="recording"
-# The reentrant checkpoint is used. Neither `x` nor the first `h` requires grad, so it returns constants.
-# Использован старый вариант контрольной точки. Ни `x`, ни первое `h` градиента не требуют, и возвращаются
-#     константы.
+# Neither `x` nor the first `h` requires grad, and the cell returns constants: so it is with the reentrant checkpoint.
+# Ни `x`, ни первое `h` градиента не требуют, и возвращаются константы: так бывает со старым вариантом контрольной
+#     точки.
 def train_windows(c, o, x, y, h, steps, rows):
     return _train(c, o, x, y, h, steps, rows, run=_reentrant)
 

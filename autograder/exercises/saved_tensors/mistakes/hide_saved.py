@@ -49,9 +49,8 @@ def hide_saved(layers, x):
         return torch.nn.Sequential(*layers)(x)
 
 # %% mistake="hides_by_the_old_variant" theme="recording"
-# `use_reentrant=True` was used. When `x` does not require grad, this variant records nothing.
-# Использован вариант `use_reentrant=True`. Если `x` не требует градиента, при таком варианте ничего не записывается
-#     в граф.
+# When `x` does not require grad, nothing is recorded, as with `use_reentrant=True`.
+# Если `x` не требует градиента, в граф ничего не записывается: так бывает при `use_reentrant=True`.
 def hide_saved(layers, x):
     return checkpoint(torch.nn.Sequential(*layers), x, use_reentrant=True)
 
