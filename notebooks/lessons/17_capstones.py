@@ -1378,10 +1378,10 @@ assert arrived == [torch.bfloat16, torch.float32 if later else torch.bfloat16]
 #
 # * **Given.** `model`, a `Sequential` with linear layers in float32; `x` and `y`, in float32; `scaler`, a `GradScaler("cpu")`. Something may be in `.grad` at the start.
 # * **Result.** `scaler.step(optimizer)` makes one step with the gradient of `mse_loss(model(x), y)`, or none if it is infinite, and `scaler.update()` ends it. <!-- step -->
-# * **Result.** The linear layers compute in float16. <!-- dtypes -->
+# * **Result.** The linear layers compute in float16, the loss is computed in float32. <!-- dtypes, step -->
 # * **Result.** The loss without the scale is returned, a Python number. <!-- loss -->
 # * **Not allowed.** Weights in another dtype than float32, or rounded. <!-- dtypes -->
-# %% [markdown] tags=["ru"] of="32682668"
+# %% [markdown] tags=["ru"] of="100aa42a"
 # Число $10^{-8}$ в float16 обращается в 0. Если его заранее умножить на $2^{16}$, оно сохраняется, но после обратного деления — снова 0. Есть и вторая причина не хранить веса в float16, и тут масштаб не поможет: в float16 $1 - 0.0001$ равно 1. Маленькие шаги не изменяют вес, который хранится в половинной точности. (В bfloat16 и $1 - 0.001$ равно 1. Сообщения об ошибке при этом нет, потому что диапазон у bfloat16 такой же, как у float32, и масштаб не нужен; но вес всё равно стоит на месте.)
 #
 # Поэтому веса остаются в float32 (их называют master weights), а в половинной точности вычисляются только матричные произведения, самые дорогие операции: `torch.autocast` преобразует входы отдельных операций, а в обратном проходе получаются градиенты того же типа, что и веса. Если результат пользовательской функции вычислен в половинной точности, то и `grad_output` она получает в половинной точности. Начиная с torch 2.14 можно запросить float32, вызвав в `forward` метод `ctx.set_output_grad_dtype(torch.float32)`. На CPU `scaler` выдаёт ту же ошибку, что и на GPU.
@@ -1393,7 +1393,7 @@ assert arrived == [torch.bfloat16, torch.float32 if later else torch.bfloat16]
 #
 # * **Дано.** `model` — `Sequential` с линейными слоями в float32; `x` и `y` — тоже float32; `scaler` — это `GradScaler("cpu")`. В `.grad` вначале может что-то лежать.
 # * **Результат.** Вызов `scaler.step(optimizer)` делает один шаг с градиентом функции `mse_loss(model(x), y)`, а если этот градиент бесконечен — ни одного; в конце вызывается `scaler.update()`. <!-- step -->
-# * **Результат.** В линейных слоях вычисления идут в float16. <!-- dtypes -->
+# * **Результат.** В линейных слоях вычисления идут в float16, а функция потерь вычисляется во float32. <!-- dtypes, step -->
 # * **Результат.** Возвращается значение функции потерь без масштаба — обычное число Python. <!-- loss -->
 # * **Нельзя.** Переводить веса из float32 в другой dtype или округлять их. <!-- dtypes -->
 # %% answer="step_in_half"

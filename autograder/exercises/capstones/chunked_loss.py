@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from autograder.checking.containment.caught import or_error
 from autograder.checking.counted_run import condense, fill, number_from, recording_products
 from autograder.checking.exercise import Case, Scoreboard, aspect, exercise
 from autograder.checking.inputs import signed, with_old_gradients
@@ -104,11 +105,16 @@ def chunked_loss(answer: Any, case: Case) -> dict[str, object]:
     early = any(p.grad is not None and (old is None or not p.grad.equal(old)) for p, old in zip(leaves, before))
     with using_answer():
         value = loss.detach().clone()
-        (case.c * loss).backward()
-    seen = {"loss": value, "gradients": [p.grad for p in leaves], "gradients before backward": early}
+    gradients = or_error(_gradients, case.c * loss, leaves)
+    seen = {"loss": value, "gradients": gradients, "gradients before backward": early}
     if not case.measured:
         return seen | {"peak": AtMost(_BUDGET, 0), "products": AtMost(4 * _PRODUCT, 0)}
     return seen | _measure(answer.chunked_loss, number_from(case.h))
+
+
+def _gradients(loss: Tensor, leaves: list[Tensor]) -> list[Tensor | None]:
+    loss.backward()
+    return [p.grad for p in leaves]
 
 
 def _measure(chunked_loss: Callable[..., Tensor], start: float) -> dict[str, object]:

@@ -178,12 +178,28 @@ def through_a_hook(make: Make, start: float) -> object:
 
 
 def constant_gradient(make: Make, program: Program) -> bool:
-    """Return whether the gradient of `a` after a plain pass, `g`, is a constant.
+    """Return whether the gradient of `a` after a plain pass is a constant."""
+    values = program.run(make)
+    values[-1].backward()
+    return _is_constant(values)
+
+
+def constant_sum(make: Make, program: Program) -> bool:
+    """Return whether the gradient of `a` after a recorded pass and a plain one is a constant.
+
+    torch cannot be asked: it adds in place there, and the sum keeps the recorded history.
+    """
+    values = program.run(make)
+    values[-1].backward(create_graph=True)
+    _again(values, program).backward()
+    return _is_constant(values)
+
+
+def _is_constant(values: list[Any]) -> bool:
+    """Return whether the first gradient, `g`, is a constant.
 
     Then the gradient of `g * a` by `a` is `g`.
     """
-    values = program.run(make)
-    values[-1].backward()
     leaf = next(each for each in values if each.grad is not None)
     gradient, leaf.grad = leaf.grad, None
     (gradient * leaf).sum().backward()

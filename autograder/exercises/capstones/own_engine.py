@@ -22,6 +22,7 @@ from .engine_runs import (
     accumulated,
     backward,
     constant_gradient,
+    constant_sum,
     deep_gradient,
     first_gradients,
     hooked,
@@ -236,6 +237,9 @@ def _in_programs(make: Any, case: Case, start: float, known: Truths) -> dict[str
     """
     program = case.program
     hooks = or_error(hook_trials, make, make, _attach, backward, start)
+    constant = or_error(constant_gradient, make, program)
+    # An error says nothing of constants: other aspects are about recorded passes.
+    summed = constant if constant is not True else or_error(constant_sum, make, program) is not False
     second = or_error(second_rules, make, known)
     return {
         "gradients": or_error(first_gradients, make, program),
@@ -245,7 +249,8 @@ def _in_programs(make: Any, case: Case, start: float, known: Truths) -> dict[str
         "work": or_error(work, make, start) if case.measured else None,
         "hooks": hooks,
         "hooks_in_programs": or_error(hooked, make, program) if hooks == HOOKS_RIGHT else None,
-        "constant": or_error(constant_gradient, make, program),
+        "constant": summed,
+        "constant after one pass": constant,
         "second_rules": second,
         "second": or_error(second_gradients, make, program) if second == SECOND_RIGHT else None,
         "second_hook": or_error(through_a_hook, make, start) if case.measured else None,

@@ -3036,7 +3036,7 @@ class Value(Sound):
         if self.rule is not None:
             self.accumulate(g, create_graph)
         return g
-# %% exercise="own_engine" verdict="refused" mistake="adds_passes_as_numbers"
+# %% exercise="own_engine" verdict="refused" mistake="adds_passes_in_place"
 # adds in place to the gradient that somebody has kept, also where it is part of a graph
 class Value(Sound):
     def accumulate(self, g, create_graph):
@@ -4390,7 +4390,7 @@ def hooks_and_freeing(root, retain_graph=False):
     if not retain_graph:
         for value in walked:
             value.inputs = value.rule = None
-# %% exercise="hooks_and_freeing" verdict="refused" mistake=""
+# %% exercise="hooks_and_freeing" verdict="refused" mistake="asks_for_truth"
 # `or` asks a tensor for its truth
 def hooks_and_freeing(root, retain_graph=False):
     order, done, stack = [], set(), [(root, False)]
@@ -5267,3 +5267,420 @@ class Chunked(torch.autograd.Function):
 
 def chunked_loss(head, h, targets, rows):
     return Chunked.apply(h, head.weight, head.bias, targets, rows)
+# %%
+import torch
+from torch.nn.functional import cross_entropy, mse_loss
+from torch.utils.checkpoint import checkpoint
+
+
+class Again(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, f, x):
+        ctx.f = f
+        ctx.save_for_backward(x)
+        return f(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        x = x.detach().requires_grad_()
+        with torch.enable_grad():
+            y = ctx.f(x)
+        torch.autograd.backward(y, g)
+        return None, x.grad
+# %% exercise="step_in_half" verdict="refused" mistake="rounds_the_targets"
+# the targets are rounded
+def step_in_half(model, optimizer, scaler, x, y):
+    with torch.autocast("cpu", dtype=torch.float16):
+        output = model(x)
+        loss = mse_loss(output, y.half())
+    optimizer.zero_grad()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+# %% exercise="own_engine" verdict="refused" mistake="adds_to_a_recorded_gradient"
+# a sum with an older gradient keeps its graph after a plain pass
+class Value:
+    """A tensor that remembers how it was made."""
+
+    def __init__(self, data, inputs=(), rule=None):
+        self.data, self.inputs, self.rule = data, inputs, rule
+        self.grad, self.hooks, self.freed = None, [], False
+
+    def fold(self, shape):
+        """The sum over the copies that broadcasting from `shape` has made."""
+        if self.data.shape == shape:
+            return self
+        return Value(self.data.sum_to_size(shape), (self,), lambda g, out: (g.expand(self.data.shape),))
+
+    def __add__(self, other):
+        return Value(
+            self.data + other.data,
+            (self, other),
+            lambda g, out: (g.fold(self.data.shape), g.fold(other.data.shape)),
+        )
+
+    def __mul__(self, other):
+        return Value(
+            self.data * other.data,
+            (self, other),
+            lambda g, out: ((g * other).fold(self.data.shape), (g * self).fold(other.data.shape)),
+        )
+
+    def __matmul__(self, other):
+        return Value(self.data @ other.data, (self, other), lambda g, out: (g @ other.t(), self.t() @ g))
+
+    def t(self):
+        return Value(self.data.t(), (self,), lambda g, out: (g.t(),))
+
+    def sum(self):
+        return Value(self.data.sum(), (self,), lambda g, out: (g.expand(self.data.shape),))
+
+    def exp(self):
+        return Value(self.data.exp(), (self,), lambda g, out: (g * out,))
+
+    def tanh(self):
+        def rule(g, out):
+            one, minus = (Value(torch.tensor(n, dtype=self.data.dtype)) for n in (1.0, -1.0))
+            return (g * (one + minus * out * out),)
+
+        return Value(self.data.tanh(), (self,), rule)
+
+    def reshape(self, shape):
+        return Value(self.data.reshape(shape), (self,), lambda g, out: (g.reshape(self.data.shape),))
+
+    def expand(self, shape):
+        return Value(self.data.expand(shape), (self,), lambda g, out: (g.fold(self.data.shape),))
+
+    def register_hook(self, hook):
+        self.hooks.append(hook)
+
+    def backward(self, retain_graph=False, create_graph=False):
+        keep = retain_graph or create_graph
+        waits, order = {id(self): 0}, [self]
+        for value in order:
+            if value.freed:
+                raise RuntimeError("a value of this graph has been freed")
+            for each in value.inputs:
+                if id(each) not in waits:
+                    waits[id(each)] = 0
+                    order.append(each)
+                waits[id(each)] += 1
+        gradients, ready = {id(self): Value(torch.ones_like(self.data))}, [self]
+        while ready:
+            value = ready.pop()
+            gradient = gradients.pop(id(value))
+            for hook in value.hooks:
+                changed = hook(gradient)
+                if changed is not None:
+                    gradient = changed if create_graph else Value(changed.data)
+            if value.rule is None:
+                if create_graph:
+                    value.grad = gradient if value.grad is None else value.grad + gradient
+                elif value.grad is None:
+                    value.grad = Value(gradient.data.clone())
+                else:
+                    value.grad = value.grad + gradient
+                continue
+            for each, part in zip(value.inputs, value.rule(gradient, value)):
+                part = part if create_graph else Value(part.data)
+                key = id(each)
+                if key in gradients:
+                    part = gradients[key] + part if create_graph else Value(gradients[key].data + part.data)
+                gradients[key] = part
+                waits[key] -= 1
+                if not waits[key]:
+                    ready.append(each)
+            if not keep:
+                value.inputs, value.rule, value.freed = (), None, True
+# %% exercise="chunked_loss" verdict="refused" mistake="backward_inside_for_the_head"
+# the head's gradients are made in the forward pass, whether anybody asks or not
+def chunked_loss(head, h, targets, rows):
+    total, pieces = 0.0, []
+    for x, y in zip(h.split(rows), targets.split(rows)):
+        leaf = x.detach().requires_grad_()
+        loss = cross_entropy(head(leaf), y, reduction="sum") / len(h)
+        loss.backward()
+        total += loss.item()
+        pieces.append(leaf.grad)
+    surrogate = (h * torch.cat(pieces)).sum()
+    return surrogate - surrogate.detach() + total
+# %% exercise="chunked_loss" verdict="refused" mistake="reentrant"
+# own Function without the weights
+def chunked_loss(head, h, targets, rows):
+    def of(y):
+        return lambda x: cross_entropy(head(x), y, reduction="sum")
+    return sum(Again.apply(of(y), x) for x, y in zip(h.split(rows), targets.split(rows))) / len(h)
+# %% exercise="chunked_loss" verdict="refused" mistake="binds_late"
+# late binding
+def chunked_loss(head, h, targets, rows):
+    total = 0.0
+    for start in range(0, len(h), rows):
+        def of_chunk(x):
+            return cross_entropy(head(x), targets[start : start + rows], reduction="sum")
+
+        total = total + checkpoint(of_chunk, h[start : start + rows], use_reentrant=False)
+    return total / len(h)
+# %% exercise="chunked_loss" verdict="refused" mistake="keeps_the_last_chunk"
+# weight grad overwritten
+class ChunkedLoss(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, h, weight, bias, targets, rows):
+        ctx.save_for_backward(h, weight, bias, targets)
+        ctx.rows = rows
+        total = 0.0
+        for x, y in zip(h.split(rows), targets.split(rows)):
+            total = total + cross_entropy(torch.nn.functional.linear(x, weight, bias), y, reduction="sum")
+        return total / len(h)
+
+    @staticmethod
+    def backward(ctx, v):
+        h, weight, bias, targets = ctx.saved_tensors
+        dh, dw, db = torch.zeros_like(h), torch.zeros_like(weight), None if bias is None else torch.zeros_like(bias)
+        for start in range(0, len(h), ctx.rows):
+            part = slice(start, start + ctx.rows)
+            z = torch.nn.functional.linear(h[part], weight, bias).softmax(1)
+            z[torch.arange(len(z)), targets[part]] -= 1
+            z *= v / len(h)
+            dh[part] = z @ weight
+            dw = z.T @ h[part]
+            if db is not None:
+                db = z.sum(0)
+        return dh, dw, db, None, None
+
+
+def chunked_loss(head, h, targets, rows):
+    return ChunkedLoss.apply(h, head.weight, head.bias, targets, rows)
+# %% exercise="td_lambda" verdict="refused" mistake="fades_at_once"
+# the new gradient fades at once
+def td_lambda(model, steps, gamma, lam, alpha):
+    params = [p for p in model.parameters() if p.requires_grad]
+    traces = [torch.zeros_like(p) for p in params]
+    deltas = []
+    for state, reward, next_state, terminated, truncated in steps:
+        v = model(state)
+        with torch.no_grad():
+            v_next = 0.0 if terminated else model(next_state).item()
+        gradients = torch.autograd.grad(v.sum(), params, allow_unused=True)
+        delta = reward + gamma * v_next - v.item()
+        with torch.no_grad():
+            for p, trace, g in zip(params, traces, gradients):
+                if g is not None:
+                    trace.add_(g)
+                trace.mul_(gamma * lam)
+                p.add_(trace, alpha=alpha * delta)
+        if terminated or truncated:
+            for trace in traces:
+                trace.zero_()
+        deltas.append(delta)
+    return deltas
+# %% exercise="sliding_gradient" verdict="refused" mistake="leaves_none"
+# None for a parameter on which no loss depends
+def sliding_gradient(cell, x, y, h, k):
+    params = [p for p in cell.parameters() if p.requires_grad]
+    totals = [None for p in params]
+    links = []
+
+    def pull(output, start, v):
+        gradients = torch.autograd.grad(output, [*params, start], v, retain_graph=True, allow_unused=True)
+        for i, gradient in enumerate(gradients[:-1]):
+            if gradient is not None:
+                totals[i] = gradient if totals[i] is None else totals[i] + gradient
+        return gradients[-1]
+
+    for x_t, y_t in zip(x, y):
+        start = h.detach().requires_grad_()
+        prediction, h = cell(x_t, start)
+        links = [*links, (start, h)][-k:]
+        v = pull(mse_loss(prediction, y_t), start, None)
+        for start, after in reversed(links[:-1]):
+            if v is None:
+                break
+            v = pull(after, start, v)
+    return totals
+# %% exercise="unbroadcast" verdict="refused" mistake="drops_the_ones_one_by_one"
+# without keepdim
+def unbroadcast(gradient, shape):
+    while gradient.dim() > len(shape):
+        gradient = gradient.sum(0)
+    for dim, size in enumerate(shape):
+        if size == 1:
+            gradient = gradient.sum(dim)
+    return gradient
+# %% exercise="unbroadcast" verdict="refused" mistake="compares_from_the_left"
+# compares from the left
+def unbroadcast(gradient, shape):
+    dims = [i for i, (a, b) in enumerate(zip(gradient.shape, shape)) if a != b]
+    if dims:
+        gradient = gradient.sum(dims, keepdim=True)
+    while gradient.dim() > len(shape):
+        gradient = gradient.sum(-1)
+    return gradient
+# %% exercise="lean_step" verdict="refused" mistake="hooks_stay"
+# the hooks stay: the second call steps twice
+def lean_step(model, lr, ids, targets, rows):
+    def step(p):
+        with torch.no_grad():
+            p.add_(p.grad, alpha=-lr)
+        p.grad = None
+
+    def run(part, h):
+        for block in part:
+            h = block(h)
+        return h
+
+    def of_rows(x, y):
+        return cross_entropy(model.head(x), y, reduction="sum")
+
+    handles = [p.register_post_accumulate_grad_hook(step) for p in model.parameters() if p.requires_grad]
+    try:
+        blocks = list(model.blocks)
+        with torch.no_grad():
+            h = model.embedding(ids)
+            while blocks and not any(p.requires_grad for p in blocks[0].parameters()):
+                h = blocks.pop(0)(h)
+        for start in range(0, len(blocks), 5):
+            h = checkpoint(run, blocks[start : start + 5], h, use_reentrant=False)
+        parts = zip(h.split(rows), targets.split(rows))
+        loss = sum(checkpoint(of_rows, x, y, use_reentrant=False) for x, y in parts) / len(h)
+        loss.backward()
+    finally:
+        pass
+    return loss.item()
+# %% exercise="lean_step" verdict="refused" mistake="only_the_head"
+# own Function without the weights
+def lean_step(model, lr, ids, targets, rows):
+    def step(p):
+        with torch.no_grad():
+            p.add_(p.grad, alpha=-lr)
+        p.grad = None
+    def of(y):
+        return lambda x: cross_entropy(model.head(x), y, reduction="sum")
+    handles = [p.register_post_accumulate_grad_hook(step) for p in model.parameters() if p.requires_grad]
+    try:
+        blocks = list(model.blocks)
+        with torch.no_grad():
+            h = model.embedding(ids)
+            while blocks and not any(p.requires_grad for p in blocks[0].parameters()):
+                h = blocks.pop(0)(h)
+        for start in range(0, len(blocks), 5):
+            h = Again.apply(torch.nn.Sequential(*blocks[start : start + 5]), h)
+        parts = zip(h.split(rows), targets.split(rows))
+        loss = sum(checkpoint(of(y), x, use_reentrant=False) for x, y in parts) / len(h)
+        loss.backward()
+    finally:
+        for handle in handles:
+            handle.remove()
+    return loss.item()
+# %% exercise="lean_step" verdict="refused" mistake="steps_at_each_part"
+# hooks step in passes inside the pass, part by part
+def lean_step(model, lr, ids, targets, rows):
+    def step(p):
+        with torch.no_grad():
+            p.add_(p.grad, alpha=-lr)
+        p.grad = None
+    def of(y):
+        return lambda x: cross_entropy(model.head(x), y, reduction="sum")
+    handles = [p.register_post_accumulate_grad_hook(step) for p in model.parameters() if p.requires_grad]
+    try:
+        blocks = list(model.blocks)
+        with torch.no_grad():
+            h = model.embedding(ids)
+            while blocks and not any(p.requires_grad for p in blocks[0].parameters()):
+                h = blocks.pop(0)(h)
+        h.requires_grad_()
+        for start in range(0, len(blocks), 5):
+            h = checkpoint(torch.nn.Sequential(*blocks[start : start + 5]), h, use_reentrant=True)
+        parts = zip(h.split(rows), targets.split(rows))
+        loss = sum(checkpoint(of(y), x, use_reentrant=True) for x, y in parts) / len(h)
+        loss.backward()
+    finally:
+        for handle in handles:
+            handle.remove()
+    return loss.item()
+# %% exercise="lean_step" verdict="refused" mistake="loss_after_the_step"
+# returns the loss after
+def lean_step(model, lr, ids, targets, rows):
+    def step(p):
+        with torch.no_grad():
+            p.add_(p.grad, alpha=-lr)
+        p.grad = None
+
+    def run(part, h):
+        for block in part:
+            h = block(h)
+        return h
+
+    def of_rows(x, y):
+        return cross_entropy(model.head(x), y, reduction="sum")
+
+    handles = [p.register_post_accumulate_grad_hook(step) for p in model.parameters() if p.requires_grad]
+    try:
+        blocks = list(model.blocks)
+        with torch.no_grad():
+            h = model.embedding(ids)
+            while blocks and not any(p.requires_grad for p in blocks[0].parameters()):
+                h = blocks.pop(0)(h)
+        for start in range(0, len(blocks), 5):
+            h = checkpoint(run, blocks[start : start + 5], h, use_reentrant=False)
+        parts = zip(h.split(rows), targets.split(rows))
+        loss = sum(checkpoint(of_rows, x, y, use_reentrant=False) for x, y in parts) / len(h)
+        loss.backward()
+    finally:
+        for handle in handles:
+            handle.remove()
+    with torch.no_grad():
+        return cross_entropy(model(ids), targets).item()
+# %% exercise="fix_hidden_state" verdict="refused" mistake="steps_at_every_time"
+# a step at every time
+def fix_hidden_state(cell, optimizer, x, y, state, k):
+    def cut(s):
+        return s.detach() if isinstance(s, torch.Tensor) else tuple(each.detach() for each in s)
+
+    for start in range(0, len(x), k):
+        loss = 0.0
+        for x_t, y_t in zip(x[start : start + k], y[start : start + k]):
+            prediction, state = cell(x_t, state)
+            loss = mse_loss(prediction, y_t)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            state = cut(state)
+    return state
+# %% exercise="fix_checkpoint" verdict="refused" mistake="without_grad"
+# head under checkpoint too, detach between
+def fix_checkpoint(embed, blocks, head, tokens):
+    h = embed(tokens)
+    for block in blocks:
+        h = checkpoint(block, h, use_reentrant=False)
+    return head(h.detach())
+# %% exercise="fix_checkpoint" verdict="passed"
+# a recomputation of our own, wherever the input requires grad
+def fix_checkpoint(embed, blocks, head, tokens):
+    h = embed(tokens)
+    for block in blocks:
+        if h.requires_grad:
+            h = Again.apply(block, h)
+        else:
+            h = block(h)
+    return head(h)
+# %% exercise="train_windows" verdict="refused" mistake="reentrant"
+# the reentrant checkpoint
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    total = 0.0
+    for start in range(0, len(x), steps):
+        xs, ys = x[start : start + steps], y[start : start + steps]
+        optimizer.zero_grad()
+        ends = []
+        for row in range(0, len(h), rows):
+            state, loss = h[row : row + rows], 0.0
+            for x_t, y_t in zip(xs[:, row : row + rows], ys[:, row : row + rows]):
+                prediction, state = checkpoint(cell, x_t, state, use_reentrant=True)
+                loss = loss + (prediction - y_t).square().sum()
+            (loss / ys.numel()).backward()
+            total += loss.item()
+            ends.append(state.detach())
+        optimizer.step()
+        h = torch.cat(ends)
+    return h, total / y.numel()

@@ -1023,3 +1023,167 @@ def save_on_disk(f, x, parameters, folder):
         y = f(x)
     parameters.clear()
     return y
+# %%
+import math
+import os
+import uuid
+import weakref
+
+import torch
+from torch.autograd.graph import saved_tensors_hooks
+from torch.utils.checkpoint import checkpoint
+
+
+class OwnFile:
+    def __init__(self, name):
+        self.name = name
+
+    def __del__(self):
+        if os.path.exists(self.name):
+            os.remove(self.name)
+
+
+class Again(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, f, x):
+        ctx.f = f
+        ctx.save_for_backward(x)
+        return f(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        x = x.detach().requires_grad_()
+        with torch.enable_grad():
+            y = ctx.f(x)
+        torch.autograd.backward(y, g)
+        return None, x.grad
+# %% exercise="hide_saved" verdict="refused" mistake="nests_layers"
+# a checkpoint inside a checkpoint: the layers run three times
+def hide_saved(layers, x):
+    def run(h):
+        for layer in layers:
+            h = checkpoint(layer, h, use_reentrant=False)
+        return h
+
+    return checkpoint(run, x, use_reentrant=False)
+# %% exercise="hide_saved" verdict="refused" mistake="hides_by_the_old_variant"
+# own Function without the weights
+def hide_saved(layers, x):
+    return Again.apply(torch.nn.Sequential(*layers), x)
+# %% exercise="checkpointed" verdict="refused" mistake="divides_by_the_segments"
+# the layers left over at the end are forgotten
+def checkpointed(layers, x):
+    segments = math.isqrt(len(layers))
+    size = len(layers) // segments
+    for i in range(segments):
+        x = checkpoint(torch.nn.Sequential(*layers[i * size : (i + 1) * size]), x, use_reentrant=False)
+    return x
+# %% exercise="checkpointed" verdict="refused" mistake="is_reentrant_in_short_segments"
+# own Function without the weights
+def checkpointed(layers, x):
+    size = math.isqrt(len(layers))
+    for start in range(0, len(layers), size):
+        x = Again.apply(torch.nn.Sequential(*layers[start : start + size]), x)
+    return x
+# %% exercise="save_in_half" verdict="refused" mistake="unpacks_float32"
+# float64 comes back as float32
+def save_in_half(f, x):
+    def pack(t):
+        if t.dtype in (torch.float32, torch.float64):
+            return t.half()
+        return t.detach()
+
+    def unpack(t):
+        return t.float() if t.dtype == torch.float16 else t
+
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+# %% exercise="save_on_disk" verdict="refused" mistake="removes_when_unpacking"
+# the file goes as soon as it has been read
+def save_on_disk(f, x, parameters, folder):
+    kept = {p.untyped_storage().data_ptr() for p in parameters}
+
+    def pack(t):
+        if t.untyped_storage().data_ptr() in kept:
+            return t.detach()
+        file = OwnFile(os.path.join(folder, uuid.uuid4().hex))
+        torch.save(t.detach().clone(), file.name)
+        return file
+
+    def unpack(packed):
+        if isinstance(packed, torch.Tensor):
+            return packed
+        t = torch.load(packed.name)
+        os.remove(packed.name)
+        return t
+
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+# %% exercise="count_saved" verdict="refused" mistake="counts_entries_of_slices"
+# bytes of the tensor, not of its storage
+def count_saved(f, x, parameters):
+    known = {p.untyped_storage().data_ptr() for p in parameters}
+    sizes = {}
+    alive = weakref.WeakSet()
+
+    class Box:
+        def __init__(self, t):
+            self.t = t
+
+    def pack(t):
+        box = Box(t.detach())
+        alive.add(box)
+        return box
+
+    with saved_tensors_hooks(pack, lambda box: box.t):
+        y = f(x)
+    for box in alive:
+        if box.t.untyped_storage().data_ptr() not in known:
+            sizes[box.t.data_ptr()] = box.t.numel() * box.t.element_size()
+    del y
+    return sum(sizes.values())
+# %% exercise="count_saved" verdict="refused" mistake="compares_first_entries"
+# a parameter is known by where it begins
+def count_saved(f, x, parameters):
+    known = {p.data_ptr() for p in parameters}
+    alive = weakref.WeakSet()
+
+    class Box:
+        def __init__(self, t):
+            self.t = t
+
+    def pack(t):
+        box = Box(t.detach())
+        alive.add(box)
+        return box
+
+    with saved_tensors_hooks(pack, lambda box: box.t):
+        y = f(x)
+    sizes = {}
+    for box in alive:
+        if box.t.data_ptr() not in known:
+            storage = box.t.untyped_storage()
+            sizes[storage.data_ptr()] = storage.nbytes()
+    del y
+    return sum(sizes.values())
+# %% exercise="count_saved" verdict="refused" mistake="leaves_x_out_alive"
+# x is in memory anyway, so it does not count
+def count_saved(f, x, parameters):
+    known = {p.untyped_storage().data_ptr() for p in [*parameters, x]}
+    alive = weakref.WeakSet()
+
+    class Box:
+        def __init__(self, t):
+            self.t = t
+
+    def pack(t):
+        box = Box(t.detach())
+        alive.add(box)
+        return box
+
+    with saved_tensors_hooks(pack, lambda box: box.t):
+        y = f(x)
+    storages = [box.t.untyped_storage() for box in alive]
+    del y
+    return sum({s.data_ptr(): s.nbytes() for s in storages if s.data_ptr() not in known}.values())

@@ -146,8 +146,10 @@ def chunked_loss(head, h, targets, rows):
     return sum(_kept(_of(head), x, y) for x, y in _chunks(h.detach(), targets, rows)) / len(h)
 
 # %% mistake="reentrant" theme="recording"
-# The reentrant checkpoint is used: where `h` needs no gradient, the head gets none, either.
-# Использован старый вариант контрольной точки: если `h` не нужен градиент, его не получает и голова.
+# Where `h` needs no gradient, the loss has no graph, and the head gets none, either: so it is with the reentrant
+#     checkpoint, or a `Function` that does not get the head's parameters.
+# Если `h` не нужен градиент, у функции потерь нет графа, и голова тоже не получает градиента: так бывает со старым
+#     вариантом контрольной точки или с классом `Function`, в который не переданы параметры головы.
 def chunked_loss(head, h, targets, rows):
     return sum(checkpoint(_of(head), x, y, use_reentrant=True) for x, y in _chunks(h, targets, rows)) / len(h)
 
@@ -163,6 +165,18 @@ def chunked_loss(head, h, targets, rows):
         loss.backward()
         total += loss.item()
     return torch.tensor(total, dtype=torch.float64, requires_grad=True)
+
+# %% mistake="backward_inside_for_the_head" like="backward_inside"
+def chunked_loss(head, h, targets, rows):
+    total, pieces = 0.0, []
+    for x, y in _chunks(h, targets, rows):
+        x = x.detach().requires_grad_()
+        loss = _of(head)(x, y) / len(h)
+        loss.backward()
+        total += loss.item()
+        pieces.append(x.grad)
+    through_h = (h * torch.cat(pieces)).sum()
+    return through_h - through_h.detach() + total
 
 # %% mistake="ignores_the_incoming" theme="derivative"
 # The gradients from the forward pass are returned as they are. `backward` has to multiply them by the incoming
@@ -236,3 +250,40 @@ def chunked_loss(head, h, targets, rows):
 # Функция ничего не возвращает.
 def chunked_loss(head, h, targets, rows):
     cross_entropy(head(h), targets)
+
+# %% mistake="binds_late" theme="own"
+# The recomputation sees another chunk. A function made in a loop reads the loop's variable when it is called again, in
+#     backward: by then it holds the last chunk.
+# При повторном вычислении берётся не та порция. Функция, созданная в цикле, читает переменную цикла в момент вызова, а
+#     при повторном вызове, в обратном проходе, в ней уже последняя порция.
+def chunked_loss(head, h, targets, rows):
+    total = 0.0
+    for x, y in _chunks(h, targets, rows):
+        total = total + _kept(lambda x, _: _of(head)(x, y), x, None)
+    return total / len(h)
+
+# %% mistake="keeps_the_last_chunk" theme="accumulation"
+# The gradients of the head are those of the last chunk alone. The chunks' gradients have to be added.
+# Градиенты головы получены только из последней порции. Градиенты порций нужно складывать.
+def chunked_loss(head, h, targets, rows):
+    return _LastChunk.apply(h, head.weight, head.bias, targets, rows)
+
+
+class _LastChunk(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, h, weight, bias, targets, rows):
+        dh, total = [], 0.0
+        for x, y in _chunks(h, targets, rows):
+            z = torch.nn.functional.linear(x, weight, bias)
+            total += cross_entropy(z, y, reduction="sum").item() / len(h)
+            z = z.softmax(1)
+            z[torch.arange(len(y)), y] -= 1
+            z /= len(h)
+            dh.append(z @ weight)
+            dw, db = z.T @ x, None if bias is None else z.sum(0)
+        ctx.gradients = torch.cat(dh), dw, db
+        return h.new_tensor(total)
+
+    @staticmethod
+    def backward(ctx, v):
+        return *(None if each is None else each * v for each in ctx.gradients), None, None

@@ -94,8 +94,8 @@ def fix_checkpoint(embed, blocks, head, tokens):
     return head(h)
 
 # %% mistake="without_grad" theme="recording"
-# The blocks run under `no_grad()`: nothing in them gets a gradient.
-# Блоки выполняются внутри `no_grad()`: ни один их параметр не получает градиента.
+# The blocks run under `no_grad()`, or their output is detached: nothing in them gets a gradient.
+# Блоки выполняются внутри `no_grad()`, или их выход отсоединён от графа: ни один их параметр не получает градиента.
 def fix_checkpoint(embed, blocks, head, tokens):
     with torch.no_grad():
         h = _through(embed, blocks, nn.Identity(), tokens, run=lambda block, h: block(h))

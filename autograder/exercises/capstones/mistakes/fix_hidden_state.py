@@ -258,3 +258,9 @@ def fix_hidden_state(cell, o, x, y, state, k):
 def fix_hidden_state(cell, optimizer, x, y, state, k):
     optimizer.zero_grad()
     return _run(cell, optimizer, x, y, state, k, between=_cut, clears="never")
+
+# %% mistake="steps_at_every_time" theme="order"
+# Every step in time has a loss and an `optimizer.step()` of its own. There is one for each window.
+# На каждом шаге времени свои функция потерь и вызов `optimizer.step()`. Нужен один вызов на окно.
+def fix_hidden_state(cell, optimizer, x, y, state, k):
+    return _run(cell, optimizer, x, y, state, 1, between=_cut)

@@ -222,6 +222,19 @@ def hooks_and_freeing(root, retain_graph=False):
 def hooks_and_freeing(root, retain_graph=False):
     walk(root, retain_graph, lambda value, gradient: gradient)
 
+# %% mistake="asks_for_truth" theme="own"
+# What a hook returns is taken by its truth, as in `hook(gradient) or gradient`. A tensor with several entries has none,
+#     and a zero counts as nothing: compare with None.
+# То, что вернул хук, проверяется на истинность, как в `hook(gradient) or gradient`. У тензора из нескольких элементов её
+#     нет, а ноль считается ложью: сравнивайте с None.
+def hooks_and_freeing(root, retain_graph=False):
+    def by_truth(value, gradient):
+        for hook in value.hooks:
+            gradient = hook(gradient) or gradient
+        return gradient
+
+    walk(root, retain_graph, by_truth)
+
 # %% mistake="takes_none_for_a_gradient" theme="return"
 # A walk with a hook that returns None ends in an error. None leaves the gradient as it is.
 # Обход с хуком, который возвращает None, заканчивается ошибкой. При None градиент остаётся прежним.

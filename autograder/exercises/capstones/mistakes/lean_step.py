@@ -209,9 +209,29 @@ def lean_step(model, lr, ids, targets, rows):
         handle.remove()
     return total
 
+# %% mistake="steps_at_each_part" theme="order"
+# A hook steps before the gradient is whole. In passes inside the pass, such as those of reentrant checkpoints, it arrives
+#     part by part, and the next chunks use moved weights.
+# Хук делает шаг, пока градиент ещё не полон. При вложенных проходах, например в старом варианте контрольных точек, он
+#     приходит по частям, и следующие порции используют уже сдвинутые веса.
+def lean_step(model, lr, ids, targets, rows):
+    handles = _hooked(model, lr)
+    h, blocks = model.embedding(ids), list(model.blocks)
+    while not blocks[0].linear.weight.requires_grad:
+        h = blocks.pop(0)(h)
+    h.requires_grad_()
+    for start in range(0, len(blocks), 5):
+        h = checkpoint(Sequential(*blocks[start : start + 5]), h, use_reentrant=True)
+    parts = zip(h.split(rows), targets.split(rows))
+    loss = sum(checkpoint(_of_rows(model), x, y, use_reentrant=True) for x, y in parts) / len(h)
+    loss.backward()
+    for handle in handles:
+        handle.remove()
+    return loss.item()
+
 # %% mistake="hooks_stay" theme="state"
-# Hooks stay on parameters, and in the next step these move twice.
-# На параметрах остаются хуки, и на следующем шаге эти параметры сдвигаются дважды.
+# The hooks stay on the parameters: in the next step they are called as well.
+# Хуки остаются на параметрах: на следующем шаге вызываются и они.
 def lean_step(model, lr, ids, targets, rows):
     return _step(model, lr, ids, targets, rows, removes=False)
 
@@ -288,12 +308,20 @@ def lean_step(model, lr, ids, targets, rows):
     return loss
 
 # %% mistake="only_the_head" theme="recording"
-# Only the head learns. Either the segments are detached, or the reentrant checkpoint is used: the first input needs no
-#     gradient, so it returns constants.
-# Обучается одна голова. Либо сегменты отсоединены от графа, либо использован старый вариант контрольной точки: первый
-#     вход градиента не требует, и возвращаются константы.
+# Only the head learns: the segments return constants. So it is when they are detached, or with the reentrant checkpoint,
+#     because the first input needs no gradient.
+# Обучается одна голова: сегменты возвращают константы. Так бывает, если они отсоединены от графа или использован старый
+#     вариант контрольной точки, потому что первый вход градиента не требует.
 def lean_step(model, lr, ids, targets, rows):
     return _step(model, lr, ids, targets, rows, use_reentrant=True)
+
+# %% mistake="loss_after_the_step" theme="order"
+# The loss after the step is returned, and it takes more calls. Asked for is the loss before the step.
+# Возвращено значение функции потерь после шага, и для него понадобились новые вызовы. Нужно значение до шага.
+def lean_step(model, lr, ids, targets, rows):
+    _step(model, lr, ids, targets, rows)
+    with torch.no_grad():
+        return cross_entropy(model(ids), targets).item()
 
 # %% mistake="goes_uphill" theme="derivative"
 # The gradient is added: the loss grows.

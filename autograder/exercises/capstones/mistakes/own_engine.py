@@ -902,6 +902,15 @@ class Value(Engine):
         total = gradient + self.constant(0.0)
         super().keep(total, True)
 
+# %% mistake="adds_to_a_recorded_gradient" theme="recording"
+# After a recorded pass and a plain one `.grad` is still part of a graph: the plain pass adds to it in values. It has to
+#     add numbers.
+# После прохода с записью и обычного прохода `.grad` всё ещё входит в граф: обычный проход складывает значения. А ему нужно
+#     складывать числа.
+class Value(Engine):
+    def keep(self, gradient, create_graph):
+        super().keep(gradient, create_graph or self.grad is not None)
+
 # %% mistake="never_records" theme="recording"
 # With `create_graph=True` the gradients are constants, too: no second derivative comes out of them.
 # Градиенты остаются константами и при `create_graph=True`: второй производной из них не получить.
@@ -1022,6 +1031,14 @@ class Value(Engine):
 # %% mistake="adds_passes_as_numbers" theme="recording"
 # With `create_graph=True` the sum of two passes is not part of the graph, or not as a whole.
 # При `create_graph=True` сумма двух проходов не входит в граф или входит не целиком.
+class Value(Engine):
+    def keep(self, gradient, create_graph):
+        if self.grad is None:
+            super().keep(gradient, create_graph)
+        else:
+            self.grad = type(self)(self.grad.data + gradient.data)
+
+# %% mistake="adds_passes_in_place" like="adds_passes_as_numbers"
 class Value(Engine):
     def keep(self, gradient, create_graph):
         if self.grad is None:

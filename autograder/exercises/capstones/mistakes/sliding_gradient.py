@@ -234,3 +234,11 @@ def sliding_gradient(cell, x, y, h, k):
 #     для каждого параметра.
 def sliding_gradient(cell, x, y, h, k):
     return [each for each in _linked(cell, x, y, h, k, back=lambda t: k) if each.any()]
+
+# %% mistake="leaves_none" theme="missing"
+# A parameter on which no loss depends has None in the list. Its gradient is zero: zeros belong there.
+# У параметра, от которого не зависит ни одна функция потерь, в списке стоит None. Его градиент равен нулю: там должны
+#     быть нули.
+def sliding_gradient(cell, x, y, h, k):
+    sums = _linked(cell, x, y, h, k, back=lambda t: min(t + 1, k))
+    return [each if each.any() else None for each in sums]

@@ -217,3 +217,11 @@ def step_in_half(model, o, s, x, y):
     s.step(o)
     s.update()
     return loss.item()
+
+# %% mistake="rounds_the_targets" theme="precision"
+# The targets are rounded to float16, too: where they are close to the results, the difference is lost. The loss is
+#     computed in float32, and `y` stays as it is.
+# Целевые значения тоже округлены до float16: если они близки к результатам, разность теряется. Функция потерь
+#     вычисляется во float32, и `y` менять не нужно.
+def step_in_half(model, o, s, x, y):
+    return _scaled_step(model, o, s, _loss(model, x, y.half(), torch.float16))

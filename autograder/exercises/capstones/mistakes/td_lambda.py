@@ -60,6 +60,14 @@ def td_lambda(model, steps, gamma, lam, alpha):
 def td_lambda(model, steps, gamma, lam, alpha):
     return _learn(model, steps, gamma, lam, alpha, ends="terminated", decay=1.0)
 
+# %% mistake="fades_at_once" theme="scaling"
+# Each step is too short by the factor $\gamma\lambda$, as when the new gradient fades at once: only what is in the trace
+#     already is to fade.
+# Каждый шаг умножен ещё и на $\gamma\lambda$: так бывает, если новый градиент затухает сразу. Затухать должно только то,
+#     что уже есть в следе.
+def td_lambda(model, steps, gamma, lam, alpha):
+    return _learn(model, steps, gamma, lam, alpha, ends="terminated", factor=gamma * lam)
+
 # %% mistake="downhill" theme="derivative"
 # The step goes the wrong way: $\alpha \delta z$ is added to the weights, not subtracted.
 # Шаг направлен не туда: $\alpha \delta z$ прибавляют к весам, а не вычитают.

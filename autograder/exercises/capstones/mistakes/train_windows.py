@@ -169,10 +169,9 @@ def train_windows(c, o, x, y, h, steps, rows):
     return _train(c, o, x, y, h, steps, rows, run=checkpointed, last=False)
 
 # %% mistake="reentrant" theme="recording"
-# The loss has no graph. So it is with the reentrant checkpoint: neither `x` nor the first `h` requires grad, and
-#     it returns constants.
-# У функции потерь нет графа. Так бывает со старым вариантом контрольной точки: ни `x`, ни первое `h` градиента не
-#     требуют, и возвращаются константы.
+# Neither `x` nor the first `h` requires grad, and the cell returns constants: so it is with the reentrant checkpoint.
+# Ни `x`, ни первое `h` градиента не требуют, и возвращаются константы: так бывает со старым вариантом контрольной
+#     точки.
 def train_windows(c, o, x, y, h, steps, rows):
     return _train(c, o, x, y, h, steps, rows, run=_reentrant)
 

@@ -134,3 +134,24 @@ def unbroadcast(gradient, shape):
 #     блоками.
 def unbroadcast(gradient, shape):
     return gradient.reshape(-1, *shape).sum(0)
+
+# %% mistake="drops_the_ones_one_by_one" like="drops_the_ones"
+def unbroadcast(gradient, shape):
+    while gradient.dim() > len(shape):
+        gradient = gradient.sum(0)
+    for d, size in enumerate(shape):
+        if size == 1:
+            gradient = gradient.sum(d)
+    return gradient
+
+# %% mistake="compares_from_the_left" theme="axes"
+# Shapes are compared from the left. Broadcasting lines them up at the right: the last dimensions belong together.
+# Формы сравниваются начиная с первого измерения. А транслирование выравнивает их по последнему: сравнивать нужно с
+#     конца.
+def unbroadcast(gradient, shape):
+    copied = [d for d, (wide, size) in enumerate(zip(gradient.shape, shape)) if wide != size]
+    if copied:
+        gradient = gradient.sum(copied, keepdim=True)
+    while gradient.dim() > len(shape):
+        gradient = gradient.sum(-1)
+    return gradient

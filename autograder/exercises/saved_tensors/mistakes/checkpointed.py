@@ -106,10 +106,10 @@ def checkpointed(layers, x):
     return x
 
 # %% mistake="is_reentrant" theme="recording"
-# `use_reentrant=True` was used. When the input of a segment does not require grad, this variant records nothing,
-#     and its weights get no gradient.
-# Использован вариант `use_reentrant=True`. Если вход сегмента не требует градиента, при таком варианте ничего не
-#     записывается в граф, и веса сегмента не получают градиента.
+# When the input of a segment does not require grad, nothing is recorded, and its weights get no gradient: so it is
+#     with `use_reentrant=True`.
+# Если вход сегмента не требует градиента, в граф ничего не записывается, и веса сегмента не получают градиента: так
+#     бывает при `use_reentrant=True`.
 def checkpointed(layers, x):
     return checkpoint_sequential(layers, math.isqrt(len(layers)), x, use_reentrant=True)
 
@@ -265,3 +265,9 @@ def checkpointed(layers, x):
 def checkpointed(layers, x):
     size = math.isqrt(len(layers))
     return checkpoint_segments(layers[: size * size], x, size)
+
+# %% mistake="divides_by_the_segments" like="drops_the_last_layers"
+def checkpointed(layers, x):
+    segments = math.isqrt(len(layers))
+    size = len(layers) // segments
+    return checkpoint_segments(layers[: segments * size], x, size)

@@ -238,3 +238,37 @@ def count_saved(f, x, parameters):
 def count_saved(f, x, parameters):
     y = f(x)
     return _size_of_nodes(graph_nodes(y), parameters)
+
+# %% mistake="counts_entries_of_slices" like="counts_entries_of_tensors"
+def count_saved(f, x, parameters):
+    return _counting_alive(lambda t: (t.data_ptr(), nbytes(t)))(f, x, parameters)
+
+# %% mistake="counts_entries_alive" like="counts_entries_of_tensors"
+def count_saved(f, x, parameters):
+    return _counting_alive(lambda t: (_storage_address(t), nbytes(t)))(f, x, parameters)
+
+# %% mistake="counts_every_save_alive" like="counts_every_save"
+def count_saved(f, x, parameters):
+    return _counting_alive(lambda t: (object(), t.untyped_storage().nbytes()))(f, x, parameters)
+
+# %% mistake="counts_entries_of_saves_alive" like="counts_entries_of_saves"
+def count_saved(f, x, parameters):
+    return _counting_alive(lambda t: (object(), nbytes(t)))(f, x, parameters)
+
+# %% mistake="tells_by_first_entries_alive" like="tells_by_first_entries"
+def count_saved(f, x, parameters):
+    return _counting_alive(lambda t: (t.data_ptr(), t.untyped_storage().nbytes()))(f, x, parameters)
+
+# %% mistake="leaves_x_out_alive" like="leaves_x_out"
+def count_saved(f, x, parameters):
+    return _counting_alive(_storage_and_size)(f, x, [*parameters, x])
+
+# %% mistake="compares_first_entries" theme="in_place"
+# A parameter was recognised by the address of its first entry. A view of its last rows begins at another entry of the
+#     same storage: compare the storages.
+# Параметр распознан по адресу первого элемента. Представление его последних строк начинается с другого элемента того же
+#     хранилища: сравнивайте хранилища.
+def count_saved(f, x, parameters):
+    return _counting_alive(_storage_and_size, lambda t, known: t.data_ptr() in {p.data_ptr() for p in known})(
+        f, x, parameters
+    )

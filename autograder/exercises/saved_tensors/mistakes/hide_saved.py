@@ -49,18 +49,24 @@ def hide_saved(layers, x):
         return torch.nn.Sequential(*layers)(x)
 
 # %% mistake="hides_by_the_old_variant" theme="recording"
-# `use_reentrant=True` was used. When `x` does not require grad, this variant records nothing.
-# Использован вариант `use_reentrant=True`. Если `x` не требует градиента, при таком варианте ничего не записывается
-#     в граф.
+# When `x` does not require grad, nothing is recorded, as with `use_reentrant=True`.
+# Если `x` не требует градиента, в граф ничего не записывается: так бывает при `use_reentrant=True`.
 def hide_saved(layers, x):
     return checkpoint(torch.nn.Sequential(*layers), x, use_reentrant=True)
 
 # %% mistake="nests_segments" theme="test"
-# The layers are computed more than twice: checkpoints stand inside the checkpoint, and they lower the peak.
-# Слои вычисляются больше двух раз: внутри контрольной точки стоят ещё и другие точки, и они снижают пик.
+# The layers are computed more than twice: checkpoints stand inside the checkpoint.
+# Слои вычисляются больше двух раз: внутри контрольной точки стоят ещё и другие.
 def hide_saved(layers, x):
     def run(h):
         return checkpoint_segments(layers, h, 4)
+
+    return checkpoint(run, x, use_reentrant=False)
+
+# %% mistake="nests_layers" like="nests_segments"
+def hide_saved(layers, x):
+    def run(h):
+        return checkpoint_segments(layers, h, 1)
 
     return checkpoint(run, x, use_reentrant=False)
 

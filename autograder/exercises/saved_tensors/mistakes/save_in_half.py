@@ -70,8 +70,8 @@ def save_in_half(f, x):
     return running_with_hooks(_half, lambda packed: packed)(f, x)
 
 # %% mistake="unpacks_float32" theme="precision"
-# `unpack` returns float32 whatever was saved. A float64 tensor has to come back as float64, an index as an index.
-# Хук `unpack` всегда возвращает float32. Тензор float64 должен вернуться как float64, а индекс — как индекс.
+# `unpack` returns float32 also where float64 was saved. Each tensor has to come back in the dtype that it had.
+# Хук `unpack` возвращает float32, даже если сохранён был float64. Каждый тензор должен вернуться в исходном dtype.
 def save_in_half(f, x):
     return running_with_hooks(
         _half,

@@ -92,10 +92,10 @@ def save_on_disk(f, x, parameters, folder):
         return f(x)
 
 # %% mistake="removes_when_unpacking" theme="graph_life"
-# The files are removed during the first backward pass, by `unpack` or by a hook. A second pass then finds nothing,
-#     and a graph that is dropped without a backward pass leaves its files behind.
-# Файлы удаляются во время первого обратного прохода — в `unpack` или в хуке. Тогда второй проход ничего не найдёт,
-#     а граф, отброшенный без обратного прохода, оставит свои файлы.
+# The files are removed during the first backward pass, by `unpack` or by a hook. A second pass then finds nothing: a
+#     file has to last as long as the graph.
+# Файлы удаляются во время первого обратного прохода — в `unpack` или в хуке. Тогда второй проход ничего не найдёт:
+#     файл должен существовать столько же, сколько и граф.
 def save_on_disk(f, x, parameters, folder):
     def unpack(packed):
         if isinstance(packed, Tensor):
