@@ -72,7 +72,7 @@ from autograder.language import Text
             "A shared layer would get the target's gradient, too, and be trained towards another algorithm. And a backward pass "
             "through the target costs time and fills its `.grad`.",
             "Общий слой получил бы и градиент через цель, а это уже другой алгоритм. Кроме того, обратный проход через "
-            "цель требует времени и заполняет `.grad` у весов `target`.",
+            "цель требует времени и заполняет `.grad` у весов целевой сети.",
         ),
     ),
 )

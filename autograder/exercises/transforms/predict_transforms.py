@@ -23,8 +23,8 @@ from autograder.language import Text
         Text(
             "`jacrev` is `vmap` over the backward pass, `jacfwd` is `vmap` over forward mode. Which methods run with a "
             "batch inside?",
-            "`jacrev` применяет `vmap` к обратному проходу, а `jacfwd` — к прямому режиму. Какие методы при этом "
-            "выполняются с батчем?",
+            "`jacrev` — это `vmap` поверх обратного прохода, а `jacfwd` — `vmap` поверх прямого режима. Какие методы при "
+            "этом выполняются с батчем?",
         ),
         Text(
             "`backward` of `Cube` consists of torch operations, which `vmap` knows. `forward` is called as a whole, and "

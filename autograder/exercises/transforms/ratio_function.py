@@ -61,8 +61,8 @@ from .common import require_function, result_or_error
         Text(
             "`forward` loses the context; `setup_context` saves for each of the two passes and says which output has no "
             "graph. `jvp` returns one tangent for each output, and None for such a one.",
-            "Метод `forward` больше не принимает контекст: `setup_context` сохраняет всё нужное для `backward` и для "
-            "`jvp` и сообщает, у какого выхода нет графа. Метод `jvp` возвращает по касательному вектору на каждый "
+            "Метод `forward` больше не принимает контекст: `setup_context` сохраняет всё, что понадобится в "
+            "обратном проходе и в прямом режиме, и сообщает, у какого выхода нет графа. Метод `jvp` возвращает по касательному вектору на каждый "
             "выход, а для такого выхода — None.",
         ),
         Text.same(

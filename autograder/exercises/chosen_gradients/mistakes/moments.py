@@ -190,7 +190,7 @@ def moments(surrogate, logits):
 
 # %% mistake="bits_in_a_row" theme="axes"
 # The bits have one dimension for every shape of `logits`. They come in the shape of `logits`.
-# У `bits` одно измерение при любой форме `logits`, а форма должна быть такой же, как у `logits`.
+# У битов одно измерение при любой форме `logits`, а форма должна быть такой же, как у `logits`.
 def moments(surrogate, logits):
     outcomes = [bits.reshape(-1) for bits in _outcomes(logits)]
     weights = torch.stack([_probability(logits.reshape(-1), bits) for bits in outcomes])

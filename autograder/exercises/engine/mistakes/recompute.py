@@ -299,8 +299,8 @@ class Recompute(_Recompute):
 # %% mistake="ReturnsGradOutput" theme="derivative"
 # `grad_output` itself is returned. It is the gradient of the result; that of `x` is what the inner pass gives the
 #     copy.
-# Возвращён сам `grad_output`. Это градиент по результату, а градиент по `x` внутренний проход накапливает в поле
-#     `.grad` копии.
+# Возвращён сам `grad_output`. Это градиент по результату, а градиент по `x` внутренний проход накапливает у
+#     копии.
 class Recompute(_Recompute):
     """A Function that throws the gradient of the copy away."""
 
