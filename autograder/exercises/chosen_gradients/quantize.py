@@ -113,13 +113,13 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     step = uniform(rng)
     inside = _grid_point(rng, 3, step, 3)
     # The third is inside and nearest to the last value of the grid, the next two are outside and have the same value.
-    beyond = torch.tensor([2.7, 3.3, -3.2, 5.4], dtype=torch.float64) * step
+    beyond = torch.tensor([2.7, 3.3, -3.2, 5.4, -4.8], dtype=torch.float64) * step
     x = torch.cat([inside, beyond])
     yield Case(
         x=with_old_gradient(x.requires_grad_()),
         step=with_old_gradient(step.requires_grad_()),
         levels=3,
-        v=signed(rng, 7),
+        v=signed(rng, 8),
     )
     step = uniform(rng)
     x = _grid_point(rng, 4, step, 2, 1, 3) * torch.tensor([1.0, 1.0, 6.0], dtype=torch.float64)

@@ -105,7 +105,7 @@ def _same_layout(fake: Tensor, real: Tensor) -> bool:
 def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(x=signed(rng, 3, 2), y=signed(rng, 5, 2))
     yield Case(x=signed(rng, 4, 3).float(), y=signed(rng, 2, 3).float())
-    yield Case(x=signed(rng, 2, 4, 3), y=signed(rng, 2, 5, 3))
+    yield Case(x=signed(rng, 3, 2, 4, 3), y=signed(rng, 3, 2, 5, 3))
     yield Case(x=signed(rng, 2, 4).t(), y=signed(rng, 2, 3).t())
     yield Case(x=signed(rng, 2, 3, 4).transpose(0, 2), y=signed(rng, 2, 5, 4).transpose(0, 2))
     yield Case(x=signed(rng, 3, 3), y=signed(rng, 3, 3))

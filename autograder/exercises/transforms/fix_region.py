@@ -93,8 +93,9 @@ def fix_region(answer: Any, case: Case) -> dict[str, object]:
     finally:
         for handle in handles:
             handle.remove()
-    after = [p.detach() for p in case.model.parameters()]
-    weights.update(str(p.dtype) for p in after)
+    weights.update(str(p.dtype) for p in case.model.parameters())
+    statistics = [b for b in case.model.buffers() if b.dim()]  # they move in training mode alone
+    after = [t.detach() for t in (*case.model.parameters(), *statistics)]
     kinds = {"layers": ", ".join(sorted(layers)), "weights": sorted(weights)}
     moved = any(not torch.equal(*pair) for pair in pairwise(met))  # tells old copies from weights that stand still
     return {"dtypes": kinds, "losses": losses, "weights": after, "moved between passes": moved}
@@ -112,7 +113,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     model = nn.Sequential(linear_layer(numbers(3, 2), numbers(3)), nn.ReLU(), linear_layer(numbers(1, 3)))
     model[0].bias.requires_grad_(False)
     yield Case(model=model, batches=batches(3, 2, 3.0), rate=0.003, in_region=True)
-    tied = linear_layer(numbers(2, 2) / 2)  # used twice, and a layer that nothing uses
-    model = nn.Sequential(tied, nn.ReLU(), tied, linear_layer(numbers(1, 2)))
+    tied = linear_layer(numbers(2, 2) / 2)  # used twice, a layer whose mode counts, and one that nothing uses
+    model = nn.Sequential(tied, nn.ReLU(), tied, nn.BatchNorm1d(2, affine=False), linear_layer(numbers(1, 2)))
     model.register_module("spare", nn.Identity())
     yield Case(model=model.eval(), batches=batches(5, 2, 2.0), rate=0.004, in_region=False)

@@ -907,3 +907,63 @@ def score_loss(log_probs, losses):
 def score_loss(log_probs, losses):
     values = losses.detach()
     return (log_probs * (values - values.roll(1)) + losses).mean()
+# %% exercise="fix_target" verdict="refused" mistake="clears_before_the_step"
+# both stopped
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    with torch.no_grad():
+        value = net(state).squeeze(-1)
+        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(value, goal).requires_grad_()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    with torch.no_grad():
+        for slow, fast in zip(target.parameters(), net.parameters()):
+            if slow is not fast:
+                slow.mul_(1 - rate).add_(rate * fast)
+        for slow, fast in zip(target.buffers(), net.buffers()):
+            slow.copy_(fast)
+    return loss.item()
+# %% exercise="fix_target" verdict="refused" mistake="moves_a_copy"
+# deepcopy of target
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    target = copy.deepcopy(target)
+    value = net(state).squeeze(-1)
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(value, goal)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    with torch.no_grad():
+        for slow, fast in zip(target.parameters(), net.parameters()):
+            if slow is not fast:
+                slow.mul_(1 - rate).add_(rate * fast)
+        for slow, fast in zip(target.buffers(), net.buffers()):
+            slow.copy_(fast)
+    return loss.item()
+# %% exercise="fix_gumbel" verdict="refused" mistake="scaled_by_the_chosen_entry"
+# only the chosen entry has a gradient
+def fix_gumbel(logits, temperature, noise):
+    noisy = logits - torch.log(-torch.log(noise))
+    soft = (noisy / temperature).softmax(-1)
+    hard = one_hot(soft.argmax(-1), soft.shape[-1]).to(soft.dtype)
+    return hard * (1 + soft - soft.detach())
+# %% exercise="predict_stops" verdict="refused" mistake="value_detached_ends_the_loss"
+# the target is no parameter: without the value no graph
+predict_stops = {
+    "nothing stopped": 2.0,
+    "target.detach()": -4.0,
+    "target.clone()": 2.0,
+    "target.item()": -4.0,
+    "target under no_grad": -4.0,
+    "value.detach()": "no graph",
+    "(target - value).detach()": "no graph",
+}
+# %% exercise="quantize" verdict="refused" mistake="no_end_below"
+# only from above
+def quantize(x, step, levels):
+    k = (x / step).clamp(max=levels)
+    return step * (k + (k.round() - k).detach())

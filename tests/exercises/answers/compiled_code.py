@@ -1120,3 +1120,39 @@ def is_right_operator(op, x):
 def is_right_operator(op, x):
     opcheck(op, (torch.rand(2, 3, dtype=x.dtype).requires_grad_(),))
     return gradcheck(op, (x.clone().requires_grad_(),))
+# %% exercise="fix_fake" verdict="refused"
+# one batch dim
+def fix_fake(x, y):
+    if x.dim() == 3:
+        return x.new_empty(x.shape[0], x.shape[1], y.shape[1])
+    return x.new_empty(len(x), len(y))
+# %% exercise="fix_fake" verdict="passed"
+# cdist
+def fix_fake(x, y):
+    return torch.cdist(x, y)
+# %% exercise="fix_anomaly" verdict="refused" mistake="returns_the_error"
+# node only
+def fix_anomaly(f, x):
+    with torch.autograd.set_detect_anomaly(True):
+        loss = f(x)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                loss.backward()
+            except RuntimeError:
+                return str(caught[-1].message).split('.')[0]
+    return None
+# %% exercise="add_formula" verdict="passed"
+# calls op of ones for the factor
+def add_formula(op):
+    def setup_context(ctx, inputs, output):
+        x, y, a = inputs
+        ctx.save_for_backward(x, y)
+        ctx.a = a
+
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        factor = op(torch.ones_like(y), y, ctx.a)
+        return grad * factor, -ctx.a * grad * x * factor, None
+
+    op.register_autograd(backward, setup_context=setup_context)

@@ -488,3 +488,108 @@ class LogAddExp(Given):
         while y.dim() < x.dim():
             y = y.unsqueeze(-1)
         return LogAddExp.apply(x, y), 0
+# %% exercise="fix_region" verdict="refused" mistake="in_training_mode"
+# train mode set
+def fix_region(model, batches, rate):
+    losses = []
+    model.train()
+    for x, y in batches:
+        with torch.autocast("cpu", torch.bfloat16, cache_enabled=False):
+            output = model(x)
+        loss = mse_loss(output.float(), y)
+        loss.backward()
+        with torch.no_grad():
+            for p in model.parameters():
+                if p.grad is not None:
+                    p -= rate * p.grad
+        model.zero_grad()
+        losses.append(loss.item())
+    return losses
+# %% exercise="fix_rule" verdict="refused" mistake="no_graph_inside"
+# forward is called, not apply: no gradient
+class LogAddExp(torch.autograd.Function):
+    """log(exp(x) + exp(y)), computed by NumPy."""
+
+    @staticmethod
+    def forward(x, y):
+        return torch.from_numpy(np.asarray(np.logaddexp(x.numpy(), y.numpy())))
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, y = ctx.saved_tensors
+        to_x = grad_output * torch.sigmoid(x - y)
+        to_y = grad_output * torch.sigmoid(y - x)
+        return to_x.sum_to_size(x.shape), to_y.sum_to_size(y.shape)
+
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        x = x.unsqueeze(0) if in_dims[0] is None else x.movedim(in_dims[0], 0)
+        y = y.unsqueeze(0) if in_dims[1] is None else y.movedim(in_dims[1], 0)
+        while x.dim() < y.dim():
+            x = x.unsqueeze(1)
+        while y.dim() < x.dim():
+            y = y.unsqueeze(1)
+        return LogAddExp.forward(x, y), 0
+# %% exercise="fix_rule" verdict="refused" mistake="zero_taken_for_none"
+# if dim: a batch at 0 counts as none
+class LogAddExp(torch.autograd.Function):
+    """log(exp(x) + exp(y)), computed by NumPy."""
+
+    @staticmethod
+    def forward(x, y):
+        return torch.from_numpy(np.asarray(np.logaddexp(x.numpy(), y.numpy())))
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, y = ctx.saved_tensors
+        to_x = grad_output * torch.sigmoid(x - y)
+        to_y = grad_output * torch.sigmoid(y - x)
+        return to_x.sum_to_size(x.shape), to_y.sum_to_size(y.shape)
+
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        x = x.movedim(in_dims[0], 0) if in_dims[0] else x.unsqueeze(0)
+        y = y.movedim(in_dims[1], 0) if in_dims[1] else y.unsqueeze(0)
+        while x.dim() < y.dim():
+            x = x.unsqueeze(1)
+        while y.dim() < x.dim():
+            y = y.unsqueeze(1)
+        return LogAddExp.apply(x, y), 0
+# %% exercise="ratio_function" verdict="refused" mistake="takes_the_context_still"
+# marked in forward, ctx kept
+class Ratio(torch.autograd.Function):
+    """x / y, and the share of its entries above 1."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(ctx, x, y):
+        ratio = x / y
+        share = (ratio > 1).to(ratio.dtype).mean()
+        return ratio, share
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, y = inputs
+        ratio, share = output
+        ctx.mark_non_differentiable(share)
+        ctx.save_for_backward(x, y)
+        ctx.save_for_forward(x, y)
+
+    @staticmethod
+    def backward(ctx, to_ratio, to_share):
+        x, y = ctx.saved_tensors
+        return to_ratio / y, -to_ratio * x / y**2
+
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        x, y = ctx.saved_tensors
+        return dx / y - x * dy / y**2, None

@@ -122,3 +122,34 @@ def fix_gumbel(logits, temperature, noise):
 # У one-hot вектора лишь выставлен флаг `requires_grad`. Это новый лист, и пути от него к логитам нет.
 def fix_gumbel(logits, temperature, noise):
     return _hard(_noisy(logits, noise)).requires_grad_()
+
+# %% mistake="scaled_by_the_chosen_entry" like="through_the_chosen_entry"
+def fix_gumbel(logits, temperature, noise):
+    soft = (_noisy(logits, noise) / temperature).softmax(-1)
+    return _hard(soft) * (1 + soft - soft.detach())
+
+# %% mistake="noise_as_it_is" theme="own"
+# The numbers $u$ themselves were added. The noise is $-\log(-\log u)$, which makes the draws as probable as `softmax` says.
+# Прибавлены сами числа $u$. А шум — это $-\log(-\log u)$: с ним вероятности выбора такие, какие даёт `softmax`.
+def fix_gumbel(logits, temperature, noise):
+    soft = ((logits + noise) / temperature).softmax(-1)
+    return _hard(soft) + soft - soft.detach()
+
+# %% mistake="chosen_along_the_first_dimension" like="along_the_first_dimension"
+def fix_gumbel(logits, temperature, noise):
+    soft = (_noisy(logits, noise) / temperature).softmax(0)
+    return _hard(soft) + soft - soft.detach()
+
+# %% mistake="rounds_the_soft_vector" theme="own"
+# The soft vector was rounded. Where no entry is above one half, no 1 is left.
+# Мягкий вектор округлён. Если ни одно значение не больше половины, единицы в нём не остаётся.
+def fix_gumbel(logits, temperature, noise):
+    soft = (_noisy(logits, noise) / temperature).softmax(-1)
+    return soft.round() + soft - soft.detach()
+
+# %% mistake="draws_its_own_noise" theme="own"
+# The 1 is not at the largest noisy logit, because torch drew noise of its own. The choice belongs to the `noise` that is
+#     given.
+# Единица стоит не у наибольшего логита с шумом: torch взял собственный шум. А выбор должен следовать переданному `noise`.
+def fix_gumbel(logits, temperature, noise):
+    return torch.nn.functional.gumbel_softmax(logits, tau=temperature, hard=True)

@@ -276,8 +276,9 @@ def fix_target(net, target, optimizer, batch, discount, rate):
     return loss.item()
 
 # %% mistake="clears_before_the_step" theme="order"
-# The gradients were cleared between `backward()` and the step, so the step had none.
-# Градиенты обнулены между `backward()` и шагом, поэтому шаг сделан без них.
+# The step had no gradients: they were cleared between `backward()` and the step, or no path leads from the loss to
+#     `net`.
+# Шаг сделан без градиентов: они обнулены между `backward()` и шагом, или от функции потерь нет пути к `net`.
 def fix_target(net, target, optimizer, batch, discount, rate):
     state, reward, next_state, done = batch
     with torch.no_grad():
@@ -347,6 +348,69 @@ def fix_target(net, target, optimizer, batch, discount, rate):
     with torch.no_grad():
         goal = reward + discount * (1 - done) * copy.deepcopy(target).eval()(next_state).squeeze(-1)
     loss = mse_loss(net(state).squeeze(-1), goal)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    _follow(net, target, rate)
+    return loss.item()
+
+# %% mistake="moves_a_copy" theme="in_place"
+# A copy of `target` moves, and `target` itself stays as it was.
+# Движется копия сети `target`, а сама `target` остаётся прежней.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    target = copy.deepcopy(target)
+    loss = _train(net, target, optimizer, batch, discount)
+    _follow(net, target, rate)
+    return loss
+
+# %% mistake="keeps_all_of_the_old" theme="own"
+# The old weights keep their full share, and the new ones are added. The old ones belong to the factor `1 - rate`.
+# Старые веса остались целиком, и к ним прибавлены новые. Старые нужно умножить на `1 - rate`.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    loss = _train(net, target, optimizer, batch, discount)
+    with torch.no_grad():
+        for slow, fast in zip(target.parameters(), net.parameters()):
+            if slow is not fast:
+                slow.add_(fast, alpha=rate)
+        for slow, fast in zip(target.buffers(), net.buffers()):
+            slow.copy_(fast)
+    return loss
+
+# %% mistake="done_the_other_way" theme="own"
+# The value of the next state counts only where the episode is over. It should count where it is not: `1 - done`.
+# Ценность следующего состояния учтена только там, где эпизод окончен. А учитывать её нужно там, где он продолжается:
+#     множитель `1 - done`.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    loss = _train(net, target, optimizer, (state, reward, next_state, 1 - done), discount)
+    _follow(net, target, rate)
+    return loss
+
+# %% mistake="pairs_all_with_all" theme="axes"
+# Outputs of shape (n, 1) meet rewards of shape (n,). They broadcast to a matrix, in which every sample is paired with
+#     every other.
+# Выходы формы (n, 1) встречаются с наградами формы (n,). По правилам broadcasting получается матрица, в которой каждый
+#     пример составляет пару с каждым.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * target(next_state)
+    value = net(state)
+    loss = ((value - goal) ** 2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    _follow(net, target, rate)
+    return loss.item()
+
+# %% mistake="sums_the_squares" theme="scaling"
+# The squared differences were summed up. Asked for is their mean.
+# Квадраты разностей сложены, а нужно их среднее.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = ((net(state).squeeze(-1) - goal) ** 2).sum()
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

@@ -211,3 +211,9 @@ def moments(surrogate, logits):
     weights, gradients = _all(surrogate, logits)
     mean, variance = _moments(weights, gradients)
     return mean, variance.sum()
+
+# %% mistake="unweighted_around_the_mean" like="variance_of_a_sample"
+def moments(surrogate, logits):
+    weights, gradients = _all(surrogate, logits)
+    mean, _ = _moments(weights, gradients)
+    return mean, ((gradients - mean) ** 2).mean(0)

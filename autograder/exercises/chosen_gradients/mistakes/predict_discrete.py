@@ -89,3 +89,8 @@ predict_discrete = {**solution, "torch.bernoulli(x)": "RuntimeError"}
 # Вы ожидали после сравнения ошибку, как у `heaviside`. Но у результата сравнения вообще нет графа, и до обратного
 #     прохода `slope` не доходит.
 predict_discrete = {**solution, "(x > 0.5).float()": "RuntimeError"}
+
+# %% mistake="round_raises" theme="recording"
+# You expected an error behind a rounding. It has a node with the derivative 0: the gradient is lost without a word.
+# Вы ожидали ошибку за округлением. Но у него есть узел с производной 0: градиент теряется без всяких сообщений.
+predict_discrete = {**solution, "x.round()": "RuntimeError"}

@@ -73,3 +73,13 @@ predict_stops = {**solution, "nothing stopped": -4.0, "target.clone()": -4.0}
 # Вы ожидали положительного градиента там, где цель — константа. Но `value` вычитается, а разность положительна, поэтому
 #     градиент отрицателен.
 predict_stops = {**solution, "target.detach()": 4.0}
+
+# %% mistake="value_detached_ends_the_loss" theme="recording"
+# You expected no graph where `value` is detached. The target was computed from the weight as well, and its path is left.
+# Вы ожидали, что без пути через `value` графа нет. Но цель тоже вычислена по весу, и её путь остался.
+predict_stops = {**solution, "value.detach()": "no graph"}
+
+# %% mistake="two_is_lost" theme="derivative"
+# You expected half of the gradient: the derivative of a square has the factor 2.
+# Вы ожидали половину градиента: у производной квадрата есть множитель 2.
+predict_stops = {**solution, "nothing stopped": 1.0}

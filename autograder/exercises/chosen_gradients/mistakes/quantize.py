@@ -125,3 +125,22 @@ def quantize(x, step, levels):
 def quantize(x, step, levels):
     scaled = x / step
     return torch.where(scaled.abs() < levels, step * _through(scaled), (levels * step * x.sign()).detach())
+
+# %% mistake="zero_outside" theme="own"
+# Values outside the range become 0. They should become the end of the range on their side.
+# Значения вне диапазона обращаются в 0. А они должны становиться концом диапазона со своей стороны.
+def quantize(x, step, levels):
+    scaled = x / step
+    return step * _through(scaled) * (scaled.abs() <= levels)
+
+# %% mistake="nothing_below_zero" theme="own"
+# Negative entries become 0. The range goes from `-levels * step` to `levels * step`.
+# Отрицательные элементы обращаются в 0. Диапазон идёт от `-levels * step` до `levels * step`.
+def quantize(x, step, levels):
+    return step * _through((x / step).clamp(0, levels))
+
+# %% mistake="no_end_below" theme="missing"
+# Values are limited above and not below. The range ends at `-levels * step` as well.
+# Значения ограничены сверху, но не снизу. Диапазон кончается и у `-levels * step`.
+def quantize(x, step, levels):
+    return step * _through((x / step).clamp(max=levels))

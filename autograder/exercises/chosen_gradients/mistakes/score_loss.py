@@ -185,3 +185,9 @@ def score_loss(log_probs, losses):
 # %% mistake="weighted_by_numbers" like="weighted_by_probabilities"
 def score_loss(log_probs, losses):
     return (log_probs.exp() * losses.detach()).sum()
+
+# %% mistake="sums_the_losses" theme="scaling"
+# The gradient of the logits is right. The losses were summed in their own term, where their mean is meant.
+# Градиент по логитам верен. А в собственном слагаемом потери сложены, хотя нужно их среднее.
+def score_loss(log_probs, losses):
+    return (log_probs * (losses - _others(losses)).detach()).mean() + losses.sum()

@@ -95,3 +95,6 @@ def slope_table():
 
 # %% mistake="comparison_raises"
 {r'("(?:\(x [<>=]+ [\d.]+\)|x\.gt\(0\.5\))[^"]*": )slope.*': r'\1"RuntimeError",'}
+
+# %% mistake="round_raises"
+{r'("(?:[^" ]+ \* )?x\.(?:round|ceil|sign|trunc)\(\)(?: \*\* 2)?": )slope.*': r'\1"RuntimeError",'}

@@ -98,3 +98,9 @@ def stop_table():
 
 # %% mistake="slope_of_the_value"
 {r'("value\.detach\(\)": ).*': r"\1(value + (target - 2 * value).detach()) ** 2,"}
+
+# %% mistake="value_detached_ends_the_loss"
+{r'("value\.detach\(\)": ).*': r"\1torch.zeros(()),"}
+
+# %% mistake="two_is_lost"
+{r'("nothing stopped": )': r"\g<1>0.5 * "}

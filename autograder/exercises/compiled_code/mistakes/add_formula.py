@@ -202,3 +202,25 @@ def add_formula(op):
         return grad * output / x, -ctx.a * grad * output, None
 
     op.register_autograd(backward, setup_context=setup_context)
+
+# %% mistake="grows" theme="derivative"
+# Both gradients have the factor exp(a·y). In the exponent a minus is missing.
+# Множитель в обоих градиентах — exp(a·y). В показателе не хватает минуса.
+def add_formula(op):
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        growth = (ctx.a * y).exp()
+        return grad * growth, -ctx.a * grad * x * growth, None
+
+    op.register_autograd(backward, setup_context=_keep)
+
+# %% mistake="exponent_without_a" theme="derivative"
+# The factor in both gradients is exp(−y). In the exponent `a` is missing.
+# Множитель в обоих градиентах — exp(−y). В показателе не хватает `a`.
+def add_formula(op):
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        damping = (-y).exp()
+        return grad * damping, -ctx.a * grad * x * damping, None
+
+    op.register_autograd(backward, setup_context=_keep)

@@ -61,10 +61,10 @@ def costly_node(loss):
     return _most(Counter(node.name() for node in nodes))
 
 # %% mistake="counts_nothing" theme="own"
-# It is the first node of the pass, as if all costs were 0. The row of a node has no FLOPs of its own: they are in
-#     the operations below, and only with `with_flops=True`.
-# Это первый узел прохода, как если бы вся стоимость была равна 0. У строки узла собственных FLOP нет: они у
-#     операций под ней, и только при `with_flops=True`.
+# It is the first node of the pass, as if all costs were 0. The rows of a node have no FLOPs of their own: those are
+#     further down, in the rows of its operations, and only with `with_flops=True`.
+# Это первый узел прохода, как если бы вся стоимость была равна 0. У строк самого узла собственных FLOP нет: они
+#     ниже, в строках его операций, и только при `with_flops=True`.
 def costly_node(loss):
     loss.backward()
     return loss.grad_fn.name()

@@ -45,8 +45,10 @@ def fix_anomaly(f, x):
     return said[-1] if error else None
 
 # %% mistake="returns_the_error" theme="missing"
-# The text of the error is returned. It names the node; the line is in the warning.
-# Возвращён текст исключения. В нём назван узел, а строка — в предупреждении.
+# The node is named, and the line is not: what is returned is the text of the error, or the beginning of the warning
+#     alone. The line stands further down in the warning.
+# Узел назван, а строка — нет: возвращён текст исключения или только начало предупреждения. Строка стоит в
+#     предупреждении ниже.
 def fix_anomaly(f, x):
     return _caught(f, x)[1] or None
 

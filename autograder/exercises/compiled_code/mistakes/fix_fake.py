@@ -96,3 +96,13 @@ def fix_fake(x, y):
 # %% mistake="counts_y_from_the_front" like="counts_from_the_front"
 def fix_fake(x, y):
     return x.new_empty(*x.shape[:-1], len(y))
+
+# %% mistake="one_dimension_in_front" theme="axes"
+# At most one batch dimension is kept. There may be several, and all stay.
+# Сохранено не больше одного измерения батча. Но их бывает несколько, и остаться должны все.
+def fix_fake(x, y):
+    return x.new_empty(*x.shape[:-2][:1], x.shape[-2], y.shape[-2])
+
+# %% mistake="square_without_batches" like="still_square"
+def fix_fake(x, y):
+    return x.new_empty(x.shape[-2], x.shape[-2])

@@ -91,10 +91,10 @@ def is_right_operator(op, x):
     return False
 
 # %% mistake="never_traces_the_formula" theme="test"
-# A formula in NumPy is accepted: the examples for `opcheck` do not require grad, so it traces no formula. `gradcheck`
+# A formula in NumPy is accepted: nothing traces it. Only `opcheck` does, with examples that require grad. `gradcheck`
 #     compares numbers alone.
-# Формула на NumPy принята: примеры для `opcheck` не требуют градиента, и в граф она формулу не записывает. А
-#     `gradcheck` сравнивает только числа.
+# Формула на NumPy принята: в граф её никто не записывает. Это делает только `opcheck`, и только для примеров, которые
+#     требуют градиента. А `gradcheck` сравнивает одни числа.
 def is_right_operator(op, x):
     opcheck(op, (_telling().detach(),))
     return gradcheck(op, (_telling(),))

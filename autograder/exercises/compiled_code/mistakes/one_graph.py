@@ -211,3 +211,23 @@ def one_graph(x, limit):
 def one_graph(x, limit):
     norm = x.norm()
     return x * torch.where(norm > limit, limit / (norm + 1e-12), 1.0)
+
+# %% mistake="drops_the_short" theme="missing"
+# A short vector becomes 0: its factor is 0, as long as nothing is added for the other case. It should be 1.
+# Короткий вектор обращается в 0: множитель для него равен 0, а слагаемого для второго случая нет. Множитель должен быть
+#     равен 1.
+def one_graph(x, limit):
+    norm = x.norm()
+    return x * (norm > limit) * (limit / norm)
+
+# %% mistake="forgets_the_root" theme="own"
+# The sum of squares is taken for the norm. The norm is its root.
+# За норму принята сумма квадратов, а норма — это корень из неё.
+def one_graph(x, limit):
+    return x * (limit / (x**2).sum().clamp(min=limit))
+
+# %% mistake="leaves_the_long" theme="missing"
+# A long vector comes back as it was. Its norm should become `limit`.
+# Длинный вектор возвращён без изменений, а его норма должна стать равной `limit`.
+def one_graph(x, limit):
+    return x.clone()

@@ -59,3 +59,8 @@ predict_graphs = {**solution, "lengths 3, 4, 5": 1}
 # You expected the second length to need no compilation. The first graph was made for the very length that came.
 # Вы ожидали, что для второй длины компиляция не нужна. Но первый граф рассчитан именно на ту длину, которая пришла.
 predict_graphs = {**solution, "lengths 3, 3, 4": 1}
+
+# %% mistake="two_for_each_if" theme="own"
+# You expected two graphs for each `if`. The piece between two `if`s is one graph, and both share it.
+# Вы ожидали по два графа на каждый `if`. Но часть между двумя `if` — один граф, общий для обоих.
+predict_graphs = {**solution, "two ifs on numbers": 4}

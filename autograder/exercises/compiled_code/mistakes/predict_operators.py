@@ -54,3 +54,13 @@ predict_operators = {**solution, "gradient of a through double_": 6.0}
 # You expected the gradient of the change alone. The multiplication by 3 is recorded, and only it.
 # Вы ожидали градиент одного лишь изменения. Но записано умножение на 3, и только оно.
 predict_operators = {**solution, "gradient of a through double_": 2.0}
+
+# %% mistake="body_is_recorded_too" theme="own"
+# You expected the body to run once more, while the graph is recorded. There the fake stands in for it.
+# Вы ожидали, что тело выполнится ещё раз, при записи графа. Но там его заменяет фиктивная реализация.
+predict_operators = {**solution, "runs of the body in three compiled passes": 4}
+
+# %% mistake="body_in_both_passes" theme="own"
+# You expected the body to run in the backward passes as well. There the graph of the formula runs, which only multiplies.
+# Вы ожидали, что тело выполнится и в обратных проходах. Но в них работает граф формулы, а в нём одни умножения.
+predict_operators = {**solution, "runs of the body in three compiled passes": 6}

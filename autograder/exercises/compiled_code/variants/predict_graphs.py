@@ -125,3 +125,6 @@ def graph_table():
     r"graphs\(choosing, torch\.ones\(5\), torch\.ones\(5\), three\)": "1",
     r"graphs\(choosing, three, torch\.ones\(4\), three\)": "1",
 }
+
+# %% mistake="two_for_each_if"
+{r"graphs\(three_ifs, three\)": "6"}

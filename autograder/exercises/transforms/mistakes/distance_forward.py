@@ -136,3 +136,19 @@ class Distance(_Distance):
 # Нет метода `jvp`.
 class Distance(_Distance):
     pass
+
+# %% mistake="with_the_two_of_the_square" theme="scaling"
+# The result is twice the tangent. The derivative of the root has a factor 1/2, which cancels the 2 of the square.
+# Результат вдвое больше нужного. У производной корня есть множитель 1/2, и он сокращается с двойкой от квадрата.
+class Distance(_Distance):
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        x, y, distance = ctx.saved_tensors
+        return 2 * ((x - y) * (dx - dy)).sum() / distance
+
+# %% mistake="whole_difference" like="finite_difference"
+class Distance(_Distance):
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        x, y, distance = ctx.saved_tensors
+        return (x + dx - y - dy).norm() - distance

@@ -120,3 +120,10 @@ def fix_region(model, batches, rate):
                 p -= rate * p.grad
     model.zero_grad()
     return losses
+
+# %% mistake="in_training_mode" theme="state"
+# The model was put into training mode. It is called in the mode in which it is.
+# Модель переведена в режим обучения. А вызывать её нужно в том режиме, в котором она передана.
+def fix_region(model, batches, rate):
+    model.train()
+    return _train(model, batches, rate, lambda: _region(cache_enabled=False))

@@ -96,10 +96,10 @@ class LogAddExp(_LogAddExp):
         return torch.stack(rows), 0
 
 # %% mistake="no_graph_inside" theme="recording"
-# The values are right, but `backward()` does not come through `vmap`: the rule computes on detached tensors, or
-#     detaches its result.
-# Значения верны, но `backward()` сквозь `vmap` не проходит: правило вычисляет по отсоединённым тензорам или
-#     отсоединяет результат.
+# The values are right, but `backward()` does not come through `vmap`: the rule computes on detached tensors, detaches
+#     its result, or calls `forward` in place of `apply`.
+# Значения верны, но `backward()` сквозь `vmap` не проходит: правило вычисляет по отсоединённым тензорам, отсоединяет
+#     результат или вызывает `forward` вместо `apply`.
 class LogAddExp(_LogAddExp):
     @staticmethod
     def vmap(info, in_dims, x, y):
@@ -184,3 +184,24 @@ class LogAddExp(_LogAddExp):
         most = max(x.dim(), y.dim())
         x, y = (t[(..., *[None] * (most - t.dim()))] for t in (x, y))
         return LogAddExp.apply(x, y), 0
+
+# %% mistake="zero_taken_for_none" theme="axes"
+# A batch at dimension 0 was treated as if there were none: in an `if` 0 counts as false, as None does. Ask for `is None`.
+# С батчем по измерению 0 правило обходится так, будто батча нет: в условии `if` число 0 ложно, как и None. Пишите
+#     `is None`.
+class LogAddExp(_LogAddExp):
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        return LogAddExp.apply(*_padded([dim or None for dim in in_dims], x, y)), 0
+
+# %% mistake="swaps_dimensions" theme="axes"
+# The batch was swapped with the dimension in front, so the order of the other dimensions has changed. `movedim` moves one
+#     dimension and keeps the order of the others.
+# Измерение батча поменяли местами с первым, и порядок остальных измерений нарушился. Функция `movedim` переносит одно
+#     измерение, а порядок остальных сохраняет.
+class LogAddExp(_LogAddExp):
+    @staticmethod
+    def vmap(info, in_dims, x, y):
+        x, y = (t if d is None else t.transpose(d, 0) for t, d in zip((x, y), in_dims))
+        front = [d if d is None else 0 for d in in_dims]
+        return LogAddExp.apply(*_padded(front, x, y)), 0

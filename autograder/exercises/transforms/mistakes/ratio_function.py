@@ -128,3 +128,21 @@ class Ratio(_Ratio):
 # Результат `hessian` верен, а у `jacrev` от `jacrev` — нет: внутри `backward` ничего не записывается.
 class Ratio(_Ratio):
     backward = staticmethod(once_differentiable(_Ratio.backward))
+
+# %% mistake="takes_the_context_still" theme="own"
+# `forward` still takes the context. With `setup_context` beside it, torch calls `forward` with the inputs alone.
+# Метод `forward` по-прежнему принимает контекст. А если есть `setup_context`, torch передаёт в `forward` только входы.
+class Ratio(_Ratio):
+    @staticmethod
+    def forward(ctx, x, y):
+        ratio = x / y
+        return ratio, (ratio > 1).to(ratio.dtype).mean()
+
+# %% mistake="saved_for_forward_only" theme="own"
+# `backward` finds nothing in `saved_tensors`: it was saved for forward mode alone.
+# Метод `backward` ничего не находит в `saved_tensors`: сохранено только для прямого режима.
+class Ratio(_Ratio):
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_forward(*inputs)
