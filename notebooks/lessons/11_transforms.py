@@ -563,8 +563,8 @@ assert penalties == [27, 9]  # slope**2 is 144 w**6; through the constant goes a
 # * **Given.** `f`, an elementwise third power; `x`, a float64 tensor of any shape with positive entries that requires grad.
 # * **Result.** A tensor of one element, whose gradient with respect to `x` depends on `f`. <!-- usable -->
 # * **Result.** If `f` is a Function with `once_differentiable`, then the first gradient `g`, by `autograd.grad(..., create_graph=True)`, and `g.sum().backward()` run without an error. <!-- silent -->
-# * **Result.** `x.grad` is then another than with a right `f`. <!-- wrong -->
-# %% [markdown] tags=["ru"] of="edf0bdd1"
+# * **Result.** `x.grad` then differs from that of a right `f`. <!-- wrong -->
+# %% [markdown] tags=["ru"] of="f4b8de37"
 # Две ошибки и два нуля. Нули хуже. Да и ошибки вызваны не декоратором: если вся функция потерь — это $f(x)$, у первой производной нет графа, и torch жалуется только на это.
 #
 # Декоратор выполняет `backward` внутри `no_grad()`. Потом он помечает результат, чтобы следующий обратный проход завершился ошибкой, но только если пришедший градиент *требует градиента*. В $f(x)^2$ так и есть: приходит $2 f(x)$. А если $f$ входит в функцию потерь простым слагаемым, приходит константа, и результат не помечается. Зависимость результата от сохранённого $x$ теряется в обоих случаях.

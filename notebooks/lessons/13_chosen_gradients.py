@@ -788,8 +788,8 @@ check("fix_gumbel")
 #
 # So far a gradient was put where there was none. Now the other way round. Learning by *temporal differences* sets a goal for the value of a state, $r + 0.9\, v(s')$: the reward, and the discounted value of the next state. The goal is computed by the same weights. Which of the two is to move, the value towards the goal or the goal towards the value?
 #
-# For autograd there is no difference. In a small example, A is followed by B or by C, each with probability 1/2. B pays 1 and C pays 0; then the episode is over. So B is worth 1, C is worth 0, and A one half. The loss sums the squared differences of all transitions; it is minimized until it no longer falls. Its last value is printed behind the values.
-# %% [markdown] tags=["ru"] of="8336cbb7"
+# For autograd there is no difference. In a small example, for simplicity without discounting, A is followed by B or by C, each with probability 1/2. B pays 1 and C pays 0; then the episode is over. So B is worth 1, C is worth 0, and A one half. The loss sums the squared differences of all transitions; it is minimized until it no longer falls. Its last value is printed behind the values.
+# %% [markdown] tags=["ru"] of="41270ea5"
 # ## Градиенты, которые остановлены намеренно
 #
 # До сих пор мы ставили градиент туда, где его не было. Теперь уберём его оттуда, где он есть. В обучении по *временным разностям* (temporal differences, TD) цель для ценности состояния — это $r + 0.9\, v(s')$: награда плюс ценность следующего состояния с коэффициентом дисконтирования. Цель вычисляют с теми же весами. Что же должно сдвинуться: ценность к цели или цель к ценности?

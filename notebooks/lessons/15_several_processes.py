@@ -166,8 +166,8 @@ class Pair:
 
 
 # %% [markdown] tags=["en"]
-# With `no_sync()` a window of two micro-batches is to need one exchange instead of two. Here are four ways to use it or to forget it, each with two ranks of its own. Read the function; do not call it yet.
-# %% [markdown] tags=["ru"] of="c7b22df5"
+# With `no_sync()` a window of two micro-batches should need one exchange instead of two. Here are four ways to use it or to forget it, each with two ranks of its own. Read the function; do not call it yet.
+# %% [markdown] tags=["ru"] of="48e722e1"
 # Контекстный менеджер `no_sync()` нужен, чтобы на окно из двух микробатчей хватало одного обмена вместо двух. Вот четыре способа применить его или забыть о нём, каждый на своей паре рангов. Прочтите функцию, но пока не вызывайте.
 # %%
 def exchanges():
