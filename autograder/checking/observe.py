@@ -23,7 +23,6 @@ from .allocations import ProfilerInterfered
 from .containment import timeout_causes as overlong
 from .containment.caught import Spot, explained, functions_of, learners_line, message_of, places_of, spots_in
 from .containment.edits import copy_tensors, find_edited
-from .containment.garbage import older_objects_frozen
 from .containment.refused import Refused
 from .containment.surroundings import undisturbed
 from .containment.switches import as_in_a_fresh_process
@@ -117,7 +116,7 @@ def _observe_case(
     caught: dict[str, Spot] = {}
     raised: Raised | None = None
     held = overlong.resident()
-    with undisturbed(notes), older_objects_frozen():
+    with undisturbed(notes):
         try:
             with limited(exercise.seconds), place.holding(case) if place else nullcontext():
                 found = exercise.probe(SimpleNamespace(**{exercise.asks: _marking(answer, signature)}), case)

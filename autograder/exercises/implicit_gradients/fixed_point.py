@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.containment.garbage import older_objects_frozen
 from autograder.checking.counted_run import condense
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import Formula, signed, uniform
@@ -149,7 +150,7 @@ def _memory(answer: Any, case: Case, wanted: list[Tensor]) -> tuple[AtMost, AtMo
 def _bytes(answer: Any, case: Case, wanted: list[Tensor], iterations: int) -> tuple[int, int, Any]:
     """Return the peak in bytes, the bytes that are left when the result is dropped, and the gradients."""
     start = case.start / 2
-    with live_bytes() as live:
+    with older_objects_frozen(), live_bytes() as live:
         z = answer.fixed_point(case.step, start, case.parameters, iterations)
         found = condense(_gradients(z, wanted))
         del z
