@@ -89,6 +89,9 @@ def test_honest_answers_and_habits_are_left_alone() -> None:
         "# the dict of pack holds the storages",
         "# the packed tuple holds the tensor",
         "# what needs no gradient stays",
+        "# the first view is put, not the whole storage",
+        "# known by id of the saved tensor, which the next one gets, too",
+        "# the first view is put as contiguous numbers, not the storage",
         "# byte buffers",
         "# wasteful hooks",
     ]
