@@ -161,8 +161,8 @@ def observe_state(
 
     `arguments` are those of the call that an exercise checks, before it. `found` are the gradients of that call.
     Returns two dicts. The first holds two booleans: inputs unchanged, and the gradients `found` after a second call on
-    other arguments, too. A missing gradient in `found` does not count. The second holds the value of that second call. Both are empty for inputs with fewer than two
-    dimensions, because the test is needed only once.
+    other arguments, too; a missing one does not count. The second holds the value of that second call. Both are empty
+    for inputs with fewer than two dimensions, because the test is needed only once.
     """
     if arguments[0].dim() < 2:
         return {}, {}
