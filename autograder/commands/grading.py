@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from pathlib import Path
 from typing import Any
@@ -68,13 +69,11 @@ def _isolation(chosen: argparse.Namespace) -> Wall | None:
 
 
 def _grade(chosen: argparse.Namespace) -> int:
-    import contextlib
-
+    _refuse_contradictions(chosen)
     from ..grading.sandbox.grader.fork_server_process import ForkServerProcess
     from ..grading.sandbox.server.garbage import gc_frozen
     from ..grading.terminal import Interrupt
 
-    _refuse_contradictions(chosen)
     isolation = _isolation(chosen)
     # jsonschema would import this, which takes a second, for a format that no notebook uses. It works without.
     sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]

@@ -58,7 +58,7 @@ def start(lesson: str = "", *, language: str | None = None, device: object = Non
 
 
 def hint(name: str = "", number: int | None = None) -> Reply:
-    """Return the hints for exercise `name` up to number `number`, or up to the next one if `number` is None.
+    """Return the hints for exercise `name` up to `number`, or up to the next one if it is None.
 
     Without a name, the exercise is the one that was checked last. An exercise has three hints, which cost no points.
     """
@@ -101,7 +101,7 @@ def solution(name: str = "", *, give_up: bool = False) -> Programs | Prose | Rep
 
 
 def why(name: str = "") -> Reply:
-    """Return the question that the card of exercise `name` asks after a passed check, and our answer to it.
+    """Return the question on the card of a passed check of exercise `name`, and our answer to it.
 
     Without a name, the exercise is the one that was checked last. If the learner has not passed the check, or the
     exercise has no such question, the reply says so. While nbgrader runs the notebook, it says nothing else.

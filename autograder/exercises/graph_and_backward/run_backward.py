@@ -38,7 +38,7 @@ class _CosineRecorder(TorchDispatchMode):
 
 
 def _count_calls(backward: Callable[[Tensor], object], start: float) -> tuple[list[int], list[Tensor | None]]:
-    """Return the number of times that a learner's backward pass calls each node, and the gradients of the leaves.
+    """Count a learner's calls of each node in a backward pass; return the leaves' gradients as well.
 
     First come the numbers for seven nodes of sines, in ascending order, then the numbers for two leaves. A leaf without
     a call counts as 1. In the graph, each sine is taken of the product of the previous two results. Many paths

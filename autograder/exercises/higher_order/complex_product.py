@@ -91,7 +91,7 @@ def _named(gradients: Any) -> object:
 
 
 def _second_of_all(y: Tensor, first: Any, inputs: tuple[Tensor, Tensor], v: Tensor) -> Any:
-    """Return what `_second` returns for the inputs; if these are gradients, also that for the gradient that arrives."""
+    """Return second gradients by the inputs and, if there are any, by the gradient that arrives."""
     second = _second(first, inputs)
     if not isinstance(second, tuple):
         return second

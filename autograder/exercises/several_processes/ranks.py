@@ -59,7 +59,7 @@ class Link:
 
 
 def run_together(run: Callable[[int, Link], None], world: int) -> list[Link]:
-    """Call `run(rank, link)` for each rank until every exchange is answered; return the links of the last runs.
+    """Call `run(rank, link)` for each rank until every exchange is answered; return the last links.
 
     A run must do the same each time, up to what it is answered. A rank whose exchange the others never join waits for
     ever: its run ends there.

@@ -3749,7 +3749,7 @@ class Micro:
 
 
 def vjps():
-    """The table of a dispatching engine, as in HIPS autograd: for each primitive a function for each argument."""
+    """Return the table of an engine as in HIPS autograd: a function for each argument of a primitive."""
     return {
         "add": (lambda g, y, a, b: g, lambda g, y, a, b: g),
         "mul": (lambda g, y, a, b: g * b, lambda g, y, a, b: g * a),

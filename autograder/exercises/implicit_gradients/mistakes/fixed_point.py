@@ -35,7 +35,7 @@ def _hooked(step, start, parameters, iterations, *, point=None, turns=None, sign
 
 
 def _by_function(step, start, parameters, iterations, finish):
-    """Return the fixed point from a Function of one's own. `finish(again, u, tensors)` makes its gradients."""
+    """Return the fixed point from an own Function. `finish(again, u, tensors)` makes its gradients."""
 
     class Solved(torch.autograd.Function):
         @staticmethod
