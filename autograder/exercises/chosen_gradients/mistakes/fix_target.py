@@ -1,16 +1,17 @@
 # %%
 import copy
+import functools
 
 import torch
 from torch.nn.functional import mse_loss
 
 
-def _train(net, target, optimizer, batch, discount, stopped=True):
+def _train(net, target, optimizer, batch, discount, stopped=True, measure=mse_loss):
     """Make the step of `net`, right or with a path through the target."""
     state, reward, next_state, done = batch
     with torch.set_grad_enabled(not stopped):
         goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
-    loss = mse_loss(net(state).squeeze(-1), goal)
+    loss = measure(net(state).squeeze(-1), goal)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
@@ -407,12 +408,6 @@ def fix_target(net, target, optimizer, batch, discount, rate):
 # The squared differences were summed up. Asked for is their mean.
 # Квадраты разностей сложены, а нужно их среднее.
 def fix_target(net, target, optimizer, batch, discount, rate):
-    state, reward, next_state, done = batch
-    with torch.no_grad():
-        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
-    loss = ((net(state).squeeze(-1) - goal) ** 2).sum()
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
+    loss = _train(net, target, optimizer, batch, discount, measure=functools.partial(mse_loss, reduction="sum"))
     _follow(net, target, rate)
-    return loss.item()
+    return loss
