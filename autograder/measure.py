@@ -6,7 +6,6 @@ change the gradients that it judges.
 
 from __future__ import annotations
 
-import functools
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
@@ -69,20 +68,6 @@ def passes_to(leaf: torch.Tensor) -> Iterator[list[torch.Tensor]]:
         yield gradients
     finally:
         handle.remove()
-
-
-@contextmanager
-def around_backward(run: Callable[..., Any]) -> Iterator[None]:
-    """Let `run(engine, roots, *args, **kwargs)` replace torch's engine inside the `with` block.
-
-    Every call that starts a backward pass then calls `run` instead of `engine`.
-    """
-    engine = torch.autograd._engine_run_backward  # type: ignore[attr-defined]
-    torch.autograd._engine_run_backward = functools.partial(run, engine)  # type: ignore[attr-defined]
-    try:
-        yield
-    finally:
-        torch.autograd._engine_run_backward = engine  # type: ignore[attr-defined]
 
 
 class CountedCalls:

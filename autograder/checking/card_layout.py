@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from ..language import LANGUAGES, Note, Text, grouped
 from ..messages.cards import MESSAGES, message
-from ..messages.entries import name_count, name_place
+from ..messages.entries import EntryNames, name_count, name_place
 from ..messages.measured import yes_or_no
 from .comparison import place_of
 from .exercise import Exercise, is_open
@@ -54,9 +54,7 @@ class Card:
     def __init__(self, verdict: Verdict, exercise: Exercise, language: str) -> None:
         self.verdict, self.exercise, self.language = verdict, exercise, language
         self.title = exercise.title.read(language)
-        explained = verdict.finding.aspect if verdict.finding else ""
-        self.entries = next((each.entries for each in exercise.aspects if each.name == explained), ())
-        self.places = (*self.entries, ANY_ENTRY)
+        self.places = _places(exercise, verdict.finding)
         self.sign, self.colour = _LOOKS[verdict.state]
         self.state = self._say(f"state.{verdict.state}")
         self.points = self._say("card.points", earned=f"{verdict.points:g}", maximum=f"{verdict.maximum:g}")
@@ -132,19 +130,7 @@ class Card:
             label = "card.with" if finding.called else "card.inputs"
             yield self._say(label), [f"`case.{line}`" for line in finding.inputs.splitlines()]
         if finding.got and (public or table or finding.got[0].is_error):
-            yield self._label(finding.aspect, finding.got[0]), got
-
-    def _label(self, aspect: str, first: Note) -> str:
-        """Return the label of the row that shows the result. `first` is the first note on the result."""
-        measured = next((each.measured for each in self.exercise.aspects if each.name == aspect), None)
-        if first.is_error:
-            return self._say("card.raised")
-        if first.id == "differs.table":
-            return self._say("card.wrong")
-        if measured:
-            return measured.read(self.language)
-        named = self.entries or name_place(place_of(first.parameters), self.places)
-        return self._say("card.checked" if named else "card.returned")
+            yield result_label(self.exercise, finding, self.language), got
 
     def _score(self, score: Mapping[str, object]) -> tuple[str, list[str]]:
         """Return a row of the scoreboard: what was measured, and the three figures."""
@@ -218,6 +204,26 @@ class Card:
         tone = f"border-left:4px solid rgb({self.colour});background:rgba({self.colour},.07)"
         frame = f"{tone};padding:.6em 1em;margin:.3em 0"
         return _div("".join(parts), f"{frame};line-height:1.5;max-width:58em", lang=self.language)
+
+
+def _places(exercise: Exercise, finding: Finding | None) -> tuple[EntryNames, ...]:
+    """Return the names of entries in the values of the aspect that a finding is about."""
+    explained = finding.aspect if finding else ""
+    return (*next((each.entries for each in exercise.aspects if each.name == explained), ()), ANY_ENTRY)
+
+
+def result_label(exercise: Exercise, finding: Finding, language: str) -> str:
+    """Return the label of the result of a failed case, which `finding.got` tells of. That may not be empty."""
+    first, places = finding.got[0], _places(exercise, finding)
+    measured = next((each.measured for each in exercise.aspects if each.name == finding.aspect), None)
+    if first.is_error:
+        return message("card.raised").read(language)
+    if first.id == "differs.table":
+        return message("card.wrong").read(language)
+    if measured:
+        return measured.read(language)
+    named = len(places) > 1 or name_place(place_of(first.parameters), places)
+    return message("card.checked" if named else "card.returned").read(language)
 
 
 def _explanation(note: Note) -> Text | None:

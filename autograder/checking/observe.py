@@ -22,7 +22,9 @@ from ..language import Note
 from .allocations import ProfilerInterfered
 from .containment import timeout_causes as overlong
 from .containment.caught import Spot, explained, functions_of, learners_line, message_of, places_of, spots_in
+from .containment.deadline import Deadline
 from .containment.edits import copy_tensors, find_edited
+from .containment.nested_passes import MOST, PassesWithoutEnd
 from .containment.refused import Refused
 from .containment.surroundings import undisturbed
 from .containment.switches import as_in_a_fresh_process
@@ -68,8 +70,8 @@ def observe(exercise: Exercise, answer: object, seed: str, place: Place | None =
     """Run an exercise's probe on every case of `seed`, and return one observation per case.
 
     `answer` is the object that the learner has named `exercise.asks`. The cases lie on the device `place`, or on the
-    CPU if it is None. Raises nothing except KeyboardInterrupt when the user presses Ctrl+C. After a case has exceeded
-    the time limit, later cases are not run and get the observation of that case.
+    CPU if it is None. The time limit is that of all cases together. After a case that exceeds it, later cases are not
+    run and get the observation of that case. Raises nothing except KeyboardInterrupt when the user presses Ctrl+C.
     """
     with as_in_a_fresh_process() as unusual:
         return observe_in_order(exercise, answer, seed, unusual, place)
@@ -85,11 +87,15 @@ def observe_in_order(
     runs: list[Run] = []
     signature = _signature(answer)
     cases = exercise.draw(seed)
-    for case, before in zip(cases, [copy_tensors(case) for case in cases]):
-        too_long = runs and runs[-1].raised and runs[-1].raised.id in overlong.IDS
-        runs.append(runs[-1] if too_long else _observe_case(exercise, answer, signature, case, before, unusual, place))
+    copies, deadline = [copy_tensors(case) for case in cases], Deadline(exercise.seconds)
+    for case, before in zip(cases, copies):
+        endless = runs and runs[-1].raised and runs[-1].raised.id in overlong.IDS
+        run = (
+            runs[-1] if endless else _observe_case(exercise, answer, signature, case, before, unusual, place, deadline)
+        )
+        runs.append(run)
     if is_about_devices(exercise) and not any(run.raised for run in runs):
-        found = observe_device(exercise, answer, seed)
+        found = observe_device(exercise, answer, seed, deadline)
         there, caught = canonical(found), spots_in({DEVICE: found}, answer)
         runs = [replace(run, values={**run.values, DEVICE: there}, caught={**run.caught, **caught}) for run in runs]
     return runs
@@ -103,11 +109,12 @@ def _observe_case(
     before: dict[str, list[torch.Tensor]],
     unusual: list[Note],
     place: Place | None,
+    deadline: Deadline,
 ) -> Run:
     """Observe the answer on one case.
 
     `signature` is the answer's. `before` holds copies of the case's tensors, with which changed inputs are detected.
-    `unusual` are notes that the observation includes.
+    `unusual` are notes that the observation includes. `deadline` is that of all cases together.
     """
     shown, notes = _shown(exercise, signature, case), list(unusual)
     inputs = case.shown(shown)
@@ -118,7 +125,7 @@ def _observe_case(
     held = overlong.resident()
     with undisturbed(notes):
         try:
-            with limited(exercise.seconds), place.holding(case) if place else nullcontext():
+            with limited(deadline), place.holding(case) if place else nullcontext():
                 found = exercise.probe(SimpleNamespace(**{exercise.asks: _marking(answer, signature)}), case)
                 _refuse_replaced(found, case)
             values = {str(name): canonical(value) for name, value in found.items()}
@@ -251,6 +258,8 @@ def _explain(error: BaseException, answer: object, exercise: Exercise) -> Raised
     for interfered, id in _INTERFERED.items():
         if isinstance(error, interfered) or isinstance(error.__cause__, interfered):
             return Raised("answer", id, {})
+    if isinstance(error, PassesWithoutEnd):
+        return Raised("answer", "raised.passes", {"count": MOST})
     if isinstance(error, TimeIsUp):
         return Raised("answer", "raised.time", {"seconds": f"{exercise.seconds:g}"})
     marked = error.__cause__ if isinstance(error, AnswerRaised) else None

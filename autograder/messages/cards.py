@@ -138,6 +138,14 @@ MESSAGES: dict[str, Text] = {
         "It did not finish in {seconds} seconds and took {size} GB of memory by then: does something grow in a loop?",
         "Вычисление не закончилось за {seconds} с и заняло {size} ГБ памяти: не растёт ли что-то в цикле?",
     ),
+    "raised.passes": Text(
+        "A backward pass started another one inside itself, that one the next, {count} deep: a hook or a `backward` that "
+        "starts a pass is met by this pass again. Let the inner pass go through a graph of its own, from a leaf that has "
+        "no such hook, `x.detach().requires_grad_()`.",
+        "Обратный проход запускает внутри себя другой, тот — следующий, и так {count} раз: хук или `backward`, который "
+        "запускает проход, в этом проходе вызывается снова. Пусть внутренний проход идёт по отдельному графу, от листа "
+        "без такого хука: `x.detach().requires_grad_()`.",
+    ),
     "raised.exit": Text(
         "The answer tried to stop the program ({type}).", "Ответ попытался завершить программу ({type})."
     ),

@@ -7,10 +7,12 @@ import time
 
 import pytest
 import torch
+from torch.nn.functional import mse_loss
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from autograder.checking.allocations import live_bytes
 from autograder.checking.containment import deadline
+from autograder.checking.containment.nested_passes import MOST
 from autograder.checking.containment.switches import as_in_a_fresh_process, putting_back
 from autograder.learner import commands as notebook
 from autograder.messages.cards import message
@@ -140,3 +142,36 @@ def test_after_one_endless_case_the_others_are_not_tried(language, exercises, mo
     monkeypatch.setattr(exercises[NAME], "seconds", 0.2)
     assert check(endless).state == "not yet"
     assert tried == [1]
+
+
+def passes_without_end(model, batches):
+    loss = sum(mse_loss(model(x), y) for x, y in batches)
+    again = loss * 2
+    loss.register_hook(lambda g: torch.autograd.grad(again, loss, g, retain_graph=True)[0])
+    loss.backward()
+
+
+def test_passes_inside_passes_are_ended(language):
+    """The main thread waits in torch's engine: no signal would reach it."""
+    before = threading.active_count()
+    verdict = check(passes_without_end)
+    assert verdict.state == "not yet"
+    assert message("raised.passes", count=MOST).read(language) in verdict.text(language)
+    assert threading.active_count() == before
+    x = torch.ones(2, requires_grad=True)
+    x.sum().backward()  # the engine still works
+    assert x.grad.tolist() == [1, 1]
+
+
+def test_the_time_is_that_of_all_cases(language, exercises, monkeypatch):
+    def slow(model, batches):
+        right(model, batches)
+        until = time.process_time() + 0.2
+        while time.process_time() < until:
+            pass
+
+    assert len(exercises[NAME].draw("public")) > 2
+    monkeypatch.setattr(exercises[NAME], "seconds", 0.45)
+    verdict = check(slow)
+    assert verdict.state == "not yet"
+    assert message("raised.time", seconds="0.45").read(language) in verdict.text(language)

@@ -40,12 +40,13 @@ def busy(process: int) -> float:
 class Deadline:
     """A time limit for a process, `seconds` from now.
 
-    The limit is extended by the time that the process waits for a processor. `process` is the process id. A process
-    that ends within `_UNWATCHED` seconds is not looked at: most do, and a look opens three files.
+    The limit is extended by the time that the process waits for a processor. `process` is the process id; without one
+    it is this process. A process that ends within `_UNWATCHED` seconds is not looked at: most do, and a look opens
+    three files.
     """
 
-    def __init__(self, seconds: float, process: int) -> None:
-        self._seconds, self._process = seconds, process
+    def __init__(self, seconds: float, process: int | None = None) -> None:
+        self._seconds, self._process = seconds, os.getpid() if process is None else process
         self._start = monotonic()
         self._first_look: tuple[float, float] | None = None  # seconds that the process had waited and been busy
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from .deadline import Deadline
+from .nested_passes import passes_bounded
 
 _AGAIN = 0.1  # seconds until code that catches BaseException in its loop gets the next TimeIsUp
 
@@ -27,17 +27,16 @@ def has_timer() -> bool:
 
 
 @contextmanager
-def limited(seconds: float) -> Iterator[None]:
-    """Raise TimeIsUp inside the `with` block after `seconds`.
+def limited(deadline: Deadline) -> Iterator[None]:
+    """Raise TimeIsUp inside the `with` block when `deadline` has passed.
 
-    Time in which the process waited for a processor does not count. There is no limit without the timer, nor outside
+    Raises PassesWithoutEnd where backward passes nest without end. There is no deadline without the timer, nor outside
     the main thread.
     """
     if not has_timer() or threading.current_thread() is not threading.main_thread():
-        yield
+        with passes_bounded():
+            yield
         return
-
-    deadline = Deadline(seconds, os.getpid())
 
     def ring(number: int, frame: FrameType | None) -> None:
         left = deadline.left()
@@ -46,9 +45,10 @@ def limited(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, left, _AGAIN)
 
     previous = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, deadline.left(), _AGAIN)
+    signal.setitimer(signal.ITIMER_REAL, max(deadline.left(), _AGAIN), _AGAIN)  # 0 would start no timer
     try:
-        yield
+        with passes_bounded():
+            yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)

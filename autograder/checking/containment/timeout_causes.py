@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ...language import Note
 
-IDS = ("raised.time", "raised.flood", "raised.memory")
+IDS = ("raised.time", "raised.flood", "raised.memory", "raised.passes")
 _FLOOD, _HOG = 1_000_000, 1 << 30  # printed characters and taken bytes from which the card names them as the cause
 
 

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ..containment.answer_calls import can_be_called, with_calls
 from ..containment.caught import Caught
+from ..containment.deadline import Deadline
 from ..containment.surroundings import undisturbed
 from ..containment.time_limit import limited
 from ..exercise import Aspect, Exercise, aspect
@@ -80,12 +81,12 @@ def tensors_in(value: Any, seen: set[int] | None = None) -> Iterator[Tensor]:
         yield from tensors_in(part, seen)
 
 
-def observe_device(exercise: Exercise, answer: object, seed: str) -> dict[str, object]:
+def observe_device(exercise: Exercise, answer: object, seed: str, deadline: Deadline) -> dict[str, object]:
     """Run the probe for devices on a pretended one, and return the aspect's value.
 
     The tensors of the first case of `seed` lie there. Only what a GPU refuses counts: a mixture of devices, whether it
     ended the probe or the probe caught it. Another exception says nothing, because the pretended device lacks much of a
-    real one. On the CPU the probe has to find the same numbers.
+    real one. On the CPU the probe has to find the same numbers. Both runs end at `deadline`.
     """
     case, same = exercise.draw_first(seed), exercise.draw_first(seed)
     refused: str | Caught | None = None
@@ -93,14 +94,14 @@ def observe_device(exercise: Exercise, answer: object, seed: str) -> dict[str, o
     probe = exercise.device_probe or exercise.probe
     with undisturbed([]):
         try:
-            with limited(exercise.seconds), pretended_device("cuda") as devices:
+            with limited(deadline), pretended_device("cuda") as devices:
                 for tensor in tensors_in(case):
                     devices.put(tensor, devices.there)
                 noting = SimpleNamespace(**{exercise.asks: _noting_idle(answer, idle)})
                 found = probe(noting, case)
             there = not any(devices.of(each) == CPU and each.dim() for each in tensors_of(found))
             refused = next((each for each in _texts(found) if _is_refusal(each)), None)
-            with limited(exercise.seconds):
+            with limited(deadline):
                 equal = _have_equal_numbers(found, probe(noting, same))
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):

@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from ...checking.card_layout import inline
-from ...checking.verdict import Finding, VerdictState
+from ...checking.card_layout import inline, result_label
+from ...checking.verdict import VerdictState
 from ...errors import UserError
 from ...grade_ids import CellKind, GradeId
 from ...language import LANGUAGES, Note
@@ -191,7 +191,7 @@ class _Page(View):
         If the answers raised an exception, returns empty HTML.
         """
         finding = wrong.verdict.finding
-        if finding is None or _label_of(finding) == "card.raised":
+        if finding is None or any(note.is_error for note in finding.got[:1]):
             return Markup("")
         says = next((aspect.says for aspect in wrong.exercise.aspects if aspect.name == finding.aspect), None)
         return self.inline(says) if says else Markup("")
@@ -208,7 +208,8 @@ class _Page(View):
     def label(self, wrong: Wrong) -> str:
         """Return the label that the report shows before the first line of `returned`, or an empty text."""
         finding = wrong.verdict.finding
-        return MESSAGES[_label_of(finding)].read(self.language) if finding and finding.aspect else ""
+        has_result = finding is not None and finding.aspect and finding.got
+        return result_label(wrong.exercise, finding, self.language) if has_result else ""
 
     def share_of(self, wrong: Wrong) -> str:
         answers = self.graded.exercises[wrong.exercise.name].answers
@@ -252,11 +253,3 @@ class _Page(View):
     def percent(self, part: int, whole: int) -> str:
         share = round(100 * part / whole) if whole else 0
         return f"{share} %" if self.language == "ru" else f"{share}%"
-
-
-def _label_of(finding: Finding) -> str:
-    """Return the id of a card's label before the result of a failed case, such as "card.returned"."""
-    first = finding.got[0] if finding.got else Note("", {})
-    if first.is_error:
-        return "card.raised"
-    return {"differs.table": "card.wrong", "differs.budget": "card.counted"}.get(first.id, "card.returned")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
+from ...checking.containment.nested_passes import around_backward
 from ...language import Note
-from ...measure import around_backward
 from ...session import SESSION
 from .base import Plot, mark_whole_numbers, new_figure, number, short
 

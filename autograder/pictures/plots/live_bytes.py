@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ...checking.containment.nested_passes import around_backward
 from ...language import Note
-from ...measure import around_backward, graph_nodes, tensors
+from ...measure import graph_nodes, tensors
 from ...session import SESSION
 from .base import Plot, Refused, mark_whole_numbers, new_figure, unit
 from .compare import Trace, failure, names, refusal, traced

@@ -22,6 +22,7 @@ import torch
 
 from .... import exercises
 from ....checking.containment.caught import functions_of
+from ....checking.containment.deadline import Deadline
 from ....checking.containment.switches import as_in_a_fresh_process
 from ....checking.containment.time_limit import TimeIsUp, limited
 from ....checking.exercise import Exercise
@@ -220,7 +221,7 @@ class Worker:
         before = sys.stdout, sys.stderr
         sys.stdout, sys.stderr = Stream("stdout", outputs, 1), Stream("stderr", outputs, 2)  # type: ignore[assignment]
         try:
-            with limited(self._limits.cell_seconds):
+            with limited(Deadline(self._limits.cell_seconds)):
                 result = shell.run_cell(source, store_history=True)
             # A second alarm can end IPython while it shows the first, and nbgrader gives full marks without an error.
             if isinstance(result.error_in_exec or result.error_before_exec, TimeIsUp):
