@@ -4,6 +4,7 @@
 - Every mistake is rejected and recognised as itself in 20 trials: in five processes, on 16 seeds.
 - At least three other right answers pass.
 - No senseless answer, such as one that returns None, earns a point or makes the checker itself fail.
+- A program that does nothing of the exercise earns at most a quarter of the points: the given code, a plain program.
 - No call of the answer goes unobserved: who returns None there loses points.
 - No helper function in the exercise's module passes as an answer: a submission could call that function.
 - The key has at most 100 kB.
@@ -41,6 +42,7 @@ from .idle_calls import idle_calls
 from .junk import accepted_helpers, accepted_junk, helpers
 from .lint import banned_words, lonely_pronoun, problems
 from .trials import TRIALS, Trials, try_answers
+from .unearned import unearned_points
 from .variant_trials import variant_problems
 
 ALTERNATIVES, CORE, MINUTES, POINTS, HINTS = 3, 6, 90, 20, 3
@@ -103,6 +105,7 @@ def verify(
             report.problems += _unread_tensors(exercise, key)
             _compare_key(exercise, key, report)
             report.problems += accepted_junk(exercise, key)
+            report.problems += unearned_points(exercise, key)
             report.problems += idle_calls(exercise, key, ran.solutions[exercise.name])
             report.problems += accepted_helpers(exercise, key, helpers(exercise))
             report.problems += variant_problems(exercise) if exercise.kind == "predict" else ()

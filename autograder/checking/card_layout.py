@@ -59,7 +59,8 @@ class Card:
         self.state = self._say(f"state.{verdict.state}")
         self.points = self._say("card.points", earned=f"{verdict.points:g}", maximum=f"{verdict.maximum:g}")
         self.aspects = list(self._aspects()) if self._has_aspects() else []
-        self.rows = list(self._rows(verdict.finding)) if verdict.finding else []
+        self.call = list(self._call(verdict.finding)) if verdict.finding else []
+        self.result = list(self._result(verdict.finding)) if verdict.finding else []
         self.mistake = _sentence(exercise, verdict.mistake).read(language) if verdict.mistake else ""
         asked = {"question": exercise.why.question.read(language)} if exercise.why else {}
         self.scores = [self._score(note.parameters) for note in verdict.notes if note.id == SCORE]
@@ -111,25 +112,30 @@ class Card:
                 sentence = f"{sentence} ({self._say('card.waiting')})"
             yield aspect.state, sentence, points, aspect.name == explained
 
-    def _rows(self, finding: Finding) -> Iterator[tuple[str, list[str]]]:
-        """Yield label and lines of each row of the card's table: the call, its inputs and its result.
+    def _call(self, finding: Finding) -> Iterator[tuple[str, list[str]]]:
+        """Yield label and lines of the rows on the failing call and its inputs.
 
-        Inputs of hidden cases are never shown. The card then says that the case is hidden.
+        Those of hidden cases are never shown.
         """
+        if not finding.aspect or not is_open(finding.seed) or self.exercise.asks_for == "dict":
+            return
+        if finding.called:
+            yield self._say("card.called"), [f"`{finding.called}`"]
+        if finding.inputs:
+            label = "card.with" if finding.called else "card.inputs"
+            yield self._say(label), [f"`case.{line}`" for line in finding.inputs.splitlines()]
+
+    def _result(self, finding: Finding) -> Iterator[tuple[str, list[str]]]:
+        """Yield label and lines of the rows on what came back, or that the case is hidden."""
         got = [self._say(note.id, **note.parameters) for note in finding.got]
         got += [each.read(self.language) for each in map(_explanation, finding.got[:1]) if each]
         if not finding.aspect:
             yield "", got
             return
-        public, table = is_open(finding.seed), self.exercise.asks_for == "dict"
-        if not public and not table:
+        shown = is_open(finding.seed) or self.exercise.asks_for == "dict"
+        if not shown:
             yield "", [self._say("card.hidden")]
-        if public and not table and finding.called:
-            yield self._say("card.called"), [f"`{finding.called}`"]
-        if public and not table and finding.inputs:
-            label = "card.with" if finding.called else "card.inputs"
-            yield self._say(label), [f"`case.{line}`" for line in finding.inputs.splitlines()]
-        if finding.got and (public or table or finding.got[0].is_error):
+        if finding.got and (shown or finding.got[0].is_error):
             yield result_label(self.exercise, finding, self.language), got
 
     def _score(self, score: Mapping[str, object]) -> tuple[str, list[str]]:
@@ -161,18 +167,30 @@ class Card:
         """Return whether the table stands below the line of an aspect."""
         return any(explained for *_, explained in self.aspects)
 
+    def _evidence(self, indent: str) -> list[str]:
+        """Return HTML of the failing call and its result. A named mistake leaves the call folded."""
+        if not (self.mistake and self.call):
+            return [_table([*self.call, *self.result], indent)]
+        (label, (first, *_)), *_ = self.call
+        return [
+            _table(self.result, indent),
+            _folded(f"{inline(label)} {inline(first)}", _table(self.call[1:], "1em"), indent),
+        ]
+
     def text(self) -> str:
         """Return the card as plain text."""
         lines = [f"{self.sign} {self.state} · {self.title} · {self.points}"]
+        lines += [f"  {self._say('card.mistake')}: {self.mistake}"] if self.mistake else []
         rows = [
-            f"{label}: {line}" if label and not i else line for label, said in self.rows for i, line in enumerate(said)
+            f"{label}: {line}" if label and not i else line
+            for label, said in (*self.call, *self.result)
+            for i, line in enumerate(said)
         ]
         for state, says, points, explained in self.aspects:
             lines.append(f"  {_ASPECT_SIGNS[state]} {says} {points}".rstrip())
             lines += [f"      {row}" for row in rows] if explained else []
         if not self._within_aspects():
             lines += [f"  {row}" for row in rows]
-        lines += [f"  {self._say('card.mistake')}: {self.mistake}"] if self.mistake else []
         lines += [f"  {label}: {figures}" for label, (figures,) in self.scores]
         lines += [f"  · {note}" for note in self.notes]
         lines += [f"  {sentence} {code}" for sentence, code in self.closing]
@@ -187,14 +205,14 @@ class Card:
         sign = f'<span style="color:rgb({self.colour})">{self.sign}</span>'
         head = f"<strong>{sign} {html.escape(self.state)}</strong> · {inline(self.title)}"
         parts = [_div(f"{head} · {html.escape(self.points)}")]
-        for state, says, points, explained in self.aspects:
-            parts.append(_aspect(state, says, points))
-            parts += [_table(self.rows, "1.6em")] if explained else []
-        if not self._within_aspects():
-            parts.append(_table(self.rows, "0"))
         if self.mistake:
             label = f'<span style="opacity:.7">{html.escape(self._say("card.mistake"))}:</span>'
             parts.append(_div(f"{label} <strong>{inline(self.mistake)}</strong>", "margin:.4em 0"))
+        for state, says, points, explained in self.aspects:
+            parts.append(_aspect(state, says, points))
+            parts += self._evidence("1.6em") if explained else []
+        if not self._within_aspects():
+            parts += self._evidence("0")
         parts.append(_table(self.scores, "0"))
         if self.notes:
             items = "".join(f"<li>{inline(note)}</li>" for note in self.notes)
@@ -204,6 +222,11 @@ class Card:
         tone = f"border-left:4px solid rgb({self.colour});background:rgba({self.colour},.07)"
         frame = f"{tone};padding:.6em 1em;margin:.3em 0"
         return _div("".join(parts), f"{frame};line-height:1.5;max-width:58em", lang=self.language)
+
+
+def _folded(summary: str, inside: str, indent: str) -> str:
+    """Return HTML that a click on `summary` opens."""
+    return f'<details style="margin:0 0 .4em {indent};opacity:.85"><summary>{summary}</summary>{inside}</details>'
 
 
 def _places(exercise: Exercise, finding: Finding | None) -> tuple[EntryNames, ...]:

@@ -20,6 +20,7 @@ from .verdict import SCORE, AspectResult, AspectState, Finding, Verdict, Verdict
 
 # The stub raises this. torch also raises NotImplementedError if a device lacks an operation, but with a message.
 _STUB = {"type": "NotImplementedError", "message": ""}
+_HARMLESS = {"note.left.threads", "note.left.profiler"}  # a pool may still be ending its threads
 
 
 def judge(
@@ -50,11 +51,23 @@ def judge(
     right = _right(exercise, runs, expected.solution)
     notes = (*notes, *_scores(exercise, right, runs, expected.solution))
     failing = _first_failing(exercise, right)
-    if failing is None:
+    changed = tuple(filter(_is_harmful, notes))
+    if failing is None and not changed:
         return _verdict(exercise, VerdictState.PASSED, right, None, None, notes)
+    if failing is None:
+        found = Finding(got=(Note("differs.changed", {}), *changed))
+        notes = tuple(note for note in notes if note not in changed)
+        return _verdict(exercise, VerdictState.NOT_YET, right, found, None, notes, earns=False)
     mistake = _recognise(exercise, failing, runs, expected)
     notes = (*notes, *mistyped(table, truth))
-    return _verdict(exercise, VerdictState.NOT_YET, right, _finding(exercise, failing, runs, expected), mistake, notes)
+    finding = _finding(exercise, failing, runs, expected)
+    return _verdict(exercise, VerdictState.NOT_YET, right, finding, mistake, notes, earns=not changed)
+
+
+def _is_harmful(note: Note) -> bool:
+    """Return whether a note tells of a change that the answer's caller would meet: of an input, or of a setting."""
+    changes_a_setting = note.id.startswith("note.left.") and note.id not in _HARMLESS
+    return note.id == "note.inputs" or changes_a_setting
 
 
 def _unexpected_edits(run: Run, right: Run) -> list[Note]:
@@ -305,9 +318,12 @@ def _verdict(
     finding: Finding | None,
     mistake: str | None,
     notes: tuple[Note, ...],
+    earns: bool = True,
 ) -> Verdict:
+    """Return a verdict. Without `earns`, aspects that are right wait, and give no points."""
+
     def result(aspect: Aspect) -> AspectResult:
-        if not right or not all(right[name] for name in aspect.after):
+        if not right or not all(right[name] for name in aspect.after) or (right[aspect.name] and not earns):
             return AspectResult(aspect.name, aspect.points, 0, AspectState.WAITING)
         state = AspectState.RIGHT if right[aspect.name] else AspectState.WRONG
         return AspectResult(aspect.name, aspect.points, aspect.points if state is AspectState.RIGHT else 0, state)

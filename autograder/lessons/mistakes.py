@@ -13,7 +13,8 @@
 
 A cell defines the name that its exercise asks for, as an answer does. Two comments say what a card says, in English and
 in Russian; a long one goes on in lines with four more spaces. `like` names a mistake with the same sentences and theme.
-In a table of predictions, `solution` is the right table. No process that runs student code reads these files.
+`plain="yes"` marks a program that does nothing of the exercise: it earns at most a quarter of the points. In a table of
+predictions, `solution` is the right table. No process that runs student code reads these files.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from ..exercises import globals_for, path_of
 from ..exercises.key import Misconception, Theme
 from ..language import Text
 
-KEYS = {"mistake", "theme", "like"}
+KEYS = {"mistake", "theme", "like", "plain"}
 _SENTENCE = r"# (?P<{0}>\S.*(?:\n# {{5,}}\S.*)*)\n"
 _SENTENCES = re.compile(_SENTENCE.format("en") + _SENTENCE.format("ru"))
 
@@ -46,6 +47,11 @@ class Mistakes:
     shared: list[Cell] = field(default_factory=list)
     cells: dict[str, Cell] = field(default_factory=dict)
     named: dict[str, Misconception] = field(default_factory=dict)
+
+    @property
+    def plain(self) -> list[str]:
+        """The names of the mistakes that are plain programs."""
+        return [name for name, cell in self.cells.items() if cell.metadata.get("plain") == "yes"]
 
     def code(self, name: str) -> str:
         """Return the code of a mistake and of what it shares with others, without its sentences."""

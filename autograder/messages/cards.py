@@ -70,8 +70,12 @@ MESSAGES: dict[str, Text] = {
     "differs.keys": Text("{what}the entries are {got}, not {expected}", "{what}строки {got}, а нужны {expected}"),
     "differs.table": Text("{entries} ({wrong} of {total} entries)", "{entries} (строк: {wrong} из {total})"),
     "differs.counted_run": Text(
-        "{what}in the run in which this is counted, the result is wrong",
-        "{what}в том запуске, в котором это измеряется, результат неверен",
+        "{what}in the run in which this is counted, a result or a gradient is wrong",
+        "{what}в том запуске, в котором это измеряется, результат или градиент неверен",
+    ),
+    "differs.changed": Text(
+        "All that is asked for is right. But the answer leaves a change behind that its caller would meet:",
+        "Всё, о чём просит упражнение, верно. Но после ответа остаётся изменение, с которым столкнётся вызывающий код:",
     ),
     "differs.budget": Text("{what}{used}; at most {limit} allowed", "{what}{used}, допускается не больше {limit}"),
     "raised.answer": Text.same("{type}: {message}"),

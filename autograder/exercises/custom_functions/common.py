@@ -33,13 +33,13 @@ SECOND_ASPECTS = [
     EACH_CALL,
     aspect(
         "first",
-        1,
+        0.5,
         en="The value and the first derivative are right, and `grad_output` stays as it was.",
         ru="Значение и первая производная верны, а `grad_output` не меняется.",
     ),
     aspect(
         "second",
-        2,
+        2.5,
         en="The second derivative of an expression with the function `f` in it, here `f(x)**2 + x * f(x)`, is right. "
         "(`v` and `w` are what arrives in the first and in the second backward pass.)",
         ru="Верна вторая производная выражения, в которое входит функция `f`: здесь это `f(x)**2 + x * f(x)`. (Векторы "

@@ -38,6 +38,7 @@ from .common import EACH_CALL, observe_first
             1,
             en="`backward` leaves the tensor `grad_output` as it was.",
             ru="Метод `backward` не меняет тензор `grad_output`.",
+            after=("each_call", "derivative"),
         ),
         works_on(
             0.5,

@@ -26,13 +26,13 @@ from .common import EACH_CALL, apply, apply_custom, gradients, observe_state
         EACH_CALL,
         aspect(
             "derivative",
-            1,
+            0.5,
             en="Value and gradient are those of `leaky_relu`.",
             ru="Значение и градиент те же, что у `leaky_relu`.",
         ),
         aspect(
             "others",
-            2,
+            2.5,
             en="`grad_output` holds the same numbers after `backward`, and so another operation that gets the same tensor computes a right "
             "gradient.",
             ru="После `backward` в `grad_output` те же числа, и другая операция, получившая тот же тензор, "

@@ -41,7 +41,7 @@ _EXACT = 1e-10  # a sigmoid from `exp` or `tanh` reaches 1e-13, float32 only 1e-
             "хранит вызывающий код.",
             measured=BYTES_IN_MEMORY,
         ),
-        aspect("second", 1.5, *SECOND_ASPECTS[2].says),
+        aspect("second", 2, *SECOND_ASPECTS[2].says),
         aspect(
             "exact",
             0.5,

@@ -74,7 +74,7 @@ def _stopped(stop: Callable[[], object], case: Case) -> object:
     aspects=[
         aspect(
             "weights",
-            2,
+            1,
             en="After every `backward()` the parameters are those of an ordinary loop with `make_optimizer` for all.",
             ru="После каждого `backward()` параметры такие же, как в обычном цикле с одним оптимизатором "
             "`make_optimizer` на все.",
@@ -82,6 +82,13 @@ def _stopped(stop: Callable[[], object], case: Case) -> object:
                 Entries(Text("parameters after pass {n}", "параметры после прохода {n}"), Text("passes", "проходов")),
                 OF_PARAMETERS,
             ),
+        ),
+        aspect(
+            "peak",
+            2.5,
+            en="The gradients of at most two of the eight layers are in memory at the same time (bytes).",
+            ru="В памяти одновременно находятся градиенты не больше чем двух слоёв из восьми (байты).",
+            measured=PEAK,
         ),
         aspect(
             "cleared",
@@ -94,13 +101,7 @@ def _stopped(stop: Callable[[], object], case: Case) -> object:
                     Text("passes", "проходов"),
                 ),
             ),
-        ),
-        aspect(
-            "peak",
-            1.5,
-            en="The gradients of at most two of the eight layers are in memory at the same time (bytes).",
-            ru="В памяти одновременно находятся градиенты не больше чем двух слоёв из восьми (байты).",
-            measured=PEAK,
+            after=("weights", "peak"),
         ),
         aspect(
             "stopped",
@@ -111,6 +112,7 @@ def _stopped(stop: Callable[[], object], case: Case) -> object:
                 Entries((Text("parameters", "параметры"), Text("`.grad`", "`.grad`")), Text("parts", "частей")),
                 OF_PARAMETERS,
             ),
+            after=("weights", "peak"),
         ),
     ],
     hints=[

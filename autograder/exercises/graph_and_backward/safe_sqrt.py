@@ -58,13 +58,13 @@ def _compare_small(x: Tensor, value: Tensor, gradient: Tensor | None) -> dict[st
         ),
         aspect(
             "value",
-            1,
+            0.5,
             en="The value is the root where `x > 0`, and 0 elsewhere.",
             ru="Значение равно корню при `x > 0` и нулю в остальных точках.",
         ),
         aspect(
             "gradient",
-            1,
+            1.5,
             en="The derivative is `1 / (2 * sqrt(x))` where `x > 0`, and 0 elsewhere.",
             ru="Производная равна `1 / (2 * sqrt(x))` при `x > 0` и нулю в остальных точках.",
             after=("untouched", "value"),

@@ -38,7 +38,7 @@ class Tied(torch.nn.Module):
     aspects=[
         aspect(
             "gradients",
-            2.5,
+            0.5,
             en="The dict has an entry for each parameter that requires grad: the gradients of all samples, of shape "
             "$(B, \\ldots)$.",
             ru="В словаре есть элемент для каждого параметра, который требует градиента: тензор формы $(B, \\ldots)$ с "
@@ -47,7 +47,7 @@ class Tied(torch.nn.Module):
         untouched(0.5),
         aspect(
             "passes",
-            1,
+            3,
             en="Calls of the model and backward passes together are at most 3, for 5 samples.",
             ru="Вызовов модели и обратных проходов вместе не больше 3 при 5 примерах.",
             measured=CALLS_AND_PASSES,

@@ -27,22 +27,23 @@ from .common import EXACT, EXACT_ROWS
     aspects=[
         aspect(
             "gradients",
-            1.5,
+            0.5,
             en="Row i is the gradient of the loss of sample i with respect to `w`: a tensor of shape (B, n).",
             ru="Строка i — градиент функции потерь на примере i по `w`; возвращается тензор формы (B, n).",
+        ),
+        aspect(
+            "passes",
+            2,
+            en="Calls of `loss` and backward passes together are at most 3, for 6 samples.",
+            ru="Вызовов `loss` и обратных проходов вместе не больше 3 при 6 примерах.",
+            measured=CALLS_AND_PASSES,
         ),
         aspect(
             "exact",
             0.5,
             *EXACT_ROWS,
             measured=ERROR,
-        ),
-        aspect(
-            "passes",
-            1,
-            en="Calls of `loss` and backward passes together are at most 3, for 6 samples.",
-            ru="Вызовов `loss` и обратных проходов вместе не больше 3 при 6 примерах.",
-            measured=CALLS_AND_PASSES,
+            after=("gradients", "passes"),
         ),
     ],
     hints=[

@@ -42,9 +42,18 @@ _SHALLOW, _MIDDLE, _DEEP = 7, 35, 120
         ),
         aspect(
             "gradients",
-            2,
+            1,
             en="Output and gradients are those of the layers run one after the other.",
             ru="Выход и градиенты такие же, как при обычном последовательном вызове слоёв.",
+        ),
+        aspect(
+            "peak",
+            3,
+            en="The peak is at most 8.8 times the size of `x` with 7 layers, 15.3 times with 35, 25.4 times with 120 "
+            "(bytes; `x` has 1600).",
+            ru="Пик не больше 8.8 размера `x` при 7 слоях, 15.3 размера при 35 и 25.4 размера при 120 (байты; в `x` их "
+            "1600).",
+            measured=PEAK,
         ),
         aspect(
             "calls",
@@ -52,15 +61,7 @@ _SHALLOW, _MIDDLE, _DEEP = 7, 35, 120
             en="Each of 7, 35 or 120 layers is called at most twice (the most calls of one layer).",
             ru="Каждый из 7, 35 или 120 слоёв вызван самое большее дважды (наибольшее число вызовов одного слоя).",
             measured=Text("Calls of one layer", "Вызовов одного слоя"),
-        ),
-        aspect(
-            "peak",
-            2,
-            en="The peak is at most 8.8 times the size of `x` with 7 layers, 15.3 times with 35, 25.4 times with 120 "
-            "(bytes; `x` has 1600).",
-            ru="Пик не больше 8.8 размера `x` при 7 слоях, 15.3 размера при 35 и 25.4 размера при 120 (байты; в `x` их "
-            "1600).",
-            measured=PEAK,
+            after=("left", "peak"),
         ),
     ],
     hints=[

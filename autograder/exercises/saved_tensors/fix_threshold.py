@@ -48,6 +48,7 @@ from .tensor_files import count_files, empty_folder
             2,
             en="When the result is dropped without a backward pass, nothing stays in memory, and no file is left.",
             ru="Если результат отброшен без обратного прохода, в памяти ничего не остаётся и файлов тоже не остаётся.",
+            after=("gradient", "files"),
         ),
     ],
     hints=[

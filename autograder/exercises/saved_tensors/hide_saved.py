@@ -24,7 +24,7 @@ from .deep_layers import layer_gradients, layered_cases, measure_layers
     aspects=[
         aspect(
             "gradients",
-            1,
+            0.5,
             en="Output and gradients are those of the layers run one after the other.",
             ru="Выход и градиенты такие же, как при обычном последовательном вызове слоёв.",
         ),
@@ -53,7 +53,7 @@ from .deep_layers import layer_gradients, layered_cases, measure_layers
         ),
         aspect(
             "peak",
-            1,
+            1.5,
             en="The peak of forward and backward is not below 16 times the size of `x` (12 times with 12 layers).",
             ru="Пик за оба прохода, прямой и обратный, не ниже 16 размеров `x` (12 размеров при 12 слоях).",
             after=("gradients", "kept", "forward", "calls"),

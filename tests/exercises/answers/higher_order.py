@@ -337,8 +337,8 @@ def fix_attention(q, k, v, mask):
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
     scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
     return scores.softmax(-1) @ v
-# %% exercise="fix_attention" verdict="passed"
-# a switched global setting, put back by the check
+# %% exercise="fix_attention" verdict="refused" mistake=""
+# a switched global setting that stays
 def fix_attention(q, k, v, mask):
     torch.backends.cuda.enable_flash_sdp(False)
     return scaled_dot_product_attention(q, k, v, attn_mask=mask)
@@ -442,7 +442,7 @@ def clip_sparse(parameters, max_norm):
         for g in grads:
             g.mul_(max_norm / total)
     return total
-# %% exercise="gradient_penalty" verdict="passed"
+# %% exercise="gradient_penalty" verdict="refused" mistake=""
 # requires_grad set on real
 def gradient_penalty(critic, real, fake, mix):
     real.requires_grad_()

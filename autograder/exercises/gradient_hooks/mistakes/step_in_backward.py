@@ -81,7 +81,7 @@ def step_in_backward(model, make_optimizer):
             handles.append(parameter.register_hook(hook))
     return lambda: [handle.remove() for handle in handles]
 
-# %% mistake="waits_for_all" theme="cost"
+# %% mistake="waits_for_all" theme="cost" plain="yes"
 # The steps wait for further gradients: those of more than two layers are in memory together.
 # Шаги ждут следующих градиентов: в памяти одновременно находятся градиенты больше чем двух слоёв.
 def step_in_backward(model, make_optimizer):

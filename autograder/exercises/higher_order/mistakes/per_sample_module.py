@@ -92,7 +92,7 @@ def per_sample_module(model, x, y):
                 rows[name].append(p.grad.clone())
     return {name: torch.stack(found) for name, found in rows.items()}
 
-# %% mistake="loop_over_samples" theme="cost"
+# %% mistake="loop_over_samples" theme="cost" plain="yes"
 # There is a loop over the samples, with a call of the model and a backward pass for each.
 # По примерам идёт цикл: на каждый приходится вызов модели и обратный проход.
 def per_sample_module(model, x, y):

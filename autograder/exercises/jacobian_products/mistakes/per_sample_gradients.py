@@ -37,7 +37,7 @@ def per_sample_gradients(loss, w, x, y):
 def per_sample_gradients(loss, w, x, y):
     return torch.func.vmap(torch.func.grad(loss))(w, x, y)
 
-# %% mistake="loops_over_samples" theme="cost"
+# %% mistake="loops_over_samples" theme="cost" plain="yes"
 # There is a loop over the samples, with a call of `loss` and a backward pass for each.
 # По примерам идёт цикл: на каждый приходится вызов `loss` и обратный проход.
 def per_sample_gradients(loss, w, x, y):

@@ -8,7 +8,7 @@ from torch.utils.checkpoint import checkpoint, checkpoint_sequential
 from .common import checkpoint_segments
 
 
-# %% mistake="recomputes_nothing" theme="cost"
+# %% mistake="recomputes_nothing" theme="cost" plain="yes"
 # Nothing is recomputed: every layer keeps what it saves until backward.
 # Ничего не вычисляется повторно: сохранённое каждым слоем хранится до самого обратного прохода.
 def checkpointed(layers, x):

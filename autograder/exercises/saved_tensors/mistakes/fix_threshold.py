@@ -118,7 +118,7 @@ def fix_threshold(f, x, threshold):
 def fix_threshold(f, x, threshold):
     return saving_to_files(Tensor.detach, is_small=lambda size, limit: False)(f, x, threshold)
 
-# %% mistake="writes_nothing" theme="missing"
+# %% mistake="writes_nothing" theme="missing" plain="yes"
 # No tensor is written to a file any more. Those with `threshold` entries or more should be.
 # В файлы ничего не записывается, а должны записываться тензоры, в которых не меньше `threshold` элементов.
 def fix_threshold(f, x, threshold):

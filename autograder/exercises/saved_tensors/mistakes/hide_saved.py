@@ -9,7 +9,7 @@ from .common import checkpoint_segments, read_file, write_file
 
 _RESULTS = []  # emptied at each run, so that a mistake leaves no memory to the next
 
-# %% mistake="hides_nothing" theme="test"
+# %% mistake="hides_nothing" theme="test" plain="yes"
 # The layers run as they are, and each of them keeps its result. (`checkpoint_sequential` puts no checkpoint at its
 #     last segment, nor at the only one.)
 # Слои выполняются как есть, и результат каждого хранится. (`checkpoint_sequential` не ставит контрольную точку на
