@@ -18,7 +18,7 @@ import pytest
 
 from autograder.checking.exercise import Exercise
 from autograder.checking.observe import observe
-from autograder.grading.limits import Limits
+from autograder.grading.limits import Limits, Wall
 from autograder.grading.shared_lock import SharedLock
 from autograder.grading.submission.grader import Grader, Job
 from autograder.grading.submission.notebook_run import Outcome
@@ -145,3 +145,27 @@ def test_what_took_the_time_is_named(body: str, said: str, exercises: dict[str, 
     raised = observe(exercise, names["accumulate_equal"], "public")[0].raised
     assert raised is not None
     assert said in message(raised.id, **raised.parameters).read("en")
+
+
+PASSES_WITHOUT_END = """\
+def accumulate_equal(model, batches):
+    loss = sum(torch.nn.functional.mse_loss(model(x), y) for x, y in batches)
+    again = loss * 2
+    loss.register_hook(lambda g: torch.autograd.grad(again, loss, g, retain_graph=True)[0])
+    loss.backward()
+"""
+
+
+@pytest.mark.parametrize("wall", [Wall.FULL, Wall.LANDLOCK])
+def test_passes_inside_passes_cost_no_other_answer(
+    wall: Wall, lesson_source: Lesson, exercises: dict[str, Exercise], tmp_path: Path
+) -> None:
+    with open_assignment(lesson_source, exercises, tmp_path, LIMITS, wall=wall) as assignment:
+        answers = {**assignment.solved, "accumulate_equal": PASSES_WITHOUT_END}
+        outcome, _ = assignment.hand_in(assignment.notebook(answers))
+    finding = outcome.verdicts["accumulate_equal"].finding
+    assert finding is not None
+    assert [note.id for note in finding.got] == ["raised.passes"]
+    assert (outcome.ended, outcome.lacked_time) == (None, False)
+    others = {name: worth for name, worth in assignment.all_points().items() if name != "accumulate_equal"}
+    assert points(outcome) == others
