@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import sys
 import threading
 import time
 
@@ -179,3 +180,16 @@ def test_the_time_is_that_of_all_cases(language, exercises, monkeypatch):
     verdict = check(slow)
     assert verdict.state == "not yet"
     assert message("raised.time", seconds="0.45").read(language) in verdict.text(language)
+
+
+@pytest.mark.skipif(sys.platform != "linux" or torch.cuda.is_available(), reason="there is no limit here")
+def test_an_answer_cannot_fill_the_memory(language):
+    """Not touched, as much is given to a process without the limit."""
+
+    def greedy(model, batches):
+        torch.empty(6 << 30, dtype=torch.uint8)
+
+    verdict = check(greedy)
+    assert verdict.state == "not yet"
+    assert "can't allocate memory" in verdict.text(language)
+    torch.empty(6 << 30, dtype=torch.uint8)  # the limit is gone

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from ... import exercises
+from ...checking.containment.memory_limit import memory_limited
 from ...checking.containment.time_limit import has_timer
 from ...checking.devices.device_run import DEVICE, is_about_devices
 from ...checking.devices.place import Place, UnknownDevice, find_place
@@ -148,7 +149,9 @@ def _judged(
         fault: dict[str, object] = {"exercise": exercise.name, "error": f"{type(error).__name__}: {error}"}
         return unobserved(exercise, VerdictState.OUR_ERROR, Note("fault.probe", fault))
     answer = namespace[exercise.asks]
-    return judge(exercise, observe(exercise, answer, expected.seed, place), expected, lambda: code_digest(answer))
+    with memory_limited():
+        runs = observe(exercise, answer, expected.seed, place)
+    return judge(exercise, runs, expected, lambda: code_digest(answer))
 
 
 def _expected(exercise: Exercise, variant: int) -> Expected:
