@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
-import torch
 from torch import Tensor
 from torch.nn import Module
 

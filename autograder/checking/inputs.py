@@ -1,7 +1,7 @@
 """Inputs of cases: float64 tensors, formulas, and lineups of programs.
 
 Every random number comes from the generator that the case passes. Values are far from 0, because a wrong result could
-otherwise be right by chance.
+otherwise be right by chance. But one of four or more is 0, because an answer may not divide by its inputs.
 """
 
 from __future__ import annotations
@@ -42,19 +42,23 @@ class Formula:
 def uniform(rng: torch.Generator, *shape: int) -> Tensor:
     """Draw a float64 tensor of this shape, uniform in [0.5, 2.5).
 
-    No value is near 0, and a forgotten term therefore changes every entry.
+    Of four entries or more, the one in the middle is 0. No other is near 0, and a forgotten term therefore changes every
+    other entry.
     """
-    return torch.rand(shape, generator=rng, dtype=torch.float64) * 2 + 0.5
+    drawn = torch.rand(shape, generator=rng, dtype=torch.float64) * 2 + 0.5
+    if drawn.numel() >= 4:
+        drawn.view(-1)[drawn.numel() // 2] = 0
+    return drawn
 
 
 def signed(rng: torch.Generator, *shape: int) -> Tensor:
-    """Draw a float64 tensor of this shape, with magnitudes uniform in [0.5, 2.5) and random signs."""
+    """Draw a float64 tensor of this shape, with magnitudes as `uniform` draws them and random signs."""
     sign = torch.randint(0, 2, shape, generator=rng) * 2 - 1
     return uniform(rng, *shape) * sign
 
 
 def leaf(rng: torch.Generator, *shape: int) -> Tensor:
-    """Draw a float64 tensor, uniform in [0.5, 2.5), that requires grad. Its `.grad` is None."""
+    """Draw a float64 tensor, as `uniform` does, that requires grad. Its `.grad` is None."""
     return uniform(rng, *shape).requires_grad_()
 
 

@@ -75,5 +75,6 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         x[-1, 0] = 0.0
         w = signed(rng, entries).abs()
         if entries == 4:
-            w[1], w[3], x[0, 3], x[2, 2] = 0.0, 2.5, 2.0, 1e-12  # at 2.5 * 2 even one root is above the limit
+            w[1], w[2], w[3] = 0.0, 1.5, 2.5
+            x[0, 3], x[2, 2] = 2.0, 1e-12  # at 2.5 * 2 even one root is above the limit
         yield Case(w=w, x=x)
