@@ -42,8 +42,8 @@ class Formula:
 def uniform(rng: torch.Generator, *shape: int) -> Tensor:
     """Draw a float64 tensor of this shape, uniform in [0.5, 2.5).
 
-    Of four entries or more, the one in the middle is 0. No other is near 0, and a forgotten term therefore changes every
-    other entry.
+    Of four entries or more, the one in the middle is 0. No other is near 0, and a forgotten term therefore changes
+    every other entry.
     """
     drawn = torch.rand(shape, generator=rng, dtype=torch.float64) * 2 + 0.5
     if drawn.numel() >= 4:
