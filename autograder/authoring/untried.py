@@ -7,7 +7,6 @@ keeps outside of a call what the backward pass of that call needs.
 from __future__ import annotations
 
 import functools
-import weakref
 from collections import defaultdict
 from collections.abc import Iterator
 from enum import StrEnum
@@ -27,7 +26,7 @@ class Condition(StrEnum):
     ZERO = "a zero in each tensor among the arguments"
     EVALUATION = "a module in evaluation mode"
     FROZEN = "a module with a parameter that requires no grad"
-    TWO_GRAPHS = "the graph of an earlier result still alive"
+    CALL_BETWEEN = "another call between a call and its backward pass"
 
 
 def untried_conditions(exercise: Exercise, solution: Any) -> Iterator[str]:
@@ -57,7 +56,7 @@ class _Calls:
     def __init__(self, solution: Any) -> None:
         functools.update_wrapper(self, solution)
         self._solution = solution
-        self._results: list[weakref.ref[Tensor]] = []
+        self._count = 0
         self.possible: dict[Condition, set[int]] = defaultdict(set)
         self.met: dict[Condition, set[int]] = defaultdict(set)
 
@@ -65,7 +64,6 @@ class _Calls:
         return {condition for condition, places in self.possible.items() if places - self.met[condition]}
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        self._note(Condition.TWO_GRAPHS, 0, any(result() is not None for result in self._results))
         for place, argument in enumerate(arguments):
             tensors = [each for each in _parts(argument, Tensor) if each.is_floating_point() and not each.is_sparse]
             modules = list(_parts(argument, Module))
@@ -77,12 +75,17 @@ class _Calls:
                 self._note(Condition.EVALUATION, 0, not all(modes))
                 self._note(Condition.FROZEN, 0, any(frozen))
         result = self._solution(*arguments, **named)
-        self._results += [weakref.ref(each) for each in _parts(result, Tensor) if each.grad_fn is not None]
+        self._count += 1
+        for each in _parts(result, Tensor):
+            if each.grad_fn is not None:
+                each.grad_fn.register_prehook(functools.partial(self._note_pass, self._count))
         return result
 
+    def _note_pass(self, call: int, _: object) -> None:
+        self._note(Condition.CALL_BETWEEN, 0, self._count > call)
+
     def _note(self, condition: Condition, place: int, holds: bool) -> None:
-        if condition is not Condition.TWO_GRAPHS or self._results:
-            self.possible[condition].add(place)
+        self.possible[condition].add(place)
         if holds:
             self.met[condition].add(place)
 
@@ -101,5 +104,5 @@ UNTRIED: dict[Condition, frozenset[str]] = {
     Condition.ZERO: frozenset(),
     Condition.EVALUATION: frozenset(),
     Condition.FROZEN: frozenset(),
-    Condition.TWO_GRAPHS: frozenset(),
+    Condition.CALL_BETWEEN: frozenset(),
 }

@@ -110,6 +110,10 @@ MESSAGES: dict[str, Text] = {
     "raised.type": Text(
         "Came back: `{got}`. Asked for is {expected}.", "Возвращено значение типа `{got}`, а нужно: {expected}."
     ),
+    "raised.second_call": Text(
+        "The first call returns a value of type `{first}`, a second one `{second}`.",
+        "Первый вызов возвращает значение типа `{first}`, а второй — `{second}`.",
+    ),
     "raised.cond": Text(
         "`torch.cond`, a prototype, is not accepted here: choose by operations on tensors.",
         "Функция `torch.cond` — пока прототип, и здесь она не принимается: делайте выбор с помощью операций над "
