@@ -208,8 +208,9 @@ class _Page(View):
     def label(self, wrong: Wrong) -> str:
         """Return the label that the report shows before the first line of `returned`, or an empty text."""
         finding = wrong.verdict.finding
-        has_result = finding is not None and finding.aspect and finding.got
-        return result_label(wrong.exercise, finding, self.language) if has_result else ""
+        if finding is None or not finding.aspect or not finding.got:
+            return ""
+        return result_label(wrong.exercise, finding, self.language)
 
     def share_of(self, wrong: Wrong) -> str:
         answers = self.graded.exercises[wrong.exercise.name].answers
