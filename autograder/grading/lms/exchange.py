@@ -37,7 +37,8 @@ class Exchange(Lms):
             time = utc_time(found["time"])
         except ValueError:
             time = None
-        return Origin("", (found["user"],), found["time"], found["rest"], time)
+        unread = "" if time else found["time"]
+        return Origin("", (found["user"],), found["time"], found["rest"], time, unread=unread)
 
     def vouch(self, origin: Origin, folder: Path, known: Collection[str]) -> Origin:
         """Return an origin with a time that the student cannot have forged.

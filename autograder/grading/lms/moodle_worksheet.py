@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..tables.csv_text import CsvText
-from ..tables.local_times import read_time
+from ..tables.local_times import is_day_first, read_time
 from .interface.cells import has_decimal_comma, number_in
 from .interface.grade_table import Column, GradeTable, Participant, ReturnedGrade
 
@@ -55,6 +55,7 @@ class MoodleWorksheet(GradeTable):
             for name, known in _HEADERS.items()
             if set(heads) & set(known)
         }
+        self._day_first = is_day_first(self._cell(row, "submitted") for row in range(1, len(text.rows)))
         told = map(self._participant, range(1, len(text.rows)))
         self.participants = list({each.number: each for each in told if each.number}.values())
 
@@ -123,6 +124,8 @@ class MoodleWorksheet(GradeTable):
         digits = re.search(r"(\d+)\s*$", cells["identifier"])
         extended = _EXTENDED.search(cells["status"])
         locked = cells["can be changed"].casefold() in _NO
+        came, end = cells["submitted"].strip("-"), extended[1] if extended else ""
+        time, later = (read_time(text, self._day_first) for text in (came, end))
         return Participant(
             row,
             digits[1] if digits else "",
@@ -131,8 +134,10 @@ class MoodleWorksheet(GradeTable):
             cells["email"],
             cells["id number"],
             cells["group"],
-            read_time(cells["submitted"]),
-            read_time(extended[1]) if extended else None,
+            time,
+            later,
             bool(_DRAFT.search(cells["status"])),
             "no grade: Moodle has locked it in its gradebook" if locked else "",
+            "" if time else came,
+            "" if later else end,
         )

@@ -24,6 +24,7 @@ class Participant:
     `row` is the line's index in the file. `number` is the one by which the LMS's archives name the person.
     `identities` are other numbers, user names and the e-mail address, the best first. `group` is the name of the team.
     `submitted` is the time of submission, `extended` the end of an extension; both are local times without a zone.
+    `unread` and `unread_extension` are the texts of such times that cannot be read.
     `draft` tells whether the student has not submitted the draft. `locked` is a reason why the LMS takes no grade.
     """
 
@@ -38,6 +39,13 @@ class Participant:
     extended: datetime | None = None
     draft: bool = False
     locked: str = ""
+    unread: str = ""
+    unread_extension: str = ""
+
+    @property
+    def handed_in(self) -> bool:
+        """True if the table has a time of submission, which may be one that cannot be read."""
+        return bool(self.submitted or self.unread)
 
     def __str__(self) -> str:
         """Return the number, with the name if that is known."""

@@ -1,0 +1,191 @@
+"""What cannot be read is flagged and named, never guessed: times, hand-ins, documents, requests."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.cli import main
+from support import public_reports
+from support.course import Course
+from support.first_gradient import NAME, SOLVED, TOTAL
+from support.lms import collect, write_archive
+from support.solved import solved_notebook
+
+FOLDER = Path(public_reports.__file__).parent
+DUE = f"[assignments.{NAME}]\ndue = 2026-10-24T20:00:00\nlate = [{{until = '1d', credit = 50}}]\n"
+NO_TIME = "no time of submission, so nobody knows whether it was late"
+FUTURE = "the time of the submission is in the future, so nobody knows whether it was late"
+
+Work = Callable[..., str]  # see the fixture `work`
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Course:
+    """A course with a due date and late credit."""
+    made = Course.make(tmp_path / "course", languages=["en"])
+    (made.folder / "course.toml").write_text(DUE, encoding="utf-8")
+    assert main(["course", str(made.folder), "--apply"]) == 0
+    return made
+
+
+def report(name: str) -> Any:
+    return importlib.import_module(f"support.public_reports.{name}")
+
+
+def test_a_time_in_an_unknown_form_is_named_and_flagged(
+    course: Course, work: Work, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = report("a_worksheet_time_that_cannot_be_read")
+    archive, sheet = tmp_path / "all.zip", tmp_path / "w.csv"
+    case.archive(str(archive), work().encode())
+    case.worksheet(str(sheet))
+    assert collect(course, archive, "--worksheet", sheet) == 1
+    said = capsys.readouterr().out
+    for name, time in zip(case.NAMES, case.TIMES):
+        student = name.split()[0].lower()
+        assert f"{student} ({name}): {NAME} taken, no time known\n" in said
+        why = f"{student} ({name}): {time!r} cannot be read, so nobody knows whether it was late: write the line "
+        assert f"{why}{student},{NAME},YYYY-MM-DD HH:MM into times.csv" in said
+    results = course.grade()
+    assert {id: (each["score"], each["reasons"]) for id, each in results.items()} == {
+        id: (TOTAL, [NO_TIME]) for id in ("ann", "bo", "cy")
+    }
+    assert set(course.owed().values()) == {0}
+
+    rows = [f"{id},{NAME},2026-10-24 19:00" for id in ("ann", "bo")] + [f"cy,{NAME},2026-10-25 19:00"]
+    (course.folder / "times.csv").write_text("\n".join(["id,assignment,time", *rows]), encoding="utf-8")
+    assert collect(course, archive, "--worksheet", sheet) == 0
+    assert {id: each["reasons"] for id, each in course.grade().items()} == {"ann": [], "bo": [], "cy": []}
+    assert course.owed() == {"ann": 0, "bo": 0, "cy": TOTAL / 2}
+
+
+def test_an_extension_in_an_unknown_form_is_named(
+    course: Course, work: Work, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head = "Identifier,Full name,Email address,Status,Grade,Maximum grade,Last modified (submission)\n"
+    status = "Submitted for grading. Extension granted until: 26. 10. 2026 um 20 Uhr"
+    (sheet := tmp_path / "w.csv").write_text(
+        f'{head}Participant 5,Ann Lee,ann@example.org,"{status}",,10,"Sunday, 25 October 2026, 7:00 PM"\n'
+    )
+    archive = write_archive(tmp_path / "all.zip", {f"Ann Lee_5_assignsubmission_file/{NAME}.ipynb": work()})
+    collect(course, archive, "--worksheet", sheet)
+    assert "extended in Moodle, until a time that cannot be read: '26. 10. 2026 um 20 Uhr'" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "HW_ann_attempt_2026-13-24-19-00-00_{}.ipynb",  # Blackboard
+        "397063-2557369 - Ann Lee - huhti 24, 2026 926 PM/{}.ipynb",  # Brightspace
+        f"ann+{NAME}+2026-10-24 19:00:00 EDT/{{}}.ipynb",  # nbgrader's exchange
+    ],
+)
+def test_a_time_in_a_path_is_not_guessed(
+    course: Course, work: Work, tmp_path: Path, path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive = write_archive(tmp_path / "all.zip", {path.format(NAME): work()})
+    assert collect(course, archive) == 1
+    assert "cannot be read, so nobody knows whether it was late" in capsys.readouterr().out
+    assert [each["reasons"] for each in course.grade().values()] == [[NO_TIME]]
+
+
+def test_a_time_in_the_future_is_flagged(course: Course, tmp_path: Path) -> None:
+    """In both graders."""
+    later = datetime.now(UTC) + timedelta(days=1)
+    lines = (FOLDER / "a_hand_in_from_the_future.txt").read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate([lines[0], f"{later:%Y-%m-%d %H:%M:%S} UTC"]):
+        course.hand_in(f"student{number}", SOLVED, came=line)
+    course.hand_in("ann", SOLVED, came=f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC")
+    stock = course.copy(tmp_path / "stock")
+    results = course.grade()
+    assert [results[name]["reasons"] for name in ("student0", "student1", "ann")] == [[FUTURE], [FUTURE], []]
+    stock.nbgrader("autograde", NAME)
+    for each in (course, stock):
+        assert each.owed() == {"student0": 0, "student1": 0, "ann": TOTAL}
+        assert each.shown_flags() == {"student0": True, "student1": True, "ann": False}
+
+
+def test_a_time_in_the_future_is_not_collected(
+    course: Course, work: Work, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive = write_archive(tmp_path / "all.zip", {f"HW_ann_attempt_2099-01-01-00-00-00_{NAME}.ipynb": work()})
+    assert collect(course, archive) == 1
+    said = capsys.readouterr().out
+    assert f"ann: {NAME} taken, no time known\n" in said
+    assert "ann: 2099-01-01 00:00 (file name) is in the future, so nobody knows whether it was late: write" in said
+    assert [each["reasons"] for each in course.grade().values()] == [[NO_TIME]]
+
+
+def _zipped(*names: str, first: tuple[str, str] | None = None) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name, text in ([first] if first else []) + [(name, "<x/>") for name in names]:
+            archive.writestr(name, text)
+    return made.getvalue()
+
+
+OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504)
+WORD = report("a_word_document_instead_of_a_notebook")
+OPEN = "application/vnd.oasis.opendocument."
+DOCUMENTS = {  # by file name: the contents, and what it is
+    WORD.NAME: (WORD.change({}), "a document of Word"),
+    "old.doc": (OLD + "WordDocument".encode("utf-16-le"), "a document of Word"),
+    "text.odt": (_zipped("content.xml", first=("mimetype", f"{OPEN}text")), "a document of Word"),
+    "text.rtf": (b"{\\rtf1\\ansi x}", "a document of Word"),
+    "marks.xlsx": (_zipped("[Content_Types].xml", "xl/workbook.xml"), "a spreadsheet"),
+    "marks.xls": (OLD + "Workbook".encode("utf-16-le"), "a spreadsheet"),
+    "marks.ods": (_zipped("content.xml", first=("mimetype", f"{OPEN}spreadsheet")), "a spreadsheet"),
+    "talk.pptx": (_zipped("[Content_Types].xml", "ppt/presentation.xml"), "a presentation"),
+}
+
+
+def test_documents_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By `grade`, and by `collect`, which does not unpack them."""
+    made = Course.make(tmp_path / "course", languages=["en"])
+    for name, (data, _) in DOCUMENTS.items():
+        path = made.submitted(name.replace(".", "-")).with_name(name)
+        path.parent.mkdir(parents=True)
+        path.write_bytes(data)
+    results = made.grade()
+    for name, (_, kind) in DOCUMENTS.items():
+        (why,) = results[name.replace(".", "-")]["reasons"]
+        sentence, _, remedy = why.partition(f"expected {NAME}.ipynb; {name} is {kind}")
+        assert sentence.startswith("no notebook in "), why
+        assert remedy.endswith(", not the notebook: ask the student for the file that ends in .ipynb")
+    files = {f"{name}/{name}": data for name, (data, _) in DOCUMENTS.items()}
+    assert collect(made, write_archive(tmp_path / "all.zip", files)) == 1
+    said = capsys.readouterr().out
+    for name, (_, kind) in DOCUMENTS.items():
+        assert f"/{name}: {name} is {kind}" in said
+
+
+def test_a_document_in_a_stored_archive_does_not_make_it_one(tmp_path: Path) -> None:
+    made = Course.make(tmp_path / "course", languages=["en"])
+    notebook = json.dumps(solved_notebook(made.lesson, "en")).encode()
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:  # without compression
+        archive.writestr(f"bo/{NAME}.ipynb", notebook)
+        archive.writestr(f"ann/{NAME}.ipynb", notebook)
+        archive.writestr("bo/notes.docx", WORD.change({}))
+    assert collect(made, tmp_path / "all.zip") == 0
+    (document,) = (made.folder / "submitted" / "bo").rglob("notes.docx")
+    assert document.is_file()
+
+
+def test_requests_in_other_encodings_are_read(course: Course, capsys: pytest.CaptureFixture[str]) -> None:
+    case = report("a_request_in_utf16")
+    for student, (name, data) in case.FILES.items():
+        course.hand_in(student, SOLVED).with_name(name).write_bytes(data)
+    course.grade()
+    capsys.readouterr()
+    assert main(["requests", str(course.folder)]) == 0
+    said = capsys.readouterr().out
+    assert said.count(case.TEXT) == 2
