@@ -15,7 +15,7 @@ _CLOCKS = timedelta(minutes=10)  # the clock of another machine may be wrong by 
 
 
 class FutureTime(ValueError):
-    """An error: a time that has not come yet, so that nothing was handed in then."""
+    """An error: a time that has not come yet."""
 
 
 def in_utc(text: str) -> str | None:
