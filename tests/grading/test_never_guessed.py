@@ -1,10 +1,13 @@
-"""What cannot be read is flagged and named, never guessed: times, hand-ins, documents, requests."""
+"""What cannot be read, or is not there, is named and never guessed: times, documents, requests, hand-ins."""
 
 from __future__ import annotations
 
+import csv
 import importlib
 import io
 import json
+import shutil
+import subprocess
 import zipfile
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -16,12 +19,13 @@ import pytest
 from autograder.cli import main
 from support import public_reports
 from support.course import Course
-from support.first_gradient import NAME, SOLVED, TOTAL
+from support.first_gradient import EXERCISES, NAME, SOLVED, TOTAL
 from support.lms import collect, write_archive
 from support.solved import solved_notebook
 
 FOLDER = Path(public_reports.__file__).parent
 DUE = f"[assignments.{NAME}]\ndue = 2026-10-24T20:00:00\nlate = [{{until = '1d', credit = 50}}]\n"
+OTHER = next(name for name, each in EXERCISES.items() if not each.core)
 NO_TIME = "no time of submission, so nobody knows whether it was late"
 FUTURE = "the time of the submission is in the future, so nobody knows whether it was late"
 
@@ -189,3 +193,79 @@ def test_requests_in_other_encodings_are_read(course: Course, capsys: pytest.Cap
     assert main(["requests", str(course.folder)]) == 0
     said = capsys.readouterr().out
     assert said.count(case.TEXT) == 2
+
+
+def said_by(capsys: pytest.CaptureFixture[str], status: int, *command: object) -> str:
+    capsys.readouterr()
+    assert main([*map(str, command)]) == status
+    return capsys.readouterr().out
+
+
+def points(course: Course) -> dict[str, str]:
+    with (course.folder / "returned" / NAME / "grades.csv").open(encoding="utf-8-sig", newline="") as file:
+        return {row["id"]: row["points"] for row in csv.DictReader(file)}
+
+
+def test_a_hand_in_that_has_gone_is_not_returned(course: Course, capsys: pytest.CaptureFixture[str]) -> None:
+    for student in ("ann", "bo"):
+        course.hand_in(student, SOLVED, came="2026-10-24 10:00:00 UTC")
+    course.grade()
+    shutil.rmtree(course.folder / "submitted" / "ann")
+    gone = "graded before, but nothing of theirs lies in submitted/ any more"
+    assert f"  {gone}: ann\n" in said_by(capsys, 0, "grade", course.folder)
+    assert f"  {gone}, so not returned: ann\n" in said_by(capsys, 0, "return", course.folder, NAME)
+    assert points(course) == {"bo": f"{TOTAL:g}"}
+    assert [path.parent.name for path in (course.folder / "returned" / NAME).rglob("*.html")] == ["feedback"]
+
+
+@pytest.mark.parametrize("collected", [False, True])
+def test_the_rest_of_a_team_is_named(
+    course: Course, work: Work, tmp_path: Path, collected: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (course.folder / "students.csv").write_text("id,name,group\nann,Ann Lee,A\nbo,Bo Neil,A\ncy,Cy Roe,\n")
+    left = (
+        f"  bo (Bo Neil): ann (Ann Lee) of the team A handed in, and the system does not say for whom. If it is the "
+        f"work of all: `mkdir -p submitted/bo && cp -r submitted/ann/{NAME} submitted/bo`, then grade\n"
+    )
+    if collected:
+        archive = write_archive(tmp_path / "all.zip", {f"Ann Lee/{NAME}.ipynb": work()})
+        assert left in said_by(capsys, 0, "collect", archive, "--course", course.folder)
+    else:
+        course.hand_in("ann", SOLVED, came="2026-10-24 10:00:00 UTC")
+    course.grade()
+    assert left in said_by(capsys, 0, "return", course.folder, NAME)
+    subprocess.run(left.split("`")[1], shell=True, check=True, cwd=course.folder)
+    course.grade()
+    assert "of the team" not in said_by(capsys, 0, "return", course.folder, NAME)
+    assert points(course).keys() == {"ann", "bo"}
+
+
+def test_grades_of_other_exercises_are_called_stale(course: Course, capsys: pytest.CaptureFixture[str]) -> None:
+    course.hand_in("ann", SOLVED, came="2026-10-24 10:00:00 UTC")
+    course.grade()
+    rules = course.folder / "course.toml"
+    rules.write_text(f'{DUE}exercises = ["descend", "by_both_ways"]\n'.replace("by_both_ways", OTHER))
+    commands = [("grade", course.folder), ("course", course.folder, "--check"), ("return", course.folder, NAME)]
+    for command in commands:
+        (line,) = (line for line in said_by(capsys, 0, *command).splitlines() if "stale" in line)
+        assert line.startswith("  stale grades, for course.toml states other exercises or points: ann. In them ")
+        assert f"numerical_slope counts, predict_chain counts, {OTHER} does not count." in line
+        assert f"`nbgrader generate_assignment {NAME} --force`" in line
+
+    rules.write_text(f"{DUE}points = {{numerical_slope = 0, predict_chain = 0}}\n")
+    assert "numerical_slope is worth 4 points, predict_chain is worth 1 point." in said_by(capsys, 0, *commands[0])
+    assert main(["course", str(course.folder)]) == 0
+    course.nbgrader("generate_assignment", NAME, "--force")
+    for command in commands:
+        assert "stale" not in said_by(capsys, 0, *command)
+    assert course.scores() == {"ann": 5}
+
+
+def test_a_number_that_python_cannot_write_is_a_wrong_answer(course: Course) -> None:
+    """It is no failure of the checker, with which a student could cry wolf."""
+    for student, line in (("ann", 'predict_chain["x.grad"] = 10**5000'), ("bo", "predict_chain[10**5000] = 1")):
+        answer = f"{SOLVED['predict_chain']}\n{line}"
+        course.hand_in(student, {**SOLVED, "predict_chain": answer}, came="2026-10-24 10:00:00 UTC")
+    for result in course.grade().values():
+        assert (result["state"], result["reasons"]) == ("graded", [])
+        assert result["score"] < TOTAL

@@ -21,6 +21,7 @@ from ..lms.interface.origin import Sender
 from ..lms.kept_tables import keep_table
 from ..tables.roster import STUDENTS_FILE, Student, Unplaced
 from ..tables.supplied_times import TIMES_FILE
+from ..tables.teams import left_out
 from ..terminal import printable
 from .archive import Unpacked
 from .deliveries import Delivery, Sorted, sort_files
@@ -239,6 +240,8 @@ class Collection:
             if idle and there <= {student.id for student in self._course.roster.students}:
                 doubt = doubt_of_unplaced(self._course.root)
                 print(printable(f"no submission of {assignment}{doubt}: {', '.join(idle)}"))
+                for line in left_out(self._course.roster, assignment, there):
+                    print(printable(f"  {line}"))
 
 
 def _excused(known: Attempt, again: Attempt) -> bool:
