@@ -85,18 +85,22 @@ class MoodleWorksheet(GradeTable):
 
     def cells(self, participant: Participant, grade: ReturnedGrade) -> dict[Column, tuple[int, str]]:
         found = {}
-        maximum = number_in(self._cell(participant.row, "maximum"))
-        if "scale" not in self._columns:
-            scale = maximum / grade.maximum if maximum and grade.maximum else 1.0
-            text = f"{grade.points * scale:.2f}"
+        if not self.refusal(participant, grade):
+            text = f"{self._points(participant, grade):.2f}"
             found[Column.GRADE] = self._columns["grade"], text.replace(".", ",") if self._comma else text
         if "feedback" in self._columns:
             found[Column.COMMENT] = self._columns["feedback"], grade.comment
         return found
 
-    def refusal(self, participant: Participant) -> str:
+    def refusal(self, participant: Participant, grade: ReturnedGrade) -> str:
         if "scale" not in self._columns:
-            return ""
+            maximum, points = number_in(self._cell(participant.row, "maximum")), self._points(participant, grade)
+            if not maximum or round(points, 2) <= maximum:
+                return ""
+            return (
+                f"no grade: {points:.2f} is above {maximum:.2f}, the maximum in Moodle, whose import drops such a grade "
+                "without a word: lower the points in Formgrader, or write this grade into Moodle's gradebook by hand"
+            )
         words = ", ".join(self._cell(participant.row, "scale").split("\n"))
         return (
             f"no grade: in Moodle the assignment is graded with the words {words}. Grade the rows by hand, or choose "
@@ -105,6 +109,11 @@ class MoodleWorksheet(GradeTable):
 
     def missing(self) -> str:
         return f"not in {self.path.name}"
+
+    def _points(self, participant: Participant, grade: ReturnedGrade) -> float:
+        """Return the points on Moodle's scale, if its maximum is known."""
+        maximum = number_in(self._cell(participant.row, "maximum"))
+        return grade.points * (maximum / grade.maximum if maximum and grade.maximum else 1.0)
 
     @property
     def _comma(self) -> bool:

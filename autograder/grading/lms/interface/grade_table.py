@@ -161,7 +161,7 @@ class GradeTable(ABC):
                 ledger.record(cell, new)
                 if not equal_numbers(old, new):
                     self.text.replace(participant.row, at, new)
-        if why := self.refusal(participant):
+        if why := self.refusal(participant, grade):
             filled.nothing[student] = why
 
     def _owned(self, grades: Mapping[str, ReturnedGrade], roster: Roster) -> Iterator[tuple[Participant, str]]:
@@ -195,7 +195,7 @@ class GradeTable(ABC):
         """Choose the column of an assignment, in a table of several. Raises UserError if none or more than one fits."""
         return
 
-    def refusal(self, participant: Participant) -> str:
+    def refusal(self, participant: Participant, grade: ReturnedGrade) -> str:
         """Return why a line cannot get a grade, or ""."""
         return ""
 
