@@ -98,8 +98,8 @@ class MoodleWorksheet(GradeTable):
             if not maximum or round(points, 2) <= maximum:
                 return ""
             return (
-                f"no grade: {points:.2f} is above {maximum:.2f}, the maximum in Moodle, whose import drops such a grade "
-                "without a word: lower the points in Formgrader, or write this grade into Moodle's gradebook by hand"
+                f"no grade: {points:.2f} is above {maximum:.2f}, the maximum in Moodle, whose import drops such a "
+                "grade without a word: lower the points in Formgrader, or write this grade into Moodle's gradebook by hand"
             )
         words = ", ".join(self._cell(participant.row, "scale").split("\n"))
         return (

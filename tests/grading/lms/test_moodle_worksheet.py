@@ -147,10 +147,8 @@ def test_a_grade_above_the_maximum_is_named(
     capsys.readouterr()
     assert moodle.give_back() == 1
     said = capsys.readouterr().out
-    assert (
-        f"ann: no grade: {(TOTAL + 1) * 100 / TOTAL:.2f} is above 100.00, the maximum in Moodle, whose import drops such"
-        in said
-    )
+    grade = (TOTAL + 1) * 100 / TOTAL
+    assert f"ann: no grade: {grade:.2f} is above 100.00, the maximum in Moodle, whose import drops such a" in said
     moodle.upload()
     assert moodle.member(1).grade == ""
 
