@@ -99,7 +99,8 @@ class MoodleWorksheet(GradeTable):
                 return ""
             return (
                 f"no grade: {points:.2f} is above {maximum:.2f}, the maximum in Moodle, whose import drops such a "
-                "grade without a word: lower the points in Formgrader, or write this grade into Moodle's gradebook by hand"
+                "grade without a word: lower the points in Formgrader, or write the grade into Moodle's gradebook "
+                "by hand"
             )
         words = ", ".join(self._cell(participant.row, "scale").split("\n"))
         return (
