@@ -118,10 +118,13 @@ def test_a_time_in_the_future_is_flagged(course: Course, tmp_path: Path) -> None
         assert each.shown_flags() == {"student0": True, "student1": True, "ann": False}
 
 
+@pytest.mark.parametrize(
+    "path", ["HW_ann_attempt_2099-01-01-00-00-00_{}.ipynb", f"ann+{NAME}+2099-01-01 00:00:00 UTC/{{}}.ipynb"]
+)
 def test_a_time_in_the_future_is_not_collected(
-    course: Course, work: Work, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    course: Course, work: Work, tmp_path: Path, path: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    archive = write_archive(tmp_path / "all.zip", {f"HW_ann_attempt_2099-01-01-00-00-00_{NAME}.ipynb": work()})
+    archive = write_archive(tmp_path / "all.zip", {path.format(NAME): work()})
     assert collect(course, archive) == 1
     said = capsys.readouterr().out
     assert f"ann: {NAME} taken, no time known\n" in said

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...grade_ids import GradeId
+from ...grade_ids import CellKind, GradeId
 from ...language import quantity
 from ..course.course import Course
 from ..rules.applied_rules import CourseRules, PenaltyChange, compare
@@ -47,10 +47,16 @@ def stale_grades(course: Course, assignment: str) -> list[str]:
     nbgrader fixes them when an assignment is generated, and refuses other graded cells once students have handed in.
     """
     one = course.written.rules.of(assignment)
+    if one.exercises is None and not one.points:
+        return []
     with course.book() as book:
         graded = sorted(book.standings(assignment))
         cells = {name: cell for each in book.released(assignment).values() for name, cell in each.cells.items()}
-    counts = {GradeId(name).exercise: cell.points for name, cell in cells.items() if cell.points is not None}
+    counts = {
+        GradeId(name).exercise: cell.points
+        for name, cell in cells.items()
+        if cell.points is not None and GradeId(name).kind in (CellKind.CHECK, CellKind.WRITTEN)
+    }
     wanted = dict.fromkeys(one.exercises or counts) | dict.fromkeys(one.points)
     said = [f"{name} counts" for name, points in counts.items() if name not in wanted and points]
     said += [f"{name} does not count" for name in wanted if name not in counts and one.points.get(name) != 0]

@@ -15,7 +15,11 @@ _CLOCKS = timedelta(minutes=10)  # the clock of another machine may be wrong by 
 
 
 class FutureTime(ValueError):
-    """An error: a time that has not come yet."""
+    """An error: a time that has not come yet, which is `time`."""
+
+    def __init__(self, time: datetime) -> None:
+        super().__init__(f"a time in the future: {time}")
+        self.time = time
 
 
 def in_utc(text: str) -> str | None:
@@ -47,7 +51,7 @@ def utc_time(text: str) -> datetime:
     if time.year < _FIRST_YEAR:  # in another time zone it may have no year at all
         raise ValueError(f"a time in the year {time.year}")
     if is_future(time):
-        raise FutureTime(f"a time in the future: {text!r}")
+        raise FutureTime(time)
     return time
 
 

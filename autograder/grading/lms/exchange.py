@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from ..files.nbgrader_files import SECRET, utc_time
+from ..files.nbgrader_files import SECRET, FutureTime, utc_time
 from ..tables.roster import Unplaced
 from .interface.origin import Origin
 from .interface.system import Lms
@@ -35,6 +35,8 @@ class Exchange(Lms):
             return None
         try:
             time = utc_time(found["time"])
+        except FutureTime as error:
+            time = error.time
         except ValueError:
             time = None
         unread = "" if time else found["time"]
