@@ -59,9 +59,8 @@ def _read_time(text: str, day_first: bool) -> datetime | None:
     if not found or text[found.end() :].strip():  # a time zone, which nobody may guess
         return None
     month = found["month"].casefold()
-    if found.groupdict().get("mark") == "/" and not day_first:
-        if int(found["day"]) <= _LAST_MONTH and int(found["day"]) != int(month):
-            return None
+    if found.groupdict().get("mark") == "/" and not day_first and int(month) != int(found["day"]) <= _LAST_MONTH:
+        return None
     half = (found["half"] or "").replace(".", "").lower()
     hour = int(found["hour"]) % 12 + 12 * (half == "pm") if half else int(found["hour"])
     year = int(found["year"]) + (2000 if len(found["year"]) == 2 else 0)
