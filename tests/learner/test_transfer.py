@@ -80,6 +80,10 @@ def test_a_history_that_git_has_merged_by_half_counts_each_check_once(machine, c
     assert command("--language", "en") == 0
     said = capsys.readouterr().out
     assert f"Damaged lines in {file}: 3 (numbers 1, 4, 7). They stay there and are not counted." in said
+    file.write_text("<<<<<<< HEAD\n", encoding="utf-8")
+    assert command("--language", "en") == 0
+    assert "Damaged lines" in capsys.readouterr().out
+    file.write_text(change(history), encoding="utf-8")
     assert command("--export", file.with_name("out.jsonl"), "--language", "en") == 0
     assert "holds your history, 2 checks." in capsys.readouterr().out
 

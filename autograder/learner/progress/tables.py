@@ -11,7 +11,17 @@ from ...checking.card_layout import unlinked
 from ...checking.exercise import Exercise
 from ...checking.verdict import VerdictState
 from ...grade_ids import CellKind, GradeId
-from ...history import Standing, begun_tables, filled_entries, history_file, read_history, standings, verdicts
+from ...history import (
+    History,
+    Standing,
+    begun_tables,
+    filled_entries,
+    history_file,
+    read_history,
+    standings,
+    verdicts,
+)
+from ...language import Text
 from ...lessons.source import NOTEBOOKS
 from ...messages.cards import message
 from ...session import SESSION, being_graded
@@ -38,7 +48,7 @@ def progress_table() -> Table | Reply:
     found = [*history.verdicts()]
     done, begun = standings(found), begun_tables(found)
     if not done and not begun:
-        return Reply((message("progress.empty"),))
+        return Reply((message("progress.empty"), *_damaged(history)))
     language = SESSION.speaks
 
     def say(id: str) -> str:
@@ -64,9 +74,16 @@ def progress_table() -> Table | Reply:
             points = f"{notebook.earned(name, best):g}/{notebook.worth(name):g}"
             rows.append((title, notebook.label(name, language), state.read(language), points, str(checks)))
     head = tuple(say(f"progress.{column}") for column in ("lesson", "exercise", "best", "points", "attempts"))
-    lines = ", ".join(map(str, history.damaged[:_NAMED])) + (", …" if history.broken > _NAMED else "")
-    damaged = message("progress.damaged", file=history_file(), count=history.broken, lines=lines).read(language)
-    return Table(say("progress.title"), head, tuple(rows), warnings=(damaged,) if history.damaged else ())
+    return Table(
+        say("progress.title"), head, tuple(rows), warnings=tuple(each.read(language) for each in _damaged(history))
+    )
+
+
+def _damaged(history: History) -> Iterator[Text]:
+    """Yield a sentence with the numbers of the history's damaged lines, if there are any."""
+    if history.damaged:
+        lines = ", ".join(map(str, history.damaged[:_NAMED])) + (", …" if history.broken > _NAMED else "")
+        yield message("progress.damaged", file=history_file(), count=history.broken, lines=lines)
 
 
 def _summed(
