@@ -19,13 +19,12 @@ import pytest
 from autograder.cli import main
 from support import public_reports
 from support.course import Course
-from support.first_gradient import EXERCISES, NAME, SOLVED, TOTAL
+from support.first_gradient import NAME, SOLVED, TOTAL
 from support.lms import collect, write_archive
 from support.solved import solved_notebook
 
 FOLDER = Path(public_reports.__file__).parent
 DUE = f"[assignments.{NAME}]\ndue = 2026-10-24T20:00:00\nlate = [{{until = '1d', credit = 50}}]\n"
-OTHER = next(name for name, each in EXERCISES.items() if not each.core)
 NO_TIME = "no time of submission, so nobody knows whether it was late"
 FUTURE = "the time of the submission is in the future, so nobody knows whether it was late"
 
@@ -247,12 +246,12 @@ def test_grades_of_other_exercises_are_called_stale(course: Course, capsys: pyte
     course.hand_in("ann", SOLVED, came="2026-10-24 10:00:00 UTC")
     course.grade()
     rules = course.folder / "course.toml"
-    rules.write_text(f'{DUE}exercises = ["descend", "by_both_ways"]\n'.replace("by_both_ways", OTHER))
+    rules.write_text(f'{DUE}exercises = ["descend", "added"]\n')
     commands = [("grade", course.folder), ("course", course.folder, "--check"), ("return", course.folder, NAME)]
     for command in commands:
         (line,) = (line for line in said_by(capsys, 0, *command).splitlines() if "stale" in line)
         assert line.startswith("  stale grades, for course.toml states other exercises or points: ann. In them ")
-        assert f"numerical_slope counts, predict_chain counts, {OTHER} does not count." in line
+        assert f"numerical_slope counts, predict_chain counts, added does not count." in line
         assert f"`nbgrader generate_assignment {NAME} --force`" in line
 
     rules.write_text(f"{DUE}points = {{numerical_slope = 0, predict_chain = 0}}\n")
