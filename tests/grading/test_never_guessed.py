@@ -251,7 +251,7 @@ def test_grades_of_other_exercises_are_called_stale(course: Course, capsys: pyte
     for command in commands:
         (line,) = (line for line in said_by(capsys, 0, *command).splitlines() if "stale" in line)
         assert line.startswith("  stale grades, for course.toml states other exercises or points: ann. In them ")
-        assert f"numerical_slope counts, predict_chain counts, added does not count." in line
+        assert "numerical_slope counts, predict_chain counts, added does not count." in line
         assert f"`nbgrader generate_assignment {NAME} --force`" in line
 
     rules.write_text(f"{DUE}points = {{numerical_slope = 0, predict_chain = 0}}\n")
