@@ -554,6 +554,10 @@ MESSAGES: dict[str, Text] = {
     "progress.next": Text("Next: {link}", "Дальше: {link}"),
     "progress.passed": Text("passed: {count} of {total}", "верно: {count} из {total}"),
     "progress.empty": Text("No answer so far.", "Пока нет ни одного ответа."),
+    "progress.damaged": Text(
+        "Damaged lines in {file}: {count} (numbers {lines}). They stay there and are not counted.",
+        "Повреждённых строк в {file}: {count} (номера {lines}). Они остаются в файле и не учитываются.",
+    ),
     "progress.best": Text("best result", "лучший результат"),
     "progress.lesson": Text("lesson", "урок"),
     "progress.exercise": Text("exercise", "упражнение"),
