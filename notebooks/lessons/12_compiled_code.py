@@ -961,7 +961,7 @@ running.register_autograd(formula, setup_context=setup_context)
 # * **Result.** The gradients can be differentiated again. <!-- second -->
 # * **Result.** The formula can be traced: `opcheck(op, (x, y, a))` finds nothing wrong. <!-- traced -->
 # * **Result.** If `y` is changed in place between the passes, the backward pass raises torch's error, as for any operation (lesson 05). <!-- guarded -->
-# %% [markdown] tags=["ru"] of="65cc1f55"
+# %% [markdown] tags=["ru"] of="45dea8c8"
 # Один вызов на три прохода: формула выполнилась, когда записывался граф обратного прохода, а дальше работал уже граф. Счётчик, `print` или список внутри формулы отмечают запись графа, а не проходы. Вот откуда единица, о которой шла речь в начале.
 #
 # ### Упражнение `add_formula`: формула для оператора
