@@ -333,7 +333,7 @@ exchanges()
 # * **Result.** Each rank takes part in one all-reduce, also for a window of one micro-batch. <!-- all_reduces -->
 # * **Result.** Each micro-batch has a backward pass of its own, which ends before the next one goes forward. There is no other pass. <!-- passes -->
 # * **Leave.** The wrapper and the modes of all modules: the gradients of an ordinary pass after the window are averaged. <!-- next_pass -->
-# %% [markdown] tags=["ru"] of="72683e5b"
+# %% [markdown] tags=["ru"] of="53b1a979"
 # ### Упражнение `accumulate_no_sync`: один all-reduce на окно
 # *дописать · ●●○ · 8 минут · 4.5 балла*
 #
@@ -592,7 +592,7 @@ two_processes(sharded)
 # * **Result.** Every rank returns the norm of the whole gradient, as it was before clipping. <!-- norm -->
 # * **Result.** If it is above `max_norm`, the gradients on all ranks are scaled by one factor, so that the whole has the norm `max_norm`; `max_norm / (norm + 1e-6)`, as in torch, will do. Otherwise they stay, also if all are 0. <!-- gradients -->
 # * **Leave.** A `.grad` of None. <!-- gradients -->
-# %% [markdown] tags=["ru"] of="9e09d531"
+# %% [markdown] tags=["ru"] of="4c7b44fa"
 # ### Упражнение `clip_shards`: норма того, чего здесь нет
 # *найти ошибку · ●●○ · 7 минут · 3 балла*
 #
