@@ -543,7 +543,7 @@ assert abs(bent_in_w - true) > 0.1
 # * **Result.** Once the result is dropped and `gc.collect()` has run, no memory is held. Tensors of a single number do not count. <!-- left -->
 # * **Not allowed.** More than 24 tensors of the size of `start` and 4 copies of the parameters in memory at once, neither forward nor backward: neither 60 steps nor a Jacobian fit. <!-- memory -->
 # * **Not allowed.** More than `iterations` + 3 calls of `step`, the backward pass included. <!-- calls -->
-# %% [markdown] tags=["ru"] of="7378535c"
+# %% [markdown] tags=["ru"] of="18d2358d"
 # ### Упражнение `fixed_point`: неподвижная точка с градиентом
 # *спроектировать · ●●● · 22 минуты · 5 баллов*
 #
@@ -672,7 +672,7 @@ check("fixed_point")
 # * **Result.** A pair: `a` of shape $(n, n)$ and `g` of shape $(n,)$, float64 and finite, `g` not all zeros. <!-- usable -->
 # * **Result.** No eigenvalue of `a` has a magnitude above 0.9. <!-- settles -->
 # * **Result.** The cosine of the angle between the two gradients is $-0.05$ at most. <!-- misleads -->
-# %% [markdown] tags=["ru"] of="dba56891"
+# %% [markdown] tags=["ru"] of="1ee9b55b"
 # ## Насколько ошибается один шаг?
 #
 # Многие модели с неподвижной точкой всё равно обучают с одним записанным шагом. «Градиент маловат, — говорят их авторы, — зато направлен примерно куда надо». Если шаг укорачивает любую разность двух `z`, это верно: так как $g = u - J^T u$ и $\lVert J \rVert < 1$, скалярное произведение $g \cdot u = \lVert u \rVert^2 - u \cdot J^T u$ положительно.
