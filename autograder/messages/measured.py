@@ -14,6 +14,12 @@ from ..language import Text
 NAMES: dict[str, Text] = {
     "value": Text("value", "значение"),
     "gradient": Text("gradient", "градиент"),
+    "gradient of a second pass": Text("gradient of a second pass", "градиент при втором проходе"),
+    "incoming gradient unchanged": Text("the incoming gradient is unchanged", "пришедший градиент не изменён"),
+    "cosine of the angle": Text("cosine of the angle", "косинус угла"),
+    "largest magnitude of an eigenvalue": Text(
+        "largest magnitude of an eigenvalue", "наибольший модуль собственного значения"
+    ),
     "second derivative": Text("second derivative", "вторая производная"),
     "output": Text("output", "выход"),
     "input": Text("input", "вход"),
