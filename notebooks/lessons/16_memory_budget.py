@@ -330,33 +330,34 @@ assert peak_of(by_blocks(aten.addmm.default)) > peak_of(by_blocks())
 # %% [markdown] tags=["en"]
 # One policy around everything has the peak of no checkpoint. With one for each block the curve stays lower, and no product runs twice. (Without the policy it would be lower still, at the price of all products.)
 #
-# ### Exercise `keep_products`: save the products
-# *complete · ●●○ · 8 minutes · 5 points*
+# ### Exercise `keep_products`: save the expensive products
+# *complete · ●●○ · 12 minutes · 5 points*
 #
-# The function keeps nothing of `f` but its input. Complete it.
+# The function keeps nothing of `f` but its input. Complete it. A product of $m \times k$ and $k \times n$ has the *inner size* $k$: so many multiplications are behind each number of its result. We call a product *expensive* if its inner size is at least 16.
 #
 # * **Given.** `f`, a function of one tensor, and `x`, which may or may not require grad. The matrix products in `f` are `aten.mm`, `aten.addmm` and `aten.bmm`; the last one multiplies 3-dimensional tensors. `f` may draw random numbers from torch's own random state.
-# * **Result.** `f(x)`, with the result and the gradients that there are without a checkpoint. <!-- gradients -->
-# * **Result.** After the forward pass the results of the matrix products are in memory, and nothing more but the returned result. <!-- kept -->
-# * **Not allowed.** To run any matrix product of the forward pass twice. <!-- products -->
+# * **Result.** `f(x)`, with the result and the gradients that there are without a checkpoint, also if the function is called again before the backward pass. <!-- gradients -->
+# * **Result.** After the forward pass the results of the expensive products are in memory, and nothing more but the returned result. <!-- kept -->
+# * **Not allowed.** To run an expensive product of the forward pass twice. <!-- products -->
 # %% [markdown] tags=["ru"] of="37fecb0e"
 # Если контрольная точка с политикой одна на всю сеть, пик такой же, как без контрольной точки. Если у каждого блока своя, кривая ниже, и ни одно произведение не выполняется дважды. (Без политики она была бы ещё ниже, но все произведения выполнялись бы дважды.)
 #
-# ### Упражнение `keep_products`: сохранить произведения
-# *дописать · ●●○ · 8 минут · 5 баллов*
+# ### Упражнение `keep_products`: сохранить дорогие произведения
+# *дописать · ●●○ · 12 минут · 5 баллов*
 #
-# Функция ниже хранит только вход `f`, а всё остальное вычисляет заново. Допишите её.
+# Функция ниже хранит только вход `f`, а всё остальное вычисляет заново. Допишите её. У произведения матриц $m \times k$ и $k \times n$ *внутренний размер* равен $k$: столько умножений приходится на каждое число результата. *Дорогим* назовём произведение, внутренний размер которого не меньше 16.
 #
 # * **Дано.** Функция `f` от одного тензора и тензор `x`, который может и не требовать градиента. Матричные произведения в `f` — это `aten.mm`, `aten.addmm` и `aten.bmm`; последняя операция умножает трёхмерные тензоры. Функция `f` может брать случайные числа из общего генератора torch.
-# * **Результат.** `f(x)`; результат и градиенты такие же, как без контрольной точки. <!-- gradients -->
-# * **Результат.** После прямого прохода в памяти лежат результаты матричных произведений и больше ничего, кроме возвращённого результата. <!-- kept -->
-# * **Нельзя.** Выполнять какое-либо матричное произведение прямого прохода дважды. <!-- products -->
+# * **Результат.** `f(x)`; результат и градиенты такие же, как без контрольной точки, даже если до обратного прохода функция вызвана ещё раз. <!-- gradients -->
+# * **Результат.** После прямого прохода в памяти лежат результаты дорогих произведений и больше ничего, кроме возвращённого результата. <!-- kept -->
+# * **Нельзя.** Выполнять дорогое произведение прямого прохода дважды. <!-- products -->
 # %% answer="keep_products"
 def keep_products(f, x):
-    def context_fn():
-        return create_selective_checkpoint_contexts([aten.mm.default, aten.addmm.default, aten.bmm.default])
+    def policy(ctx, operation, *args, **kwargs):
+        product = operation in (aten.mm.default, aten.addmm.default, aten.bmm.default)
+        return CheckpointPolicy.MUST_SAVE if product and args[-1].shape[-2] >= 16 else CheckpointPolicy.PREFER_RECOMPUTE
 
-    return checkpoint(f, x, use_reentrant=False, context_fn=context_fn)
+    return checkpoint(f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(policy))
 
 
 # %% given="keep_products"
@@ -366,27 +367,50 @@ def keep_products(f, x):
 
 # %% alternative="keep_products"
 def keep_products(f, x):
+    import functools
+
     def policy(ctx, operation, *args, **kwargs):
-        if operation in (aten.mm.default, aten.addmm.default, aten.bmm.default):
-            return CheckpointPolicy.MUST_SAVE
-        return CheckpointPolicy.PREFER_RECOMPUTE
+        return "mm" in operation.name() and args[-1].shape[-2] > 15
+
+    pair = functools.partial(create_selective_checkpoint_contexts, policy)
+    return checkpoint(f, x, use_reentrant=False, context_fn=pair, determinism_check="none")
+
+
+# %% alternative="keep_products"
+def keep_products(f, x):
+    factors = {aten.mm: 0, aten.addmm: 1, aten.bmm: 0}
+
+    def policy(ctx, operation, *args, **kwargs):
+        first = factors.get(operation.overloadpacket)
+        if first is None or args[first].shape[-1] < 16:
+            return CheckpointPolicy.MUST_RECOMPUTE
+        return CheckpointPolicy.PREFER_SAVE
 
     return checkpoint(f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(policy))
 
 
 # %% alternative="keep_products"
 def keep_products(f, x):
-    return saving(f, aten.bmm.default, aten.mm.default, aten.addmm.default)(x)
+    kept = []
 
+    class Recording(TorchDispatchMode):
+        def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+            result = operation(*args, **(kwargs or {}))
+            if "mm" in operation.name() and args[-1].shape[-2] >= 16:
+                kept.append(result)
+            return result
 
-# %% alternative="keep_products"
-def keep_products(f, x):
-    import functools
+    class Replaying(TorchDispatchMode):
+        def __enter__(self):
+            self.results = iter(kept)
+            return super().__enter__()
 
-    pair = functools.partial(
-        create_selective_checkpoint_contexts, lambda ctx, operation, *args, **kwargs: "mm" in operation.name()
-    )
-    return checkpoint(f, x, use_reentrant=False, context_fn=pair, determinism_check="none")
+        def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+            if "mm" in operation.name() and args[-1].shape[-2] >= 16:
+                return next(self.results)
+            return operation(*args, **(kwargs or {}))
+
+    return checkpoint(f, x, use_reentrant=False, context_fn=lambda: (Recording(), Replaying()))
 
 
 # %% check="keep_products"
@@ -640,7 +664,7 @@ assert torch.rand(2, generator=copy_of_it.set_state(state)).equal(first)
 # `f` draws noise from a generator of its own. With this checkpoint the gradient is wrong. Mend the function.
 #
 # * **Given.** `f`, called as `f(x, generator)`: it draws from `generator`, a `torch.Generator` on the CPU, and perhaps also from torch's own random state. `x` requires grad. The generator has been used before.
-# * **Result.** `f(x, generator)`, with the result and the gradient that there are without a checkpoint. <!-- gradients -->
+# * **Result.** `f(x, generator)`, with the result and the gradient that there are without a checkpoint, also if the function is called again before the backward pass. <!-- gradients -->
 # * **Result.** The same gradient in a second backward pass after `retain_graph=True`. <!-- again -->
 # * **Result.** `generator` and torch's own random state go on as they would without a checkpoint. Somebody may draw from both between any two passes and after them. <!-- state -->
 # * **Not allowed.** To keep anything in memory after the forward pass but the result and the state of a generator. <!-- kept -->
@@ -651,7 +675,7 @@ assert torch.rand(2, generator=copy_of_it.set_state(state)).equal(first)
 # Функция `f` берёт шум из собственного генератора. В коде ниже она вызвана с контрольной точкой, и градиент получается неверным. Исправьте этот код.
 #
 # * **Дано.** Функция `f`, которую вызывают как `f(x, generator)`: она берёт числа из `generator` (это `torch.Generator` на CPU), а иногда и из общего генератора torch. Тензор `x` требует градиента. До вызова из генератора уже брали числа.
-# * **Результат.** `f(x, generator)`; результат и градиент такие же, как без контрольной точки. <!-- gradients -->
+# * **Результат.** `f(x, generator)`; результат и градиент такие же, как без контрольной точки, даже если до обратного прохода функция вызвана ещё раз. <!-- gradients -->
 # * **Результат.** Тот же градиент при втором обратном проходе после `retain_graph=True`. <!-- again -->
 # * **Результат.** И `generator`, и общий генератор torch дальше выдают те же числа, что и без контрольной точки. Из обоих могут брать числа между любыми двумя проходами и после них. <!-- state -->
 # * **Нельзя.** Хранить в памяти после прямого прохода что-либо, кроме результата и состояния генератора. <!-- kept -->
@@ -730,6 +754,7 @@ check("fix_noise")
 #
 # Somebody writes: "If a recomputation went wrong, torch would raise an error." Write a function without arguments that returns a counter-example.
 #
+# * **Given.** The check calls `f` with float64 tensors of one or two dimensions. One entry of such a tensor is 0, all others are between 0.5 and 2.5. <!-- no aspect: the inputs -->
 # * **Result.** A function `f` that takes a tensor of any shape and returns a tensor; each call of `stay_silent()` makes another. Without a checkpoint the gradient of the sum of its result agrees with finite differences, for which the check makes a fresh `f` for each value. <!-- honest -->
 # * **Result.** Called through `checkpoint(f, x, use_reentrant=False)`, a fresh `f` gives the same result. <!-- same result -->
 # * **Result.** Its gradient is off by more than a tenth of the norm of the right one, and the backward pass raises no error. <!-- silent -->
@@ -739,6 +764,7 @@ check("fix_noise")
 #
 # Вам пишут: «Если бы при повторном вычислении получилось что-то не то, torch сообщил бы об ошибке». Напишите функцию без аргументов, которая возвращает контрпример.
 #
+# * **Дано.** При проверке `f` получает тензоры float64 с одной или двумя размерностями. Один элемент такого тензора равен 0, остальные — от 0.5 до 2.5. <!-- no aspect: the inputs -->
 # * **Результат.** Функция `f`, которая получает тензор любой формы и возвращает тензор; каждый вызов `stay_silent()` создаёт новую. Без контрольной точки градиент суммы элементов её результата согласуется с конечными разностями; каждое значение для этих разностей при проверке вычисляет новая `f`. <!-- honest -->
 # * **Результат.** При вызове через `checkpoint(f, x, use_reentrant=False)` новая `f` даёт тот же результат. <!-- same result -->
 # * **Результат.** Градиент при этом отличается от верного больше чем на десятую часть нормы верного градиента, а обратный проход завершается без ошибки. <!-- silent -->
@@ -881,11 +907,12 @@ assert torch.rand(3).equal(drawn)
 # *design · ●●● · 16 minutes · 8 points*
 #
 # * **Given.** `f`, a function of one tensor, `x` and `budget`, a number of bytes: enough for all results, for some or for none. `f` has at most eight matrix products, each `mm`, `addmm` or `bmm`, and the last operation is none. It may draw random numbers from torch's own random state. `ProductsSeen` and `saving_numbers` are at hand.
-# * **Result.** `f(x)`, with the result and the gradients that there are without a checkpoint. <!-- gradients -->
+# * **Result.** `f(x)`, with the result and the gradients that there are without a checkpoint, also if the function is called again before the backward pass. <!-- gradients -->
 # * **Result.** Who draws a random number after the call gets the one that follows a single run of `f`. <!-- state -->
 # * **Result.** After the forward pass at most `budget` bytes are in memory beside the returned result. <!-- kept -->
 # * **Result.** The products that run again in the backward pass have as few multiplications as this budget allows. <!-- multiplications -->
 # * **Not allowed.** More than one trial run of `f` before the real one. <!-- trial -->
+# * **Not allowed.** To measure with `live_bytes` or a profiler: the check itself does. <!-- no aspect: such an answer raises an error -->
 # %% [markdown] tags=["ru"] of="b2ec61a8"
 # В сети `uneven` случайных чисел нет. А в функции с dropout они есть, и пробный запуск расходует числа, которые должны достаться настоящему. Внутри `with torch.random.fork_rng(devices=[]):` этого не происходит: в конце блока состояние генератора становится таким, каким было до него.
 #
@@ -893,11 +920,12 @@ assert torch.rand(3).equal(drawn)
 # *спроектировать · ●●● · 16 минут · 8 баллов*
 #
 # * **Дано.** Функция `f` от одного тензора, вход `x` и `budget` — число байтов. Его может хватить на все результаты, только на часть или ни на один. В `f` не больше восьми матричных произведений, каждое из них `mm`, `addmm` или `bmm`, и последняя операция — не произведение. Функция может брать случайные числа из общего генератора torch. Можно использовать `ProductsSeen` и `saving_numbers`.
-# * **Результат.** `f(x)`; результат и градиенты такие же, как без контрольной точки. <!-- gradients -->
+# * **Результат.** `f(x)`; результат и градиенты такие же, как без контрольной точки, даже если до обратного прохода функция вызвана ещё раз. <!-- gradients -->
 # * **Результат.** Случайные числа после вызова такие же, как если бы `f` вызвали один раз. <!-- state -->
 # * **Результат.** После прямого прохода в памяти, кроме возвращённого результата, лежит не больше `budget` байт. <!-- kept -->
 # * **Результат.** В произведениях, которые в обратном проходе выполняются заново, наименьшее число умножений, возможное при этом бюджете. <!-- multiplications -->
 # * **Нельзя.** Запускать `f` на пробу больше одного раза. <!-- trial -->
+# * **Нельзя.** Измерять память с помощью `live_bytes` или профилировщика: так измеряет сама проверка. <!-- no aspect: such an answer raises an error -->
 # %% answer="fit_budget"
 def fit_budget(f, x, budget):
     """`f(x)` in a checkpoint that saves the products worth most within `budget` bytes."""
@@ -1081,6 +1109,7 @@ assert whole.as_strided(view.size(), view.stride(), view.storage_offset()).equal
 # * **Given.** `f`, a function of one tensor that changes nothing in place; `x`; `parameters`, the list of all parameters of `f`; `limit`, `put` and `get`. The caller holds `x` and the parameters all the time. <!-- no aspect: a precondition -->
 # * **Result.** `f(x)`, with the result and the gradients that there are without hooks, in all digits. <!-- gradients -->
 # * **Result.** The same gradients in a second backward pass after `retain_graph=True`. <!-- again -->
+# * **Result.** The same in two calls, each with a `put` and a `get` of its own, also if both come before the first backward pass. <!-- calls -->
 # * **Result.** Between the passes no large storage is in memory but those of `x`, of the parameters and of the returned result. (A view of few entries holds its whole storage.) <!-- memory -->
 # * **Result.** A storage leaves the memory as soon as `f` needs it no longer, not at the end of the forward pass: at the peak of this pass at most 6 large ones are there, besides those of `x` and of parameters. <!-- peak -->
 # * **Result.** Each large storage is passed to `put` once, also if several saved tensors are views of it. <!-- once -->
@@ -1094,6 +1123,7 @@ assert whole.as_strided(view.size(), view.stride(), view.storage_offset()).equal
 # * **Дано.** Функция `f` от одного тензора, которая ничего не изменяет на месте; `x`; `parameters` — список всех параметров `f`; `limit`, `put` и `get`. Вызывающий код всё время держит `x` и параметры в памяти. <!-- no aspect: a precondition -->
 # * **Результат.** `f(x)`; результат и градиенты такие же, как без хуков, до последнего знака. <!-- gradients -->
 # * **Результат.** Те же градиенты при втором обратном проходе после `retain_graph=True`. <!-- again -->
+# * **Результат.** То же самое при двух вызовах, у каждого из которых свои `put` и `get`, даже если оба сделаны до первого обратного прохода. <!-- calls -->
 # * **Результат.** Между проходами в памяти нет крупных хранилищ, кроме хранилищ `x`, параметров и возвращённого результата. (Представление из нескольких элементов удерживает всё своё хранилище.) <!-- memory -->
 # * **Результат.** Хранилище освобождается, как только оно больше не нужно самой `f`, а не в конце прямого прохода: на пике этого прохода крупных хранилищ, не считая `x` и параметров, не больше 6. <!-- peak -->
 # * **Результат.** Каждое крупное хранилище передаётся в `put` один раз, даже если сохранено несколько его представлений. <!-- once -->
