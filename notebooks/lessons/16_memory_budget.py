@@ -92,6 +92,9 @@ except ValueError as error:
     assert "OpOverload" in str(error)
 else:
     raise AssertionError("a name without its overload is accepted")
+assert len(aten.add.overloads()) > 1  # one name for each way to call it
+assert seen.counts[aten.t.default] and with_bias.weight.t().untyped_storage() is with_bias.weight.untyped_storage()
+assert x.detach().untyped_storage() is x.untyped_storage() and torch.ones(256, 64).nbytes == 65_536
 
 
 # %% [markdown] tags=["en"]
@@ -132,6 +135,13 @@ print("sin saved:    ", activations(saving(sine_of_cosine, aten.sin.default)))
 assert [activations(sine_of_cosine), activations(saving(sine_of_cosine))] == [2, 1]
 assert activations(saving(sine_of_cosine, aten.cos.default)) == 2
 assert activations(saving(sine_of_cosine, aten.sin.default)) == 1
+points = torch.linspace(0.1, 1, 5, requires_grad=True)
+twice = lambda x: (x.sin().sin() * x.cos()).exp()
+(right,) = torch.autograd.grad(twice(points).sum(), points)
+again = saving(twice, aten.sin.default)(points)
+with Operations() as seen:
+    assert torch.autograd.grad(again.sum(), points)[0].equal(right)  # handed out in the same order
+assert seen.counts[aten.sin.default] == 1  # the derivative of the cosine; no sine of the forward pass
 # %% [markdown] tags=["en"]
 # The sine needs its argument, the cosine of `x`. With the result these are two activations. In a checkpoint only the result is left. Saving the cosine adds one. Saving the sine adds nothing: that tensor is the result, which is in memory anyway.
 # %% [markdown] tags=["ru"] of="16b31041"
@@ -189,6 +199,16 @@ from autograder import check
 check("predict_kept")
 # %% tags=["fact"]
 assert predict_kept == kept_table()
+import warnings
+
+with warnings.catch_warnings():
+    warnings.simplefilter("error")  # a name that never occurs gives no warning
+    saving(nn.Linear(64, 64), aten.mm.default)(torch.ones(256, 64, requires_grad=True)).sum().backward()
+layer = nn.Linear(64, 64)(torch.ones(256, 64))
+after = layer.tanh()
+assert after.grad_fn._saved_result.data_ptr() == after.data_ptr()  # of its own result alone
+assert after.grad_fn.next_functions[0][0].name() == "AddmmBackward0"
+assert not hasattr(layer.grad_fn, "_saved_result")
 # %% [markdown] tags=["en"]
 # Now call it.
 # %% [markdown] tags=["ru"] of="0cc3540a"
@@ -270,6 +290,24 @@ kept, products_again, gelu_again = price(lambda x: checkpoint(deep, x, use_reent
 assert (products_again, gelu_again) == (0, 4) and kept == 12
 
 
+def under(policy):
+    def run(x):
+        return checkpoint(deep, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(policy))
+
+    return run
+
+
+def with_the_policies(save, again):
+    return under(lambda ctx, operation, *args, **kwargs: save if operation == aten.addmm.default else again)
+
+
+kinds = (CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE)
+others = (CheckpointPolicy.MUST_RECOMPUTE, CheckpointPolicy.PREFER_RECOMPUTE)
+assert {price(with_the_policies(*pair)) for pair in itertools.product(kinds, others)} == {(5, 0, 4)}
+assert price(with_the_policies(True, False)) == (5, 0, 4)
+assert "overridden\n    by other subsystems like `torch.compile`" in CheckpointPolicy.__doc__
+
+
 # %% [markdown] tags=["en"]
 # The last line keeps as much as no checkpoint: for the sake of GELU alone a policy is not worth writing.
 #
@@ -325,6 +363,28 @@ def by_blocks(*operations):
 
 assert peak_of(saving(deep, aten.addmm.default)) == peak_of(deep) > peak_of(by_blocks(aten.addmm.default))
 assert peak_of(by_blocks(aten.addmm.default)) > peak_of(by_blocks())
+assert runs_again(by_blocks(aten.addmm.default), aten.addmm.default) == 0
+assert runs_again(by_blocks(), aten.addmm.default) == 4
+asked = []
+
+
+def inner_sizes(ctx, operation, *args, **kwargs):
+    if operation in (aten.mm.default, aten.addmm.default, aten.bmm.default):
+        asked.append((operation, args[-1].shape[-2]))
+    return False
+
+
+def three_products(x):
+    return nn.Linear(8, 4)(nn.Linear(7, 8, bias=False)(x.flatten(0, 1))).view(2, 3, 4) @ torch.ones(2, 4, 5)
+
+
+checkpoint(
+    three_products,
+    torch.ones(2, 3, 7, requires_grad=True),
+    use_reentrant=False,
+    context_fn=lambda: create_selective_checkpoint_contexts(inner_sizes),
+)
+assert asked == [(aten.mm.default, 7), (aten.addmm.default, 8), (aten.bmm.default, 4)]
 
 
 # %% [markdown] tags=["en"]
@@ -569,6 +629,20 @@ def by_root(layers, x):
 
 
 assert peak(halved) < peak(by_root) < peak(lambda layers, x: chain(*layers)(x))
+assert not [name for name in dir((torch.ones(1, requires_grad=True) + 1).grad_fn) if name.startswith("_saved_self")]
+left_by = []
+
+
+def sine_and_one(x):
+    try:
+        return torch.sin(x) + 1
+    except BaseException as error:
+        left_by.append(type(error).__name__)
+        raise
+
+
+kept_out(sine_and_one)(torch.ones(3, requires_grad=True)).sum().backward()
+assert left_by == ["_StopRecomputationError"]  # early stop breaks off by an exception inside the function
 
 
 # %% [markdown] tags=["en"]
@@ -624,16 +698,50 @@ h = 2 * x
 y = kept_out(torch.sin)(h)
 h.detach().add_(1)
 assert "inplace operation" in gradient(y, x)  # of its inputs a checkpoint does note the version
+dtypes, cache, calls_of_it, types_seen = [torch.float32, torch.float64], [], itertools.count(1), []
+noise = torch.Generator().manual_seed(0)
+
+
+def cached(x):
+    if not cache:
+        cache.append(x.sin())
+    return cache[0] * x
+
+
+def gradient_message(f, x):
+    try:
+        f(x).sum().backward()
+    except CheckpointError as error:
+        return str(error)
+    raise AssertionError("no error")
+
+
+def noted(x):
+    types_seen.append((x[:, None] @ x[None]).dtype)
+    return x.sin()
+
+
+with torch.autocast("cpu", torch.bfloat16):
+    noted_y = kept_out(noted)(x)
+noted_y.sum().backward()
+assert types_seen == [torch.bfloat16] * 2  # autocast is put back
+assert "different metadata" in gradient_message(kept_out(lambda x: x.to(dtypes.pop(0)).sin()), x)
+assert "different number of tensors" in gradient_message(kept_out(cached), x)
+counted = gradient(kept_out(lambda x: (next(calls_of_it) * x.exp()).sin())(x), x)
+noisy = gradient(kept_out(lambda x: (torch.rand(1, generator=noise) * x).sin())(x), x)
+drawn = torch.rand(1, generator=torch.Generator().manual_seed(0))
+assert isinstance(counted, float) and counted != gradient((x.exp()).sin(), x)
+assert isinstance(noisy, float) and noisy != gradient((drawn * x).sin(), x)
 
 
 # %% [markdown] tags=["en"]
-# The right numbers are 0.5403, the cosine of 1, and 8. With a checkpoint we get $-0.4161$ (the cosine of 2) and 32, without an error. What is compared are shapes, dtypes and devices of the recomputed tensors, not their numbers. Look at the last two lines. Without a checkpoint, autograd notices that a weight was changed after the forward pass. The checkpoint takes that check away, because the weight is saved only in the recomputation, when it has changed already.
+# The right numbers are 0.5403, the cosine of 1, and 8. With a checkpoint we get $-0.4161$ (the cosine of 2) and 32, without an error. What is compared is how many tensors are saved, and their shapes, dtypes and devices, but not their numbers. Look at the last two lines. Without a checkpoint, autograd notices that a weight was changed after the forward pass. The checkpoint takes that check away, because the weight is saved only in the recomputation, when it has changed already.
 #
-# So an optimizer step between a forward pass and its backward pass, a setting switched in between, a counter, a cache, or a random generator of your own: each gives a wrong gradient in silence. What can be done? Read such things before the checkpoint and pass them in as arguments, or put them back in the recomputation. Here are both tools: a number that is read before, and the state of a generator, which can be noted and set.
+# So an optimizer step between a forward pass and its backward pass, a setting switched in between, a counter, or a random generator of your own: each gives a wrong gradient in silence. What can be done? Read such things before the checkpoint and pass them in as arguments, or put them back in the recomputation. Here are both tools: a number that is read before, and the state of a generator, which can be noted and set.
 # %% [markdown] tags=["ru"] of="62de1a73"
-# Верные числа — 0.5403 (косинус единицы) и 8. С контрольной точкой получаются $-0.4161$ (косинус двойки) и 32, и ошибки нет. Сверяются форма, dtype и устройство заново вычисленных тензоров, но не числа. Посмотрите на две последние строки. Без контрольной точки autograd замечает, что вес после прямого прохода изменили. Контрольная точка эту проверку отключает: вес сохраняется только при повторном вычислении, а к этому времени он уже изменён.
+# Верные числа — 0.5403 (косинус единицы) и 8. С контрольной точкой получаются $-0.4161$ (косинус двойки) и 32, и ошибки нет. Сверяется, сколько тензоров сохранено и каковы их форма, dtype и устройство, но не числа в них. Посмотрите на две последние строки. Без контрольной точки autograd замечает, что вес после прямого прохода изменили. Контрольная точка эту проверку отключает: вес сохраняется только при повторном вычислении, а к этому времени он уже изменён.
 #
-# Поэтому шаг оптимизатора между прямым проходом и соответствующим обратным, переключённая между ними настройка, счётчик, кеш или собственный генератор случайных чисел — всё это молча портит градиент. Что делать? Либо прочесть нужное число до контрольной точки и передать аргументом, либо на время повторного вычисления вернуть прежнее состояние. Ниже показано и то и другое: число, прочитанное заранее, и состояние генератора, которое можно запомнить и восстановить.
+# Поэтому шаг оптимизатора между прямым проходом и соответствующим обратным, переключённая между ними настройка, счётчик или собственный генератор случайных чисел — всё это молча портит градиент. Что делать? Либо прочесть нужное число до контрольной точки и передать аргументом, либо на время повторного вычисления вернуть прежнее состояние. Ниже показано и то и другое: число, прочитанное заранее, и состояние генератора, которое можно запомнить и восстановить.
 # %%
 def read_before(place):
     x, factor = torch.ones(1, requires_grad=True), [1.0]
@@ -898,6 +1006,27 @@ for chosen in ((), (1, 3), (0, 1, 2, 3, 4, 5)):
 with torch.random.fork_rng(devices=[]):
     drawn = torch.rand(3)
 assert torch.rand(3).equal(drawn)
+from torch.utils.flop_counter import FlopCounterMode
+
+with FlopCounterMode(display=False) as flops:
+    uneven(rows)
+assert flops.get_total_flops() == 2 * sum(price[1] for price in seen.prices)  # a multiplication and an addition
+assert [price[1] * 4 // price[0] for price in seen.prices] == widths[:-1]  # each saved number spares k multiplications
+asked = []
+
+
+def noting(ctx, operation, *args, **kwargs):
+    asked.append(ctx.is_recompute)
+    return False
+
+
+checkpoint(
+    uneven,
+    rows,
+    use_reentrant=False,
+    context_fn=lambda: create_selective_checkpoint_contexts(noting),
+).sum().backward()
+assert any(asked) == (tuple(map(int, torch.__version__.split(".")[:2])) < (2, 13))
 
 
 # %% [markdown] tags=["en"]
@@ -1036,25 +1165,40 @@ print("checkpoint:   ", packed(kept_out(blocks)))
 # %% tags=["fact"]
 assert packed(blocks) == "589,824 bytes, 393,216 in different storages"
 assert packed(kept_out(blocks)) == " 65,536 bytes,  65,536 in different storages"
-import warnings
+import functools
+
+went = []
+with torch.autograd.graph.saved_tensors_hooks(lambda t: went.append(t.untyped_storage()) or t, lambda t: t):
+    blocks(kept_x := torch.ones(256, 64, requires_grad=True))
+times = Counter(map(id, went))
+assert sorted(times.values()) == [1] * 6 + [2] * 3  # input, four weights and the last result once, three results twice
+assert {id(each.untyped_storage()) for each in (kept_x, *(layer.weight for layer in blocks[::2]))} <= times.keys()
+assert activations(blocks) == 4
+
+
+def same_address():
+    first = torch.empty(1000)
+    address = first.data_ptr()
+    del first
+    return torch.empty(1000).data_ptr() == address
+
+
+assert any(same_address() for _ in range(100))
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # torch 2.15 warns of exactly this
     assert packed(saving(blocks, aten.addmm.default)) == packed(kept_out(blocks))
 
 
-def to_the_cpu(ctx, operation, *args, **kwargs):
-    return CheckpointPolicy.MUST_CPU_OFFLOAD
-
-
-def offloaded(x):
-    return checkpoint(
-        blocks, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(to_the_cpu)
-    )
+def offloaded(policy):
+    contexts = functools.partial(create_selective_checkpoint_contexts, lambda ctx, operation, *args, **kwargs: policy)
+    return lambda x: checkpoint(blocks, x, use_reentrant=False, context_fn=contexts)
 
 
 if not torch.cuda.is_available():
-    assert activations(offloaded) == 1
+    for policy in (CheckpointPolicy.MUST_CPU_OFFLOAD, CheckpointPolicy.PREFER_CPU_OFFLOAD):
+        assert activations(offloaded(policy)) == 1
+        assert runs_again(offloaded(policy), aten.tanh.default) == 4
 # %% [markdown] tags=["en"]
 # Nine activations' worth of bytes travel, where the graph keeps four activations of its own. Each result of a `tanh` but the last goes twice, once for the `tanh` and once for the next `Linear`; the input and the four weights go as well, though they stay where they are. A pair for offloading should leave out parameters and inputs, and carry each storage once. Do not recognise a storage by its address alone: when a tensor is freed, the next one may get its place.
 #
@@ -1248,7 +1392,7 @@ check("offload_large")
 # * Save the products where several cheap operations follow each of them. A name that never occurs saves nothing, without a warning.
 # * Judge a policy by bytes in memory and by operations that run again. The peak falls only if the segments are small, too.
 # * The recomputation ends with the last saved tensor, and each backward pass recomputes anew. What stands inside two checkpoints runs three times.
-# * Only shapes, dtypes and devices are compared. What changes between the two runs (a generator, a counter, a weight) gives a wrong gradient in silence.
+# * Only the number of saved tensors, their shapes, dtypes and devices are compared. What changes between the two runs (a generator, a counter, a weight) gives a wrong gradient in silence.
 # * Under a budget measure first, in a trial under `no_grad`, and choose by multiplications per byte; the best set need not follow any order.
 # * Offloading moves what is packed: parameters and shared tensors, too, unless you leave them out. A weak reference knows a storage again; an address does not.
 # %% [markdown] tags=["ru"] of="dc7fbd83"
@@ -1258,7 +1402,7 @@ check("offload_large")
 # * Сохраняйте произведения там, где за каждым из них идёт несколько дешёвых операций. Если имя из списка ни разу не встретилось, ничего не сохраняется, и предупреждения нет.
 # * Судите о политике по байтам в памяти и по числу операций, которые выполняются заново. Пик снижается, только если и сегменты невелики.
 # * Повторное вычисление заканчивается на последнем сохраняемом тензоре, и каждый обратный проход вычисляет всё заново. То, что лежит внутри двух вложенных контрольных точек, выполняется трижды.
-# * Сверяются только формы, dtype и устройства. Всё, что меняется между двумя вызовами (генератор, счётчик, вес), молча портит градиент.
+# * Сверяются только число сохранённых тензоров, их формы, dtype и устройства. Всё, что меняется между двумя вызовами (генератор, счётчик, вес), молча портит градиент.
 # * Прежде чем выбирать под бюджет, измерьте: достаточно одного пробного запуска внутри `no_grad`. Число умножений на байт подсказывает, что выгодно, но если просто брать результаты в порядке выгоды, лучший набор получится не всегда.
 # * Выгружается всё, что упаковано, в том числе параметры и общие тензоры, если их не исключить. Различать хранилища нужно по слабым ссылкам, а не по адресам.
 # %%
