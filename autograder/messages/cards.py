@@ -90,8 +90,8 @@ MESSAGES: dict[str, Text] = {
         "`{name}` такой, как в torch.",
     ),
     "raised.profiler": Text(
-        "The check counts bytes by torch's profiler. Start and stop the profiler outside of this code.",
-        "Проверка считает байты с помощью профилировщика torch. Не запускайте и не останавливайте его в этом коде.",
+        "The check counts bytes by torch's profiler, as `live_bytes` does. Use neither of them in this code.",
+        "Проверка считает байты с помощью профилировщика torch, как и `live_bytes`. Не используйте их в этом коде.",
     ),
     "raised.threads": Text(
         "The check counts what this code does in one thread. Start no threads here.",

@@ -139,6 +139,11 @@ NAMES: dict[str, Text] = {
     "value of a second call": Text("value of a second call", "значение второго вызова"),
     "second result": Text("result of a second call", "результат второго вызова"),
     "result after a second call": Text("result after a second call", "результат после второго вызова"),
+    "first of two calls": Text(
+        "first of two calls, with both backward passes after the second",
+        "первый из двух вызовов, оба обратных прохода — после второго",
+    ),
+    "second of two calls": Text("second of two calls", "второй из двух вызовов"),
     "second call": Text("gradient after the second call", "градиент после второго вызова"),
     "one sample": Text("one sample", "один пример"),
     "under vmap": Text("under `vmap`", "внутри `vmap`"),

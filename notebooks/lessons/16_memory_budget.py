@@ -92,6 +92,9 @@ except ValueError as error:
     assert "OpOverload" in str(error)
 else:
     raise AssertionError("a name without its overload is accepted")
+assert len(aten.add.overloads()) > 1  # one name for each way to call it
+assert seen.counts[aten.t.default] and with_bias.weight.t().untyped_storage() is with_bias.weight.untyped_storage()
+assert x.detach().untyped_storage() is x.untyped_storage() and torch.ones(256, 64).nbytes == 65_536
 
 
 # %% [markdown] tags=["en"]
@@ -132,6 +135,13 @@ print("sin saved:    ", activations(saving(sine_of_cosine, aten.sin.default)))
 assert [activations(sine_of_cosine), activations(saving(sine_of_cosine))] == [2, 1]
 assert activations(saving(sine_of_cosine, aten.cos.default)) == 2
 assert activations(saving(sine_of_cosine, aten.sin.default)) == 1
+points = torch.linspace(0.1, 1, 5, requires_grad=True)
+twice = lambda x: (x.sin().sin() * x.cos()).exp()
+(right,) = torch.autograd.grad(twice(points).sum(), points)
+again = saving(twice, aten.sin.default)(points)
+with Operations() as seen:
+    assert torch.autograd.grad(again.sum(), points)[0].equal(right)  # handed out in the same order
+assert seen.counts[aten.sin.default] == 1  # the derivative of the cosine; no sine of the forward pass
 # %% [markdown] tags=["en"]
 # The sine needs its argument, the cosine of `x`. With the result these are two activations. In a checkpoint only the result is left. Saving the cosine adds one. Saving the sine adds nothing: that tensor is the result, which is in memory anyway.
 # %% [markdown] tags=["ru"] of="16b31041"
@@ -189,6 +199,16 @@ from autograder import check
 check("predict_kept")
 # %% tags=["fact"]
 assert predict_kept == kept_table()
+import warnings
+
+with warnings.catch_warnings():
+    warnings.simplefilter("error")  # a name that never occurs gives no warning
+    saving(nn.Linear(64, 64), aten.mm.default)(torch.ones(256, 64, requires_grad=True)).sum().backward()
+layer = nn.Linear(64, 64)(torch.ones(256, 64))
+after = layer.tanh()
+assert after.grad_fn._saved_result.data_ptr() == after.data_ptr()  # of its own result alone
+assert after.grad_fn.next_functions[0][0].name() == "AddmmBackward0"
+assert not hasattr(layer.grad_fn, "_saved_result")
 # %% [markdown] tags=["en"]
 # Now call it.
 # %% [markdown] tags=["ru"] of="0cc3540a"
@@ -270,6 +290,24 @@ kept, products_again, gelu_again = price(lambda x: checkpoint(deep, x, use_reent
 assert (products_again, gelu_again) == (0, 4) and kept == 12
 
 
+def under(policy):
+    def run(x):
+        return checkpoint(deep, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(policy))
+
+    return run
+
+
+def with_the_policies(save, again):
+    return under(lambda ctx, operation, *args, **kwargs: save if operation == aten.addmm.default else again)
+
+
+kinds = (CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE)
+others = (CheckpointPolicy.MUST_RECOMPUTE, CheckpointPolicy.PREFER_RECOMPUTE)
+assert {price(with_the_policies(*pair)) for pair in itertools.product(kinds, others)} == {(5, 0, 4)}
+assert price(with_the_policies(True, False)) == (5, 0, 4)
+assert "overridden\n    by other subsystems like `torch.compile`" in CheckpointPolicy.__doc__
+
+
 # %% [markdown] tags=["en"]
 # The last line keeps as much as no checkpoint: for the sake of GELU alone a policy is not worth writing.
 #
@@ -325,38 +363,61 @@ def by_blocks(*operations):
 
 assert peak_of(saving(deep, aten.addmm.default)) == peak_of(deep) > peak_of(by_blocks(aten.addmm.default))
 assert peak_of(by_blocks(aten.addmm.default)) > peak_of(by_blocks())
+assert runs_again(by_blocks(aten.addmm.default), aten.addmm.default) == 0
+assert runs_again(by_blocks(), aten.addmm.default) == 4
+asked = []
+
+
+def inner_sizes(ctx, operation, *args, **kwargs):
+    if operation in (aten.mm.default, aten.addmm.default, aten.bmm.default):
+        asked.append((operation, args[-1].shape[-2]))
+    return False
+
+
+def three_products(x):
+    return nn.Linear(8, 4)(nn.Linear(7, 8, bias=False)(x.flatten(0, 1))).view(2, 3, 4) @ torch.ones(2, 4, 5)
+
+
+checkpoint(
+    three_products,
+    torch.ones(2, 3, 7, requires_grad=True),
+    use_reentrant=False,
+    context_fn=lambda: create_selective_checkpoint_contexts(inner_sizes),
+)
+assert asked == [(aten.mm.default, 7), (aten.addmm.default, 8), (aten.bmm.default, 4)]
 
 
 # %% [markdown] tags=["en"]
 # One policy around everything has the peak of no checkpoint. With one for each block the curve stays lower, and no product runs twice. (Without the policy it would be lower still, at the price of all products.)
 #
-# ### Exercise `keep_products`: save the products
-# *complete · ●●○ · 8 minutes · 5 points*
+# ### Exercise `keep_products`: save the expensive products
+# *complete · ●●○ · 12 minutes · 5 points*
 #
-# The function keeps nothing of `f` but its input. Complete it.
+# The function keeps nothing of `f` but its input. Complete it. A product of $m \times k$ and $k \times n$ has the *inner size* $k$: so many multiplications are behind each number of its result. We call a product *expensive* if its inner size is at least 16.
 #
 # * **Given.** `f`, a function of one tensor, and `x`, which may or may not require grad. The matrix products in `f` are `aten.mm`, `aten.addmm` and `aten.bmm`; the last one multiplies 3-dimensional tensors. `f` may draw random numbers from torch's own random state.
-# * **Result.** `f(x)`, with the result and the gradients that there are without a checkpoint. <!-- gradients -->
-# * **Result.** After the forward pass the results of the matrix products are in memory, and nothing more but the returned result. <!-- kept -->
-# * **Not allowed.** To run any matrix product of the forward pass twice. <!-- products -->
+# * **Result.** `f(x)`, with the result and the gradients that there are without a checkpoint, also if the function is called again before the backward pass. <!-- gradients -->
+# * **Result.** After the forward pass the results of the expensive products are in memory, and nothing more but the returned result. <!-- kept -->
+# * **Not allowed.** To run an expensive product of the forward pass twice. <!-- products -->
 # %% [markdown] tags=["ru"] of="37fecb0e"
 # Если контрольная точка с политикой одна на всю сеть, пик такой же, как без контрольной точки. Если у каждого блока своя, кривая ниже, и ни одно произведение не выполняется дважды. (Без политики она была бы ещё ниже, но все произведения выполнялись бы дважды.)
 #
-# ### Упражнение `keep_products`: сохранить произведения
-# *дописать · ●●○ · 8 минут · 5 баллов*
+# ### Упражнение `keep_products`: сохранить дорогие произведения
+# *дописать · ●●○ · 12 минут · 5 баллов*
 #
-# Функция ниже хранит только вход `f`, а всё остальное вычисляет заново. Допишите её.
+# Функция ниже хранит только вход `f`, а всё остальное вычисляет заново. Допишите её. У произведения матриц $m \times k$ и $k \times n$ *внутренний размер* равен $k$: столько умножений приходится на каждое число результата. *Дорогим* назовём произведение, внутренний размер которого не меньше 16.
 #
 # * **Дано.** Функция `f` от одного тензора и тензор `x`, который может и не требовать градиента. Матричные произведения в `f` — это `aten.mm`, `aten.addmm` и `aten.bmm`; последняя операция умножает трёхмерные тензоры. Функция `f` может брать случайные числа из общего генератора torch.
-# * **Результат.** `f(x)`; результат и градиенты такие же, как без контрольной точки. <!-- gradients -->
-# * **Результат.** После прямого прохода в памяти лежат результаты матричных произведений и больше ничего, кроме возвращённого результата. <!-- kept -->
-# * **Нельзя.** Выполнять какое-либо матричное произведение прямого прохода дважды. <!-- products -->
+# * **Результат.** `f(x)`; результат и градиенты такие же, как без контрольной точки, даже если до обратного прохода функция вызвана ещё раз. <!-- gradients -->
+# * **Результат.** После прямого прохода в памяти лежат результаты дорогих произведений и больше ничего, кроме возвращённого результата. <!-- kept -->
+# * **Нельзя.** Выполнять дорогое произведение прямого прохода дважды. <!-- products -->
 # %% answer="keep_products"
 def keep_products(f, x):
-    def context_fn():
-        return create_selective_checkpoint_contexts([aten.mm.default, aten.addmm.default, aten.bmm.default])
+    def policy(ctx, operation, *args, **kwargs):
+        product = operation in (aten.mm.default, aten.addmm.default, aten.bmm.default)
+        return CheckpointPolicy.MUST_SAVE if product and args[-1].shape[-2] >= 16 else CheckpointPolicy.PREFER_RECOMPUTE
 
-    return checkpoint(f, x, use_reentrant=False, context_fn=context_fn)
+    return checkpoint(f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(policy))
 
 
 # %% given="keep_products"
@@ -366,27 +427,50 @@ def keep_products(f, x):
 
 # %% alternative="keep_products"
 def keep_products(f, x):
+    import functools
+
     def policy(ctx, operation, *args, **kwargs):
-        if operation in (aten.mm.default, aten.addmm.default, aten.bmm.default):
-            return CheckpointPolicy.MUST_SAVE
-        return CheckpointPolicy.PREFER_RECOMPUTE
+        return "mm" in operation.name() and args[-1].shape[-2] > 15
+
+    pair = functools.partial(create_selective_checkpoint_contexts, policy)
+    return checkpoint(f, x, use_reentrant=False, context_fn=pair, determinism_check="none")
+
+
+# %% alternative="keep_products"
+def keep_products(f, x):
+    factors = {aten.mm: 0, aten.addmm: 1, aten.bmm: 0}
+
+    def policy(ctx, operation, *args, **kwargs):
+        first = factors.get(operation.overloadpacket)
+        if first is None or args[first].shape[-1] < 16:
+            return CheckpointPolicy.MUST_RECOMPUTE
+        return CheckpointPolicy.PREFER_SAVE
 
     return checkpoint(f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(policy))
 
 
 # %% alternative="keep_products"
 def keep_products(f, x):
-    return saving(f, aten.bmm.default, aten.mm.default, aten.addmm.default)(x)
+    kept = []
 
+    class Recording(TorchDispatchMode):
+        def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+            result = operation(*args, **(kwargs or {}))
+            if "mm" in operation.name() and args[-1].shape[-2] >= 16:
+                kept.append(result)
+            return result
 
-# %% alternative="keep_products"
-def keep_products(f, x):
-    import functools
+    class Replaying(TorchDispatchMode):
+        def __enter__(self):
+            self.results = iter(kept)
+            return super().__enter__()
 
-    pair = functools.partial(
-        create_selective_checkpoint_contexts, lambda ctx, operation, *args, **kwargs: "mm" in operation.name()
-    )
-    return checkpoint(f, x, use_reentrant=False, context_fn=pair, determinism_check="none")
+        def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+            if "mm" in operation.name() and args[-1].shape[-2] >= 16:
+                return next(self.results)
+            return operation(*args, **(kwargs or {}))
+
+    return checkpoint(f, x, use_reentrant=False, context_fn=lambda: (Recording(), Replaying()))
 
 
 # %% check="keep_products"
@@ -545,6 +629,20 @@ def by_root(layers, x):
 
 
 assert peak(halved) < peak(by_root) < peak(lambda layers, x: chain(*layers)(x))
+assert not [name for name in dir((torch.ones(1, requires_grad=True) + 1).grad_fn) if name.startswith("_saved_self")]
+left_by = []
+
+
+def sine_and_one(x):
+    try:
+        return torch.sin(x) + 1
+    except BaseException as error:
+        left_by.append(type(error).__name__)
+        raise
+
+
+kept_out(sine_and_one)(torch.ones(3, requires_grad=True)).sum().backward()
+assert left_by == ["_StopRecomputationError"]  # early stop breaks off by an exception inside the function
 
 
 # %% [markdown] tags=["en"]
@@ -600,16 +698,50 @@ h = 2 * x
 y = kept_out(torch.sin)(h)
 h.detach().add_(1)
 assert "inplace operation" in gradient(y, x)  # of its inputs a checkpoint does note the version
+dtypes, cache, calls_of_it, types_seen = [torch.float32, torch.float64], [], itertools.count(1), []
+noise = torch.Generator().manual_seed(0)
+
+
+def cached(x):
+    if not cache:
+        cache.append(x.sin())
+    return cache[0] * x
+
+
+def gradient_message(f, x):
+    try:
+        f(x).sum().backward()
+    except CheckpointError as error:
+        return str(error)
+    raise AssertionError("no error")
+
+
+def noted(x):
+    types_seen.append((x[:, None] @ x[None]).dtype)
+    return x.sin()
+
+
+with torch.autocast("cpu", torch.bfloat16):
+    noted_y = kept_out(noted)(x)
+noted_y.sum().backward()
+assert types_seen == [torch.bfloat16] * 2  # autocast is put back
+assert "different metadata" in gradient_message(kept_out(lambda x: x.to(dtypes.pop(0)).sin()), x)
+assert "different number of tensors" in gradient_message(kept_out(cached), x)
+counted = gradient(kept_out(lambda x: (next(calls_of_it) * x.exp()).sin())(x), x)
+noisy = gradient(kept_out(lambda x: (torch.rand(1, generator=noise) * x).sin())(x), x)
+drawn = torch.rand(1, generator=torch.Generator().manual_seed(0))
+assert isinstance(counted, float) and counted != gradient((x.exp()).sin(), x)
+assert isinstance(noisy, float) and noisy != gradient((drawn * x).sin(), x)
 
 
 # %% [markdown] tags=["en"]
-# The right numbers are 0.5403, the cosine of 1, and 8. With a checkpoint we get $-0.4161$ (the cosine of 2) and 32, without an error. What is compared are shapes, dtypes and devices of the recomputed tensors, not their numbers. Look at the last two lines. Without a checkpoint, autograd notices that a weight was changed after the forward pass. The checkpoint takes that check away, because the weight is saved only in the recomputation, when it has changed already.
+# The right numbers are 0.5403, the cosine of 1, and 8. With a checkpoint we get $-0.4161$ (the cosine of 2) and 32, without an error. What is compared is how many tensors are saved, and their shapes, dtypes and devices, but not their numbers. Look at the last two lines. Without a checkpoint, autograd notices that a weight was changed after the forward pass. The checkpoint takes that check away, because the weight is saved only in the recomputation, when it has changed already.
 #
-# So an optimizer step between a forward pass and its backward pass, a setting switched in between, a counter, a cache, or a random generator of your own: each gives a wrong gradient in silence. What can be done? Read such things before the checkpoint and pass them in as arguments, or put them back in the recomputation. Here are both tools: a number that is read before, and the state of a generator, which can be noted and set.
+# So an optimizer step between a forward pass and its backward pass, a setting switched in between, a counter, or a random generator of your own: each gives a wrong gradient in silence. What can be done? Read such things before the checkpoint and pass them in as arguments, or put them back in the recomputation. Here are both tools: a number that is read before, and the state of a generator, which can be noted and set.
 # %% [markdown] tags=["ru"] of="62de1a73"
-# Верные числа — 0.5403 (косинус единицы) и 8. С контрольной точкой получаются $-0.4161$ (косинус двойки) и 32, и ошибки нет. Сверяются форма, dtype и устройство заново вычисленных тензоров, но не числа. Посмотрите на две последние строки. Без контрольной точки autograd замечает, что вес после прямого прохода изменили. Контрольная точка эту проверку отключает: вес сохраняется только при повторном вычислении, а к этому времени он уже изменён.
+# Верные числа — 0.5403 (косинус единицы) и 8. С контрольной точкой получаются $-0.4161$ (косинус двойки) и 32, и ошибки нет. Сверяется, сколько тензоров сохранено и каковы их форма, dtype и устройство, но не числа в них. Посмотрите на две последние строки. Без контрольной точки autograd замечает, что вес после прямого прохода изменили. Контрольная точка эту проверку отключает: вес сохраняется только при повторном вычислении, а к этому времени он уже изменён.
 #
-# Поэтому шаг оптимизатора между прямым проходом и соответствующим обратным, переключённая между ними настройка, счётчик, кеш или собственный генератор случайных чисел — всё это молча портит градиент. Что делать? Либо прочесть нужное число до контрольной точки и передать аргументом, либо на время повторного вычисления вернуть прежнее состояние. Ниже показано и то и другое: число, прочитанное заранее, и состояние генератора, которое можно запомнить и восстановить.
+# Поэтому шаг оптимизатора между прямым проходом и соответствующим обратным, переключённая между ними настройка, счётчик или собственный генератор случайных чисел — всё это молча портит градиент. Что делать? Либо прочесть нужное число до контрольной точки и передать аргументом, либо на время повторного вычисления вернуть прежнее состояние. Ниже показано и то и другое: число, прочитанное заранее, и состояние генератора, которое можно запомнить и восстановить.
 # %%
 def read_before(place):
     x, factor = torch.ones(1, requires_grad=True), [1.0]
@@ -640,7 +772,7 @@ assert torch.rand(2, generator=copy_of_it.set_state(state)).equal(first)
 # `f` draws noise from a generator of its own. With this checkpoint the gradient is wrong. Mend the function.
 #
 # * **Given.** `f`, called as `f(x, generator)`: it draws from `generator`, a `torch.Generator` on the CPU, and perhaps also from torch's own random state. `x` requires grad. The generator has been used before.
-# * **Result.** `f(x, generator)`, with the result and the gradient that there are without a checkpoint. <!-- gradients -->
+# * **Result.** `f(x, generator)`, with the result and the gradient that there are without a checkpoint, also if the function is called again before the backward pass. <!-- gradients -->
 # * **Result.** The same gradient in a second backward pass after `retain_graph=True`. <!-- again -->
 # * **Result.** `generator` and torch's own random state go on as they would without a checkpoint. Somebody may draw from both between any two passes and after them. <!-- state -->
 # * **Not allowed.** To keep anything in memory after the forward pass but the result and the state of a generator. <!-- kept -->
@@ -651,7 +783,7 @@ assert torch.rand(2, generator=copy_of_it.set_state(state)).equal(first)
 # Функция `f` берёт шум из собственного генератора. В коде ниже она вызвана с контрольной точкой, и градиент получается неверным. Исправьте этот код.
 #
 # * **Дано.** Функция `f`, которую вызывают как `f(x, generator)`: она берёт числа из `generator` (это `torch.Generator` на CPU), а иногда и из общего генератора torch. Тензор `x` требует градиента. До вызова из генератора уже брали числа.
-# * **Результат.** `f(x, generator)`; результат и градиент такие же, как без контрольной точки. <!-- gradients -->
+# * **Результат.** `f(x, generator)`; результат и градиент такие же, как без контрольной точки, даже если до обратного прохода функция вызвана ещё раз. <!-- gradients -->
 # * **Результат.** Тот же градиент при втором обратном проходе после `retain_graph=True`. <!-- again -->
 # * **Результат.** И `generator`, и общий генератор torch дальше выдают те же числа, что и без контрольной точки. Из обоих могут брать числа между любыми двумя проходами и после них. <!-- state -->
 # * **Нельзя.** Хранить в памяти после прямого прохода что-либо, кроме результата и состояния генератора. <!-- kept -->
@@ -730,6 +862,7 @@ check("fix_noise")
 #
 # Somebody writes: "If a recomputation went wrong, torch would raise an error." Write a function without arguments that returns a counter-example.
 #
+# * **Given.** The check calls `f` with float64 tensors of one or two dimensions. One entry of such a tensor is 0, all others are between 0.5 and 2.5. <!-- no aspect: the inputs -->
 # * **Result.** A function `f` that takes a tensor of any shape and returns a tensor; each call of `stay_silent()` makes another. Without a checkpoint the gradient of the sum of its result agrees with finite differences, for which the check makes a fresh `f` for each value. <!-- honest -->
 # * **Result.** Called through `checkpoint(f, x, use_reentrant=False)`, a fresh `f` gives the same result. <!-- same result -->
 # * **Result.** Its gradient is off by more than a tenth of the norm of the right one, and the backward pass raises no error. <!-- silent -->
@@ -739,6 +872,7 @@ check("fix_noise")
 #
 # Вам пишут: «Если бы при повторном вычислении получилось что-то не то, torch сообщил бы об ошибке». Напишите функцию без аргументов, которая возвращает контрпример.
 #
+# * **Дано.** При проверке `f` получает тензоры float64 с одной или двумя размерностями. Один элемент такого тензора равен 0, остальные — от 0.5 до 2.5. <!-- no aspect: the inputs -->
 # * **Результат.** Функция `f`, которая получает тензор любой формы и возвращает тензор; каждый вызов `stay_silent()` создаёт новую. Без контрольной точки градиент суммы элементов её результата согласуется с конечными разностями; каждое значение для этих разностей при проверке вычисляет новая `f`. <!-- honest -->
 # * **Результат.** При вызове через `checkpoint(f, x, use_reentrant=False)` новая `f` даёт тот же результат. <!-- same result -->
 # * **Результат.** Градиент при этом отличается от верного больше чем на десятую часть нормы верного градиента, а обратный проход завершается без ошибки. <!-- silent -->
@@ -872,6 +1006,27 @@ for chosen in ((), (1, 3), (0, 1, 2, 3, 4, 5)):
 with torch.random.fork_rng(devices=[]):
     drawn = torch.rand(3)
 assert torch.rand(3).equal(drawn)
+from torch.utils.flop_counter import FlopCounterMode
+
+with FlopCounterMode(display=False) as flops:
+    uneven(rows)
+assert flops.get_total_flops() == 2 * sum(price[1] for price in seen.prices)  # a multiplication and an addition
+assert [price[1] * 4 // price[0] for price in seen.prices] == widths[:-1]  # each saved number spares k multiplications
+asked = []
+
+
+def noting(ctx, operation, *args, **kwargs):
+    asked.append(ctx.is_recompute)
+    return False
+
+
+checkpoint(
+    uneven,
+    rows,
+    use_reentrant=False,
+    context_fn=lambda: create_selective_checkpoint_contexts(noting),
+).sum().backward()
+assert any(asked) == (tuple(map(int, torch.__version__.split(".")[:2])) < (2, 13))
 
 
 # %% [markdown] tags=["en"]
@@ -881,11 +1036,12 @@ assert torch.rand(3).equal(drawn)
 # *design · ●●● · 16 minutes · 8 points*
 #
 # * **Given.** `f`, a function of one tensor, `x` and `budget`, a number of bytes: enough for all results, for some or for none. `f` has at most eight matrix products, each `mm`, `addmm` or `bmm`, and the last operation is none. It may draw random numbers from torch's own random state. `ProductsSeen` and `saving_numbers` are at hand.
-# * **Result.** `f(x)`, with the result and the gradients that there are without a checkpoint. <!-- gradients -->
+# * **Result.** `f(x)`, with the result and the gradients that there are without a checkpoint, also if the function is called again before the backward pass. <!-- gradients -->
 # * **Result.** Who draws a random number after the call gets the one that follows a single run of `f`. <!-- state -->
 # * **Result.** After the forward pass at most `budget` bytes are in memory beside the returned result. <!-- kept -->
 # * **Result.** The products that run again in the backward pass have as few multiplications as this budget allows. <!-- multiplications -->
 # * **Not allowed.** More than one trial run of `f` before the real one. <!-- trial -->
+# * **Not allowed.** To measure with `live_bytes` or a profiler: the check itself does. <!-- no aspect: such an answer raises an error -->
 # %% [markdown] tags=["ru"] of="b2ec61a8"
 # В сети `uneven` случайных чисел нет. А в функции с dropout они есть, и пробный запуск расходует числа, которые должны достаться настоящему. Внутри `with torch.random.fork_rng(devices=[]):` этого не происходит: в конце блока состояние генератора становится таким, каким было до него.
 #
@@ -893,11 +1049,12 @@ assert torch.rand(3).equal(drawn)
 # *спроектировать · ●●● · 16 минут · 8 баллов*
 #
 # * **Дано.** Функция `f` от одного тензора, вход `x` и `budget` — число байтов. Его может хватить на все результаты, только на часть или ни на один. В `f` не больше восьми матричных произведений, каждое из них `mm`, `addmm` или `bmm`, и последняя операция — не произведение. Функция может брать случайные числа из общего генератора torch. Можно использовать `ProductsSeen` и `saving_numbers`.
-# * **Результат.** `f(x)`; результат и градиенты такие же, как без контрольной точки. <!-- gradients -->
+# * **Результат.** `f(x)`; результат и градиенты такие же, как без контрольной точки, даже если до обратного прохода функция вызвана ещё раз. <!-- gradients -->
 # * **Результат.** Случайные числа после вызова такие же, как если бы `f` вызвали один раз. <!-- state -->
 # * **Результат.** После прямого прохода в памяти, кроме возвращённого результата, лежит не больше `budget` байт. <!-- kept -->
 # * **Результат.** В произведениях, которые в обратном проходе выполняются заново, наименьшее число умножений, возможное при этом бюджете. <!-- multiplications -->
 # * **Нельзя.** Запускать `f` на пробу больше одного раза. <!-- trial -->
+# * **Нельзя.** Измерять память с помощью `live_bytes` или профилировщика: так измеряет сама проверка. <!-- no aspect: such an answer raises an error -->
 # %% answer="fit_budget"
 def fit_budget(f, x, budget):
     """`f(x)` in a checkpoint that saves the products worth most within `budget` bytes."""
@@ -1008,25 +1165,40 @@ print("checkpoint:   ", packed(kept_out(blocks)))
 # %% tags=["fact"]
 assert packed(blocks) == "589,824 bytes, 393,216 in different storages"
 assert packed(kept_out(blocks)) == " 65,536 bytes,  65,536 in different storages"
-import warnings
+import functools
+
+went = []
+with torch.autograd.graph.saved_tensors_hooks(lambda t: went.append(t.untyped_storage()) or t, lambda t: t):
+    blocks(kept_x := torch.ones(256, 64, requires_grad=True))
+times = Counter(map(id, went))
+assert sorted(times.values()) == [1] * 6 + [2] * 3  # input, four weights and the last result once, three results twice
+assert {id(each.untyped_storage()) for each in (kept_x, *(layer.weight for layer in blocks[::2]))} <= times.keys()
+assert activations(blocks) == 4
+
+
+def same_address():
+    first = torch.empty(1000)
+    address = first.data_ptr()
+    del first
+    return torch.empty(1000).data_ptr() == address
+
+
+assert any(same_address() for _ in range(100))
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # torch 2.15 warns of exactly this
     assert packed(saving(blocks, aten.addmm.default)) == packed(kept_out(blocks))
 
 
-def to_the_cpu(ctx, operation, *args, **kwargs):
-    return CheckpointPolicy.MUST_CPU_OFFLOAD
-
-
-def offloaded(x):
-    return checkpoint(
-        blocks, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(to_the_cpu)
-    )
+def offloaded(policy):
+    contexts = functools.partial(create_selective_checkpoint_contexts, lambda ctx, operation, *args, **kwargs: policy)
+    return lambda x: checkpoint(blocks, x, use_reentrant=False, context_fn=contexts)
 
 
 if not torch.cuda.is_available():
-    assert activations(offloaded) == 1
+    for policy in (CheckpointPolicy.MUST_CPU_OFFLOAD, CheckpointPolicy.PREFER_CPU_OFFLOAD):
+        assert activations(offloaded(policy)) == 1
+        assert runs_again(offloaded(policy), aten.tanh.default) == 4
 # %% [markdown] tags=["en"]
 # Nine activations' worth of bytes travel, where the graph keeps four activations of its own. Each result of a `tanh` but the last goes twice, once for the `tanh` and once for the next `Linear`; the input and the four weights go as well, though they stay where they are. A pair for offloading should leave out parameters and inputs, and carry each storage once. Do not recognise a storage by its address alone: when a tensor is freed, the next one may get its place.
 #
@@ -1081,6 +1253,7 @@ assert whole.as_strided(view.size(), view.stride(), view.storage_offset()).equal
 # * **Given.** `f`, a function of one tensor that changes nothing in place; `x`; `parameters`, the list of all parameters of `f`; `limit`, `put` and `get`. The caller holds `x` and the parameters all the time. <!-- no aspect: a precondition -->
 # * **Result.** `f(x)`, with the result and the gradients that there are without hooks, in all digits. <!-- gradients -->
 # * **Result.** The same gradients in a second backward pass after `retain_graph=True`. <!-- again -->
+# * **Result.** The same in two calls, each with a `put` and a `get` of its own, also if both come before the first backward pass. <!-- calls -->
 # * **Result.** Between the passes no large storage is in memory but those of `x`, of the parameters and of the returned result. (A view of few entries holds its whole storage.) <!-- memory -->
 # * **Result.** A storage leaves the memory as soon as `f` needs it no longer, not at the end of the forward pass: at the peak of this pass at most 6 large ones are there, besides those of `x` and of parameters. <!-- peak -->
 # * **Result.** Each large storage is passed to `put` once, also if several saved tensors are views of it. <!-- once -->
@@ -1094,6 +1267,7 @@ assert whole.as_strided(view.size(), view.stride(), view.storage_offset()).equal
 # * **Дано.** Функция `f` от одного тензора, которая ничего не изменяет на месте; `x`; `parameters` — список всех параметров `f`; `limit`, `put` и `get`. Вызывающий код всё время держит `x` и параметры в памяти. <!-- no aspect: a precondition -->
 # * **Результат.** `f(x)`; результат и градиенты такие же, как без хуков, до последнего знака. <!-- gradients -->
 # * **Результат.** Те же градиенты при втором обратном проходе после `retain_graph=True`. <!-- again -->
+# * **Результат.** То же самое при двух вызовах, у каждого из которых свои `put` и `get`, даже если оба сделаны до первого обратного прохода. <!-- calls -->
 # * **Результат.** Между проходами в памяти нет крупных хранилищ, кроме хранилищ `x`, параметров и возвращённого результата. (Представление из нескольких элементов удерживает всё своё хранилище.) <!-- memory -->
 # * **Результат.** Хранилище освобождается, как только оно больше не нужно самой `f`, а не в конце прямого прохода: на пике этого прохода крупных хранилищ, не считая `x` и параметров, не больше 6. <!-- peak -->
 # * **Результат.** Каждое крупное хранилище передаётся в `put` один раз, даже если сохранено несколько его представлений. <!-- once -->
@@ -1218,7 +1392,7 @@ check("offload_large")
 # * Save the products where several cheap operations follow each of them. A name that never occurs saves nothing, without a warning.
 # * Judge a policy by bytes in memory and by operations that run again. The peak falls only if the segments are small, too.
 # * The recomputation ends with the last saved tensor, and each backward pass recomputes anew. What stands inside two checkpoints runs three times.
-# * Only shapes, dtypes and devices are compared. What changes between the two runs (a generator, a counter, a weight) gives a wrong gradient in silence.
+# * Only the number of saved tensors, their shapes, dtypes and devices are compared. What changes between the two runs (a generator, a counter, a weight) gives a wrong gradient in silence.
 # * Under a budget measure first, in a trial under `no_grad`, and choose by multiplications per byte; the best set need not follow any order.
 # * Offloading moves what is packed: parameters and shared tensors, too, unless you leave them out. A weak reference knows a storage again; an address does not.
 # %% [markdown] tags=["ru"] of="dc7fbd83"
@@ -1228,7 +1402,7 @@ check("offload_large")
 # * Сохраняйте произведения там, где за каждым из них идёт несколько дешёвых операций. Если имя из списка ни разу не встретилось, ничего не сохраняется, и предупреждения нет.
 # * Судите о политике по байтам в памяти и по числу операций, которые выполняются заново. Пик снижается, только если и сегменты невелики.
 # * Повторное вычисление заканчивается на последнем сохраняемом тензоре, и каждый обратный проход вычисляет всё заново. То, что лежит внутри двух вложенных контрольных точек, выполняется трижды.
-# * Сверяются только формы, dtype и устройства. Всё, что меняется между двумя вызовами (генератор, счётчик, вес), молча портит градиент.
+# * Сверяются только число сохранённых тензоров, их формы, dtype и устройства. Всё, что меняется между двумя вызовами (генератор, счётчик, вес), молча портит градиент.
 # * Прежде чем выбирать под бюджет, измерьте: достаточно одного пробного запуска внутри `no_grad`. Число умножений на байт подсказывает, что выгодно, но если просто брать результаты в порядке выгоды, лучший набор получится не всегда.
 # * Выгружается всё, что упаковано, в том числе параметры и общие тензоры, если их не исключить. Различать хранилища нужно по слабым ссылкам, а не по адресам.
 # %%

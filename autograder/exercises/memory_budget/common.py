@@ -15,6 +15,7 @@ from autograder.checking.inputs import linear_layer, signed
 from autograder.measure import live_bytes, tensors
 
 Network = Callable[[Tensor], Tensor]
+Function = Callable[[Tensor], object]
 
 MARGIN = 256  # bytes that an answer may keep beside tensors
 
@@ -24,59 +25,70 @@ class Run:
     """A measured run of forward and backward pass.
 
     `kept` are the bytes alive after the forward pass, the result not counted. `forward` and `backward` are the products
-    that ran in each pass. `right` tells whether result and gradients are the network's.
+    that ran in each pass. `found` holds the result and the gradients, `right` tells whether they are the network's.
     """
 
     kept: int
     forward: list[Product]
     backward: list[Product]
+    found: dict[str, object]
     right: bool
 
 
-def measure(run: Callable[[], object], network: Network, x: Tensor) -> Run:
-    """Measure `run()`, which stands for `network(x)`, and a backward pass from its result."""
-    truth = gradients(lambda: network(x), network, x)
-    _seed()
+def measure(run: Function, network: Network, x: Tensor) -> Run:
+    """Measure `run(x)`, which stands for `network(x)`, and a backward pass from its result."""
+    _seed(0)
+    truth = _gradients_of(network(x), network, x)
+    _seed(0)
     with live_bytes() as live:
         with recording_products() as forward:
-            y = run()
+            y = run(x)
         kept = live.now - (y.untyped_storage().nbytes() if isinstance(y, Tensor) else 0)
         with recording_products() as backward:
             found = _gradients_of(y, network, x)
-    return Run(kept, forward, backward, agree(found, truth))
+    return Run(kept, forward, backward, found, agree(found, truth))
 
 
-def measure_plain(network: Network, x: Tensor) -> Run:
-    """Measure a run of the network without a checkpoint."""
-    return measure(lambda: network(x), network, x)
+def in_two_calls(run: Function, network: Network, x: Tensor) -> dict[str, object]:
+    """Call `run` twice before the first backward pass; return the result of each call, and one gradient.
 
-
-def gradients(run: Callable[[], object], network: Network, x: Tensor) -> dict[str, object] | Caught:
-    """Return the result of `run()` and the gradients of its weighted sum, or torch's error.
-
-    Leaves that require no gradient are left out.
+    What an answer keeps outside of a call is then that of the other call. The gradient is that of `x`, or of the last
+    parameter if `x` requires none.
     """
-    _seed()
-    return _gradients_of(run(), network, x)
+    other = (x.detach() / 2).requires_grad_(x.requires_grad)
+    _seed(0)
+    first = run(x)
+    _seed(1)
+    second = run(other)
+    return {
+        "first of two calls": _gradients_of(first, network, x, last=1),
+        "second of two calls": _gradients_of(second, network, other, last=1),
+    }
 
 
-def _seed() -> None:
+def _seed(seed: int) -> None:
     """Put torch's random state where no seed alone puts it."""
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     torch.rand(3)
 
 
-def _gradients_of(y: object, network: Network, x: Tensor) -> dict[str, object] | Caught:
-    leaves = [*network.parameters(), x] if isinstance(network, nn.Module) else [x]
+def _gradients_of(y: object, network: Network, x: Tensor, last: int = 0) -> dict[str, object]:
+    """Return a result and the gradients of its weighted sum, or torch's error in their place.
+
+    Leaves that require no gradient are left out. If `last` is not 0, only so many leaves at the end are asked for.
+    """
     if not isinstance(y, Tensor) or not y.requires_grad:
         return {"result": y, "gradients": None}
+    leaves = {**dict(network.named_parameters()), "x": x} if isinstance(network, nn.Module) else {"x": x}
+    wanted = dict([(name, leaf) for name, leaf in leaves.items() if leaf.requires_grad][-last:])
     weights = torch.linspace(0.5, 1.5, y.numel(), dtype=y.dtype).reshape(y.shape)
-    wanted = [leaf for leaf in leaves if leaf.requires_grad]
+    gradients: object
     try:
-        found = torch.autograd.grad((y * weights).sum(), wanted, allow_unused=True)
+        found = torch.autograd.grad((y * weights).sum(), [*wanted.values()], allow_unused=True)
+        gradients = dict(zip(wanted, found))
     except RuntimeError as error:
-        return Caught.of(error, type(error).__name__)
-    return {"result": y.detach(), "gradients": list(found)}
+        gradients = Caught.of(error, type(error).__name__)
+    return {"result": y.detach(), "gradients": gradients}
 
 
 def agree(found: object, truth: object) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from autograder.checking.counted_run import Product, condense
+from autograder.checking.counted_run import Product
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import Formula, signed
 from autograder.checking.labels import BYTES_KEPT
@@ -17,7 +17,7 @@ from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
 
-from .common import MARGIN, Mixed, chain, gradients, measure, measure_plain
+from .common import MARGIN, Mixed, chain, in_two_calls, measure
 
 
 @exercise(
@@ -28,39 +28,39 @@ from .common import MARGIN, Mixed, chain, gradients, measure, measure_plain
     minutes=16,
     aspects=[
         aspect(
+            "gradients",
+            0.5,
+            en="Result and gradients are those of `f` without a checkpoint, also with another call in between.",
+            ru="Результат и градиенты такие же, как у `f` без контрольной точки, даже если между проходами есть ещё один вызов.",
+        ),
+        aspect(
             "kept",
-            1,
+            0.5,
             en="The results that are saved fit into the budget (bytes in memory after the forward pass).",
             ru="Сохранённые результаты укладываются в бюджет (байты в памяти после прямого прохода).",
             measured=BYTES_KEPT,
         ),
         aspect(
-            "gradients",
-            1,
-            en="Result and gradients are those of `f` without a checkpoint.",
-            ru="Результат и градиенты такие же, как у `f` без контрольной точки.",
-        ),
-        aspect(
             "state",
-            1,
+            0.5,
             en="The next random number is the one that follows a single run of `f`.",
             ru="Случайные числа после вызова такие же, как если бы `f` вызвали один раз.",
-            after=("kept", "gradients"),
+            after=("gradients", "kept"),
         ),
         aspect(
             "trial",
-            1,
+            0.5,
             en="At most one trial run: the forward pass needs no more than twice the products of `f`.",
             ru="Пробных запусков не больше одного: в прямом проходе произведений не больше, чем за два вызова `f`.",
-            after=("kept", "gradients"),
+            after=("gradients", "kept"),
             measured=Text("Products in the forward pass", "Произведений в прямом проходе"),
         ),
         aspect(
             "multiplications",
-            4,
+            6,
             en="The products that run again have as few multiplications as the budget allows.",
             ru="Число умножений в повторных произведениях — наименьшее возможное при этом бюджете.",
-            after=("kept", "gradients", "trial"),
+            after=("gradients", "kept", "trial"),
             measured=Text("Multiplications that ran again", "Повторных умножений"),
         ),
     ],
@@ -98,29 +98,30 @@ from .common import MARGIN, Mixed, chain, gradients, measure, measure_plain
     ),
 )
 def fit_budget(answer: Any, case: Case) -> dict[str, object]:
-    plain = measure_plain(case.f, case.x)
+    drawn: list[Tensor] = []
+
+    def call(x: Tensor) -> object:
+        return answer.fit_budget(case.f, x, case.budget)
+
+    def call_and_draw(x: Tensor) -> object:
+        y = call(x)
+        drawn.append(torch.rand(2, dtype=torch.float64))
+        return y
+
+    plain = measure(case.f, case.f, case.x)
     with using_answer():
-        run = measure(lambda: answer.fit_budget(case.f, case.x, case.budget), case.f, case.x)
-        drawn: list[Tensor] = []
-        found = gradients(lambda: _then_draw(answer.fit_budget(case.f, case.x, case.budget), drawn), case.f, case.x)
-    if isinstance(found, dict):
-        found = {**found, "gradients": condense(found["gradients"])}  # a network has hundreds of entries
+        run = measure(call, case.f, case.x)
+        twice = in_two_calls(call_and_draw, case.f, case.x)
     again = _multiplications(run.backward) - _multiplications(plain.backward)
     return {
+        "gradients": {**run.found, **twice},
         "kept": AtMost(case.budget + MARGIN, run.kept, of=run.right),
-        "gradients": found,
         "state": drawn,
         "trial": AtMost(2 * len(plain.forward), len(run.forward), of=run.right),
         "multiplications": AtMost(_fewest(plain.forward, case.budget), again, of=run.right),
         "again": again,
         "kept, in sizes of x": run.kept // (case.x.numel() * case.x.element_size()),
-        "wrong gradients": None if run.right else found,
     }
-
-
-def _then_draw(y: object, drawn: list[Tensor]) -> object:
-    drawn.append(torch.rand(2, dtype=torch.float64))
-    return y
 
 
 def _fewest(products: list[Product], budget: int) -> int:

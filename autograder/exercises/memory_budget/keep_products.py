@@ -1,4 +1,4 @@
-"""Core exercise: a checkpoint that keeps the results of matrix products."""
+"""Core exercise: a checkpoint that keeps the results of expensive products."""
 
 from __future__ import annotations
 
@@ -6,61 +6,71 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
+from autograder.checking.counted_run import Product
 from autograder.checking.exercise import Case, Why, aspect, exercise
-from autograder.checking.inputs import signed
+from autograder.checking.inputs import Formula, signed
 from autograder.checking.labels import BYTES_KEPT
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
 
-from .common import MARGIN, Mixed, Run, chain, gradients, measure, measure_plain
+from .common import MARGIN, Mixed, Run, chain, in_two_calls, measure
+
+_LEAST = 16  # inner size of an expensive product
 
 
 @exercise(
-    title=Text("Save the products", "Сохранить произведения"),
+    title=Text("Save the expensive products", "Сохранить дорогие произведения"),
     kind="complete",
     core=True,
     difficulty=2,
-    minutes=8,
+    minutes=12,
+    version=2,
     aspects=[
         aspect(
+            "gradients",
+            0.5,
+            en="Result and gradients are those of `f` without a checkpoint, also with another call in between.",
+            ru="Результат и градиенты такие же, как у `f` без контрольной точки, даже если между проходами есть ещё один вызов.",
+        ),
+        aspect(
             "kept",
-            1,
-            en="After the forward pass the results of the matrix products are in memory, and nothing else (bytes).",
-            ru="После прямого прохода в памяти лежат результаты матричных произведений и больше ничего (байты).",
+            0.5,
+            en="After the forward pass the results of the expensive products are in memory, and nothing else (bytes).",
+            ru="После прямого прохода в памяти лежат результаты дорогих произведений и больше ничего (байты).",
             measured=BYTES_KEPT,
         ),
         aspect(
-            "gradients",
-            1,
-            en="Result and gradients are those of `f` without a checkpoint.",
-            ru="Результат и градиенты такие же, как у `f` без контрольной точки.",
-        ),
-        aspect(
             "products",
-            3,
-            en="No matrix product of the forward pass runs a second time.",
-            ru="Ни одно матричное произведение прямого прохода не выполняется второй раз.",
-            after=("kept", "gradients"),
-            measured=Text("Products that ran again", "Повторных произведений"),
+            4,
+            en="No expensive product of the forward pass runs a second time.",
+            ru="Ни одно дорогое произведение прямого прохода не выполняется второй раз.",
+            after=("gradients", "kept"),
+            measured=Text("Expensive products that ran again", "Повторных дорогих произведений"),
         ),
     ],
     hints=[
         Text(
-            "Which operations are matrix products? Print those of each network with `Operations`.",
-            "Какие операции здесь — матричные произведения? Выведите операции каждой сети с помощью `Operations`.",
+            "A list of names is not enough here: two products with one name may differ in their inner size. What does a "
+            "policy get besides the operation?",
+            "Списка имён здесь мало: у двух произведений с одним именем внутренний размер может быть разным. Что "
+            "политика получает кроме операции?",
         ),
         Text(
-            "`saving` above takes a list of operations. It needs all three names of a product.",
-            "Функция `saving` выше принимает список операций. В нём нужны все три имени произведения.",
+            "It gets the arguments of the operation, and the second factor is the last of them in all three products. "
+            "Which of its dimensions is the inner one?",
+            "Политика получает и аргументы операции. Во всех трёх произведениях второй множитель среди них последний. "
+            "Какая из его размерностей внутренняя?",
         ),
         Text(
-            "`context_fn=lambda: create_selective_checkpoint_contexts([...])` with `aten.mm.default`, "
-            "`aten.addmm.default` and `aten.bmm.default`.",
-            "`context_fn=lambda: create_selective_checkpoint_contexts([...])`, где в списке `aten.mm.default`, "
-            "`aten.addmm.default` и `aten.bmm.default`.",
+            "In `policy(ctx, operation, *args, **kwargs)`: `MUST_SAVE` if `operation` is one of the three names and "
+            f"`args[-1].shape[-2] >= {_LEAST}`, else `PREFER_RECOMPUTE`. The function for `context_fn`: "
+            "`lambda: create_selective_checkpoint_contexts(___)`.",
+            "В `policy(ctx, operation, *args, **kwargs)`: если `operation` — одно из трёх имён и "
+            f"`args[-1].shape[-2] >= {_LEAST}`, то `MUST_SAVE`, иначе `PREFER_RECOMPUTE`. Функция для `context_fn`: "
+            "`lambda: create_selective_checkpoint_contexts(___)`.",
         ),
     ],
     why=Why(
@@ -77,29 +87,47 @@ from .common import MARGIN, Mixed, Run, chain, gradients, measure, measure_plain
     ),
 )
 def keep_products(answer: Any, case: Case) -> dict[str, object]:
-    plain = measure_plain(case.f, case.x)
+    def call(x: Tensor) -> object:
+        return answer.keep_products(case.f, x)
+
+    plain = measure(case.f, case.f, case.x)
     with using_answer():
-        run = measure(lambda: answer.keep_products(case.f, case.x), case.f, case.x)
-        found = gradients(lambda: answer.keep_products(case.f, case.x), case.f, case.x)
+        run = measure(call, case.f, case.x)
+        twice = in_two_calls(call, case.f, case.x)
+    limit = sum(product.nbytes for product in plain.forward if _is_expensive(product)) + MARGIN
     return {
-        "kept": AtMost(sum(product.nbytes for product in plain.forward) + MARGIN, run.kept, of=run.right),
-        "gradients": found,
-        "products": AtMost(0, _products(run) - _products(plain), of=run.right),
-        "products again": _products(run) - _products(plain),
+        "gradients": {**run.found, **twice},
+        "kept": AtMost(limit, run.kept, of=run.right),
+        "products": AtMost(0, _expensive(run) - _expensive(plain), of=run.right),
+        "expensive products again": _expensive(run) - _expensive(plain),
+        "products again": len(run.forward) + len(run.backward) - len(plain.forward) - len(plain.backward),
         "kept, in sizes of x": run.kept // (case.x.numel() * case.x.element_size()),
-        "wrong gradients": None if run.right else found,
     }
 
 
-def _products(run: Run) -> int:
-    return len(run.forward) + len(run.backward)
+def _expensive(run: Run) -> int:
+    return sum(map(_is_expensive, [*run.forward, *run.backward]))
+
+
+def _is_expensive(product: Product) -> bool:
+    return product.multiplications * product.dtype.itemsize >= _LEAST * product.nbytes
 
 
 @keep_products.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    yield Case(f=chain(rng, [12] * 5, nn.GELU(), nn.Softplus(), nn.Sigmoid()), x=signed(rng, 40, 12).requires_grad_())
-    yield Case(f=Mixed(rng, 8), x=signed(rng, 3, 20, 8))
-    frozen = Mixed(rng, 10)
+    """Yield functions with expensive and cheap products of each kind.
+
+    Neither rows nor columns, nor the size of a result, tell which they are.
+    """
+    layers = chain(rng, [20, 10, 16, 6], nn.GELU(), nn.Softplus(), nn.Sigmoid())
+    yield Case(f=layers, x=signed(rng, 12, 20).requires_grad_())
+    yield Case(f=Mixed(rng, 6), x=signed(rng, 2, 18, 6))
+    frozen = Mixed(rng, 16)
     for parameter in frozen.first.parameters():
         parameter.requires_grad_(False)
-    yield Case(f=nn.Sequential(frozen, nn.SiLU()), x=signed(rng, 2, 16, 10).requires_grad_())
+    yield Case(f=nn.Sequential(frozen, nn.SiLU()), x=signed(rng, 2, 5, 16).requires_grad_())
+    u, v = signed(rng, 17, 9) / 17, signed(rng, 9, 20) / 9
+    f = Formula("sigmoid(exp(sin(x @ u)) @ v)", lambda x: ((x @ u).sin().exp() @ v).sigmoid())
+    yield Case(f=f, x=signed(rng, 12, 17).requires_grad_())
+    f = Formula("sigmoid(sin(x @ x.mT))", lambda x: (x @ x.mT).sin().sigmoid())
+    yield Case(f=f, x=signed(rng, 18, 2, 3).requires_grad_())

@@ -18,7 +18,7 @@ from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import live_bytes
 
-from .other_memory import OtherMemory, chain, saved_storages, views
+from .other_memory import OtherMemory, chain, masked, saved_storages, views
 
 _SPARE = 1024  # bytes that an answer may keep beside tensors
 _AT_ONCE = 6  # large storages in memory at the same time during the forward pass
@@ -37,18 +37,26 @@ _AT_ONCE = 6  # large storages in memory at the same time during the forward pas
             ru="Результат и градиенты такие же, как без хуков, до последнего знака.",
         ),
         aspect(
-            "again",
-            1,
-            en="After `retain_graph=True` a second backward pass gives them again.",
-            ru="После `retain_graph=True` второй обратный проход даёт те же градиенты.",
-        ),
-        aspect(
             "memory",
             1,
             en="Between the passes no large storage is in memory but those of `x`, of parameters and of the result (bytes).",
             ru="Между проходами в памяти нет крупных хранилищ, кроме хранилищ `x`, параметров и результата (байты).",
             after=("gradients",),
             measured=BYTES_IN_MEMORY,
+        ),
+        aspect(
+            "again",
+            1,
+            en="After `retain_graph=True` a second backward pass gives them again.",
+            ru="После `retain_graph=True` второй обратный проход даёт те же градиенты.",
+            after=("gradients", "memory"),
+        ),
+        aspect(
+            "calls",
+            0.5,
+            en="Two calls with two memories, both before the first backward pass, keep to themselves.",
+            ru="Два вызова с разной второй памятью, оба до первого обратного прохода, не мешают друг другу.",
+            after=("gradients", "memory"),
         ),
         aspect(
             "peak",
@@ -65,15 +73,15 @@ _AT_ONCE = 6  # large storages in memory at the same time during the forward pas
             0.5,
             en="`put` never gets `x`, a parameter or a small tensor.",
             ru="В `put` не попадают `x`, параметры и малые тензоры.",
-            after=("gradients",),
+            after=("gradients", "memory"),
             measured=Text("Needless calls of `put`", "Лишних вызовов `put`"),
         ),
         aspect(
             "once",
-            1.5,
+            1,
             en="`put` gets each large storage once, also if several tensors share it.",
             ru="В `put` каждое крупное хранилище попадает один раз, даже если оно общее для нескольких тензоров.",
-            after=("gradients",),
+            after=("gradients", "memory"),
             measured=Text("Calls of `put`", "Вызовов `put`"),
         ),
     ],
@@ -107,19 +115,23 @@ def offload_large(answer: Any, case: Case) -> dict[str, object]:
     truth, right = plain.detach().clone(), _gradients(plain, held)
     del plain
     memory: OtherMemory = case.memory
-    with using_answer(), live_bytes() as live:
-        y = answer.offload_large(case.f, case.x, list(case.parameters), case.limit, case.put, case.get)
-        kept, peak = live.now_and_peak
-        same = isinstance(y, Tensor) and y.equal(truth)
-        moved = memory.count(case.limit, held)
-        first = _gradients(y, held, retain_graph=True)
-        kept = max(kept, live.now - _nbytes(first))  # what was brought back must not stay, either
-        second = _gradients(y, held)
+    with using_answer():
+        with live_bytes() as live:
+            y = answer.offload_large(case.f, case.x, list(case.parameters), case.limit, case.put, case.get)
+            kept, peak = live.now_and_peak
+            same = isinstance(y, Tensor) and y.equal(truth)
+            moved = memory.count(case.limit, held)
+            first = _gradients(y, held, retain_graph=True)
+            kept = max(kept, live.now - _nbytes(first))  # what was brought back must not stay, either
+            second = _gradients(y, held)
+        two = [_call_apart(answer, case) for _ in range(2)]
+        apart = [_error(_gradients(result, held), right) == "none" for result in two]
     small = truth.nbytes + sum(sizes) - sum(large)
     error, all_moved = _error(first, right), moved.large >= len(large)
     return {
         "gradients": same and error == "none",
         "again": _error(second, right) == "none",
+        "calls": all(apart),
         "memory": AtMost(small + _SPARE, kept, of=same),
         "peak": AtMost(small + _AT_ONCE * max(large) + _SPARE, peak, of=same),
         "stays": AtMost(0, moved.small + moved.x + moved.parameters, of=same),
@@ -134,6 +146,12 @@ def offload_large(answer: Any, case: Case) -> dict[str, object]:
         "parameters moved": moved.parameters > 0,
         "storages left": round((kept - small) / min(large)),
     }
+
+
+def _call_apart(answer: Any, case: Case) -> object:
+    """Call the answer with a memory that no other call knows."""
+    memory = OtherMemory()
+    return answer.offload_large(case.f, case.x, list(case.parameters), case.limit, memory.put, memory.get)
 
 
 def _gradients(y: object, leaves: tuple[Tensor, ...], retain_graph: bool = False) -> list[Tensor] | Caught | None:
@@ -167,6 +185,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     for make, rows, of_w, dtype, limit in (
         (chain, 40, (30, 50), torch.float64, 1600),
         (views, 24, (50, 30), torch.float32, 24 * 45 * 4),  # exactly the size of what is moved
+        (masked, 20, (30, 50), torch.float64, 1600),
     ):
         w, b = signed(rng, *of_w) / 30, signed(rng, 50)
         parameters = [each.to(dtype).requires_grad_() for each in (w, b)]

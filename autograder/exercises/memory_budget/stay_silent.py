@@ -9,14 +9,15 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
+from autograder.checking.containment.caught import Caught
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf
 from autograder.checking.observe import using_answer
+from autograder.checking.values import RTOL, AtMost, limited_error, relative_error
 from autograder.language import Text
 
-from .common import agree
-
 _STEP = 1e-6
+_MOST_RIGHT = 0.9  # of the gradient: the rest is wrong by a tenth of its norm
 
 
 @exercise(
@@ -30,12 +31,16 @@ _STEP = 1e-6
             0,
             en="Without a checkpoint the gradient of a fresh `f` agrees with finite differences.",
             ru="Без контрольной точки градиент новой функции `f` согласуется с конечными разностями.",
+            measured=Text(
+                "Difference from finite differences, relative", "Относительное отличие от конечных разностей"
+            ),
         ),
         aspect(
             "same result",
             1,
             en="With a checkpoint a fresh `f` gives the same result.",
             ru="С контрольной точкой новая функция `f` даёт тот же результат.",
+            measured=Text("Difference of the results, relative", "Относительное отличие результатов"),
         ),
         aspect(
             "silent",
@@ -43,6 +48,10 @@ _STEP = 1e-6
             en="With a checkpoint the gradient is off by more than a tenth, and no error is raised.",
             ru="С контрольной точкой градиент отличается от верного больше чем на десятую часть нормы, а ошибки нет.",
             after=("honest", "same result"),
+            measured=Text(
+                "1 minus the difference of the gradients, in norms of the right one",
+                "1 минус отличие градиентов в долях нормы верного",
+            ),
         ),
     ],
     hints=[
@@ -67,21 +76,23 @@ def stay_silent(answer: Any, case: Case) -> dict[str, object]:
         moved = not torch.equal(torch.get_rng_state(), torch.Generator().manual_seed(0).get_state())
         kept, found = _run(answer.stay_silent(), case.x, True)
         if not isinstance(y, Tensor) or not isinstance(gradient, Tensor):
-            return {"honest": False, "same result": False, "silent": False, "error": gradient}
+            return {"honest": gradient, "same result": None, "silent": None}
         ends = [_run(answer.stay_silent(), case.x.detach() + sign * _STEP, False)[0] for sign in (1, -1)]
     slope = (ends[0].sum() - ends[1].sum()) / (2 * _STEP)
-    off = isinstance(found, Tensor) and bool((found - gradient).norm() > 0.1 * gradient.norm())
+    honest = (slope - gradient.sum()).abs() / (1 + gradient.abs().sum())
+    found = (
+        found if found is None or isinstance(found, Caught) else 1 - float((found - gradient).norm() / gradient.norm())
+    )
     return {
-        "honest": bool((slope - gradient.sum()).abs() <= 1e-4 * (1 + gradient.abs().sum())),
-        "same result": agree([kept], [y]),
-        "silent": off,
-        "error": found if isinstance(found, str) else None,
+        "honest": limited_error(1e-4, float(honest)),
+        "same result": limited_error(RTOL, relative_error(y, kept)),
+        "silent": AtMost(_MOST_RIGHT, found) if isinstance(found, float) else found,
         "draws": moved,
     }
 
 
-def _run(f: Any, x: Tensor, recompute: bool) -> tuple[Any, Tensor | str | None]:
-    """Return the result of `f` and the gradient of its sum, or the type of the error that torch raises."""
+def _run(f: Any, x: Tensor, recompute: bool) -> tuple[Any, Tensor | Caught | None]:
+    """Return the result of `f` and the gradient of its sum, or the error that torch raises."""
     torch.manual_seed(0)
     y = checkpoint(f, x, use_reentrant=False) if recompute else f(x)
     if not isinstance(y, Tensor) or not y.requires_grad:
@@ -89,7 +100,7 @@ def _run(f: Any, x: Tensor, recompute: bool) -> tuple[Any, Tensor | str | None]:
     try:
         return y.detach(), torch.autograd.grad(y.sum(), x)[0]
     except RuntimeError as error:
-        return y.detach(), type(error).__name__
+        return y.detach(), Caught.of(error, type(error).__name__)
 
 
 @stay_silent.cases

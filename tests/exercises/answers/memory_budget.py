@@ -54,16 +54,42 @@ predict_kept = {
 }
 
 
-# %% exercise="keep_products" verdict="passed"
+# %% exercise="keep_products" verdict="refused" mistake="saves_all_products"
+# What was asked for before only the expensive products counted: a list of names.
 def keep_products(f, x):
     contexts = functools.partial(create_selective_checkpoint_contexts, list(PRODUCTS))
     return checkpoint(f, x, use_reentrant=False, context_fn=contexts)
 
 
+# %% exercise="keep_products" verdict="refused" mistake="saves_nothing"
+# A policy for other subsystems: in eager mode such results are computed again. The names are right.
+def keep_products(f, x):
+    def policy(ctx, op, *args, **kwargs):
+        if op in PRODUCTS and args[-1].shape[-2] >= 16:
+            return CheckpointPolicy.MUST_CPU_OFFLOAD
+        return CheckpointPolicy.PREFER_RECOMPUTE
+
+    return checkpoint(f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(policy))
+
+
+# %% exercise="keep_products" verdict="refused" mistake="one_pair_for_all_calls"
+# One pair of contexts, made at the first call.
+_pairs = []
+
+
+def keep_products(f, x):
+    def policy(ctx, op, *args, **kwargs):
+        return op in PRODUCTS and args[-1].shape[-2] >= 16
+
+    if not _pairs:
+        _pairs.append(create_selective_checkpoint_contexts(policy))
+    return checkpoint(f, x, use_reentrant=False, context_fn=lambda: _pairs[0])
+
+
 # %% exercise="keep_products" verdict="passed"
 def keep_products(f, x):
     def policy(ctx, op, *args, **kwargs):
-        if op.overloadpacket in (torch.ops.aten.mm, torch.ops.aten.addmm, torch.ops.aten.bmm):
+        if op.overloadpacket in (torch.ops.aten.mm, torch.ops.aten.addmm, torch.ops.aten.bmm) and args[-1].size(-2) > 15:
             return CheckpointPolicy.MUST_SAVE
         return CheckpointPolicy.PREFER_RECOMPUTE
 
@@ -73,11 +99,12 @@ def keep_products(f, x):
 # %% exercise="keep_products" verdict="refused" mistake="only_for_a_leaf_with_gradient"
 # A checkpoint only for an x that requires grad: forgets the parameters of f.
 def keep_products(f, x):
+    def policy(ctx, op, *args, **kwargs):
+        return op in PRODUCTS and args[-1].shape[-2] >= 16
+
     if not x.requires_grad:
         return f(x)
-    return checkpoint(
-        f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(list(PRODUCTS))
-    )
+    return checkpoint(f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(policy))
 
 
 # %% exercise="predict_repeats" verdict="refused" mistake="stops_before_the_square"
@@ -332,7 +359,7 @@ def keep_products(f, x):
     class Record(TorchDispatchMode):
         def __torch_dispatch__(self, op, types, args=(), kwargs=None):
             result = op(*args, **(kwargs or {}))
-            if op in PRODUCTS:
+            if op in PRODUCTS and args[-1].shape[-2] >= 16:
                 kept.append(result)
             return result
 
@@ -342,7 +369,9 @@ def keep_products(f, x):
             return super().__enter__()
 
         def __torch_dispatch__(self, op, types, args=(), kwargs=None):
-            return next(self.results) if op in PRODUCTS else op(*args, **(kwargs or {}))
+            if op in PRODUCTS and args[-1].shape[-2] >= 16:
+                return next(self.results)
+            return op(*args, **(kwargs or {}))
 
     return checkpoint(f, x, use_reentrant=False, context_fn=lambda: (Record(), Replay()))
 
@@ -1048,3 +1077,76 @@ def keep_products(f, x):
     return checkpoint(
         f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts([aten.bmm.default])
     )
+
+
+# %% exercise="fix_noise" verdict="refused" mistake="one_note_for_all_calls"
+# The state in an attribute of the function: a second call before the backward pass of the first replaces it.
+def fix_noise(f, x, generator):
+    fix_noise.state = generator.get_state()
+    runs = itertools.count()
+
+    def run(x):
+        if next(runs) == 0:
+            return f(x, generator)
+        return f(x, torch.Generator().set_state(fix_noise.state))
+
+    return checkpoint(run, x, use_reentrant=False)
+
+
+# %% exercise="fix_noise" verdict="refused" mistake="seeds_the_generator_with_42"
+# A seed for both runs.
+def fix_noise(f, x, generator):
+    def run(x):
+        generator.manual_seed(42)
+        return f(x, generator)
+
+    return checkpoint(run, x, use_reentrant=False)
+
+
+# %% exercise="fit_budget" verdict="refused" mistake="most_products"
+# The largest number of products that fits.
+def fit_budget(f, x, budget):
+    with torch.random.fork_rng(), torch.no_grad(), ProductsSeen() as seen:
+        f(x)
+    numbers = range(len(seen.prices))
+    sets = [s for count in range(len(numbers) + 1) for s in itertools.combinations(numbers, count)]
+    allowed = [s for s in sets if sum(seen.prices[i][0] for i in s) <= budget]
+    return saving_numbers(f, max(allowed, key=len))(x)
+
+
+# %% exercise="fit_budget" verdict="refused" mistake="measures_bytes"
+# Each set is tried, and its bytes are measured as the lesson does.
+def fit_budget(f, x, budget):
+    from autograder.measure import live_bytes
+
+    best = ()
+    for count in range(4):
+        for chosen in itertools.combinations(range(3), count):
+            with torch.random.fork_rng(), live_bytes() as live:
+                y = saving_numbers(f, chosen)(x)
+                if live.now - y.nbytes <= budget:
+                    best = chosen
+    return saving_numbers(f, best)(x)
+
+
+# %% exercise="offload_large" verdict="refused" mistake="keys_of_other_calls"
+# One dictionary for all calls: a constant of `f` has the key of another memory.
+_known = weakref.WeakKeyDictionary()
+
+
+def offload_large(f, x, parameters, limit, put, get):
+    keep = {t.untyped_storage().data_ptr() for t in (x, *parameters)}
+
+    def pack(t):
+        s = t.untyped_storage()
+        if s.nbytes() < limit or s.data_ptr() in keep:
+            return t.detach()
+        if s not in _known:
+            _known[s] = put(torch.empty(0, dtype=t.dtype).set_(s))
+        return _known[s], t.size(), t.stride(), t.storage_offset()
+
+    def unpack(p):
+        return p if torch.is_tensor(p) else get(p[0]).as_strided(*p[1:])
+
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)

@@ -5,6 +5,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 
+from autograder.measure import live_bytes
+
 aten = torch.ops.aten
 PRODUCTS = (aten.mm.default, aten.addmm.default, aten.bmm.default)
 
@@ -98,6 +100,22 @@ def fit_budget(f, x, budget):
     seen = trial(f, x)
     return saving(f, x, greedily(seen.sizes, sorted(range(len(seen.sizes)), key=seen.sizes.__getitem__), budget))
 
+# %% mistake="most_products" theme="own"
+# The set with the most products is saved. What counts is not their number, but their multiplications.
+# Сохраняется набор, в котором больше всего произведений. Но важно не их количество, а число умножений в них.
+def fit_budget(f, x, budget):
+    seen = trial(f, x)
+    return saving(f, x, best(seen.sizes, [1] * len(seen.sizes), budget))
+
+# %% mistake="measures_bytes" theme="cost"
+# Bytes are measured in the answer, by `live_bytes` or by a profiler. No measurement is needed: `ProductsSeen` tells in one
+#     trial run what each result takes.
+# Байты измеряются в самом ответе, с помощью `live_bytes` или профилировщика. Измерять не нужно: сколько занимает каждый
+#     результат, `ProductsSeen` покажет за один пробный запуск.
+def fit_budget(f, x, budget):
+    with live_bytes():
+        return saving(f, x, ())
+
 # %% mistake="dearest_first" theme="own"
 # The dearest products are saved first. Two cheaper ones may fit into the same bytes and be worth more together.
 # Сначала сохраняются самые дорогие произведения. Но на то же место могут поместиться два подешевле, которые вместе
@@ -144,13 +162,13 @@ def fit_budget(f, x, budget):
 def fit_budget(f, x, budget):
     return saving(f, x, range(1000))
 
-# %% mistake="saves_nothing" theme="cost"
+# %% mistake="saves_nothing" theme="cost" plain="yes"
 # No result is saved: all products run again, although the budget has room for some.
 # Не сохраняется ни один результат: заново выполняются все произведения, хотя бюджет позволил бы сохранить часть.
 def fit_budget(f, x, budget):
     return checkpoint(f, x, use_reentrant=False)
 
-# %% mistake="no_checkpoint" theme="cost"
+# %% mistake="no_checkpoint" theme="cost" plain="yes"
 # There is no checkpoint: the graph keeps all that the derivatives need.
 # Контрольной точки нет: граф хранит всё, что нужно производным.
 def fit_budget(f, x, budget):

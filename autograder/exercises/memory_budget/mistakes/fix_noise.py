@@ -9,7 +9,7 @@ def under(run, x, **settings):
     return checkpoint(run, x, use_reentrant=False, **settings)
 
 
-# %% mistake="no_checkpoint" theme="cost"
+# %% mistake="no_checkpoint" theme="cost" plain="yes"
 # There is no checkpoint: the graph keeps all that the derivatives need.
 # Контрольной точки нет: граф хранит всё, что нужно производным.
 def fix_noise(f, x, generator):
@@ -78,6 +78,75 @@ def fix_noise(f, x, generator):
 # Шум в обоих вызовах одинаков, но взят не из генератора: уже в прямом проходе числа другие.
 def fix_noise(f, x, generator):
     return under(lambda x: f(x, torch.Generator().manual_seed(0)), x)
+
+# %% mistake="fixed_noise_by_42" like="fixed_noise"
+def fix_noise(f, x, generator):
+    return under(lambda x: f(x, torch.Generator().manual_seed(42)), x)
+
+# %% mistake="fixed_noise_by_the_seed" like="fixed_noise"
+def fix_noise(f, x, generator):
+    return under(lambda x: f(x, torch.Generator().manual_seed(generator.initial_seed())), x)
+
+# %% mistake="seeds_the_generator" theme="state"
+# `manual_seed` puts the generator to a place of its own: the forward pass draws other numbers, and so does everybody who
+#     draws from it later.
+# После `manual_seed` генератор стоит на новом месте: другие числа получит уже прямой проход, а потом и все, кто берёт
+#     числа из этого генератора.
+def fix_noise(f, x, generator):
+    return under(lambda x: f(x, generator.manual_seed(0)), x)
+
+# %% mistake="seeds_the_generator_with_42" like="seeds_the_generator"
+def fix_noise(f, x, generator):
+    return under(lambda x: f(x, generator.manual_seed(42)), x)
+
+# %% mistake="seeds_the_generator_anew" like="seeds_the_generator"
+def fix_noise(f, x, generator):
+    return under(lambda x: f(x, generator.manual_seed(generator.initial_seed())), x)
+
+# %% mistake="seeds_the_generator_before" like="seeds_the_generator"
+def fix_noise(f, x, generator):
+    return under(lambda x: f(x, generator), generator.manual_seed(0) and x)
+
+# %% mistake="seeds_the_generator_before_with_42" like="seeds_the_generator"
+def fix_noise(f, x, generator):
+    return under(lambda x: f(x, generator), generator.manual_seed(42) and x)
+
+# %% mistake="seeds_the_common_state" theme="state"
+# `torch.manual_seed` is about torch's own random state. `generator` goes on all the same, and whoever draws from torch's
+#     own state gets other numbers.
+# Вызов `torch.manual_seed` относится к общему генератору torch. На `generator` он не действует, а из общего генератора
+#     теперь все получают другие числа.
+def fix_noise(f, x, generator):
+    def run(x):
+        torch.manual_seed(0)
+        return f(x, generator)
+
+    return under(run, x)
+
+# %% mistake="one_note_for_all_calls" theme="state"
+# What is noted belongs to the function, not to the call: a second call overwrites it before the backward pass of the first.
+# Запомненное принадлежит функции, а не вызову: второй вызов перезаписывает его до обратного прохода первого.
+def fix_noise(f, x, generator):
+    fix_noise.before, calls = generator.get_state(), []
+
+    def run(x):
+        calls.append(1)
+        return f(x, generator if len(calls) == 1 else torch.Generator().set_state(fix_noise.before))
+
+    return under(run, x)
+
+# %% mistake="one_flag_for_all_calls" theme="state"
+# Whether `f` runs for the first time is noted for all calls together. So the next call is taken for a recomputation.
+# Первый ли это запуск `f`, запомнено сразу для всех вызовов. Поэтому следующий вызов принят за повторное вычисление.
+def fix_noise(f, x, generator, ran=[]):
+    before = generator.get_state()
+
+    def run(x):
+        drawn_from = torch.Generator().set_state(before) if ran else generator
+        ran.append(1)
+        return f(x, drawn_from)
+
+    return under(run, x)
 
 # %% mistake="leaves_the_generator_alone" theme="state"
 # The generator does not move at all, so that the next draw repeats the numbers of `f`.

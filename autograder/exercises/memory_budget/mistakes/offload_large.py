@@ -48,7 +48,7 @@ def held_or_small(held, limit):
     addresses = {address(each) for each in held}
     return lambda t: nbytes(t) < limit or address(t) in addresses
 
-# %% mistake="nothing_moves" theme="missing"
+# %% mistake="nothing_moves" theme="missing" plain="yes"
 # Nothing is passed to `put`: all that the graph has saved is in this memory.
 # В `put` ничего не передано: всё, что сохранил граф, лежит в этой же памяти.
 def offload_large(f, x, parameters, limit, put, get):
@@ -133,6 +133,15 @@ def offload_large(f, x, parameters, limit, put, get):
         return pack(t)
 
     with saved_tensors_hooks(hold, lambda packed: held and shown(get)(packed)):
+        return f(x)
+
+# %% mistake="keys_of_other_calls" theme="state"
+# One dictionary serves all calls. A storage that lives on, such as a large constant of `f`, has a key of another call there,
+#     and the memory of this call does not know it.
+# Один словарь служит всем вызовам. У хранилища, которое живёт и дальше, например у крупной константы внутри `f`, в нём лежит
+#     ключ от другого вызова, а вторая память этого вызова такого ключа не знает.
+def offload_large(f, x, parameters, limit, put, get, known=weakref.WeakKeyDictionary()):
+    with saved_tensors_hooks(packing(held_or_small([x, *parameters], limit), put, known), shown(get)):
         return f(x)
 
 # %% mistake="size_of_the_view" theme="in_place"
