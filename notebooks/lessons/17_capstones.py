@@ -791,7 +791,7 @@ with warnings.catch_warnings(record=True) as warned:
 # * **Given.** `embed`, an embedding; `tokens`, a tensor of indices; `blocks`, a `ModuleList`; `head`, a layer. Some parameters require grad and some do not, in any part of the model; the embedding may be trained, and a block may be frozen as a whole. No block draws random numbers. Gradients are taken with `backward()`.
 # * **Result.** `head` of what the blocks make of the embedding, one after the other. After `backward()` from it every trained parameter has the gradient that it would have without checkpoints, and frozen ones have None. <!-- gradients -->
 # * **Leave.** Flags and weights. <!-- flags -->
-# * **Not allowed.** The inside of more than one block in memory at a time in the backward pass: for all that the call and the pass make, gradients included, the check allows 3.75 times the bytes of the widest tensor in a block. <!-- peak -->
+# * **Not allowed.** The inside of more than one block in memory at a time in the backward pass: for all that the call and the pass make, gradients included, the check allows 3.75 times the bytes of the widest tensor in a block. Nothing may take its place, such as bytes or files: all blocks but one are computed again. <!-- peak, again -->
 # %% [markdown] tags=["ru"] of="a993695b"
 # Ни один адаптер не обучается. Значение функции потерь всё равно падает, потому что учится выходной слой: вот почему столько людей не замечают ошибки.
 #
@@ -807,7 +807,7 @@ with warnings.catch_warnings(record=True) as warned:
 # * **Дано.** Слой эмбеддингов `embed`; тензор индексов `tokens`; `blocks` — `ModuleList`; выходной слой `head`. Одни параметры требуют градиента, другие — нет, и находиться те и другие могут в любом месте модели: слой эмбеддингов может обучаться, а какой-нибудь блок может быть заморожен целиком. Случайных чисел в блоках нет. Градиенты вычисляются вызовом `backward()`.
 # * **Результат.** Выход слоя `head`, на вход которого подан результат последнего блока: эмбеддинги проходят через блоки один за другим. После `backward()` градиент каждого обучаемого параметра такой же, как без контрольных точек, а у замороженных — None. <!-- gradients -->
 # * **Не менять.** Флаги и веса. <!-- flags -->
-# * **Нельзя.** Держать в памяти во время обратного прохода промежуточные результаты больше чем одного блока: при проверке всё, что создано при вызове и в обратном проходе, вместе с градиентами может занимать не больше 3.75 размера (в байтах) самого широкого тензора блока. <!-- peak -->
+# * **Нельзя.** Держать в памяти во время обратного прохода промежуточные результаты больше чем одного блока: при проверке всё, что создано при вызове и в обратном проходе, вместе с градиентами может занимать не больше 3.75 размера (в байтах) самого широкого тензора блока. Хранить их в другом виде, например в байтах или в файлах, тоже нельзя: все блоки, кроме одного, вычисляются повторно. <!-- peak, again -->
 # %% answer="fix_checkpoint"
 def fix_checkpoint(embed, blocks, head, tokens):
     h = embed(tokens)
@@ -2348,11 +2348,11 @@ check("walk_nodes")
 #
 # Begin with your `walk_nodes`, and add both.
 #
-# * **Given.** `root` and its values as before; besides, each value has `hooks`, a list of functions.
+# * **Given.** `root` and its values as before; besides, each value has `hooks`, a list of functions. A rule holds the inputs of its value, as in `Naive`.
 # * **Result.** The gradients, as in `walk_nodes`. <!-- gradients, own -->
 # * **Result.** Each hook of a value behind `root` is called once, with the whole gradient of this walk, in the order of the list, at leaves and results. <!-- hooks, hooks_in_programs -->
 # * **Result.** If a hook returns something other than None, it takes the gradient's place: for the next hook, the rule, and `.grad`. <!-- hooks, hooks_in_programs -->
-# * **Result.** After a walk without `retain_graph=True` the results that nobody else holds are gone from memory, also without the garbage collector. One that is held forgets its inputs, too. A later walk that meets a freed result, from whichever root, raises a RuntimeError. Leaves can be used again. <!-- freed, retained -->
+# * **Result.** After a walk without `retain_graph=True` the results that nobody else holds are gone from memory, also without the garbage collector. One that is held forgets its inputs and its rule. A later walk that meets a freed result, from whichever root, raises a RuntimeError; what is in `.grad` then does not matter. Leaves can be used again. <!-- freed, retained -->
 # * **Result.** With `retain_graph=True` a walk frees nothing. <!-- retained -->
 # %% [markdown] tags=["ru"] of="ab9a1db0"
 # ### Хуки и освобождение
@@ -2364,11 +2364,11 @@ check("walk_nodes")
 #
 # Начните со своей `walk_nodes` и добавьте то и другое.
 #
-# * **Дано.** `root` и его значения, как прежде; кроме того, у каждого значения есть `hooks`, список функций.
+# * **Дано.** `root` и его значения, как прежде; кроме того, у каждого значения есть `hooks`, список функций. Правило удерживает входы своего значения, как в `Naive`.
 # * **Результат.** Градиенты, как в `walk_nodes`. <!-- gradients, own -->
 # * **Результат.** Каждый хук вызван один раз, с полным градиентом этого обхода, в порядке списка. Это касается `root` и всех значений, от которых он зависит: и листьев, и результатов. <!-- hooks, hooks_in_programs -->
 # * **Результат.** Если хук вернул не None, это значение заменяет градиент: для следующего хука, для правила и для `.grad`. <!-- hooks, hooks_in_programs -->
-# * **Результат.** Сразу после обхода без `retain_graph=True` в памяти больше нет результатов, которые никто другой не держит: сборщик мусора для этого не нужен. Если же результат кто-то держит, он остаётся, но забывает свои входы. Если следующий обход, с какого бы корня он ни начался, приходит к освобождённому результату, возникает RuntimeError. Листья можно использовать снова. <!-- freed, retained -->
+# * **Результат.** Сразу после обхода без `retain_graph=True` в памяти больше нет результатов, которые никто другой не держит: сборщик мусора для этого не нужен. Если же результат кто-то держит, он остаётся, но забывает свои входы и правило. Если следующий обход, с какого бы корня он ни начался, приходит к освобождённому результату, возникает RuntimeError; что в этом случае окажется в полях `.grad`, неважно. Листья можно использовать снова. <!-- freed, retained -->
 # * **Результат.** С `retain_graph=True` обход ничего не освобождает. <!-- retained -->
 # %% answer="hooks_and_freeing"
 def hooks_and_freeing(root, retain_graph=False):
@@ -2465,7 +2465,7 @@ def hooks_and_freeing(root, retain_graph=False):
             if uses[each] == 0:
                 line.append(each)
         if not retain_graph:
-            value.inputs = None
+            value.inputs = value.rule = None
 
 
 # %% alternative="hooks_and_freeing"
@@ -2499,7 +2499,7 @@ def hooks_and_freeing(root, retain_graph=False):
                 if waits[each] == 0:
                     ready_to_run.append(each)
             if not retain_graph:
-                value.inputs, value.walked = (), True
+                value.inputs, value.rule, value.walked = (), None, True
 
 
 # %% check="hooks_and_freeing"
@@ -2527,7 +2527,7 @@ check("hooks_and_freeing")
 # * **Result.** `root.backward()`, of a value with one element, adds to `.grad` of every leaf behind it the gradient, in the leaf's shape. What is no leaf keeps None, and so does an unused leaf. <!-- rules, meetings, gradients, accumulated -->
 # * **Result.** A gradient of a plain pass has memory of its own. <!-- memory -->
 # * **Result.** `value.register_hook(hook)` works for leaves and results: `hook` is called once in each pass, with the whole gradient of this pass as a `Value`. Unless it returns None, what it returns takes the gradient's place, also for the next hook of the same value. <!-- hooks, hooks_in_programs -->
-# * **Result.** A pass frees what it has walked: the values on its way are gone from memory at once, without the garbage collector, if nobody else holds them. One that is held forgets its inputs, too. A later pass that meets a freed value, from whichever root, raises a RuntimeError. Leaves can be used again. With `retain_graph=True` nothing is freed. <!-- freed, accumulated -->
+# * **Result.** A pass frees what it has walked: the values on its way are gone from memory at once, without the garbage collector, if nobody else holds them. One that is held forgets its inputs, too. A later pass that meets a freed value, from whichever root, raises a RuntimeError; what is in `.grad` then does not matter. Leaves can be used again. With `retain_graph=True` nothing is freed. <!-- freed, accumulated -->
 # * **Result.** With `create_graph=True` nothing is freed either, and the gradients are values of the graph, from which one can compute on and call `backward()`. So are their sums over several passes, and so is what a hook returns. After a pass without `create_graph=True` every `.grad` is a constant. <!-- second_rules, second, second_hook, constant -->
 # * **Leave.** Every `data`. <!-- memory -->
 # * **Not allowed.** torch's own backward passes. <!-- engine_runs -->
@@ -2551,7 +2551,7 @@ check("hooks_and_freeing")
 # * **Результат.** Вызов `root.backward()` у значения из одного элемента прибавляет к `.grad` каждого листа, от которого это значение зависит, градиент той же формы, что у листа. У остальных значений и у неиспользованного листа остаётся None. <!-- rules, meetings, gradients, accumulated -->
 # * **Результат.** У градиента после обычного прохода собственная память. <!-- memory -->
 # * **Результат.** `value.register_hook(hook)` работает для листьев и результатов: в каждом проходе `hook` вызывается один раз и получает полный градиент этого прохода, тоже `Value`. Если хук вернул не None, это значение заменяет градиент, в том числе для следующего хука того же значения. <!-- hooks, hooks_in_programs -->
-# * **Результат.** Проход освобождает пройденное: значения на его пути исчезают из памяти сразу, без сборщика мусора, если никто другой их не держит. Если же значение кто-то держит, оно остаётся, но забывает свои входы. Если следующий проход, с какого бы корня он ни начался, приходит к освобождённому значению, возникает RuntimeError. Листья можно использовать снова. С `retain_graph=True` ничего не освобождается. <!-- freed, accumulated -->
+# * **Результат.** Проход освобождает пройденное: значения на его пути исчезают из памяти сразу, без сборщика мусора, если никто другой их не держит. Если же значение кто-то держит, оно остаётся, но забывает свои входы. Если следующий проход, с какого бы корня он ни начался, приходит к освобождённому значению, возникает RuntimeError; что в этом случае окажется в полях `.grad`, неважно. Листья можно использовать снова. С `retain_graph=True` ничего не освобождается. <!-- freed, accumulated -->
 # * **Результат.** С `create_graph=True` тоже ничего не освобождается, а градиенты становятся значениями графа: их можно использовать в новых вычислениях, а у результата вызвать `backward()`. То же относится к их сумме за несколько проходов и к тому, что вернул хук. После прохода без `create_graph=True` каждый `.grad` — константа. <!-- second_rules, second, second_hook, constant -->
 # * **Не менять.** Ни одно поле `data`. <!-- memory -->
 # * **Нельзя.** Использовать обратные проходы torch. <!-- engine_runs -->
