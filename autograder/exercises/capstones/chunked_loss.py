@@ -46,20 +46,20 @@ _PARTS = Entries(
     aspects=[
         aspect(
             "loss",
-            0.5,
+            0.25,
             en="The loss is the mean cross-entropy over all rows.",
             ru="Возвращается кросс-энтропия, средняя по всем строкам.",
         ),
         aspect(
             "gradients",
-            1.5,
+            1,
             en="After `(c * loss).backward()` the gradients are those of the plain program.",
             ru="После `(c * loss).backward()` градиенты такие же, как у исходной программы.",
             entries=(_PARTS,),
         ),
         aspect(
             "peak",
-            2,
+            2.75,
             en=f"At the peak at most {_BUDGET} bytes are in memory ({_N} rows in chunks of {_ROWS}, {_CLASSES} classes, "
             f"{_WIDTH} features).",
             ru=f"На пике в памяти не больше {_BUDGET} байт (строк {_N}, в порции по {_ROWS}, классов {_CLASSES}, "
@@ -75,7 +75,7 @@ _PARTS = Entries(
             f"{4 * _PRODUCT} multiplications.",
             ru=f"Логиты вычислены самое большее дважды: во всех матричных произведениях вместе не больше {4 * _PRODUCT} "
             "умножений.",
-            after=("loss", "gradients"),
+            after=("loss", "gradients", "peak"),
             measured=Text("Multiplications in matrix products", "Умножений в матричных произведениях"),
             board=Scoreboard(plain=3 * _PRODUCT, bound=3 * _PRODUCT),
         ),

@@ -24,13 +24,15 @@ from autograder.language import Text
     asks_for="class",
     difficulty=2,
     minutes=10,
+    rtol=1e-12,
     aspects=[
         aspect(
             "values",
             1,
-            en="Each call returns `x` minus the mean as it was before the call, and the mean is a constant for autograd.",
-            ru="Каждый вызов возвращает `x` минус среднее, каким оно было до вызова, и для autograd это среднее — "
-            "константа.",
+            en="Each call returns `x` minus the mean as it was before the call, with all digits of float64, and the mean is a "
+            "constant for autograd.",
+            ru="Каждый вызов возвращает `x` минус среднее, каким оно было до вызова, со всеми знаками float64, и для autograd "
+            "это среднее — константа.",
             entries=(Entries(Text("batch {n}", "батч {n}"), Text("batches", "батчей")),),
         ),
         aspect(
@@ -66,13 +68,14 @@ def fix_baseline(answer: Any, case: Case) -> dict[str, object]:
         baseline = _made(answer, case)
         batches = [x.requires_grad_() for x in case.batches]
         results = [baseline(x) for x in batches]
+        evaluated = [baseline.eval()(x).detach() for x in case.batches[:2]]
         gradients: object = None
         if isinstance(results[-1], Tensor) and results[-1].requires_grad:
             gradients = torch.autograd.grad(results[-1].sum(), batches, allow_unused=True)
         other = _made(answer, case)
         other.load_state_dict(baseline.state_dict())
         return {
-            "values": {"results": results, "gradients": gradients},
+            "values": {"results": results, "gradients": gradients, "results in `eval()`": evaluated},
             "parameters": len(list(baseline.parameters())),
             "saved": {"next result": baseline(batches[0]), "next result of the new module": other(batches[0])},
         }

@@ -38,15 +38,8 @@ _WIDE = _ROWS * _WIDTH * _FEATURES * 8  # bytes of the widest tensor in a block
             ru="Выход и все градиенты такие же, как без контрольных точек; у замороженных параметров градиента нет.",
         ),
         aspect(
-            "flags",
-            0.5,
-            en="All flags `requires_grad` and all weights are as before.",
-            ru="Все флаги `requires_grad` и все веса остались прежними.",
-            after=("gradients", "peak"),
-        ),
-        aspect(
             "peak",
-            1.5,
+            1,
             en=f"With {_BLOCKS} blocks the inside of only one is in memory at a time: at most 3.75 times the widest tensor of "
             f"a block (bytes; that tensor has {_WIDE}).",
             ru=f"При {_BLOCKS} блоках в памяти одновременно лежит содержимое только одного: самое большее 3.75 размера самого "
@@ -55,11 +48,18 @@ _WIDE = _ROWS * _WIDTH * _FEATURES * 8  # bytes of the widest tensor in a block
         ),
         aspect(
             "again",
-            0.5,
+            1,
             en="In the backward pass all blocks but one are computed again: nothing takes their place, such as bytes or files.",
             ru="В обратном проходе все блоки, кроме одного, вычисляются повторно: их содержимое не хранится и в другом виде, "
             "например в байтах или в файлах.",
             after=("gradients", "peak"),
+        ),
+        aspect(
+            "flags",
+            0.5,
+            en="All flags `requires_grad` and all weights are as before.",
+            ru="Все флаги `requires_grad` и все веса остались прежними.",
+            after=("gradients", "peak", "again"),
         ),
     ],
     hints=[
@@ -104,7 +104,11 @@ def fix_checkpoint(answer: Any, case: Case) -> dict[str, object]:
     return {
         "gradients": {"output": value} | {name: p.grad for name, p in model.named_parameters()},
         "flags": {"requires_grad": [p.requires_grad for p in model.parameters()] == flags, "weights": same},
-        **(_measure(answer.fix_checkpoint, start) if case.measured else {"peak": AtMost(15 * _WIDE // 4, 0), "again": True}),
+        **(
+            _measure(answer.fix_checkpoint, start)
+            if case.measured
+            else {"peak": AtMost(15 * _WIDE // 4, 0), "again": True}
+        ),
     }
 
 
