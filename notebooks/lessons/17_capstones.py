@@ -227,7 +227,7 @@ assert with_faults(twice=True) == [0.22332, 0.3435, 0.475]
 # Mend the update. Nothing is returned.
 #
 # * **Given.** `states`, the states of one episode, one per row, and `rewards`, the reward after each of them; the episode ends after the last. `model(states[t])` is a tensor with one number. The model may have several parameters, all are trained, and something may be in `.grad` at the start.
-# * **Result.** With plain SGD the weights after each step are those of TD(λ), with the optimizer's learning rate as $\alpha$. There is one `optimizer.step()` for each state, and the optimizer may be any: with Adam the direction $\delta z$, with the right sign, takes the place of the gradient. <!-- weights -->
+# * **Result.** With plain SGD the weights after each step are those of TD(λ), with the optimizer's learning rate as $\alpha$. There is one `optimizer.step()` for each state, and the optimizer may be any: with Adam the direction $\delta z$, with the right sign, takes the place of the gradient. A second call is about another episode. <!-- weights -->
 # * **Leave.** The settings of the optimizer. <!-- settings -->
 # %% [markdown] tags=["ru"] of="fc5cc263"
 # ### Упражнение `fix_traces`: следы, которые ведут не туда
@@ -236,7 +236,7 @@ assert with_faults(twice=True) == [0.22332, 0.3435, 0.475]
 # Исправьте обновление. Функция ничего не возвращает.
 #
 # * **Дано.** Состояния одного эпизода записаны построчно в `states`, награда после каждого из них — в `rewards`; после последнего состояния эпизод заканчивается. Вызов `model(states[t])` возвращает тензор из одного числа. У модели может быть несколько параметров, обучаются все, а в `.grad` вначале может что-то лежать.
-# * **Результат.** Если взять обычный SGD, веса после каждого шага такие же, как в TD(λ) с размером шага $\alpha$, равным скорости обучения этого SGD. На каждое состояние приходится один вызов `optimizer.step()`, а оптимизатор может быть любым: Adam, например, вместо градиента получает $\delta z$ с нужным знаком. <!-- weights -->
+# * **Результат.** Если взять обычный SGD, веса после каждого шага такие же, как в TD(λ) с размером шага $\alpha$, равным скорости обучения этого SGD. На каждое состояние приходится один вызов `optimizer.step()`, а оптимизатор может быть любым: Adam, например, вместо градиента получает $\delta z$ с нужным знаком. При новом вызове начинается новый эпизод. <!-- weights -->
 # * **Не менять.** Настройки оптимизатора. <!-- settings -->
 # %% answer="fix_traces"
 def fix_traces(model, optimizer, states, rewards, gamma, lam):
@@ -338,7 +338,7 @@ check("fix_traces")
 # 3. After a `terminated` or `truncated` step all traces are 0 again.
 #
 # * **Given.** `steps`, a list of tuples `(state, reward, next_state, terminated, truncated)`: tensor, number, tensor, bool, bool; not both are True. The last step may end no episode. `model(state)` is a tensor with one number, of shape $()$ or $(1,)$.
-# * **Result.** The trained weights are those of TD(λ). <!-- weights -->
+# * **Result.** The trained weights are those of TD(λ). A second call begins anew, with traces of 0. <!-- weights -->
 # * **Result.** The list of all $\delta$ is returned, as Python numbers. <!-- errors -->
 # * **Result.** The function works, too, where model and states lie on another device than the CPU, such as a GPU. <!-- device -->
 # * **Leave.** Frozen weights, every `.grad` and all flags. <!-- rest -->
@@ -359,7 +359,7 @@ check("fix_traces")
 # 3. После шага с `terminated` или `truncated` все следы снова равны 0.
 #
 # * **Дано.** Список кортежей `(state, reward, next_state, terminated, truncated)` в аргументе `steps`: тензор, число, тензор, bool, bool; оба флага одновременно True не бывают. Последний шаг может и не заканчивать эпизод. Вызов `model(state)` возвращает тензор из одного числа, формы $()$ или $(1,)$.
-# * **Результат.** Обучаемые веса такие, как в TD(λ). <!-- weights -->
+# * **Результат.** Обучаемые веса такие, как в TD(λ). При новом вызове следы снова равны 0. <!-- weights -->
 # * **Результат.** Возвращается список всех значений $\delta$ — обычных чисел Python. <!-- errors -->
 # * **Результат.** Функция работает и тогда, когда модель и состояния лежат не на CPU, а на другом устройстве, например на GPU. <!-- device -->
 # * **Не менять.** Замороженные веса, все поля `.grad` и все флаги параметров. <!-- rest -->
@@ -830,7 +830,7 @@ assert falling[-1] < 0.1 * falling[0]  # the head alone learns
 # Mend the function.
 #
 # * **Given.** `embed`, an embedding; `tokens`, a tensor of indices; `blocks`, a `ModuleList`; `head`, a layer. Some parameters require grad and some do not, in any part of the model; the embedding may be trained, and a block may be frozen as a whole. No block draws random numbers. Gradients are taken with `backward()`.
-# * **Result.** `head` of what the blocks make of the embedding, one after the other. After `backward()` from it every trained parameter has the gradient that it would have without checkpoints, and frozen ones have None. <!-- gradients -->
+# * **Result.** `head` of what the blocks make of the embedding, one after the other. After `backward()` from it every trained parameter has the gradient that it would have without checkpoints, and frozen ones have None. The outputs of two calls may be alive at once. <!-- gradients -->
 # * **Leave.** Flags and weights. <!-- flags -->
 # * **Not allowed.** The inside of more than one block in memory at a time in the backward pass: for all that the call and the pass make, gradients included, the check allows 3.75 times the bytes of the widest tensor in a block. Nothing may take its place, such as bytes or files: all blocks but one are computed again. <!-- peak, again -->
 # %% [markdown] tags=["ru"] of="a993695b"
@@ -846,7 +846,7 @@ assert falling[-1] < 0.1 * falling[0]  # the head alone learns
 # Исправьте функцию.
 #
 # * **Дано.** Слой эмбеддингов `embed`; тензор индексов `tokens`; `blocks` — `ModuleList`; выходной слой `head`. Одни параметры требуют градиента, другие — нет, и находиться те и другие могут в любом месте модели: слой эмбеддингов может обучаться, а какой-нибудь блок может быть заморожен целиком. Случайных чисел в блоках нет. Градиенты вычисляются вызовом `backward()`.
-# * **Результат.** Выход слоя `head`, на вход которого подан результат последнего блока: эмбеддинги проходят через блоки один за другим. После `backward()` градиент каждого обучаемого параметра такой же, как без контрольных точек, а у замороженных — None. <!-- gradients -->
+# * **Результат.** Выход слоя `head`, на вход которого подан результат последнего блока: эмбеддинги проходят через блоки один за другим. После `backward()` градиент каждого обучаемого параметра такой же, как без контрольных точек, а у замороженных — None. Результаты двух вызовов могут существовать одновременно. <!-- gradients -->
 # * **Не менять.** Флаги и веса. <!-- flags -->
 # * **Нельзя.** Держать в памяти во время обратного прохода промежуточные результаты больше чем одного блока: при проверке всё, что создано при вызове и в обратном проходе, вместе с градиентами может занимать не больше 3.75 размера (в байтах) самого широкого тензора блока. Хранить их в другом виде, например в байтах или в файлах, тоже нельзя: все блоки, кроме одного, вычисляются повторно. <!-- peak, again -->
 # %% answer="fix_checkpoint"
@@ -3209,7 +3209,7 @@ assert list(moved.state_dict()) == ["weight", "shift"]
 # Mend this module. `Baseline(features, rate)` holds a running mean, which begins at 0.
 #
 # * **Given.** `x`, a float64 tensor of shape (rows, features), and `rate`, a number between 0 and 1.
-# * **Result.** A call `baseline(x)` returns `x` minus the mean as it was before the call; then the mean becomes `mean + rate * (x.mean(0) - mean)`, in training mode and in `eval()` alike. The mean is float64, as `x` is. For autograd it is a constant: the gradient of a result reaches its own `x` alone. <!-- values -->
+# * **Result.** A call `baseline(x)` returns `x` minus the mean as it was before the call; then the mean becomes `mean + rate * (x.mean(0) - mean)`, in training mode and in `eval()` alike. The mean is float64, as `x` is. For autograd it is a constant: the gradient of a result reaches its own `x` alone. <!-- values, exact -->
 # * **Result.** After `baseline.to(device)` the module works with an `x` on that device, such as a GPU. The result lies there, too. <!-- device -->
 # * **Result.** A new `Baseline` that loads the `state_dict()` goes on from the same mean. <!-- saved -->
 # * **Not allowed.** Parameters of the module, because an optimizer would train them. <!-- parameters -->
@@ -3222,7 +3222,7 @@ assert list(moved.state_dict()) == ["weight", "shift"]
 # Исправьте этот модуль. `Baseline(features, rate)` хранит скользящее среднее, вначале равное 0.
 #
 # * **Дано.** Тензор `x` float64 формы (строки, признаки) и `rate`, число от 0 до 1.
-# * **Результат.** Вызов `baseline(x)` возвращает `x` минус среднее, каким оно было до вызова; затем среднее становится равным `mean + rate * (x.mean(0) - mean)`, и в режиме обучения, и в режиме `eval()`. Среднее хранится в float64, как и `x`. Для autograd оно константа: градиент результата доходит только до своего `x`. <!-- values -->
+# * **Результат.** Вызов `baseline(x)` возвращает `x` минус среднее, каким оно было до вызова; затем среднее становится равным `mean + rate * (x.mean(0) - mean)`, и в режиме обучения, и в режиме `eval()`. Среднее хранится в float64, как и `x`. Для autograd оно константа: градиент результата доходит только до своего `x`. <!-- values, exact -->
 # * **Результат.** После `baseline.to(device)` модуль работает с `x`, который лежит на этом устройстве, например на GPU. Там же лежит и результат. <!-- device -->
 # * **Результат.** Новый `Baseline`, загрузивший `state_dict()`, продолжает с того же среднего. <!-- saved -->
 # * **Нельзя.** Заводить у модуля параметры: оптимизатор стал бы их обучать. <!-- parameters -->
@@ -3493,7 +3493,7 @@ assert products_of(lambda h: best(many, h, targets, 8)) == 3
 #
 # * **Given.** `head`, a float64 linear layer with or without bias, some of its parameters frozen. `h`, a float64 tensor of shape (N, features): a leaf, the result of earlier operations, or a tensor that needs no gradient. `targets`, N class numbers. `rows`, the number of rows that go through the head at a time. <!-- no aspect: a precondition -->
 # * **Result.** `cross_entropy(head(h), targets)`, a tensor with a graph. One backward pass is made from it, no second one. <!-- loss -->
-# * **Result.** The gradients after `(c * loss).backward()`, for any number `c`, are those of this line, also in the leaves from which `h` was computed. What is in `.grad` is added to, as always. <!-- gradients -->
+# * **Result.** The gradients after `(c * loss).backward()`, for any number `c`, are those of this line, also in the leaves from which `h` was computed. What is in `.grad` is added to, as always. The losses of two calls may be alive at once. <!-- gradients -->
 # * **Not allowed.** A peak above this sum, over both passes: 4 times the bytes of the logits of `rows` rows, plus 3 times the bytes of the gradients of weights and `h` together. <!-- peak -->
 # * **Not allowed.** To compute the logits more than twice. Counted are the multiplications in matrix products. <!-- products -->
 # %% [markdown] tags=["ru"] of="2014eed7"
@@ -3504,7 +3504,7 @@ assert products_of(lambda h: best(many, h, targets, 8)) == 3
 #
 # * **Дано.** `head` — линейный слой float64, со смещением или без него, часть параметров может быть заморожена. `h` — тензор float64 формы (N, признаки): лист, результат предыдущих операций или тензор, которому градиент не нужен. `targets` — N номеров классов. `rows` — по сколько строк за раз проходит через голову. <!-- no aspect: a precondition -->
 # * **Результат.** `cross_entropy(head(h), targets)`, тензор с графом. Обратный проход от него делают один раз. <!-- loss -->
-# * **Результат.** Градиенты после `(c * loss).backward()` при любом числе `c` такие же, как у этого выражения, в том числе в листах, из которых вычислен `h`. К тому, что уже лежит в `.grad`, они, как всегда, прибавляются. <!-- gradients -->
+# * **Результат.** Градиенты после `(c * loss).backward()` при любом числе `c` такие же, как у этого выражения, в том числе в листах, из которых вычислен `h`. К тому, что уже лежит в `.grad`, они, как всегда, прибавляются. Результаты двух вызовов могут существовать одновременно. <!-- gradients -->
 # * **Нельзя.** Занимать на пике за оба прохода больше, чем 4 объёма логитов для `rows` строк плюс утроенный общий объём градиентов весов и `h`. <!-- peak -->
 # * **Нельзя.** Вычислять логиты больше двух раз. Считаются умножения в матричных произведениях. <!-- products -->
 # %% answer="chunked_loss"

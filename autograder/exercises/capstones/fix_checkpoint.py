@@ -49,8 +49,9 @@ _WIDE = _ROWS * _WIDTH * _FEATURES * 8  # bytes of the widest tensor in a block
         aspect(
             "again",
             1,
-            en="In the backward pass all blocks but one are computed again: nothing takes their place, such as bytes or files.",
-            ru="В обратном проходе все блоки, кроме одного, вычисляются повторно: их содержимое не хранится и в другом виде, "
+            en="In the backward pass all blocks but one are computed again. Their inside is kept in no other form, such as "
+            "bytes or files.",
+            ru="В обратном проходе все блоки, кроме одного, вычисляются повторно. Их содержимое не хранится и в другом виде, "
             "например в байтах или в файлах.",
             after=("gradients", "peak"),
         ),
@@ -97,9 +98,11 @@ def fix_checkpoint(answer: Any, case: Case) -> dict[str, object]:
     flags = [p.requires_grad for p in model.parameters()]
     weights = copies(model.parameters())
     output = answer.fix_checkpoint(case.embed, case.blocks, case.head, case.tokens)
+    other = answer.fix_checkpoint(case.embed, case.blocks, case.head, case.tokens.flip(0))  # both are alive at once
     with using_answer():
         value = output.detach().clone()
         (output * case.v).sum().backward()
+        other.sum().backward()
     same = all(torch.equal(a, b) for a, b in zip(weights, model.parameters()))  # type: ignore[arg-type]
     return {
         "gradients": {"output": value} | {name: p.grad for name, p in model.named_parameters()},

@@ -168,6 +168,26 @@ def chunked_loss(head, h, targets, rows):
     head.zero_grad()
     return sum(_kept(_of(head), x, y) for x, y in _chunks(h, targets, rows)) / len(h)
 
+# %% mistake="keeps_one_for_all" theme="state"
+# What a backward pass needs is kept outside of the loss, in one place for all calls. If two losses are alive at once, the
+#     first gets what belongs to the second.
+# То, что нужно обратному проходу, хранится вне функции потерь, в одном месте для всех вызовов. Если вычислены сразу две
+#     функции потерь, первой достаётся то, что относится ко второй.
+def chunked_loss(head, h, targets, rows):
+    found = _Fixed.apply(h, head.weight, head.bias, targets, rows, True, False)
+    _Fixed.last = found.grad_fn.gradients if found.requires_grad else None
+    return _FromOutside.apply(found, h, head.weight, head.bias)
+
+
+class _FromOutside(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, found, *inputs):
+        return found.detach().clone()
+
+    @staticmethod
+    def backward(ctx, v):
+        return None, *(None if each is None else each * v for each in _Fixed.last)
+
 # %% mistake="detaches_h" theme="recording"
 # `h` is detached: its gradient never arrives, and the blocks below would not learn.
 # `h` отсоединён от графа: градиент до него не доходит, и слои ниже не обучались бы.

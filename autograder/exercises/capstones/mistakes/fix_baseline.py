@@ -49,17 +49,6 @@ class Baseline(_Baseline):
         self.mean = self.mean.float()
         return result
 
-# %% mistake="keeps_it_in_float32_in_place" like="keeps_it_in_float32"
-class Baseline(_Baseline):
-    def __init__(self, features, rate):
-        super().__init__(features, rate)
-        self.register_buffer("mean", torch.zeros(features))
-
-    def forward(self, x):
-        result = x - self.mean
-        self.mean += self.rate * (x.detach().mean(0) - self.mean)
-        return result
-
 # %% mistake="mixes_in_the_cpu" theme="device"
 # A tensor lies on the CPU, although module and `x` lie on a GPU, and torch refuses to mix the two. `module.to(device)`
 #     moves parameters and buffers alone.

@@ -318,14 +318,6 @@ def lean_step(model, lr, ids, targets, rows):
     model.train(before)
     return loss
 
-# %% mistake="leaves_the_mode" theme="state"
-# The mode of the model is another one after the step. It belongs to the caller.
-# После шага модель осталась в другом режиме. Режим выбирает тот, кто вызывает функцию.
-def lean_step(model, lr, ids, targets, rows):
-    loss = _step(model, lr, ids, targets, rows)
-    model.train()
-    return loss
-
 # %% mistake="only_the_head" theme="recording"
 # Only the head learns: the segments return constants. So it is when they are detached, or with the reentrant checkpoint,
 #     because the first input needs no gradient.
