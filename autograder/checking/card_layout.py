@@ -245,7 +245,10 @@ def _explanation(note: Note) -> Text | None:
         return None
     from ..messages.torch_errors.table import EXPLANATIONS, explain  # 0.1 s of processor time, for errors alone
 
-    found = explain(str(said)) if named is None else next((each for each in EXPLANATIONS if each.name == named), None)
+    if named is None:
+        found = explain(str(said))
+    else:
+        found = next((each.of(str(said)) for each in EXPLANATIONS if each.name == named), None)
     return found.says if found else None
 
 
