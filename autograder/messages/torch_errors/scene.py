@@ -115,7 +115,7 @@ class Scene:
 
     def origins(self, name: str) -> list[ast.AST]:
         """Return the statements that make or change a name's value, or the definition of its function."""
-        written = [node for tree in self.sources for node in _writes(tree).get(name, [])]
+        written = [node for tree in self.sources for node in _writes(tree).get(name, []) if not self._failed(node)]
         if made := next((bound[name] for bound in map(_bindings, self.sources) if name in bound), None):
             return made + written
         made_elsewhere = self.objects.get(name)
@@ -128,6 +128,9 @@ class Scene:
                 return written
             return [tree, *written] if tree else written
         return written
+
+    def _failed(self, statement: ast.AST) -> bool:
+        return any(node is self.failing for node in ast.walk(statement))
 
     def around(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yield the statements that a node lies in, the innermost first."""

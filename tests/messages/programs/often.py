@@ -59,7 +59,7 @@ y = (leaf() ** 2).sum()
 y.backward()
 y.backward()
 
-# %% program="state_carried_over_steps" entry="second_backward"
+# %% program="state_carried_over_steps" entry="value_of_the_last_step"
 w = leaf()
 state = torch.zeros(2)
 for _ in range(2):

@@ -45,3 +45,20 @@ for _ in range(2):
 block = nn.Linear(2, 2).requires_grad_(False)
 x = torch.rand(2, requires_grad=True)
 block(x).sum().backward()
+
+# %% cure="only_the_second_run_fails"
+x = torch.rand(2, 3, requires_grad=True)
+checkpoint(lambda xs: xs[0].exp(), [x], use_reentrant=False).sum().backward()
+
+# %% cure="selective_checkpoint_changed_in_place"
+from functools import partial
+from torch.utils.checkpoint import create_selective_checkpoint_contexts
+
+def block(x, w):
+    h = x @ w
+    h = h.relu()
+    return h.sin()
+
+x, w = torch.rand(2, 3, 3, requires_grad=True)
+keep = partial(create_selective_checkpoint_contexts, [torch.ops.aten.mm.default])
+checkpoint(block, x, w, use_reentrant=False, context_fn=keep).sum().backward()

@@ -49,3 +49,15 @@ F.mse_loss(torch.rand(3, 1, requires_grad=True).squeeze(1), torch.rand(3))
 # %% cure="iteration_over_a_scalar"
 for part in torch.rand(2):
     pass
+
+# %% cure="value_of_the_last_step"
+w, total = torch.rand(2, requires_grad=True), 0.0
+for x in torch.rand(3, 2):
+    loss = (w * x).square().sum()
+    loss.backward()
+    total += loss.item()
+
+# %% cure="derived_from_a_leaf"
+w = torch.rand(4, 3, requires_grad=True)
+loss = (w**2).sum()
+torch.autograd.grad(loss, w)[0][0]

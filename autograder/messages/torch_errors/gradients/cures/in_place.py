@@ -58,3 +58,12 @@ w -= 0.1 * torch.ones(2)
 
 # %% cure="leaky_relu_in_place"
 F.leaky_relu(torch.rand(2, requires_grad=True) * 1, negative_slope=-0.1).sum().backward()
+
+# %% cure="update_of_a_local_name"
+w = torch.rand(2, requires_grad=True)
+
+@torch.no_grad()
+def update():
+    w.sub_(0.1)
+
+update()

@@ -55,3 +55,8 @@ torch.autograd.grad(x.sum(), x)
 x = torch.rand(2)
 with torch.no_grad():
     y = x * 2
+
+# %% cure="integers_from_an_unpack_hook"
+with graph.saved_tensors_hooks(lambda t: (t * 127).to(torch.int8), lambda t: t.float() / 127):
+    y = torch.rand(4, requires_grad=True).square()
+y.sum().backward()

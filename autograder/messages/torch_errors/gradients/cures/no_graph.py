@@ -50,3 +50,33 @@ checkpoint(layer, torch.rand(2), use_reentrant=False).sum().backward()
 # %% cure="autograd_grad_under_vmap"
 w = torch.rand(2, requires_grad=True)
 torch.func.vmap(torch.func.grad(lambda w, x: (w * x).sum()), in_dims=(None, 0))(w, torch.rand(3, 2))
+
+# %% cure="second_derivative_of_detached_saves"
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**2
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad
+
+x = torch.tensor(3.0, requires_grad=True)
+(g,) = torch.autograd.grad(Square.apply(x), x, create_graph=True)
+g.backward()
+
+# %% cure="list_given_to_a_function"
+class Total(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, *tensors):
+        ctx.count = len(tensors)
+        return sum(tensors)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return (grad,) * ctx.count
+
+a, b = torch.rand(3, requires_grad=True), torch.rand(3, requires_grad=True)
+Total.apply(a, b).sum().backward()

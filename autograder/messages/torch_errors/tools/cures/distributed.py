@@ -27,3 +27,28 @@ model(torch.rand(1, 2)).sum().backward()
 store = torch.distributed.HashStore()
 torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
 nn.Linear(2, 2).requires_grad_(False)
+
+# %% cure="static_graph_without_sync"
+store = torch.distributed.HashStore()
+torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+net = nn.parallel.DistributedDataParallel(nn.Linear(4, 4))
+with net.no_sync():
+    net(torch.rand(2, 4)).sum().backward()
+net(torch.rand(2, 4)).sum().backward()
+
+# %% cure="collective_in_the_forward_pass"
+import torch.distributed.nn.functional as collective
+store = torch.distributed.HashStore()
+torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+y = torch.rand(3, requires_grad=True) * 2
+y = collective.all_reduce(y)
+y.sum().backward()
+
+# %% cure="tensor_and_distributed_tensor"
+store = torch.distributed.HashStore()
+torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import init_device_mesh
+net = nn.Linear(4, 4)
+fully_shard(net, mesh=init_device_mesh("cpu", (1,)))
+net(torch.rand(2, 4)).sum().backward()

@@ -139,3 +139,50 @@ def add_one(x: torch.Tensor) -> torch.Tensor:
     return x + 1
 
 add_one.register_autograd(lambda ctx, grad: grad)
+
+# %% cure="arguments_of_setup_context"
+class Product(torch.autograd.Function):
+    @staticmethod
+    def forward(x, y):
+        return x * y
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, y = inputs
+        ctx.save_for_backward(x, y)
+
+Product.apply(torch.rand(2, requires_grad=True), torch.rand(2))
+
+# %% cure="operator_under_func"
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(x, factor):
+        return x * factor
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.factor = inputs[1]
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.factor, None
+
+torch.func.grad(lambda x: Scale.apply(x, 2.0).sum())(torch.rand(3))
+
+# %% cure="two_rules_for_vmap"
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x * 2
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+
+    generate_vmap_rule = True
+
+torch.func.vmap(Double.apply)(torch.rand(3, 2))

@@ -96,3 +96,15 @@ class Square(torch.autograd.Function):
 x = torch.rand(2, requires_grad=True)
 (g,) = torch.autograd.grad(Square.apply(x).sum(), x, torch.ones((), requires_grad=True), create_graph=True)
 g.sum().backward()
+
+# %% cure="view_of_a_gradient"
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return (grad * 2).reshape(-1).view(3, 4)
+
+Double.apply(torch.rand(3, 4, requires_grad=True)).t().contiguous().sin().sum().backward()

@@ -44,3 +44,7 @@ torch.linalg.svd(a)[0].abs().sum().backward()
 
 # %% cure="qr_without_a_derivative"
 torch.linalg.qr(torch.rand(3, 3, requires_grad=True), mode="reduced")[1].sum().backward()
+
+# %% cure="flex_attention_on_the_cpu"
+q, k, v = torch.rand(3, 1, 1, 128, 16, requires_grad=True)
+F.scaled_dot_product_attention(q, k, v).sum().backward()

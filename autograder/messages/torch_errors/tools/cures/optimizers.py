@@ -52,3 +52,15 @@ torch.optim.SparseAdam(table.parameters()).step()
 p = torch.rand(3, requires_grad=True)
 p.sum().backward()
 torch.optim.Adam([p]).step()
+
+# %% cure="closure_returns_nothing"
+w = torch.rand(2, requires_grad=True)
+optimizer = torch.optim.LBFGS([w])
+
+def closure():
+    optimizer.zero_grad()
+    loss = (w**2).sum()
+    loss.backward()
+    return loss
+
+optimizer.step(closure)

@@ -60,3 +60,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 q = torch.rand(1, 2, 3, 4)
 with sdpa_kernel(SDPBackend.MATH):
     torch.func.jvp(lambda q: F.scaled_dot_product_attention(q, q, q), (q,), (q,))
+
+# %% cure="transform_of_no_tensor"
+net, x = nn.Linear(2, 1), torch.rand(1, 2)
+loss = lambda p: torch.func.functional_call(net, p, (x,)).sum()
+torch.func.grad(loss)(dict(net.named_parameters()))
