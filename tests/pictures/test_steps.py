@@ -202,7 +202,7 @@ def test_what_is_advised_for_several_outputs_of_a_model_runs() -> None:
     names = {"steps": steps, "out": out, "logits": logits, "scale": scale, "phase": phase}
     assert "steps(out.loss)" in str(steps(out))
     for several in (out, (logits, scale), (phase, out), (x.exp(), x.sin()), (out.loss, scale)):
-        (advice,) = re.findall(r"(steps\(.*\))\.$", str(steps(several)).splitlines()[1])
+        (advice,) = re.findall(r": (steps\(.*\))\.$", str(steps(several)).splitlines()[1])
         assert advice == "steps(loss)" or eval(advice, dict(names)).run.frames, advice  # "loss": none has a name
 
 

@@ -1,4 +1,4 @@
-"""The modules of a learner's model in a graph: which operations belong to which module."""
+"""Modules of a learner's model, and the operations that belong to each."""
 
 from __future__ import annotations
 

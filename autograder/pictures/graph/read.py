@@ -103,7 +103,8 @@ def read_graph(outputs: Sequence[torch.Tensor], namespace: Mapping[str, Any]) ->
         edges = [edge for node in order for edge in _edges(node, nodes, registry)]
         kept = _fill_in_saved(order, nodes, edges, registry)
         alone = [(output, _bytes_of(inside, kept)) for output, inside in behind.items()] if len(behind) > 1 else []
-        owned = [(registry.known(tensor), around) for tensor, around in parameters(namespace)]
+        mine = {name: value for name, value in namespace.items() if _is_learners(name)}
+        owned = [(registry.known(tensor), around) for tensor, around in parameters(mine)]
         return Graph(
             tuple(nodes),
             tuple(edges),
