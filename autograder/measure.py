@@ -311,7 +311,7 @@ def leaves(tree: object) -> list[object]:
     """
     if isinstance(tree, dict):
         entries = [*tree.values()]
-    elif isinstance(tree, (list, tuple)):
+    elif isinstance(tree, (list, tuple)) and not isinstance(tree, torch.autograd.graph.GradientEdge):
         entries = [*tree]
     elif is_dataclass(tree) and not isinstance(tree, type):
         entries = [getattr(tree, one.name) for one in fields(tree)]

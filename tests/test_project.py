@@ -1,5 +1,6 @@
 """The project: the recipe for authors, and environments of pip and conda."""
 
+import json
 import os
 import re
 import shlex
@@ -86,6 +87,16 @@ def test_readme_says_of_each_lesson_what_the_page_of_contents_says(language):
     assert rows == {number: about[language] for number, about in lessons.items()} != {}
 
 
+@pytest.mark.parametrize("language", GUIDES)
+def test_readme_counts_the_exercises_of_each_lesson(language):
+    readme = README if language == "en" else RUSSIAN_README
+    for lesson in COURSE.read():
+        if lesson.file_name[:2].isdigit():
+            (row,) = re.findall(rf"^\| {lesson.file_name[:2]} .*: (.*) \|$", readme, re.M)
+            assert int(row.split()[0]) == len(COURSE.exercises(lesson)), row
+            assert (" and a question" in row or " и вопрос" in row) == any(lesson.with_role("written")), row
+
+
 @pytest.mark.parametrize("text", [RUSSIAN_README, GUIDES["ru"]], ids=["readme", "guide"])
 def test_the_russian_guides_keep_to_the_glossary_and_to_typography(text):
     assert [*banned_words(text), *typography(text)] == []
@@ -170,6 +181,43 @@ def test_conda_installs_the_packages_of_instructors():
     pip = next(item["pip"] for item in conda if isinstance(item, dict))
     assert pip == ["--editable .[instructor]"]
     assert f"python{project['requires-python']}" in conda
+
+
+def test_the_container_and_binder_install_and_start_the_lab(tmp_path):
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    container = json.loads((REPOSITORY / ".devcontainer" / "devcontainer.json").read_text())
+    binder = REPOSITORY / ".binder"
+    build = (binder / "postBuild").read_text()
+    install = "python3 -m pip install --editable '.[lab]'"
+    assert "lab" in project["optional-dependencies"]
+    assert container["postCreateCommand"] == install
+    assert install in build.replace(" --no-cache-dir", "")
+    tested = yaml.safe_load((REPOSITORY / ".github" / "workflows" / "ci.yml").read_text())
+    (python,) = re.findall(r"'python:(3\.\d+)-", str(tested))  # the constraints are of this version
+    assert container["image"] == f"mcr.microsoft.com/devcontainers/python:{python}"
+    assert (binder / "runtime.txt").read_text() == f"python-{python}\n"
+    environment = container["containerEnv"]
+    for name, value in environment.items():
+        for place in re.findall(r"\$\{containerWorkspaceFolder\}/(.*)", value):
+            assert (REPOSITORY / place).exists(), name
+    assert f"PIP_EXTRA_INDEX_URL={environment['PIP_EXTRA_INDEX_URL']}" in build
+    assert f"PIP_EXTRA_INDEX_URL={environment['PIP_EXTRA_INDEX_URL']}`" in README
+    assert 'PIP_CONSTRAINT="$PWD/constraints.txt"' in build
+    assert read_arguments(container["postAttachCommand"].split()[3:]).command == "lab"
+    subprocess.run(["bash", "-n", binder / "postBuild"], check=True)
+    assert os.access(binder / "postBuild", os.X_OK)
+    for language, words in re.findall(
+        r"v2/gh/OWNER/NAME/BRANCH\?urlpath=lab/tree/work/(..)/(.*)`", README + RUSSIAN_README
+    ):
+        assert main(["lab", "--prepare", "--language", language, "--work", str(tmp_path)]) == 0
+        assert (tmp_path / language / words).is_file()
+    settings = {**os.environ, "JUPYTER_CONFIG_PATH": str(REPOSITORY / ".devcontainer")}
+    command = [sys.executable, "-m", "jupyterlab", "--show-config-json"]
+    shown = subprocess.run(command, env=settings, capture_output=True, text=True, check=True).stdout
+    pattern = json.loads(shown)["ServerApp"]["allow_origin_pat"]
+    port = container["forwardPorts"][0]
+    assert re.fullmatch(pattern, f"https://fluffy-space-disco-4x5g-{port}.app.github.dev")
+    assert not re.fullmatch(pattern, "https://example.org")
 
 
 def test_a_learner_needs_torch_and_numpy_alone():

@@ -29,7 +29,8 @@ from autograder.language import LANGUAGES
 from autograder.lessons.collection import COURSE
 from autograder.lessons.source import solutions
 from autograder.site.headings import places
-from autograder.site.pages import TEMPLATES
+from autograder.site.pages import TEMPLATES, lesson_page
+from autograder.site.pages import Page as LessonPage
 from autograder.site.predictions import judge_data
 from support.browser import barriers, browser_page, picture
 from support.kernel import forked_kernels
@@ -98,6 +99,14 @@ def test_a_lesson_opens_in_colab_and_is_downloaded(site: Path) -> None:
         assert (site / language / f"{name}.ipynb").read_bytes() == (
             COURSE.notebooks / language / f"{name}.ipynb"
         ).read_bytes()
+
+
+def test_a_lesson_says_from_where_pip_installs_the_course(site: Path) -> None:
+    for language in LANGUAGES:
+        assert "%pip install git+https://github.com/someone/course@main" in (site / language / PAGE).read_text("utf-8")
+        page = lesson_page(LessonPage("00", language, "", "", [], [], notebook="{}"), None, None)
+        assert f"%pip install &quot;{'FILE' if language == 'en' else 'ФАЙЛ'}&quot;" in page
+        assert "pip install autograd-course" not in page
 
 
 def heads(folder: Path) -> dict[str, dict[str, str]]:

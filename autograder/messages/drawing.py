@@ -10,7 +10,7 @@ STEP_WORDS: dict[str, Text] = {
     "steps.kept": Text(
         "This was the real backward(retain_graph=True); every .grad has been put back, and nothing was freed. Where a "
         "step or a picture says freed, a plain backward() lets go of it.",
-        "Это был настоящий backward(retain_graph=True); все .grad возвращены, ничего не освобождено. Там, где в шаге "
+        "Это был настоящий backward(retain_graph=True); все .grad восстановлены, ничего не освобождено. Там, где в шаге "
         "или на рисунке стоит «освобождено», память освободил бы обычный backward().",
     ),
     "steps.hooks": Text(
@@ -49,6 +49,12 @@ STEP_WORDS: dict[str, Text] = {
         "вещественный, например steps({name}.abs()).",
     ),
     "steps.several": Text(
+        "steps() goes through one backward pass, from one scalar, and got {count} tensors. Choose the one on which you "
+        "call backward(): steps({name}).",
+        "steps() показывает один обратный проход от одного скаляра, а получено тензоров: {count}. Выберите тот, от "
+        "которого вызываете backward(): steps({name}).",
+    ),
+    "steps.several.sum": Text(
         "steps() goes through one backward pass, from one scalar, and got {count} tensors. Their gradients add up as "
         "those of their sum do: steps({sum}).",
         "steps() показывает один обратный проход от одного скаляра, а получено тензоров: {count}. Их градиенты "
@@ -70,6 +76,12 @@ STEP_WORDS: dict[str, Text] = {
         "A module has no graph until it is called: give a loss made of what it returns, as in steps(model(x).sum()).",
         "У модуля нет графа, пока его не вызвали: передайте потери, полученные из того, что он возвращает, например "
         "steps(model(x).sum()).",
+    ),
+    "steps.node": Text(
+        "That is a step of the graph, which knows nothing of your tensors. Give the tensor that it made, as in "
+        "steps(loss).",
+        "Это шаг графа, о ваших тензорах он ничего не знает. Передайте тензор, который он создал, например "
+        "steps(loss).",
     ),
     "steps.leaf": Text(
         "{name} is a leaf: you made it, no operation did, so there is nothing for backward() to go through. Compute "
@@ -239,6 +251,11 @@ WORDS: dict[str, Text] = {
         "A module has no graph until it is called: draw what it returns, as in draw(model(x)).",
         "У модуля нет графа, пока его не вызвали: нарисуйте то, что он возвращает, например draw(model(x)).",
     ),
+    "note.node": Text(
+        "That is a step of the graph, which knows nothing of your tensors. Draw the tensor that it made, as in "
+        "draw(loss).",
+        "Это шаг графа, о ваших тензорах он ничего не знает. Нарисуйте тензор, который он создал, например draw(loss).",
+    ),
     "note.folded": Text(
         "The graph has {size} nodes; repetitions and parts of the model are folded, {shown} boxes are left. To see "
         "inside, draw a tensor from there: draw(h).",
@@ -254,6 +271,14 @@ WORDS: dict[str, Text] = {
     "note.outputs": Text(
         "Outputs given: {count}, drawn: {shown}; the others are inside folded boxes.",
         "Передано выходов: {count}, нарисовано: {shown}; остальные — внутри свёрнутых блоков.",
+    ),
+    "save.ending": Text(
+        "save() writes .svg, .png or .dot, by the ending of the name: got {name!r}.",
+        "save() записывает файлы .svg, .png и .dot, по окончанию имени: получено {name!r}.",
+    ),
+    "save.no_graphviz": Text(
+        "To draw the picture, install what is missing: {command}. A file .dot needs only the package graphviz.",
+        "Чтобы нарисовать рисунок, выполните: {command}. Для файла .dot нужен только пакет graphviz.",
     ),
     "note.no_graphviz": Text(
         "This is the picture as text. To draw it, install what is missing: {command}",

@@ -25,8 +25,13 @@ WORDS = {
     "colab": Text("Open in Colab", "Открыть в Colab"),
     "download": Text("Download this notebook", "Скачать эту тетрадь"),
     "install": Text(
-        "To run it, install the course first: `%pip install autograd-course`.",
-        "Чтобы выполнять ячейки, сначала установите курс: `%pip install autograd-course`.",
+        "To run it, install the course first: `%pip install {package}`.",
+        "Чтобы выполнять ячейки, сначала установите курс: `%pip install {package}`.",
+    ),
+    "install_file": Text(
+        'To run it, install the course first: `%pip install "FILE"`. FILE is the wheel that `make wheel` writes.',
+        'Чтобы выполнять ячейки, сначала установите курс: `%pip install "ФАЙЛ"`. ФАЙЛ — это wheel, который создаёт '
+        "`make wheel`.",
     ),
     "feed": Text("Feed of changes (Atom, in English)", "Лента изменений (Atom, на английском)"),
     "share": Text(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from ..language import Note
 from ..measure import leaves
+from ..messages.drawing import word
 from ..session import SESSION
 from .graph.fold import fold
 from .graph.model import Graph
@@ -46,6 +49,24 @@ class Picture:
         """
         return dot(self._telling())
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the picture to a file. The ending of `path` names the format: `.svg`, `.png` or `.dot`.
+
+        Raises ValueError for another ending.
+        Raises ModuleNotFoundError or CannotLayOut if Graphviz is missing or cannot draw the graph.
+        """
+        file = Path(path)
+        ending = file.suffix.lower()
+        if ending not in (".svg", ".png", ".dot"):
+            raise ValueError(word("save.ending", self.language, name=file.name))
+        missing = missing_graphviz()
+        if missing and ending != ".dot":
+            raise ModuleNotFoundError(word("save.no_graphviz", self.language, **missing.parameters))
+        if ending == ".png":
+            file.write_bytes(png(self.dot)[0])
+        else:
+            file.write_text(svg(self.dot) if ending == ".svg" else self.dot, encoding="utf-8")
+
     @cached_property
     def _folded(self) -> Graph:
         return fold(self.graph)
@@ -77,7 +98,7 @@ def draw(*outputs: Any) -> Picture:
     the names of the caller's variables. Nothing is changed, and `draw` works before and after `backward()`. With
     several outputs, a border surrounds the nodes that only one output needs. An example is `draw(loss, grad)` after
     `create_graph=True`: the border surrounds nodes that only the gradient needs. Never raises: if there is no graph,
-    the picture says why.
+    the picture says why. `draw(loss).save("graph.svg")` writes a file, also `.png` or `.dot`.
     """
     caller = sys._getframe(1)
     return picture(outputs, {**caller.f_globals, **caller.f_locals})
@@ -118,6 +139,8 @@ def _not_a_tensor(strange: list[Any]) -> tuple[Note, ...]:
         more = (Note("note.number", {}),)
     elif isinstance(strange[0], torch.nn.Module):
         more = (Note("note.module", {}),)
+    elif isinstance(strange[0], (torch.autograd.graph.Node, torch.autograd.graph.GradientEdge)):
+        more = (Note("note.node", {}),)
     return (Note("note.not_tensor", {"got": got}), *more)
 
 

@@ -108,12 +108,21 @@ def _refused(tensors: list[torch.Tensor], graph: Graph) -> Note | None:
         return None
     names = [graph.tensors[output].names for output in graph.outputs]
     if len(tensors) > 1:
-        said = [found[0] if found else "…" for found in names]
-        return Note("steps.several", {"count": len(tensors), "sum": " + ".join(said)})
+        return _one_of(tensors, [found[0] if found else "" for found in names])
     name: dict[str, object] = {"name": names[0][0] if names[0] else "y"}
     if safely(tensors[0].numel) != 1:
         return Note("steps.not_scalar", {**name, "shape": str(shape_of(tensors[0]))})
     return Note("steps.complex", name) if dtype_of(tensors[0]).startswith("complex") else None
+
+
+def _one_of(tensors: list[torch.Tensor], names: list[str]) -> Note:
+    """Return a note on what to give in place of several tensors: their sum if each is a loss, or else one of them."""
+    losses = [safely(tensor.numel) == 1 and tensor.requires_grad and not tensor.is_complex() for tensor in tensors]
+    if all(losses) and all(names):
+        return Note("steps.several.sum", {"count": len(tensors), "sum": " + ".join(names)})
+    named = [name for name, loss in zip(names, losses) if loss and name]
+    sums = [f"{name}.sum()" for name, tensor in zip(names, tensors) if name and tensor.requires_grad]
+    return Note("steps.several", {"count": len(tensors), "name": (named or sums or ["loss"])[0]})
 
 
 def _in_these_words(note: Note) -> Note:

@@ -43,11 +43,11 @@ draw(loss)
 # %% [markdown] tags=["en"]
 # ## The same as text
 #
-# Every picture has a text twin with the same facts, for a terminal or a screen reader; it is also what you see where nothing can be drawn.
-# %% [markdown] tags=["ru"] of="e7dddddf"
+# Every picture has a text twin with the same facts, for a terminal or a screen reader; it is also what you see where nothing can be drawn. `draw(loss).save("graph.svg")` writes the picture to a file, also `.png` or `.dot`.
+# %% [markdown] tags=["ru"] of="274521ef"
 # ## То же самое текстом
 #
-# У каждого рисунка есть текстовая версия с теми же сведениями — для терминала и для программы экранного доступа. Её же вы увидите там, где рисунок показать нельзя.
+# У каждого рисунка есть текстовая версия с теми же сведениями — для терминала и для программы экранного доступа. Её же вы увидите там, где рисунок показать нельзя. Вызов `draw(loss).save("graph.svg")` записывает рисунок в файл. Другие окончания имени — `.png` и `.dot`.
 # %%
 print(draw(loss))
 # %% [markdown] tags=["en"]

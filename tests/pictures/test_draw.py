@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 
 import nbformat
@@ -13,6 +14,7 @@ import pytest
 import torch
 from IPython.core.formatters import DisplayFormatter
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.autograd.graph import get_gradient_edge
 
 from autograder import draw
 from autograder.authoring.lint import refused_stems
@@ -104,6 +106,9 @@ NOT_GRAPHS = {
     "array": (np.ones(2), "got ndarray"),
     "module": (torch.nn.Linear(1, 1), "draw(model(x))"),
     "function": (torch.sin, "got builtin_function_or_method"),
+    "node": (torch.ones(2, requires_grad=True).exp().grad_fn, "got ExpBackward0"),
+    "step": (torch.ones(2, requires_grad=True).exp().grad_fn, "draw(loss)"),
+    "edge": ([get_gradient_edge(torch.ones(2, requires_grad=True).exp())], "got GradientEdge"),
     "mixture": ([torch.ones(1), "x"], "Left out, as it is no tensor: str."),
     "object": (SimpleNamespace(a=1), "got SimpleNamespace"),
 }
@@ -134,6 +139,25 @@ def test_several_outputs_may_be_given_one_by_one_or_in_a_container() -> None:
     graph = draw(one, two).graph
     assert [graph.tensors[index].name for index in graph.outputs] == ["one", "two"]
     assert draw([one, two]).graph == draw({"a": one, "b": two}).graph == graph
+
+
+@pytest.mark.parametrize("ending", ["svg", "png", "dot", "PNG"])
+def test_a_picture_is_saved_by_the_ending_of_the_name(ending: str, tmp_path: Path) -> None:
+    x = torch.ones(2, requires_grad=True)
+    file = tmp_path / f"graph.{ending}"
+    draw(x.exp().sum()).save(str(file) if ending == "svg" else file)
+    begins = {"svg": b"<svg ", "png": b"\x89PNG", "dot": b"digraph {"}
+    assert file.read_bytes().startswith(begins[ending.lower()])
+    assert ending.lower() == "png" or b"ExpBackward0" in file.read_bytes()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_another_ending_is_refused_and_nothing_is_written(language: str, tmp_path: Path) -> None:
+    SESSION.language = language
+    for name in ("graph.pdf", "graph"):
+        with pytest.raises(ValueError, match=rf"\.svg, \.png .*: (got|получено) '{name}'"):
+            draw(torch.ones(2, requires_grad=True).exp()).save(tmp_path / name)
+    assert not [*tmp_path.iterdir()]
 
 
 @dataclass

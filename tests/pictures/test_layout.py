@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import graphlib
 import itertools
 import re
 import xml.etree.ElementTree as ET
@@ -10,7 +11,7 @@ import pytest
 import torch
 
 from autograder import draw
-from autograder.pictures.draw import Picture
+from autograder.pictures.draw import Picture, picture
 from autograder.pictures.graph.fold import LIMIT, fold
 from support.graphs import AWKWARD
 from support.pictures import drawn, image, shown, squeezed, words_of
@@ -156,12 +157,75 @@ def test_parts_of_a_model_are_folded_by_their_names() -> None:
         torch.nn.Sequential(torch.nn.Linear(a, b), torch.nn.Tanh(), torch.nn.LayerNorm(b), torch.nn.Linear(b, b))
         for a, b in itertools.pairwise(widths)
     )
-    h = torch.ones(2, 3)
-    for part in net.parts:
-        h = part(h).relu()
-    loss = h.sum()
+    loss = torch.nn.Sequential(*net.parts)(torch.ones(2, 3)).sum()
     labels = [node.label for node in fold(draw(loss).graph).nodes if node.count > 1]
     assert labels == [f"net.parts.{number}" for number in reversed(range(30))]
+
+
+def dense(count: int) -> tuple[torch.Tensor, dict[str, object]]:
+    """Each layer gets all earlier results. What joins the layers is written outside of every module."""
+    layers = torch.nn.ModuleList(torch.nn.Linear(4 * (i + 1), 4) for i in range(count))
+    outputs = [torch.ones(2, 4)]
+    for layer in layers:
+        outputs.append(layer(torch.cat(outputs, 1)).relu())
+    return torch.cat(outputs, 1).sum(), {"layers": layers}
+
+
+def mixture_of_experts() -> tuple[torch.Tensor, dict[str, object]]:
+    gate = torch.nn.Sequential(torch.nn.Linear(4, 9), torch.nn.Tanh(), torch.nn.Linear(9, 12))
+    experts = torch.nn.ModuleList(
+        torch.nn.Sequential(torch.nn.Linear(4, 5 + i), torch.nn.ReLU(), torch.nn.Linear(5 + i, 4)) for i in range(12)
+    )
+    x = torch.ones(2, 4)
+    weights = gate(x).softmax(1).unsqueeze(2)
+    loss = ((torch.stack([expert(x) for expert in experts], 1) * weights).sum(1) - 1).pow(2).mean()
+    return loss, {"gate": gate, "experts": experts}
+
+
+def weight_decay() -> tuple[torch.Tensor, dict[str, object]]:
+    def part(start: int) -> torch.nn.Module:
+        sizes = itertools.pairwise(range(start, start + 9))
+        return torch.nn.Sequential(*(layer for a, b in sizes for layer in (torch.nn.Linear(a, b), torch.nn.Tanh())))
+
+    coder, decoder = part(2), part(10)
+    decay = torch.stack([(p**2).sum() for p in (*coder.parameters(), *decoder.parameters())][:2]).sum()
+    return (decoder(coder(torch.ones(3, 2)).exp()) - 1).abs().mean() + decay, {"coder": coder, "decoder": decoder}
+
+
+def two_calls() -> tuple[torch.Tensor, dict[str, object]]:
+    sizes = itertools.pairwise([2, *range(3, 14), 2])
+    net = torch.nn.Sequential(*(layer for a, b in sizes for layer in (torch.nn.Linear(a, b), torch.nn.GELU())))
+    return net(net(torch.ones(3, 2)).exp()).abs().sum(), {"net": net}
+
+
+@pytest.mark.parametrize(
+    ("made", "own"),
+    [
+        (dense(60), {"AddmmBackward0", "TBackward0", "AccumulateGrad"}),
+        (mixture_of_experts(), {"AddmmBackward0", "TBackward0", "AccumulateGrad", "ReluBackward0", "TanhBackward0"}),
+        (weight_decay(), {"AddmmBackward0", "TBackward0", "AccumulateGrad", "TanhBackward0"}),
+        (two_calls(), {"AddmmBackward0", "TBackward0", "AccumulateGrad", "GeluBackward0"}),
+    ],
+    ids=["dense", "experts", "decay", "calls"],
+)
+def test_the_box_of_a_module_holds_no_operation_of_the_caller(
+    made: tuple[torch.Tensor, dict[str, object]], own: set[str]
+) -> None:
+    loss, names = made
+    folded = fold(picture((loss,), names).graph)
+    boxes = [node for node in folded.nodes if node.label]
+    assert {name for box in boxes for name, _ in box.inside} <= own
+    assert sum(node.leaf is None for node in folded.nodes) > 3
+    ways: dict[int, set[int | None]] = {}
+    for edge in folded.edges:
+        ways.setdefault(edge.source, set()).add(edge.target)
+    graphlib.TopologicalSorter(ways).prepare()  # raises an error if a way leads back
+
+
+def test_each_call_of_a_module_has_its_box() -> None:
+    loss, names = two_calls()
+    names = {"_": names["net"], **names}  # IPython's name for the last result
+    assert [node.label for node in fold(picture((loss,), names).graph).nodes if node.label] == ["net", "net"]
 
 
 def test_the_picture_can_be_read_on_a_light_and_on_a_dark_page() -> None:

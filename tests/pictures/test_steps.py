@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
@@ -186,6 +187,23 @@ def test_several_outputs_are_told_to_be_added_and_drawn() -> None:
         assert "steps(one + two)" in text
         assert "SumBackward0" in picture
         assert "ProdBackward0" in picture
+
+
+@dataclass
+class ModelOutput:
+    loss: torch.Tensor
+    logits: torch.Tensor
+
+
+def test_what_is_advised_for_several_outputs_of_a_model_runs() -> None:
+    x = torch.ones(3, requires_grad=True)
+    logits, scale, phase = x * 2, x.detach().sum(), (x * 1j).sum()
+    out = ModelOutput((logits**2).sum(), logits)
+    names = {"steps": steps, "out": out, "logits": logits, "scale": scale, "phase": phase}
+    assert "steps(out.loss)" in str(steps(out))
+    for several in (out, (logits, scale), (phase, out), (x.exp(), x.sin()), (out.loss, scale)):
+        (advice,) = re.findall(r": (steps\(.*\))\.$", str(steps(several)).splitlines()[1])
+        assert advice == "steps(loss)" or eval(advice, dict(names)).run.frames, advice  # "loss": none has a name
 
 
 def test_an_error_without_a_message_is_said_by_its_name() -> None:

@@ -12,11 +12,12 @@ from dataclasses import replace
 
 from ...language import Note
 from .model import Edge, Graph, Node, Tensor
+from .modules import owners
 
 LIMIT = 40  # nodes in a picture, not counting leaves
 WIDE = 4  # nodes side by side; with more, their text is too small to read
 _NEAREST = 10  # nodes kept next to the outputs of a graph without repetitions or modules
-_LEAVES = 12  # leaves of one node
+_LEAVES = 12  # leaves side by side
 _FIRST_LEAVES = 3  # of more than so many
 _LONGEST = 64  # longest pattern in nodes; a longer one is a part of a model and has a name
 
@@ -31,7 +32,7 @@ def fold(graph: Graph) -> Graph:
         return graph
     folded = _without_repetitions(graph)
     if _steps(folded) > LIMIT:
-        folded = _by_module(folded)
+        folded = _with_few_leaves(_by_module(folded))
     notes = [Note("note.folded", {"size": graph.size, "shown": _steps(folded)})]
     if not _fits(folded):
         folded = _nearest(folded)
@@ -42,7 +43,7 @@ def fold(graph: Graph) -> Graph:
 
 
 def _with_few_leaves(graph: Graph) -> Graph:
-    """Fold the leaves of each node that has more than `_LEAVES` of its own, but for the first.
+    """Fold the leaves that the same nodes use, but for the first, if there are more than `_LEAVES`.
 
     Leaves that are variables of the caller stay and do not count.
     """
@@ -50,12 +51,12 @@ def _with_few_leaves(graph: Graph) -> Graph:
     for edge in graph.edges:
         if edge.target is not None:
             users.setdefault(edge.target, set()).add(edge.source)
-    own: dict[int, list[int]] = {}
+    alike: dict[frozenset[int], list[int]] = {}
     for node in graph.nodes:
-        if node.leaf is not None and node.leaf not in variables and len(above := users.get(node.id, set())) == 1:
-            own.setdefault(min(above), []).append(node.id)
-    many = {user: leaves[_FIRST_LEAVES:] for user, leaves in own.items() if len(leaves) > _LEAVES}
-    return _contract(graph, {leaf: user for user, leaves in many.items() for leaf in leaves}, {}) if many else graph
+        if node.leaf is not None and node.leaf not in variables:
+            alike.setdefault(frozenset(users.get(node.id, ())), []).append(node.id)
+    many = {leaf: above for above, leaves in alike.items() if len(leaves) > _LEAVES for leaf in leaves[_FIRST_LEAVES:]}
+    return _contract(graph, many, {}) if many else graph
 
 
 def _variables(graph: Graph) -> set[int]:
@@ -169,48 +170,67 @@ def _repetitions(signs: list[Hashable]) -> Iterator[tuple[int, int, int]]:
 def _by_module(graph: Graph) -> Graph:
     """Fold the nodes of each module of a model into one node.
 
-    A node belongs to the module that owns the parameters it uses.
+    Modules inside modules are folded only if more than `LIMIT` nodes would be left without it. One module alone is not
+    folded, because one box is no picture.
     """
-    part = _parts(graph)
+    part, best = owners(graph, _below(graph), _beside(graph)), graph
     for depth in range(max((len(path) for path in part.values()), default=0), 0, -1):
-        groups = {node: path[:depth] for node, path in part.items() if path}
+        groups = _pieces(graph, {node: path[depth - 1] for node, path in part.items() if len(path) >= depth})
         sizes = Counter(groups.values())
-        groups = {node: path for node, path in groups.items() if sizes[path] > 1}
-        if _steps(graph) - len(groups) + len(set(groups.values())) <= LIMIT or depth == 1:
-            return _contract(graph, groups, {path: {"label": ".".join(path)} for path in groups.values()})
-    return graph
+        groups = {node: piece for node, piece in groups.items() if sizes[piece] > 1}
+        if len({*groups.values()}) > 1:
+            best = _contract(graph, groups, {piece: {"label": piece[0]} for piece in groups.values()})
+            if _steps(best) <= LIMIT:
+                break
+    return best
 
 
-def _parts(graph: Graph) -> dict[int, tuple[str, ...]]:
-    """Return a dict from node id to the path of the module to which the node belongs.
+def _pieces(graph: Graph, part: Mapping[int, str]) -> dict[int, tuple[str, int]]:
+    """Return a dict from node id to the piece of its module: the module's name and a number.
 
-    A path is a tuple of names. A node belongs to the module of the parameters that it uses. A node without parameters
-    belongs where the nodes that made its inputs belong.
+    `part` is a dict from node id to module. The nodes of a piece hang together, or have an input in common. No way
+    between two of them leads through another module: boxes for the pieces form no cycle.
     """
     below = _below(graph)
-    names = {tensor.id: tensor.names for tensor in graph.tensors}
-    paths: dict[int, tuple[str, ...]] = {}
-    own = {node.id for node in graph.nodes if node.leaf is not None} | _beside(graph).keys()
-    for node in reversed(graph.nodes):
-        if node.leaf is not None:
-            paths[node.id] = next((tuple(n.split(".")[:-1]) for n in names[node.leaf] if "." in n), ())
-        elif node.count == 1:
-            children = sorted(below.get(node.id, ()), key=lambda child: child not in own)
-            paths[node.id] = next((path for child in children if (path := paths.get(child))), ())
-    return {node.id: paths[node.id] for node in graph.nodes if node.leaf is None and node.id in paths}
+    far: dict[int, int] = {}  # the number of changes of module on the longest way from an output
+    for node in graph.nodes:
+        for child in below.get(node.id, ()):
+            changes = node.id not in part or part[node.id] != part.get(child)
+            far[child] = max(far.get(child, 0), far.get(node.id, 0) + changes)
+    whole = {node: node for node in part}  # a forest: from a node to another one of its piece
+
+    def first(node: int) -> int:
+        while whole[node] != node:
+            whole[node] = node = whole[whole[node]]
+        return node
+
+    ends = {node.id for node in graph.nodes if node.leaf is not None} | _beside(graph).keys()
+    seen = {(node, name, far.get(node, 0)): node for node, name in part.items()}
+    for edge in graph.edges:
+        if edge.source in part and edge.target is not None and edge.target not in ends:
+            place = edge.target, part[edge.source], far.get(edge.source, 0)
+            whole[first(edge.source)] = first(seen.setdefault(place, edge.source))
+    return {node: (name, first(node)) for node, name in part.items()}
 
 
 def _nearest(graph: Graph) -> Graph:
-    """Keep the nodes nearest to the outputs, and fold all others into one node."""
+    """Keep the nodes nearest to the outputs, and fold all others into one node.
+
+    A node is kept only if all nodes that send it gradients are: no gradient leaves the folded node for a kept one.
+    """
     below = _below(graph)
     steps = {node.id for node in graph.nodes if node.leaf is None}
     records = {tensor.id: tensor for tensor in graph.tensors}
-    front = [node for output in graph.outputs if (node := records[output].node) is not None]
-    near: dict[int, None] = {}
+    users: dict[int, set[int]] = {}
+    for edge in graph.edges:
+        if edge.target is not None:
+            users.setdefault(edge.target, set()).add(edge.source)
+    made = [node for output in graph.outputs if (node := records[output].node) is not None]
+    front, near = [node for node in made if node not in users], dict[int, None]()
     while front and len(near) < _NEAREST:
         front = [*dict.fromkeys(front)][: min(WIDE - 1, _NEAREST - len(near))]
         near.update(dict.fromkeys(front))
-        front = [*dict.fromkeys(c for node in front for c in below.get(node, ()) if c in steps and c not in near)]
+        front = [c for node in front for c in below.get(node, ()) if c in steps and users[c] <= near.keys()]
     return _contract(graph, {node: "rest" for node in steps if node not in near}, {"rest": {}})
 
 
@@ -260,7 +280,7 @@ def _one(members: list[Node]) -> Node:
     count = sum(node.count for node in members)
     lane = members[0].lane if len({node.lane for node in members}) == 1 else None
     names = tuple(inside.most_common())
-    return replace(members[0], name="", saved=saved, leaf=None, count=count, inside=names, lane=lane)
+    return Node(members[0].id, "", members[0].outputs, saved, lane=lane, count=count, inside=names)
 
 
 def _merged(edges: tuple[Edge, ...], first: Mapping[int, int]) -> tuple[Edge, ...]:

@@ -143,7 +143,9 @@ class Graph:
 
     A node comes before the nodes that made its inputs. `notes` are the sentences of the caption, for example why there
     is no graph. `size` is the number of nodes before folding. If several outputs were drawn, `alone` has a pair for
-    each. It holds the id of the output, and the bytes that the output's graph alone would keep.
+    each. It holds the id of the output, and the bytes that the output's graph alone would keep. `parameters` are in the
+    order of registration. A parameter is a pair: the id of a tensor, and the names of the modules around it, the
+    outermost first.
     """
 
     nodes: tuple[Node, ...]
@@ -153,6 +155,7 @@ class Graph:
     notes: tuple[Note, ...] = ()
     size: int = 0
     alone: tuple[tuple[int, int], ...] = ()
+    parameters: tuple[tuple[int, tuple[str, ...]], ...] = ()
 
     @property
     def saved(self) -> tuple[Saved, ...]:

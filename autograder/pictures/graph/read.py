@@ -16,6 +16,7 @@ import torch
 
 from ...measure import graph_nodes
 from .model import Edge, Graph, Node, Output, Saved
+from .modules import parameters
 from .saved import saved_by, storages
 from .tensors import Registry
 from .torch_objects import dtype_of, is_number, safely, shape_of, unnoticed, variable_of
@@ -102,7 +103,17 @@ def read_graph(outputs: Sequence[torch.Tensor], namespace: Mapping[str, Any]) ->
         edges = [edge for node in order for edge in _edges(node, nodes, registry)]
         kept = _fill_in_saved(order, nodes, edges, registry)
         alone = [(output, _bytes_of(inside, kept)) for output, inside in behind.items()] if len(behind) > 1 else []
-        return Graph(tuple(nodes), tuple(edges), tuple(registry.records), drawn, size=len(nodes), alone=tuple(alone))
+        mine = {name: value for name, value in namespace.items() if _is_learners(name)}
+        owned = [(registry.known(tensor), around) for tensor, around in parameters(mine)]
+        return Graph(
+            tuple(nodes),
+            tuple(edges),
+            tuple(registry.records),
+            drawn,
+            size=len(nodes),
+            alone=tuple(alone),
+            parameters=tuple((id, around) for id, around in owned if id is not None and around),
+        )
 
 
 def refusal(tensor: torch.Tensor) -> str | None:

@@ -36,6 +36,11 @@ class Addresses:
         """Return the address of a file of the repository, "" if there is none."""
         return f"{self.repository.replace('/tree/', '/blob/', 1)}/{path}" if self.repository else ""
 
+    @property
+    def package(self) -> str:
+        """The address from which pip installs the course, "" if there is no repository."""
+        return f"git+{self.repository.replace('/tree/', '@', 1)}" if self.repository else ""
+
     def colab(self, language: str, name: str) -> str:
         """Return the address at which Colab opens the notebook of a page, "" if there is no repository."""
         opened = self.source(f"notebooks/{language}/{name}.ipynb")
