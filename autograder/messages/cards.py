@@ -14,7 +14,7 @@ MESSAGES: dict[str, Text] = {
     "state.not attempted": Text("not attempted", "нет ответа"),
     "state.our error": Text("our error", "сбой проверки"),
     "state.partly": Text("partly right", "частично верно"),
-    "state.begun": Text("begun, entries: {filled} of {total}", "начато, строк: {filled} из {total}"),
+    "state.begun": Text("begun, {filled} of {total} filled in", "начато, заполнено {filled} из {total}"),
     # -- the rows of a card -------------------------------------------------------------------------------------
     "card.points": Text("{earned} of {maximum} points", "баллы: {earned} из {maximum}"),
     "card.not_met": Text("not met", "не выполнено"),
@@ -44,18 +44,18 @@ MESSAGES: dict[str, Text] = {
     "card.solution": Text("Other ways to write it:", "Как это можно записать иначе:"),
     "card.first_table": Text(
         "Your first complete table had {right} of {total} right.",
-        "В вашей первой полной таблице верно: {right} из {total}.",
+        "В вашей первой полной таблице верно {right} из {total}.",
     ),
     # -- results ------------------------------------------------------------------------------------------------
     "differs.shape": Text("shape {got}, not {expected}", "форма {got}, а не {expected}"),
     "differs.dtype": Text("dtype {got}, not {expected}", "dtype {got}, а не {expected}"),
     "differs.entry": Text(
         "{count} of {total} entries differ; the first, at {index}, is {got}",
-        "отличия в {count} из {total} элементов; первый из них, {index}, равен {got}",
+        "неверно {count} из {total}, первый неверный элемент {index} равен {got}",
     ),
     "differs.entry.expected": Text(
         "{got} at {index}, expected {expected} ({count} of {total} entries differ)",
-        "{got} в позиции {index}, ожидалось {expected} (отличия в {count} из {total} элементов)",
+        "{got} в позиции {index}, ожидалось {expected} (неверно {count} из {total})",
     ),
     "differs.kind": Text("{got}, where there should be {needed}", "{got}, а {needed}"),
     "differs.raised": Text("the error {got}, where there should be {needed}", "ошибка {got}, а {needed}"),
@@ -66,7 +66,7 @@ MESSAGES: dict[str, Text] = {
     "differs.value.expected": Text("{got}, expected {expected}", "{got}, ожидалось {expected}"),
     "differs.length": Text("{got}, not {expected}", "{got}, а не {expected}"),
     "differs.keys": Text("the entries are {got}, not {expected}", "строки {got}, а нужны {expected}"),
-    "differs.table": Text("{entries} ({wrong} of {total} entries)", "{entries} ({wrong} из {total} строк)"),
+    "differs.table": Text("{entries} ({wrong} of {total} entries)", "{entries} ({wrong} из {total})"),
     "differs.counted_run": Text(
         "in the run in which this is counted, a result or a gradient is wrong",
         "в том запуске, в котором это измеряется, результат или градиент неверен",
@@ -129,7 +129,7 @@ MESSAGES: dict[str, Text] = {
     "raised.line": Text("in your line {line}: {code}", "в вашей строке {line}: {code}"),
     "raised.arguments": Text(
         "`{name}` cannot be called with the arguments that the exercise names ({count}): {message}",
-        "`{name}` нельзя вызвать с аргументами из условия (их число: {count}): {message}",
+        "`{name}` нельзя вызвать с аргументами из условия (всего {count}): {message}",
     ),
     "raised.time": Text(
         "It did not finish in {seconds} seconds: an endless loop?",
@@ -138,8 +138,8 @@ MESSAGES: dict[str, Text] = {
     "raised.flood": Text(
         "It did not finish in {seconds} seconds: it was busy printing, {count} characters by then. Does it print in a "
         "loop that does not end?",
-        "Вычисление не закончилось за {seconds} с: время ушло на печать, уже выведено символов: {count}. Нет ли печати "
-        "в цикле, который не завершается?",
+        "Вычисление не закончилось за {seconds} с. Время ушло на печать, символов выведено {count}. Нет ли печати в цикле, "
+        "который не завершается?",
     ),
     "raised.memory": Text(
         "It did not finish in {seconds} seconds and took {size} GB of memory by then: does something grow in a loop?",
@@ -253,7 +253,7 @@ MESSAGES: dict[str, Text] = {
     "note.warning": Text("A warning was given: {text}", "Предупреждение: {text}"),
     "note.stderr": Text("Written to stderr: {text}", "Выведено в stderr: {text}"),
     "note.printed": Text(
-        "The answer printed {count} characters: {text}", "Ответ напечатал текст (символов: {count}): {text}"
+        "The answer printed {count} characters: {text}", "Ответ напечатал текст, символов {count}: {text}"
     ),
     "note.inputs": Text(
         "The answer changed its input `{name}`, numbers or flag. The caller would not expect that.",
@@ -338,7 +338,7 @@ MESSAGES: dict[str, Text] = {
     ),
     "note.review.up": Text(
         "Counted as a review. Days until the next one: {days}.",
-        "Засчитано как повторение. До следующего дней: {days}.",
+        "Засчитано как повторение. Дней до следующего: {days}.",
     ),
     "note.review.last": Text(
         "Counted as a review, the last one of this exercise.",
@@ -355,7 +355,7 @@ MESSAGES: dict[str, Text] = {
     ),
     "note.unusual.grad_mode": Text(
         "Gradient tracking is switched {value} in this notebook (`torch.set_grad_enabled`). The check ran with the default, which is on.",
-        "В этой тетради отслеживание вычислений {value} (`torch.set_grad_enabled`). Проверка выполнялась с включённым.",
+        "В этой тетради отслеживание вычислений {value} (`torch.set_grad_enabled`). При проверке оно было включено.",
     ),
     "note.unusual.default_dtype": Text(
         "The default dtype is {value} in this notebook. The check ran with torch's own, torch.float32.",
@@ -483,8 +483,8 @@ MESSAGES: dict[str, Text] = {
     "torch.newer": Text(
         "This is torch {version}; the course was tried with torch up to {newest}. Should the two contradict each other, "
         "believe torch, and report it.",
-        "Здесь torch {version}, а курс проверен с torch до {newest}. Если они противоречат друг другу, верьте torch и "
-        "сообщите об этом.",
+        "Здесь torch {version}, а курс проверен на версиях до {newest}. Если курс и torch противоречат друг другу, верьте "
+        "torch и сообщите об этом.",
     ),
     "due.in_time": Text("Due {time}.", "Срок сдачи: {time}."),
     "due.late": Text(
@@ -517,7 +517,7 @@ MESSAGES: dict[str, Text] = {
     "hint.next": Text('The next one: `hint("{exercise}")`', 'Следующая: `hint("{exercise}")`'),
     "hint.varied": Text(
         "Your table is about another program: numbers in the hints are those of the lesson's.",
-        "Ваша таблица — о другой программе: числа в подсказках относятся к программе из урока.",
+        "Ваша таблица относится к другой программе, а числа в подсказках — к программе из урока.",
     ),
     "hint.last": Text(
         'That was the last hint. Still stuck? `solution("{exercise}", give_up=True)`',
@@ -600,7 +600,7 @@ MESSAGES: dict[str, Text] = {
     "review.later": Text("The first exercise is due on {date}.", "Первое упражнение пора будет повторить {date}."),
     "review.never": Text(
         "An exercise that has passed its check comes back after 1, 3, 7 and 21 days.",
-        "Упражнение, прошедшее проверку, возвращается через 1, 3, 7 и 21 день.",
+        "Упражнение, которое вы выполнили верно, возвращается через 1, 3, 7 и 21 день.",
     ),
     "again.absent": Text(
         "There are no variants of `{name}` here: they are computed from the lesson's source, which is not installed.",
@@ -614,8 +614,9 @@ MESSAGES: dict[str, Text] = {
     "placement.about": Text(
         "One row of each lesson's table, {total} questions, about a minute each. Read the program and do not run it in "
         "parts. What you know can be skipped. Leave `...` if you do not know.",
-        "По одной строке из таблицы каждого урока: вопросов {total}, примерно по минуте на каждый. Прочитайте программу, "
-        "но не запускайте её по частям. Уроки, которые вы знаете, можно будет пропустить. Не знаете — оставьте `...`.",
+        "По одной строке из таблицы каждого урока: вопросов {total}, на каждый примерно минута. Прочитайте программу, "
+        "но не запускайте её по частям. Уроки, материал которых вы знаете, можно будет пропустить. Если ответа не знаете, "
+        "оставьте `...`.",
     ),
     "placement.title": Text("**Question {number} of {total}** · {lesson}", "**Вопрос {number} из {total}** · {lesson}"),
     "placement.cell": Text(
@@ -628,7 +629,7 @@ MESSAGES: dict[str, Text] = {
         "Что вернёт {function}() для {label!r}? Поставьте ответ вместо многоточия.",
     ),
     "placement.right": Text("✓ Right.", "✓ Верно."),
-    "placement.unknown_answer": Text("Not known yet: the lesson teaches it.", "Пока не знаете: этому научит урок."),
+    "placement.unknown_answer": Text("Not known yet: the lesson teaches it.", "Пока не знаете. Этому научит урок."),
     "placement.wrong": Text("✗ Not so. The lesson shows why.", "✗ Неверно. Почему — покажет урок."),
     "placement.done": Text("Where to begin", "С чего начать"),
     "placement.answer": Text("answer", "ответ"),
@@ -639,7 +640,7 @@ MESSAGES: dict[str, Text] = {
     "placement.do": Text("do it", "пройти"),
     "placement.below": Text(
         "One row says little: a lesson that you skip stays open. Its exercises count as not done.",
-        "Одна строка говорит о немногом: пропущенный урок остаётся открытым, а его упражнения — несделанными.",
+        "По одной строке судить трудно: пропущенный урок остаётся открытым, а его упражнения считаются несделанными.",
     ),
     "placement.absent": Text(
         "There is no placement here: it is computed from the lessons' sources, which are not installed.",
@@ -670,7 +671,7 @@ MESSAGES: dict[str, Text] = {
     ),
     "page.done": Text(
         "{file} is written: open it in a browser, and print it from there.",
-        "Страница записана в {file}: откройте её в браузере, оттуда её можно и напечатать.",
+        "Страница записана в {file}. Откройте её в браузере: оттуда её можно и напечатать.",
     ),
     # -- answers in a plain file ------------------------------------------------------------------------------------
     "file.nothing": Text(

@@ -171,9 +171,9 @@ WORDS: dict[str, Text] = {
     "counted.unknown": Text("bytes unknown", "сколько байтов, неизвестно"),
     # -- the caption --------------------------------------------------------------------------------------------
     "title.of": Text(
-        "Backward graph of {names}: {nodes} nodes", "Граф обратного прохода, выход {names}: узлов {nodes}"
+        "Backward graph of {names}: {nodes} nodes", "Граф обратного прохода от {names}, число узлов: {nodes}"
     ),
-    "title": Text("Backward graph: {nodes} nodes", "Граф обратного прохода: узлов {nodes}"),
+    "title": Text("Backward graph: {nodes} nodes", "Граф обратного прохода, число узлов: {nodes}"),
     "title.none": Text("No backward graph", "Графа обратного прохода нет"),
     "arrows": Text(
         "Arrows: the way of the gradients in backward, from the output to the leaves.",
@@ -259,13 +259,13 @@ WORDS: dict[str, Text] = {
     "note.folded": Text(
         "The graph has {size} nodes; repetitions and parts of the model are folded, {shown} boxes are left. To see "
         "inside, draw a tensor from there: draw(h).",
-        "В графе узлов: {size}. Повторы и части модели свёрнуты, осталось блоков: {shown}. Чтобы заглянуть внутрь, "
+        "Узлов в графе {size}. Повторы и части модели свёрнуты, блоков осталось {shown}. Чтобы заглянуть внутрь, "
         "нарисуйте тензор оттуда: draw(h).",
     ),
     "note.cut": Text(
         "The graph has {size} nodes, more than can be drawn: these are the {shown} nearest to the output. To see "
         "others, draw a tensor from inside: draw(h).",
-        "В графе узлов: {size}, всё не нарисовать. Здесь ближайшие к выходу, их {shown}. Чтобы увидеть другие, "
+        "Узлов в графе {size}, все не нарисовать. Здесь {shown} ближайших к выходу. Чтобы увидеть другие, "
         "нарисуйте тензор изнутри: draw(h).",
     ),
     "note.outputs": Text(

@@ -205,7 +205,7 @@ NAMES: dict[str, Text] = {
         "`.grad` of the model's parameters stays the same", "`.grad` параметров модели не меняется"
     ),
     "is SGD": Text("an SGD optimizer", "оптимизатор — SGD"),
-    "standard normal": Text("the noise is standard normal", "шум стандартный нормальный"),
+    "standard normal": Text("the noise is standard normal", "у шума стандартное нормальное распределение"),
     "entries differ": Text("the entries have different noise", "у элементов разный шум"),
     "calls differ": Text("two calls give different noise", "два вызова дают разный шум"),
     "kind": Text("the kind of the state", "вид состояния"),

@@ -36,7 +36,7 @@ REASONS: dict[str, Text] = {
     ),
     "malformed": Text(
         "{name}: the result of the probe was malformed ({error})",
-        "{name}: вместо результата пришло нечто иное ({error})",
+        "{name}: результат проверки пришёл в неверном виде ({error})",
     ),
     "replaced_at_end": Text(
         "at the end: replaced or left on: {what}", "в конце: заменено или оставлено включённым: {what}"
@@ -95,7 +95,7 @@ REASONS: dict[str, Text] = {
     ),
     "zip": Text(
         "{name} is no notebook but a zip archive: unpack it into the student's folder",
-        "{name}: это не тетрадь, а архив zip: распакуйте его в папку студента",
+        "{name}: это не тетрадь, а архив zip; распакуйте его в папку студента",
     ),
     "only_zeros": Text(
         "{name} holds only zero bytes, so it was not uploaded whole: ask the student to hand it in again",
@@ -111,7 +111,7 @@ REASONS: dict[str, Text] = {
     ),
     "tar": Text(
         "{name} is no notebook but a packed file, such as a tar archive: unpack it into the student's folder",
-        "{name}: это не тетрадь, а сжатый файл, например архив tar: распакуйте его в папку студента",
+        "{name}: это не тетрадь, а сжатый файл, например архив tar; распакуйте его в папку студента",
     ),
     "pdf": Text(
         "{name} is a PDF document, not the notebook: ask the student for the file that ends in .ipynb",
@@ -160,7 +160,7 @@ REASONS: dict[str, Text] = {
     "cut_off": Text(
         "{name} is no notebook: the file is cut off, so it was not saved or uploaded whole: ask the student for the "
         "whole file",
-        "{name}: это не тетрадь, файл обрывается на полуслове: он сохранён или загружен не полностью, попросите "
+        "{name}: это не тетрадь, файл обрывается на полуслове, то есть сохранён или загружен не полностью; попросите "
         "студента прислать его целиком",
     ),
     "no_json": Text("{name} is no notebook: {why}", "{name}: это не тетрадь, JSON не читается ({why})"),
@@ -184,7 +184,7 @@ REASONS: dict[str, Text] = {
     "no_gradebook": Text("the gradebook cannot be written: {why}", "не удалось записать в журнал: {why}"),
     # -- conspicuous places in the source ------------------------------------------------------------------------
     "look.assigned": Text(
-        "{where}, line {line}: changes a library: {what}", "{where}, строка {line}: меняет библиотеку: {what}"
+        "{where}, line {line}: changes a library: {what}", "{where}, строка {line}: меняет библиотеку ({what})"
     ),
     "look.imported": Text("{where}, line {line}: imports {what}", "{where}, строка {line}: импортирует {what}"),
     "look.used": Text("{where}, line {line}: uses {what}", "{where}, строка {line}: использует {what}"),
@@ -193,16 +193,16 @@ REASONS: dict[str, Text] = {
         "{where}, строка {line}: передаёт дальше модуль {what}",
     ),
     "look.computed": Text(
-        "{where}, line {line}: computes a name: {what}", "{where}, строка {line}: вычисляет имя: {what}"
+        "{where}, line {line}: computes a name: {what}", "{where}, строка {line}: вычисляет имя ({what})"
     ),
     "look.text": Text("{where}, line {line}: a text names {what}", "{where}, строка {line}: в тексте названо {what}"),
     "look.outside": Text(
         "{where}, line {line}: keeps numbers outside of torch, where only torch's memory is counted: {what}",
-        "{where}, строка {line}: хранит числа вне torch, а считается только память torch: {what}",
+        "{where}, строка {line}: хранит числа вне torch, а считается только память torch ({what})",
     ),
     "look.run": Text(
         "{where}, line {line}: makes code or objects out of data: {what}",
-        "{where}, строка {line}: делает код или объекты из данных: {what}",
+        "{where}, строка {line}: делает код или объекты из данных ({what})",
     ),
     "look.more": Text("{what} more, up to {where}, line {line}", "ещё {what}, вплоть до {where}, строка {line}"),
     "look.unread": Text(

@@ -36,7 +36,7 @@ WORDS = {
     "feed": Text("Feed of changes (Atom, in English)", "Лента изменений (Atom, на английском)"),
     "share": Text(
         "The course's name beside the graph behind a loss, with what it has saved",
-        "Название курса и граф, который стоит за функцией потерь, с тем, что в нём сохранено",
+        "Название курса и граф функции потерь, на котором видно, что в нём сохранено",
     ),
     "way": Text("The way through the course", "Путь по курсу"),
     "way_about": Text(
@@ -109,7 +109,7 @@ WORDS = {
     "error_graph": Text("The graph at that moment", "Граф в этот момент"),
     "error_similar": Text("Similar errors", "Похожие ошибки"),
     "search": Text("Search", "Поиск"),
-    "search_for": Text("An error's message, or words of a subject:", "Сообщение об ошибке или слова темы:"),
+    "search_for": Text("An error's message, or words of a subject:", "Сообщение об ошибке или слова по теме:"),
     "search_none": Text("Nothing was found: try fewer words.", "Ничего не найдено: попробуйте меньше слов."),
     "search_server": Text(
         "Search works only where the pages come from a server: python -m http.server in the folder of the site. Without "

@@ -22,7 +22,7 @@
 #
 # * сказать ещё до запуска, сколько байтов сохранит операция;
 # * написать пару хуков, которая хранит тензоры в половинной точности;
-# * расставить контрольные точки так, чтобы снизился пиковый расход памяти (далее — пик), а не только то число, которое легко измерить;
+# * хранить лишь часть промежуточных результатов, а остальные вычислять заново, так, чтобы снизился пиковый расход памяти (далее — пик), а не только то число, которое легко измерить;
 # * найти утечку памяти в паре хуков.
 #
 # В дополнительных упражнениях вы выгрузите сохранённые тензоры в файлы, сосчитаете их и проследите за их изменениями на месте.
@@ -274,7 +274,7 @@ assert not old.requires_grad
 # %% [markdown] tags=["en"]
 # One activation is 65,536 bytes. With a checkpoint at every layer, the 15 activations between the layers are kept, one less than there are layers. With one checkpoint around everything, nothing is kept but the loss (single numbers are not counted). And the three peaks are the same to the byte. Why? Look where each curve reaches its peak.
 # %% [markdown] tags=["ru"] of="31836aac"
-# Одна активация занимает 65 536 байт. Если контрольная точка стоит у каждого слоя, хранятся 15 активаций на границах между слоями — на одну меньше, чем слоёв. Если точка одна на всю сеть, не хранится ничего, кроме значения функции потерь (одиночные числа не в счёт). А все три пика совпадают с точностью до байта. Почему? Посмотрите, где каждая кривая достигает пика.
+# Одна активация занимает 65 536 байт. Если контрольная точка стоит у каждого слоя, хранятся 15 активаций на границах между слоями — на одну меньше, чем слоёв: вход первого слоя — сами данные, он не сосчитан. Если точка одна на всю сеть, не хранится ничего, кроме значения функции потерь (одиночные числа не в счёт). А все три пика совпадают с точностью до байта. Почему? Посмотрите, где каждая кривая достигает пика.
 # %% tags=["picture"]
 from autograder import plot_memory
 
@@ -296,7 +296,7 @@ plot_memory(data, plain, every_layer, everything)
 # * **Result.** After the forward pass of 16 layers it keeps only its result (and `x`). <!-- kept -->
 # * **Result.** Its peak is 16 times the size of `x` or more. <!-- peak -->
 # * **Result.** That peak comes from the layers in backward: the forward pass alone needs at most 4 times the size of `x`. <!-- forward -->
-# * **Not allowed.** To call a layer more or less than twice: in the forward pass and in one recomputation. <!-- calls -->
+# * **Result.** Each layer is called exactly twice: in the forward pass and in one recomputation. <!-- calls -->
 # %% [markdown] tags=["ru"] of="a58887e7"
 # ### Упражнение `hide_saved`: ничего не сохранено, а пик тот же
 # *построить контрпример · ●○○ · 3 минуты · 3 балла*
@@ -308,7 +308,7 @@ plot_memory(data, plain, every_layer, everything)
 # * **Результат.** После прямого прохода по 16 слоям функция хранит только результат (и `x`). <!-- kept -->
 # * **Результат.** Её пик не меньше 16 размеров `x`. <!-- peak -->
 # * **Результат.** Этот пик возникает в самих слоях при обратном проходе: прямому проходу без обратного хватает 4 размеров `x`. <!-- forward -->
-# * **Нельзя.** Вызывать слой больше или меньше двух раз: нужны прямой проход и одно повторное вычисление. <!-- calls -->
+# * **Результат.** Каждый слой вызывается ровно дважды: в прямом проходе и при повторном вычислении. <!-- calls -->
 # %% answer="hide_saved"
 def hide_saved(layers, x):
     """The output of `layers`: nothing is kept after the forward pass, and the peak is not lower."""
@@ -1051,7 +1051,7 @@ hooks_at_work()
 # %% [markdown] tags=["ru"] explains="predict_hooks" of="cebf2306"
 # Ответ в строке о другом потоке следует из такого правила: у каждого потока выполнения свой стек хуков. `DataParallel` заводит по копии модели на каждый GPU и выполняет каждую копию в своём потоке, поэтому хуки, включённые снаружи, на копии не действуют. Без GPU модель выполняется в том же потоке, и хуки действуют.
 #
-# И ещё: хукам верят на слово. Проверяется только то, что `unpack` вернул тензор, а ни числа в нём, ни dtype с сохранёнными не сравниваются. Это видно по множителю 4.
+# И ещё: хукам верят на слово. Проверяется только то, что `unpack` вернул тензор, а ни числа в нём, ни dtype с сохранёнными не сравниваются. Это видно из последней строки: `pack` умножил сохранённое на 4, и градиент вырос вчетверо.
 # %% tags=["fact"]
 packed = []
 with saved_tensors_hooks(lambda t: packed.append(1) or t.detach(), lambda t: t):
@@ -1158,7 +1158,7 @@ with tempfile.TemporaryDirectory() as folder:
 #
 # * **Дано.** Функция `f` от одного тензора `x`, которая использует тензоры из списка `parameters`. Путь к пустой папке `folder`. Функция `f` может по ходу дела отбросить часть своих промежуточных результатов; их файлы исчезают вместе с ними.
 # * **Результат.** `f(x)`. Пока граф существует, каждый сохранённый тензор, даже самый маленький, лежит в своём файле в папке `folder` (тензору, сохранённому дважды, достаточно одного файла). Исключение — то, что лежит в памяти параметров (их представления, в том числе отсоединённые от графа): оно остаётся в памяти и в файлы не записывается. <!-- in_files -->
-# * **Результат.** Градиенты такие же, как без хуков, вплоть до последней значащей цифры, которую позволяет dtype. <!-- gradient -->
+# * **Результат.** Градиенты совпадают с градиентами без хуков с точностью до округления в этом dtype. <!-- gradient -->
 # * **Результат.** То же при втором обратном проходе после `retain_graph=True`. <!-- again -->
 # * **Результат.** Файлов не остаётся ни после обратного прохода, который освободил сохранённое в графе, ни после того, как результат отброшен без обратного прохода. <!-- files_left -->
 # * **Нельзя.** Создавать файлы, размер которых превышает размер элементов тензора более чем на 4096 байт. <!-- written -->
@@ -1658,11 +1658,11 @@ except RuntimeError as error:
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
-# There the two memories are really different. `save_on_cpu(pin_memory=True)` copies what is saved into main memory (pinned: the copy is faster) and back. With a GPU the cell shows the peaks as measured by torch's CUDA allocator: the first three hardly differ there, either, and that of `offloaded` is lower by over 500,000 bytes.
+# There the two memories are really different. `save_on_cpu(pin_memory=True)` copies what is saved into main memory (pinned: the copy is faster) and back. With a GPU the cell shows the peaks as measured by torch's CUDA allocator: those of `plain`, `every_layer` and `everything` hardly differ there, either, and that of `offloaded` is lower by over 500,000 bytes.
 # %% [markdown] tags=["ru"] of="75df0596"
 # ## На GPU
 #
-# На машине с GPU память и правда разная: видеопамять и оперативная. Пара `save_on_cpu(pin_memory=True)` копирует сохранённые тензоры в оперативную память (закреплённую, pinned: так копирование быстрее) и обратно. На машине с GPU ячейка покажет пики, измеренные CUDA-аллокатором torch: первые три и там почти одинаковы, а у `offloaded` пик ниже больше чем на 500 000 байт.
+# На машине с GPU память и правда разная: видеопамять и оперативная. Пара `save_on_cpu(pin_memory=True)` копирует сохранённые тензоры в оперативную память (закреплённую, pinned: так копирование быстрее) и обратно. На машине с GPU ячейка покажет пики, измеренные CUDA-аллокатором torch: у `plain`, `every_layer` и `everything` пики и там почти одинаковы, а у `offloaded` пик ниже больше чем на 500 000 байт.
 # %%
 from autograder import gpu_peak, on_gpu
 

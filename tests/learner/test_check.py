@@ -217,7 +217,7 @@ def test_progress_survives_and_keeps_the_best(language, own_home, exercises):
 
 @pytest.mark.parametrize(
     ("language", "partly", "begun"),
-    [("en", "partly right", "begun, entries: 1 of 5"), ("ru", "частично верно", "начато, строк: 1 из 5")],
+    [("en", "partly right", "begun, 1 of 5 filled in"), ("ru", "частично верно", "начато, заполнено 1 из 5")],
 )
 def test_progress_shows_what_is_partly_right_and_what_is_begun(language, partly, begun, exercises, ran):
     SESSION.language = language
