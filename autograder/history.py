@@ -132,14 +132,14 @@ def read_history(exercise: str = "") -> History:
         lines, refused = [], f"{history_file()}: {error.strerror or error}"
     checks, damaged, foreign = list[Check](), list[int](), 0
     seen = set[str]()
-    for number, line in enumerate([*lines, *_unwritten], 1):
+    for place, line in enumerate([*lines, *_unwritten], 1):
         same = line.replace(_IMPORTED, "").strip()
         if not same or same in seen or exercise not in line:  # saves decoding the line
             continue
         try:
             data = json.loads(line)
         except (ValueError, RecursionError):
-            damaged.append(number)
+            damaged.append(place)
             continue
         seen.add(same)
         try:
