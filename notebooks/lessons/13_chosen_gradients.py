@@ -205,7 +205,7 @@ draw(loss)
 # * **Result.** The gradient of `x` is the incoming one where `x` lies inside the range, also between the last value and half a step before it; outside it is 0. <!-- gradient_x -->
 # * **Result.** The gradient of `step` is the sum over the entries of the derivatives above, each times the incoming gradient. <!-- gradient_step -->
 # * **Leave.** `x`, `step` and their `.grad`, and the gradients of earlier results. <!-- rest -->
-# %% [markdown] tags=["ru"] of="dd76489a"
+# %% [markdown] tags=["ru"] of="59ecb2e6"
 # Настоящая сетка конечна. При шаге $s$ и $n$ уровнях с каждой стороны на ней лежат значения $-ns, \dots, -s, 0, s, \dots, ns$, а всё, что лежит дальше, превращается в крайнее значение. Там результат от $x$ не зависит, поэтому градиент должен быть равен 0. Проходить он должен только внутри диапазона.
 #
 # А кто выбирает шаг? Его тоже можно обучать. Внутри диапазона результат равен $s \cdot \mathrm{round}(x / s)$. Если считать округление тождественной функцией, то по правилу произведения производная по $s$ — это
@@ -295,7 +295,7 @@ assert x.grad.tolist() == [1, 0, 0, 0]
 # Back to the switch. The bit $b$ is 1 with probability $p$, and the loss is $f(b) = (b - 0.25)^2$. What is wanted is the derivative of the *expected* loss, $p f(1) + (1 - p) f(0)$, and that is $f(1) - f(0) = 0.5$, whatever $p$ is. The straight-through estimator puts the slope of $p$ behind the bit: `bit + p - p.detach()`.
 #
 # A single gradient depends on the bit. Its mean need not be measured with thousands of samples: there are two outcomes, and their probabilities are known.
-# %% [markdown] tags=["ru"] of="ccc24391"
+# %% [markdown] tags=["ru"] of="2ad482ed"
 # В torch есть похожая готовая функция с постоянным шагом, `torch.fake_quantize_per_tensor_affine`. Значения у неё такие же, а градиент проходит на полшага дальше: он равен 1 для всего, что округляется до значения сетки, даже за последним из них.
 #
 # ## Монета внутри графа
@@ -349,7 +349,7 @@ for c in (-1.0, 0.3, 5.0):
 # * **Result.** The second is the variance of each entry of $g$, the mean of the squared distance from its mean. <!-- variance -->
 # * **Leave.** `logits`, its flag and its `.grad`; and the results have no graph. <!-- rest -->
 # * **Not allowed.** More than one call of `surrogate` for an outcome. <!-- calls -->
-# %% [markdown] tags=["ru"] of="051785ea"
+# %% [markdown] tags=["ru"] of="40c4cab9"
 # Вот и разгадка. При $p = 0.5$ оценка верна до последней цифры. При 0.25 её среднее равно 0, и обучение останавливается, а при меньших значениях градиент даже направлен не в ту сторону. Это *смещение* (bias): ошибка самого среднего, от которой не избавит никакое число испытаний.
 #
 # Как и в уроке 03, проверке нужен независимый эталон: точная сумма, причём в нескольких точках. Для $n$ битов в ней $2^n$ слагаемых.
@@ -453,7 +453,7 @@ check("moments")
 # * **Result.** `loss(1)` and `loss(0)` differ by at least a thousandth of the largest in magnitude of four numbers: these two values and the two slopes. <!-- matters -->
 # * **Result.** At `p` the two derivatives agree, to six digits. <!-- hides -->
 # * **Result.** At one of the probabilities 0.05, 0.10, ..., 0.95 they have opposite signs. <!-- misleads -->
-# %% [markdown] tags=["ru"] of="22e0f1e6"
+# %% [markdown] tags=["ru"] of="432b0b85"
 # ## Проверка, которая не видит смещения
 #
 # Почему при $p = 1/2$ сквозная оценка верна? Настоящая производная — это наклон прямой, проведённой через две точки графика $f$: при 0 и при 1. Оценка же берёт наклоны графика *в* этих точках с весами $1 - p$ и $p$. У параболы среднее арифметическое этих наклонов в точности равно наклону прямой. Поэтому проверку при $p = 1/2$ проходит любая квадратичная функция потерь. Это свойство проверки, а не оценки.
@@ -657,7 +657,7 @@ check("score_loss")
 # For a normal distribution `rsample()` does the same: the sample has a path to the parameters (the reparameterization trick). Do not mix the two ways. In `log_prob(z)` with `z = normal.rsample()` both paths cancel, and the derivative with respect to the parameter `mean` is exactly 0: the score function needs `sample()`, or `z.detach()`.
 #
 # `gumbel_softmax` takes *logits*. Give it probabilities, and it draws from something else:
-# %% [markdown] tags=["ru"] of="a7145983"
+# %% [markdown] tags=["ru"] of="93eef870"
 # Если взять базовым уровнем среднее *всех* потерь, в него войдут и потери самого примера, и градиент укоротится: от него останется $(n - 1)/n$. В некоторых методах обучения языковых моделей так и поступают, да ещё делят на стандартное отклонение (GRPO). В других сам пример исключают (RLOO).
 #
 # ## Мягкий выбор
@@ -719,7 +719,7 @@ assert rows.abs().max() == 0
 # * **Given.** `logits`, a float64 tensor with the choices along its last dimension, which requires grad. `temperature`, a positive number. `noise`, of the same shape: the $u$, between 0 and 1.
 # * **Result.** A tensor of the same shape with a 1 at the largest noisy logit and zeros elsewhere. <!-- values -->
 # * **Result.** Its gradient is that of `softmax(noisy / temperature)` along the last dimension, also if the function is called again before the backward pass. <!-- gradient, apart -->
-# %% [markdown] tags=["ru"] of="351c7a88"
+# %% [markdown] tags=["ru"] of="8ee16811"
 # Чем ниже температура, тем меньше смещение и тем больше шум. За одно приходится платить другим, и понижать температуру можно лишь до известного предела: при температуре 0.001 градиент softmax от двух логитов, которые различаются на 1, в точности равен 0.
 #
 # ### Дополнительное упражнение `fix_gumbel`: выбор, который учится наоборот
@@ -999,7 +999,7 @@ assert nodes[99] > 9 * nodes[9] > 9 * nodes[0]
 # * **Result.** One step of the optimizer with the gradient of the mean squared difference between `net(state)` and the goal, $r + \gamma\,(1 - d)\, v'(s')$. The goal comes from `target`, in the modes in which it came and before it moves, and is a constant. The loss before the step is returned, as a number or a tensor. <!-- net -->
 # * **Result.** Then `target` moves: each parameter becomes `(1 - rate) * old + rate * new`, where `new` is the parameter of `net` after the step; a shared layer stays as the step has made it. Its buffers become copies of those of `net`. <!-- target, net -->
 # * **Leave.** The parameters of `target` are the same tensors as before, with memory of their own, the same flags and the same `.grad`, apart from those of a shared layer. The modes of all modules stay, and recording is on. <!-- kept -->
-# %% [markdown] tags=["ru"] of="a253e977"
+# %% [markdown] tags=["ru"] of="bb35b7b4"
 # Отдельной сетью стал только результат `deepcopy`. У словаря `state_dict()` память с весами общая, а имя в первой строке — просто второе имя той же сети (в уроке 03 так было с `.grad`). Но и копия сама по себе градиента не останавливает: без `detach` или `no_grad` её `.grad` заполняется при каждом проходе. А среднее нужно вычислять внутри `no_grad`, иначе его граф растёт с каждым шагом.
 #
 # ### Упражнение `fix_target`: цель, которая стоит на месте
