@@ -1921,3 +1921,35 @@ def sharpness(model, x, y, v, steps):
     for _ in range(steps):
         v = torch.cat([p.reshape(-1) for p in torch.autograd.grad(g, weights, v, retain_graph=True, **options)])
     return v.norm(), v / v.norm()
+
+# %%
+import torch
+
+# %% exercise="clip_sparse" verdict="refused" mistake="needs_a_gradient"
+# nothing but None: stack raises
+def clip_sparse(parameters, max_norm):
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    norm = torch.stack([(g.coalesce().values() if g.is_sparse else g).norm() for g in gradients]).norm()
+    if norm > max_norm:
+        for g in gradients:
+            g.mul_(max_norm / norm)
+    return norm
+
+# %% exercise="clip_sparse" verdict="refused" mistake="divides_a_number_by_zero"
+# a Python number
+def clip_sparse(parameters, max_norm):
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    norm = sum((g.coalesce() if g.is_sparse else g).norm().item() ** 2 for g in gradients) ** 0.5
+    factor = min(1.0, max_norm / norm)
+    for g in gradients:
+        g.mul_(factor)
+    return norm
+
+# %% exercise="fix_attention" verdict="passed"
+# by logsumexp
+def fix_attention(q, k, v, mask):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    seen = mask.any(-1, keepdim=True)
+    scores = scores.masked_fill(~mask & seen, -torch.inf)
+    weights = (scores - scores.logsumexp(-1, keepdim=True)).exp()
+    return weights.masked_fill(~mask, 0.0) @ v
