@@ -358,7 +358,7 @@ assert not layer.weight._backward_hooks
 #
 # Write `arriving_gradients(loss, tensors)`, which calls `loss.backward()` once.
 #
-# * **Given.** `tensors`, a list of leaves and intermediate tensors, each there once; `loss` itself may be among them. All require grad, and nobody has called `retain_grad()` on the intermediate ones.
+# * **Given.** `tensors`, a list of leaves and intermediate tensors, each there once, not `loss` itself. All require grad, and nobody has called `retain_grad()` on the intermediate ones.
 # * **Result.** A list with one entry for each tensor, in the order of `tensors`: the gradient that this pass brings to it, or None if none comes. A gradient of zeros is a gradient. If somebody else's hook from `register_hook` changes the gradient, the changed one is meant. <!-- gradients -->
 # * **Result.** A hook that torch calls with None does no harm. <!-- nothing_came -->
 # * **Result.** `.grad` of all leaves is as after an ordinary `loss.backward()`: the gradient is added to what was there. As usual, the pass frees the graph, and an error of `backward()` goes on to the caller. <!-- grad_fields, hooks_left -->
@@ -374,7 +374,7 @@ assert not layer.weight._backward_hooks
 #
 # Напишите функцию `arriving_gradients(loss, tensors)`, которая один раз вызывает `loss.backward()`.
 #
-# * **Дано.** Список `tensors` из листовых и промежуточных тензоров, в котором каждый встречается один раз; среди них может быть и сам тензор `loss`. Все требуют градиента, а метод `retain_grad()` у промежуточных никто не вызывал.
+# * **Дано.** Список `tensors` из листовых и промежуточных тензоров, в котором каждый встречается один раз; самого тензора `loss` среди них нет. Все требуют градиента, а метод `retain_grad()` у промежуточных никто не вызывал.
 # * **Результат.** Список, в котором каждому тензору соответствует одно значение, в том же порядке, что в `tensors`: градиент, который пришёл к нему в этом проходе, или None, если ничего не пришло. Градиент из одних нулей — тоже градиент. Если градиент изменил чужой хук, поставленный через `register_hook`, нужен уже изменённый градиент. <!-- gradients -->
 # * **Результат.** Если torch вызвал хук с None, ваша функция работает как обычно. <!-- nothing_came -->
 # * **Результат.** Поля `.grad` у всех листьев такие же, как после обычного `loss.backward()`: градиент прибавлен к прежнему. Сохранённое в графе, как обычно, освобождается, а ошибка `backward()` доходит до вызывающего кода. <!-- grad_fields, hooks_left -->

@@ -186,8 +186,5 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     w = leaf(rng, 4)
     h = w[:2]  # it begins where `w` does in memory
     yield Case(loss=(h * h).sum(), tensors=[h, w], leaves=[w])
-    w = leaf(rng, 3)
-    loss = (w * w).sum()
-    yield Case(loss=loss, tensors=[loss, w], leaves=[w])
     w, other = leaf(rng, 2), leaf(rng, 2)
     yield Case(loss=other.sin().sum(), tensors=[w, w * 3], leaves=[w, other])  # nothing comes to any of them

@@ -2763,25 +2763,6 @@ def damp(tensor, factor):
 # %%
 import torch
 
-# %% exercise="arriving_gradients" verdict="refused" mistake="leaves_out_the_loss"
-# the loss itself gets None
-def arriving_gradients(loss, tensors):
-    found = [None] * len(tensors)
-
-    def keep(i):
-        def hook(gradient):
-            found[i] = gradient
-
-        return hook
-
-    handles = [t.register_hook(keep(i)) for i, t in enumerate(tensors) if t is not loss]
-    try:
-        loss.backward()
-    finally:
-        for handle in handles:
-            handle.remove()
-    return found
-
 # %% exercise="clip_globally" verdict="refused" mistake="clips_each_in_a_hook"
 # each by its own norm, in a hook
 def clip_globally(model, loss, max_norm):

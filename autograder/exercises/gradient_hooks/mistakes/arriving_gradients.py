@@ -423,12 +423,3 @@ def arriving_gradients(loss, tensors):
         for handle in handles:
             handle.remove()
     return found
-
-# %% mistake="leaves_out_the_loss" theme="missing"
-# For `loss` itself there is None. The pass begins with the gradient 1 for it, and a hook on it gets this 1.
-# Для самого тензора `loss` в списке стоит None. Но проход начинается с его градиента, равного 1, и хук на нём эту единицу
-#     получает.
-def arriving_gradients(loss, tensors):
-    found = [None] * len(tensors)
-    _record(loss, tensors, found)
-    return [None if tensor is loss else grad for grad, tensor in zip(found, tensors)]
