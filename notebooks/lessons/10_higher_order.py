@@ -1741,7 +1741,7 @@ assert "input_is_complex == grad_is_complex" in str(error_of(lambda: WithoutReal
 # * **Leave.** The layout: sparse gradients stay sparse, dense ones dense. <!-- layout -->
 # * **Not allowed.** As much memory, at its peak, as half of a dense gradient of the smallest table. <!-- peak -->
 # * **Not allowed.** To call `clip_grad_norm_`. <!-- no aspect: torch 2.13 refuses sparse gradients by itself -->
-# %% [markdown] tags=["ru"] of="96be29ea"
+# %% [markdown] tags=["ru"] of="479dd1d5"
 # **Разреженные градиенты.** Градиент эмбеддинга с `sparse=True` — список строк с их индексами. У индекса, прочитанного дважды, две строки, и `coalesce()` их складывает. Если в таблице миллион строк, а в батче тысяча слов, памяти нужно в тысячу раз меньше — если только где-нибудь по пути градиент не станет плотным. Такой градиент принимают `SGD` (в том числе с импульсом), `Adagrad` и `SparseAdam`. Оптимизаторы `Adam`, `AdamW` и `RMSprop` от него отказываются, потому что на каждом шаге меняют все строки. С затуханием весов (weight decay) тоже возникает ошибка, а до torch 2.13 включительно и в `clip_grad_norm_`. И достаточно одного плотного слагаемого: после `loss + (weight**2).sum()` градиент плотный.
 #
 # ### Дополнительное упражнение `clip_sparse`: отсечение разреженных градиентов
