@@ -503,7 +503,7 @@ assert torch.equal(iterate(lambda u: g + symmetric.T @ u, g, 100), iterate(lambd
 # * $J^T u$ needs a graph of one step that begins at a leaf of its own. Begun at the result itself, it calls the hook again, without end. Build it once, and walk it again and again with `retain_graph=True`. In an ordinary pass nothing is recorded inside a hook or a `backward` unless `torch.enable_grad()` is on.
 # * A hook that mentions the result itself keeps it in memory for ever: the result holds the hook, and the hook the result.
 # * Either way the solve is not recorded. A second derivative through it is an error, or silently wrong where the step bends in its parameter.
-# %% [markdown] tags=["ru"] of="f04d86db"
+# %% [markdown] tags=["ru"] of="744f2e27"
 # В последней строке те же 1.6 получены без матрицы, обратными проходами через один шаг. Без транспонирования второй элемент теряется: вместо 1.6 получается 0. Для одного числа или для симметричной матрицы, такой как матрица Гессе в прошлом разделе, этого никто бы не заметил. А если модуль какого-нибудь собственного значения $J$ больше 1, не сойдутся ни шаги решателя, ни итерации обратного прохода.
 #
 # Куда поместить цикл? Либо в хук на результате (урок 08), который заменит $g$ на $u$ до того, как градиент придёт в записанный шаг, либо в `backward` своей функции (урок 07). Здесь легко ошибиться в трёх местах:
