@@ -413,7 +413,7 @@ def clip_sparse(parameters, max_norm):
         for g in grads:
             g.mul_(max_norm / total)
     return total
-# %% exercise="clip_sparse" verdict="passed"
+# %% exercise="clip_sparse" verdict="refused" mistake="needs_a_gradient"
 # values replaced in place
 def clip_sparse(parameters, max_norm):
     grads = []
@@ -759,7 +759,7 @@ def clip_sparse(parameters, max_norm):
         for g in gs:
             g.mul_(max_norm / length)
     return length
-# %% exercise="clip_sparse" verdict="passed"
+# %% exercise="clip_sparse" verdict="refused" mistake="sums_no_gradients"
 # 1e-6 in the denominator as in torch, 1e-2 max
 def clip_sparse(parameters, max_norm):
     ps = [p for p in parameters if p.grad is not None]
