@@ -31,7 +31,7 @@ from .containment.switches import as_in_a_fresh_process
 from .containment.tensor_overrides import find_replaced
 from .containment.thread_starts import StartedThread
 from .containment.time_limit import TimeIsUp, limited
-from .devices.device_run import DEVICE, is_about_devices, observe_device
+from .devices.device_run import DEVICE, is_about_devices, is_refusal, observe_device
 from .devices.place import Place
 from .exercise import Case, Exercise
 from .run import Raised, Run
@@ -268,7 +268,8 @@ def _explain(error: BaseException, answer: object, exercise: Exercise) -> Raised
     line, code = learners_line(places_of(cause), answer)
     if isinstance(cause, Refused):
         return Raised("answer", cause.note.id, cause.note.parameters, Spot(line, code))
-    if marked is None and line is None:
+    mixture = is_refusal(f"{kind}: {said}")  # what came back lies on another device than the case
+    if marked is None and line is None and not mixture:
         where = traceback.extract_tb(cause.__traceback__)[-1].name
         return Raised("ours", "fault.probe", {"exercise": exercise.name, "error": f"{kind}: {said}, {where}"})
     spot = Spot(line, code, explained(cause))
@@ -276,5 +277,6 @@ def _explain(error: BaseException, answer: object, exercise: Exercise) -> Raised
         return Raised("answer", "raised.exit", {"type": kind}, spot)
     if line is None and exercise.asks_for == "class":
         return Raised("answer", "raised.used", {"name": exercise.asks, "type": kind, "message": said}, spot)
-    id = "raised.returned" if isinstance(error, CannotBeUsed) and line is None else "raised.answer"
+    in_use = marked is None or isinstance(error, CannotBeUsed)
+    id = "raised.returned" if in_use and line is None else "raised.answer"
     return Raised("answer", id, {"type": kind, "message": said}, spot)

@@ -154,7 +154,8 @@ def relative_error(truth: torch.Tensor, got: object) -> float:
     """
     if not isinstance(got, torch.Tensor) or got.shape != truth.shape:
         return math.inf
-    error, largest = (got.detach() - truth).abs().max().item(), truth.abs().max().item()
+    truth, got = truth.detach().cpu(), got.detach().cpu()  # the answer may have left the device of its inputs
+    error, largest = (got - truth).abs().max().item(), truth.abs().max().item()
     return error / largest if largest else math.inf if error else 0.0
 
 

@@ -16,6 +16,10 @@ NAMES: dict[str, Text] = {
     "gradient": Text("gradient", "градиент"),
     "gradient of a second pass": Text("gradient of a second pass", "градиент при втором проходе"),
     "incoming gradient unchanged": Text("the incoming gradient is unchanged", "пришедший градиент не изменён"),
+    "length of None": Text("the length without gradients", "длина, когда градиентов нет"),
+    "gradient of None": Text("`.grad` without gradients", "`.grad`, когда градиентов нет"),
+    "length of zeros": Text("the length of zeros", "длина нулевых градиентов"),
+    "gradient of zeros": Text("gradients of zeros", "нулевые градиенты"),
     "cosine of the angle": Text("cosine of the angle", "косинус угла"),
     "largest magnitude of an eigenvalue": Text(
         "largest magnitude of an eigenvalue", "наибольший модуль собственного значения"

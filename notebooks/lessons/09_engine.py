@@ -749,7 +749,7 @@ assert [x.grad.tolist() for x in leaves] == [[1, 1], [1, 1]] and Counter.n == 1
 # * **Result.** If the model raises an exception (an `Exception`) in a thread, the function raises the same object; it does not matter whether the other batches are computed then. <!-- error -->
 # * **Leave.** The caller's mode. <!-- no_graph -->
 # * **Not allowed.** To record a graph. <!-- no_graph -->
-# %% [markdown] tags=["ru"] of="f2c63d4b"
+# %% [markdown] tags=["ru"] of="91406f52"
 # Оба градиента верны, а сосчитан один проход из двух. Узлы на C++, которым нужна защита, на время выполнения захватывают собственный мьютекс, а узел пользовательской функции защищён только GIL. Поэтому всё, что ваш `backward` хранит вне `ctx`, доступно всем потокам сразу. Защищайте такие данные собственной блокировкой.
 #
 # ### Дополнительное упражнение `fix_threads`: оценка модели в потоках

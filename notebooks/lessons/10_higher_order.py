@@ -1734,13 +1734,14 @@ assert "input_is_complex == grad_is_complex" in str(error_of(lambda: WithoutReal
 #
 # Write what `clip_grad_norm_` can do from torch 2.14 on.
 #
-# * **Given.** `parameters`, a list. In `.grad` of each there is a sparse gradient of a table (an index may have several rows), a dense gradient, or None. At least one parameter has a gradient, and there may be several tables.
+# * **Given.** `parameters`, a list. In `.grad` of each there is a sparse gradient of a table (an index may have several rows), a dense gradient, or None. There may be several tables.
 # * **Result.** The length of all gradients together, the root of the sum of the squares of all their entries, is returned: a number or a tensor with one element. <!-- norm -->
+# * **Result.** If nobody has a gradient, or all are 0, it is 0. <!-- nothing_to_clip -->
 # * **Result.** If it is larger than `max_norm`, every gradient is multiplied by `max_norm` divided by it; otherwise the gradients stay as they are. Rows of the same index may be merged. <!-- gradients -->
 # * **Leave.** The layout: sparse gradients stay sparse, dense ones dense. <!-- layout -->
 # * **Not allowed.** As much memory, at its peak, as half of a dense gradient of the smallest table. <!-- peak -->
 # * **Not allowed.** To call `clip_grad_norm_`. <!-- no aspect: torch 2.13 refuses sparse gradients by itself -->
-# %% [markdown] tags=["ru"] of="96be29ea"
+# %% [markdown] tags=["ru"] of="479dd1d5"
 # **Разреженные градиенты.** Градиент эмбеддинга с `sparse=True` — список строк с их индексами. У индекса, прочитанного дважды, две строки, и `coalesce()` их складывает. Если в таблице миллион строк, а в батче тысяча слов, памяти нужно в тысячу раз меньше — если только где-нибудь по пути градиент не станет плотным. Такой градиент принимают `SGD` (в том числе с импульсом), `Adagrad` и `SparseAdam`. Оптимизаторы `Adam`, `AdamW` и `RMSprop` от него отказываются, потому что на каждом шаге меняют все строки. С затуханием весов (weight decay) тоже возникает ошибка, а до torch 2.13 включительно и в `clip_grad_norm_`. И достаточно одного плотного слагаемого: после `loss + (weight**2).sum()` градиент плотный.
 #
 # ### Дополнительное упражнение `clip_sparse`: отсечение разреженных градиентов
@@ -1748,8 +1749,9 @@ assert "input_is_complex == grad_is_complex" in str(error_of(lambda: WithoutReal
 #
 # Напишите то, что `clip_grad_norm_` умеет только с torch 2.14.
 #
-# * **Дано.** Список `parameters`. В `.grad` каждого параметра лежит разреженный градиент таблицы (у одного индекса может быть несколько строк), плотный градиент или None. Градиент есть хотя бы у одного параметра, а таблиц может быть несколько.
+# * **Дано.** Список `parameters`. В `.grad` каждого параметра лежит разреженный градиент таблицы (у одного индекса может быть несколько строк), плотный градиент или None. Таблиц может быть несколько.
 # * **Результат.** Возвращается длина всех градиентов вместе, то есть корень из суммы квадратов всех их элементов: число или тензор из одного элемента. <!-- norm -->
+# * **Результат.** Если градиента нет ни у кого или все они равны 0, эта длина равна 0. <!-- nothing_to_clip -->
 # * **Результат.** Если она больше `max_norm`, каждый градиент умножается на отношение `max_norm` к этой длине; иначе градиенты остаются прежними. Строки с одинаковым индексом можно объединять. <!-- gradients -->
 # * **Не менять.** Вид градиентов: разреженные остаются разреженными, плотные — плотными. <!-- layout -->
 # * **Нельзя.** Занимать на пике столько памяти, сколько занимает половина плотного градиента наименьшей таблицы, или больше. <!-- peak -->
@@ -1760,7 +1762,7 @@ def clip_sparse(parameters, max_norm):
     ### BEGIN SOLUTION
     gradients = [p.grad for p in parameters if p.grad is not None]
     stored = [g.coalesce().values() if g.is_sparse else g for g in gradients]
-    norm = torch.stack([values.norm() for values in stored]).norm()
+    norm = sum(values.square().sum().item() for values in stored) ** 0.5
     if norm > max_norm:
         for g in gradients:
             g.mul_(max_norm / norm)

@@ -131,6 +131,11 @@ assert predict_solvers == solver_table()
 # Вызовем эту функцию и сравним с таблицей.
 # %%
 solver_table()
+# %% tags=["fact"]
+beside = [iterate(lambda z: w * z + 3, 0.0, 200) for w in (0.5 - 1e-6, 0.5 + 1e-6)]
+assert abs((beside[1] - beside[0]) / 2e-6 - 12) < 1e-6  # finite differences
+half = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
+assert [derivative(iterate(lambda z: half * z + 3, 6.0, n), half) for n in (1, 2, 3, 4)] == [6, 9, 10.5, 11.25]
 
 
 # %% [markdown] tags=["en"] explains="predict_solvers"
@@ -174,6 +179,7 @@ print("divided by 1 - slope:", derivative(bent(z) / (1 - slope), w))
 print("500 recorded steps:  ", derivative(iterate(bent, z, 500), w))
 # %% tags=["fact"]
 assert derivative(bent(z), w) == 0.269001
+assert abs(1 - 0.269001 / 0.364776 - 0.25) < 0.02  # off by a quarter
 assert derivative(bent(z) / (1 - slope), w) == derivative(iterate(bent, z, 500), w) == 0.364776
 for times, wrong in ((1, True), (200, False)):  # the formula is only as good as the fixed point
     near = iterate(bent, torch.zeros_like(w), times).detach()
@@ -238,6 +244,8 @@ best = torch.tensor(2.0, dtype=torch.float64)
 assert derivative(training_loss(best, lam), lam) == 2.0  # w² / 2, with w detached
 after = descended(lam, 500, 500)
 assert abs(derivative(training_loss(after, lam), lam) - 2.0) < 1e-6  # through the solver: the same
+assert not ((best - 1) ** 2).requires_grad  # a validation loss with w detached has no derivative at all,
+assert abs(derivative((descended(lam, 500, 500) - 1) ** 2, lam) + 2 * 4 / 3) < 1e-4  # but one through the solver
 
 
 # %% [markdown] tags=["en"]
@@ -349,6 +357,32 @@ assert torch.allclose(
 )
 
 
+def logistic(w, lam):
+    return torch.nn.functional.softplus(-w).sum() + (lam * w**2).sum() / 2
+
+
+def newton(inner, start, lam):
+    w = start
+    for _ in range(20):
+        w = w - torch.linalg.solve(hessian(inner)(w, lam), grad(inner)(w, lam))
+    return w
+
+
+def mentions_lam(w, lam):
+    return nothing_but_w(w, lam) + lam**2
+
+
+nowhere = torch.zeros(2, dtype=torch.float64)
+for inner, outer, wrong in (
+    (ridge, nothing_but_w, False),
+    (logistic, nothing_but_w, True),
+    (ridge, mentions_lam, True),
+):
+    beside = [outer(newton(inner, nowhere, half + h), half + h).item() for h in (-1e-5, 1e-5)]
+    off = abs(published(inner, outer, newton, nowhere, half).item() - (beside[1] - beside[0]) / 2e-5)
+    assert (off > 0.01) is wrong, off
+
+
 # %% [markdown] tags=["en"]
 # ## What the steps would cost
 #
@@ -383,6 +417,7 @@ for solver in (recorded, last_step_recorded):
             z = solver(times)
         print(f"{solver.__name__}: {times} steps, {len(graph_nodes(z))} nodes, {saved.now} bytes saved")
 # %% tags=["fact"]
+assert weight.numel() == 512 and weight.nbytes == 4096
 cost = {}
 for solver in (recorded, last_step_recorded):
     for times in (10, 50, 200):
@@ -453,21 +488,27 @@ assert torch.allclose(unrolled, right) and torch.allclose(right, torch.tensor([2
 assert torch.allclose(wrong, torch.tensor([2.0, 0.0], dtype=torch.float64))
 assert torch.allclose(iterate(right_side, g, 100), right)
 grown = iterate(lambda u: g + 1.1 * u, g, 100)  # no contraction, no limit, although (1 - 1.1) can be inverted
-assert grown[0] > 1e4
+assert grown[0] > 1e4 and iterate(lambda z: 1.1 * z + 1, 0.0, 100) > 1e4
+with torch.no_grad():
+    for turn, begin, limit in ((coupled, torch.zeros_like(g), z), (lambda u: g + J.T @ u, g, right)):
+        far, near = ((iterate(turn, begin, times) - limit).norm() for times in (30, 31))
+        assert abs(near / far - 0.5) < 0.02  # both loops converge alike: by the eigenvalue 0.5
+symmetric = (J + J.T) / 2
+assert torch.equal(iterate(lambda u: g + symmetric.T @ u, g, 100), iterate(lambda u: g + symmetric @ u, g, 100))
 # %% [markdown] tags=["en"]
 # The last line finds the same 1.6 by backward passes through one step, without a matrix. Without the transpose the second entry is lost: 0 for 1.6. For one number, or a symmetric matrix such as the Hessian above, nobody would notice. And if an eigenvalue of $J$ has a magnitude above 1, neither of the two loops settles.
 #
 # Where does the loop go? Into a hook on the result (lesson 08), which replaces $g$ by $u$ before it reaches the recorded step, or into the `backward` of a Function (lesson 07). Three traps wait here:
 #
-# * $J^T u$ needs a graph of one step that begins at a leaf of its own. Begun at the result itself, it calls the hook again, without end. Build it once, and walk it again and again with `retain_graph=True`. Inside a hook or a `backward` nothing is recorded unless `torch.enable_grad()` is on.
+# * $J^T u$ needs a graph of one step that begins at a leaf of its own. Begun at the result itself, it calls the hook again, without end. Build it once, and walk it again and again with `retain_graph=True`. In an ordinary pass nothing is recorded inside a hook or a `backward` unless `torch.enable_grad()` is on.
 # * A hook that mentions the result itself keeps it in memory for ever: the result holds the hook, and the hook the result.
 # * Either way the solve is not recorded. A second derivative through it is an error, or silently wrong where the step bends in its parameter.
-# %% [markdown] tags=["ru"] of="f04d86db"
+# %% [markdown] tags=["ru"] of="744f2e27"
 # В последней строке те же 1.6 получены без матрицы, обратными проходами через один шаг. Без транспонирования второй элемент теряется: вместо 1.6 получается 0. Для одного числа или для симметричной матрицы, такой как матрица Гессе в прошлом разделе, этого никто бы не заметил. А если модуль какого-нибудь собственного значения $J$ больше 1, не сойдутся ни шаги решателя, ни итерации обратного прохода.
 #
 # Куда поместить цикл? Либо в хук на результате (урок 08), который заменит $g$ на $u$ до того, как градиент придёт в записанный шаг, либо в `backward` своей функции (урок 07). Здесь легко ошибиться в трёх местах:
 #
-# * Для $J^T u$ нужен граф одного шага, и начинаться он должен с отдельного листа. Если начать его с самого результата, хук будет без конца вызывать сам себя. Постройте граф один раз и проходите по нему снова и снова с `retain_graph=True`. Внутри хука и `backward` ничего не записывается, если не включить `torch.enable_grad()`.
+# * Для $J^T u$ нужен граф одного шага, и начинаться он должен с отдельного листа. Если начать его с самого результата, хук будет без конца вызывать сам себя. Постройте граф один раз и проходите по нему снова и снова с `retain_graph=True`. В обычном проходе внутри хука и `backward` ничего не записывается, если не включить `torch.enable_grad()`.
 # * Хук, в котором упомянут сам результат, навсегда оставляет его в памяти: результат ссылается на хук, а хук — на результат.
 # * И в хуке, и в своей функции решение системы не записывается в граф. Поэтому вторую производную так не получить: будет ошибка, а если шаг нелинеен по параметру — неверное число без всякой ошибки.
 # %% tags=["fact"]
@@ -508,6 +549,23 @@ doubled = torch.ones((), requires_grad=True) * 2
 doubled.register_hook(lambda g: recording.append(torch.is_grad_enabled()))
 doubled.backward()
 assert recording == [False]
+
+
+class Recording(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, g):
+        recording.append(torch.is_grad_enabled())
+        return 2 * g
+
+
+tried = torch.ones((), requires_grad=True)
+for create_graph in (False, True):
+    torch.autograd.grad(Recording.apply(tried), tried, create_graph=create_graph)
+assert recording == [False, False, True]  # with create_graph=True the pass is recorded
 
 
 def second_derivatives(of_w):
@@ -734,6 +792,10 @@ for _ in range(50):
     a *= 0.99 / torch.linalg.matrix_norm(a, 2)
     g = torch.randn(3, dtype=torch.float64)
     assert g @ torch.linalg.solve(torch.eye(3, dtype=torch.float64) - a.T, g) > 0
+a = torch.tensor([[0.0, -3.0], [0.0, 0.0]])
+g = torch.tensor([1.0, 1.0])
+assert (a @ g).norm() > g.norm() and not (a @ a).any()  # a difference grows, and is gone after two steps
+assert g @ torch.linalg.solve(torch.eye(2) - a.T, g) < 0
 # %% [markdown] tags=["en"]
 # ## What to keep
 #

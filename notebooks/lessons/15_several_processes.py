@@ -233,6 +233,21 @@ from autograder import check
 check("predict_no_sync")
 # %% tags=["fact"]
 assert exchanges() == predict_no_sync
+pair = Pair([(1.0, 5.0), (3.0, 11.0)])  # the micro-batches of the two processes above
+losses = pair.forward(0), pair.forward(1)
+pair.backward(losses[0])
+assert pair.gradients() == [3, 3]
+pair.backward(losses[1])
+assert pair.gradients() == [6, 14] and pair.calls == 1
+for quiet, calls in ((15, 1), (0, 16)):  # a window of 16 micro-batches
+    pair = Pair([(1.0, 3.0)] * 16)
+    for i in range(16):
+        with pair.no_sync() if i < quiet else nullcontext():
+            pair.backward(pair.forward(i))
+    assert pair.gradients() == [32, 32] and pair.calls == calls
+pair = Pair()
+torch.autograd.grad(pair.forward(0)[0], list(pair.ranks[0].parameters()))
+assert pair.ranks[0].missing and pair.ranks[0].module.weight.grad is None  # no hook was called
 from torch import distributed
 from torch.nn.parallel import DistributedDataParallel
 
@@ -663,6 +678,15 @@ def clip_shards(parameters, max_norm, all_reduce):
 from autograder import check
 
 check("clip_shards")
+# %% tags=["fact"]
+whole = torch.tensor([3.0, 4.0])  # one number on each rank
+each_alone = torch.stack([part * (1 / part.norm()).clamp(max=1) for part in whole.split(1)])
+assert whole.norm() == 5 and torch.cosine_similarity(each_alone.flatten(), whole, 0) < 0.99
+shards = [nn.Parameter(torch.zeros(2)) for _ in range(2)]
+for shard in shards:
+    shard.grad = torch.full((2,), 2.0)
+torch.nn.utils.clip_grads_with_norm_(shards, 1.0, torch.tensor(4.0))
+assert torch.allclose(shards[0].grad, torch.full((2,), 2 / (4 + 1e-6)), rtol=1e-7)  # max_norm / (norm + 1e-6)
 # %% [markdown] tags=["en"]
 # ## What to keep
 #

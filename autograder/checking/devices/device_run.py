@@ -100,7 +100,7 @@ def observe_device(exercise: Exercise, answer: object, seed: str, deadline: Dead
                 noting = SimpleNamespace(**{exercise.asks: _noting_idle(answer, idle)})
                 found = probe(noting, case)
             there = not any(devices.of(each) == CPU and each.dim() for each in tensors_of(found))
-            refused = next((each for each in _texts(found) if _is_refusal(each)), None)
+            refused = next((each for each in _texts(found) if is_refusal(each)), None)
             with limited(deadline):
                 equal = _have_equal_numbers(found, probe(noting, same))
         except BaseException as error:
@@ -108,7 +108,7 @@ def observe_device(exercise: Exercise, answer: object, seed: str, deadline: Dead
                 raise
             cause = error.__cause__ or error
             caught = Caught.of(cause, f"{type(cause).__name__}: {cause}")
-            refused = caught if _is_refusal(caught) else None
+            refused = caught if is_refusal(caught) else None
     return {"on a GPU": refused, "results there": there, "same numbers": equal, "nothing returned": any(idle)}
 
 
@@ -135,7 +135,7 @@ def _have_equal_numbers(there: object, here: object) -> bool:
     )
 
 
-def _is_refusal(error: str | Caught) -> bool:
+def is_refusal(error: str | Caught) -> bool:
     """Return whether an error is one of a GPU."""
     return _REFUSAL.search(error if isinstance(error, str) else error.text) is not None
 

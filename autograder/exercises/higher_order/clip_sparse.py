@@ -8,10 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.containment.caught import Caught
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.labels import GRADIENTS_OF_PARAMETERS, PEAK, Entries
-from autograder.checking.observe import using_answer
+from autograder.checking.observe import AnswerRaised, using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import live_bytes
@@ -29,7 +30,7 @@ _ROWS = 150  # of the table
     aspects=[
         aspect(
             "norm",
-            1,
+            0.75,
             en="The length of all gradients together, before clipping, is returned.",
             ru="Возвращается длина всех градиентов вместе, до отсечения.",
         ),
@@ -46,6 +47,12 @@ _ROWS = 150  # of the table
             en="A sparse gradient stays sparse, a dense one dense, None stays None.",
             ru="Разреженный градиент остаётся разреженным, плотный — плотным, None остаётся None.",
             entries=(Entries(Text("layout of gradient {n}", "вид градиента {n}"), Text("gradients", "градиентов")),),
+        ),
+        aspect(
+            "nothing_to_clip",
+            0.25,
+            en="It also works if no parameter has a gradient, or if all gradients are 0: the length is 0.",
+            ru="Всё работает и тогда, когда градиента нет ни у одного параметра или все градиенты равны 0: длина равна 0.",
         ),
         aspect(
             "peak",
@@ -69,7 +76,7 @@ _ROWS = 150  # of the table
         ),
         Text.same(
             "stored = [g.coalesce().values() if g.is_sparse else g for g in ...]\n"
-            "norm = torch.stack([values.norm() for values in stored]).norm()\n"
+            "norm = sum(values.square().sum().item() for values in stored) ** 0.5\n"
             "if norm > max_norm:\n    ..."
         ),
     ],
@@ -85,9 +92,26 @@ def clip_sparse(answer: Any, case: Case) -> dict[str, object]:
     return {
         "norm": length,
         "gradients": gradients,
+        "nothing_to_clip": _with_nothing_to_clip(answer),
         "layout": ["None" if g is None else "sparse" if g.is_sparse else "dense" for g in gradients],
         "peak": AtMost(limit=smallest // 2, used=peak),
     }
+
+
+def _with_nothing_to_clip(answer: Any) -> dict[str, object]:
+    """Return what the answer does with None, and with zeros, for the only gradient."""
+    found: dict[str, object] = {}
+    for what, gradient in (("None", None), ("zeros", torch.zeros(2, dtype=torch.float64))):
+        parameter = torch.nn.Parameter(torch.ones(2, dtype=torch.float64))
+        parameter.grad = gradient
+        try:
+            norm = answer.clip_sparse([parameter], 1.0)
+            with using_answer():
+                length: object = float(norm)
+        except AnswerRaised as error:
+            length = Caught.of(error.__cause__ or error, f"{type(error.__cause__).__name__}: {error.__cause__}")
+        found |= {f"length of {what}": length, f"gradient of {what}": parameter.grad}
+    return found
 
 
 @clip_sparse.cases
@@ -117,4 +141,5 @@ def _with_gradient(parameters: Parameters) -> Parameters:
 
 
 def _length(parameters: Parameters) -> Any:
-    return torch.stack([_stored(p).norm() for p in _with_gradient(parameters)]).norm()
+    lengths = [_stored(p).norm() for p in _with_gradient(parameters)]
+    return torch.stack([torch.zeros((), dtype=torch.float64), *lengths]).norm()

@@ -26,13 +26,13 @@ from autograder.measure import graph_nodes
     aspects=[
         aspect(
             "output",
-            1,
+            0.5,
             en="The output is right, and a row that may see nothing is 0.",
             ru="Выход верен, а строка, которой ничего не видно, равна 0.",
         ),
         aspect(
             "gradients",
-            0.5,
+            1,
             en="The gradients for `q`, `k` and `v` are right and finite.",
             ru="Градиенты по `q`, `k` и `v` верны и конечны.",
         ),
@@ -50,7 +50,7 @@ from autograder.measure import graph_nodes
             ru="Вторая производная верна.",
             after=("output", "gradients"),
         ),
-        aspect("mask", 0.5, en="The mask is not changed.", ru="Маска не меняется.", after=("output",)),
+        aspect("mask", 0.5, en="The mask is not changed.", ru="Маска не меняется.", after=("output", "gradients")),
         works_on(
             0.5,
             after=(
@@ -104,7 +104,7 @@ def fix_attention(answer: Any, case: Case) -> dict[str, object]:
         gradients = torch.autograd.grad(output, inputs, case.direction, create_graph=True, materialize_grads=True)
         in_first = sorted(set(poisoned))
         try:
-            second: object = _second(gradients, inputs)
+            second: object = _second(gradients, inputs, case.far)
         except RuntimeError as error:
             second = Caught.of(error, f"RuntimeError: {str(error).splitlines()[0][:120]}")
     return {
@@ -121,10 +121,15 @@ def _has_nan(gradients: Any) -> bool:
     return any(g is not None and bool(g.isnan().any()) for g in gradients)
 
 
-def _second(gradients: Any, inputs: list[Tensor]) -> dict[str, Tensor]:
-    """Return the gradient of the sum of squares of all first derivatives, for each input."""
+def _second(gradients: Any, inputs: list[Tensor], far: bool) -> dict[str, Tensor]:
+    """Return the gradient of the sum of squares of all first derivatives, for each input.
+
+    With scores that are far from 0, return where it is finite: rounding is as large as the smaller entries, and which
+    one is exact depends on the formula.
+    """
     total = torch.stack([(g**2).sum() for g in gradients]).sum()
-    return dict(zip("qkv", torch.autograd.grad(total, inputs, materialize_grads=True)))
+    found = torch.autograd.grad(total, inputs, materialize_grads=True)
+    return {name: each.isfinite() if far else each for name, each in zip("qkv", found)}
 
 
 @fix_attention.on_device
@@ -149,4 +154,4 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         elif len(batch) == 2:  # in row 1 the score of the hidden key 1 is far above those of the visible ones
             q[..., 0], k[..., 0] = 1e4 * torch.eye(4)[1].double(), 1e4 * torch.eye(5)[1].double()
         direction = signed(rng, *batch, 4, features)
-        yield Case(q=q, k=k, v=signed(rng, *batch, 5, features), mask=mask, direction=direction)
+        yield Case(q=q, k=k, v=signed(rng, *batch, 5, features), mask=mask, direction=direction, far=far > 0)

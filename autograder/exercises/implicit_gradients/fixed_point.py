@@ -49,7 +49,7 @@ _KEPT = 24  # copies of `z` that a frugal answer may have alive at once; unrolli
         aspect(
             "digits",
             0.5,
-            en="Both have six right digits.",
+            en="The fixed point and its gradients are right to six digits.",
             ru="И в точке, и в градиентах верны шесть знаков.",
             after=("value", "gradients"),
             measured=Text("Relative error", "Относительная погрешность"),

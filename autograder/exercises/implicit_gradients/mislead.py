@@ -38,8 +38,8 @@ _COSINE = -0.05
         aspect(
             "misleads",
             2,
-            en=f"The one-step gradient and the true one have a cosine of {_COSINE} at most.",
-            ru=f"Косинус угла между градиентом одного шага и настоящим не больше {_COSINE}.",
+            en="The one-step gradient and the true one have a cosine of -0.05 at most.",
+            ru="Косинус угла между градиентом одного шага и настоящим не больше −0.05.",
             after=("usable", "settles"),
         ),
     ],

@@ -33,6 +33,7 @@ def disk_cases(rng: torch.Generator) -> Iterator[Case]:
             del dropped
             for _ in range(6):
                 hidden = hidden.sin()  # nobody else holds the results between
+            hidden = hidden.tanh() - 1  # `tanh` saves its own result
             if first:
                 z = linear(hidden, layer.weight[first:], layer.bias[first:])
                 z = z.mean(1) + (hidden @ layer.weight.detach().T).mean(1)
@@ -41,7 +42,7 @@ def disk_cases(rng: torch.Generator) -> Iterator[Case]:
             return z * z.mean().sin()
 
         x = uniform(rng, rows, 40).to(dtype).requires_grad_()
-        hidden = f"table[{start}:{start + rows}] * x.sin(), then 6 × sin"
+        hidden = f"table[{start}:{start + rows}] * x.sin(), then 6 × sin, tanh() - 1"
         detached = "linear(h, W[20:], b[20:]).mean(1) + (h @ W.detach().T).mean(1)"
         z = f"h = {hidden}, z = {detached if first else 'layer(h).mean(1)'}"
         text = f"x.cos(), {z}: z * z.mean().sin()"

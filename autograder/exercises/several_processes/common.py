@@ -16,7 +16,7 @@ GRADIENTS = (OF_RANKS, OF_PARAMETERS)
 
 
 class Shared(nn.Module):
-    """A model with a tied weight, a frozen layer, a normalization in evaluation mode and a scale."""
+    """A model with tied, frozen, scaled and evaluated parts."""
 
     def __init__(self, rng: torch.Generator, outputs: int) -> None:
         super().__init__()

@@ -6,10 +6,12 @@ from torch.func import grad, jacrev, vmap
 
 from autograder import exercises
 from autograder.checking.devices.device_run import is_about_devices
+from autograder.checking.devices.place import find_place
 from autograder.checking.devices.pretended_device import pretended_device
 from autograder.checking.exercise import PUBLIC_SEED
 from autograder.checking.judge import judge
 from autograder.checking.observe import observe
+from autograder.lessons.mistakes import mistakes_of
 from autograder.lessons.source import SOURCES
 
 LESSONS = {path.stem[3:]: path for path in SOURCES.glob("[0-9][0-9]_*.py")}
@@ -138,3 +140,16 @@ def test_an_error_that_no_gpu_raises_costs_no_points():
 
     expected = exercises.key_of(exercise).expected
     assert judge(exercise, observe(exercise, smooth, PUBLIC_SEED), expected).points == exercise.points
+
+
+def test_an_answer_that_leaves_the_device_of_its_inputs_is_never_our_error() -> None:
+    place, named = find_place("cuda"), set()
+    for lesson in LESSONS:
+        for exercise in filter(is_about_devices, exercises.load(lesson).values()):
+            wrong = mistakes_of(exercise)
+            for name in (name for name in wrong.cells if wrong.named[name].theme == "device"):
+                runs = observe(exercise, wrong.program(name, exercise.asks), PUBLIC_SEED, place)
+                verdict = judge(exercise, runs, exercises.key_of(exercise).expected)
+                assert verdict.state == "not yet", f"{exercise.name}, {name}: {verdict.text('en')}"
+                named.add(verdict.mistake)
+    assert "sum_on_the_cpu" in named

@@ -1515,3 +1515,55 @@ class Recompute(torch.autograd.Function):
             y = ctx.f(ctx.leaf)
         y.backward(grad_output)
         return None, ctx.leaf.grad.clone()
+
+# %%
+import torch
+from multiprocessing.pool import ThreadPool
+
+# %% exercise="fix_threads" verdict="refused" mistake="terminates_the_pool"
+# terminated, not joined
+def fix_threads(model, batches):
+    def work(x):
+        with torch.no_grad():
+            return model(x)
+
+    pool = ThreadPool(len(batches))
+    outputs = pool.map(work, batches)
+    pool.terminate()
+    return outputs
+
+# %% exercise="fix_threads" verdict="passed"
+# terminated and joined
+def fix_threads(model, batches):
+    def work(x):
+        with torch.no_grad():
+            return model(x)
+
+    pool = ThreadPool(len(batches))
+    try:
+        return pool.map(work, batches)
+    finally:
+        pool.terminate()
+        pool.join()
+
+# %% exercise="fix_threads" verdict="passed"
+# with
+def fix_threads(model, batches):
+    def work(x):
+        with torch.no_grad():
+            return model(x)
+
+    with ThreadPool(4) as pool:
+        return pool.map(work, batches)
+
+# %% exercise="fix_threads" verdict="refused" mistake="keeps_the_pool"
+# closed, not joined
+def fix_threads(model, batches):
+    def work(x):
+        with torch.no_grad():
+            return model(x)
+
+    pool = ThreadPool(len(batches))
+    outputs = pool.map(work, batches)
+    pool.close()
+    return outputs

@@ -384,3 +384,45 @@ def gan_step(G, D, opt_G, opt_D, real, ideas):
     g_loss.backward(inputs=list(G.parameters()))
     opt_D.step()
     opt_G.step()
+
+# %%
+import torch
+from torch.nn.functional import mse_loss
+
+# %% exercise="head_gradients" verdict="refused" mistake="evaluates_the_body_and_leaves_it"
+# evaluates and leaves
+def head_gradients(body, head, x, y):
+    body.eval()
+    with torch.no_grad():
+        features = body(x)
+    mse_loss(head(features), y).backward()
+
+# %% exercise="head_gradients" verdict="refused" mistake="evaluates_the_body_and_trains_all_of_it"
+# evaluates and trains
+def head_gradients(body, head, x, y):
+    was = body.training
+    body.eval()
+    with torch.no_grad():
+        features = body(x)
+    body.train(was)
+    mse_loss(head(features), y).backward()
+
+# %% exercise="head_gradients" verdict="refused" mistake="evaluates_the_body"
+# evaluates and trains at the end
+def head_gradients(body, head, x, y):
+    was = {m: m.training for m in body.modules()}
+    body.eval()
+    with torch.no_grad():
+        features = body(x)
+    for m, mode in was.items():
+        m.training = mode
+    mse_loss(head(features), y).backward()
+
+# %% exercise="freeze" verdict="refused" mistake="returns_a_filter"
+# a filter
+def freeze(model, k):
+    for layer in model[:k]:
+        for p in layer.parameters():
+            p.requires_grad_(False)
+            p.grad = None
+    return filter(lambda p: p.requires_grad, model.parameters())

@@ -458,3 +458,46 @@ def token_mean(model, batches):
     ys = torch.cat([y.flatten() for _, y in batches])
     model.weight.grad = None
     cross_entropy(model(xs), ys).backward()
+
+# %%
+import torch
+from torch.nn.functional import mse_loss
+
+# %% exercise="accumulate_equal" verdict="refused" mistake="divides_by_its_rows"
+# by len(x)
+def accumulate_equal(model, batches):
+    model.zero_grad()
+    for x, y in batches:
+        (mse_loss(model(x), y) / len(x)).backward()
+
+# %% exercise="accumulate_equal" verdict="refused" mistake="zeroes_none"
+# weight.grad.zero_()
+def accumulate_equal(model, batches):
+    model.weight.grad.zero_()
+    for x, y in batches:
+        (mse_loss(model(x), y) / len(batches)).backward()
+
+# %% exercise="accumulate_equal" verdict="refused" mistake="zeroes_none"
+# all grad.zero_()
+def accumulate_equal(model, batches):
+    for p in model.parameters():
+        p.grad.zero_()
+    for x, y in batches:
+        (mse_loss(model(x), y) / len(batches)).backward()
+
+# %% exercise="accumulate_uneven" verdict="refused" mistake="multiplies_by_size"
+# div not in place
+def accumulate_uneven(model, batches):
+    model.zero_grad()
+    n = sum(len(x) for x, _ in batches)
+    for x, y in batches:
+        (mse_loss(model(x), y) * len(x)).backward()
+    model.weight.grad.div(n)
+
+# %% exercise="accumulate_uneven" verdict="refused" mistake="divides_by_the_largest"
+# max len
+def accumulate_uneven(model, batches):
+    model.zero_grad()
+    n = max(len(x) for x, _ in batches)
+    for x, y in batches:
+        (mse_loss(model(x), y) * len(x) / n).backward()

@@ -2759,3 +2759,49 @@ def damp(tensor, factor):
     def hook(gradient):
         return factor * gradient.clone()
     return tensor.register_hook(hook)
+
+# %%
+import torch
+
+# %% exercise="clip_globally" verdict="refused" mistake="clips_each_in_a_hook"
+# each by its own norm, in a hook
+def clip_globally(model, loss, max_norm):
+    for p in model.parameters():
+        if p.requires_grad:
+            p.register_hook(lambda g: g * min(1.0, max_norm / g.norm().item()))
+    loss.backward()
+
+# %% exercise="clip_globally" verdict="refused" mistake="clips_each_parameter"
+# each by its own norm, in hooks that are removed
+def clip_globally(model, loss, max_norm):
+    handles = [p.register_hook(lambda g: g * (max_norm / g.norm()).clamp(max=1)) for p in model.parameters() if p.requires_grad]
+    loss.backward()
+    for h in handles:
+        h.remove()
+
+# %% exercise="clip_globally" verdict="refused" mistake="clips_each_parameter"
+# each by its own norm, with + 1e-6
+def clip_globally(model, loss, max_norm):
+    handles = [p.register_hook(lambda g: g * (max_norm / (g.norm() + 1e-6)).clamp(max=1)) for p in model.parameters() if p.requires_grad]
+    loss.backward()
+    for h in handles:
+        h.remove()
+
+# %% exercise="clip_globally" verdict="refused" mistake="clips_each_in_a_hook"
+# each by its own norm, if above
+def clip_globally(model, loss, max_norm):
+    def hook(g):
+        n = g.norm()
+        return g * max_norm / n if n > max_norm else g
+    for p in model.parameters():
+        if p.requires_grad:
+            p.register_hook(hook)
+    loss.backward()
+
+# %% exercise="clip_globally" verdict="refused" mistake="clips_each_parameter"
+# each by clip_grad_norm_ in a post-accumulate hook
+def clip_globally(model, loss, max_norm):
+    handles = [p.register_post_accumulate_grad_hook(lambda p: torch.nn.utils.clip_grad_norm_([p], max_norm) and None) for p in model.parameters() if p.requires_grad]
+    loss.backward()
+    for h in handles:
+        h.remove()

@@ -481,3 +481,32 @@ def edges_into(root):
             break
         counts[node] = counts.get(node, 0) + 1
     return counts
+
+# %%
+import torch
+
+# %% exercise="count_nodes" verdict="refused" mistake="walks_into_none"
+# next_functions of None
+def count_nodes(y):
+    seen = set()
+    todo = [y.grad_fn]
+    while todo:
+        n = todo.pop()
+        if n in seen:
+            continue
+        seen.add(n)
+        for m, _ in n.next_functions:
+            todo.append(m)
+    return len(seen)
+
+# %% exercise="count_nodes" verdict="refused" mistake="walks_into_none"
+# recursive
+def count_nodes(y):
+    seen = set()
+    def walk(n):
+        seen.add(n)
+        for m, _ in n.next_functions:
+            if m not in seen:
+                walk(m)
+    walk(y.grad_fn)
+    return len(seen)

@@ -413,7 +413,7 @@ def clip_sparse(parameters, max_norm):
         for g in grads:
             g.mul_(max_norm / total)
     return total
-# %% exercise="clip_sparse" verdict="passed"
+# %% exercise="clip_sparse" verdict="refused" mistake="needs_a_gradient"
 # values replaced in place
 def clip_sparse(parameters, max_norm):
     grads = []
@@ -759,7 +759,7 @@ def clip_sparse(parameters, max_norm):
         for g in gs:
             g.mul_(max_norm / length)
     return length
-# %% exercise="clip_sparse" verdict="passed"
+# %% exercise="clip_sparse" verdict="refused" mistake="sums_no_gradients"
 # 1e-6 in the denominator as in torch, 1e-2 max
 def clip_sparse(parameters, max_norm):
     ps = [p for p in parameters if p.grad is not None]
@@ -1939,3 +1939,36 @@ class ComplexProduct(torch.autograd.Function):
         a, b = (x + (last - x).detach() for x, last in zip(saved, ComplexProduct.last))
         to_a, to_b = g * b.conj(), g * a.conj()
         return to_a if a.is_complex() else to_a.real, to_b if b.is_complex() else to_b.real
+
+
+# %%
+import torch
+
+# %% exercise="clip_sparse" verdict="refused" mistake="needs_a_gradient"
+# nothing but None: stack raises
+def clip_sparse(parameters, max_norm):
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    norm = torch.stack([(g.coalesce().values() if g.is_sparse else g).norm() for g in gradients]).norm()
+    if norm > max_norm:
+        for g in gradients:
+            g.mul_(max_norm / norm)
+    return norm
+
+# %% exercise="clip_sparse" verdict="refused" mistake="divides_a_number_by_zero"
+# a Python number
+def clip_sparse(parameters, max_norm):
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    norm = sum((g.coalesce() if g.is_sparse else g).norm().item() ** 2 for g in gradients) ** 0.5
+    factor = min(1.0, max_norm / norm)
+    for g in gradients:
+        g.mul_(factor)
+    return norm
+
+# %% exercise="fix_attention" verdict="passed"
+# by logsumexp
+def fix_attention(q, k, v, mask):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    seen = mask.any(-1, keepdim=True)
+    scores = scores.masked_fill(~mask & seen, -torch.inf)
+    weights = (scores - scores.logsumexp(-1, keepdim=True)).exp()
+    return weights.masked_fill(~mask, 0.0) @ v

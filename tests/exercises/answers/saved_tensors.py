@@ -1187,3 +1187,69 @@ def count_saved(f, x, parameters):
     storages = [box.t.untyped_storage() for box in alive]
     del y
     return sum({s.data_ptr(): s.nbytes() for s in storages if s.data_ptr() not in known}.values())
+
+# %%
+import os
+import uuid
+
+import torch
+from torch.autograd.graph import saved_tensors_hooks
+
+# %% exercise="save_on_disk" verdict="refused" mistake="keeps_the_node"
+# the node of a saved tensor is kept beside its file
+def save_on_disk(f, x, parameters, folder):
+    weights = {p.untyped_storage().data_ptr() for p in parameters}
+
+    class Kept:
+        def __init__(self, t):
+            self.name = os.path.join(folder, str(uuid.uuid4()))
+            self.node = t.grad_fn
+            torch.save(t.detach().clone(), self.name)
+
+        def __del__(self):
+            if os.path.exists(self.name):
+                os.remove(self.name)
+
+    def pack(t):
+        return t.detach() if t.untyped_storage().data_ptr() in weights else Kept(t)
+
+    def unpack(kept):
+        return kept if isinstance(kept, torch.Tensor) else torch.load(kept.name)
+
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+# %% exercise="save_on_disk" verdict="refused" mistake=""
+# the node of the result is kept beside each file
+def save_on_disk(f, x, parameters, folder):
+    weights = {p.untyped_storage().data_ptr() for p in parameters}
+    made = []
+
+    class Kept:
+        def __init__(self, t):
+            self.name = os.path.join(folder, str(uuid.uuid4()))
+            self.node = None
+            torch.save(t.detach().clone(), self.name)
+
+        def __del__(self):
+            if os.path.exists(self.name):
+                os.remove(self.name)
+
+    import weakref
+
+    def pack(t):
+        if t.untyped_storage().data_ptr() in weights:
+            return t.detach()
+        kept = Kept(t)
+        made.append(weakref.ref(kept))
+        return kept
+
+    def unpack(kept):
+        return kept if isinstance(kept, torch.Tensor) else torch.load(kept.name)
+
+    with saved_tensors_hooks(pack, unpack):
+        y = f(x)
+    for ref in made:
+        if ref() is not None:
+            ref().node = y.grad_fn
+    return y

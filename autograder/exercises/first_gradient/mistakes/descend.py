@@ -61,8 +61,8 @@ def descend(w, b, x, y, lr):
     return loss.item()
 
 # %% mistake="makes_no_step" theme="missing"
-# No step was made, or it was made in new tensors: `w` and `b` hold their old values.
-# Шага не было, или он сделан в новых тензорах: в `w` и `b` лежат прежние значения.
+# `w` and `b` hold their old values: no step was made, it was made in new tensors, or `zero_grad()` came just before it.
+# В `w` и `b` лежат прежние значения: шага не было, он сделан в новых тензорах или прямо перед ним вызван `zero_grad()`.
 def descend(w, b, x, y, lr):
     return _loss(w, b, x, y).item()
 

@@ -188,6 +188,16 @@ def freeze(model, k):
     _freeze(model[:k].parameters())
     return (parameter for parameter in model.parameters() if parameter.requires_grad)
 
+# %% mistake="returns_a_filter" like="returns_a_generator"
+def freeze(model, k):
+    _freeze(model[:k].parameters())
+    return filter(lambda parameter: parameter.requires_grad, model.parameters())
+
+# %% mistake="returns_a_set" like="returns_a_generator"
+def freeze(model, k):
+    _freeze(model[:k].parameters())
+    return {parameter for parameter in model.parameters() if parameter.requires_grad}
+
 # %% mistake="returns_the_rest" theme="missing"
 # The parameters of the later layers came back whatever their flag, although one of them was frozen before.
 # Параметры последних слоёв возвращены независимо от флага, хотя один из них был заморожен раньше.

@@ -124,13 +124,33 @@ def head_gradients(body, head, x, y):
         features = body(x)
     _mean_square(head(features), y).backward()
 
+# %% mistake="evaluates_the_body" theme="recording"
+# The features were computed in evaluation mode. Layers such as batch norm give other features in it: `body` was to
+#     be called in the modes of its modules.
+# Признаки вычислены в режиме оценки. Слои вроде батч-нормализации дают в нём другие признаки, а модель `body`
+#     нужно вызывать, не меняя режимов.
+def head_gradients(body, head, x, y):
+    modes = [(module, module.training) for module in body.modules()]
+    leaves_the_body_in_eval(body, head, x, y)
+    for module, training in modes:
+        module.training = training
+
+# %% mistake="evaluates_the_body_and_leaves_it" like="evaluates_the_body"
+def head_gradients(body, head, x, y):
+    leaves_the_body_in_eval(body, head, x, y)
+
+# %% mistake="evaluates_the_body_and_trains_all_of_it" like="evaluates_the_body"
+def head_gradients(body, head, x, y):
+    leaves_the_body_in_eval(body, head, x, y)
+    body.train()
+
 # %% mistake="leaves_the_body_in_eval" theme="state"
 # The body was left in evaluation mode. Its modes were to stay as before.
 # Основа осталась в режиме оценки, а её режимы должны были остаться прежними.
 def head_gradients(body, head, x, y):
-    body.eval()
     with torch.no_grad():
         features = body(x)
+    body.eval()
     _mean_square(head(features), y).backward()
 
 # %% mistake="trains_all_of_the_body" theme="state"
@@ -139,8 +159,10 @@ def head_gradients(body, head, x, y):
 # В конце вызван метод `train()`. Он переводит в режим обучения все модули основы, в том числе те, что были в режиме
 #     оценки.
 def head_gradients(body, head, x, y):
-    leaves_the_body_in_eval(body, head, x, y)
+    with torch.no_grad():
+        features = body(x)
     body.train()
+    _mean_square(head(features), y).backward()
 
 # %% mistake="trains_all_of_the_head" theme="state"
 # All of `head` was put into training mode. One of its modules had been in evaluation mode and was to stay in it.
@@ -188,17 +210,6 @@ def head_gradients(body, head, x, y):
     with torch.no_grad():
         features = body(x)
     (head(features) - y).abs().mean().backward()
-
-# %% mistake="evaluates_the_body" theme="recording"
-# The features were computed in evaluation mode. Layers such as batch norm give other features in it: `body` was to
-#     be called in the modes of its modules.
-# Признаки вычислены в режиме оценки. Слои вроде батч-нормализации дают в нём другие признаки, а модель `body`
-#     нужно вызывать, не меняя режимов.
-def head_gradients(body, head, x, y):
-    modes = [(module, module.training) for module in body.modules()]
-    leaves_the_body_in_eval(body, head, x, y)
-    for module, training in modes:
-        module.training = training
 
 # %% mistake="serves_the_last_layer" theme="missing"
 # Only the last layer of `head` got its gradients. `head.parameters()` gives the parameters of all layers.

@@ -141,3 +141,22 @@ def accumulate_equal(model, batches):
     model.zero_grad()
     for x, y in batches:
         (mse_loss(model(x), y) / len(batches) ** 2).backward()
+
+# %% mistake="divides_by_its_rows" theme="scaling"
+# Each mean was divided by the number of samples in its micro-batch, although it was a mean already. Divide by the number of
+#     micro-batches.
+# Каждое среднее разделено на число примеров в микробатче, хотя оно уже было средним. Делить нужно на число микробатчей.
+def accumulate_equal(model, batches):
+    model.zero_grad()
+    for x, y in batches:
+        (mse_loss(model(x), y) / len(x)).backward()
+
+# %% mistake="zeroes_none" theme="missing"
+# Before the first pass `.grad` is None, and None cannot be zeroed in place. `model.zero_grad()` skips it; `.grad = None` works too.
+# До первого прохода в `.grad` лежит None, а обнулить None на месте нельзя. Метод `model.zero_grad()` его пропускает; подойдёт и
+#     `.grad = None`.
+def accumulate_equal(model, batches):
+    for p in model.parameters():
+        p.grad.zero_()
+    for x, y in batches:
+        (mse_loss(model(x), y) / len(batches)).backward()

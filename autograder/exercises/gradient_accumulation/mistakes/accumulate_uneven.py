@@ -20,8 +20,10 @@ def accumulate_uneven(model, batches):
         mse_loss(model(x), y).backward()
 
 # %% mistake="multiplies_by_size" theme="scaling"
-# Each loss was multiplied by the size of its micro-batch, but not divided by the number of samples.
-# Каждое значение функции потерь умножено на размер микробатча, но не разделено на общее число примеров.
+# Each loss was multiplied by the size of its micro-batch, but `.grad` is not divided by the number of samples. `.div(n)` makes a
+#     new tensor; `.div_(n)` changes `.grad`.
+# Каждое значение функции потерь умножено на размер микробатча, но `.grad` не разделён на общее число примеров. Метод `.div(n)`
+#     создаёт новый тензор, а `.grad` меняет `.div_(n)`.
 def accumulate_uneven(model, batches):
     model.zero_grad()
     for x, y in batches:
@@ -168,3 +170,11 @@ def accumulate_uneven(model, batches):
     for x, y in batches:
         mse_loss(model(x), y).backward()
         model.weight.grad *= len(x) / total
+
+# %% mistake="divides_by_the_largest" theme="scaling"
+# The divisor is the size of the largest micro-batch. It has to be the number of all samples.
+# Делитель — размер самого большого микробатча, а нужно общее число примеров.
+def accumulate_uneven(model, batches):
+    model.zero_grad()
+    for x, y in batches:
+        (mse_loss(model(x), y) * len(x) / max(len(x) for x, _ in batches)).backward()

@@ -154,3 +154,16 @@ def count_nodes(tensor):
             names.add(node.name())
             todo += [child for child, _ in node.next_functions]
     return len(names)
+
+# %% mistake="walks_into_none" theme="own"
+# None was taken for a node. `next_functions` holds None for each input that needs no gradient.
+# За узел принят None. В `next_functions` он стоит на месте каждого входа, которому градиент не нужен.
+def count_nodes(tensor):
+    seen = set()
+    todo = [tensor.grad_fn]
+    while todo:
+        node = todo.pop()
+        if node not in seen:
+            seen.add(node)
+            todo += [child for child, _ in node.next_functions]
+    return len(seen)

@@ -213,3 +213,41 @@ def clip_sparse(parameters, max_norm):
     norm = _length([parameters[0], *others])
     _scale([parameters[0], *others], (max_norm / norm).clamp(max=1))
     return norm
+
+# %% mistake="needs_a_gradient" theme="missing"
+# If no parameter has a gradient, there is nothing to stack or to join, and torch raises an error. The length is 0 then.
+# Если градиента нет ни у одного параметра, соединять нечего, и torch завершается ошибкой. Длина в этом случае равна 0.
+def clip_sparse(parameters, max_norm):
+    norm = torch.stack([_stored(p).norm() for p in _with_gradient(parameters)]).norm()
+    _scale(parameters, (max_norm / norm).clamp(max=1))
+    return norm
+
+# %% mistake="joins_no_gradients" like="needs_a_gradient"
+def clip_sparse(parameters, max_norm):
+    norm = torch.cat([_stored(p).flatten() for p in _with_gradient(parameters)]).norm()
+    _scale(parameters, (max_norm / norm).clamp(max=1))
+    return norm
+
+# %% mistake="sums_no_gradients" like="needs_a_gradient"
+def clip_sparse(parameters, max_norm):
+    norm = sum(_stored(p).square().sum() for p in _with_gradient(parameters)).sqrt()
+    _scale(parameters, (max_norm / norm).clamp(max=1))
+    return norm
+
+# %% mistake="divides_a_number_by_zero" theme="own"
+# If there is no gradient, or all are 0, the length is 0, and Python refuses to divide a number by 0. Divide only if the length
+#     is above `max_norm`.
+# Если градиентов нет или все они равны 0, длина равна 0, а делить число на 0 Python не станет. Делите, только если длина больше
+#     `max_norm`.
+def clip_sparse(parameters, max_norm):
+    norm = _length(parameters).item()
+    _scale(parameters, min(1.0, max_norm / norm))
+    return norm
+
+# %% mistake="zero_divided_by_zero" theme="precision"
+# If all gradients are 0, so is the length, and 0 divided by 0 is NaN.
+# Если все градиенты равны 0, то и длина равна 0, а 0 / 0 — это NaN.
+def clip_sparse(parameters, max_norm):
+    norm = _length(parameters)
+    _scale(parameters, norm.clamp(max=max_norm) / norm)
+    return norm

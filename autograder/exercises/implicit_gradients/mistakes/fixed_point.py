@@ -163,10 +163,10 @@ def fixed_point(step, start, parameters, iterations):
     return _hooked(step, start, parameters, iterations, turns=1)
 
 # %% mistake="last_ten_steps" theme="recording"
-# The gradient is that of the last steps alone: the sum $g + J^T g + \ldots$ has only its first terms. The slower the
-#     iteration converges, the more is missing.
-# Это градиент только последних шагов: от суммы $g + J^T g + \ldots$ взяты только первые члены. Чем медленнее сходятся
-#     итерации, тем больше теряется.
+# The sum $g + J^T g + \ldots$ has only its first terms: few steps are recorded, the backward loop makes few turns, or a
+#     tolerance ends it too early. The slower the iteration converges, the more is missing.
+# В сумме $g + J^T g + \ldots$ взяты только первые члены: записано мало шагов, в обратном цикле мало итераций или его слишком
+#     рано обрывает порог. Чем медленнее сходятся итерации, тем больше теряется.
 def fixed_point(step, start, parameters, iterations):
     return _last_recorded(step, start, parameters, iterations, 10)
 
@@ -227,11 +227,7 @@ def fixed_point(step, start, parameters, iterations):
 def fixed_point(step, start, parameters, iterations):
     return _until(step, start, parameters, iterations, lambda new, old: (new - old).abs().max() < 1e-3, forward=True)
 
-# %% mistake="turns_end_early" theme="precision"
-# The sum $g + J^T g + \ldots$ is cut off a little too early: by a tolerance, by a fixed number of turns, or because only the
-#     last steps are recorded. Less than six digits are right.
-# Сумма $g + J^T g + \ldots$ оборвана чуть раньше, чем нужно: по порогу, после заданного числа итераций или потому, что
-#     записаны только последние шаги. Верны меньше шести знаков.
+# %% mistake="turns_end_early" like="last_ten_steps"
 def fixed_point(step, start, parameters, iterations):
     return _until(step, start, parameters, iterations, lambda new, old: (new - old).abs().max() < 1e-3)
 
@@ -445,7 +441,7 @@ def fixed_point(step, start, parameters, iterations):
     result.register_hook(solve)
     return result
 
-# %% mistake="last_twenty_steps" like="turns_end_early"
+# %% mistake="last_twenty_steps" like="last_ten_steps"
 def fixed_point(step, start, parameters, iterations):
     return _last_recorded(step, start, parameters, iterations, 20)
 

@@ -302,3 +302,17 @@ def save_on_disk(f, x, parameters, folder):
 
     with hooks_for_files(parameters, File, read):
         return f(x)
+
+# %% mistake="keeps_the_node" theme="graph_life"
+# What `pack` returned holds the node that made the tensor. If that node saves its own result, the two hold each other, and the
+#     file stays when the result is dropped.
+# То, что вернул `pack`, держит узел, который создал тензор. Если этот узел сохраняет собственный результат, они держат друг
+#     друга, и файл остаётся, когда результат отброшен.
+def save_on_disk(f, x, parameters, folder):
+    def write(t):
+        file = write_file(copy_of(t), folder)
+        file.node = t.grad_fn
+        return file
+
+    with hooks_for_files(parameters, write):
+        return f(x)
