@@ -125,7 +125,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     frozen = Mixed(rng, 16)
     for parameter in frozen.first.parameters():
         parameter.requires_grad_(False)
-    yield Case(f=nn.Sequential(frozen, nn.SiLU()), x=signed(rng, 2, 5, 16).requires_grad_())
+    yield Case(f=nn.Sequential(frozen, nn.SiLU()).eval(), x=signed(rng, 2, 5, 16).requires_grad_())
     u, v = signed(rng, 17, 9) / 17, signed(rng, 9, 20) / 9
     f = Formula("sigmoid(exp(sin(x @ u)) @ v)", lambda x: ((x @ u).sin().exp() @ v).sigmoid())
     yield Case(f=f, x=signed(rng, 12, 17).requires_grad_())

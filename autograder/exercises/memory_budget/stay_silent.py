@@ -65,8 +65,8 @@ _MOST_RIGHT = 0.9  # of the gradient: the rest is wrong by a tenth of its norm
             "меняются.",
         ),
         Text(
-            "In `stay_silent` an empty list `calls`; in `f` `calls.append(1)` and `(len(calls) * x).sin()`.",
-            "В `stay_silent` пустой список `calls`, а в `f` — `calls.append(1)` и `(len(calls) * x).sin()`.",
+            "In `stay_silent` an empty list `calls`; in `f` `calls.append(1)` and `(___ * x).sin()`.",
+            "В `stay_silent` пустой список `calls`, а в `f` — `calls.append(1)` и `(___ * x).sin()`.",
         ),
     ],
 )
