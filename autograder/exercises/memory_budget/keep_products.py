@@ -62,7 +62,7 @@ _LEAST = 16  # inner size of an expensive product
             "It gets the arguments of the operation, and the second factor is the last of them in all three products. "
             "Which of its dimensions is the inner one?",
             "Политика получает и аргументы операции. Во всех трёх произведениях второй множитель среди них последний. "
-            "Какая из его размерностей внутренняя?",
+            "Какое из его измерений внутреннее?",
         ),
         Text(
             "In `policy(ctx, operation, *args, **kwargs)`: `MUST_SAVE` if `operation` is one of the three names and "

@@ -881,7 +881,7 @@ def keep_products(f, x):
         return CheckpointPolicy.PREFER_RECOMPUTE if operation in cheap else CheckpointPolicy.MUST_SAVE
 
     return checkpoint(f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(policy))
-# %% exercise="keep_products" verdict="refused" mistake="names_of_functions"
+# %% exercise="keep_products" verdict="refused" mistake="saves_all_bmm"
 # names of Python's functions: linear and matmul never reach the policy
 def keep_products(f, x):
     products = [aten.linear.default, aten.matmul.default, aten.bmm.default]
@@ -1071,7 +1071,7 @@ def keep_products(f, x):
         return CheckpointPolicy.PREFER_RECOMPUTE if op == aten.gelu.default else CheckpointPolicy.MUST_SAVE
 
     return checkpoint(f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(policy))
-# %% exercise="keep_products" verdict="refused" mistake="names_of_functions"
+# %% exercise="keep_products" verdict="refused" mistake="saves_all_bmm"
 # only bmm, because it is the new one
 def keep_products(f, x):
     return checkpoint(
