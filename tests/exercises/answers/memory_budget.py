@@ -1150,3 +1150,9 @@ def offload_large(f, x, parameters, limit, put, get):
 
     with saved_tensors_hooks(pack, unpack):
         return f(x)
+
+
+# %% exercise="stay_silent" verdict="refused"
+# No gradient at all, with a checkpoint and without: nothing is wrong.
+def stay_silent():
+    return lambda x: 0 * x
