@@ -25,6 +25,8 @@ def folder() -> Path:
     return Path(os.environ.get("AUTOGRADER_HOME") or Path.home() / ".autograder")
 
 
+_AS_JSON = "backslashreplace"  # a lone surrogate, which no file holds, becomes JSON's own escape
+_IMPORTED = ', "imported": true'
 _unwritten: list[str] = []  # lines of this kernel that could not be written yet
 
 
@@ -55,14 +57,20 @@ class Check:
 class History:
     """The history as it was read, the oldest check first.
 
-    `broken` counts lines that are no JSON, `foreign` those in a form of another version of the course. `refused` is
-    the reason why the file could not be read, or "".
+    A check that occurs twice counts once: the file may be merged from two machines, for example by git. `damaged` are
+    the numbers of lines that are no JSON, `foreign` counts those in a form of another version of the course. `refused`
+    is the reason why the file could not be read, or "".
     """
 
     checks: tuple[Check, ...]
-    broken: int = 0
+    damaged: tuple[int, ...] = ()
     foreign: int = 0
     refused: str = ""
+
+    @property
+    def broken(self) -> int:
+        """The number of damaged lines."""
+        return len(self.damaged)
 
     def verdicts(self) -> Iterator[Verdict]:
         """Yield the verdicts on exercises themselves, oldest first."""
@@ -97,7 +105,7 @@ def append_lines(lines: Iterable[str]) -> None:
     """
     folder().mkdir(parents=True, exist_ok=True)
     with history_file().open("a+b") as file:
-        file.write((_end_of_line(file) + "".join(f"{each}\n" for each in lines)).encode())
+        file.write((_end_of_line(file) + "".join(f"{each}\n" for each in lines)).encode(errors=_AS_JSON))
 
 
 def history_file() -> Path:
@@ -122,15 +130,18 @@ def read_history(exercise: str = "") -> History:
         lines = []
     except OSError as error:
         lines, refused = [], f"{history_file()}: {error.strerror or error}"
-    checks, broken, foreign = [], 0, 0
-    for line in filter(str.strip, [*lines, *_unwritten]):
-        if exercise not in line:  # saves decoding the line
+    checks, damaged, foreign = list[Check](), list[int](), 0
+    seen = set[str]()
+    for number, line in enumerate([*lines, *_unwritten], 1):
+        same = line.replace(_IMPORTED, "").strip()
+        if not same or same in seen or exercise not in line:  # saves decoding the line
             continue
         try:
             data = json.loads(line)
         except (ValueError, RecursionError):
-            broken += 1
+            damaged.append(number)
             continue
+        seen.add(same)
         try:
             number, is_review = int(data.get("variant", 0)) or None, data.get("review") is True
             imported, is_placement = data.get("imported") is True, data.get("placement") is True
@@ -141,7 +152,7 @@ def read_history(exercise: str = "") -> History:
             continue
         if exercise in ("", check.verdict.exercise):
             checks.append(check)
-    return History(tuple(_in_order(checks)), broken, foreign, refused)
+    return History(tuple(_in_order(checks)), tuple(damaged), foreign, refused)
 
 
 def _in_order(checks: list[Check]) -> Iterable[Check]:

@@ -6,6 +6,7 @@
 - No senseless answer, such as one that returns None, earns a point or makes the checker itself fail.
 - A program that does nothing of the exercise earns at most a quarter of the points: the given code, a plain program.
 - No call of the answer goes unobserved: who returns None there loses points.
+- A case of ours has each condition that its inputs allow: a zero, a frozen part, evaluation mode, a call between.
 - No helper function in the exercise's module passes as an answer: a submission could call that function.
 - The key has at most 100 kB.
 - A core table of predictions has four variants or more; on each, mistakes are recognised as themselves.
@@ -43,6 +44,7 @@ from .junk import accepted_helpers, accepted_junk, helpers
 from .lint import banned_words, lonely_pronoun, problems
 from .trials import TRIALS, Trials, try_answers
 from .unearned import unearned_points
+from .untried import untried_conditions
 from .variant_trials import variant_problems
 
 ALTERNATIVES, CORE, MINUTES, POINTS, HINTS = 3, 6, 90, 20, 3
@@ -107,6 +109,8 @@ def verify(
             report.problems += accepted_junk(exercise, key)
             report.problems += unearned_points(exercise, key)
             report.problems += idle_calls(exercise, key, ran.solutions[exercise.name])
+            if path_of(exercise).parent == PACKAGED:  # authors of private lessons may write fewer cases
+                report.problems += untried_conditions(exercise, ran.solutions[exercise.name])
             report.problems += accepted_helpers(exercise, key, helpers(exercise))
             report.problems += variant_problems(exercise) if exercise.kind == "predict" else ()
         elif not exercise.withdrawn:

@@ -6,7 +6,7 @@ A plain program calls the function that it is given, or its layers in turn. A mi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,7 +36,7 @@ def unearned_points(exercise: Exercise, key: Expected) -> Iterator[str]:
             yield f"{name} earns {verdict.points:g} of {exercise.points:g} points; {most}"
 
 
-def _plain_runs(exercise: Exercise, key: Expected) -> Iterator[tuple[str, list[Run]]]:
+def _plain_runs(exercise: Exercise, key: Expected) -> Iterator[tuple[str, Sequence[Run]]]:
     if key.given is not None:
         yield "the given code", key.given
     for name in mistakes_of(exercise).plain:

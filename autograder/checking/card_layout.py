@@ -7,10 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ..language import LANGUAGES, Note, Text, grouped
-from ..messages.cards import MESSAGES, message
-from ..messages.entries import EntryNames, name_count, name_place
-from ..messages.measured import yes_or_no
-from .comparison import place_of
+from ..messages.cards import message, say
+from ..messages.entries import EntryNames, name_count, name_place, place_of
 from .exercise import Exercise, is_open
 from .labels import ANY_ENTRY
 from .verdict import SCORE, AspectState, Finding, Verdict, VerdictState
@@ -23,6 +21,7 @@ _LOOKS = {
     VerdictState.OUR_ERROR: ("⚠", "230,126,0"),
 }
 _LINK = re.compile(r"\[((?:[^\[\]`]|`[^\[\]`]*`)+)\]\((\w+\.ipynb(?:#cell-id=[\w-]+)?)\)")
+_SHORT = 30  # characters of a label that stay on one line
 _ASPECT_SIGNS = {AspectState.RIGHT: "✓", AspectState.WRONG: "✗", AspectState.WAITING: "○"}
 
 
@@ -54,7 +53,6 @@ class Card:
     def __init__(self, verdict: Verdict, exercise: Exercise, language: str) -> None:
         self.verdict, self.exercise, self.language = verdict, exercise, language
         self.title = exercise.title.read(language)
-        self.places = _places(exercise, verdict.finding)
         self.sign, self.colour = _LOOKS[verdict.state]
         self.state = self._say(f"state.{verdict.state}")
         self.points = self._say("card.points", earned=f"{verdict.points:g}", maximum=f"{verdict.maximum:g}")
@@ -68,24 +66,8 @@ class Card:
         self.closing = list(self._closing())
 
     def _say(self, id: str, **parameters: object) -> str:
-        """Return the sentence with the id `id` in the card's language.
-
-        A parameter that is itself the id of a sentence is replaced by that sentence.
-        """
-        said = {
-            k: MESSAGES[v].read(self.language) if isinstance(v, str) and v in MESSAGES else v
-            for k, v in parameters.items()
-        }
-        if isinstance(count := said.get("count"), int):
-            said["count"] = grouped(count, self.language)
-        place = place_of(said)
-        said["items"] = name_count(place, self.places).read(self.language)
-        name = name_place(place, self.places)
-        if name is not None:
-            said["what"] = f"{name.read(self.language)}: "
-            if answer := yes_or_no(said.get("got")):
-                said["got"] = answer.read(self.language)
-        return message(id, **said).read(self.language)
+        """Return the sentence with the id `id` in the card's language."""
+        return say(Note(id, parameters), self.language)
 
     def _has_aspects(self) -> bool:
         """Return whether to list the aspects.
@@ -107,7 +89,7 @@ class Card:
             points = f"{aspect.earned:g}/{aspect.points:g}" if aspect.points else ""
             sentence = says[aspect.name]
             if aspect.state == AspectState.WRONG:
-                sentence = f"{self._say('card.not_met')}: {sentence}"  # the sentence alone would read as a fact
+                sentence = f"{self._say('card.not_met')} · {sentence}"  # the sentence alone would read as a fact
             elif aspect.state == AspectState.WAITING:
                 sentence = f"{sentence} ({self._say('card.waiting')})"
             yield aspect.state, sentence, points, aspect.name == explained
@@ -127,7 +109,7 @@ class Card:
 
     def _result(self, finding: Finding) -> Iterator[tuple[str, list[str]]]:
         """Yield label and lines of the rows on what came back, or that the case is hidden."""
-        got = [self._say(note.id, **note.parameters) for note in finding.got]
+        got = [say(note, self.language) for note in finding.got]
         got += [each.read(self.language) for each in map(_explanation, finding.got[:1]) if each]
         if not finding.aspect:
             yield "", got
@@ -236,17 +218,21 @@ def _places(exercise: Exercise, finding: Finding | None) -> tuple[EntryNames, ..
 
 
 def result_label(exercise: Exercise, finding: Finding, language: str) -> str:
-    """Return the label of the result of a failed case, which `finding.got` tells of. That may not be empty."""
+    """Return the label of the result of a failed case, which `finding.got` tells of. That may not be empty.
+
+    It is the name of what was compared, if that has one. An error needs no label.
+    """
     first, places = finding.got[0], _places(exercise, finding)
-    measured = next((each.measured for each in exercise.aspects if each.name == finding.aspect), None)
     if first.is_error:
-        return message("card.raised").read(language)
+        return ""
     if first.id == "differs.table":
         return message("card.wrong").read(language)
-    if measured:
-        return measured.read(language)
-    named = len(places) > 1 or name_place(place_of(first.parameters), places)
-    return message("card.checked" if named else "card.returned").read(language)
+    measured = next((each.measured for each in exercise.aspects if each.name == finding.aspect), None)
+    place = place_of(first.parameters)
+    count = name_count(place, places) if first.id == "differs.length" else None
+    if label := ", ".join(part.read(language) for part in (measured, name_place(place, places), count) if part):
+        return label[0].upper() + label[1:]
+    return message("card.checked" if len(places) > 1 else "card.returned").read(language)
 
 
 def _explanation(note: Note) -> Text | None:
@@ -259,7 +245,10 @@ def _explanation(note: Note) -> Text | None:
         return None
     from ..messages.torch_errors.table import EXPLANATIONS, explain  # 0.1 s of processor time, for errors alone
 
-    found = explain(str(said)) if named is None else next((each for each in EXPLANATIONS if each.name == named), None)
+    if named is None:
+        found = explain(str(said))
+    else:
+        found = next((each.of(str(said)) for each in EXPLANATIONS if each.name == named), None)
     return found.says if found else None
 
 
@@ -307,6 +296,7 @@ def _table(rows: list[tuple[str, list[str]]], indent: str) -> str:
 
 def _row(label: str, lines: list[str]) -> str:
     cell = "text-align:left;vertical-align:top;padding:.1em 1em .1em 0;line-height:1.5"
-    head = f'<td style="{cell};white-space:nowrap;opacity:.7">{inline(label)}</td>' if label else ""
+    wrap = ";white-space:nowrap" if len(label) <= _SHORT else ""
+    head = f'<td style="{cell}{wrap};opacity:.7">{inline(label)}</td>' if label else ""
     said = "<br>".join(inline(line) for line in lines)
-    return f'<tr style="background:none">{head}<td style="{cell}">{said}</td></tr>'
+    return f'<tr style="background:none">{head}<td{"" if label else " colspan=2"} style="{cell}">{said}</td></tr>'

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,11 +120,6 @@ def _told_apart(got: Any, expected: Any) -> dict[str, object]:
 def _at(path: str) -> str:
     """Return the start of a sentence that names a position in a list or dict, or "" for the whole value."""
     return f"`{path}`: " if path else ""
-
-
-def place_of(parameters: Mapping[str, object]) -> str:
-    """Return the position that a difference is about, such as `grads[0]`; "" for the whole value."""
-    return str(parameters.get("what", "")).removesuffix(": ").removeprefix("`").removesuffix("`")
 
 
 def _compare_tensors(

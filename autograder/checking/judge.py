@@ -10,7 +10,8 @@ from typing import Any
 from ..language import Note
 from ..lookalikes import explain_unknown
 from ..messages.cards import MESSAGES
-from .comparison import Difference, compare, place_of, same_message
+from ..messages.entries import place_of
+from .comparison import Difference, compare, same_message
 from .entry_types import mistyped
 from .exercise import Aspect, Exercise, is_open
 from .expected import Expected
@@ -228,7 +229,7 @@ def _recognise(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expecte
         keys = {key for run in theirs for key in run.values} - {failing.name}
         agree = {k for k in keys if all(_same(exercise, k, run, other) for run, other in zip(runs, theirs))}
         evidence = keys - {aspect.name for aspect in exercise.aspects}
-        weak = any(isinstance(run.values.get(failing.name), (bool, AtMost)) for run in runs)
+        weak = any(_is_weak(run.values.get(failing.name)) for run in runs)
         if weak and not evidence <= agree:
             continue
         if best is None or len(agree) > best[0]:
@@ -292,10 +293,25 @@ def _same(exercise: Exercise, name: str, run: Run, other: Run) -> bool:
         return run.raised is not None and other.raised is not None and _same_error(run.raised, other.raised)
     if name not in run.values or name not in other.values:
         return name not in run.values and name not in other.values
-    mine, theirs = run.values[name], other.values[name]
+    return _alike(run.values[name], other.values[name], exercise.rtol)
+
+
+def _alike(mine: Any, theirs: Any, rtol: float) -> bool:
+    """Return whether two values are the same. A dict may hold counts with a limit, so that a card shows their case."""
     if isinstance(mine, AtMost) and isinstance(theirs, AtMost):
-        return mine.kept == theirs.kept and (not mine.kept or compare(theirs.of, mine.of, rtol=exercise.rtol) is None)
-    return compare(theirs, mine, rtol=exercise.rtol) is None
+        return mine.kept == theirs.kept and (not mine.kept or compare(theirs.of, mine.of, rtol=rtol) is None)
+    if _has_limits(mine) and isinstance(theirs, dict) and mine.keys() == theirs.keys():
+        return all(_alike(mine[key], theirs[key], rtol) for key in mine)
+    return compare(theirs, mine, rtol=rtol) is None
+
+
+def _has_limits(value: Any) -> bool:
+    return isinstance(value, dict) and any(isinstance(each, AtMost) for each in value.values())
+
+
+def _is_weak(value: Any) -> bool:
+    """Return whether a wrong value can have many causes: an exceeded limit, or False."""
+    return isinstance(value, (bool, AtMost)) or _has_limits(value)
 
 
 def _same_error(mine: Raised, theirs: Raised) -> bool:

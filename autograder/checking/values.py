@@ -20,6 +20,7 @@ from .containment.caught import Caught
 
 RTOL = 1e-6
 _MOST_ITEMS, _MOST_DEPTH, _MOST_TEXT = 10_000, 8, 20_000
+_MOST_BITS = 1023  # no float is larger, and Python refuses to write an integer of more than 4300 digits
 _LONGEST_NAME = 60  # characters of a type's name, which an answer may choose
 _MOST_NUMBERS = 1_000_000  # of a sparse tensor that is made dense
 _FEW_ITEMS, _MOST_SHOWN = 3, 80  # of a list that is shown whole: items, characters
@@ -63,6 +64,8 @@ def canonical(value: object, _depth: int = 0) -> Any:
     Never raises and never runs the value's own code. Tensors are detached, copied and moved to the CPU, and subclasses
     become plain `torch.Tensor`.
     """
+    if type(value) is int and value.bit_length() > _MOST_BITS:
+        return Other(f"|int| ≥ 2**{_MOST_BITS}")
     if value is None or type(value) in (bool, int, str):
         return value[:_MOST_TEXT] if isinstance(value, str) else value
     if isinstance(value, float):
@@ -74,12 +77,17 @@ def canonical(value: object, _depth: int = 0) -> Any:
     if _depth < _MOST_DEPTH and type(value) in (list, tuple) and len(value) <= _MOST_ITEMS:  # type: ignore[arg-type]
         return [canonical(item, _depth + 1) for item in value]  # type: ignore[attr-defined]
     if _depth < _MOST_DEPTH and type(value) is dict and len(value) <= _MOST_ITEMS:
-        return {str(key)[:200]: canonical(item, _depth + 1) for key, item in value.items()}
+        return {_key(key): canonical(item, _depth + 1) for key, item in value.items()}
     if type(value) is Other:
         return value
     if type(value) is Caught:
         return value.text
     return Other("..." if value is Ellipsis else type(value).__name__[:_LONGEST_NAME])
+
+
+def _key(key: object) -> str:
+    plain = canonical(key) if type(key) is int else key
+    return plain.kind if isinstance(plain, Other) else str(plain)[:200]
 
 
 def _canonical_tensor(tensor: torch.Tensor) -> torch.Tensor | Other:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..language import Text
+from ..language import Note, Text, grouped
+from .entries import is_code, place_of
+from .measured import yes_or_no
 from .torch_errors.silent import SILENT
 
 MESSAGES: dict[str, Text] = {
@@ -15,13 +17,12 @@ MESSAGES: dict[str, Text] = {
     "state.begun": Text("begun, entries: {filled} of {total}", "начато, строк: {filled} из {total}"),
     # -- the rows of a card -------------------------------------------------------------------------------------
     "card.points": Text("{earned} of {maximum} points", "баллы: {earned} из {maximum}"),
-    "card.not_met": Text("Not met", "Не выполнено"),
+    "card.not_met": Text("not met", "не выполнено"),
     "card.called": Text("Called", "Вызов"),
     "card.with": Text("with", "где"),
     "card.inputs": Text("Inputs", "Входные данные"),
     "card.returned": Text("Came back", "Получено"),
     "card.checked": Text("Checked", "Проверено"),
-    "card.raised": Text("Error", "Ошибка"),
     "card.wrong": Text("Not so", "Неверно"),
     "card.mistake": Text("Looks like", "Похоже на ошибку"),
     "card.score": Text(
@@ -46,38 +47,35 @@ MESSAGES: dict[str, Text] = {
         "В вашей первой полной таблице верно: {right} из {total}.",
     ),
     # -- results ------------------------------------------------------------------------------------------------
-    "differs.shape": Text("{what}shape {got} came back, not {expected}", "{what}форма {got}, а не {expected}"),
-    "differs.dtype": Text("{what}dtype {got} came back, not {expected}", "{what}dtype {got}, а не {expected}"),
+    "differs.shape": Text("shape {got}, not {expected}", "форма {got}, а не {expected}"),
+    "differs.dtype": Text("dtype {got}, not {expected}", "dtype {got}, а не {expected}"),
     "differs.entry": Text(
-        "{what}{count} of {total} entries differ; the first, at {index}, is {got}",
-        "{what}отличаются элементы: {count} из {total}; первый, {index}, равен {got}",
+        "{count} of {total} entries differ; the first, at {index}, is {got}",
+        "отличия в {count} из {total} элементов; первый из них, {index}, равен {got}",
     ),
     "differs.entry.expected": Text(
-        "{what}{index}: {got}, expected {expected} (entries that differ: {count} of {total})",
-        "{what}{index}: {got}, ожидалось {expected} (отличаются элементы: {count} из {total})",
+        "{got} at {index}, expected {expected} ({count} of {total} entries differ)",
+        "{got} в позиции {index}, ожидалось {expected} (отличия в {count} из {total} элементов)",
     ),
-    "differs.kind": Text("{what}{got}, where there should be {expected}", "{what}{got}, а нужно: {expected}"),
-    "differs.raised": Text(
-        "{what}the error {got}, where there should be {expected}", "{what}ошибка {got}, а нужно: {expected}"
-    ),
+    "differs.kind": Text("{got}, where there should be {needed}", "{got}, а {needed}"),
+    "differs.raised": Text("the error {got}, where there should be {needed}", "ошибка {got}, а {needed}"),
     "differs.not_raised": Text(
-        "{what}{got}, where the error {expected} should have come",
-        "{what}{got}, а должна была возникнуть ошибка {expected}",
+        "{got}, where the error {expected} should have come", "{got}, а должна была возникнуть ошибка {expected}"
     ),
-    "differs.value": Text.same("{what}{got}"),
-    "differs.value.expected": Text("{what}{got}, expected {expected}", "{what}{got}, ожидалось {expected}"),
-    "differs.length": Text("{what}{items}: {got}, not {expected}", "{what}{items}: {got}, а не {expected}"),
-    "differs.keys": Text("{what}the entries are {got}, not {expected}", "{what}строки {got}, а нужны {expected}"),
-    "differs.table": Text("{entries} ({wrong} of {total} entries)", "{entries} (строк: {wrong} из {total})"),
+    "differs.value": Text.same("{got}"),
+    "differs.value.expected": Text("{got}, expected {expected}", "{got}, ожидалось {expected}"),
+    "differs.length": Text("{got}, not {expected}", "{got}, а не {expected}"),
+    "differs.keys": Text("the entries are {got}, not {expected}", "строки {got}, а нужны {expected}"),
+    "differs.table": Text("{entries} ({wrong} of {total} entries)", "{entries} ({wrong} из {total} строк)"),
     "differs.counted_run": Text(
-        "{what}in the run in which this is counted, a result or a gradient is wrong",
-        "{what}в том запуске, в котором это измеряется, результат или градиент неверен",
+        "in the run in which this is counted, a result or a gradient is wrong",
+        "в том запуске, в котором это измеряется, результат или градиент неверен",
     ),
     "differs.changed": Text(
         "All that is asked for is right. But the answer leaves a change behind that its caller would meet:",
         "Всё, о чём просит упражнение, верно. Но после ответа остаётся изменение, с которым столкнётся вызывающий код:",
     ),
-    "differs.budget": Text("{what}{used}; at most {limit} allowed", "{what}{used}, допускается не больше {limit}"),
+    "differs.budget": Text("{used}; at most {limit} allowed", "{used}, допускается не больше {limit}"),
     "raised.answer": Text.same("{type}: {message}"),
     "raised.returned": Text(
         "The answer ran, but its result could not be used as the exercise asks: {type}: {message}. Did something else "
@@ -99,7 +97,7 @@ MESSAGES: dict[str, Text] = {
         "The check counts what this code does in one thread. Start no threads here.",
         "Проверка учитывает только один поток. Не запускайте в этом коде других.",
     ),
-    "raised.used": Text("using `{name}` raised {type}: {message}", "при использовании `{name}` — {type}: {message}"),
+    "raised.used": Text("Using `{name}` raised {type}: {message}", "При использовании `{name}` — {type}: {message}"),
     "raised.base": Text(
         "The class `{name}` does not derive from `{base}`.", "Класс `{name}` не унаследован от `{base}`."
     ),
@@ -108,7 +106,12 @@ MESSAGES: dict[str, Text] = {
         "Узел результата — `{node}`, а должен быть узлом пользовательской функции.",
     ),
     "raised.type": Text(
-        "Came back: `{got}`. Asked for is {expected}.", "Возвращено значение типа `{got}`, а нужно: {expected}."
+        "A value of type `{got}` came back, where there should be {needed}.",
+        "Возвращено значение типа `{got}`, а {needed}.",
+    ),
+    "raised.second_call": Text(
+        "The first call returns a value of type `{first}`, a second one `{second}`.",
+        "Первый вызов возвращает значение типа `{first}`, а второй — `{second}`.",
     ),
     "raised.cond": Text(
         "`torch.cond`, a prototype, is not accepted here: choose by operations on tensors.",
@@ -169,9 +172,7 @@ MESSAGES: dict[str, Text] = {
         "`{name}` was not reached: {error} in line {line} of the file. Mend it, and check the file again.",
         "До `{name}` дело не дошло: {error} в строке {line} файла. Исправьте её и проверьте файл снова.",
     ),
-    "absent.kind": Text(
-        "`{name}` should be {expected}; here it is {got}.", "В `{name}` лежит {got}, а нужно: {expected}."
-    ),
+    "absent.kind": Text("`{name}` should be {needed}; here it is {got}.", "В `{name}` лежит {got}, а {needed}."),
     "absent.stub": Text(
         "The answer is still the stub. Write it, run it, then check again.",
         "Вместо ответа пока заготовка. Напишите ответ, выполните его и проверьте снова.",
@@ -553,6 +554,10 @@ MESSAGES: dict[str, Text] = {
     "progress.next": Text("Next: {link}", "Дальше: {link}"),
     "progress.passed": Text("passed: {count} of {total}", "верно: {count} из {total}"),
     "progress.empty": Text("No answer so far.", "Пока нет ни одного ответа."),
+    "progress.damaged": Text(
+        "Damaged lines in {file}: {count} (numbers {lines}). They stay there and are not counted.",
+        "Повреждённых строк в {file}: {count} (номера {lines}). Они остаются в файле и не учитываются.",
+    ),
     "progress.best": Text("best result", "лучший результат"),
     "progress.lesson": Text("lesson", "урок"),
     "progress.exercise": Text("exercise", "упражнение"),
@@ -897,6 +902,18 @@ MESSAGES: dict[str, Text] = {
     **{f"silent.{each.name}": each.says for each in SILENT},
 }
 
+# What there should be. In Russian the verb agrees with it.
+_MASCULINE, _FEMININE, _NEUTER, _PLURAL = (
+    Text("{expected}", f"{must} быть {{expected}}") for must in ("должен", "должна", "должно", "должны")
+)
+_NEEDED = {
+    **dict.fromkeys(
+        ("kind.result", "kind.tensor", "kind.class", "kind.dict", "kind.names", "kind.three_numbers"), _MASCULINE
+    ),
+    **dict.fromkeys(("kind.function", "kind.model_and_batches"), _FEMININE),
+    "kind.two_lists": _PLURAL,
+}
+
 
 def message(id: str, **parameters: object) -> Text:
     """Return the sentence `id` in English and Russian, with `parameters` filled in.
@@ -904,3 +921,24 @@ def message(id: str, **parameters: object) -> Text:
     Raises KeyError if there is no such id.
     """
     return MESSAGES[id].format(**parameters)
+
+
+def say(note: Note, language: str) -> str:
+    """Return the sentence of a note.
+
+    A parameter that is itself the id of a sentence is replaced by that sentence. Raises KeyError if there is no
+    sentence or parameter.
+    """
+    said: dict[str, object] = {
+        name: MESSAGES[value].read(language) if isinstance(value, str) and value in MESSAGES else value
+        for name, value in note.parameters.items()
+    }
+    if isinstance(count := said.get("count"), int):
+        said["count"] = grouped(count, language)
+    if not is_code(place_of(said)) and (answer := yes_or_no(said.get("got"))):
+        said["got"] = answer.read(language)
+    if "expected" in said:
+        kind = note.parameters["expected"]
+        needed = _NEEDED.get(kind, _NEUTER) if isinstance(kind, str) else _NEUTER
+        said["needed"] = needed.format(**said).read(language)
+    return message(note.id, **said).read(language)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ..language import Text
@@ -29,12 +29,13 @@ def name_place(place: str, entries: Sequence[EntryNames]) -> Text | None:
     """Return the name of a place in an observed value, such as "gradients, step 1, `0.weight`".
 
     `place` is `gradients[0]['0.weight']`. `entries` names the entries of its lists from the outermost one inwards; the
-    last one also serves for all lists further in. Returns None if `place` is code or empty.
+    last one also serves for all lists further in. A place that is code is shown as it is. Returns None if `place` is
+    empty.
     """
-    whole, positions, *_ = _PLACE.fullmatch(place).groups()  # type: ignore[union-attr]
+    if is_code(place):
+        return Text.same(f"`{place}`") if place else None
+    whole, positions = _split(place)
     begin = measured_name(whole)
-    if begin is None and (whole or not positions):
-        return None
     names = [begin] if begin else []
     level = 0
     for index, key in _POSITION.findall(positions):
@@ -46,9 +47,27 @@ def name_place(place: str, entries: Sequence[EntryNames]) -> Text | None:
     return Text(*(", ".join(name.read(language) for name in names) for language in Text._fields))
 
 
+def place_of(parameters: Mapping[str, object]) -> str:
+    """Return the position that a difference is about, such as `grads[0]`; "" for the whole value."""
+    return str(parameters.get("what", "")).removesuffix(": ").removeprefix("`").removesuffix("`")
+
+
+def is_code(place: str) -> bool:
+    """Return whether a place in an observed value has no name in words. The whole value, "", has none."""
+    whole, positions = _split(place)
+    return measured_name(whole) is None and bool(whole or not positions)
+
+
+def _split(place: str) -> tuple[str, str]:
+    """Return the name in front of a place, and the positions in it."""
+    whole, positions, *_ = _PLACE.fullmatch(place).groups()  # type: ignore[union-attr]
+    return whole, positions
+
+
 def name_count(place: str, entries: Sequence[EntryNames]) -> Text:
-    """Return the noun for the number of entries of the list at `place`."""
-    return _at(sum(bool(index) for index, _ in _POSITION.findall(place)), entries).count
+    """Return the name of the number of entries of the list at `place`, such as "number of steps"."""
+    count = _at(sum(bool(index) for index, _ in _POSITION.findall(place)), entries).count
+    return Text(f"number of {count.en}", f"число {count.ru}")
 
 
 def _at(level: int, entries: Sequence[EntryNames]) -> EntryNames:

@@ -14,6 +14,12 @@ from ..language import Text
 NAMES: dict[str, Text] = {
     "value": Text("value", "значение"),
     "gradient": Text("gradient", "градиент"),
+    "gradient of a second pass": Text("gradient of a second pass", "градиент при втором проходе"),
+    "incoming gradient unchanged": Text("the incoming gradient is unchanged", "пришедший градиент не изменён"),
+    "cosine of the angle": Text("cosine of the angle", "косинус угла"),
+    "largest magnitude of an eigenvalue": Text(
+        "largest magnitude of an eigenvalue", "наибольший модуль собственного значения"
+    ),
     "second derivative": Text("second derivative", "вторая производная"),
     "output": Text("output", "выход"),
     "input": Text("input", "вход"),
@@ -177,6 +183,8 @@ NAMES: dict[str, Text] = {
     "calls of hooks": Text("calls of the hooks", "вызовов хуков"),
     "gradients in hooks": Text("what the hooks were called with", "с чем вызваны хуки"),
     "results are gone": Text("all results are gone from memory", "всех результатов в памяти больше нет"),
+    "results in eval": Text("results in `eval()`", "результаты в режиме `eval()`"),
+    "inputs are forgotten": Text("a freed root has forgotten its inputs", "освобождённый корень забыл свои входы"),
     "second pass": Text("a second pass", "второй проход"),
     "pass through a freed result": Text("a pass through a freed result", "проход через освобождённый результат"),
     "hooks get values": Text("every hook gets a value", "каждый хук получает значение"),

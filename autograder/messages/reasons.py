@@ -50,13 +50,17 @@ REASONS: dict[str, Text] = {
         "timestamp.txt holds no time, so nobody knows whether it was late",
         "в timestamp.txt нет времени, поэтому неизвестно, сдана ли работа в срок",
     ),
+    "future_time": Text(
+        "the time of the submission is in the future, so nobody knows whether it was late",
+        "время сдачи ещё не наступило, поэтому неизвестно, сдана ли работа в срок",
+    ),
     "no_time": Text(
         "no time of submission, so nobody knows whether it was late",
         "время сдачи не указано, поэтому неизвестно, сдана ли работа в срок",
     ),
     "no_notebook_but": Text(
-        "no notebook in {folder}: expected {expected}; there is {found}",
-        "в {folder} нет тетради {expected}; есть {found}",
+        "no notebook in {folder}: expected {expected}; {found}",
+        "в {folder} нет тетради {expected}; {found}",
     ),
     "no_notebook": Text("no notebook in {folder}: expected {expected}", "в {folder} нет тетради {expected}"),
     "link": Text("{name} cannot be opened: it is a link", "{name} не открыть: это ссылка"),
@@ -76,6 +80,19 @@ REASONS: dict[str, Text] = {
         "{name}: это не тетрадь, вложенность JSON слишком велика",
     ),
     "no_object": Text("{name} is no notebook: its JSON is no object", "{name}: это не тетрадь, JSON в ней не объект"),
+    "word": Text(
+        "{name} is a document of Word or a similar program, not the notebook: ask the student for the file that ends in "
+        ".ipynb",
+        "{name}: это документ Word или похожей программы, а не тетрадь; попросите у студента файл с окончанием .ipynb",
+    ),
+    "spreadsheet": Text(
+        "{name} is a spreadsheet, as of Excel, not the notebook: ask the student for the file that ends in .ipynb",
+        "{name}: это электронная таблица, как в Excel, а не тетрадь; попросите у студента файл с окончанием .ipynb",
+    ),
+    "slides": Text(
+        "{name} is a presentation, as of PowerPoint, not the notebook: ask the student for the file that ends in .ipynb",
+        "{name}: это презентация, как в PowerPoint, а не тетрадь; попросите у студента файл с окончанием .ipynb",
+    ),
     "zip": Text(
         "{name} is no notebook but a zip archive: unpack it into the student's folder",
         "{name}: это не тетрадь, а архив zip: распакуйте его в папку студента",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..language import Note, Noun, Text
-from .cards import MESSAGES
+from .cards import MESSAGES, say
 
 TOKEN = Noun(("token in common", "tokens in common"), ("общая лексема", "общие лексемы", "общих лексем"))
 
@@ -55,7 +55,7 @@ WORDS = {
     "recognised": Text("Recognised mistakes", "Распознанные ошибки"),
     "other": Text("Other wrong answers, alike in behaviour", "Другие неверные ответы с одинаковым поведением"),
     "no_wrong": Text("No wrong answer.", "Неверных ответов нет."),
-    "failed": Text("Does not hold:", "Не выполнено:"),
+    "failed": MESSAGES["card.not_met"],
     "gone": Text("`{name}`, a mistake no longer listed", "`{name}`: такой ошибки в упражнении уже нет"),
     "places": Text("Exercises: {count}", "Упражнений: {count}"),
     "students": Text("Who ({count})", "Кто (всего {count})"),
@@ -141,11 +141,6 @@ def said(note: Note, language: str) -> str:
     Returns "" if the note was stored by another version of the course and has no sentence now.
     """
     try:
-        told = {
-            name: MESSAGES[value].read(language) if isinstance(value, str) and value in MESSAGES else value
-            for name, value in note.parameters.items()
-        }
-        text = MESSAGES[note.id].format(**told).read(language)
+        return say(note, language).removesuffix(": …")[:500]
     except (LookupError, TypeError, ValueError, AttributeError):
         return ""
-    return text.removesuffix(": …")[:500]

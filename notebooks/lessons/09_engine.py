@@ -744,7 +744,8 @@ assert [x.grad.tolist() for x in leaves] == [[1, 1], [1, 1]] and Counter.n == 1
 #
 # * **Given.** `batches`, at least one. The caller's mode may be any.
 # * **Result.** A list of `model(batch)` in the order of the batches; the model is called once for each. <!-- outputs -->
-# * **Result.** Each call runs in a thread other than the caller's; one thread may serve several batches. When the function ends, by returning or by an error, all its threads have ended; those of a pool count as ended when its `with` block has. <!-- in_threads -->
+# * **Result.** Each call runs in a thread other than the caller's; one thread may serve several batches. <!-- in_threads -->
+# * **Result.** When the function ends, by returning or by an error, all its threads have ended; those of a pool count as ended when its `with` block has. <!-- ended -->
 # * **Result.** If the model raises an exception (an `Exception`) in a thread, the function raises the same object; it does not matter whether the other batches are computed then. <!-- error -->
 # * **Leave.** The caller's mode. <!-- no_graph -->
 # * **Not allowed.** To record a graph. <!-- no_graph -->
@@ -758,7 +759,8 @@ assert [x.grad.tolist() for x in leaves] == [[1, 1], [1, 1]] and Counter.n == 1
 #
 # * **Дано.** Список `batches`, в нём хотя бы один батч. Режим в вызывающем потоке может быть любым.
 # * **Результат.** Список результатов `model(batch)` в порядке батчей; для каждого батча модель вызвана один раз. <!-- outputs -->
-# * **Результат.** Ни один вызов не выполняется в потоке, который вызвал функцию; один поток может обработать несколько батчей. Когда функция завершилась, с результатом или с исключением, завершены и все её потоки; потоки пула считаются завершёнными, когда закончился его блок `with`. <!-- in_threads -->
+# * **Результат.** Ни один вызов не выполняется в потоке, который вызвал функцию; один поток может обработать несколько батчей. <!-- in_threads -->
+# * **Результат.** Когда функция завершилась, с результатом или с исключением, завершены и все её потоки; потоки пула считаются завершёнными, когда закончился его блок `with`. <!-- ended -->
 # * **Результат.** Если модель в каком-то потоке вызвала исключение (класса `Exception`), этим же исключением (тем же самым объектом) завершается и функция. Будут ли тогда обработаны остальные батчи, неважно. <!-- error -->
 # * **Не менять.** Режим в вызывающем потоке. <!-- no_graph -->
 # * **Нельзя.** Записывать граф. <!-- no_graph -->

@@ -93,7 +93,13 @@ print("if:   ", graphs(branching, torch.ones(3)))
 print("where:", graphs(choosing, torch.ones(3)))
 # %% tags=["fact"]
 assert graphs(branching, torch.ones(3)) == 2 and graphs(choosing, torch.ones(3)) == 1
-assert graphs(choosing, torch.ones(3), torch.ones(3, dtype=torch.float64)) == 2
+for other in (torch.ones(3, dtype=torch.float64), torch.ones(3, 3), torch.ones(3, requires_grad=True)):
+    assert graphs(choosing, torch.ones(3), other) == 2  # another dtype, number of dimensions, flag
+import logging
+
+logging.getLogger("torch._dynamo").setLevel(logging.ERROR)  # it warns of `.item()`
+assert graphs(lambda x: x * x.sum().item(), torch.ones(3)) == 2
+logging.getLogger("torch._dynamo").setLevel(logging.WARNING)
 
 
 # %% [markdown] tags=["en"]
@@ -244,6 +250,16 @@ check("one_graph")
 assert graphs(lambda x: one_graph(x, 1.0), torch.ones(3)) == 1
 assert graphs(lambda x: x * 2 if x.norm() > 1.0 else x * 3, torch.ones(3)) == 2
 torch.compiler.reset()
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+with FakeTensorMode():
+    unknown = torch.ones(3, dtype=torch.float64)
+    assert (unknown.shape, unknown.dtype) == ((3,), torch.float64)
+    try:
+        unknown.sum().item()
+        raise AssertionError("it has to raise")
+    except RuntimeError as error:
+        assert type(error).__name__ == "DataDependentOutputException"
 
 
 # %% [markdown] tags=["en"]
@@ -285,6 +301,35 @@ draw(result)
 assert count_saved(growth) == 2 and count_saved(compiled_growth) == 1
 assert result.grad_fn.name() == "CompiledFunctionBackward"
 assert result.grad_fn.next_functions[0][0].name() == "torch::autograd::AccumulateGrad"
+from functorch.compile import make_boxed_func, min_cut_rematerialization_partition
+from torch._dynamo.backends.common import aot_autograd
+
+
+def noting(half):
+    def compiler(graph, example_inputs):
+        halves[half] = [str(node.target) for node in graph.graph.nodes if node.op == "call_function"]
+        return make_boxed_func(graph.forward)
+
+    return compiler
+
+
+def keeping(kept):
+    return torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or t.detach(), lambda t: t)
+
+
+halves, kept = {}, []
+backend = aot_autograd(
+    fw_compiler=noting("forward"), bw_compiler=noting("backward"), partition_fn=min_cut_rematerialization_partition
+)
+torch.compiler.reset()
+x = torch.tensor([0.5, 1.0], requires_grad=True)
+with keeping(kept):
+    waved = torch.compile(wave, backend=backend)(x)
+assert [*halves] == ["forward"] and kept[0] is x
+(ahead,) = torch.autograd.grad(waved, x)
+assert [*halves] == ["forward", "backward"] and "aten.sin.default" in halves["backward"]
+assert torch.allclose(ahead, torch.autograd.grad(wave(x), x)[0])
+torch.compiler.reset()
 
 
 # %% [markdown] tags=["en"]
@@ -318,7 +363,7 @@ except RuntimeError as error:
 #
 # Now for a table. `outcome` compiles a function and tries one or more kinds of backward pass on it, each with a new result. Here are the kinds of pass. Try `outcome(wave, plain)` first.
 # %% [markdown] tags=["ru"] of="0d7820e2"
-# Сохранённый тензор, на который больше никто не ссылается, — это *donated buffer*: скомпилированный проход вправе записывать поверх него, и это экономит память. Второй проход по такому графу уже невозможен. Допустима ли такая перезапись, решается в первом обратном проходе: именно в нём компилируется обратная половина, рассчитанная на проход такого вида.
+# Сохранённый тензор, на который больше никто не ссылается, — это *отданный буфер* (donated buffer): скомпилированный проход вправе записывать поверх него, и это экономит память. Второй проход по такому графу уже невозможен. Допустима ли такая перезапись, решается в первом обратном проходе: именно в нём компилируется обратная половина, рассчитанная на проход такого вида.
 #
 # Теперь таблица. В `outcome` функция компилируется, а затем выполняются обратные проходы, один или несколько, каждый — от заново вычисленного результата. Ниже перечислены виды проходов. Сначала попробуйте `outcome(wave, plain)`.
 # %%
@@ -457,7 +502,7 @@ torch.compiler.reset()
 #
 # Профилировщик `torch.profiler` записывает каждую операцию и её время, а если попросить, то и число операций с плавающей точкой (FLOP). Время от запуска к запуску меняется, число операций — нет. Если профилировали только прямой проход, да ещё на девяти числах, строка «46 % времени — на `mul`» почти ничего не значит.
 #
-# Запишем профиль обратного прохода через два умножения на матрицы, $24 \times 8$ и $8 \times 18$, и прочтём строки, которые начинаются с `autograd::engine::evaluate_function`. Каждая из них соответствует узлу, а под ней перечислены операции, которые он вызвал. Профилировщик считает FLOP матричных произведений и свёрток, а для `mul` и `add` — по одной операции на элемент. Функция `flops_of` учитывает только матричные произведения.
+# Запишем профиль обратного прохода через два умножения на матрицы, $24 \times 8$ и $8 \times 18$, и прочтём строки, которые начинаются с `autograd::engine::evaluate_function`. Каждая из них соответствует узлу, а под ней перечислены операции, которые он вызвал. Профилировщик считает FLOP матричных произведений и свёрток, а `mul` и `add` засчитывает как одну операцию на элемент. Функция `flops_of` учитывает только матричные произведения.
 # %%
 import os
 
@@ -657,6 +702,34 @@ with warnings.catch_warnings():
     with torch.autograd.detect_anomaly():
         torch.tensor(0.0, requires_grad=True).sqrt().backward()  # the gradient is inf, which is no NaN
 assert not torch.ones(2, requires_grad=True).exp().grad_fn.metadata
+
+
+def root_of_zero(x):
+    return torch.where(x > 0, x.sqrt(), torch.zeros_like(x)).sum()
+
+
+with warnings.catch_warnings(record=True) as caught, torch.autograd.set_detect_anomaly(True):
+    warnings.simplefilter("always")
+    try:
+        root_of_zero(torch.zeros(2, requires_grad=True)).backward()
+        raise AssertionError("it has to raise")
+    except RuntimeError as error:
+        assert "'SqrtBackward0' returned nan" in str(error) and "root_of_zero" not in str(error)
+assert "in root_of_zero" in str(caught[-1].message) and "SqrtBackward0" in str(caught[-1].message)
+
+
+class NameOperations(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        named.append(func.name().removeprefix("aten::"))
+        return func(*args, **(kwargs or {}))
+
+
+named = []
+with torch.autograd.set_detect_anomaly(True):
+    y = torch.ones(3, requires_grad=True).sin()
+    with NameOperations():
+        y.backward(torch.ones(3))
+assert {"isnan", "_is_any_true", "_local_scalar_dense"} <= set(named)  # the last one reads a number
 
 
 # %% [markdown] tags=["en"]
@@ -884,10 +957,11 @@ running.register_autograd(formula, setup_context=setup_context)
 #
 # * **Given.** `op(x, y, a)`, an operator for $x \cdot e^{-a y}$ that has a fake and no formula yet. `x` and `y` have the same shape (it may be `()`), `a` is a number.
 # * **Result.** After the call `op` gives each of `x` and `y` its gradient, for every gradient that arrives; one of the two may be frozen. <!-- gradients -->
+# * **Result.** Each result has the gradients of its own call, however often `op` is called before the backward pass. <!-- apart -->
 # * **Result.** The gradients can be differentiated again. <!-- second -->
 # * **Result.** The formula can be traced: `opcheck(op, (x, y, a))` finds nothing wrong. <!-- traced -->
 # * **Result.** If `y` is changed in place between the passes, the backward pass raises torch's error, as for any operation (lesson 05). <!-- guarded -->
-# %% [markdown] tags=["ru"] of="65cc1f55"
+# %% [markdown] tags=["ru"] of="45dea8c8"
 # Один вызов на три прохода: формула выполнилась, когда записывался граф обратного прохода, а дальше работал уже граф. Счётчик, `print` или список внутри формулы отмечают запись графа, а не проходы. Вот откуда единица, о которой шла речь в начале.
 #
 # ### Упражнение `add_formula`: формула для оператора
@@ -897,6 +971,7 @@ running.register_autograd(formula, setup_context=setup_context)
 #
 # * **Дано.** Оператор `op(x, y, a)`, который вычисляет $x \cdot e^{-a y}$; фиктивная реализация у него есть, формулы ещё нет. Тензоры `x` и `y` одной формы (возможно, `()`), `a` — число.
 # * **Результат.** После этого вызова градиенты оператора `op` по `x` и по `y` верны при любом пришедшем градиенте; один из двух тензоров может быть заморожен. <!-- gradients -->
+# * **Результат.** У каждого результата градиенты своего вызова, сколько бы раз `op` ни вызвали до обратного прохода. <!-- apart -->
 # * **Результат.** Эти градиенты можно дифференцировать ещё раз. <!-- second -->
 # * **Результат.** Формулу можно записать в граф: `opcheck(op, (x, y, a))` не находит ошибок. <!-- traced -->
 # * **Результат.** Если между проходами изменить `y` на месте, обратный проход завершается ошибкой torch, как и для любой операции (урок 05). <!-- guarded -->
@@ -1014,6 +1089,11 @@ torch.compiler.reset()
 assert set(opcheck(turned, (torch.ones(2, 2),)).values()) == {"SUCCESS"}
 found = opcheck(turned, (wide,), raise_exception=False)
 assert "Shapes" in str(found["test_faketensor"])
+calls.clear()
+opcheck(running, (x.detach(),))
+assert not calls
+opcheck(running, (x,))
+assert len(calls) > 1  # in a backward pass, and traced
 
 
 # %% [markdown] tags=["en"]
@@ -1419,7 +1499,7 @@ assert said(opcheck, bare, torch.ones(2)) == "accepted" and refuses(lambda: bare
 # ## Что стоит запомнить
 #
 # * Граф `torch.compile` разрывается там, где программе на Python нужно само число. Формы, dtype и флаги известны и ничего не разрывают.
-# * Скомпилированный граф — один узел: второй производной нет, а `retain_graph` возможен только без donated buffers. Код на Python внутри формулы оператора выполняется один раз, при записи графа.
+# * Скомпилированный граф — один узел: второй производной нет, а `retain_graph` возможен только без отданных буферов. Код на Python внутри формулы оператора выполняется один раз, при записи графа.
 # * В профиле ищите `autograd::engine::evaluate_function`; сначала сравнивайте число операций, потом время.
 # * Режим обнаружения аномалий включайте для обоих проходов, а потом выключайте: он добавляет три операции на каждый градиент.
 # * Вычисление, написанное не на torch, становится оператором: `custom_op`, `register_fake`, `register_autograd`. Оператор ничего не изменяет на месте, формула состоит из операций torch, тензоры сохраняет `save_for_backward`.

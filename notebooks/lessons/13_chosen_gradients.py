@@ -204,7 +204,7 @@ draw(loss)
 # * **Result.** A new tensor of the shape of `x`: each entry is rounded to the nearest multiple of `step`, and limited to the range from `-levels * step` to `levels * step`. <!-- values -->
 # * **Result.** The gradient of `x` is the incoming one where `x` lies inside the range, also between the last value and half a step before it; outside it is 0. <!-- gradient_x -->
 # * **Result.** The gradient of `step` is the sum over the entries of the derivatives above, each times the incoming gradient. <!-- gradient_step -->
-# * **Leave.** `x`, `step` and their `.grad`. <!-- rest -->
+# * **Leave.** `x`, `step` and their `.grad`, and the gradients of earlier results. <!-- rest -->
 # %% [markdown] tags=["ru"] of="dd76489a"
 # Настоящая сетка конечна. При шаге $s$ и $n$ уровнях с каждой стороны на ней лежат значения $-ns, \dots, -s, 0, s, \dots, ns$, а всё, что лежит дальше, превращается в крайнее значение. Там результат от $x$ не зависит, поэтому градиент должен быть равен 0. Проходить он должен только внутри диапазона.
 #
@@ -221,7 +221,7 @@ draw(loss)
 # * **Результат.** Новый тензор той же формы, что и `x`: каждый элемент округлён до ближайшего кратного `step` и ограничен диапазоном от `-levels * step` до `levels * step`. <!-- values -->
 # * **Результат.** Градиент по `x` равен пришедшему там, где `x` лежит внутри диапазона, в том числе на последнем полушаге перед его концом; вне диапазона он равен 0. <!-- gradient_x -->
 # * **Результат.** Градиент по `step` таков: указанные выше производные умножены на пришедший градиент и сложены по всем элементам. <!-- gradient_step -->
-# * **Не менять.** `x`, `step` и их `.grad`. <!-- rest -->
+# * **Не менять.** `x`, `step` и их `.grad`, а также градиенты прежних результатов. <!-- rest -->
 # %% answer="quantize"
 def quantize(x, step, levels):
     """`x` on a grid of `step`, at most `levels` steps from 0, with straight-through gradients."""
@@ -278,10 +278,17 @@ check("quantize")
 x = torch.tensor([0.4, 1.5, -2.5], requires_grad=True)
 torch.fake_quantize_per_tensor_affine(x, 1.0, 0, -1, 1).sum().backward()
 assert x.grad.tolist() == [1, 0, 0]
+for number, passed in ((1.9, 1), (2.1, 1), (2.4, 1), (2.6, 0)):
+    x = torch.tensor([number, -number], requires_grad=True)
+    torch.fake_quantize_per_tensor_affine(x, 1.0, 0, -2, 2).sum().backward()
+    assert x.grad.tolist() == [passed, passed]
+x = torch.tensor([1.9, 2.1, 2.4, 2.6], dtype=torch.float64, requires_grad=True)
+quantize(x, torch.tensor(1.0, dtype=torch.float64), 2).sum().backward()
+assert x.grad.tolist() == [1, 0, 0, 0]
 
 
 # %% [markdown] tags=["en"]
-# torch has this built in, `torch.fake_quantize_per_tensor_affine`; with a fixed step it gives the same 1 inside and 0 outside.
+# torch has something like it built in, `torch.fake_quantize_per_tensor_affine`, with a fixed step. Its values are the same, but its gradient passes half a step further: it is 1 for whatever is rounded to a value of the grid, even beyond the last one.
 #
 # ## A coin in the graph
 #
@@ -289,7 +296,7 @@ assert x.grad.tolist() == [1, 0, 0]
 #
 # A single gradient depends on the bit. Its mean need not be measured with thousands of samples: there are two outcomes, and their probabilities are known.
 # %% [markdown] tags=["ru"] of="ccc24391"
-# В torch для этого есть готовая функция, `torch.fake_quantize_per_tensor_affine`. При постоянном шаге она даёт тот же градиент: 1 внутри диапазона и 0 вне его.
+# В torch есть похожая готовая функция с постоянным шагом, `torch.fake_quantize_per_tensor_affine`. Значения у неё такие же, а градиент проходит на полшага дальше: он равен 1 для всего, что округляется до значения сетки, даже за последним из них.
 #
 # ## Монета внутри графа
 #
@@ -340,7 +347,7 @@ for c in (-1.0, 0.3, 5.0):
 # * **Given.** `surrogate(logits, bits)` returns a tensor with one number, whose gradient with respect to `logits` is the estimate $g$ for this outcome. `bits` are float64 zeros and ones, in the shape of `logits`. For every outcome this number has a path to all logits.
 # * **Result.** A pair of tensors in the shape of `logits`. The first is the mean of $g$ over all outcomes. <!-- mean -->
 # * **Result.** The second is the variance of each entry of $g$, the mean of the squared distance from its mean. <!-- variance -->
-# * **Leave.** `logits` and its `.grad`; and the results have no graph. <!-- rest -->
+# * **Leave.** `logits`, its flag and its `.grad`; and the results have no graph. <!-- rest -->
 # * **Not allowed.** More than one call of `surrogate` for an outcome. <!-- calls -->
 # %% [markdown] tags=["ru"] of="051785ea"
 # Вот и разгадка. При $p = 0.5$ оценка верна до последней цифры. При 0.25 её среднее равно 0, и обучение останавливается, а при меньших значениях градиент даже направлен не в ту сторону. Это *смещение* (bias): ошибка самого среднего, от которой не избавит никакое число испытаний.
@@ -356,7 +363,7 @@ for c in (-1.0, 0.3, 5.0):
 # * **Дано.** `surrogate(logits, bits)` возвращает тензор из одного числа, градиент которого по `logits` и есть оценка $g$ для этого исхода. `bits` — нули и единицы float64, форма у них та же, что у `logits`. При каждом исходе от этого числа есть путь ко всем логитам.
 # * **Результат.** Пара тензоров той же формы, что и `logits`. Первый — среднее $g$ по всем исходам. <!-- mean -->
 # * **Результат.** Второй — дисперсия каждого элемента $g$, то есть средний квадрат его отклонения от среднего. <!-- variance -->
-# * **Не менять.** `logits` и его `.grad`; графа у результатов нет. <!-- rest -->
+# * **Не менять.** `logits`, его флаг и его `.grad`; графа у результатов нет. <!-- rest -->
 # * **Нельзя.** Вызывать `surrogate` для одного исхода больше одного раза. <!-- calls -->
 # %% answer="moments"
 def moments(surrogate, logits):
@@ -442,7 +449,8 @@ check("moments")
 #
 # * **Given.** `p`, a number between 0.15 and 0.9, not 0.5. The true derivative by `p` is `loss(1) - loss(0)`; the mean of the straight-through gradient is `p * slope(1) + (1 - p) * slope(0)`, where `slope` is the derivative of the loss.
 # * **Result.** A function `loss` of a float64 tensor without dimensions, which returns one number as a tensor. At 0 and at 1, value and derivative are finite and the same at each call. <!-- usable -->
-# * **Result.** `loss(1)` and `loss(0)` differ, by at least a thousandth of the largest of the two values and slopes. <!-- matters -->
+# * **Result.** What autograd gives at 0 and at 1 is the derivative of the loss, at least towards the inside of the interval. <!-- differentiated -->
+# * **Result.** `loss(1)` and `loss(0)` differ by at least a thousandth of the largest in magnitude of four numbers: these two values and the two slopes. <!-- matters -->
 # * **Result.** At `p` the two derivatives agree, to six digits. <!-- hides -->
 # * **Result.** At one of the probabilities 0.05, 0.10, ..., 0.95 they have opposite signs. <!-- misleads -->
 # %% [markdown] tags=["ru"] of="22e0f1e6"
@@ -457,6 +465,7 @@ check("moments")
 #
 # * **Дано.** `p` — число от 0.15 до 0.9, не равное 0.5. Настоящая производная по `p` — это `loss(1) - loss(0)`. Среднее сквозной оценки — `p * slope(1) + (1 - p) * slope(0)`, где `slope` — производная функции потерь.
 # * **Результат.** Функция `loss` от тензора float64 без измерений; она возвращает одно число в виде тензора. При 0 и при 1 её значение и производная конечны и при каждом вызове одни и те же. <!-- usable -->
+# * **Результат.** При 0 и при 1 autograd даёт настоящую производную этой функции, по крайней мере одностороннюю, изнутри отрезка. <!-- differentiated -->
 # * **Результат.** Значения `loss(1)` и `loss(0)` различаются не меньше чем на тысячную долю наибольшего по модулю из четырёх чисел: этих двух значений и двух наклонов. <!-- matters -->
 # * **Результат.** При `p` обе производные совпадают с точностью до шести знаков. <!-- hides -->
 # * **Результат.** Хотя бы при одной из вероятностей 0.05, 0.10, ..., 0.95 у них разные знаки. <!-- misleads -->
@@ -483,13 +492,8 @@ def hide_bias(p):
 
 # %% alternative="hide_bias"
 def hide_bias(p):
-    def loss(b):
-        # the values are those of `level`, the slopes those of `tilt`, and both are chosen freely
-        level = torch.where(b > 0.5, 1.0, 0.0)
-        tilt = torch.where(b > 0.5, 1 + 40 * (1 - p), 1 - 40 * p)
-        return level + tilt * (b - b.detach())
-
-    return loss
+    # two lines, one through (0, 0), the other through (1, 1), whose slopes are chosen freely
+    return lambda b: torch.where(b > 0.5, 1 + (41 - 40 * p) * (b - 1), (1 - 40 * p) * b)
 
 
 # %% alternative="hide_bias"
@@ -650,7 +654,7 @@ check("score_loss")
 #
 # Between the two estimators lies a third. Add to each logit independent noise $-\log(-\log u)$, with $u$ uniform between 0 and 1: the largest of the noisy logits is at place $k$ with exactly the probability that `softmax` gives. That is the *Gumbel trick*. What is random is $u$, and it depends on no parameter, so from the logits on everything is an ordinary function with an `argmax` at its end. Put `softmax(noisy / temperature)` behind it in the backward pass, and there is a straight-through estimator once more: `gumbel_softmax(logits, tau, hard=True)`.
 #
-# For a normal distribution `rsample()` does the same: the sample has a path to the parameters (the reparameterization trick). Do not mix the two ways. In `log_prob(z)` with `z = normal.rsample()` both paths cancel, and the gradient of the mean is exactly 0: the score function needs `sample()`, or `z.detach()`.
+# For a normal distribution `rsample()` does the same: the sample has a path to the parameters (the reparameterization trick). Do not mix the two ways. In `log_prob(z)` with `z = normal.rsample()` both paths cancel, and the derivative with respect to the parameter `mean` is exactly 0: the score function needs `sample()`, or `z.detach()`.
 #
 # `gumbel_softmax` takes *logits*. Give it probabilities, and it draws from something else:
 # %% [markdown] tags=["ru"] of="a7145983"
@@ -660,7 +664,7 @@ check("score_loss")
 #
 # Между этими двумя оценками есть и третья. Прибавьте к каждому логиту независимый шум $-\log(-\log u)$, где $u$ — равномерно распределённое число от 0 до 1: наибольшим станет логит номер $k$ ровно с той вероятностью, которую даёт `softmax`. Это *приём Гумбеля* (Gumbel trick). Случайно здесь только $u$, а оно от параметров не зависит. Значит, всё, что происходит с логитами дальше, — обычная функция, в конце которой стоит `argmax`. Если в обратном проходе поставить на его место `softmax(noisy / temperature)`, снова получится сквозная оценка: `gumbel_softmax(logits, tau, hard=True)`.
 #
-# Для нормального распределения так же устроен `rsample()`: от выборки есть путь к параметрам (репараметризация). Не смешивайте эти два способа. Если подставить в `log_prob(z)` выборку `z = normal.rsample()`, вклады двух путей взаимно уничтожатся, и градиент по среднему окажется в точности равен 0: для score function нужен `sample()` или `z.detach()`.
+# Для нормального распределения так же устроен `rsample()`: от выборки есть путь к параметрам (репараметризация). Не смешивайте эти два способа. Если подставить в `log_prob(z)` выборку `z = normal.rsample()`, вклады двух путей взаимно уничтожатся, и производная по параметру `mean` окажется в точности равна 0: для score function нужен `sample()` или `z.detach()`.
 #
 # Функция `gumbel_softmax` принимает *логиты*. Если дать ей вероятности, она будет выбирать из другого распределения:
 # %%
@@ -714,7 +718,7 @@ assert rows.abs().max() == 0
 #
 # * **Given.** `logits`, a float64 tensor with the choices along its last dimension, which requires grad. `temperature`, a positive number. `noise`, of the same shape: the $u$, between 0 and 1.
 # * **Result.** A tensor of the same shape with a 1 at the largest noisy logit and zeros elsewhere. <!-- values -->
-# * **Result.** Its gradient is that of `softmax(noisy / temperature)` along the last dimension. <!-- gradient -->
+# * **Result.** Its gradient is that of `softmax(noisy / temperature)` along the last dimension, also if the function is called again before the backward pass. <!-- gradient, apart -->
 # %% [markdown] tags=["ru"] of="351c7a88"
 # Чем ниже температура, тем меньше смещение и тем больше шум. За одно приходится платить другим, и понижать температуру можно лишь до известного предела: при температуре 0.001 градиент softmax от двух логитов, которые различаются на 1, в точности равен 0.
 #
@@ -725,7 +729,7 @@ assert rows.abs().max() == 0
 #
 # * **Дано.** `logits` — тензор float64, в котором варианты лежат вдоль последнего измерения; он требует градиента. `temperature` — положительное число. `noise` — тензор той же формы: числа $u$ между 0 и 1.
 # * **Результат.** Тензор той же формы: 1 на месте наибольшего логита с шумом, на остальных местах нули. <!-- values -->
-# * **Результат.** Градиент такой же, как у `softmax(noisy / temperature)` по последнему измерению. <!-- gradient -->
+# * **Результат.** Градиент такой же, как у `softmax(noisy / temperature)` по последнему измерению, даже если до обратного прохода функция вызвана ещё раз. <!-- gradient, apart -->
 # %% answer="fix_gumbel"
 def fix_gumbel(logits, temperature, noise):
     """A one-hot choice, drawn with `noise`, with the gradient of the softmax."""
@@ -994,7 +998,7 @@ assert nodes[99] > 9 * nodes[9] > 9 * nodes[0]
 # * **Given.** `batch`, a tuple `(state, reward, next_state, done)`: two batches of inputs, and two tensors of shape $(n,)$; `done` is 1 where the episode is over, else 0.
 # * **Result.** One step of the optimizer with the gradient of the mean squared difference between `net(state)` and the goal, $r + \gamma\,(1 - d)\, v'(s')$. The goal comes from `target`, in the modes in which it came and before it moves, and is a constant. The loss before the step is returned, as a number or a tensor. <!-- net -->
 # * **Result.** Then `target` moves: each parameter becomes `(1 - rate) * old + rate * new`, where `new` is the parameter of `net` after the step; a shared layer stays as the step has made it. Its buffers become copies of those of `net`. <!-- target, net -->
-# * **Leave.** The parameters of `target` are the same tensors as before, with memory of their own, the same flags and the same `.grad`, apart from those of a shared layer. The modes of all modules stay. <!-- kept -->
+# * **Leave.** The parameters of `target` are the same tensors as before, with memory of their own, the same flags and the same `.grad`, apart from those of a shared layer. The modes of all modules stay, and recording is on. <!-- kept -->
 # %% [markdown] tags=["ru"] of="a253e977"
 # Отдельной сетью стал только результат `deepcopy`. У словаря `state_dict()` память с весами общая, а имя в первой строке — просто второе имя той же сети (в уроке 03 так было с `.grad`). Но и копия сама по себе градиента не останавливает: без `detach` или `no_grad` её `.grad` заполняется при каждом проходе. А среднее нужно вычислять внутри `no_grad`, иначе его граф растёт с каждым шагом.
 #
@@ -1007,7 +1011,7 @@ assert nodes[99] > 9 * nodes[9] > 9 * nodes[0]
 # * **Дано.** `batch` — кортеж `(state, reward, next_state, done)`: два батча входов и два тензора формы $(n,)$; `done` равен 1 там, где эпизод окончен, иначе 0.
 # * **Результат.** Один шаг оптимизатора по градиенту среднего квадрата разности между `net(state)` и целью, $r + \gamma\,(1 - d)\, v'(s')$. Цель — константа: её вычисляет `target` до сдвига, не меняя режимов своих модулей (обучения или оценки). Возвращаются потери до шага — число или тензор. <!-- net -->
 # * **Результат.** Затем сдвигается `target`: каждый параметр становится равным `(1 - rate) * old + rate * new`, где `new` — параметр `net` после шага (общий слой остаётся таким, каким его сделал шаг). Её буферы становятся копиями буферов `net`. <!-- target, net -->
-# * **Не менять.** Параметры `target` — те же тензоры, что и раньше, со своей памятью, с теми же флагами и тем же `.grad`, не считая общего слоя. Режимы всех модулей прежние. <!-- kept -->
+# * **Не менять.** Параметры `target` — те же тензоры, что и раньше, со своей памятью, с теми же флагами и тем же `.grad`, не считая общего слоя. Режимы всех модулей прежние, и запись включена. <!-- kept -->
 # %% answer="fix_target"
 def fix_target(net, target, optimizer, batch, discount, rate):
     """Train `net` for one step towards the goals of `target`, and let `target` follow."""

@@ -537,13 +537,13 @@ assert abs(bent_in_w - true) > 0.1
 #
 # * **Given.** `step(z, *parameters)`, which contracts: 60 steps from `start` are as good as infinitely many. `start`, a float64 tensor of any shape, which does not require grad. `iterations`, the number of steps, at least 60.
 # * **Given.** `parameters`, a tuple of tensors, at least one of which requires grad. Some may be frozen, and one may stand there twice.
-# * **Result.** The fixed point, of the shape of `start`. <!-- value -->
-# * **Result.** Its gradient with respect to every parameter that requires grad, to six digits. <!-- gradients -->
-# * **Leave.** `start` and the parameters, with their `.grad`. <!-- gradients -->
-# * **Leave.** No memory, once the result is dropped and `gc.collect()` has run. Tensors of a single number do not count. <!-- left -->
+# * **Result.** The fixed point, of the shape of `start`, to six digits. <!-- value, digits -->
+# * **Result.** Its gradient with respect to every parameter that requires grad, to six digits, also in a second pass and after another call. <!-- gradients, digits -->
+# * **Leave.** `start` and the parameters, with their `.grad`, and the gradient that arrives. <!-- gradients -->
+# * **Result.** Once the result is dropped and `gc.collect()` has run, no memory is held. Tensors of a single number do not count. <!-- left -->
 # * **Not allowed.** More than 24 tensors of the size of `start` and 4 copies of the parameters in memory at once, neither forward nor backward: neither 60 steps nor a Jacobian fit. <!-- memory -->
 # * **Not allowed.** More than `iterations` + 3 calls of `step`, the backward pass included. <!-- calls -->
-# %% [markdown] tags=["ru"] of="7378535c"
+# %% [markdown] tags=["ru"] of="18d2358d"
 # ### Упражнение `fixed_point`: неподвижная точка с градиентом
 # *спроектировать · ●●● · 22 минуты · 5 баллов*
 #
@@ -551,10 +551,10 @@ assert abs(bent_in_w - true) > 0.1
 #
 # * **Дано.** Сжимающий шаг — функция `step(z, *parameters)`: после 60 шагов из `start` результат уже не отличить от предела. Тензор `start` типа float64 любой формы, не требующий градиента. Число шагов `iterations`, не меньше 60.
 # * **Дано.** Кортеж тензоров `parameters`, из которых хотя бы один требует градиента. Некоторые могут быть заморожены, а один тензор может встретиться дважды.
-# * **Результат.** Неподвижная точка той же формы, что `start`. <!-- value -->
-# * **Результат.** Её градиент по каждому параметру, который требует градиента, с точностью до шести знаков. <!-- gradients -->
-# * **Не менять.** Тензор `start` и параметры вместе с их `.grad`. <!-- gradients -->
-# * **Не менять.** Объём занятой памяти: после удаления результата и вызова `gc.collect()` он такой же, как до вызова функции. Тензоры из одного числа не в счёт. <!-- left -->
+# * **Результат.** Неподвижная точка той же формы, что `start`, с точностью до шести знаков. <!-- value, digits -->
+# * **Результат.** Её градиент по каждому параметру, который требует градиента, с точностью до шести знаков, в том числе при втором проходе и после другого вызова. <!-- gradients, digits -->
+# * **Не менять.** Тензор `start`, параметры вместе с их `.grad` и пришедший градиент. <!-- gradients -->
+# * **Результат.** После удаления результата и вызова `gc.collect()` памяти занято столько же, сколько до вызова функции. Тензоры из одного числа не в счёт. <!-- left -->
 # * **Нельзя.** Расходовать в прямом или обратном проходе больше памяти, чем занимают 24 тензора размера `start` и 4 копии параметров: ни 60 шагов, ни матрица Якоби туда не поместятся. <!-- memory -->
 # * **Нельзя.** Вызывать `step` больше `iterations` + 3 раз, считая и обратный проход. <!-- calls -->
 # %% answer="fixed_point"
@@ -671,8 +671,8 @@ check("fixed_point")
 # * **Given.** `n`, at least 2.
 # * **Result.** A pair: `a` of shape $(n, n)$ and `g` of shape $(n,)$, float64 and finite, `g` not all zeros. <!-- usable -->
 # * **Result.** No eigenvalue of `a` has a magnitude above 0.9. <!-- settles -->
-# * **Result.** The cosine of the angle between the two gradients is below $-0.05$. <!-- misleads -->
-# %% [markdown] tags=["ru"] of="dba56891"
+# * **Result.** The cosine of the angle between the two gradients is $-0.05$ at most. <!-- misleads -->
+# %% [markdown] tags=["ru"] of="1ee9b55b"
 # ## Насколько ошибается один шаг?
 #
 # Многие модели с неподвижной точкой всё равно обучают с одним записанным шагом. «Градиент маловат, — говорят их авторы, — зато направлен примерно куда надо». Если шаг укорачивает любую разность двух `z`, это верно: так как $g = u - J^T u$ и $\lVert J \rVert < 1$, скалярное произведение $g \cdot u = \lVert u \rVert^2 - u \cdot J^T u$ положительно.
@@ -687,7 +687,7 @@ check("fixed_point")
 # * **Дано.** Число `n`, не меньше 2.
 # * **Результат.** Пара: `a` формы $(n, n)$ и `g` формы $(n,)$, float64, числа конечны, в `g` не все нули. <!-- usable -->
 # * **Результат.** Модуль любого собственного значения `a` не больше 0.9. <!-- settles -->
-# * **Результат.** Косинус угла между двумя градиентами меньше $-0.05$. <!-- misleads -->
+# * **Результат.** Косинус угла между двумя градиентами не больше $-0.05$. <!-- misleads -->
 # %% answer="mislead"
 def mislead(n):
     """A matrix and a vector for which one step points away from the true gradient."""

@@ -328,22 +328,22 @@ exchanges()
 #
 # Write `accumulate_no_sync(ddp, batches)`, which every rank calls once for a window.
 #
-# * **Given.** `ddp`, the wrapped model of this rank; it averages like `DistributedDataParallel`. `batches`, a list of one or more pairs `(x, y)` of this rank, all of one size, and as many on every rank. `.grad` may hold something old. Some parameters may be frozen.
+# * **Given.** `ddp`, the wrapped model of this rank; it averages like `DistributedDataParallel`. `batches`, a list of one or more pairs `(x, y)` of this rank, all of one size, and as many on every rank. `.grad` may hold something old. Some parameters may be frozen, some modules in evaluation mode.
 # * **Result.** On every rank `.grad` is the gradient of the mean `mse_loss` over all samples of all ranks. Nothing is returned. <!-- gradient -->
 # * **Result.** Each rank takes part in one all-reduce, also for a window of one micro-batch. <!-- all_reduces -->
 # * **Result.** Each micro-batch has a backward pass of its own, which ends before the next one goes forward. There is no other pass. <!-- passes -->
-# * **Leave.** The wrapper as it was: the gradients of an ordinary pass after the window are averaged. <!-- next_pass -->
-# %% [markdown] tags=["ru"] of="72683e5b"
+# * **Leave.** The wrapper and the modes of all modules: the gradients of an ordinary pass after the window are averaged. <!-- next_pass -->
+# %% [markdown] tags=["ru"] of="53b1a979"
 # ### Упражнение `accumulate_no_sync`: один all-reduce на окно
 # *дописать · ●●○ · 8 минут · 4.5 балла*
 #
 # Напишите функцию `accumulate_no_sync(ddp, batches)`, которую каждый ранг вызывает один раз на окно.
 #
-# * **Дано.** Модель этого ранга в обёртке `ddp`, которая усредняет так же, как `DistributedDataParallel`. Список `batches` из одной или нескольких пар `(x, y)` этого ранга; все они одного размера, и на всех рангах их поровну. В `.grad` могут лежать старые значения. Некоторые параметры могут быть заморожены.
+# * **Дано.** Модель этого ранга в обёртке `ddp`, которая усредняет так же, как `DistributedDataParallel`. Список `batches` из одной или нескольких пар `(x, y)` этого ранга; все они одного размера, и на всех рангах их поровну. В `.grad` могут лежать старые значения. Некоторые параметры могут быть заморожены, некоторые модули — в режиме оценки.
 # * **Результат.** На каждом ранге в `.grad` лежит градиент `mse_loss`, усреднённой по всем примерам всех рангов. Функция ничего не возвращает. <!-- gradient -->
 # * **Результат.** Каждый ранг участвует ровно в одном all-reduce, даже если в окне один микробатч. <!-- all_reduces -->
 # * **Результат.** У каждого микробатча свой обратный проход, и он закончен до прямого прохода следующего. Других проходов нет. <!-- passes -->
-# * **Не менять.** Обёртку: градиенты обычного прохода после окна по-прежнему усредняются. <!-- next_pass -->
+# * **Не менять.** Обёртку и режимы всех модулей: градиенты обычного прохода после окна по-прежнему усредняются. <!-- next_pass -->
 # %% answer="accumulate_no_sync"
 def accumulate_no_sync(ddp, batches):
     """Fill `.grad` with the mean gradient of the window over all ranks, with one all-reduce."""
@@ -590,9 +590,9 @@ two_processes(sharded)
 #
 # * **Given.** `parameters`, the shards of this rank, ordinary tensors here; the number of rows may be 0. Some or all of their `.grad` may be None, also if the other ranks have theirs. `all_reduce(tensor)` returns the sum of `tensor` over all ranks; all ranks have to call it equally often.
 # * **Result.** Every rank returns the norm of the whole gradient, as it was before clipping. <!-- norm -->
-# * **Result.** If it is above `max_norm`, the gradients on all ranks are scaled by one factor, so that the whole has the norm `max_norm`. Otherwise they stay. <!-- gradients -->
+# * **Result.** If it is above `max_norm`, the gradients on all ranks are scaled by one factor, so that the whole has the norm `max_norm`; `max_norm / (norm + 1e-6)`, as in torch, will do. Otherwise they stay, also if all are 0. <!-- gradients -->
 # * **Leave.** A `.grad` of None. <!-- gradients -->
-# %% [markdown] tags=["ru"] of="9e09d531"
+# %% [markdown] tags=["ru"] of="4c7b44fa"
 # ### Упражнение `clip_shards`: норма того, чего здесь нет
 # *найти ошибку · ●●○ · 7 минут · 3 балла*
 #
@@ -600,7 +600,7 @@ two_processes(sharded)
 #
 # * **Дано.** Шарды этого ранга `parameters`, здесь это обычные тензоры; в шарде может быть и 0 строк. Некоторые `.grad` или даже все могут быть равны None, хотя у других рангов градиенты есть. Функция `all_reduce(tensor)` возвращает сумму `tensor` по всем рангам; все ранги должны вызвать её одинаковое число раз.
 # * **Результат.** Каждый ранг возвращает норму всего градиента, какой она была до отсечения. <!-- norm -->
-# * **Результат.** Если она больше `max_norm`, градиенты на всех рангах умножаются на один и тот же множитель, чтобы норма всего градиента стала равна `max_norm`. Иначе они не меняются. <!-- gradients -->
+# * **Результат.** Если она больше `max_norm`, градиенты на всех рангах умножаются на один и тот же множитель, чтобы норма всего градиента стала равна `max_norm`. Подойдёт и `max_norm / (norm + 1e-6)`, как в torch. Иначе они не меняются, даже если все равны 0. <!-- gradients -->
 # * **Не менять.** Те `.grad`, которые равны None. <!-- gradients -->
 # %% answer="clip_shards"
 def clip_shards(parameters, max_norm, all_reduce):
@@ -633,7 +633,7 @@ def clip_shards(parameters, max_norm, all_reduce):
     norm = all_reduce(squares) ** 0.5
     for p in parameters:
         if p.grad is not None:
-            p.grad *= min(1.0, max_norm / norm.item())
+            p.grad *= max_norm / max(norm.item(), max_norm)
     return norm
 
 

@@ -4,7 +4,9 @@ import hashlib
 import json
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -13,9 +15,12 @@ import autograder
 from autograder.authoring.build import accept
 from autograder.authoring.gate import verify
 from autograder.authoring.trials import PER_PROCESS, TRIALS
+from autograder.authoring.untried import UNTRIED, Condition, untried_conditions
 from autograder.cells import BrokenSource
+from autograder.checking.exercise import Case, aspect, exercise
 from autograder.cli import main
 from autograder.exercises import load_path
+from autograder.language import Text
 from autograder.lessons.collection import COURSE, private
 from autograder.lessons.mistakes import mistakes_of
 from autograder.lessons.source import Lesson
@@ -240,6 +245,53 @@ def test_a_core_exercise_of_the_course_asks_why(monkeypatch):
     monkeypatch.setattr(exercises["numerical_slope"], "why", None)
     (report,), _ = verify(lesson, exercises, "numerical_slope", number=1)
     assert report.problems == ["a core exercise asks why: why=Why(Text(...), Text(...)), a question and its answer"]
+
+
+@pytest.mark.parametrize(("listed", "complaint"), [((), "no case has a zero"), (("descend",), "strike descend from")])
+def test_a_condition_that_no_case_has_is_told(monkeypatch, listed, complaint):
+    (lesson,) = COURSE.read(["first_gradient"])
+    name = listed[0] if listed else "numerical_slope"
+    monkeypatch.setitem(UNTRIED, Condition.ZERO, " ".join(listed))
+    (report,), _ = verify(lesson, COURSE.exercises(lesson), name, number=1)
+    (problem,) = report.problems
+    assert complaint in problem
+
+
+def test_conditions_of_modules_and_calls_are_noticed():
+    """Each condition is missing in the probe that calls once, and met in the one that changes model and order."""
+    model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Dropout())
+
+    def complaints(probe: Callable[[Any], object]) -> list[str]:
+        @exercise(title=Text.same("t"), kind="complete", minutes=1, hints=[], aspects=[aspect("x", 1, en="x", ru="x")])
+        def probed(answer: Any, case: Case) -> dict[str, object]:
+            return {"x": probe(answer.probed)}
+
+        probed.cases(lambda rng: iter([Case()]))
+        return [each.split(":")[0] for each in untried_conditions(probed, lambda model, x: model(x))]
+
+    def once(answer: Any) -> None:
+        answer(model, torch.ones(2)).sum().backward()
+
+    def in_between(answer: Any) -> None:
+        first, _ = answer(model, torch.ones(2)), answer(model, torch.zeros(2))
+        first.sum().backward()
+        model[0].bias.requires_grad_(False)
+        answer(model.eval(), torch.ones(2))
+
+    assert complaints(once) == [f"no case has {condition}" for condition in Condition]
+    assert complaints(in_between) == []
+
+
+def test_the_plain_program_earns_at_most_a_quarter(tmp_path):
+    mistakes = MISTAKES.replace('theme="own"', 'theme="own" plain="yes"').replace("x * x", "2 * x.detach()")
+    two = 'aspect("graph", 1, en="Its gradient is 2.", ru="Её градиент равен 2.")'
+    exercises = EXERCISES.replace('ru="Это удвоенный `x`.")', f'ru="Это удвоенный `x`."), {two}')
+    exercises = exercises.replace(
+        "double(case.x)}", 'double(case.x).detach(), "graph": answer.double(case.x).requires_grad}'
+    )
+    exercises = exercises.replace("dtype=torch.float64)", "dtype=torch.float64, requires_grad=True)")
+    found = gate(tmp_path, mistakes=mistakes, exercises=exercises)
+    assert any("the plain program squares earns 1 of 2 points; at most 0.5" in each for each in found), found
 
 
 def test_prose_that_states_another_title_or_other_points_than_the_module_is_told(tmp_path):

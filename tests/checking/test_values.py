@@ -89,6 +89,13 @@ def test_what_is_no_observation_is_named_and_never_run():
     assert found == {"a": Other("generator"), "b": Other("Linear"), "c": Other("tensor on meta"), "d": Other("...")}
 
 
+def test_an_integer_that_no_float_holds_is_named():
+    """Python refuses to write one of more than 4300 digits."""
+    huge = Other("|int| ≥ 2**1023")
+    assert canonical([10**5000, -(10**400), 2**1000]) == [huge, huge, 2**1000]
+    assert canonical({10**5000: 1}) == {huge.kind: 1}
+
+
 def test_subclasses_cannot_lie():
     lie = torch.ones(2).as_subclass(Lying)
     assert compare(canonical(torch.zeros(2)), canonical(lie), what="x") is not None

@@ -58,7 +58,7 @@ def test_grade_and_collect_name_documents_and_archives(course: Course, tmp_path:
     for number, (_, why) in enumerate(INSTEAD.values()):
         result = results[f"student{number}"]
         assert result["state"] == "failed"
-        assert f"there is {why}" in result["reasons"][0]
+        assert f"{NAME}.ipynb; {why}" in result["reasons"][0]
     assert collect(course, write_archive(tmp_path / "all.zip", files)) == 1
     said = capsys.readouterr().out
     for _, why in INSTEAD.values():

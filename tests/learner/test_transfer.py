@@ -14,6 +14,7 @@ from autograder.history import read_history
 from autograder.messages.cards import message
 from autograder.messages.study_record import WORDS
 from support.check import NAME as UNEVEN
+from support.public_reports.history_after_a_merge import change
 
 DAY = 86_400
 BEGIN = 1_700_000_000
@@ -69,6 +70,39 @@ def test_histories_of_two_machines_are_joined_in_the_order_of_time(tmp_path_fact
             assert command("--import", folder / f"{number}.jsonl") == 0
         wanted = [(at, VerdictState.PASSED if passed else VerdictState.NOT_YET) for _, at, passed in checks]
         assert [(each.time, each.verdict.state) for each in read_history().checks] == wanted
+
+
+def test_a_history_that_git_has_merged_by_half_counts_each_check_once(machine, capsys):
+    history = "".join(f"{each}\n" for each in (line(BEGIN, passed=False), line(BEGIN + DAY)))
+    file = machine("merged")
+    file.write_text(change(history), encoding="utf-8")
+    assert [each.time for each in read_history().checks] == [BEGIN, BEGIN + DAY]
+    assert command("--language", "en") == 0
+    said = capsys.readouterr().out
+    assert f"Damaged lines in {file}: 3 (numbers 1, 4, 7). They stay there and are not counted." in said
+    file.write_text("<<<<<<< HEAD\n", encoding="utf-8")
+    assert command("--language", "en") == 0
+    assert "Damaged lines" in capsys.readouterr().out
+    file.write_text(change(history), encoding="utf-8")
+    assert command("--export", file.with_name("out.jsonl"), "--language", "en") == 0
+    assert "holds your history, 2 checks." in capsys.readouterr().out
+
+    file.write_text(history + json.dumps({**json.loads(line(BEGIN)), "imported": True}) + "\n", encoding="utf-8")
+    assert len(read_history().checks) == 3, "another verdict of the same second"
+    file.write_text(history + history.replace("}\n", ', "imported": true}\n'), encoding="utf-8")
+    assert len(read_history().checks) == 2, "brought by both ways"
+
+
+def test_half_a_character_is_imported(machine, tmp_path, capsys):
+    """A lone surrogate in an answer's error, as Python escapes it; no file holds it in another form."""
+    machine("here", line(BEGIN))
+    given = json.loads(line(BEGIN + DAY))
+    given["verdict"]["mistake"] = "\ud800"
+    (other := tmp_path / "other.jsonl").write_text(json.dumps(given) + "\n", encoding="utf-8")
+    assert command("--import", other) == 0
+    assert command("--import", other, "--language", "en") == 0
+    assert "Checks added: 0. Here already: 1." in capsys.readouterr().out
+    assert [each.verdict.mistake for each in read_history().checks] == [None, "\ud800"]
 
 
 def test_a_wrong_clock_of_this_machine_reorders_none_of_its_checks(machine):

@@ -11,9 +11,10 @@ from .common import linear
 
 
 class Adapted(nn.Module):
-    """A residual block: a frozen base, and an adapter that is trained.
+    """A residual block: a trained adapter, and a frozen base behind it.
 
-    The base is wider than the input by the factor `width`. The adapter has rank 2.
+    The base is wider than the input by the factor `width`. The adapter has rank 2. So the wide tensors are kept for
+    the backward pass also where the input of the block requires no gradient.
     """
 
     def __init__(self, rng: torch.Generator, features: int, width: int = 2) -> None:
@@ -24,7 +25,7 @@ class Adapted(nn.Module):
         self.adapter = nn.Sequential(linear(rng, features, 2, bias=False), linear(rng, 2, features, bias=False))
 
     def forward(self, h: Tensor) -> Tensor:
-        return torch.tanh(h + self.base(h) + self.adapter(h))
+        return torch.tanh(h + self.base(h + self.adapter(h)))
 
 
 def embedding(rng: torch.Generator, rows: int, features: int) -> nn.Embedding:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -46,20 +46,21 @@ _PARTS = Entries(
     aspects=[
         aspect(
             "loss",
-            0.5,
+            0.25,
             en="The loss is the mean cross-entropy over all rows.",
             ru="Возвращается кросс-энтропия, средняя по всем строкам.",
         ),
         aspect(
             "gradients",
-            1.5,
-            en="After `(c * loss).backward()` the gradients are those of the plain program.",
-            ru="После `(c * loss).backward()` градиенты такие же, как у исходной программы.",
+            1,
+            en="After `(c * loss).backward()` the gradients are those of the plain program, also with a second loss alive.",
+            ru="После `(c * loss).backward()` градиенты такие же, как у исходной программы, в том числе если вычислены "
+            "сразу две функции потерь.",
             entries=(_PARTS,),
         ),
         aspect(
             "peak",
-            2,
+            2.75,
             en=f"At the peak at most {_BUDGET} bytes are in memory ({_N} rows in chunks of {_ROWS}, {_CLASSES} classes, "
             f"{_WIDTH} features).",
             ru=f"На пике в памяти не больше {_BUDGET} байт (строк {_N}, в порции по {_ROWS}, классов {_CLASSES}, "
@@ -75,7 +76,7 @@ _PARTS = Entries(
             f"{4 * _PRODUCT} multiplications.",
             ru=f"Логиты вычислены самое большее дважды: во всех матричных произведениях вместе не больше {4 * _PRODUCT} "
             "умножений.",
-            after=("loss", "gradients"),
+            after=("loss", "gradients", "peak"),
             measured=Text("Multiplications in matrix products", "Умножений в матричных произведениях"),
             board=Scoreboard(plain=3 * _PRODUCT, bound=3 * _PRODUCT),
         ),
@@ -103,17 +104,19 @@ def chunked_loss(answer: Any, case: Case) -> dict[str, object]:
     before = copies(p.grad for p in leaves)
     loss = answer.chunked_loss(case.head, case.h, case.targets, case.rows)
     early = any(p.grad is not None and (old is None or not p.grad.equal(old)) for p, old in zip(leaves, before))
+    other = answer.chunked_loss(case.head, case.h, case.targets.roll(1), case.rows)  # both are alive at once
     with using_answer():
         value = loss.detach().clone()
-    gradients = or_error(_gradients, case.c * loss, leaves)
+    gradients = or_error(_gradients, (case.c * loss, other), leaves)
     seen = {"loss": value, "gradients": gradients, "gradients before backward": early}
     if not case.measured:
         return seen | {"peak": AtMost(_BUDGET, 0), "products": AtMost(4 * _PRODUCT, 0)}
     return seen | _measure(answer.chunked_loss, number_from(case.h))
 
 
-def _gradients(loss: Tensor, leaves: list[Tensor]) -> list[Tensor | None]:
-    loss.backward()
+def _gradients(losses: Sequence[Tensor], leaves: list[Tensor]) -> list[Tensor | None]:
+    for loss in losses:
+        loss.backward()
     return [p.grad for p in leaves]
 
 

@@ -24,14 +24,21 @@ from autograder.language import Text
     asks_for="class",
     difficulty=2,
     minutes=10,
+    rtol=1e-4,
     aspects=[
         aspect(
             "values",
-            1,
+            0.5,
             en="Each call returns `x` minus the mean as it was before the call, and the mean is a constant for autograd.",
             ru="Каждый вызов возвращает `x` минус среднее, каким оно было до вызова, и для autograd это среднее — "
             "константа.",
             entries=(Entries(Text("batch {n}", "батч {n}"), Text("batches", "батчей")),),
+        ),
+        aspect(
+            "exact",
+            0.5,
+            en="The results have all digits of float64.",
+            ru="В результатах верны все знаки float64.",
         ),
         aspect(
             "parameters",
@@ -39,13 +46,13 @@ from autograder.language import Text
             en="The module has no parameters: an optimizer would train them.",
             ru="Параметров у модуля нет: оптимизатор стал бы их обучать.",
         ),
-        works_on(1.5, after=("values", "parameters")),
+        works_on(1.5, after=("values", "exact", "parameters")),
         aspect(
             "saved",
             1.5,
             en="A new module that loads the `state_dict()` goes on from the same mean.",
             ru="Новый модуль, загрузивший `state_dict()`, продолжает с того же среднего.",
-            after=("values", "parameters"),
+            after=("values", "exact", "parameters"),
         ),
     ],
     hints=[
@@ -66,16 +73,28 @@ def fix_baseline(answer: Any, case: Case) -> dict[str, object]:
         baseline = _made(answer, case)
         batches = [x.requires_grad_() for x in case.batches]
         results = [baseline(x) for x in batches]
+        evaluated = [baseline.eval()(x).detach() for x in case.batches[:2]]
         gradients: object = None
         if isinstance(results[-1], Tensor) and results[-1].requires_grad:
             gradients = torch.autograd.grad(results[-1].sum(), batches, allow_unused=True)
         other = _made(answer, case)
         other.load_state_dict(baseline.state_dict())
         return {
-            "values": {"results": results, "gradients": gradients},
+            "values": {"results": results, "gradients": gradients, "results in eval": evaluated},
+            "exact": _exact(results, case),
             "parameters": len(list(baseline.parameters())),
             "saved": {"next result": baseline(batches[0]), "next result of the new module": other(batches[0])},
         }
+
+
+def _exact(results: list[Any], case: Case) -> bool:
+    """Return whether the results are right to the last digits."""
+    mean: Any = 0.0
+    for x, result in zip(case.batches, results):
+        if not torch.allclose(result, x - mean, rtol=0, atol=1e-12):
+            return False
+        mean = mean + case.rate * (x.detach().mean(0) - mean)
+    return True
 
 
 def _made(answer: Any, case: Case) -> nn.Module:

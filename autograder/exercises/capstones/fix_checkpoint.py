@@ -33,16 +33,9 @@ _WIDE = _ROWS * _WIDTH * _FEATURES * 8  # bytes of the widest tensor in a block
     aspects=[
         aspect(
             "gradients",
-            1.5,
+            0.5,
             en="The output and all gradients are those without checkpoints; what is frozen has none.",
             ru="Выход и все градиенты такие же, как без контрольных точек; у замороженных параметров градиента нет.",
-        ),
-        aspect(
-            "flags",
-            0.5,
-            en="All flags `requires_grad` and all weights are as before.",
-            ru="Все флаги `requires_grad` и все веса остались прежними.",
-            after=("gradients",),
         ),
         aspect(
             "peak",
@@ -52,6 +45,22 @@ _WIDE = _ROWS * _WIDTH * _FEATURES * 8  # bytes of the widest tensor in a block
             ru=f"При {_BLOCKS} блоках в памяти одновременно лежит содержимое только одного: самое большее 3.75 размера самого "
             f"широкого тензора блока (байты; в этом тензоре их {_WIDE}).",
             measured=PEAK,
+        ),
+        aspect(
+            "again",
+            1,
+            en="In the backward pass all blocks but one are computed again. Their inside is kept in no other form, such as "
+            "bytes or files.",
+            ru="В обратном проходе все блоки, кроме одного, вычисляются повторно. Их содержимое не хранится и в другом виде, "
+            "например в байтах или в файлах.",
+            after=("gradients", "peak"),
+        ),
+        aspect(
+            "flags",
+            0.5,
+            en="All flags `requires_grad` and all weights are as before.",
+            ru="Все флаги `requires_grad` и все веса остались прежними.",
+            after=("gradients", "peak", "again"),
         ),
     ],
     hints=[
@@ -89,24 +98,30 @@ def fix_checkpoint(answer: Any, case: Case) -> dict[str, object]:
     flags = [p.requires_grad for p in model.parameters()]
     weights = copies(model.parameters())
     output = answer.fix_checkpoint(case.embed, case.blocks, case.head, case.tokens)
+    other = answer.fix_checkpoint(case.embed, case.blocks, case.head, case.tokens.flip(0))  # both are alive at once
     with using_answer():
         value = output.detach().clone()
         (output * case.v).sum().backward()
+        other.sum().backward()
     same = all(torch.equal(a, b) for a, b in zip(weights, model.parameters()))  # type: ignore[arg-type]
     return {
         "gradients": {"output": value} | {name: p.grad for name, p in model.named_parameters()},
         "flags": {"requires_grad": [p.requires_grad for p in model.parameters()] == flags, "weights": same},
-        **(_measure(answer.fix_checkpoint, start) if case.measured else {"peak": AtMost(15 * _WIDE // 4, 0)}),
+        **(
+            _measure(answer.fix_checkpoint, start)
+            if case.measured
+            else {"peak": AtMost(15 * _WIDE // 4, 0), "again": True}
+        ),
     }
 
 
 def _measure(run: Callable[..., Any], start: float) -> dict[str, object]:
-    """Run the answer on wide blocks, one of them frozen.
+    """Run the answer on wide blocks behind a frozen embedding. One block is frozen, too.
 
-    Returns its peak, and the blocks in the order in which they ran.
+    Returns its peak, whether it computes blocks again, and the blocks in the order in which they ran.
     """
     model = adapted_model(torch.Generator().manual_seed(0), _BLOCKS, _FEATURES, _WIDTH)
-    fill(model["embed"], start).requires_grad_()
+    fill(model["embed"], start)
     blocks: Any = model["blocks"]
     blocks[2].requires_grad_(False)
     calls: list[int] = []
@@ -125,8 +140,12 @@ def _measure(run: Callable[..., Any], start: float) -> dict[str, object]:
             output.sum().backward()
             result = output.detach()
             del output
-    gradients = [parameter.grad for part in (model["embed"], *blocks) for parameter in part.parameters()]
-    return {"peak": AtMost(limit=15 * _WIDE // 4, used=live.peak, of=condense([result, *gradients])), "calls": calls}
+    gradients = [parameter.grad for parameter in blocks.parameters()]
+    return {
+        "peak": AtMost(limit=15 * _WIDE // 4, used=live.peak, of=condense([result, *gradients])),
+        "again": sum(calls.count(index) > 1 for index in range(_BLOCKS)) >= _BLOCKS - 1,
+        "calls": calls,
+    }
 
 
 @fix_checkpoint.cases

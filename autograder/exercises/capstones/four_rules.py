@@ -64,8 +64,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     for shape, (rows, inner, columns) in [((2, 3), (2, 3, 4)), ((), (1, 2, 3)), ((2, 1, 3), (3, 3, 3))]:
         yield Case(
             g=signed(rng, *shape),
-            a=signed(rng, *shape) / 2,
-            b=signed(rng, *shape),
+            a=signed(rng, *shape).roll(1) / 2,  # its 0 lies where neither `g` nor `b` is 0
+            b=signed(rng, *shape).roll(2),
             h=signed(rng, rows, columns),
             m=signed(rng, rows, inner),
             n=signed(rng, inner, columns),

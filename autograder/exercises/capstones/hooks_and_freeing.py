@@ -21,7 +21,7 @@ from .engine_runs import OF_PASSES, Walk, accumulated
 from .hook_trials import HOOKS_RIGHT, OF_HOOKS, Hook, hook_trials
 from .memory_runs import freed, own_memory
 from .nodes import Node, gradients, recorded
-from .random_programs import Program, many_programs, small_program
+from .random_programs import Program, many_programs, small_program, tiny_program
 
 _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {n}"), Text("gradients", "градиентов"))
 
@@ -34,25 +34,17 @@ _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {
     aspects=[
         aspect(
             "gradients",
-            0.5,
+            0.25,
             en="Without hooks `.grad` of every leaf is right.",
             ru="Без хуков `.grad` каждого листа верен.",
             entries=(_OF_LEAVES,),
         ),
         aspect(
             "own",
-            0.5,
+            0.25,
             en="Each `.grad` has memory of its own, and at results it stays None.",
             ru="У каждого `.grad` собственная память, а у результатов там остаётся None.",
             after=("gradients",),
-        ),
-        aspect(
-            "retained",
-            0.5,
-            en="After a walk with `retain_graph=True` one can walk again, and leaves work on in another graph.",
-            ru="С `retain_graph=True` обход можно повторить, а листья — использовать и в другом графе.",
-            after=("gradients",),
-            entries=(OF_PASSES,),
         ),
         aspect(
             "hooks",
@@ -73,10 +65,18 @@ _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {
         ),
         aspect(
             "freed",
-            1,
+            1.5,
             en="After a walk the results are gone from memory. Another walk through one raises a RuntimeError.",
             ru="После обхода результатов в памяти больше нет. Новый обход через такой результат вызывает RuntimeError.",
             after=("gradients",),
+        ),
+        aspect(
+            "retained",
+            0.5,
+            en="After a walk with `retain_graph=True` one can walk again, and leaves work on in another graph.",
+            ru="С `retain_graph=True` обход можно повторить, а листья — использовать и в другом графе.",
+            after=("gradients", "freed"),
+            entries=(OF_PASSES,),
         ),
     ],
     hints=[
@@ -111,7 +111,7 @@ def hooks_and_freeing(answer: Any, case: Case) -> dict[str, object]:
             "retained": or_error(accumulated, _leaf, program, walk),
             "hooks": hooks,
             "hooks_in_programs": or_error(_hooked, walk, program) if right else None,
-            "freed": or_error(freed, _leaf, program, walk, lambda node: node),
+            "freed": or_error(_freed, walk, program),
         }
 
 
@@ -135,6 +135,13 @@ def _own(walk: Walk, program: Program) -> dict[str, object]:
     walk(nodes[-1])
     without = all(each.grad is None for each in nodes[len(program.leaves) :])
     return {"results without a gradient": without, **own_memory(_leaf, program, walk)}
+
+
+def _freed(walk: Walk, program: Program) -> dict[str, object]:
+    """Return what `freed` does, and whether the root, which is held, has forgotten its inputs."""
+    root = recorded(program)[0][-1]
+    walk(root)
+    return {"inputs are forgotten": not getattr(root, "inputs", None), **freed(_leaf, program, walk, lambda node: node)}
 
 
 def _hooked(walk: Walk, program: Program) -> dict[str, object]:
@@ -168,6 +175,7 @@ def _replaced(walk: Walk, program: Program) -> list[object]:
 
 @hooks_and_freeing.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(program=tiny_program(rng))
     yield Case(program=small_program(rng))
     for program in many_programs(rng, 2):
         yield Case(program=program)

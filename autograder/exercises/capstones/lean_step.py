@@ -35,50 +35,50 @@ _CALLS = 2 * _TRAINED + _FROZEN
     aspects=[
         aspect(
             "weights",
-            2,
+            1,
             en="After each of two steps all parameters are those of the plain program.",
             ru="После каждого из двух шагов все параметры такие же, как у исходной программы.",
             entries=(Entries(Text("parameters after step {n}", "параметры после шага {n}"), Text("steps", "шагов")),),
         ),
         aspect(
             "loss",
-            0.5,
+            0.25,
             en="The loss before the step is returned, a Python number.",
             ru="Возвращается значение функции потерь до шага, число Python.",
             after=(),
         ),
         aspect(
             "cleared",
-            0.5,
-            en="Every `.grad` is None after the step, and every flag as before.",
-            ru="После шага все поля `.grad` равны None, а все флаги прежние.",
+            0.25,
+            en="Every `.grad` is None after the step, and every flag and the mode of the model are as before.",
+            ru="После шага все поля `.grad` равны None, а все флаги и режим модели прежние.",
         ),
         aspect(
             "twice",
-            0.5,
+            0,
             en="No block is called more than twice in a step.",
             ru="За шаг ни один блок не вызван больше двух раз.",
             measured=Text("Calls of one block", "Вызовов одного блока"),
         ),
         aspect(
-            "calls",
-            0.5,
-            en=f"Frozen blocks are called once: in a step there are at most {_CALLS} calls of blocks "
-            f"({_TRAINED} trained, {_FROZEN} frozen).",
-            ru=f"Замороженные блоки вызваны по одному разу: вызовов блоков за шаг не больше {_CALLS} "
-            f"(обучаемых блоков {_TRAINED}, замороженных {_FROZEN}).",
-            after=("weights", "twice"),
-            measured=Text("Calls of blocks", "Вызовов блоков"),
-            board=Scoreboard(plain=_DEPTH, bound=46),
-        ),
-        aspect(
             "peak",
-            2,
+            3.5,
             en=f"At the peak at most {_BUDGET} bytes are in memory, 24 times the input of a block.",
             ru=f"На пике в памяти не больше {_BUDGET} байт — 24 объёма входа одного блока.",
             after=("weights", "twice"),
             measured=PEAK,
             board=Scoreboard(plain=55 * _UNIT, bound=10 * _UNIT),
+        ),
+        aspect(
+            "calls",
+            1,
+            en=f"Frozen blocks are called once: in a step there are at most {_CALLS} calls of blocks "
+            f"({_TRAINED} trained, {_FROZEN} frozen).",
+            ru=f"Замороженные блоки вызваны по одному разу: вызовов блоков за шаг не больше {_CALLS} "
+            f"(обучаемых блоков {_TRAINED}, замороженных {_FROZEN}).",
+            after=("weights", "twice", "peak"),
+            measured=Text("Calls of blocks", "Вызовов блоков"),
+            board=Scoreboard(plain=_DEPTH, bound=46),
         ),
     ],
     hints=[
@@ -108,19 +108,24 @@ _CALLS = 2 * _TRAINED + _FROZEN
 )
 def lean_step(answer: Any, case: Case) -> dict[str, object]:
     parameters = list(case.model.parameters())
-    flags = [p.requires_grad for p in parameters]
+    settings = _settings(case.model)
     path, losses, cleared, left = [], [], True, "nothing"
     for targets in (case.targets, case.targets.roll(1)):
         torch.manual_seed(0)  # blocks may draw random numbers
         loss = answer.lean_step(case.model, case.lr, case.ids, targets, case.rows)
         path.append({name: p.detach().clone() for name, p in case.model.named_parameters()})
         losses.append(loss if isinstance(loss, Tensor) else number(loss))
-        cleared &= all(p.grad is None for p in parameters) and [p.requires_grad for p in parameters] == flags
+        cleared &= all(p.grad is None for p in parameters) and _settings(case.model) == settings
         left = _left_in(parameters)
     seen: dict[str, object] = {"weights": path, "loss": losses, "cleared": cleared, "left in `.grad`": left}
     if not case.measured:
         return seen | {"twice": AtMost(2, 0), "calls": AtMost(_CALLS, 0), "peak": AtMost(_BUDGET, 0)}
     return seen | _measure(answer.lean_step, number_from(case.model.head.weight))
+
+
+def _settings(model: Model) -> list[bool]:
+    """Return the flags of all parameters, and the modes of all modules."""
+    return [*(p.requires_grad for p in model.parameters()), *(module.training for module in model.modules())]
 
 
 def _left_in(parameters: list[nn.Parameter]) -> str:
@@ -198,5 +203,6 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
                     weight.mul_(2)  # or the lowest gradients vanish in rounding
             model.blocks.insert(frozen, model.blocks[-1])  # so far apart that no segment of six holds both places
             model.head.bias.requires_grad_(False)
+            model.eval()
         targets = torch.randint(0, 4, (n,), generator=rng)
         yield Case(model=model, lr=0.5, ids=_words(rng, n), targets=targets, rows=rows, measured=kind == "measured")

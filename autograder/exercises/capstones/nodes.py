@@ -17,8 +17,8 @@ Rule = Callable[[Tensor], tuple[Tensor, ...]]
 class Node:
     """A leaf, or a result with its inputs and its rule.
 
-    The rule makes one gradient for each input, in the input's shape. `runs` counts the runs of each rule, by the number
-    of its node.
+    The rule makes one gradient for each input, in the input's shape. It holds its inputs, as a rule in the lesson does.
+    `runs` counts the runs of each rule, by the number of its node.
     """
 
     def __init__(
@@ -30,13 +30,13 @@ class Node:
         self._runs = runs
 
     def _made(self, data: Tensor, inputs: tuple[Node, ...], *parts: Callable[[Tensor], Tensor]) -> Node:
-        runs, shapes = self._runs, [each.data.shape for each in inputs]
+        runs = self._runs
         number = len(runs)
         runs[number] = 0
 
         def rule(gradient: Tensor) -> tuple[Tensor, ...]:
             runs[number] += 1
-            return tuple(part(gradient).sum_to_size(shape) for part, shape in zip(parts, shapes))
+            return tuple(part(gradient).sum_to_size(each.data.shape) for part, each in zip(parts, inputs))
 
         return Node(data, runs, inputs, rule)
 
@@ -44,19 +44,17 @@ class Node:
         return self._made(self.data + other.data, (self, other), lambda g: g, lambda g: g)
 
     def __mul__(self, other: Node) -> Node:
-        a, b = self.data, other.data
-        return self._made(a * b, (self, other), lambda g: g * b, lambda g: g * a)
+        return self._made(self.data * other.data, (self, other), lambda g: g * other.data, lambda g: g * self.data)
 
     def __matmul__(self, other: Node) -> Node:
-        a, b = self.data, other.data
-        return self._made(a @ b, (self, other), lambda g: g @ b.t(), lambda g: a.t() @ g)
+        parts = (lambda g: g @ other.data.t()), (lambda g: self.data.t() @ g)
+        return self._made(self.data @ other.data, (self, other), *parts)
 
     def t(self) -> Node:
         return self._made(self.data.t(), (self,), lambda g: g.t())
 
     def sum(self) -> Node:
-        shape = self.data.shape
-        return self._made(self.data.sum(), (self,), lambda g: g.expand(shape))
+        return self._made(self.data.sum(), (self,), lambda g: g.expand(self.data.shape))
 
     def exp(self) -> Node:
         out = self.data.exp()
@@ -67,8 +65,7 @@ class Node:
         return self._made(out, (self,), lambda g: g * (1 - out * out))
 
     def reshape(self, shape: Shape) -> Node:
-        before = self.data.shape
-        return self._made(self.data.reshape(shape), (self,), lambda g: g.reshape(before))
+        return self._made(self.data.reshape(shape), (self,), lambda g: g.reshape(self.data.shape))
 
     def expand(self, shape: Shape) -> Node:
         return self._made(self.data.expand(shape), (self,), lambda g: g)

@@ -32,7 +32,7 @@ from .engine_runs import (
 )
 from .hook_trials import HOOKS_RIGHT, OF_HOOKS, Hook, hook_trials
 from .memory_runs import freed, own_memory
-from .random_programs import many_programs, small_program
+from .random_programs import many_programs, tiny_program
 from .rule_trials import (
     MEETINGS_RIGHT,
     RULES_RIGHT,
@@ -264,6 +264,6 @@ def _attach(value: Any, hook: Hook) -> object:
 
 @own_engine.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    yield Case(program=small_program(rng), measured=True)
+    yield Case(program=tiny_program(rng), measured=True)
     for program in many_programs(rng, _PROGRAMS):
         yield Case(program=program, measured=False)

@@ -28,14 +28,14 @@ from .recurrent import Cell
     aspects=[
         aspect(
             "gradients",
-            1.5,
+            0.75,
             en="From every loss the gradient goes through at most `k` calls of the cell, and no further.",
             ru="От каждой функции потерь градиент проходит самое большее через `k` вызовов ячейки, и не дальше.",
             entries=(GRADIENTS_OF_PARAMETERS,),
         ),
         aspect(
             "calls",
-            0.5,
+            1.25,
             en="The cell is called once for each step.",
             ru="На каждом шаге ячейка вызвана один раз.",
             measured=Text("Calls of the cell", "Вызовов ячейки"),
@@ -45,13 +45,14 @@ from .recurrent import Cell
             0.5,
             en="Every `.grad` is as before.",
             ru="Все поля `.grad` остались прежними.",
-            after=("gradients",),
+            after=("gradients", "calls"),
         ),
         aspect(
             "spare",
             0.5,
             en="A parameter on which no loss depends has zeros in the list.",
             ru="У параметра, от которого не зависит ни одна функция потерь, в списке нули.",
+            after=("gradients", "calls"),
             entries=(GRADIENTS_OF_PARAMETERS,),
         ),
     ],

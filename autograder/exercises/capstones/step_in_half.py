@@ -29,6 +29,12 @@ SCALE = 2.0**10
     rtol=0.02,
     aspects=[
         aspect(
+            "dtypes",
+            1,
+            en="The layers compute in float16, and the weights stay in float32, with all their digits.",
+            ru="Слои работают в float16, а веса остаются в float32, со всеми знаками.",
+        ),
+        aspect(
             "step",
             1.5,
             en="The optimizer steps with the gradients of float32, within 2 %; if they are infinite, it makes no step and the "
@@ -38,18 +44,10 @@ SCALE = 2.0**10
             entries=(Entries(Text("step {n}", "шаг {n}"), Text("steps", "шагов")),),
         ),
         aspect(
-            "dtypes",
-            1,
-            en="The layers compute in float16, and the weights stay in float32, with all their digits.",
-            ru="Слои работают в float16, а веса остаются в float32, со всеми знаками.",
-            after=(),
-        ),
-        aspect(
             "loss",
             0.5,
             en="The loss is returned without the scale, a Python number.",
             ru="Возвращается значение функции потерь без масштаба, число Python.",
-            after=(),
         ),
     ],
     hints=[

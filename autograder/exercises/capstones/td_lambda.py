@@ -33,6 +33,7 @@ Step = tuple[Any, float, Any, bool, bool]  # state, reward, next state, terminat
             en="At the end the trained weights are those of TD(λ).",
             ru="В конце обучаемые веса такие, как в TD(λ).",
             entries=(
+                Entries(Text("after call {n}", "после вызова {n}"), Text("calls", "вызовов")),
                 Entries(
                     Text("trained parameter {n}", "обучаемый параметр {n}"),
                     Text("trained parameters", "обучаемых параметров"),
@@ -104,12 +105,15 @@ def td_lambda(answer: Any, case: Case) -> dict[str, object]:
     before = [copies(p.grad for p in parameters), [p.requires_grad for p in parameters]]
     frozen = copies(p for p in parameters if not p.requires_grad)
     trained = [p for p in parameters if p.requires_grad]
-    errors = answer.td_lambda(case.model, case.steps, case.gamma, case.lam, case.alpha)
+    weights = []
+    for _ in range(2):  # a second call begins with traces of 0
+        errors = answer.td_lambda(case.model, case.steps, case.gamma, case.lam, case.alpha)
+        weights.append(copies(trained))
     with using_answer():
         listed = [_plain(error) for error in errors] if isinstance(errors, (list, tuple)) else errors
     after = [copies(p.grad for p in parameters), [p.requires_grad for p in parameters]]
     return {
-        "weights": copies(trained),
+        "weights": weights,
         "errors": listed,
         "rest": _same(before[0], after[0])
         and before[1] == after[1]

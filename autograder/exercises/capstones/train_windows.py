@@ -35,13 +35,13 @@ _WIDE = _ROWS * _WIDTH * 8  # bytes of the widest tensor in one call of the cell
     aspects=[
         aspect(
             "weights",
-            2,
+            1,
             en="There is one optimizer step for each window, and after each of them the weights are right.",
             ru="На каждое окно приходится один шаг оптимизатора, и после каждого шага веса верны.",
         ),
         aspect(
             "peak",
-            2,
+            3.5,
             en="The inside of only one call of the cell is in memory at a time: at most 4 times its widest tensor (bytes, "
             f"for a window of {_STEPS} steps and {_PARTS} micro-batches; that tensor has {_WIDE}).",
             ru="В памяти одновременно лежит содержимое только одного вызова ячейки: самое большее 4 размера её самого "
@@ -50,14 +50,14 @@ _WIDE = _ROWS * _WIDTH * 8  # bytes of the widest tensor in one call of the cell
         ),
         aspect(
             "state",
-            0.5,
+            0.25,
             en="The hidden state after the last step is returned, for all rows and without a graph.",
             ru="Возвращается скрытое состояние после последнего шага, для всех строк и без графа.",
             after=(),
         ),
         aspect(
             "loss",
-            0.5,
+            0.25,
             en="The mean loss over all entries of `y` is returned, a Python number.",
             ru="Возвращается среднее значение функции потерь по всем элементам `y`, число Python.",
             after=(),
@@ -67,12 +67,13 @@ _WIDE = _ROWS * _WIDTH * 8  # bytes of the widest tensor in one call of the cell
             0.5,
             en="Frozen weights and all flags are as before.",
             ru="Замороженные веса и все флаги остались прежними.",
-            after=("weights",),
+            after=("weights", "peak"),
         ),
         works_on(
             0.5,
             after=(
                 "weights",
+                "peak",
                 "state",
                 "loss",
             ),

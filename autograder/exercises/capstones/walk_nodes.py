@@ -20,7 +20,7 @@ from autograder.language import Text
 from .engine_runs import DOUBLINGS, LENGTH, OF_PASSES, accumulated, first_gradients, usual_recursion
 from .memory_runs import own_memory
 from .nodes import Node, chain
-from .random_programs import many_programs, small_program
+from .random_programs import many_programs, small_program, tiny_program
 from .rule_trials import MEETINGS_RIGHT, meetings, truths
 from .small_programs import OF_MEETINGS
 
@@ -139,6 +139,7 @@ def _deep(walk: Any, start: float) -> object:
 
 @walk_nodes.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    yield Case(program=small_program(rng), measured=True)
+    yield Case(program=tiny_program(rng), measured=True)
+    yield Case(program=small_program(rng), measured=False)
     for program in many_programs(rng, 2):
         yield Case(program=program, measured=False)

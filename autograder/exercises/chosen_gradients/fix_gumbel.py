@@ -28,9 +28,16 @@ from autograder.language import Text
         ),
         aspect(
             "gradient",
-            3,
+            2.5,
             en="The gradient is that of the softmax of the noisy logits at this temperature.",
             ru="Градиент такой же, как у softmax от логитов с шумом при этой температуре.",
+        ),
+        aspect(
+            "apart",
+            0.5,
+            en="Another call changes no gradient of this one.",
+            ru="Следующий вызов не меняет градиентов этого.",
+            after=("values", "gradient"),
         ),
     ],
     hints=[
@@ -50,12 +57,28 @@ from autograder.language import Text
 def fix_gumbel(answer: Any, case: Case) -> dict[str, object]:
     y = answer.fix_gumbel(case.logits, case.temperature, case.noise)
     with using_answer():
-        gradient: object = "no graph"
-        if isinstance(y, Tensor) and y.shape != case.logits.shape:
-            gradient = "another shape"
-        elif isinstance(y, Tensor) and y.requires_grad:
-            (gradient,) = torch.autograd.grad(y, case.logits, case.v, allow_unused=True)
-        return {"values": y.round(decimals=9) if isinstance(y, Tensor) else y, "gradient": gradient}
+        gradient = _gradient(y, case)
+    again = answer.fix_gumbel(case.logits, case.temperature, case.noise)
+    other = answer.fix_gumbel((1 - case.logits.detach()).requires_grad_(), 3 * case.temperature, 1 - case.noise)
+    with using_answer():
+        return {
+            "values": _values(y),
+            "gradient": gradient,
+            "apart": {"gradient": _gradient(again, case), "values of the other call": _values(other)},
+        }
+
+
+def _values(y: object) -> object:
+    return y.round(decimals=9) if isinstance(y, Tensor) else y
+
+
+def _gradient(y: object, case: Case) -> object:
+    """Return the gradient of the logits, or a word where there is none."""
+    if not isinstance(y, Tensor):
+        return "no graph"
+    if y.shape != case.logits.shape:
+        return "another shape"
+    return torch.autograd.grad(y, case.logits, case.v, allow_unused=True)[0] if y.requires_grad else "no graph"
 
 
 @fix_gumbel.cases

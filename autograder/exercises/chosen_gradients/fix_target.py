@@ -41,8 +41,10 @@ from autograder.language import Text
         aspect(
             "kept",
             1,
-            en="The parameters of `target` are the same tensors with the same flags, and their `.grad` and all modes stay.",
-            ru="Параметры `target` — те же тензоры с теми же флагами. Их `.grad` и все режимы прежние.",
+            en="The parameters of `target` are the same tensors with the same flags, and their `.grad` and all modes stay. "
+            "Recording is on, as before.",
+            ru="Параметры `target` — те же тензоры с теми же флагами. Их `.grad` и все режимы прежние. Запись включена, как и "
+            "была.",
         ),
     ],
     hints=[
@@ -84,6 +86,7 @@ def fix_target(answer: Any, case: Case) -> dict[str, object]:
     modes = [module.training for module in [*net.modules(), *target.modules()]]
     gradients = {name: None if p.grad is None else p.grad.clone() for name, p in own.items()}
     loss = answer.fix_target(net, target, case.optimizer, case.batch, case.discount, case.rate)
+    recording = torch.is_grad_enabled()
     with using_answer():
         now = dict(target.named_parameters())
         kept = {
@@ -93,6 +96,7 @@ def fix_target(answer: Any, case: Case) -> dict[str, object]:
             ),
             "requires_grad is as before": {name: now[name].requires_grad for name in own} == flags,
             ".grad is as before": all(_same(now[name].grad, gradients[name]) for name in own),
+            "recording is on": recording,
             "modes stay": modes == [module.training for module in [*net.modules(), *target.modules()]],
         }
         return {

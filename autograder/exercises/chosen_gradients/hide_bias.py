@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,9 +11,13 @@ from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.observe import using_answer
+from autograder.checking.values import AtMost, limited_error
 from autograder.language import Text
 
 _GRID = [number / 20 for number in range(1, 20)]  # probabilities at which the sign is looked at
+_NEAR = 1e-10  # a distance from 0 and from 1
+_DIGITS = 1e-6
+_TOLD_APART = 0.1  # a steep root such as b ** (1 / 0.9) still differs by 0.08 from its slope at this distance
 
 
 def _mean_of_straight_through(loss: Callable[[Tensor], Tensor], p: float) -> float:
@@ -45,25 +50,31 @@ def _value(loss: Callable[[Tensor], Tensor], bit: float) -> float:
             ru="Функция потерь при 0 и при 1 даёт конечное число, при каждом вызове одно и то же, с конечной производной.",
         ),
         aspect(
+            "differentiated",
+            0,
+            en="What autograd gives at 0 and at 1 is the derivative of the loss.",
+            ru="При 0 и при 1 autograd даёт настоящую производную функции потерь.",
+        ),
+        aspect(
             "matters",
             0,
             en="The true derivative is not 0: the losses at 0 and at 1 differ.",
             ru="Настоящая производная не равна 0: потери при 0 и при 1 различны.",
-            after=("usable",),
+            after=("usable", "differentiated"),
         ),
         aspect(
             "hides",
-            1.5,
+            0.75,
             en="At the given `p` the mean of the straight-through gradient is the true derivative, to six digits.",
             ru="При данном `p` среднее сквозной оценки равно настоящей производной с точностью до шести знаков.",
-            after=("usable", "matters"),
+            after=("usable", "differentiated", "matters"),
         ),
         aspect(
             "misleads",
-            1.5,
+            2.25,
             en="At another probability the mean and the true derivative have opposite signs.",
             ru="При какой-то другой вероятности у среднего и у настоящей производной разные знаки.",
-            after=("usable", "matters"),
+            after=("usable", "differentiated", "matters", "hides"),
         ),
     ],
     hints=[
@@ -84,28 +95,45 @@ def _value(loss: Callable[[Tensor], Tensor], bit: float) -> float:
 )
 def hide_bias(answer: Any, case: Case) -> dict[str, object]:
     loss = answer.hide_bias(case.p)
-    seen: dict[str, object] = {"usable": False, "matters": False, "hides": False, "misleads": False}
     with using_answer():
         values = [_value(loss, bit) for bit in (0.0, 1.0)]
         slopes = [_slope(loss, bit) for bit in (0.0, 1.0)]
-        again = [_value(loss, bit) for bit in (0.0, 1.0)]
-        numbers = torch.tensor(values + slopes)
-        if values != again or not numbers.isfinite().all():
-            return seen
-        true, there = values[1] - values[0], _mean_of_straight_through(loss, case.p)
-        scale = max(map(abs, values + slopes))
-        if abs(true) <= 1e-3 * scale:  # signs and agreement would tell nothing
-            return {**seen, "usable": True, "no difference": abs(true) <= 1e-9 * scale}
-        signs = [_mean_of_straight_through(loss, p) * true < 0 for p in _GRID]
-        return {
-            "usable": True,
-            "matters": True,
-            "hides": abs(there - true) <= 1e-6 * abs(true),
-            "misleads": any(signs),
-            "at one half": abs(_mean_of_straight_through(loss, 0.5) - true) <= 1e-6 * abs(true),
-            "no slope": slopes == [0.0, 0.0],
-            "never wrong": max(abs(slope - true) for slope in slopes) <= 1e-6 * abs(true),
+        usable = {
+            "values are finite": all(map(math.isfinite, values)),
+            "slopes are finite": all(map(math.isfinite, slopes)),
+            "same values at each call": values == [_value(loss, bit) for bit in (0.0, 1.0)],
         }
+        waiting: dict[str, object] = dict.fromkeys(("differentiated", "matters", "hides", "misleads"), False)
+        if not all(usable.values()):
+            return {**waiting, "usable": usable}
+        true, steepest = values[1] - values[0], max(map(abs, slopes))
+        near = [(_value(loss, _NEAR) - values[0]) / _NEAR, (values[1] - _value(loss, 1 - _NEAR)) / _NEAR]
+        apart = max(abs(one - other) for one, other in zip(near, slopes)) / (max(steepest, abs(true)) or 1)
+        error = limited_error(_TOLD_APART, apart)
+        found = {**waiting, "usable": usable, "differentiated": {"relative error of autograd's derivative": error}}
+        scale = max(steepest, *map(abs, values))
+        found["matters"] = abs(true) > 1e-3 * scale  # else signs and agreement would tell nothing
+        if not error.kept:
+            return found
+        if not found["matters"]:
+            return {**found, "no difference": abs(true) <= 1e-9 * scale}
+        ratios = {p: _mean_of_straight_through(loss, p) / true for p in (*_GRID, 0.5, case.p)}
+        return {
+            **found,
+            "hides": {"distance of the mean from the true derivative, relative": _distance(ratios[case.p])},
+            "misleads": {
+                "smallest mean, in units of the true derivative": AtMost(
+                    -_DIGITS, round(min(ratios[p] for p in _GRID), 9)
+                )
+            },
+            "at one half": _distance(ratios[0.5]).kept,
+            "no slope": steepest == 0,
+            "never wrong": max(abs(slope - true) for slope in slopes) <= _DIGITS * abs(true),
+        }
+
+
+def _distance(ratio: float) -> AtMost:
+    return AtMost(_DIGITS, round(abs(ratio - 1), 9))
 
 
 @hide_bias.cases

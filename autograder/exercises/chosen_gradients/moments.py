@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -47,8 +48,8 @@ _PARTS = ("mean", "variance")
         aspect(
             "rest",
             0.5,
-            en="The `.grad` of `logits` stays, and the result has no graph.",
-            ru="Поле `.grad` у `logits` прежнее, и у результата нет графа.",
+            en="`logits`, its flag and its `.grad` stay, and the result has no graph.",
+            ru="Сам `logits`, его флаг и поле `.grad` прежние, и у результата нет графа.",
         ),
     ],
     hints=[
@@ -85,17 +86,30 @@ _PARTS = ("mean", "variance")
     ),
 )
 def moments(answer: Any, case: Case) -> dict[str, object]:
-    calls = CountedCalls(case.surrogate)
+    asked: Counter[str] = Counter()
+
+    def surrogate(logits: Tensor, bits: Tensor) -> Tensor:
+        value = case.surrogate(logits, bits)
+        asked[str(bits.tolist())] += 1
+        return value
+
+    calls = CountedCalls(surrogate)
     found = answer.moments(calls.function, case.logits)
     with using_answer():
         pair = list(found) if isinstance(found, (tuple, list)) else []
         parts = dict(zip(_PARTS, pair)) if len(pair) == len(_PARTS) else {}
         graph = [isinstance(part, Tensor) and part.requires_grad for part in pair]
+        calls_used = AtMost(limit=2 ** case.logits.numel(), used=calls.times)
+        sampled = not calls_used.kept and len({*asked.values()}) > 1  # each sampling gives another mean
         return {
-            "mean": parts.get("mean"),
+            "mean": "mean of samples" if sampled else parts.get("mean"),
             "variance": parts.get("variance"),
-            "calls": AtMost(limit=2 ** case.logits.numel(), used=calls.times),
-            "rest": {"logits.grad": case.logits.grad, "results require grad": any(graph)},
+            "calls": calls_used,
+            "rest": {
+                "logits.grad": case.logits.grad,
+                "logits require grad": case.logits.requires_grad,
+                "results require grad": any(graph),
+            },
         }
 
 

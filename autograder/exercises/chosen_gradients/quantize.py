@@ -43,8 +43,8 @@ from autograder.language import Text
         aspect(
             "rest",
             0.5,
-            en="Inputs and their `.grad` are left as they were.",
-            ru="Входы и их `.grad` остаются прежними.",
+            en="Inputs and their `.grad` are left as they were, and another call changes no gradient of this one.",
+            ru="Входы и их `.grad` остаются прежними, а следующий вызов не меняет градиентов этого.",
         ),
     ],
     hints=[
@@ -76,19 +76,37 @@ from autograder.language import Text
     ),
 )
 def quantize(answer: Any, case: Case) -> dict[str, object]:
+    before = [case.x.detach().clone(), case.step.detach().clone()]
     y = answer.quantize(case.x, case.step, case.levels)
     with using_answer():
-        gradients = _gradients(y, case) if isinstance(y, Tensor) and y.shape == case.x.shape else (None, None)
+        gradients = _gradients(y, case)
+    again = answer.quantize(case.x, case.step, case.levels)
+    other = answer.quantize((case.x.detach() / 2).requires_grad_(), 3 * case.step.detach(), case.levels + 1)
+    with using_answer():
+        later = _gradients(again, case)  # the graphs of all three are alive
         return {
             "values": y,
             "gradient_x": gradients[0],
             "gradient_step": gradients[1],
-            "rest": {"x.grad": case.x.grad, "step.grad": case.step.grad},
+            "rest": {
+                "x.grad": case.x.grad,
+                "step.grad": case.step.grad,
+                "x is as before": torch.equal(case.x, before[0]),
+                "step is as before": torch.equal(case.step, before[1]),
+                "same gradients after another call": all(map(_same, gradients, later)),
+                "values of the other call": other,
+            },
         }
 
 
-def _gradients(y: Tensor, case: Case) -> tuple[object, object]:
+def _same(a: object, b: object) -> bool:
+    return torch.equal(a, b) if isinstance(a, Tensor) and isinstance(b, Tensor) else bool(a == b)
+
+
+def _gradients(y: object, case: Case) -> tuple[object, object]:
     """Return the gradients of `x` and `step` for the cotangent of the case, or a word where there is none."""
+    if not isinstance(y, Tensor) or y.shape != case.x.shape:
+        return None, None
     found: list[object] = []
     for tensor in (case.x, case.step):
         if tensor.requires_grad and y.requires_grad:
@@ -112,14 +130,14 @@ def _grid_point(rng: torch.Generator, levels: int, step: Tensor, *shape: int) ->
 def cases(rng: torch.Generator) -> Iterator[Case]:
     step = uniform(rng)
     inside = _grid_point(rng, 3, step, 3)
-    # The third is inside and nearest to the last value of the grid, the next two are outside and have the same value.
-    beyond = torch.tensor([2.7, 3.3, -3.2, 5.4, -4.8], dtype=torch.float64) * step
+    # The first is inside and nearest to the last value of the grid, the next two are outside and have the same value.
+    beyond = torch.tensor([2.7, 3.3, -3.2, 5.4, -4.8, 0.0], dtype=torch.float64) * step
     x = torch.cat([inside, beyond])
     yield Case(
         x=with_old_gradient(x.requires_grad_()),
         step=with_old_gradient(step.requires_grad_()),
         levels=3,
-        v=signed(rng, 8),
+        v=signed(rng, 9),
     )
     step = uniform(rng)
     x = _grid_point(rng, 4, step, 2, 1, 3) * torch.tensor([1.0, 1.0, 6.0], dtype=torch.float64)

@@ -32,6 +32,9 @@ def damped_operator() -> Any:
     return damped
 
 
+_GRADIENTS = Entries(Text("gradient {n}", "градиент {n}"), Text("gradients", "градиентов"))
+
+
 @exercise(
     title=Text("A formula for an operator", "Формула для оператора"),
     kind="complete",
@@ -41,10 +44,17 @@ def damped_operator() -> Any:
     aspects=[
         aspect(
             "gradients",
-            2,
+            1.5,
             en="Each tensor that requires grad gets its gradient, also where the other one is frozen.",
             ru="Каждый тензор, требующий градиента, получает свой градиент, даже если второй заморожен.",
-            entries=(Entries(Text("gradient {n}", "градиент {n}"), Text("gradients", "градиентов")),),
+            entries=(_GRADIENTS,),
+        ),
+        aspect(
+            "apart",
+            0.5,
+            en="Each result keeps the gradients of its own call, also when the operator is called again before the backward pass.",
+            ru="У каждого результата градиенты своего вызова, даже если до обратного прохода оператор вызван ещё раз.",
+            entries=(_GRADIENTS,),
         ),
         aspect(
             "second",
@@ -105,20 +115,28 @@ def damped_operator() -> Any:
     ),
 )
 def add_formula(answer: Any, case: Case) -> dict[str, object]:
-    op = damped_operator()
+    op = case.op
     answer.add_formula(op)
 
     def inputs() -> tuple[Tensor, Tensor]:
         x, y = case.x.clone(), case.y.clone()
         return x.requires_grad_(case.frozen != "x"), y.requires_grad_(case.frozen != "y")
 
+    def others(a: float) -> Tensor:
+        x, y = inputs()
+        return op(1 - x, 1 - y, a)
+
     x, y = inputs()
     wanted = [each for each in (x, y) if each.requires_grad]
     with using_answer(), _names_left_out():
         gradients = torch.autograd.grad(op(x, y, case.a), wanted, case.v, allow_unused=True)
         again = torch.autograd.grad(op(x, y, case.a), wanted, case.v, create_graph=True, allow_unused=True)
+        # the second of three results that are alive: neither the last call's values nor the first ones' serve it
+        alive = [others(-case.a), op(x, y, case.a), others(case.a + 1)]
+        apart = torch.autograd.grad(alive[1], wanted, case.v, allow_unused=True)
     return {
         "gradients": list(gradients),
+        "apart": list(apart),
         "second": _second(list(again), wanted),
         "traced": _traced(op, (*inputs(), case.a)),
         "guarded": _guarded(op, inputs(), case),
@@ -173,7 +191,8 @@ def _guarded(op: Any, inputs: tuple[Tensor, Tensor], case: Case) -> bool:
 @add_formula.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     def case(*shape: int, a: float, frozen: str = "") -> Case:
-        return Case(x=signed(rng, *shape), y=uniform(rng, *shape), a=a, v=signed(rng, *shape), frozen=frozen)
+        x, y, v = signed(rng, *shape), uniform(rng, *shape), signed(rng, *shape)
+        return Case(op=damped_operator(), x=x, y=y, a=a, v=v, frozen=frozen)
 
     yield case(2, 3, a=0.5)
     yield case(4, a=-1.5, frozen="x")

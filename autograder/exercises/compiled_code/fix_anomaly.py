@@ -60,7 +60,7 @@ _NODES = {masked_root: "SqrtBackward0", masked_logarithm: "LogBackward0"}
     aspects=[
         aspect(
             "report",
-            1,
+            1.5,
             en="For a NaN the report is torch's warning, with the node and the forward line; without a NaN it is None. An error "
             "of `f` reaches the caller.",
             ru="При NaN возвращается предупреждение torch, в котором названы узел и строка прямого прохода, без NaN — None. "
@@ -68,14 +68,14 @@ _NODES = {masked_root: "SqrtBackward0", masked_logarithm: "LogBackward0"}
         ),
         aspect(
             "mode",
-            1,
+            0.75,
             en="`f` was called, and anomaly mode is afterwards what it was before.",
             ru="Функция `f` вызвана, а режим обнаружения аномалий после этого такой же, каким был.",
             after=(),
         ),
         aspect(
             "once",
-            1,
+            0.75,
             en="`f` is called once.",
             ru="Функция `f` вызвана один раз.",
         ),

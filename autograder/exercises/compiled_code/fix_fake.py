@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import torch
-from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from autograder.checking.exercise import Case, Why, aspect, exercise
@@ -15,12 +13,6 @@ from autograder.checking.inputs import signed
 from autograder.checking.labels import Entries
 from autograder.checking.observe import unmarked, using_answer
 from autograder.language import Text
-
-
-def distances(x: Tensor, y: Tensor) -> Tensor:
-    """Return the distance of each row of `x` from each row of `y`, computed by NumPy."""
-    difference = x.numpy()[..., :, None, :] - y.numpy()[..., None, :, :]
-    return torch.from_numpy(np.ascontiguousarray(np.sqrt((difference**2).sum(-1))))
 
 
 @exercise(
@@ -84,21 +76,14 @@ def distances(x: Tensor, y: Tensor) -> Tensor:
     ),
 )
 def fix_fake(answer: Any, case: Case) -> dict[str, object]:
-    real = distances(case.x, case.y)
     with FakeTensorMode() as mode, using_answer():
         # the wrapper that marks errors looks at numbers of the arguments, and fake tensors have none
         fake = unmarked(answer.fix_fake)(mode.from_tensor(case.x), mode.from_tensor(case.y))
-        found = {"shape": list(fake.shape), "dtype": str(fake.dtype), "layout": _same_layout(fake, real)}
+        found = {"shape": list(fake.shape), "dtype": str(fake.dtype), "layout": str(fake.stride())}
         # not "cuda": a torch without CUDA cannot even index a fake tensor there
         there = [torch.empty_strided(each.shape, each.stride(), device="meta") for each in (case.x, case.y)]
-        found["place"] = unmarked(answer.fix_fake)(*there).device == there[0].device
+        found["place"] = str(unmarked(answer.fix_fake)(*there).device)
     return found
-
-
-def _same_layout(fake: Tensor, real: Tensor) -> bool:
-    """Return whether the strides agree, for dimensions of more than one entry."""
-    strides = zip(fake.stride(), real.stride(), real.shape)
-    return all(one == other for one, other, size in strides if size > 1)
 
 
 @fix_fake.cases

@@ -11,10 +11,11 @@ from torch._ops import HigherOrderOperator
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from autograder.checking.containment.caught import Caught
 from autograder.checking.containment.refused import Refused
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed
-from autograder.checking.observe import unmarked, using_answer
+from autograder.checking.observe import AnswerRaised, unmarked, using_answer
 from autograder.language import Text
 from autograder.measure import graph_nodes
 
@@ -29,22 +30,22 @@ from autograder.measure import graph_nodes
     aspects=[
         aspect(
             "value",
-            1,
+            0.5,
             en="The value is that of the given function.",
             ru="Значение такое же, как у исходной функции.",
-        ),
-        aspect(
-            "gradient",
-            1,
-            en="The gradient is that of the given function, also for a vector of zeros.",
-            ru="Градиент такой же, как у исходной функции, в том числе для нулевого вектора.",
         ),
         aspect(
             "no_numbers",
             2,
             en="The function looks at no number, and runs on fake tensors, which have none.",
             ru="Функция не читает чисел и выполняется на фиктивных тензорах, в которых их нет.",
-            after=("value",),
+        ),
+        aspect(
+            "gradient",
+            1.5,
+            en="The gradient is that of the given function, also for a vector of zeros.",
+            ru="Градиент такой же, как у исходной функции, в том числе для нулевого вектора.",
+            after=("value", "no_numbers"),
         ),
     ],
     hints=[
@@ -75,15 +76,23 @@ from autograder.measure import graph_nodes
 )
 def one_graph(answer: Any, case: Case) -> dict[str, object]:
     x = case.x.clone().requires_grad_()
-    with using_answer(), _NumbersRead() as numbers:
-        y = answer.one_graph(x, case.limit)
-    with using_answer():
-        if any("CondAutograd" in node.name() for node in graph_nodes(y)):  # it cannot be differentiated in the sandbox
-            raise Refused("raised.cond")
-        (gradient,) = torch.autograd.grad((y * case.v).sum(), x, allow_unused=True)
+    y: Any = None
+    gradient = None
+    with _NumbersRead() as numbers:
+        try:
+            y = answer.one_graph(x, case.limit)
+        except AnswerRaised as error:
+            if not isinstance(error.__cause__, ZeroDivisionError):
+                raise
+            y = Caught.of(error.__cause__, "ZeroDivisionError")  # its text differs between versions of Python
+    if not isinstance(y, Caught):
+        with using_answer():
+            if any("CondAutograd" in node.name() for node in graph_nodes(y)):  # the sandbox cannot differentiate it
+                raise Refused("raised.cond")
+            (gradient,) = torch.autograd.grad((y * case.v).sum(), x, allow_unused=True)
     fake = _run_on_fake(answer.one_graph, case, numbers.operations)
     no_numbers = {"numbers read": numbers.any, **fake}
-    return {"value": y, "gradient": gradient, "no_numbers": no_numbers}
+    return {"value": y, "no_numbers": no_numbers, "gradient": gradient}
 
 
 class _NumbersRead(TorchDispatchMode):

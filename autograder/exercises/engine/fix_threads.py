@@ -41,10 +41,14 @@ class _Turns:
         self.recording: bool | None = None  # whether recording was on when the answer joined a thread
         self._joined, self._joins = threading.Event(), defaultdict[threading.Thread, threading.Event](threading.Event)
         self._ended = [threading.Event() for _ in range(calls)]
+        self._left: list[ThreadPool] = []  # closed or terminated, and nobody has waited: chance ends their threads
 
     def started(self) -> list[threading.Thread]:
         """Return the threads that the answer has started and that have not ended."""
         return [thread for thread in threading.enumerate() if thread not in self._before]
+
+    def all_have_ended(self) -> bool:
+        return not self.started() and not self._left
 
     def end(self, index: int) -> None:
         """Wait until call number `index` may end. A call in the caller's thread may end at once."""
@@ -66,7 +70,8 @@ class _Turns:
     @contextmanager
     def taken(self) -> Iterator[None]:
         """Watch joins in the `with` block. A running thread keeps the interpreter until it waits or ends."""
-        join, interval, terminate = threading.Thread.join, sys.getswitchinterval(), ThreadPool.terminate
+        join, interval = threading.Thread.join, sys.getswitchinterval()
+        ends = {name: getattr(ThreadPool, name) for name in ("close", "terminate", "join", "__exit__")}
 
         def joining(thread: threading.Thread, timeout: float | None = None) -> None:
             if timeout is None and thread not in self._before:
@@ -79,19 +84,34 @@ class _Turns:
                 self._joins[thread].set()
             join(thread, timeout)
 
+        def closing(pool: ThreadPool) -> None:
+            ends["close"](pool)
+            self._left.append(pool)
+
         def terminating(pool: ThreadPool) -> None:
-            """End the threads of `pool` and wait for them: without that, chance decides whether they have ended."""
-            terminate(pool)
+            ends["terminate"](pool)
+            self._left.append(pool)
+
+        def waiting(pool: ThreadPool) -> None:
+            ends["join"](pool)
+            self._left = [each for each in self._left if each is not pool]
+
+        def leaving(pool: ThreadPool, *_: object) -> None:
+            """Wait for the threads of `pool`: without that, chance decides whether its `with` block has ended them."""
+            ends["terminate"](pool)
             for worker in pool._pool:  # type: ignore[attr-defined]
                 join(worker)
+            self._left = [each for each in self._left if each is not pool]
 
-        ThreadPool.terminate = terminating  # type: ignore[method-assign, assignment]
+        for name, replacement in zip(ends, (closing, terminating, waiting, leaving)):
+            setattr(ThreadPool, name, replacement)
         threading.Thread.join = joining  # type: ignore[method-assign, assignment]
         sys.setswitchinterval(0.03)
         try:
             yield
         finally:
-            ThreadPool.terminate = terminate  # type: ignore[method-assign]
+            for name in ends:
+                delattr(ThreadPool, name)  # they are those of `Pool`
             threading.Thread.join = join  # type: ignore[method-assign]
             sys.setswitchinterval(interval)
 
@@ -142,23 +162,32 @@ class _Model(torch.nn.Module):
             entries=(Entries(Text("batch {n}", "батч {n}"), Text("batches", "батчей")),),
         ),
         aspect(
+            "in_threads",
+            0.25,
+            en="Every call of the model runs in a thread other than the caller's.",
+            ru="Ни один вызов модели не выполняется в потоке, который вызвал функцию.",
+        ),
+        aspect(
             "no_graph",
             1,
             en="Nothing is recorded while the model runs, and the caller's mode is afterwards what it was.",
             ru="Во время работы модели ничего не записывается, а режим в вызывающем потоке после этого такой же, каким "
             "был.",
-        ),
-        aspect(
-            "in_threads",
-            1,
-            en="Every call of the model runs in a thread other than the caller's, and all threads have ended.",
-            ru="Ни один вызов модели не выполняется в потоке, который вызвал функцию, и все потоки завершены.",
+            after=("outputs", "in_threads"),
         ),
         aspect(
             "error",
-            1,
+            1.25,
             en="The very exception that the model raises in a thread is raised by the function.",
             ru="Функция завершается тем самым исключением, которое модель вызвала в потоке.",
+            after=("outputs", "in_threads"),
+        ),
+        aspect(
+            "ended",
+            0.5,
+            en="When the function ends, all threads have ended.",
+            ru="Когда функция завершилась, все потоки завершены.",
+            after=("outputs", "in_threads"),
         ),
     ],
     hints=[
@@ -190,9 +219,9 @@ def fix_threads(answer: Any, case: Case) -> dict[str, object]:
                 returned = answer.fix_threads(model, case.batches)
                 results = () if isinstance(returned, dict) else returned  # a dict is wrong in any order
                 outputs = list(itertools.islice(results, len(case.batches) + 1))
-                ended = not turns.started()
+                ended = turns.all_have_ended()
         except Exception as raised:
-            ended, cause = not turns.started(), raised.__cause__ or raised
+            ended, cause = turns.all_have_ended(), raised.__cause__ or raised
             own = any(cause is each for each in model.raised)
             if not model.raised:
                 raise
@@ -213,8 +242,9 @@ def fix_threads(answer: Any, case: Case) -> dict[str, object]:
         }
         if ordinary
         else None,
-        "in_threads": {"in the caller's thread": any(thread == me for thread, _ in model.seen), "ended": ended},
+        "in_threads": {"in the caller's thread": any(thread == me for thread, _ in model.seen)},
         "error": None if ordinary else error,
+        "ended": {"ended": ended},
         "in the caller": _share(thread == me for thread, _ in model.seen),
         "frozen": not model.weight.requires_grad,
         "recording in the caller": turns.recording if ordinary else None,

@@ -15,6 +15,7 @@ from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import leaf, signed, uniform, with_old_gradient
 from autograder.checking.labels import BYTES_KEPT
 from autograder.checking.observe import using_answer
+from autograder.checking.other_call import call_with_other_numbers
 from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import graph_nodes, saved_bytes
@@ -125,6 +126,7 @@ def smooth(answer: Any, case: Case) -> dict[str, object]:
             found: Sequence[Tensor | None] = (None, None)
             try:
                 if y.requires_grad:
+                    _ = call_with_other_numbers(y, answer.smooth, case.x, case.a)
                     found = torch.autograd.grad((y * direction).sum(), [case.x, case.a], materialize_grads=True)
             except RuntimeError as error:
                 refused = EDIT_ERROR if EDIT_ERROR in str(error) else str(error)

@@ -12,6 +12,7 @@ from autograder.checking.devices.device_run import gradients_there, works_on
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed, uniform
 from autograder.checking.observe import using_answer
+from autograder.checking.other_call import call_with_other_numbers
 from autograder.language import Text
 from autograder.measure import graph_nodes
 
@@ -117,7 +118,7 @@ def safe_sqrt(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
         value, gradient = y.detach().clone(), None
         if y.requires_grad:
-            upstream = _upstream(y)
+            upstream, _ = _upstream(y), call_with_other_numbers(y, answer.safe_sqrt, case.x)
             (gradient,) = torch.autograd.grad(y, case.x, upstream, allow_unused=True)
         names = [node.name() for node in graph_nodes(y)]
         about = _compare_small(case.x.detach(), value, gradient) if small else {}

@@ -14,6 +14,7 @@ from autograder.checking.containment.refused import Refused
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
+from autograder.checking.other_call import call_with_other_numbers
 from autograder.language import Text
 
 
@@ -75,6 +76,7 @@ def complex_product(answer: Any, case: Case) -> dict[str, object]:
         y = _apply(answer.ComplexProduct, a, b)
         if not isinstance(y, Tensor) or y.shape != case.v.shape or not y.requires_grad:
             return {"value": y}
+        _ = call_with_other_numbers(y, answer.ComplexProduct.apply, a, b)
         try:
             first: Any = torch.autograd.grad(y, (a, b), case.v.to(y.dtype), create_graph=True, allow_unused=True)
         except RuntimeError as error:

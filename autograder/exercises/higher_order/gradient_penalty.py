@@ -13,6 +13,7 @@ from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed, uniform, with_old_gradients
 from autograder.checking.labels import CALLS_AND_PASSES, GRADIENTS_OF_PARAMETERS
 from autograder.checking.observe import using_answer
+from autograder.checking.other_call import call_with_other_numbers
 from autograder.checking.values import AtMost
 from autograder.language import Text
 
@@ -105,6 +106,7 @@ def gradient_penalty(answer: Any, case: Case) -> dict[str, object]:
         drawn_anew = not torch.equal(drawn, torch.get_rng_state())
         again = answer.gradient_penalty(critic, case.real, case.fake, case.mix) if drawn_anew else penalty
         with using_answer():
+            _ = call_with_other_numbers(penalty, answer.gradient_penalty, critic, case.real, case.fake, case.mix)
             return {
                 "value": penalty if bool((again == penalty).all()) else "a random number",
                 "gradients": gradients_of(penalty, weights),

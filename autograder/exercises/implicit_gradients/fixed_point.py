@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,7 +16,7 @@ from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import Formula, signed, uniform
 from autograder.checking.labels import BYTES_LEFT, OF_PARAMETERS, PEAK
 from autograder.checking.observe import using_answer
-from autograder.checking.values import AtMost
+from autograder.checking.values import RTOL, AtMost, limited_error, relative_error
 from autograder.language import Text
 from autograder.measure import CountedCalls, graph_nodes, live_bytes
 
@@ -28,44 +29,55 @@ _KEPT = 24  # copies of `z` that a frugal answer may have alive at once; unrolli
     core=True,
     difficulty=3,
     minutes=22,
+    rtol=1e-2,
     aspects=[
         aspect(
             "value",
-            1,
-            en="The fixed point is returned, to six digits.",
-            ru="Возвращается неподвижная точка с точностью до шести знаков.",
+            0.25,
+            en="The fixed point is returned.",
+            ru="Возвращается неподвижная точка.",
         ),
         aspect(
             "gradients",
-            2,
-            en="The gradients of all parameters that require grad are right, and nothing of the caller's has changed.",
-            ru="Градиенты всех параметров, которые требуют градиента, верны, а переданные тензоры и их градиенты не изменились.",
+            0.5,
+            en="The gradients of all parameters that require grad are right, also in a second pass, and nothing of the "
+            "caller's has changed.",
+            ru="Градиенты всех параметров, которые требуют градиента, верны и при втором проходе, а переданные тензоры и их "
+            "градиенты не изменились.",
             entries=(OF_PARAMETERS,),
         ),
         aspect(
+            "digits",
+            0.5,
+            en="Both have six right digits.",
+            ru="И в точке, и в градиентах верны шесть знаков.",
+            after=("value", "gradients"),
+            measured=Text("Relative error", "Относительная погрешность"),
+        ),
+        aspect(
             "memory",
-            1,
+            2.25,
             en=f"Forward and backward together need no more memory than {_KEPT} tensors like `start` and 4 copies of the "
             "parameters.",
             ru=f"Прямой и обратный проходы вместе расходуют не больше памяти, чем занимают {_KEPT} тензора размера `start` и 4 "
             "копии параметров.",
-            after=("value", "gradients"),
+            after=("value", "gradients", "digits"),
             measured=PEAK,
         ),
         aspect(
             "calls",
-            0.5,
+            0.75,
             en="`step` is called at most `iterations` + 3 times, the backward pass included.",
             ru="Функция `step` вызвана не больше `iterations` + 3 раз, считая и обратный проход.",
-            after=("value", "gradients"),
+            after=("value", "gradients", "digits", "memory"),
             measured=Text("Calls of `step`", "Вызовов `step`"),
         ),
         aspect(
             "left",
-            0.5,
+            0.75,
             en="When the result is dropped, its memory can be freed.",
             ru="После удаления результата вся его память освобождается.",
-            after=("value", "gradients"),
+            after=("value", "gradients", "digits", "memory"),
             measured=BYTES_LEFT,
         ),
     ],
@@ -105,31 +117,64 @@ def fixed_point(answer: Any, case: Case) -> dict[str, object]:
     z = answer.fixed_point(counted.function, case.start, case.parameters, case.iterations)
     before_backward, nodes = counted.times, len(graph_nodes(z)) if isinstance(z, Tensor) else 0
     wanted = [p for p in case.parameters if p.requires_grad]
-    found: dict[str, object] = {"gradient": _gradients(z, wanted)}
+    others = [(p.detach() / 2).requires_grad_(p.requires_grad) for p in case.parameters]
+    other = answer.fixed_point(case.step, case.start / 2, tuple(others), case.iterations)  # its graph lives beside z's
+    weights, as_before = _weights(z), _weights(z)
+    found: dict[str, object] = {"gradient": _gradients(z, wanted, weights, retain_graph=True)}
+    used = counted.times
+    found["gradient of a second pass"] = _gradients(z, wanted, _weights(z))
+    found["second result"] = other
     now = [case.start, *case.parameters]
     same = all(torch.equal(old, new) for old, new in zip(before, now, strict=True))
     found |= {"input unchanged": same, "requires_grad unchanged": not case.start.requires_grad}
     found[".grad unchanged"] = all(p.grad is None for p in wanted if p.is_leaf)
+    found["incoming gradient unchanged"] = weights is None or as_before is None or torch.equal(weights, as_before)
+    exact, exact_gradients = _by_recorded_steps(case, wanted)
+    in_point, in_gradients = relative_error(exact, z), _largest_error(exact_gradients, found["gradient"])
     memory, left, grows = _memory(answer, case, wanted)
     return {
         "value": z,
         "gradients": found,
+        "digits": limited_error(RTOL, max(in_point, in_gradients)),
         "memory": memory,
-        "calls": AtMost(limit=case.iterations + 3, used=counted.times),
+        "calls": AtMost(limit=case.iterations + 3, used=used),
         "left": left,
+        "digits of the point": in_point <= RTOL,
         "grows with the steps": grows,
         "steps are recorded": nodes > case.iterations,
-        "many calls in backward": counted.times > before_backward + 3,
+        "many calls in backward": used > before_backward + 3,
     }
 
 
-def _gradients(z: object, wanted: list[Tensor]) -> list[Tensor] | None:
-    """Return the gradients of a weighted sum of `z`, or None if it has no graph."""
-    if not isinstance(z, Tensor) or not z.requires_grad:
+def _by_recorded_steps(case: Case, wanted: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
+    """Return the fixed point and the gradients by recording all steps."""
+    z = case.start
+    for _ in range(case.iterations):
+        z = case.step(z, *case.parameters)
+    return z.detach(), list(torch.autograd.grad(z, wanted, _weights(z)))
+
+
+def _largest_error(truth: list[Tensor], found: object) -> float:
+    if not isinstance(found, list):
+        return math.inf
+    return max(relative_error(right, each) for right, each in zip(truth, found, strict=True))
+
+
+def _weights(z: object) -> Tensor | None:
+    """Return a gradient for `z`, or None if `z` has no graph."""
+    if not isinstance(z, Tensor) or z.grad_fn is None:
         return None
-    weights = torch.arange(1.0, z.numel() + 1, dtype=z.dtype).reshape(z.shape)
+    return torch.arange(1.0, z.numel() + 1, dtype=z.dtype).reshape(z.shape)
+
+
+def _gradients(
+    z: object, wanted: list[Tensor], weights: Tensor | None, *, retain_graph: bool = False
+) -> list[Tensor] | None:
+    """Return the gradients of a weighted sum of `z`, or None if it has no graph."""
+    if not isinstance(z, Tensor) or weights is None:
+        return None
     with using_answer():  # a `backward` or a hook of the answer may return something that torch refuses
-        return list(torch.autograd.grad((weights * z).sum(), wanted, materialize_grads=True))
+        return list(torch.autograd.grad(z, wanted, weights, retain_graph=retain_graph, materialize_grads=True))
 
 
 def _memory(answer: Any, case: Case, wanted: list[Tensor]) -> tuple[AtMost, AtMost, bool]:
@@ -152,7 +197,7 @@ def _bytes(answer: Any, case: Case, wanted: list[Tensor], iterations: int) -> tu
     start = case.start / 2
     with older_objects_frozen(), live_bytes() as live:
         z = answer.fixed_point(case.step, start, case.parameters, iterations)
-        found = condense(_gradients(z, wanted))
+        found = condense(_gradients(z, wanted, _weights(z)))
         del z
         gc.collect()  # a Function defined inside the answer is a cycle of Python's
         return live.peak, live.now, found

@@ -9,9 +9,11 @@ import torch
 from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.values import AtMost, limited_error
 from autograder.language import Text
 
 _LARGEST = 0.9  # of the magnitudes of eigenvalues
+_COSINE = -0.05
 
 
 @exercise(
@@ -36,8 +38,8 @@ _LARGEST = 0.9  # of the magnitudes of eigenvalues
         aspect(
             "misleads",
             2,
-            en="The one-step gradient and the true one have a cosine below -0.05.",
-            ru="Косинус угла между градиентом одного шага и настоящим меньше −0.05.",
+            en=f"The one-step gradient and the true one have a cosine of {_COSINE} at most.",
+            ru=f"Косинус угла между градиентом одного шага и настоящим не больше {_COSINE}.",
             after=("usable", "settles"),
         ),
     ],
@@ -67,18 +69,21 @@ def mislead(answer: Any, case: Case) -> dict[str, object]:
     if any(flaws.values()):
         return seen | flaws
     a, g = (each.detach() for each in found)
-    if torch.linalg.eigvals(a).abs().max().item() > _LARGEST + 1e-6:
-        return seen | {"usable": True}
+    largest = torch.linalg.eigvals(a).abs().max().item()
+    settles = {"largest magnitude of an eigenvalue": AtMost(_LARGEST + 1e-6, largest)}
+    if largest > _LARGEST + 1e-6:
+        return seen | {"usable": True, "settles": settles}
     true = torch.linalg.solve(torch.eye(case.n, dtype=a.dtype) - a.T, g)
+    g, true = (each / each.abs().max() for each in (g, true))
     cosine = (g @ true / (g.norm() * true.norm())).item()
     short = torch.linalg.matrix_norm(a, 2).item() < 1
     return {
         "usable": True,
-        "settles": True,
-        "misleads": cosine < -0.05,
+        "settles": settles,
+        "misleads": {"cosine of the angle": limited_error(_COSINE, cosine)},
         "shortens every vector": short,
         "the same": cosine > 1 - 1e-9,
-        "at a right angle": abs(cosine) <= 0.05,
+        "at a right angle": abs(cosine) <= -_COSINE,
     }
 
 

@@ -11,6 +11,7 @@ from torch import Tensor
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf, signed, uniform
 from autograder.checking.observe import using_answer
+from autograder.checking.other_call import call_with_other_numbers
 from autograder.language import Text
 
 
@@ -73,6 +74,7 @@ def two_layer_loss(answer: Any, case: Case) -> dict[str, object]:
         return {"loss": value}
     with using_answer():
         reached = _count_leaves(loss)
+        _ = call_with_other_numbers(loss, answer.two_layer_loss, case.x, w, u)
         loss.backward()
     return {"loss": value, "w.grad": w.grad, "u.grad": u.grad, "reached": reached}
 

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from autograder.checking.exercise import Case
 from autograder.checking.inputs import leaf, signed, uniform
+from autograder.checking.other_call import call_with_other_numbers
 from autograder.measure import live_bytes
 
 from .common import error_of_torch, nbytes
@@ -88,6 +89,7 @@ def layer_gradients(run: Callable[[list[torch.nn.Module], Tensor], object], case
     torch.manual_seed(0)  # layers may draw random numbers, as dropout does
     y = run(list(case.layers), case.x)
     if isinstance(y, Tensor) and y.requires_grad:
+        _ = call_with_other_numbers(y, run, list(case.layers), case.x)
         raised = error_of_torch((y * case.v).sum().backward)
         if raised:
             return raised

@@ -14,6 +14,7 @@ from torch import Tensor
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import Formula, leaf, uniform
 from autograder.checking.observe import using_answer
+from autograder.checking.other_call import call_with_other_numbers
 from autograder.language import Text
 from autograder.measure import CountedCalls, live_bytes
 
@@ -93,13 +94,14 @@ def fix_threshold(answer: Any, case: Case) -> dict[str, object]:
         with using_answer(), mock.patch("torch.save", saves.function), live_bytes() as live:
             y = run(case.f, case.x, case.threshold)
             before, files = max(0, live.now - may_stay), count_files(folder)[0]
-            has_graph = isinstance(y, Tensor) and y.requires_grad
+            calls, has_graph = saves.times, isinstance(y, Tensor) and y.requires_grad
+            other = call_with_other_numbers(y, run, case.f, case.x, case.threshold)
             found = {"first backward": gradient(y, case.x, True)}
+            del other
             kept = sum(nbytes(t) for t in found.values() if isinstance(t, Tensor))
             too_many = max(before, live.now - kept - may_stay)  # what was read must not stay either
             found["second backward"] = gradient(y, case.x)
             del y
-        calls = saves.times
         truth = case.f(case.x).detach()
         with using_answer(), live_bytes() as live:
             y = run(case.f, case.x, case.threshold)

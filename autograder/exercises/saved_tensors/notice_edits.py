@@ -13,6 +13,7 @@ from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, leaf, uniform
 from autograder.checking.labels import BYTES_IN_MEMORY, BYTES_LEFT
 from autograder.checking.observe import using_answer
+from autograder.checking.other_call import call_with_other_numbers
 from autograder.checking.values import AtMost
 from autograder.language import Text
 
@@ -84,11 +85,12 @@ def notice_edits(answer: Any, case: Case) -> dict[str, object]:
     run = answer.notice_edits
     with using_answer():
         y = run(case.f, _activation(case.leaf))
+        other = call_with_other_numbers(y, run, case.f, _activation(case.leaf))
         found = {
             "first backward": or_error(gradient, y, case.leaf, True),
             "second backward": or_error(gradient, y, case.leaf),
         }
-        del y
+        del y, other
     right = gradient(case.f(_activation(case.leaf)), case.leaf)
     found["all digits are right"] = digits_are_right(found["first backward"], right)
     with using_answer():

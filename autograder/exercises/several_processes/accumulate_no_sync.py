@@ -28,32 +28,32 @@ _EVENTS = Entries(Text("pass {n}", "проход {n}"), Text("passes", "прох
     aspects=[
         aspect(
             "gradient",
-            2,
+            0.5,
             en="On every rank `.grad` is the gradient of the mean loss over all samples of all ranks.",
             ru="На каждом ранге в `.grad` лежит градиент функции потерь, усреднённой по всем примерам всех рангов.",
             entries=GRADIENTS,
         ),
         aspect(
-            "all_reduces",
-            1,
-            en="Each rank takes part in one all-reduce.",
-            ru="Каждый ранг участвует ровно в одном all-reduce.",
-            entries=(OF_RANKS,),
-        ),
-        aspect(
             "passes",
-            1,
+            0.5,
             en="Each micro-batch has a backward pass of its own, before the next one goes forward, and there is no other pass.",
             ru="У каждого микробатча свой обратный проход, и он закончен до прямого прохода следующего. Других проходов нет.",
-            after=("gradient",),
             entries=(_EVENTS,),
         ),
         aspect(
+            "all_reduces",
+            2.5,
+            en="Each rank takes part in one all-reduce.",
+            ru="Каждый ранг участвует ровно в одном all-reduce.",
+            after=("gradient", "passes"),
+            entries=(OF_RANKS,),
+        ),
+        aspect(
             "next_pass",
-            0.5,
-            en="The gradients of an ordinary pass afterwards are averaged again.",
-            ru="Градиенты обычного прохода после окна по-прежнему усредняются.",
-            after=("gradient",),
+            1,
+            en="The gradients of an ordinary pass afterwards are averaged again, and the modes of all modules stay.",
+            ru="Градиенты обычного прохода после окна по-прежнему усредняются, а режимы всех модулей прежние.",
+            after=("gradient", "passes", "all_reduces"),
             entries=(OF_RANKS,),
         ),
     ],
@@ -93,7 +93,7 @@ def accumulate_no_sync(answer: Any, case: Case) -> dict[str, object]:
         ddp = Rank(copy.deepcopy(case.model), link, world)
         for parameter, original in zip(ddp.module.parameters(), case.model.parameters()):
             parameter.grad = None if original.grad is None else original.grad * (rank + 1)
-        order: list[str] = []
+        order, modes = list[str](), [each.training for each in ddp.modules()]
         seen[rank] = {"ddp": ddp, "order": order, "next": None}
 
         def note(module: object, inputs: object, y: Any) -> None:
@@ -104,6 +104,7 @@ def accumulate_no_sync(answer: Any, case: Case) -> dict[str, object]:
         handle = ddp.module.register_forward_hook(note)
         answer.accumulate_no_sync(ddp, case.batches[rank])
         handle.remove()
+        seen[rank]["modes stay"] = modes == [each.training for each in ddp.modules()]
         seen[rank]["gradient"], before = gradients(ddp.module), link.of_gradients
         seen[rank]["sent"] = before
         ddp(case.batches[rank][0][0]).sum().backward()
@@ -114,7 +115,10 @@ def accumulate_no_sync(answer: Any, case: Case) -> dict[str, object]:
         "gradient": [each.get("gradient", gradients(each["ddp"].module)) for each in seen],
         "all_reduces": [each.get("sent", link.of_gradients) for each, link in zip(seen, links)],
         "passes": seen[0]["order"],
-        "next_pass": [each["next"] for each in seen],
+        "next_pass": {
+            "calls of all_reduce": [each["next"] for each in seen],
+            "modes stay": [each.get("modes stay") for each in seen],
+        },
         "uses_no_sync": [each["ddp"].has_been_quiet for each in seen],
     }
 

@@ -69,7 +69,7 @@ def clip_shards(answer: Any, case: Case) -> dict[str, object]:
 
     def run(rank: int, link: Link) -> None:
         norms[rank] = None
-        shards[rank] = [torch.ones(shape, dtype=torch.float64, requires_grad=True) for shape in case.shapes[rank]]
+        shards[rank] = [torch.zeros(shape, dtype=torch.float64, requires_grad=True) for shape in case.shapes[rank]]
         for shard, gradient in zip(shards[rank], case.gradients[rank]):
             shard.grad = None if gradient is None else gradient.clone()
         norm = answer.clip_shards(shards[rank], case.max_norm, link.sum)
@@ -96,3 +96,4 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield _case([[signed(rng, 2, 3), None, signed(rng, 1)], [signed(rng, 1, 3), signed(rng, 2), signed(rng, 0)]], 2.0)
     yield _case([[signed(rng, 2), uniform(rng, 3, 2, 2)], [None, None], [signed(rng, 1), signed(rng, 0, 2, 2)]], 3.0)
     yield _case([[signed(rng, 2) / 10], [signed(rng, 2) / 10]], max_norm=5.0)
+    yield _case([[torch.zeros(2, dtype=torch.float64), None], [torch.zeros(1, dtype=torch.float64)]], max_norm=1.0)

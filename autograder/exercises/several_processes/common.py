@@ -16,19 +16,20 @@ GRADIENTS = (OF_RANKS, OF_PARAMETERS)
 
 
 class Shared(nn.Module):
-    """A model with a tied weight, a frozen layer and a scale."""
+    """A model with a tied weight, a frozen layer, a normalization in evaluation mode and a scale."""
 
     def __init__(self, rng: torch.Generator, outputs: int) -> None:
         super().__init__()
         self.scale = nn.Parameter(uniform(rng))
         self.first = linear_layer(signed(rng, 3, 3) / 2)
         self.frozen = linear_layer(signed(rng, 3, 3) / 2).requires_grad_(False)
+        self.norm = nn.BatchNorm1d(3, affine=False, dtype=torch.float64).eval()
         self.again = linear_layer(signed(rng, 3, 3) / 2, signed(rng, 3))
         self.again.weight = self.first.weight
         self.head = linear_layer(signed(rng, outputs, 3))
 
     def forward(self, x: Tensor) -> Tensor:
-        y: Tensor = self.head(self.again(self.frozen(self.first(x)).tanh()).tanh())
+        y: Tensor = self.head(self.again(self.norm(self.frozen(self.first(x)).tanh())).tanh())
         return self.scale * y
 
 

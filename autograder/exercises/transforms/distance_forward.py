@@ -15,6 +15,7 @@ from autograder.checking.containment.caught import Caught
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
+from autograder.checking.other_call import call_with_other_numbers
 from autograder.language import Text
 
 from .common import require_function, result_or_error
@@ -88,6 +89,7 @@ def distance_forward(answer: Any, case: Case) -> dict[str, object]:
 
         leaves = [x.clone().requires_grad_(), y.clone().requires_grad_()]
         distance = apply(*leaves)
+        _ = call_with_other_numbers(distance, apply, *leaves)
         plain = {"value": distance, "gradients": list(torch.autograd.grad(2 * distance, leaves))}
         x_moves = {"tangent for x": tangent(lambda: jvp(lambda x: apply(x, y), (x,), (dx,))[1])}
         y_moves = {

@@ -13,6 +13,7 @@ from autograder.checking.counted_run import dtypes_of, recording_products
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
+from autograder.checking.other_call import call_with_other_numbers
 from autograder.language import Text
 
 from .common import require_function, result_or_error
@@ -77,6 +78,7 @@ def fix_layer(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
         x, w = case.x.double().requires_grad_(), case.w.double().requires_grad_()
         y = function.apply(x, w)
+        _ = call_with_other_numbers(y, function.apply, x, w)
         first = torch.autograd.grad((y**2).sum(), (x, w), create_graph=True)
         second = result_or_error(lambda: list(torch.autograd.grad([(g**2).sum() for g in first], (x, w))))
         plain = {"value": y, "gradients": list(first), "second derivative": second}

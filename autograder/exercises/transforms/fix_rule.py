@@ -15,6 +15,7 @@ from torch.func import grad, vmap
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
+from autograder.checking.other_call import call_with_other_numbers
 from autograder.checking.values import AtMost
 from autograder.language import Text
 
@@ -107,6 +108,7 @@ def fix_rule(answer: Any, case: Case) -> dict[str, object]:
         apply = function.apply
         x, y = case.x.clone().requires_grad_(), case.y.clone().requires_grad_()
         value = apply(x, y)
+        _ = call_with_other_numbers(value, apply, x, y)
         plain = {"value": value, "gradients": list(torch.autograd.grad((value * case.v).sum(), (x, y)))}
         seen: dict[str, object] = {"plain": plain}
         counts: list[int] = []

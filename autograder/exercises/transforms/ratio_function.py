@@ -13,6 +13,7 @@ from torch.func import grad, hessian, jacfwd, jacrev, jvp, vmap
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
+from autograder.checking.other_call import call_with_other_numbers
 from autograder.language import Text
 
 from .common import require_function, result_or_error
@@ -96,7 +97,8 @@ def ratio_function(answer: Any, case: Case) -> dict[str, object]:
 
     with using_answer():
         leaves = [x.clone().requires_grad_(), y.clone().requires_grad_()]
-        ratio, share = apply(*leaves)
+        ratio, share = pair = apply(*leaves)
+        _ = call_with_other_numbers(pair, apply, *leaves)
         first: dict[str, object] = {"value": ratio, "share": share, "share has a graph": share.requires_grad}
         first["gradients"] = list(torch.autograd.grad((ratio * dx).sum(), leaves))
         first["torch.func.grad"] = result_or_error(lambda: list(grad(weighted, argnums=(0, 1))(x, y)))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...grade_ids import CellKind, GradeId
+from ...language import quantity
 from ..course.course import Course
 from ..rules.applied_rules import CourseRules, PenaltyChange, compare
 from ..rules.course_file import BEST, RULES_FILE, Rules
@@ -37,6 +39,39 @@ def list_changes(course: Course, new: CourseRules) -> list[str]:
     with course.gradebook() as gradebook:
         lines = [_describe(change) for change in compare(gradebook.db, old, new)]
     return [*lines, *_changed_attempts(course, old, new)]
+
+
+def stale_grades(course: Course, assignment: str) -> list[str]:
+    """Return a sentence on grades that count other exercises or points than `course.toml` states, or no sentence.
+
+    nbgrader fixes them when an assignment is generated, and refuses other graded cells once students have handed in.
+    """
+    one = course.written.rules.of(assignment)
+    if one.exercises is None and not one.points:
+        return []
+    with course.book() as book:
+        graded = sorted(book.standings(assignment))
+        cells = {name: cell for each in book.released(assignment).values() for name, cell in each.cells.items()}
+    counts = {
+        GradeId(name).exercise: cell.points
+        for name, cell in cells.items()
+        if cell.points is not None and GradeId(name).kind in (CellKind.CHECK, CellKind.WRITTEN)
+    }
+    wanted = dict.fromkeys(one.exercises or counts) | dict.fromkeys(one.points)
+    said = [f"{name} counts" for name, points in counts.items() if name not in wanted and points]
+    said += [f"{name} does not count" for name in wanted if name not in counts and one.points.get(name) != 0]
+    said += [
+        f"{name} is worth {quantity(counts[name] or 0, 'point')}"
+        for name, points in one.points.items()
+        if name in counts and counts[name] != points
+    ]
+    if not said or not graded:
+        return []
+    return [
+        f"stale grades, for {RULES_FILE} states other exercises or points: {', '.join(graded)}. In them "
+        f"{', '.join(said)}. After a hand-in only points can change, also to 0: write `points = {{...}}`, then "
+        f"`autograder course DIR`, `nbgrader generate_assignment {assignment} --force`, and grade"
+    ]
 
 
 def _changed_attempts(course: Course, old: CourseRules, new: CourseRules) -> Iterator[str]:

@@ -12,7 +12,9 @@ from ..course.course import Course
 from ..files.inert_names import one_line
 from ..gradebook.standings import standings
 from ..submission.pipeline import Result, State
+from .rule_changes import stale_grades
 
+GONE = "graded before, but nothing of theirs lies in submitted/ any more"
 _NAMED = 8  # students in one line
 
 
@@ -58,6 +60,10 @@ def summary(course: Course, name: str) -> list[str]:
     waiting = sorted(student for student, each in found.items() if each.waiting)
     if waiting:
         lines.append(f"waiting for points from a person: {_some(waiting)}")
+    there = {folder.parent.name for folder in course.submissions(name)}
+    if gone := sorted(found.keys() - there):
+        lines.append(f"{GONE}: {_some(gone)}")
+    lines += stale_grades(course, name)
     asking = sorted({one.student for one in course.requests(name).open()})
     if asking:
         lines.append(f"asking for another look, see `autograder requests`: {_some(asking)}")

@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 
 from ...errors import UserError
 from ...messages.reasons import describe_reason
-from ..files.file_kinds import is_closed_archive, kind_of
+from ..files.file_kinds import document_in, is_closed_archive, kind_of
 from ..files.notebook_file import LARGEST_NOTEBOOK
 from .tar_archive import UTC_TIMES, is_tar, write_as_zip
 
@@ -158,9 +158,12 @@ def _walk(folder: Path, only: Collection[str] | None) -> Iterator[tuple[str, Pat
 
 
 def _is_archive(path: Path) -> bool:
-    """Return whether a regular file is a zip or tar archive. Its first bytes decide, not its name."""
+    """Return whether a regular file is a zip or tar archive, and no document. Its contents decide, not its name."""
     with path.open("rb") as file:
-        return file.read(4) in (b"PK\x03\x04", b"PK\x05\x06") or is_tar(path)
+        if file.read(4) in (b"PK\x03\x04", b"PK\x05\x06"):
+            file.seek(0)
+            return not document_in(file)
+    return is_tar(path)
 
 
 def _refuse_closed(path: Path) -> None:

@@ -21,6 +21,7 @@ from ..lms.interface.origin import Sender
 from ..lms.kept_tables import keep_table
 from ..tables.roster import STUDENTS_FILE, Student, Unplaced
 from ..tables.supplied_times import TIMES_FILE
+from ..tables.teams import left_out
 from ..terminal import printable
 from .archive import Unpacked
 from .deliveries import Delivery, Sorted, sort_files
@@ -40,8 +41,8 @@ class Account:
     `source` is its name, `title` a line such as "x.zip: Moodle". `lines` maps students to sentences on their
     submissions. `counts` maps outcomes such as "taken" to numbers of submissions. `unplaced` are the files whose
     student or assignment is unknown. `assignments` are those of which a submission was found. `arrived` are triples of
-    assignment, student and digest, for each attempt that was not stored before or was submitted again. `remarks` are
-    sentences on the whole archive.
+    assignment, student and digest, for each attempt that was not stored before or was submitted again. `doubts` counts
+    the times that cannot be read or are in the future. `remarks` are sentences on the whole archive.
     """
 
     source: str
@@ -51,6 +52,7 @@ class Account:
     unplaced: list[UnplacedFile] = field(default_factory=list)
     assignments: set[str] = field(default_factory=set)
     arrived: list[tuple[str, str, str]] = field(default_factory=list)
+    doubts: int = 0
     remarks: list[str] = field(default_factory=list)
 
 
@@ -147,11 +149,12 @@ class Collection:
                 if new:
                     account.arrived.append((assignment, student.id, attempt.digest))
                 account.counts[said] += 1
+                account.doubts += bool(moment.doubt)
                 renamed = _renamed(notebooks, self._released[assignment])
                 draft = f"; only a draft in {sender.form}: not submitted" if line and line.draft else ""
                 account.lines[student.id] += [
                     f"{assignment} {said}{self._times.shown(Moment(time, kept.time_from))}{renamed}{draft}",
-                    *self._times.remarks(delivery, sender.form, assignment, student, line, moment.source),
+                    *self._times.remarks(delivery, sender.form, assignment, student, line, moment),
                 ]
         for path, why in delivery.unread.items():
             place = delivery.files[path].place if path in delivery.files else None
@@ -213,7 +216,7 @@ class Collection:
         Participants whose files could not be assigned are left out: each of these files was named.
         """
         for each in (each for table in self._tables for each in table.participants):
-            if each.submitted and each.number not in self._handed_in | self._unplaced:
+            if each.handed_in and each.number not in self._handed_in | self._unplaced:
                 print(
                     printable(f"{each}: the worksheet says that something was handed in, but no usable notebook came")
                 )
@@ -237,6 +240,8 @@ class Collection:
             if idle and there <= {student.id for student in self._course.roster.students}:
                 doubt = doubt_of_unplaced(self._course.root)
                 print(printable(f"no submission of {assignment}{doubt}: {', '.join(idle)}"))
+                for line in left_out(self._course.roster, assignment, there):
+                    print(printable(f"  {line}"))
 
 
 def _excused(known: Attempt, again: Attempt) -> bool:

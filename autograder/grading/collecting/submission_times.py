@@ -6,11 +6,12 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from ..course.course import Course
+from ..files.nbgrader_files import is_future
 from ..gradebook.book import Book
 from ..lms.interface.grade_table import Participant
 from ..lms.interface.system import Lms
 from ..tables.roster import STUDENTS_FILE, Student
-from ..tables.supplied_times import TIMES_FILE, late_without_time, supplied_times
+from ..tables.supplied_times import TIMES_FILE, late_without_time, supplied_times, supply
 from .deliveries import Delivery
 
 
@@ -18,12 +19,13 @@ class Moment(NamedTuple):
     """A time of submission, and its source, such as "worksheet".
 
     If the time is unknown, it is None, and the source is "". `assumed` tells whether the LMS says only if the work was
-    late, and the time is the latest possible one.
+    late, and the time is the latest possible one. `doubt` tells why a time that was given is not taken.
     """
 
     time: datetime | None = None
     source: str = ""
     assumed: bool = False
+    doubt: str = ""
 
 
 class SubmissionTimes:
@@ -41,12 +43,23 @@ class SubmissionTimes:
         self._supplied = supplied_times(course.root, self.zone)
 
     def of(self, delivery: Delivery, lms: Lms | None, assignment: str, student: Student, arrival: Moment) -> Moment:
-        """Return when a student's submission came. `arrival` is taken if nothing else tells it."""
+        """Return when a student's submission came. `arrival` is taken if nothing else tells it.
+
+        A time that cannot be read, or is in the future, is unknown: another one would be a guess.
+        """
+        found = self._found(delivery, lms, assignment, student, arrival)
+        if found.time and is_future(found.time):
+            return Moment(doubt=f"{self._in_words(found.time)} ({found.source}) is in the future")
+        return found
+
+    def _found(self, delivery: Delivery, lms: Lms | None, assignment: str, student: Student, arrival: Moment) -> Moment:
         told = self._told_by_lms(delivery)
         if told.time:
             return told
         if time := self._supplied.get((student.id, assignment)):
             return Moment(time, TIMES_FILE)
+        if told.doubt:
+            return told
         if lms and not lms.keeps_times and not delivery.origin.late:
             due = self._due.get(assignment)
             return Moment(due, f"{lms.title}: in time", assumed=True) if due else Moment()
@@ -60,9 +73,11 @@ class SubmissionTimes:
     def _told_by_lms(self, delivery: Delivery) -> Moment:
         if time := delivery.origin.time:
             return Moment(time if time.tzinfo else time.replace(tzinfo=self.zone), delivery.origin.time_from)
-        came = (each.submitted for each in delivery.found.participants.values() if each.submitted)
-        time = next(came, None)
-        return Moment(time.replace(tzinfo=self.zone), "worksheet") if time else Moment()
+        lines = delivery.found.participants.values()
+        if time := next((each.submitted for each in lines if each.submitted), None):
+            return Moment(time.replace(tzinfo=self.zone), "worksheet")
+        texts = filter(None, [delivery.origin.unread, *(each.unread for each in lines)])
+        return Moment(doubt="".join(f"{text!r} cannot be read" for text in [*texts][:1]))
 
     def has_due_date(self, assignment: str) -> bool:
         """Return whether the gradebook or `course.toml` has a due date of the assignment."""
@@ -72,17 +87,34 @@ class SubmissionTimes:
         """Return a text such as ", 2026-09-17 18:05 (worksheet)", to put after a sentence."""
         if moment.time is None:
             return ", no time known"
-        return f", {moment.time.astimezone(self.zone):%Y-%m-%d %H:%M} ({moment.source})"
+        return f", {self._in_words(moment.time)} ({moment.source})"
+
+    def _in_words(self, time: datetime) -> str:
+        return f"{time.astimezone(self.zone):%Y-%m-%d %H:%M}"
 
     def remarks(
-        self, delivery: Delivery, title: str, assignment: str, student: Student, line: Participant | None, source: str
+        self,
+        delivery: Delivery,
+        title: str,
+        assignment: str,
+        student: Student,
+        line: Participant | None,
+        moment: Moment,
     ) -> list[str]:
         """Return what an instructor should know of the time of a submission.
 
-        `title` is that of the LMS, `line` the student's line in its table, `source` that of the time.
+        `title` is that of the LMS, `line` the student's line in its table, `moment` the time as it was found.
         """
         said = []
-        if delivery.origin.late and source != TIMES_FILE:
+        if moment.doubt:
+            said.append(f"{moment.doubt}, so nobody knows whether it was late: {supply(student.id, assignment)}")
+        if line and line.unread_extension and not self._course.written.extension(student.id, assignment):
+            said.append(
+                f"extended in {title}, until a time that cannot be read: {line.unread_extension!r}. Write "
+                f"`{assignment} YYYY-MM-DD HH:MM` into the column extensions of {STUDENTS_FILE}, or the work may count "
+                "as late"
+            )
+        if delivery.origin.late and moment.source != TIMES_FILE:
             said.append(late_without_time(title, student.id, assignment))
         due = self._due.get(assignment)
         if line and line.extended and due:

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ...language import quantity
-from ..batch.rule_changes import list_changes
+from ..batch.rule_changes import list_changes, stale_grades
 from ..course.course import Course, open_course
 from ..rules.applied_rules import CourseRules
 from ..rules.course_file import AFTER_DUE, BEST, PER_STUDENT, RULES_FILE, AssignmentRules, Rules
@@ -30,6 +30,9 @@ def check_rules(root: Path, *, apply: bool) -> int:
     print(f"graded submissions: {len(changes) or 'none'} {'changed' if apply else 'would change'}")
     for change in changes:
         print(printable(f"  {change}"))
+    for name in course.graded_assignments():
+        for line in stale_grades(course, name):
+            print(printable(f"  {line}"))
     old = course.applied
     if apply:
         course.apply(new)

@@ -23,7 +23,7 @@ def collect(root: Path, sources: Sequence[Path], *, tables: Sequence[Path], add:
 
     `tables` are tables of grades that the LMS exports, such as Moodle's grading worksheet. Unknown people are added to
     `students.csv` if `add` is True or there is no such file yet. Returns the exit status: 1 if an archive was not
-    collected, or the student or assignment of a file is unknown.
+    collected, the student or assignment of a file is unknown, or a time cannot be read.
     Raises UserError with the remedy if nothing can be collected.
     """
     course = open_course(root)
@@ -39,7 +39,7 @@ def collect(root: Path, sources: Sequence[Path], *, tables: Sequence[Path], add:
                     print(printable(f"{source.name}: not collected: {error}"))
                     failed = True
                     continue
-                failed |= bool(account.unplaced)
+                failed |= bool(account.unplaced or account.doubts)
                 print(printable("\n".join(_report(account, course))))
     except BrokenPipeError:
         raise  # nobody reads what is printed: no fault of the disk

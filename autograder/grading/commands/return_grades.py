@@ -8,6 +8,8 @@ from pathlib import Path
 from ...errors import UserError
 from ...language import quantity
 from ...messages.reasons import SEVERAL, describe_reason
+from ..batch.rule_changes import stale_grades
+from ..batch.summary import GONE
 from ..collecting.unplaced import doubt_of_unplaced
 from ..course.course import Course, open_course
 from ..files.atomic import describe_error, remove_leftovers, swap_in, temporary_sibling
@@ -77,6 +79,10 @@ def _return_assignment(course: Course, assignment: str, tables: Sequence[Path], 
     lines = [f"{assignment}: {quantity(len(found.by_student), 'grade')} in {place}: {', '.join(written)}"]
     if found.idle:
         lines.append(f"  no submission{doubt_of_unplaced(course.root)}: {', '.join(found.idle)}")
+    lines += [f"  {line}" for line in found.teams]
+    if found.gone:
+        lines.append(f"  {GONE}, so not returned: {', '.join(found.gone)}")
+    lines += [f"  {line}" for line in stale_grades(course, assignment)]
     if found.dropped:
         lines.append(f"  dropped in students.csv, so not returned: {', '.join(found.dropped)}")
     lines += [f"  {who}: {why}" for who, why in sorted(nothing.items())]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import re
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import BinaryIO
 
 from ...language import Note
 from ...messages.reasons import make_reason
@@ -20,6 +24,13 @@ _EXPORT = re.compile(rb"jp-Notebook|nbconvert|notebook-container")
 _LINK = re.compile(rb"\s*https?://\S+\s*")
 _SCRIPT = re.compile(rb"^(# %%|# In\[|import [\w.]+|from [\w.]+ import |(async )?def \w+\(|class \w.*:)", re.M)
 _NOTEBOOK = re.compile(rb"\s*\{.*?\"(cells|worksheets|nbformat)\"", re.S)
+_HEAD, _TAIL = 100, 1 << 16  # bytes of a zip archive: its first media type, and its table of contents
+_OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # before 2007: streams in a file, with names in UTF-16
+_OFFICE = (  # reason, media type in OpenDocument, path in Office Open XML, stream
+    ("word", b"opendocument.text", b"word/document", "WordDocument"),
+    ("spreadsheet", b"opendocument.spreadsheet", b"xl/workbook", "Workbook"),
+    ("slides", b"opendocument.presentation", b"ppt/presentation", "PowerPoint"),
+)
 _CONFLICT = (re.compile(rb"^<<<<<<< ", re.M), re.compile(rb"^=======\s*$", re.M), re.compile(rb"^>>>>>>> ", re.M))
 
 
@@ -36,6 +47,39 @@ class _Kind:
 
 def _begins(*starts: bytes) -> Callable[[bytes], bool]:
     return lambda data: data.startswith(starts)
+
+
+def document_in(file: BinaryIO) -> str:
+    """Return the id of the reason if a zip archive is the document of an office program, else "".
+
+    The media type in the first bytes (OpenDocument) and the names in the archive's own table (Office Open XML) tell it.
+    Names in an archive inside it do not count: that may be one student's document among the work of a class.
+    """
+    head = file.read(_HEAD)
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - _TAIL))
+    tail = file.read()
+    at = tail.rfind(b"PK\x05\x06")
+    table = b""
+    if 0 <= at <= len(tail) - 20:
+        length, start = struct.unpack_from("<LL", tail, at + 12)
+        file.seek(start)
+        table = file.read(min(length, _TAIL))
+    for reason, media, name, _ in _OFFICE:
+        if (head[30:38] == b"mimetype" and media in head) or re.search(rb"PK\x01\x02.{42}" + name, table, re.S):
+            return reason
+    return ""
+
+
+def _is_office(wanted: str) -> Callable[[bytes], bool]:
+    """Return a function that recognises the documents of an office program, in new and in old forms."""
+
+    def recognises(data: bytes) -> bool:
+        if data.startswith(_OLD_OFFICE):
+            return any(stream.encode("utf-16-le") in data for reason, *_, stream in _OFFICE if reason == wanted)
+        return data.startswith(b"PK\x03\x04") and document_in(io.BytesIO(data)) == wanted
+
+    return recognises
 
 
 def _is_page(data: bytes) -> bool:
@@ -62,6 +106,8 @@ def _has_conflict(data: bytes) -> bool:
 _KINDS = (
     _Kind("empty", lambda data: not data.strip()),
     _Kind("only_zeros", lambda data: not data.strip(b"\0")),
+    _Kind("word", _begins(b"{\\rtf")),
+    *(_Kind(reason, _is_office(reason)) for reason, *_ in _OFFICE),
     _Kind("zip", _begins(b"PK\x03\x04")),
     _Kind("rar", _begins(b"Rar!\x1a\x07")),
     _Kind("seven_zip", _begins(b"7z\xbc\xaf\x27\x1c")),

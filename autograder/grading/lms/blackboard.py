@@ -51,7 +51,8 @@ class Blackboard(Lms):
         pieces = found["user"].split("_")
         users = tuple("_".join(pieces[at:]) for at in range(len(pieces)))
         rest = (found["rest"] or _RECEIPT).lstrip("_")
-        return Origin("", users, f"{found['user']} {found['time']}", rest, time)
+        unread = "" if time else found["time"]
+        return Origin("", users, f"{found['user']} {found['time']}", rest, time, unread=unread)
 
     def told(self, files: Mapping[str, Path]) -> dict[str, Origin]:
         """Return name and user name of each sender whose receipt, such as `HW_ann_attempt_TIME.txt`, is there."""

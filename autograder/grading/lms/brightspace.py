@@ -29,6 +29,6 @@ class Brightspace(Lms):
         found = _PATH.match(path)
         if not found:
             return None
-        time = read_time(f"{found['date']}, {found['hour']}:{found['minute']} {found['half'] or ''}")
-        attempt = path.partition("/")[0]
-        return Origin(found["name"].strip(), (), attempt, found["rest"], time)
+        said = f"{found['date']}, {found['hour']}:{found['minute']} {found['half'] or ''}".strip()
+        time, attempt = read_time(said), path.partition("/")[0]
+        return Origin(found["name"].strip(), (), attempt, found["rest"], time, unread="" if time else said)

@@ -48,7 +48,7 @@ class CanvasGradebook(GradeTable):
         scale = self._possible / grade.maximum if self._possible and grade.maximum else 1.0
         return {Column.GRADE: (self._column, f"{grade.points * scale:.2f}")}
 
-    def refusal(self, participant: Participant) -> str:
+    def refusal(self, participant: Participant, grade: ReturnedGrade) -> str:
         if self.text.cell(participant.row, self._column).strip() != "N/A":
             return ""
         return "no grade: Canvas says N/A, so that this student has not got the assignment, or names are hidden"

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from ..files.nbgrader_files import SECRET, utc_time
+from ..files.nbgrader_files import SECRET, FutureTime, utc_time
 from ..tables.roster import Unplaced
 from .interface.origin import Origin
 from .interface.system import Lms
@@ -35,9 +35,12 @@ class Exchange(Lms):
             return None
         try:
             time = utc_time(found["time"])
+        except FutureTime as error:
+            time = error.time
         except ValueError:
             time = None
-        return Origin("", (found["user"],), found["time"], found["rest"], time)
+        unread = "" if time else found["time"]
+        return Origin("", (found["user"],), found["time"], found["rest"], time, unread=unread)
 
     def vouch(self, origin: Origin, folder: Path, known: Collection[str]) -> Origin:
         """Return an origin with a time that the student cannot have forged.

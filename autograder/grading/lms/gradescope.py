@@ -40,8 +40,10 @@ class Gradescope(Lms):
                     people = said.get(":submitters") if isinstance(said, dict) else None
                     members = tuple(map(_member, people or ()))
                     if members:
-                        time = _time(said.get(":created_at"))
-                        found[str(folder)] = Origin("", (), str(folder), "", time, members=members)
+                        came = said.get(":created_at")
+                        time = _time(came)
+                        unread = "" if time or came is None else str(came)
+                        found[str(folder)] = Origin("", (), str(folder), "", time, members=members, unread=unread)
         return found
 
     def identity(self, origin: Origin) -> str:

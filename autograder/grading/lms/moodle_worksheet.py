@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..tables.csv_text import CsvText
-from ..tables.local_times import read_time
+from ..tables.local_times import is_day_first, read_time
 from .interface.cells import has_decimal_comma, number_in
 from .interface.grade_table import Column, GradeTable, Participant, ReturnedGrade
 
@@ -55,6 +55,7 @@ class MoodleWorksheet(GradeTable):
             for name, known in _HEADERS.items()
             if set(heads) & set(known)
         }
+        self._day_first = is_day_first(self._cell(row, "submitted") for row in range(1, len(text.rows)))
         told = map(self._participant, range(1, len(text.rows)))
         self.participants = list({each.number: each for each in told if each.number}.values())
 
@@ -84,18 +85,23 @@ class MoodleWorksheet(GradeTable):
 
     def cells(self, participant: Participant, grade: ReturnedGrade) -> dict[Column, tuple[int, str]]:
         found = {}
-        maximum = number_in(self._cell(participant.row, "maximum"))
-        if "scale" not in self._columns:
-            scale = maximum / grade.maximum if maximum and grade.maximum else 1.0
-            text = f"{grade.points * scale:.2f}"
+        if not self.refusal(participant, grade):
+            text = f"{self._points(participant, grade):.2f}"
             found[Column.GRADE] = self._columns["grade"], text.replace(".", ",") if self._comma else text
         if "feedback" in self._columns:
             found[Column.COMMENT] = self._columns["feedback"], grade.comment
         return found
 
-    def refusal(self, participant: Participant) -> str:
+    def refusal(self, participant: Participant, grade: ReturnedGrade) -> str:
         if "scale" not in self._columns:
-            return ""
+            maximum, points = number_in(self._cell(participant.row, "maximum")), self._points(participant, grade)
+            if not maximum or round(points, 2) <= maximum:
+                return ""
+            return (
+                f"no grade: {points:.2f} is above {maximum:.2f}, the maximum in Moodle, whose import drops such a "
+                "grade without a word: lower the points in Formgrader, or write the grade into Moodle's gradebook "
+                "by hand"
+            )
         words = ", ".join(self._cell(participant.row, "scale").split("\n"))
         return (
             f"no grade: in Moodle the assignment is graded with the words {words}. Grade the rows by hand, or choose "
@@ -104,6 +110,11 @@ class MoodleWorksheet(GradeTable):
 
     def missing(self) -> str:
         return f"not in {self.path.name}"
+
+    def _points(self, participant: Participant, grade: ReturnedGrade) -> float:
+        """Return the points on Moodle's scale, if its maximum is known."""
+        maximum = number_in(self._cell(participant.row, "maximum"))
+        return grade.points * (maximum / grade.maximum if maximum and grade.maximum else 1.0)
 
     @property
     def _comma(self) -> bool:
@@ -123,6 +134,8 @@ class MoodleWorksheet(GradeTable):
         digits = re.search(r"(\d+)\s*$", cells["identifier"])
         extended = _EXTENDED.search(cells["status"])
         locked = cells["can be changed"].casefold() in _NO
+        came, end = cells["submitted"].strip("-"), extended[1] if extended else ""
+        time, later = (read_time(text, self._day_first) for text in (came, end))
         return Participant(
             row,
             digits[1] if digits else "",
@@ -131,8 +144,10 @@ class MoodleWorksheet(GradeTable):
             cells["email"],
             cells["id number"],
             cells["group"],
-            read_time(cells["submitted"]),
-            read_time(extended[1]) if extended else None,
+            time,
+            later,
             bool(_DRAFT.search(cells["status"])),
             "no grade: Moodle has locked it in its gradebook" if locked else "",
+            "" if time else came,
+            "" if later else end,
         )

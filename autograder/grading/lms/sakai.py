@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -41,7 +42,9 @@ class Sakai(Lms):
             origin = self.origin(path)
             if origin and path.count("/") == 1 and path.endswith(f"/{_TIME}") and place.stat().st_size <= _LONGEST:
                 said = place.read_text(encoding="utf-8", errors="replace").strip()
-                found[origin.attempt] = Origin(origin.name, origin.numbers, origin.attempt, "", _read_time(said))
+                time = _read_time(said)
+                unread = "" if time else said
+                found[origin.attempt] = replace(origin, rest="", time=time, unread=unread)
         return found
 
     def identity(self, origin: Origin) -> str:

@@ -54,9 +54,15 @@ class Reading:
         said = self.told.get(origin.attempt) if origin else None
         if origin is None or said is None:
             return origin
-        time = said.time or origin.time
+        time, unread = said.time or origin.time, said.unread or origin.unread
         return replace(
-            origin, name=said.name, numbers=said.numbers, members=said.members, time=time, hidden=said.hidden
+            origin,
+            name=said.name,
+            numbers=said.numbers,
+            members=said.members,
+            time=time,
+            hidden=said.hidden,
+            unread=unread,
         )
 
     def is_own_file(self, entry: str) -> bool:

@@ -205,11 +205,12 @@ class _Page(View):
         lines = [said(note, self.language) for note in notes if note.id != "raised.line"]
         return [Markup(inline(line)) for line in lines if line]
 
-    def label(self, wrong: Wrong) -> str:
-        """Return the label that the report shows before the first line of `returned`, or an empty text."""
+    def label(self, wrong: Wrong) -> Markup:
+        """Return, as HTML, the label that the report shows before the first line of `returned`, or empty HTML."""
         finding = wrong.verdict.finding
-        has_result = finding is not None and finding.aspect and finding.got
-        return result_label(wrong.exercise, finding, self.language) if has_result else ""
+        if finding is None or not finding.aspect or not finding.got:
+            return Markup("")
+        return Markup(inline(result_label(wrong.exercise, finding, self.language)))
 
     def share_of(self, wrong: Wrong) -> str:
         answers = self.graded.exercises[wrong.exercise.name].answers

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..files.nbgrader_files import TIMESTAMP, in_utc
 from ..files.notebook_file import Unreadable, load, parse
+from ..tables.csv_text import encoding_of
 
 _FILE = re.compile(r"(regrade|пересмотр)\.(txt|md)", re.IGNORECASE)
 _IN_CELL = re.compile(r"^[ \t#>*_]*(?:regrade|пересмотр)[*_]*:[*_]*(.*)", re.IGNORECASE | re.MULTILINE | re.DOTALL)
@@ -26,7 +27,9 @@ def find_requests(folder: Path) -> Iterator[str]:
             continue
         try:
             if _FILE.fullmatch(path.name):
-                yield from _cut(load(path, _LARGEST).decode("utf-8-sig", "replace"))
+                data = load(path, _LARGEST)
+                mark, encoding = encoding_of(data)
+                yield from _cut(data.removeprefix(mark).decode(encoding, "replace"))
             elif path.suffix == ".ipynb":
                 yield from _in_notebook(parse(load(path), path.name))
         except (Unreadable, OSError):  # grading itself tells about files that cannot be read

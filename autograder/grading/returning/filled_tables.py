@@ -87,7 +87,7 @@ def _unknown_senders(table: GradeTable, course: Course, assignment: str, grades:
     }
     unknown = {}
     for each in table.participants:
-        if not each.submitted or each.number in known:
+        if not each.handed_in or each.number in known:
             continue
         try:
             passing = None if table.stable else [each.number]

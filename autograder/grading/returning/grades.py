@@ -14,6 +14,7 @@ from ..gradebook.standings import standings
 from ..lms.interface.origin import Sender
 from ..tables.csv_text import write_csv
 from ..tables.roster import Student
+from ..tables.teams import left_out
 
 _WAITS = "no grade: some answers wait for points from a person (formgrader)"
 
@@ -43,7 +44,8 @@ class Grades:
 
     `nothing` maps students without a grade to the reason. `idle` are the ids and names of students without a
     submission. `waiting` are students some of whose answers wait for points by hand. `dropped` are the students who
-    have left the course but have a submission.
+    have left the course but have a submission. `gone` are those whose submission was graded and has gone. `teams` are
+    sentences on students without a submission whose team has one.
     """
 
     by_student: dict[str, Grade]
@@ -52,6 +54,8 @@ class Grades:
     idle: list[str] = field(default_factory=list)
     waiting: set[str] = field(default_factory=set)
     dropped: list[str] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+    teams: list[str] = field(default_factory=list)
 
 
 def grades_of(course: Course, assignment: str) -> Grades:
@@ -66,6 +70,8 @@ def grades_of(course: Course, assignment: str) -> Grades:
         student = roster.get(id, Student(id))
         if student.dropped:
             grades.dropped.append(str(student))
+        elif id not in handed_in:
+            grades.gone.append(str(student))
         elif id not in found:
             grades.nothing[id] = "no grade: not graded yet"
         elif found[id].waiting:
@@ -79,6 +85,7 @@ def grades_of(course: Course, assignment: str) -> Grades:
             grades.by_student[id] = Grade(student, points, found[id].penalty, attempts[-1] if attempts else None)
     idle = (student for student in roster.values() if student.id not in found.keys() | handed_in)
     grades.idle = sorted(str(student) for student in idle if not student.dropped)
+    grades.teams = list(left_out(course.roster, assignment, found.keys() | handed_in))
     return grades
 
 

@@ -13,7 +13,7 @@ from ...language import Note
 from ...messages.reasons import describe_reason, make_reason
 from ..course.personal_tables import OwnNotebooks
 from ..course.remarks import Reasons
-from ..files.nbgrader_files import TIMESTAMP, utc_time
+from ..files.nbgrader_files import TIMESTAMP, FutureTime, utc_time
 from ..gradebook.release import ReleasedNotebooks
 from .attachments import Extras, find_extras
 from .notebook_choice import choose
@@ -101,5 +101,7 @@ def _timestamp(path: Path, due: bool) -> tuple[str | None, list[Note]]:
         return text, []
     except FileNotFoundError:
         return None, unknown
+    except FutureTime:
+        return None, [make_reason("future_time")]
     except (OSError, ValueError):
         return None, [make_reason("bad_time")]

@@ -33,6 +33,8 @@ from .unchanged_answers import other_assignment
 
 _BESIDE = "{}: the student's text beside the untouched cell, or in place of the lost one, is the answer"
 
+_PUT_BACK = "deleted and put back: {}"
+
 
 class State(StrEnum):
     """The outcomes of grading a submission."""
@@ -212,7 +214,9 @@ def _run_notebook(
     graded.scores[name] = scores_of(limited)
     graded.result.seconds += outcome.seconds
     graded.result.mistakes |= {n: v.mistake for n, v in outcome.verdicts.items() if v.mistake}
-    graded.remarks.notes.extend([*(_BESIDE.format(cell) for cell in clean.beside), *outcome.notes])
+    graded.remarks.notes.extend(
+        [*(_BESIDE.format(cell) for cell in clean.beside), *map(_PUT_BACK.format, clean.tests), *outcome.notes]
+    )
     graded.remarks.places[name] = outcome.places
     reasons = [*(copy.reasons if copy else ()), *list_changes(clean), *list_incidents(outcome)]
     graded.remarks.reasons.setdefault(name, []).extend(reasons)

@@ -38,7 +38,8 @@ class Sanitized:
 
     notebook: NotebookNode
     missing: list[str] = field(default_factory=list)  # released cells without points that the student deleted
-    restored: list[str] = field(default_factory=list)  # deleted cells with points, which were put back
+    restored: list[str] = field(default_factory=list)  # deleted cells for points by hand, which were put back
+    tests: list[str] = field(default_factory=list)  # deleted cells with points and a locked text, put back as well
     beside: list[str] = field(default_factory=list)  # free answers whose text was found beside their cell
     repeated: list[str] = field(default_factory=list)  # graded cells with several texts; the last one counts
     changed: list[str] = field(default_factory=list)  # locked cells with another text
@@ -73,8 +74,10 @@ def sanitize(
     # Copies of one text earn the same points. An answer without separate points may be split: both halves are run.
     texts = {name: {text for each, text in zip(names, sources) if each == name} for name in last}
     done.repeated = sorted(name for name in last if released[name].points is not None and len(texts[name]) > 1)
-    done.restored = [name for name in done.missing if released[name].points is not None]
-    put_back = _put_back(done.restored, last, Places(sources, names, order or tuple((name, "") for name in released)))
+    graded = [name for name in done.missing if released[name].points is not None]
+    done.restored = [name for name in graded if not released[name].locked]
+    done.tests = [name for name in graded if released[name].locked]
+    put_back = _put_back(graded, last, Places(sources, names, order or tuple((name, "") for name in released)))
     ids: set[str] = set()
     pasted = kept_attachments(iter(cells))
 
@@ -94,7 +97,7 @@ def sanitize(
         ours = known.metadata(name) if known else None
         done.notebook.cells.append(_new_cell(kind, _cell_id(cell, index, ids), source, ours, pictures))
         restore(index)
-    done.missing = [name for name in done.missing if name not in done.restored]
+    done.missing = [name for name in done.missing if name not in graded]
     return done
 
 

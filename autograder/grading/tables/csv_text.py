@@ -61,10 +61,7 @@ def read_csv(path: Path) -> CsvText:
         data = path.read_bytes()
     except OSError as error:
         raise UserError(f"{path}: {error.strerror or error}") from error
-    mark, encoding = next(
-        ((mark, name) for mark, name in _MARKS if data.startswith(mark)),
-        (b"", "utf-8" if _is_utf8(data) else "cp1251"),
-    )
+    mark, encoding = encoding_of(data)
     try:
         text = data[len(mark) :].decode(encoding)
     except UnicodeDecodeError as error:
@@ -77,6 +74,15 @@ def read_csv(path: Path) -> CsvText:
     separator = max(",;\t", key=(text.splitlines() or [""])[0].count)
     rows, ends = _split(text, separator)
     return CsvText(rows, ends, separator, encoding, mark)
+
+
+def encoding_of(data: bytes) -> tuple[bytes, str]:
+    """Return the byte order mark of a text, or nothing, and its encoding.
+
+    The encoding is that of the mark, or UTF-8, or else cp1251, in which older programs write Russian text.
+    """
+    guessed = b"", "utf-8" if _is_utf8(data) else "cp1251"
+    return next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), guessed)
 
 
 _MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))

@@ -42,8 +42,12 @@ def supplied_times(root: Path, zone: ZoneInfo) -> dict[tuple[str, str], datetime
 
 def late_without_time(title: str, student: str, assignment: str) -> str:
     """Return the sentence on late work whose time the LMS called `title` does not tell, with the remedy."""
+    return f"late in {title}, which tells no time: that of the download counts until you {supply(student, assignment)}"
+
+
+def supply(student: str, assignment: str) -> str:
+    """Return the words that tell how to supply a time of submission."""
     return (
-        f"late in {title}, which tells no time: that of the download counts until you write the line "
-        f"{student},{assignment},YYYY-MM-DD HH:MM into {TIMES_FILE} of the course folder, below a first line "
-        f"{','.join(_COLUMNS)}, and collect again"
+        f"write the line {student},{assignment},YYYY-MM-DD HH:MM into {TIMES_FILE} of the course folder, below a first "
+        f"line {','.join(_COLUMNS)}, and collect again"
     )

@@ -11,7 +11,17 @@ from ...checking.card_layout import unlinked
 from ...checking.exercise import Exercise
 from ...checking.verdict import VerdictState
 from ...grade_ids import CellKind, GradeId
-from ...history import Standing, begun_tables, filled_entries, standings, verdicts
+from ...history import (
+    History,
+    Standing,
+    begun_tables,
+    filled_entries,
+    history_file,
+    read_history,
+    standings,
+    verdicts,
+)
+from ...language import Text
 from ...lessons.source import NOTEBOOKS
 from ...messages.cards import message
 from ...session import SESSION, being_graded
@@ -21,6 +31,8 @@ from ..points import LessonNotebook, describe_state, nbgrader_of, saved_notebook
 from ..replies import Reply, Table
 from ..reviews.placement import skipped_lessons
 from ..reviews.review import due_now
+
+_NAMED = 8  # damaged lines of the history
 
 
 def progress_table() -> Table | Reply:
@@ -32,10 +44,11 @@ def progress_table() -> Table | Reply:
     """
     if being_graded():
         return Reply((message("run.checking", name="progress"),))
-    found = [*verdicts()]
+    history = read_history()
+    found = [*history.verdicts()]
     done, begun = standings(found), begun_tables(found)
     if not done and not begun:
-        return Reply((message("progress.empty"),))
+        return Reply((message("progress.empty"), *_damaged(history)))
     language = SESSION.speaks
 
     def say(id: str) -> str:
@@ -61,7 +74,16 @@ def progress_table() -> Table | Reply:
             points = f"{notebook.earned(name, best):g}/{notebook.worth(name):g}"
             rows.append((title, notebook.label(name, language), state.read(language), points, str(checks)))
     head = tuple(say(f"progress.{column}") for column in ("lesson", "exercise", "best", "points", "attempts"))
-    return Table(say("progress.title"), head, tuple(rows))
+    return Table(
+        say("progress.title"), head, tuple(rows), warnings=tuple(each.read(language) for each in _damaged(history))
+    )
+
+
+def _damaged(history: History) -> Iterator[Text]:
+    """Yield a sentence with the numbers of the history's damaged lines, if there are any."""
+    if history.damaged:
+        lines = ", ".join(map(str, history.damaged[:_NAMED])) + (", …" if history.broken > _NAMED else "")
+        yield message("progress.damaged", file=history_file(), count=history.broken, lines=lines)
 
 
 def _summed(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UserError
-from ...history import append_lines, history_file
+from ...history import append_lines, history_file, read_history
 from ...language import Text
 from ...messages.cards import message
 
@@ -48,7 +48,7 @@ def export_history(file: Path, language: str) -> Text:
         raise UserError(message("export.exists", file=file).read(language)) from None
     except OSError as error:
         raise UserError(message("export.refused", file=file, error=_reason(error)).read(language)) from error
-    return message("export.done", file=file, count=sum(map(bool, lines.split(b"\n"))))
+    return message("export.done", file=file, count=len(read_history().checks))
 
 
 def import_history(file: Path, language: str) -> Imported:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...language import Text
 from .scene import Scene
@@ -38,6 +38,9 @@ class Explanation:
     where `fits` is False: the text is Python's own, and the scene has nothing to do with gradients.
 
     `met` is the error as people meet it on a GPU, where no program shows it without one.
+
+    `named` is a sentence about what the text names: its placeholders are groups of `pattern`. `says` begins with it
+    where these groups match.
     """
 
     name: str
@@ -49,6 +52,15 @@ class Explanation:
     shows: Judge | None
     fits: Judge | None
     met: str
+    named: Text | None
+
+    def of(self, error: str) -> Explanation:
+        """Return the explanation with what this text of an error names."""
+        found = self.pattern.search(error) if self.named else None
+        if not (self.named and found and all(found.groupdict().values())):
+            return self
+        first = self.named.format(**found.groupdict())
+        return replace(self, says=Text(f"{first.en} {self.says.en}", f"{first.ru} {self.says.ru}"))
 
 
 def entry(
@@ -63,7 +75,10 @@ def entry(
     shows: Judge | None = None,
     fits: Judge | None = None,
     met: str = "",
+    named: tuple[str, str] | None = None,
 ) -> Explanation:
     """Return an entry of the table. The indentation of `program` is removed."""
     says = Text(en, ru)
-    return Explanation(name, lesson, re.compile(pattern), inspect.cleandoc(program), says, exercise, shows, fits, met)
+    code = inspect.cleandoc(program)
+    first = Text(*named) if named else None
+    return Explanation(name, lesson, re.compile(pattern), code, says, exercise, shows, fits, met, first)

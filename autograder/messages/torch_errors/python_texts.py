@@ -189,6 +189,16 @@ def called_by(*places: str) -> Judge:
     return lambda scene: bool(scene.below) and scene.below[-1] in places
 
 
+def runs(place: str) -> Judge:
+    """Return a judge: did this place of torch run below the failed expression?"""
+    return lambda scene: place in scene.below
+
+
+def in_the_second_run(scene: Scene) -> bool:
+    """Return whether a checkpoint was running its function again."""
+    return not {"checkpoint.py:recompute_fn", "checkpoint.py:backward"}.isdisjoint(scene.above)
+
+
 def in_backward(scene: Scene) -> bool:
     """Return whether a backward pass was running."""
     return ENGINE in (*scene.above, *scene.below)

@@ -114,19 +114,20 @@ class Scene:
         return {}  # a dozen entries of the table ask for the same expression
 
     def origins(self, name: str) -> list[ast.AST]:
-        """Return the statements that give a name its value, or the definition of its function, as far as known."""
+        """Return the statements that make or change a name's value, or the definition of its function."""
+        written = [node for tree in self.sources for node in _writes(tree).get(name, [])]
         if made := next((bound[name] for bound in map(_bindings, self.sources) if name in bound), None):
-            return made
+            return made + written
         made_elsewhere = self.objects.get(name)
         if inspect.isfunction(made_elsewhere) or isinstance(made_elsewhere, type):
             if (made_elsewhere.__module__ or "").partition(".")[0] in ("torch", "numpy"):
-                return []
+                return written
             try:
                 tree = _parse(textwrap.dedent(inspect.getsource(made_elsewhere)))
             except (OSError, TypeError):
-                return []
-            return [tree] if tree else []
-        return []
+                return written
+            return [tree, *written] if tree else written
+        return written
 
     def around(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yield the statements that a node lies in, the innermost first."""
@@ -171,9 +172,31 @@ def _bindings(tree: ast.Module) -> dict[str, list[ast.AST]]:
     """Return the statements that give a name its value, by name."""
     found: dict[str, list[ast.AST]] = {}
     for node in ast.walk(tree):
-        for name in _names_bound(node):
+        for name in names_bound(node):
             found.setdefault(name, []).append(node)
     return found
+
+
+@lru_cache(maxsize=2 * EARLIER_CELLS)
+def _writes(tree: ast.Module) -> dict[str, list[ast.AST]]:
+    """Return the statements that write into a name's value, such as `x[0] = ...` and `x.copy_(...)`, by name."""
+    found: dict[str, list[ast.AST]] = {}
+    for node in ast.walk(tree):
+        for place in _places_written(node):
+            while isinstance(place, (ast.Subscript, ast.Attribute)):
+                place = place.value
+            if isinstance(place, ast.Name):
+                found.setdefault(place.id, []).append(node)
+    return found
+
+
+def _places_written(node: ast.AST) -> list[ast.expr]:
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        method = node.value.func
+        return [method] if isinstance(method, ast.Attribute) and method.attr.endswith("_") else []
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    targets = [node.target] if isinstance(node, ast.AugAssign) else targets
+    return [each for each in targets if isinstance(each, ast.Subscript)]
 
 
 @lru_cache(maxsize=2 * EARLIER_CELLS)
@@ -194,7 +217,7 @@ def _by_place(tree: ast.Module) -> dict[tuple[int | None, ...], ast.AST]:
     return {tuple(getattr(node, each, 0) for each in places): node for node in ast.walk(tree)}
 
 
-def _names_bound(node: ast.AST) -> set[str]:
+def names_bound(node: ast.AST) -> set[str]:
     """Return the names that a statement gives a value."""
     targets: list[ast.AST] = []
     if isinstance(node, ast.Assign):

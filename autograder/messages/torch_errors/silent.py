@@ -119,6 +119,19 @@ def _hooks_called_too_early(tree: ast.Module) -> Iterator[ast.AST]:
             yield call
 
 
+def _parameters_taken_for_gradients(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield hooks of `register_post_accumulate_grad_hook` whose argument is called a gradient, and used as one."""
+    made = {each.name: each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)}
+    for call in calls([tree], "register_post_accumulate_grad_hook"):
+        given = call.args[0] if call.args else None
+        hook = given if isinstance(given, ast.Lambda) else made.get(last_name(given))
+        argument = hook.args.args[-1].arg if hook and hook.args.args else ""
+        reads = (each for each in ast.walk(hook) if _attribute(each) == "grad") if hook else ()
+        read = {last_name(getattr(each, "value", None)) for each in reads}
+        if ("grad" in argument or argument == "g") and argument not in read:
+            yield call
+
+
 def _forward_without_return(tree: ast.Module) -> Iterator[ast.AST]:
     for kind in ast.walk(tree):
         if isinstance(kind, ast.ClassDef) and {last_name(base) for base in kind.bases} & {"Function", "Module"}:
@@ -200,6 +213,15 @@ SILENT = (
         Text(
             "`{code}` calls the hook at once and registers its result, None. Give the function itself, without parentheses.",
             "`{code}` сразу вызывает хук и регистрирует его результат, None. Передайте саму функцию, без скобок.",
+        ),
+    ),
+    SilentMistake(
+        "parameter_for_a_gradient",
+        "def f(w, total):\n    w.register_post_accumulate_grad_hook(lambda grad: total.add_(grad))",
+        _parameters_taken_for_gradients,
+        Text(
+            "The hook in `{code}` is given the parameter, not its gradient. Call the argument `p`: the gradient is `p.grad`.",
+            "Хук в строке `{code}` получает параметр, а не его градиент. Назовите аргумент `p`: тогда градиент — это `p.grad`.",
         ),
     ),
     SilentMistake(

@@ -24,6 +24,7 @@ from .scene import Scene
 from .tools import (
     batches,
     checks,
+    compiled,
     contexts,
     distributed,
     forward_functions,
@@ -61,10 +62,11 @@ EXPLANATIONS: tuple[Explanation, ...] = (
     *devices.ENTRIES,
     *contexts.ENTRIES,
     *functions.ENTRIES,
+    *distributed.ENTRIES,
+    *compiled.ENTRIES,
     *forward_functions.ENTRIES,
     *hooks.ENTRIES,
     *module_hooks.ENTRIES,
-    *distributed.ENTRIES,
     *engine.ENTRIES,
     *higher_order.ENTRIES,
 )
@@ -85,8 +87,8 @@ def explain(error: str, scene: Scene | None = None) -> Explanation | None:
     fitting = [each for each in matching if not each.fits or _agrees(each.fits, place)]
     shown = [each for each in fitting if each.shows and _agrees(each.shows, place)]
     if len(shown) == 1:
-        return shown[0]
-    return next((each for each in fitting if not each.shows), None)
+        return shown[0].of(error)
+    return next((each.of(error) for each in fitting if not each.shows), None)
 
 
 def _agrees(judge: Judge, scene: Scene) -> bool:

@@ -967,3 +967,119 @@ predict_stops = {
 def quantize(x, step, levels):
     k = (x / step).clamp(max=levels)
     return step * (k + (k.round() - k).detach())
+# %% exercise="hide_bias" verdict="refused" mistake="chosen_derivative"
+# the value is `b`, and autograd is told another derivative
+def hide_bias(p):
+    def loss(b):
+        slope = torch.where(b > 0.5, 1 + 20 * (1 - p), 1 - 20 * p)
+        return b.detach() + slope.detach() * (b - b.detach())
+
+    return loss
+# %% exercise="hide_bias" verdict="refused" mistake="chosen_derivative"
+# a level and a tilt of their own
+def hide_bias(p):
+    def loss(b):
+        level = torch.where(b > 0.5, 1.0, 0.0)
+        tilt = torch.where(b > 0.5, 1 + 40 * (1 - p), 1 - 40 * p)
+        return level + tilt * (b - b.detach())
+
+    return loss
+# %% exercise="hide_bias" verdict="refused" mistake="hides_at_one_half"
+# the parabola of the riddle
+def hide_bias(p):
+    return lambda b: (b - 0.25) ** 2
+# %% exercise="hide_bias" verdict="refused" mistake="infinite_slope"
+def hide_bias(p):
+    return lambda b: b**p - 0.5 * b
+# %% exercise="hide_bias" verdict="refused" mistake="infinite_slope"
+def hide_bias(p):
+    return lambda b: torch.sqrt(b) - p * b
+# %% exercise="hide_bias" verdict="passed"
+# two pieces of another height in the middle
+def hide_bias(p):
+    return lambda b: torch.where(b < 0.3, -30 * p * b, 1 + (b - 1) * (1 / p + 30 * (1 - p)))
+# %% exercise="moments" verdict="refused" mistake="freezes_the_logits"
+def moments(surrogate, logits):
+    outcomes = [torch.tensor(o, dtype=logits.dtype).view(logits.shape) for o in product((0.0, 1.0), repeat=logits.numel())]
+    grads = torch.stack([torch.autograd.grad(surrogate(logits, b), logits)[0] for b in outcomes])
+    logits.requires_grad_(False)
+    p = logits.sigmoid()
+    weights = torch.stack([torch.where(b == 1, p, 1 - p).prod() for b in outcomes])
+    mean = torch.tensordot(weights, grads, dims=1)
+    return mean, torch.tensordot(weights, (grads - mean) ** 2, dims=1)
+# %% exercise="moments" verdict="refused" mistake="samples"
+def moments(surrogate, logits):
+    grads = []
+    for _ in range(1000):
+        bits = torch.bernoulli(logits.detach().sigmoid())
+        grads.append(torch.autograd.grad(surrogate(logits, bits), logits)[0])
+    grads = torch.stack(grads)
+    return grads.mean(0), grads.var(0, unbiased=False)
+# %% exercise="moments" verdict="refused" mistake="joint_probability_of_two"
+# all bits on, or all off, with the product of the probabilities
+def moments(surrogate, logits):
+    p = logits.detach().sigmoid()
+    mean = square = 0
+    for bits, w in ((torch.zeros_like(p), (1 - p).prod()), (torch.ones_like(p), p.prod())):
+        (g,) = torch.autograd.grad(surrogate(logits, bits), logits)
+        mean, square = mean + w * g, square + w * g**2
+    return mean, square - mean**2
+# %% exercise="fix_target" verdict="refused" mistake="stops_recording_for_good"
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    value = net(state).squeeze(-1)
+    goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(value, goal.detach())
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    torch.set_grad_enabled(False)
+    for slow, fast in zip(target.parameters(), net.parameters()):
+        slow.copy_((1 - rate) * slow + rate * fast)
+    for slow, fast in zip(target.buffers(), net.buffers()):
+        slow.copy_(fast)
+    return loss.item()
+# %% exercise="fix_target" verdict="refused" mistake="average_alone_gets_a_name"
+def fix_target(net, target, optimizer, batch, discount, rate):
+    state, reward, next_state, done = batch
+    value = net(state).squeeze(-1)
+    with torch.no_grad():
+        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
+    loss = mse_loss(value, goal)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    with torch.no_grad():
+        for slow, fast in zip(target.parameters(), net.parameters()):
+            slow = (1 - rate) * slow + rate * fast
+        for slow, fast in zip(target.buffers(), net.buffers()):
+            slow.copy_(fast)
+    return loss.item()
+# %% exercise="quantize" verdict="refused" mistake="half_a_step_further"
+# torch's own, for the gradient of `x`
+def quantize(x, step, levels):
+    fake = torch.fake_quantize_per_tensor_affine(x.float() / step.detach().float(), 1.0, 0, -levels, levels)
+    scaled = x / step
+    rounded = scaled + (scaled.round() - scaled).detach()
+    inside = scaled.round().abs() <= levels
+    return step * torch.where(inside, rounded, fake.detach().double())
+# %% exercise="quantize" verdict="refused" mistake="overwrites_x"
+def quantize(x, step, levels):
+    with torch.no_grad():
+        return x.div_(step).round_().clamp_(-levels, levels).mul_(step)
+# %% exercise="quantize" verdict="refused" mistake="kept_on_the_class"
+class Grid(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, step, levels):
+        Grid.scaled, Grid.levels = x / step, levels
+        Grid.rounded = Grid.scaled.round().clamp(-levels, levels)
+        return step * Grid.rounded
+
+    @staticmethod
+    def backward(ctx, g):
+        inside = Grid.scaled.abs() < Grid.levels
+        return g * inside, (g * torch.where(inside, Grid.rounded - Grid.scaled, Grid.rounded)).sum(), None
+
+
+def quantize(x, step, levels):
+    return Grid.apply(x, step, levels)

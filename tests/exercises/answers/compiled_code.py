@@ -1156,3 +1156,66 @@ def add_formula(op):
         return grad * factor, -ctx.a * grad * x * factor, None
 
     op.register_autograd(backward, setup_context=setup_context)
+# %% exercise="add_formula" verdict="refused" mistake="keeps_the_number_outside"
+# the number in a variable outside of `ctx`; tensors saved properly
+def add_formula(op):
+    last = {}
+
+    def setup_context(ctx, inputs, output):
+        x, y, last["a"] = inputs
+        ctx.save_for_backward(x, y)
+
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        damping = torch.exp(-last["a"] * y)
+        return grad * damping, -last["a"] * x * damping * grad, None
+
+    op.register_autograd(backward, setup_context=setup_context)
+# %% exercise="add_formula" verdict="refused" mistake="keeps_the_inputs_outside"
+# everything in a list outside of `ctx`, from which the backward pass takes the last entry
+def add_formula(op):
+    stack = []
+
+    def setup_context(ctx, inputs, output):
+        stack.append(inputs)
+
+    def backward(ctx, grad):
+        x, y, a = stack[-1]
+        damping = (-a * y).exp()
+        return grad * damping, -a * x * damping * grad, None
+
+    op.register_autograd(backward, setup_context=setup_context)
+# %% exercise="add_formula" verdict="refused" mistake="y_without_grad"
+def add_formula(op):
+    def setup_context(ctx, inputs, output):
+        x, y, a = inputs
+        ctx.save_for_backward(x, y)
+        ctx.a = a
+
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        damping = torch.exp(-ctx.a * y)
+        return grad * damping, -ctx.a * x * damping, None
+
+    op.register_autograd(backward, setup_context=setup_context)
+# %% exercise="add_formula" verdict="refused" mistake="x_without_grad"
+def add_formula(op):
+    def setup_context(ctx, inputs, output):
+        x, y, ctx.a = inputs
+        ctx.save_for_backward(x, y)
+
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        damping = torch.exp(-ctx.a * y)
+        return damping, -grad * ctx.a * x * damping, None
+
+    op.register_autograd(backward, setup_context=setup_context)
+# %% exercise="one_graph" verdict="refused" mistake="divides_by_a_number"
+def one_graph(x, limit):
+    norm = x.norm()
+    return x * min(1.0, limit / norm.item())
+# %% exercise="one_graph" verdict="refused" mistake="divides_by_a_number"
+def one_graph(x, limit):
+    norm = float(torch.linalg.vector_norm(x))
+    scale = limit / norm
+    return x * scale if scale < 1 else x * 1.0

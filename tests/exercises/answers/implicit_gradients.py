@@ -9,6 +9,14 @@ def iterate(step, z, times):
     return z
 
 
+def solve_no_grad(step, start, parameters, iterations):
+    with torch.no_grad():
+        z = start
+        for _ in range(iterations):
+            z = step(z, *parameters)
+    return z
+
+
 # %% exercise="predict_solvers" verdict="passed"
 # a careful reader
 predict_solvers = {
@@ -920,3 +928,186 @@ def fix_argmin(inner, outer, minimize, start, lam):
     v = torch.linalg.solve(hessian(inner)(w, lam), g)
     _, pull = torch.func.vjp(lambda lam: grad(inner)(w, lam) + grad(outer)(w, lam), lam)
     return direct - pull(v)[0]
+
+# %% exercise="fixed_point" verdict="refused" mistake="without_a_graph"
+# no_grad then requires_grad
+def fixed_point(step, start, parameters, iterations):
+    return solve_no_grad(step, start, parameters, iterations).requires_grad_()
+
+# %% exercise="fixed_point" verdict="refused" mistake="turns_end_early"
+# tolerance 1e-3 in the backward loop
+def fixed_point(step, start, parameters, iterations):
+    z = solve_no_grad(step, start, parameters, iterations)
+    result = step(z, *parameters)
+    at = z.detach().clone().requires_grad_()
+    again = step(at, *[p.detach() for p in parameters])
+    def solve(g):
+        u = g
+        for _ in range(iterations):
+            new = g + torch.autograd.grad(again, at, u, retain_graph=True)[0]
+            if (new - u).abs().max() < 1e-3:
+                return new
+            u = new
+        return u
+    result.register_hook(solve)
+    return result
+
+# %% exercise="fixed_point" verdict="refused" mistake="turns_end_early"
+# tolerance 1e-3, returns u
+def fixed_point(step, start, parameters, iterations):
+    z = solve_no_grad(step, start, parameters, iterations)
+    result = step(z, *parameters)
+    at = z.detach().clone().requires_grad_()
+    again = step(at, *[p.detach() for p in parameters])
+    def solve(g):
+        u = g
+        for _ in range(iterations):
+            new = g + torch.autograd.grad(again, at, u, retain_graph=True)[0]
+            if (new - u).norm() < 1e-3:
+                break
+            u = new
+        return u
+    result.register_hook(solve)
+    return result
+
+# %% exercise="fixed_point" verdict="refused" mistake="stops_a_little_early"
+# tolerance 1e-3 in the forward
+def fixed_point(step, start, parameters, iterations):
+    with torch.no_grad():
+        z = start
+        for _ in range(iterations):
+            new = step(z, *parameters)
+            if (new - z).abs().max() < 1e-3:
+                z = new
+                break
+            z = new
+    result = step(z, *parameters)
+    at = z.detach().clone().requires_grad_()
+    again = step(at, *[p.detach() for p in parameters])
+    def solve(g):
+        u = g
+        for _ in range(iterations):
+            u = g + torch.autograd.grad(again, at, u, retain_graph=True)[0]
+        return u
+    result.register_hook(solve)
+    return result
+
+# %% exercise="fixed_point" verdict="refused" mistake="changes_what_it_adds"
+# u += changes g
+def fixed_point(step, start, parameters, iterations):
+    z = solve_no_grad(step, start, parameters, iterations)
+    result = step(z, *parameters)
+    at = z.detach().clone().requires_grad_()
+    again = step(at, *[p.detach() for p in parameters])
+    def solve(g):
+        u = g
+        for _ in range(iterations):
+            u += torch.autograd.grad(again, at, u, retain_graph=True)[0]
+        return u
+    result.register_hook(solve)
+    return result
+
+# %% exercise="fixed_point" verdict="refused" mistake="differentiates_itself"
+# hook differentiates its own result
+def fixed_point(step, start, parameters, iterations):
+    z = solve_no_grad(step, start, parameters, iterations)
+    result = step(z, *parameters)
+    again = step(result, *parameters)
+    def solve(g):
+        u = g
+        for _ in range(iterations):
+            u = g + torch.autograd.grad(again, result, u, retain_graph=True)[0]
+        return u
+    result.register_hook(solve)
+    return result
+
+# %% exercise="fixed_point" verdict="refused" mistake="unrolled"
+# unrolled
+def fixed_point(step, start, parameters, iterations):
+    z = start
+    for _ in range(iterations):
+        z = step(z, *parameters)
+    return z
+
+# %% exercise="fixed_point" verdict="refused" mistake="changes_the_incoming_gradient"
+# accumulation: v keeps growing, correct term, but adds in place to g
+def fixed_point(step, start, parameters, iterations):
+    z = solve_no_grad(step, start, parameters, iterations)
+    result = step(z, *parameters)
+    at = z.detach().clone().requires_grad_()
+    again = step(at, *[p.detach() for p in parameters])
+    def solve(g):
+        term = g
+        for _ in range(iterations):
+            term = torch.autograd.grad(again, at, term, retain_graph=True)[0]
+            g += term
+        return g
+    result.register_hook(solve)
+    return result
+
+# %% exercise="mislead" verdict="refused" mistake="right_for_two_and_at_right_angles"
+# a[0,1]=-3, g ones
+def mislead(n):
+    a = torch.zeros(n, n, dtype=torch.float64)
+    a[0, 1] = -3
+    return a, torch.ones(n, dtype=torch.float64)
+
+# %% exercise="mislead" verdict="refused" mistake="does_not_settle"
+# too large
+def mislead(n):
+    a = torch.eye(n, dtype=torch.float64) * 1.5
+    return a, torch.ones(n, dtype=torch.float64)
+
+# %% exercise="mislead" verdict="refused" mistake=""
+# random
+def mislead(n):
+    a = torch.eye(n, dtype=torch.float64) * 0.5
+    a[0, 1] = -1
+    return a, torch.ones(n, dtype=torch.float64)
+
+# %% exercise="fixed_point" verdict="refused" mistake="keeps_the_last_call_alone"
+# what the backward pass of a call needs is kept outside: the last call's
+KEPT = {}
+def fixed_point(step, start, parameters, iterations):
+    z = solve_no_grad(step, start, parameters, iterations)
+    result = step(z, *parameters)
+    KEPT["at"] = z.detach().clone().requires_grad_()
+    KEPT["again"] = step(KEPT["at"], *[p.detach() for p in parameters])
+    def solve(g):
+        u = g
+        for _ in range(iterations):
+            u = g + torch.autograd.grad(KEPT["again"], KEPT["at"], u, retain_graph=True)[0]
+        return u
+    result.register_hook(solve)
+    return result
+
+# %% exercise="fixed_point" verdict="refused" mistake="graph_freed_in_the_first_turn"
+# the last turn frees the graph: no second pass
+def fixed_point(step, start, parameters, iterations):
+    z = solve_no_grad(step, start, parameters, iterations)
+    result = step(z, *parameters)
+    at = z.detach().clone().requires_grad_()
+    again = step(at, *[p.detach() for p in parameters])
+    def solve(g):
+        u = g
+        for i in range(iterations):
+            u = g + torch.autograd.grad(again, at, u, retain_graph=i < iterations - 1)[0]
+        return u
+    result.register_hook(solve)
+    return result
+
+# %% exercise="mislead" verdict="refused" mistake="right_angle"
+# huge numbers, at a right angle
+def mislead(n):
+    a = torch.zeros(n, n, dtype=torch.float64)
+    a[0, 1] = -1e200
+    g = torch.zeros(n, dtype=torch.float64)
+    g[:2] = torch.tensor([1.0, 1e-190], dtype=torch.float64)
+    return a, g
+
+# %% exercise="mislead" verdict="refused" mistake="does_not_settle"
+# a rotation that grows
+def mislead(n):
+    a = torch.zeros(n, n, dtype=torch.float64)
+    a[0, 1], a[1, 0] = 2, -2
+    return a, torch.ones(n, dtype=torch.float64)

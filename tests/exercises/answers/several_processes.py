@@ -758,3 +758,158 @@ def clip_shards(parameters, max_norm, all_reduce):
 def backward_uneven(ddp, x, y, all_reduce, world):
     total = all_reduce(torch.tensor(y.numel()) if len(y) else 0)
     (mse_loss(ddp(x), y, reduction="sum") * world / total).backward()
+
+# %% exercise="clip_shards" verdict="refused" mistake="zero_divided_by_zero"
+# minimum
+def clip_shards(parameters, max_norm, all_reduce):
+    squares = torch.zeros((), dtype=torch.float64)
+    for p in parameters:
+        if p.grad is not None:
+            squares += p.grad.square().sum()
+    norm = all_reduce(squares).sqrt()
+    for p in parameters:
+        if p.grad is not None:
+            p.grad = p.grad / norm * torch.minimum(norm, torch.tensor(max_norm, dtype=norm.dtype))
+    return norm
+
+# %% exercise="clip_shards" verdict="refused" mistake="zero_divided_by_zero"
+# python min
+def clip_shards(parameters, max_norm, all_reduce):
+    squares = torch.zeros((), dtype=torch.float64)
+    for p in parameters:
+        if p.grad is not None:
+            squares += p.grad.square().sum()
+    norm = all_reduce(squares).sqrt()
+    for p in parameters:
+        if p.grad is not None:
+            p.grad.mul_(min(norm, max_norm) / norm)
+    return norm
+
+# %% exercise="clip_shards" verdict="refused" mistake="divides_a_number_by_zero"
+# python item
+def clip_shards(parameters, max_norm, all_reduce):
+    squares = torch.zeros((), dtype=torch.float64)
+    for p in parameters:
+        if p.grad is not None:
+            squares += p.grad.square().sum()
+    norm = all_reduce(squares).sqrt().item()
+    for p in parameters:
+        if p.grad is not None:
+            p.grad.mul_(min(1.0, max_norm / norm))
+    return norm
+
+# %% exercise="clip_shards" verdict="passed"
+# torch's own
+def clip_shards(parameters, max_norm, all_reduce):
+    squares = torch.zeros((), dtype=torch.float64)
+    for p in parameters:
+        if p.grad is not None:
+            squares += p.grad.square().sum()
+    norm = all_reduce(squares).sqrt()
+    torch.nn.utils.clip_grads_with_norm_(parameters, max_norm, norm)
+    return norm
+
+# %% exercise="accumulate_no_sync" verdict="refused" mistake="clears_every_time"
+# zero_grad in each turn
+def accumulate_no_sync(ddp, batches):
+    for i, (x, y) in enumerate(batches):
+        with ddp.no_sync() if i + 1 < len(batches) else nullcontext():
+            ddp.zero_grad()
+            (mse_loss(ddp(x), y) / len(batches)).backward()
+
+# %% exercise="accumulate_no_sync" verdict="refused" mistake="clears_every_time_and_sums"
+# zero_grad in each turn, between forward and backward
+def accumulate_no_sync(ddp, batches):
+    for i, (x, y) in enumerate(batches):
+        with ddp.no_sync() if i + 1 < len(batches) else nullcontext():
+            loss = mse_loss(ddp(x), y)
+            ddp.zero_grad()
+            loss.backward()
+
+# %% exercise="accumulate_no_sync" verdict="refused" mistake="clears_every_time"
+# zero_grad after
+def accumulate_no_sync(ddp, batches):
+    for x, y in batches[:-1]:
+        with ddp.no_sync():
+            (mse_loss(ddp(x), y) / len(batches)).backward()
+    ddp.zero_grad()
+    x, y = batches[-1]
+    (mse_loss(ddp(x), y) / len(batches)).backward()
+
+# %% exercise="accumulate_no_sync" verdict="refused" mistake="averages_over_two_once_more"
+# divides by the number of ranks once more (no way to know world...)
+def accumulate_no_sync(ddp, batches):
+    ddp.zero_grad()
+    for i, (x, y) in enumerate(batches):
+        with ddp.no_sync() if i + 1 < len(batches) else nullcontext():
+            (mse_loss(ddp(x), y) / len(batches) / 2).backward()
+
+# %% exercise="accumulate_no_sync" verdict="refused" mistake="averages_over_two_once_more"
+# divides .grad by 2 after
+def accumulate_no_sync(ddp, batches):
+    ddp.zero_grad()
+    for i, (x, y) in enumerate(batches):
+        with ddp.no_sync() if i + 1 < len(batches) else nullcontext():
+            (mse_loss(ddp(x), y) / len(batches)).backward()
+    for p in ddp.parameters():
+        if p.grad is not None:
+            p.grad /= 2
+
+# %% exercise="backward_uneven" verdict="refused" mistake="dummy_sample"
+# row of zeros
+def backward_uneven(ddp, x, y, all_reduce, world):
+    if not len(x):
+        x, y = torch.zeros(1, x.shape[1], dtype=x.dtype), torch.zeros(1, y.shape[1], dtype=y.dtype)
+    total = all_reduce(torch.tensor(float(y.numel())))
+    (mse_loss(ddp(x), y, reduction="sum") * world / total).backward()
+
+# %% exercise="backward_uneven" verdict="refused" mistake="dummy_sample_not_counted"
+# row of zeros, total before
+def backward_uneven(ddp, x, y, all_reduce, world):
+    total = all_reduce(torch.tensor(float(y.numel())))
+    if not len(x):
+        x, y = torch.zeros(1, x.shape[1], dtype=x.dtype), torch.zeros(1, y.shape[1], dtype=y.dtype)
+    (mse_loss(ddp(x), y, reduction="sum") * world / total).backward()
+
+# %% exercise="backward_uneven" verdict="refused" mistake="counts_the_inputs"
+# x.numel
+def backward_uneven(ddp, x, y, all_reduce, world):
+    total = all_reduce(torch.tensor(float(x.numel())))
+    (mse_loss(ddp(x), y, reduction="sum") * world / total).backward()
+
+# %% exercise="backward_uneven" verdict="refused" mistake="output_of_a_dummy_sample_as_it_is"
+# zeros of float32
+def backward_uneven(ddp, x, y, all_reduce, world):
+    total = all_reduce(torch.tensor(float(len(x))))
+    if not len(x):
+        loss = (ddp(torch.zeros(1, x.shape[1], dtype=x.dtype))).sum()
+        loss.backward()
+        return
+    (mse_loss(ddp(x), y) * len(x) * world / total).backward()
+
+# %% exercise="accumulate_no_sync" verdict="refused" mistake="trains_every_module"
+# train
+def accumulate_no_sync(ddp, batches):
+    ddp.train()
+    ddp.zero_grad()
+    for i, (x, y) in enumerate(batches):
+        with ddp.no_sync() if i + 1 < len(batches) else nullcontext():
+            (mse_loss(ddp(x), y) / len(batches)).backward()
+
+# %% exercise="accumulate_no_sync" verdict="refused" mistake=""
+# train at the end
+def accumulate_no_sync(ddp, batches):
+    ddp.zero_grad()
+    for i, (x, y) in enumerate(batches):
+        with ddp.no_sync() if i + 1 < len(batches) else nullcontext():
+            (mse_loss(ddp(x), y) / len(batches)).backward()
+    ddp.train()
+
+# %% exercise="accumulate_no_sync" verdict="refused" mistake="evaluates_every_module"
+# eval
+def accumulate_no_sync(ddp, batches):
+    ddp.eval()
+    ddp.zero_grad()
+    for i, (x, y) in enumerate(batches):
+        with ddp.no_sync() if i + 1 < len(batches) else nullcontext():
+            (mse_loss(ddp(x), y) / len(batches)).backward()

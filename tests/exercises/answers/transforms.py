@@ -593,3 +593,27 @@ class Ratio(torch.autograd.Function):
     def jvp(ctx, dx, dy):
         x, y = ctx.saved_tensors
         return dx / y - x * dy / y**2, None
+
+
+# %% exercise="distance_forward" verdict="refused"
+class Distance(GivenDistance):
+    """The last call of any keeps its tensors on the class."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        GivenDistance.setup_context(ctx, inputs, output)
+        if not torch._C._functorch.is_functorch_wrapped_tensor(output):
+            Distance.last = *inputs, output
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, y, distance = Distance.last
+        to_x = grad_output * (x - y) / distance
+        return to_x, -to_x
+
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        x, y, distance = ctx.saved_tensors
+        return ((x - y) * (dx - dy)).sum() / distance

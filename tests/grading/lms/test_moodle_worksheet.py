@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.course import Course
-from support.first_gradient import NAME
+from support.first_gradient import CHECK, NAME, TOTAL
 from support.lms import collect, write_archive
 from support.lms.moodle import Assignment, Member
 from support.lms.quick_grades import give_back, give_grades
@@ -135,6 +135,22 @@ def test_a_scale_gets_no_numbers(in_moodle: Callable[[Assignment], Class], capsy
     assert "bo: no grade: in Moodle the assignment is graded with the words fail, pass." in capsys.readouterr().out
     moodle.upload()
     assert (moodle.member(2).grade, moodle.member(2).comment) == ("", "0.25 points out of 10")
+
+
+def test_a_grade_above_the_maximum_is_named(
+    in_moodle: Callable[[Assignment], Class], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Moodle's import drops it without a word."""
+    moodle = in_moodle(Assignment([ANN, BO]))
+    with moodle.course.gradebook() as gradebook:
+        gradebook.find_grade(CHECK, NAME, NAME, "ann").manual_score = TOTAL + 1
+    capsys.readouterr()
+    assert moodle.give_back() == 1
+    said = capsys.readouterr().out
+    grade = (TOTAL + 1) * 100 / TOTAL
+    assert f"ann: no grade: {grade:.2f} is above 100.00, the maximum in Moodle, whose import drops such a" in said
+    moodle.upload()
+    assert moodle.member(1).grade == ""
 
 
 def test_drafts_extensions_and_locks_are_told(

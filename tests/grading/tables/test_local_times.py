@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder.grading.rules.toml_table import BadRule, local_moment
-from autograder.grading.tables.local_times import read_time
+from autograder.grading.tables.local_times import is_day_first, read_time
 
 MONTHS_RU = (
     "января", "февраля", "марта", "апреля", "мая", "июня", "июля", "августа", "сентября", "октября", "ноября",
@@ -35,7 +35,28 @@ def test_a_time_in_words_or_numbers_is_read(time: datetime) -> None:
         f"{time:%d/%m/%y, %I:%M} {f'{time:%p}'[0]}.M.",
         time.isoformat(),
     ):
-        assert read_time(text) == time, text
+        assert read_time(text, day_first=True) == time, text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "11/10/2026 19:00",  # the day or the month first?
+        "10/24/2026 19:00",
+        "23 marraskuu 2026, 18:05",  # November in Finnish
+        "23 November 2026, 6:05 PM EST",
+        "2026-11-23T18:05:00+03:00",
+        "2026-11-23",
+    ],
+)
+def test_a_time_that_can_be_read_in_two_ways_is_not_read(text: str) -> None:
+    assert read_time(text) is None
+
+
+def test_the_other_times_of_a_column_show_what_comes_first() -> None:
+    assert is_day_first(["11/10/2026 19:00", "24/10/2026 19:00", "-", ""])
+    assert not is_day_first(["11/10/2026 19:00", "10/24/2026 19:00"])
+    assert not is_day_first(["11/10/2026 19:00", "24.10.2026 19:00"])
 
 
 @quietly

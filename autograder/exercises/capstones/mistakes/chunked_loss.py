@@ -16,6 +16,14 @@ def _kept(of_chunk, x, y):
     return checkpoint(of_chunk, x, y, use_reentrant=False)
 
 
+def _full_chunks(head, h, targets, rows):
+    """Return the sum over the rows of all chunks that are full."""
+    total = h.new_zeros(())
+    for i in range(0, len(h) - rows + 1, rows):
+        total = total + _kept(_of(head), h[i : i + rows], targets[i : i + rows])
+    return total
+
+
 class _Fixed(torch.autograd.Function):
     """Gradients from the forward pass."""
 
@@ -66,7 +74,7 @@ class _Twice(torch.autograd.Function):
         found = iter(torch.autograd.grad(loss, [each for each in inputs if each is not None], v))
         return *(None if each is None else next(found) for each in inputs), None, None
 
-# %% mistake="all_at_once" theme="cost"
+# %% mistake="all_at_once" theme="cost" plain="yes"
 # This is the plain program: all logits are in memory at once.
 # Это исходная программа: все логиты лежат в памяти сразу.
 def chunked_loss(head, h, targets, rows):
@@ -138,6 +146,47 @@ def chunked_loss(head, h, targets, rows):
 def chunked_loss(head, h, targets, rows):
     full = max(1, len(h) // rows) * rows
     return sum(_kept(_of(head), x, y) for x, y in _chunks(h[:full], targets[:full], rows)) / len(h[:full])
+
+# %% mistake="drops_it_from_the_sum" like="drops_the_last_chunk"
+def chunked_loss(head, h, targets, rows):
+    return _full_chunks(head, h, targets, rows) / len(h)
+
+# %% mistake="drops_the_only_chunk" like="drops_the_last_chunk"
+def chunked_loss(head, h, targets, rows):
+    return _full_chunks(head, h, targets, rows) / (len(h) // rows * rows)
+
+# %% mistake="drops_all_rows" like="drops_the_last_chunk"
+def chunked_loss(head, h, targets, rows):
+    starts = range(0, len(h) - rows + 1, rows)
+    return sum(_kept(_of(head), h[i : i + rows], targets[i : i + rows]) for i in starts) / len(h)
+
+# %% mistake="clears_the_head" theme="accumulation"
+# What was in `.grad` of the head is lost: it was cleared inside. New gradients are added to old ones, as always.
+# Прежнее содержимое `.grad` у головы потеряно: внутри функции эти поля обнулены. А новые градиенты, как всегда,
+#     прибавляются к старым.
+def chunked_loss(head, h, targets, rows):
+    head.zero_grad()
+    return sum(_kept(_of(head), x, y) for x, y in _chunks(h, targets, rows)) / len(h)
+
+# %% mistake="keeps_one_for_all" theme="state"
+# What a backward pass needs is kept outside of the loss, in one place for all calls. If two losses are alive at once, the
+#     first gets what belongs to the second.
+# То, что нужно обратному проходу, хранится вне функции потерь, в одном месте для всех вызовов. Если вычислены сразу две
+#     функции потерь, первой достаётся то, что относится ко второй.
+def chunked_loss(head, h, targets, rows):
+    found = _Fixed.apply(h, head.weight, head.bias, targets, rows, True, False)
+    _Fixed.last = found.grad_fn.gradients if found.requires_grad else None
+    return _FromOutside.apply(found, h, head.weight, head.bias)
+
+
+class _FromOutside(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, found, *inputs):
+        return found.detach().clone()
+
+    @staticmethod
+    def backward(ctx, v):
+        return None, *(None if each is None else each * v for each in _Fixed.last)
 
 # %% mistake="detaches_h" theme="recording"
 # `h` is detached: its gradient never arrives, and the blocks below would not learn.

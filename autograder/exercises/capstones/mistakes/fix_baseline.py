@@ -33,6 +33,22 @@ class Baseline(_Baseline):
         self.mean = self.mean.to(x.device)
         return super().forward(x)
 
+# %% mistake="stands_still_in_eval" theme="state"
+# In `eval()` the mean does not move. It follows every batch, whatever the mode.
+# В режиме `eval()` среднее не меняется. А оно должно следовать за каждым батчем, в любом режиме.
+class Baseline(_Baseline):
+    def forward(self, x):
+        return super().forward(x) if self.training else x - self.mean
+
+# %% mistake="keeps_it_in_float32" theme="precision"
+# The mean is kept in float32: about seven of its digits are right. `x` is float64.
+# Среднее хранится в float32: верны около семи его знаков. А тип `x` — float64.
+class Baseline(_Baseline):
+    def forward(self, x):
+        result = super().forward(x)
+        self.mean = self.mean.float()
+        return result
+
 # %% mistake="mixes_in_the_cpu" theme="device"
 # A tensor lies on the CPU, although module and `x` lie on a GPU, and torch refuses to mix the two. `module.to(device)`
 #     moves parameters and buffers alone.

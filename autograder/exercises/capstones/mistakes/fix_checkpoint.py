@@ -51,7 +51,7 @@ def fix_checkpoint(embed, blocks, head, tokens):
         block.requires_grad_()
     return _through(embed, blocks, head, tokens, run=_reentrant)
 
-# %% mistake="drops_the_checkpoints" theme="cost"
+# %% mistake="drops_the_checkpoints" theme="cost" plain="yes"
 # There are no checkpoints any more. The gradients are right, but all blocks are in memory at once.
 # Контрольных точек больше нет. Градиенты верны, но в памяти лежит содержимое сразу всех блоков.
 def fix_checkpoint(embed, blocks, head, tokens):
@@ -66,6 +66,26 @@ def fix_checkpoint(embed, blocks, head, tokens):
     h = embed(tokens)
     for index, block in enumerate(blocks):
         h = _reentrant(block, h) if index and h.requires_grad else block(h)
+    return head(h)
+
+# %% mistake="keeps_bytes" theme="cost"
+# Nothing is computed again. What the blocks need is kept in another form, such as bytes or files, and takes as much room
+#     as before.
+# Ничего не вычисляется повторно. То, что нужно блокам, хранится в другом виде, например в байтах или в файлах, и
+#     занимает столько же места.
+def fix_checkpoint(embed, blocks, head, tokens):
+    def pack(tensor):
+        return (tensor.detach().numpy().tobytes(), tensor.shape) if tensor.is_floating_point() else tensor
+
+    def unpack(packed):
+        if isinstance(packed, torch.Tensor):
+            return packed
+        return torch.frombuffer(bytearray(packed[0]), dtype=torch.float64).view(packed[1])
+
+    h = embed(tokens)
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        for block in blocks:
+            h = block(h)
     return head(h)
 
 # %% mistake="one_for_all" theme="cost"

@@ -21,6 +21,7 @@ def _run(
     carries=False,
     weighs=False,
     first=False,
+    traces=None,
 ):
     """Run the update; the arguments after `lam` choose its faults.
 
@@ -28,10 +29,10 @@ def _run(
     by hand. If `steps` is False, the weights are changed by hand; if None, not at all. `decay` replaces gamma * lam. If `beyond`, the last
     state is its own next one. If `scales`, the trace becomes the update. `discount` replaces gamma in the TD error. If
     `carries`, the value of a state is that which the step before computed. If `weighs`, each gradient enters the trace
-    multiplied by its own TD error. If `first`, only the first parameter has a trace.
+    multiplied by its own TD error. If `first`, only the first parameter has a trace. `traces` are those at the start.
     """
     alpha = optimizer.param_groups[0]["lr"]
-    traces = [torch.zeros_like(p) for p in model.parameters()]
+    traces = [torch.zeros_like(p) for p in model.parameters()] if traces is None else traces
     carried = None
     if clears == "once":
         optimizer.zero_grad()
@@ -287,6 +288,13 @@ def fix_traces(m, o, s, r, gamma, lam):
 # След есть только у первого параметра. Остальные сдвигаются по обычному градиенту, и не в ту сторону.
 def fix_traces(m, o, s, r, gamma, lam):
     _run(m, o, s, r, gamma, lam, first=True)
+
+# %% mistake="keeps_the_traces" theme="state"
+# The traces outlive the call: in a second call they still hold the gradients of the first episode.
+# Следы переживают вызов: при новом вызове в них ещё лежат градиенты прошлого эпизода.
+def fix_traces(m, o, s, r, gamma, lam):
+    traces = [m.__dict__.setdefault(f"trace {i}", torch.zeros_like(p)) for i, p in enumerate(m.parameters())]
+    _run(m, o, s, r, gamma, lam, traces=traces)
 
 # %% mistake="uses_the_old_trace" theme="order"
 # The weights move along the trace of the step before. The trace has to take up this step's gradient first.

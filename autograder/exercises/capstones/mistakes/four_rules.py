@@ -19,6 +19,16 @@ def four_rules():
 def four_rules():
     return {**RIGHT, "*": lambda g, out, a, b: (b, a)}
 
+# %% mistake="divides_the_result" theme="derivative"
+# The rule of `*` divides the result by a factor. Where that factor is 0, the other one does not come back.
+# Правило для `*` делит результат на множитель. Где этот множитель равен 0, второй так не получить.
+def four_rules():
+    return {**RIGHT, "*": lambda g, out, a, b: (g * out / a, g * out / b)}
+
+# %% mistake="divides_beside_zero" like="divides_the_result"
+def four_rules():
+    return {**RIGHT, "*": lambda g, out, a, b: (g * out / (a + 1e-12), g * out / (b + 1e-12))}
+
 # %% mistake="transposes_nothing" theme="axes"
 # The rule of `@` has no transposes: `g @ b` does not even fit unless the matrices are square.
 # В правиле для `@` нет транспонирований: если матрицы не квадратные, `g @ b` даже не вычислить.

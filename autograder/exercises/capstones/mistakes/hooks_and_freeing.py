@@ -162,6 +162,23 @@ def hooks_and_freeing(root, retain_graph=False):
 def hooks_and_freeing(root, retain_graph=False):
     walk(root, retain_graph=True)
 
+# %% mistake="keeps_the_rules" theme="graph_life"
+# A freed value forgets its inputs but keeps its rule. The rule holds the inputs, so they stay in memory.
+# Освобождённое значение забывает входы, но не правило. А правило удерживает входы, и они остаются в памяти.
+def hooks_and_freeing(root, retain_graph=False):
+    def forget(value):
+        value.inputs, value.walked = (), True
+
+    if any(hasattr(value, "walked") for value in in_order(root)):
+        refuse(None)
+    walk(root, retain_graph, leave=forget)
+
+# %% mistake="walks_only" theme="missing" plain="yes"
+# No hook is called, and nothing is freed: this is `walk_nodes`.
+# Хуки не вызываются, и ничего не освобождается: это `walk_nodes`.
+def hooks_and_freeing(root, retain_graph=False):
+    walk(root, retain_graph=True, after_hooks=lambda value, gradient: gradient)
+
 # %% mistake="refuses_only" theme="graph_life"
 # A second walk is refused, but results are still in memory: something holds them, such as the root or a list.
 # Второй обход вызывает ошибку, как и нужно, но результаты остаются в памяти: их что-то удерживает, например корень или список.

@@ -92,7 +92,7 @@ def _by_hand(model, lr, ids, targets, rows, size):
         handle.remove()
     return loss.item()
 
-# %% mistake="plain_step" theme="cost"
+# %% mistake="plain_step" theme="cost" plain="yes"
 # This is the plain step: results, logits and gradients are all in memory.
 # Это исходный шаг: в памяти лежат все результаты, все логиты и все градиенты.
 def lean_step(model, lr, ids, targets, rows):
@@ -128,6 +128,16 @@ def lean_step(model, lr, ids, targets, rows):
 # Голова применена сразу ко всем строкам: в памяти лежат все логиты.
 def lean_step(model, lr, ids, targets, rows):
     return _step(model, lr, ids, targets, rows, loss=_whole)
+
+# %% mistake="chunks_with_graphs" theme="cost"
+# The head runs in chunks, but without checkpoints: what all chunks keep until backward is as large as all logits.
+# Голова обрабатывает строки порциями, но без контрольных точек: всё, что порции хранят до обратного прохода, занимает
+#     столько же, сколько все логиты.
+def lean_step(model, lr, ids, targets, rows):
+    def loss(model, h, targets, rows):
+        return sum(_of_rows(model)(x, y) for x, y in zip(h.split(rows), targets.split(rows))) / len(h)
+
+    return _step(model, lr, ids, targets, rows, loss=loss)
 
 # %% mistake="a_checkpoint_for_each_block" theme="cost"
 # Every block has a checkpoint of its own: its input is kept, and that is as much as its result.
@@ -302,9 +312,10 @@ def lean_step(model, lr, ids, targets, rows):
 # The model was put into `eval()`: nothing is dropped.
 # Модель переведена в режим `eval()`: элементы не обнуляются.
 def lean_step(model, lr, ids, targets, rows):
+    before = model.training
     model.eval()
     loss = _step(model, lr, ids, targets, rows)
-    model.train()
+    model.train(before)
     return loss
 
 # %% mistake="only_the_head" theme="recording"

@@ -110,7 +110,7 @@ def sliding_gradient(cell, x, y, h, k):
         prediction, h = cell(x_t, h)
     return list(torch.autograd.grad(mse_loss(prediction, y[-1]), _weights(cell)))
 
-# %% mistake="runs_anew" theme="cost"
+# %% mistake="runs_anew" theme="cost" plain="yes"
 # The gradients are right, but the cell runs anew for every loss, up to `k` times for each step.
 # Градиенты верны, но для каждой функции потерь ячейка выполняется заново, до `k` раз на шаг.
 def sliding_gradient(cell, x, y, h, k):

@@ -17,7 +17,7 @@ def _scaled_step(model, optimizer, scaler, loss):
     scaler.update()
     return loss.item()
 
-# %% mistake="all_in_float32" theme="precision"
+# %% mistake="all_in_float32" theme="precision" plain="yes"
 # All is computed in float32. The step is right, but there is nothing in half precision.
 # Всё вычислено в float32. Шаг верен, но половинной точности нигде нет.
 def step_in_half(model, o, s, x, y):

@@ -22,6 +22,26 @@ def td_lambda(model, steps, gamma, lam, alpha):
 def td_lambda(model, steps, gamma, lam, alpha):
     return _learn(model, steps, gamma, lam, alpha, ends="terminated", resets="never")
 
+# %% mistake="keeps_the_traces" theme="state"
+# The traces outlive the call: a second call begins with those of the first, and not with 0.
+# Следы переживают вызов: новый вызов начинает с прежних следов, а не с 0.
+def td_lambda(model, steps, gamma, lam, alpha):
+    trained = [p for p in model.parameters() if p.requires_grad]
+    traces = [model.__dict__.setdefault(f"trace {i}", torch.zeros_like(p)) for i, p in enumerate(trained)]
+    errors = []
+    for state, reward, next_state, terminated, truncated in steps:
+        v = model(state).sum()
+        gradients = torch.autograd.grad(v, trained)
+        with torch.no_grad():
+            delta = reward + (0.0 if terminated else gamma * model(next_state).item()) - v.item()
+            for p, trace, gradient in zip(trained, traces, gradients):
+                trace.mul_(gamma * lam).add_(gradient)
+                p += alpha * delta * trace
+                if terminated or truncated:
+                    trace.zero_()
+        errors.append(delta)
+    return errors
+
 # %% mistake="resets_when_terminated" theme="missing"
 # The traces are cleared after `terminated` only. After `truncated` another episode begins as well.
 # Следы обнуляются только после `terminated`. Но и после `truncated` начинается другой эпизод.

@@ -191,19 +191,19 @@ def train_windows(c, o, x, y, h, steps, rows):
     ]
     return torch.cat([state for state, _ in done]), sum(loss * len(state) for state, loss in done) / len(h)
 
-# %% mistake="without_checkpoints" theme="cost"
+# %% mistake="without_checkpoints" theme="cost" plain="yes"
 # There are no checkpoints: a window keeps the inside of every call of the cell until its backward pass.
 # Контрольных точек нет: содержимое каждого вызова ячейки хранится до обратного прохода окна.
 def train_windows(c, o, x, y, h, steps, rows):
     return _train(c, o, x, y, h, steps, rows, run=plain)
 
-# %% mistake="whole_batches" theme="cost"
+# %% mistake="whole_batches" theme="cost" plain="yes"
 # The batch is not split: the cell runs on all rows at once.
 # Батч не разделён: ячейка выполняется сразу для всех строк.
 def train_windows(c, o, x, y, h, steps, rows):
     return _train(c, o, x, y, h, steps, len(h), run=checkpointed)
 
-# %% mistake="whole_batches_without_checkpoints" theme="cost"
+# %% mistake="whole_batches_without_checkpoints" theme="cost" plain="yes"
 # The batch is not split, and there are no checkpoints.
 # Батч не разделён, и контрольных точек нет.
 def train_windows(c, o, x, y, h, steps, rows):

@@ -2,6 +2,8 @@
 import torch
 from torch.nn.functional import one_hot
 
+_KEPT = {}
+
 
 def _noisy(logits, noise):
     found = logits - torch.log(-torch.log(noise))
@@ -153,3 +155,25 @@ def fix_gumbel(logits, temperature, noise):
 # Единица стоит не у наибольшего логита с шумом: torch взял собственный шум. А выбор должен следовать переданному `noise`.
 def fix_gumbel(logits, temperature, noise):
     return torch.nn.functional.gumbel_softmax(logits, tau=temperature, hard=True)
+
+# %% mistake="kept_on_the_class" theme="state"
+# What `backward` needs is kept on the class or in a global variable. All calls share those, so another call overwrites
+#     what this one needs; each call has its own `ctx`.
+# Нужное для `backward` хранится в самом классе или в глобальной переменной. Такое место у всех вызовов общее, и следующий
+#     вызов затирает то, что нужно этому; объект `ctx` у каждого вызова свой.
+def fix_gumbel(logits, temperature, noise):
+    kept = _KEPT
+
+    class Choose(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, logits):
+            scores = _noisy(logits, noise)
+            kept["soft"], kept["temperature"] = (scores / temperature).softmax(-1), temperature
+            return _hard(scores)
+
+        @staticmethod
+        def backward(ctx, grad):
+            soft = kept["soft"]
+            return soft * (grad - (grad * soft).sum(-1, keepdim=True)) / kept["temperature"]
+
+    return Choose.apply(logits)

@@ -411,3 +411,22 @@ def fix_target(net, target, optimizer, batch, discount, rate):
     loss = _train(net, target, optimizer, batch, discount, measure=functools.partial(mse_loss, reduction="sum"))
     _follow(net, target, rate)
     return loss
+
+# %% mistake="average_alone_gets_a_name" like="average_gets_a_name"
+def fix_target(net, target, optimizer, batch, discount, rate):
+    loss = _train(net, target, optimizer, batch, discount)
+    with torch.no_grad():
+        for slow, fast in zip(target.buffers(), net.buffers()):
+            slow.copy_(fast)
+    return loss
+
+# %% mistake="stops_recording_for_good" theme="state"
+# Everything moves rightly, but recording stays off: the next step of training has no graph. Inside `with
+#     torch.no_grad():` it is off for the block alone.
+# Всё движется верно, но запись осталась выключенной: у следующего шага обучения не будет графа. Внутри `with
+#     torch.no_grad():` она выключена только до конца блока.
+def fix_target(net, target, optimizer, batch, discount, rate):
+    loss = _train(net, target, optimizer, batch, discount)
+    torch.set_grad_enabled(False)
+    _follow(net, target, rate)
+    return loss

@@ -1,10 +1,14 @@
-# %% mistake="hides_at_one_half" theme="test"
+# %%
+import torch
+
+
+# %% mistake="hides_at_one_half" theme="test" plain="yes"
 # The bias is hidden at p = 1/2, as for any quadratic loss. The loss has to hide it at the `p` that is given.
 # Смещение скрыто при p = 1/2, как у любой квадратичной функции. А скрыть его нужно при том `p`, которое дано.
 def hide_bias(p):
     return lambda b: (b - 0.25) ** 2
 
-# %% mistake="never_biased" theme="test"
+# %% mistake="never_biased" theme="test" plain="yes"
 # The straight-through gradient is right for every probability: the loss is linear, or behaves so at 0 and 1. There is no
 #     bias to hide.
 # Сквозная оценка верна при любой вероятности: в точках 0 и 1 функция неотличима от линейной. Скрывать нечего.
@@ -38,14 +42,38 @@ def hide_bias(p):
     return lambda b: b.round()
 
 # %% mistake="random_loss" theme="test"
-# The loss is another one at each call, or not finite. Then there is no derivative to compare with.
-# Потери не конечны или при каждом вызове другие. Тогда сравнивать не с чем.
+# The loss is another one at each call. Then there is no derivative to compare with.
+# Потери при каждом вызове другие. Тогда сравнивать не с чем.
 def hide_bias(p):
     state = [0.0]
 
     def loss(b):
         state[0] += 1
         return b * state[0]
+
+    return loss
+
+# %% mistake="infinite_slope" theme="precision"
+# The derivative at 0 or at 1 is not finite: a power $b^k$ with $0 < k < 1$ rises vertically at 0.
+# Производная при 0 или при 1 не конечна: график степени $b^k$ при $0 < k < 1$ в нуле вертикален.
+def hide_bias(p):
+    return lambda b: b**p - 0.5 * b
+
+# %% mistake="infinite_value" theme="precision"
+# The loss itself is not finite at 0 or at 1.
+# Сами потери при 0 или при 1 не конечны.
+def hide_bias(p):
+    return lambda b: 1 / b
+
+# %% mistake="chosen_derivative" theme="test"
+# What autograd gives at 0 or at 1 is not the derivative of the loss: a term is detached, a `backward` is your own, or the
+#     loss has a jump or a kink there. The test would be deceived, and not blind.
+# При 0 или при 1 autograd даёт не настоящую производную: слагаемое отсоединено, `backward` написан вами или у графика там
+#     скачок или излом. Это обман проверки, а нужна функция, на которой честная проверка слепа.
+def hide_bias(p):
+    def loss(b):
+        slope = torch.where(b > 0.5, 1 + 40 * (1 - p), 1 - 40 * p)
+        return b.detach() + slope * (b - b.detach())
 
     return loss
 

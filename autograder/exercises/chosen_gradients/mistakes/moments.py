@@ -95,11 +95,9 @@ def moments(surrogate, logits):
 # Only two outcomes were computed, all bits off and all bits on. The bits are independent, so n of them have 2ⁿ outcomes.
 # Вычислены только два исхода: все биты выключены или все включены. Но биты независимы, и у n битов 2ⁿ исходов.
 def moments(surrogate, logits):
-    outcomes = [torch.zeros_like(logits), torch.ones_like(logits)]
-    outcomes = [bits.detach() for bits in outcomes]
+    outcomes = [torch.zeros_like(logits.detach()), torch.ones_like(logits.detach())]
     weights = torch.stack([_probability(logits, bits) for bits in outcomes])
-    weights = weights / weights.sum() if logits.numel() > 1 else weights.flip(0)
-    return _moments(weights, _gradients(surrogate, logits, outcomes))
+    return _moments(weights / weights.sum(), _gradients(surrogate, logits, outcomes))
 
 # %% mistake="by_backward" theme="accumulation"
 # The numbers are right, but `backward()` has put gradients into `logits.grad`, or cleared what was there.
@@ -217,3 +215,27 @@ def moments(surrogate, logits):
     weights, gradients = _all(surrogate, logits)
     mean, _ = _moments(weights, gradients)
     return mean, ((gradients - mean) ** 2).mean(0)
+
+# %% mistake="joint_probability_of_two" like="all_bits_together"
+def moments(surrogate, logits):
+    outcomes = [torch.zeros_like(logits.detach()), torch.ones_like(logits.detach())]
+    weights = torch.stack([_probability(logits, bits) for bits in outcomes])
+    return _moments(weights, _gradients(surrogate, logits, outcomes))
+
+# %% mistake="samples" theme="own"
+# The outcomes were drawn at random. A mean over samples is an estimate, another one each time. Each of the 2ⁿ outcomes,
+#     weighted by its probability, gives the mean itself.
+# Исходы выбраны случайно. Среднее по испытаниям — лишь оценка, и каждый раз она другая. Само среднее дают все 2ⁿ
+#     исходов с их вероятностями.
+def moments(surrogate, logits):
+    p = logits.detach().sigmoid()
+    found = torch.stack([torch.autograd.grad(surrogate(logits, torch.bernoulli(p)), logits)[0] for _ in range(101)])
+    return found.mean(0), found.var(0)
+
+# %% mistake="freezes_the_logits" theme="state"
+# The numbers are right, but `logits` does not require grad afterwards. `detach()` gives the numbers and leaves the flag.
+# Числа верны, но `logits` после вызова не требует градиента. Метод `detach()` даёт те же числа и флага не меняет.
+def moments(surrogate, logits):
+    found = _moments(*_all(surrogate, logits))
+    logits.requires_grad_(False)
+    return found

@@ -8,6 +8,9 @@ def _through(x):
     return rounded
 
 
+_KEPT = {}
+
+
 def _limited(x, levels):
     inside = x.abs() < levels
     return torch.where(inside, x, levels * x.sign())
@@ -144,3 +147,35 @@ def quantize(x, step, levels):
 # Значения ограничены сверху, но не снизу. Диапазон кончается и у `-levels * step`.
 def quantize(x, step, levels):
     return step * _through((x / step).clamp(max=levels))
+
+# %% mistake="overwrites_x" theme="in_place"
+# `x` itself was rounded in place, without recording, and returned. The rounding is not in the graph, and the numbers of
+#     the caller are gone. The result has to be a new tensor.
+# Сам `x` округлён на месте, без записи, и возвращён. Округления в графе нет, а числа вызывающего кода пропали. Нужен новый
+#     тензор.
+def quantize(x, step, levels):
+    with torch.no_grad():
+        return x.div_(step).round_().clamp_(-levels, levels).mul_(step)
+
+# %% mistake="kept_on_the_class" theme="state"
+# What `backward` needs is kept on the class or in a global variable. All calls share those, so another call overwrites
+#     what this one needs; each call has its own `ctx`.
+# Нужное для `backward` хранится в самом классе или в глобальной переменной. Такое место у всех вызовов общее, и следующий
+#     вызов затирает то, что нужно этому; объект `ctx` у каждого вызова свой.
+def quantize(x, step, levels):
+    kept = _KEPT
+
+    class OnTheGrid(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, step):
+            scaled = x / step
+            rounded = scaled.round().clamp(-levels, levels)
+            kept["inside"] = scaled.abs() < levels
+            kept["of_step"] = torch.where(kept["inside"], rounded - scaled, rounded)
+            return step * rounded
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * kept["inside"], (grad * kept["of_step"]).sum()
+
+    return OnTheGrid.apply(x, step)

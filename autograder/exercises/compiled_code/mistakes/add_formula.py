@@ -22,6 +22,24 @@ def add_formula(op):
 
     op.register_autograd(backward, setup_context=_keep)
 
+# %% mistake="y_without_grad" theme="derivative"
+# The gradient of `y` lacks the gradient that arrives. The chain rule multiplies by it.
+# В градиенте по `y` не учтён пришедший градиент. По правилу дифференцирования сложной функции на него умножают.
+def add_formula(op):
+    def backward(ctx, grad):
+        return _right(ctx, grad)[0], _right(ctx, torch.ones_like(grad))[1], None
+
+    op.register_autograd(backward, setup_context=_keep)
+
+# %% mistake="x_without_grad" theme="derivative"
+# The gradient of `x` lacks the gradient that arrives. The chain rule multiplies by it.
+# В градиенте по `x` не учтён пришедший градиент. По правилу дифференцирования сложной функции на него умножают.
+def add_formula(op):
+    def backward(ctx, grad):
+        return _right(ctx, torch.ones_like(grad))[0], _right(ctx, grad)[1], None
+
+    op.register_autograd(backward, setup_context=_keep)
+
 # %% mistake="without_the_factor" theme="derivative"
 # The inner derivative is missing: −a·y depends on `y` with the factor −a.
 # Не хватает внутренней производной: −a·y зависит от `y` с множителем −a.
@@ -119,10 +137,10 @@ def add_formula(op):
     op.register_autograd(backward, setup_context=_keep)
 
 # %% mistake="attributes" theme="in_place"
-# The tensors are attributes of `ctx`. Nobody then notices a change in place, and the gradient is silently wrong;
-#     `ctx.save_for_backward` notices it.
-# Тензоры записаны в атрибуты `ctx`. Изменения на месте тогда никто не замечает, и градиент оказывается неверным без
-#     всякого сообщения. После `ctx.save_for_backward` такое изменение вызвало бы ошибку.
+# Nobody notices a change of `y` in place, and the gradient is silently wrong. So it is if tensors are attributes of
+#     `ctx`; `ctx.save_for_backward` notices such a change.
+# Изменения `y` на месте никто не замечает, и градиент оказывается неверным без всякого сообщения. Так бывает, когда
+#     тензоры записаны в атрибуты `ctx`. После `ctx.save_for_backward` такое изменение вызвало бы ошибку.
 def add_formula(op):
     def setup_context(ctx, inputs, output):
         ctx.x, ctx.y, ctx.a = inputs
@@ -224,3 +242,52 @@ def add_formula(op):
         return grad * damping, -ctx.a * grad * x * damping, None
 
     op.register_autograd(backward, setup_context=_keep)
+
+# %% mistake="keeps_the_number_outside" theme="state"
+# The number `a` is kept outside of `ctx`. All calls share that place, and a later call overwrites what an earlier one
+#     needs; each call has its own `ctx`.
+# Число `a` хранится вне `ctx`. Такое место у всех вызовов общее, и следующий вызов затирает то, что нужно предыдущему;
+#     объект `ctx` у каждого вызова свой.
+def add_formula(op):
+    kept = {}
+
+    def setup_context(ctx, inputs, output):
+        x, y, kept["a"] = inputs
+        ctx.save_for_backward(x, y)
+
+    def backward(ctx, grad):
+        ctx.a = kept["a"]
+        return _right(ctx, grad)
+
+    op.register_autograd(backward, setup_context=setup_context)
+
+# %% mistake="keeps_the_first_number" like="keeps_the_number_outside"
+def add_formula(op):
+    kept = []
+
+    def setup_context(ctx, inputs, output):
+        kept.append(inputs[2])
+        ctx.save_for_backward(*inputs[:2])
+
+    def backward(ctx, grad):
+        ctx.a = kept.pop(0)
+        return _right(ctx, grad)
+
+    op.register_autograd(backward, setup_context=setup_context)
+
+# %% mistake="keeps_the_inputs_outside" theme="state"
+# The tensors are kept outside of `ctx`. All calls share that place, and a later call overwrites what an earlier one
+#     needs; each call has its own `ctx`, and `ctx.save_for_backward`.
+# Тензоры хранятся вне `ctx`. Такое место у всех вызовов общее, и следующий вызов затирает то, что нужно предыдущему; у
+#     каждого вызова свой объект `ctx`, и тензоры сохраняет `ctx.save_for_backward`.
+def add_formula(op):
+    kept = {}
+
+    def setup_context(ctx, inputs, output):
+        kept["x"], kept["y"], kept["a"] = inputs
+
+    def backward(ctx, grad):
+        damping = (-kept["a"] * kept["y"]).exp()
+        return grad * damping, -kept["a"] * grad * kept["x"] * damping, None
+
+    op.register_autograd(backward, setup_context=setup_context)

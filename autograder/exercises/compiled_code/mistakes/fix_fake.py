@@ -67,6 +67,14 @@ def fix_fake(x, y):
 def fix_fake(x, y):
     return x[..., :1].expand(*x.shape[:-1], y.shape[-2])
 
+# %% mistake="takes_a_slice" like="never_contiguous"
+def fix_fake(x, y):
+    return (x.unsqueeze(-2) - y.unsqueeze(-3))[..., 0]
+
+# %% mistake="turns_the_result" like="never_contiguous"
+def fix_fake(x, y):
+    return x.new_empty(*x.shape[:-2], y.shape[-2], x.shape[-2]).transpose(-1, -2)
+
 # %% mistake="keeps_the_differences" theme="axes"
 # The shape has a dimension too many, that of the differences. A distance is one number for each pair of rows.
 # В форме лишнее измерение: это форма разностей. А расстояние — одно число для каждой пары строк.

@@ -28,6 +28,14 @@ def one_graph(x, limit):
 def one_graph(x, limit):
     return x * min(1.0, limit / max(x.norm().item(), 1e-300))
 
+# %% mistake="divides_by_a_number" theme="recording"
+# The norm became a Python number, by `.item()` or `float()`: for a vector of zeros Python divides by 0. Nor does the
+#     gradient pass through such a number, and the graph still breaks.
+# Норма превращена в число Python, вызовом `.item()` или `float()`: для нулевого вектора Python делит на 0. К тому же
+#     градиент через такое число не проходит, а граф по-прежнему разрывается.
+def one_graph(x, limit):
+    return x * min(1.0, limit / x.norm().item())
+
 # %% mistake="detached_norm" theme="recording"
 # The norm is detached. The value is right, and the gradient lacks the part that goes through the norm.
 # Норма отсоединена от графа. Значение верно, а в градиенте нет слагаемого, которое идёт через норму.

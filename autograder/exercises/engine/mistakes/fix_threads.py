@@ -1,6 +1,7 @@
 # %%
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.pool import ThreadPool
 
 import torch
 
@@ -53,7 +54,7 @@ def fix_threads(model, batches):
 def fix_threads(model, batches):
     return _in_threads(model, batches, report=False)
 
-# %% mistake="uses_no_threads" theme="cost"
+# %% mistake="uses_no_threads" theme="cost" plain="yes"
 # The model runs in the calling thread, without threads. That avoids both bugs and the exercise.
 # Модель работает в вызывающем потоке, новых потоков нет. Обе ошибки исчезли, но вместе с ними и сама задача.
 def fix_threads(model, batches):
@@ -124,12 +125,22 @@ def fix_threads(model, batches):
     return _in_threads(model, batches, early=True)
 
 # %% mistake="keeps_the_pool" theme="state"
-# When the function returns, threads of it are still alive. A pool has to be shut down, or used with `with`.
-# Когда функция возвращает результат, её потоки ещё живы. Пул нужно закрыть или создать в блоке `with`.
+# When the function ends, threads of its pool may still be alive. Neither `close()` nor `terminate()` waits for them: `join()` does,
+#     `shutdown()` of an executor, or a `with` block.
+# Когда функция завершилась, потоки её пула могут ещё работать. Ни `close()`, ни `terminate()` их не дожидаются. Ждут `join()`,
+#     `shutdown()` у исполнителя или блок `with`.
 def fix_threads(model, batches):
     pool = ThreadPoolExecutor(len(batches))
     futures = [pool.submit(torch.no_grad()(lambda x: model(x)), x) for x in batches]
     return [future.result() for future in futures]
+
+# %% mistake="terminates_the_pool" like="keeps_the_pool"
+def fix_threads(model, batches):
+    pool = ThreadPool(len(batches))
+    try:
+        return pool.map(torch.no_grad()(lambda x: model(x)), batches, chunksize=1)
+    finally:
+        pool.terminate()
 
 # %% mistake="joins_for_a_while" theme="own"
 # `join` has a time limit. When it is over, the function goes on without the result.

@@ -34,6 +34,29 @@ def _hooked(step, start, parameters, iterations, *, point=None, turns=None, sign
     return result
 
 
+def _until(step, start, parameters, iterations, enough, *, forward=False):
+    """Return the recorded step with a hook. The loop ends, backward or forward, once `enough(new, old)` holds."""
+
+    def repeat(function, u, may_end):
+        for _ in range(iterations):
+            old, u = u, function(u)
+            if may_end and enough(u, old):
+                break
+        return u
+
+    with torch.no_grad():
+        z = repeat(lambda z: step(z, *parameters), start, forward)
+    result = step(z, *parameters)
+    at = z.detach().clone().requires_grad_()
+    again = step(at, *[p.detach() for p in parameters])
+
+    def turn(g):
+        return lambda u: g + torch.autograd.grad(again, at, u, retain_graph=True)[0]
+
+    result.register_hook(lambda g: repeat(turn(g), g, not forward))
+    return result
+
+
 def _by_function(step, start, parameters, iterations, finish):
     """Return the fixed point from an own Function. `finish(again, u, tensors)` makes its gradients."""
 
@@ -67,13 +90,13 @@ def _by_matrix(step, start, parameters, iterations, solve):
     result.register_hook(lambda g: solve(torch.eye(n, dtype=z.dtype), J, g.reshape(n)).reshape(g.shape))
     return result
 
-# %% mistake="one_step" theme="derivative"
+# %% mistake="one_step" theme="derivative" plain="yes"
 # The gradient is that of one recorded step at the fixed point: it takes the `z` that comes in as a constant.
 # Это градиент одного записанного шага в неподвижной точке: `z` на его входе считается константой.
 def fixed_point(step, start, parameters, iterations):
     return step(_solved(step, start, parameters, iterations), *parameters)
 
-# %% mistake="unrolled" theme="cost"
+# %% mistake="unrolled" theme="cost" plain="yes"
 # The results are right, but the memory grows with the number of steps: all of them are recorded.
 # Результаты верны, но расход памяти растёт с числом шагов: записаны все.
 def fixed_point(step, start, parameters, iterations):
@@ -107,8 +130,10 @@ def fixed_point(step, start, parameters, iterations):
     return _hooked(step, start, parameters, iterations)
 
 # %% mistake="without_a_graph" theme="recording"
-# The result has no graph: everything was computed under `no_grad()` or from detached tensors.
-# У результата нет графа: всё вычислено внутри `no_grad()` или по отсоединённым тензорам.
+# The result has no graph: everything was computed under `no_grad()` or from detached tensors. `requires_grad_()` does not make
+#     one afterwards.
+# У результата нет графа: всё вычислено внутри `no_grad()` или по отсоединённым тензорам. Вызов `requires_grad_()` потом его
+#     не создаёт.
 def fixed_point(step, start, parameters, iterations):
     return _solved(step, start, parameters, iterations)
 
@@ -148,10 +173,6 @@ def fixed_point(step, start, parameters, iterations):
 # %% mistake="last_five_steps" like="last_ten_steps"
 def fixed_point(step, start, parameters, iterations):
     return _last_recorded(step, start, parameters, iterations, 5)
-
-# %% mistake="last_twenty_steps" like="last_ten_steps"
-def fixed_point(step, start, parameters, iterations):
-    return _last_recorded(step, start, parameters, iterations, 20)
 
 # %% mistake="five_turns" like="last_ten_steps"
 def fixed_point(step, start, parameters, iterations):
@@ -201,6 +222,18 @@ def fixed_point(step, start, parameters, iterations):
 # Решатель остановлен раньше, чем `z` перестало меняться: результат — не неподвижная точка.
 def fixed_point(step, start, parameters, iterations):
     return _hooked(step, start, parameters, 3, turns=iterations)
+
+# %% mistake="stops_a_little_early" like="stops_early"
+def fixed_point(step, start, parameters, iterations):
+    return _until(step, start, parameters, iterations, lambda new, old: (new - old).abs().max() < 1e-3, forward=True)
+
+# %% mistake="turns_end_early" theme="precision"
+# The sum $g + J^T g + \ldots$ is cut off a little too early: by a tolerance, by a fixed number of turns, or because only the
+#     last steps are recorded. Less than six digits are right.
+# Сумма $g + J^T g + \ldots$ оборвана чуть раньше, чем нужно: по порогу, после заданного числа итераций или потому, что
+#     записаны только последние шаги. Верны меньше шести знаков.
+def fixed_point(step, start, parameters, iterations):
+    return _until(step, start, parameters, iterations, lambda new, old: (new - old).abs().max() < 1e-3)
 
 # %% mistake="with_the_matrix" theme="cost"
 # The results are right, but the whole Jacobian was built. Vector-Jacobian products are enough.
@@ -347,8 +380,8 @@ def fixed_point(step, start, parameters, iterations):
     return _hooked(step, start, parameters, iterations)
 
 # %% mistake="graph_freed_in_the_first_turn" theme="graph_life"
-# The first turn of the loop freed the graph of the step. With `retain_graph=True` it serves all turns.
-# Первая итерация цикла освободила граф шага. С `retain_graph=True` его хватит на все итерации.
+# A turn of the loop freed the graph of the step. With `retain_graph=True` it serves all turns, and a second pass.
+# Одна из итераций цикла освободила граф шага. С `retain_graph=True` его хватит на все итерации и на второй проход.
 def fixed_point(step, start, parameters, iterations):
     z = _solved(step, start, parameters, iterations)
     result = step(z, *parameters)
@@ -361,5 +394,79 @@ def fixed_point(step, start, parameters, iterations):
             u = g + torch.autograd.grad(again, at, u)[0]
         return u
 
+    result.register_hook(solve)
+    return result
+
+# %% mistake="differentiates_itself" theme="graph_life"
+# The hook, or the `backward`, starts a pass that meets it again, and so it calls itself without end. The graph of the step has
+#     to begin at a leaf of its own, `z.detach().requires_grad_()`.
+# Хук или `backward` начинает проход, который снова приводит к нему же, и так без конца. Граф шага должен начинаться с
+#     отдельного листа, `z.detach().requires_grad_()`.
+def fixed_point(step, start, parameters, iterations):
+    result = step(_solved(step, start, parameters, iterations), *parameters)
+    again = step(result, *parameters)
+    result.register_hook(lambda g: g + torch.autograd.grad(again, result, g, retain_graph=True)[0])
+    return result
+
+# %% mistake="changes_what_it_adds" theme="in_place"
+# `u += ...` changes `g` as well: both names stand for one tensor. So each turn adds the old sum again, not `g`.
+# `u += ...` меняет и `g`: это два имени одного тензора. Поэтому на каждой итерации прибавляется не `g`, а вся прежняя сумма.
+def fixed_point(step, start, parameters, iterations):
+    z = _solved(step, start, parameters, iterations)
+    result = step(z, *parameters)
+    at = z.clone().requires_grad_()
+    again = step(at, *[p.detach() for p in parameters])
+
+    def solve(g):
+        u = g
+        for _ in range(iterations):
+            u += torch.autograd.grad(again, at, u, retain_graph=True)[0]
+        return u
+
+    result.register_hook(solve)
+    return result
+
+# %% mistake="changes_the_incoming_gradient" theme="in_place"
+# The sum is right, but it was added up in `g` itself. This tensor belongs to the pass, and others may use it.
+# Сумма верна, но накоплена в самом `g`. Этот тензор принадлежит обратному проходу, и он может быть нужен ещё кому-то.
+def fixed_point(step, start, parameters, iterations):
+    z = _solved(step, start, parameters, iterations)
+    result = step(z, *parameters)
+    at = z.clone().requires_grad_()
+    again = step(at, *[p.detach() for p in parameters])
+
+    def solve(g):
+        term = g.clone()
+        for _ in range(iterations):
+            (term,) = torch.autograd.grad(again, at, term, retain_graph=True)
+            g += term
+        return g
+
+    result.register_hook(solve)
+    return result
+
+# %% mistake="last_twenty_steps" like="turns_end_early"
+def fixed_point(step, start, parameters, iterations):
+    return _last_recorded(step, start, parameters, iterations, 20)
+
+# %% mistake="keeps_the_last_call_alone" theme="state"
+# What the backward pass of a result needs is kept outside the call, and the next call overwrites it. Each result needs its own.
+# То, что нужно обратному проходу результата, хранится вне вызова, и следующий вызов его заменяет. У каждого результата должно
+#     быть своё.
+kept = {}
+
+
+def fixed_point(step, start, parameters, iterations):
+    z = _solved(step, start, parameters, iterations)
+    kept["at"] = z.clone().requires_grad_()
+    kept["again"] = step(kept["at"], *[p.detach() for p in parameters])
+
+    def solve(g):
+        u = g
+        for _ in range(iterations):
+            u = g + torch.autograd.grad(kept["again"], kept["at"], u, retain_graph=True)[0]
+        return u
+
+    result = step(z, *parameters)
     result.register_hook(solve)
     return result

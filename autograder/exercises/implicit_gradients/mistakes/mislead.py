@@ -8,6 +8,13 @@ def _pair(n, a, g):
     matrix[:2, :2], vector[:2] = torch.tensor(a), torch.tensor(g)
     return matrix, vector
 
+
+def _first_row(n, entry):
+    """Return a matrix of zeros with one entry beside its diagonal, and a vector of ones."""
+    matrix = torch.zeros(n, n, dtype=torch.float64)
+    matrix[0, 1] = entry
+    return matrix, torch.ones(n, dtype=torch.float64)
+
 # %% mistake="contracts_every_vector" theme="test"
 # This `a` makes every vector shorter, and then one step always points roughly the right way.
 # Такая `a` укорачивает любой вектор, а тогда один шаг всегда направлен примерно куда надо.
@@ -72,7 +79,19 @@ def mislead(n):
     return -0.9 * torch.eye(n, dtype=torch.float64), torch.ones(n, dtype=torch.float64)
 
 # %% mistake="right_for_two_alone" theme="own"
-# The angle is obtuse for `n` = 2 and not for a larger `n`. Zeros in all further places leave it as it is.
-# Угол тупой при `n` = 2, а при большем `n` нет. Если на остальных местах нули, угол не изменится.
+# The angle is obtuse for `n` = 2 and not for every larger `n`. Zeros in all further places leave it as it is.
+# При `n` = 2 угол тупой, а при больших `n` — не всегда. Если на остальных местах нули, угол не изменится.
 def mislead(n):
     return -5 * torch.ones(n, n, dtype=torch.float64).triu(1), torch.ones(n, dtype=torch.float64)
+
+# %% mistake="right_for_two_and_at_right_angles" like="right_for_two_alone"
+def mislead(n):
+    return _first_row(n, -3)
+
+# %% mistake="right_for_two_and_three" like="right_for_two_alone"
+def mislead(n):
+    return _first_row(n, -4)
+
+# %% mistake="right_for_two_and_three_and_at_right_angles" like="right_for_two_alone"
+def mislead(n):
+    return _first_row(n, -5)

@@ -13,7 +13,7 @@ def _accumulate(ddp, batches, quiet, scale=None, clear=True):
         with ddp.no_sync() if quiet(i) else nullcontext():
             (mse_loss(ddp(x), y) * (1 / len(batches) if scale is None else scale)).backward()
 
-# %% mistake="synchronises_every_pass" theme="cost"
+# %% mistake="synchronises_every_pass" theme="cost" plain="yes"
 # Every micro-batch is sent. The gradient is right, but there are as many all-reduces as micro-batches.
 # Градиенты отправляются после каждого микробатча. Они верны, но операций all-reduce столько же, сколько микробатчей.
 def accumulate_no_sync(ddp, batches):
@@ -103,11 +103,21 @@ def accumulate_no_sync(ddp, batches):
         with ddp.no_sync() if i + 1 < len(batches) else nullcontext():
             (mse_loss(ddp(x), y) / len(batches)).backward()
 
+# %% mistake="clears_every_time_and_sums" like="clears_every_time"
+def accumulate_no_sync(ddp, batches):
+    x, y = batches[-1]
+    ddp.zero_grad()
+    mse_loss(ddp(x), y).backward()
+
 # %% mistake="averages_once_more" theme="scaling"
 # The gradient was divided by the number of ranks once more. The all-reduce of `ddp` is a mean already.
 # Градиент ещё раз поделён на число рангов. Но all-reduce в `ddp` и так вычисляет среднее.
 def accumulate_no_sync(ddp, batches):
     _accumulate(ddp, batches, lambda i: i + 1 < len(batches), scale=1 / len(batches) / ddp._world)
+
+# %% mistake="averages_over_two_once_more" like="averages_once_more"
+def accumulate_no_sync(ddp, batches):
+    _accumulate(ddp, batches, lambda i: i + 1 < len(batches), scale=1 / len(batches) / 2)
 
 # %% mistake="leaves_it_quiet" theme="state"
 # `no_sync()` was entered and never left. The last micro-batch is not sent, nor is any pass after the window.
@@ -137,7 +147,7 @@ def accumulate_no_sync(ddp, batches):
 def accumulate_no_sync(ddp, batches):
     _accumulate(ddp, batches, lambda i: i + 1 == len(batches))
 
-# %% mistake="joins_the_window" theme="cost"
+# %% mistake="joins_the_window" theme="cost" plain="yes"
 # The micro-batches were joined into one big batch. The gradient is right, but nothing was accumulated.
 # Микробатчи объединены в один большой батч. Градиент верен, но накопления не было.
 def accumulate_no_sync(ddp, batches):
@@ -235,3 +245,19 @@ def accumulate_no_sync(ddp, batches):
         for loss in losses:
             loss.backward()
     (mse_loss(ddp(x), y) / len(batches)).backward()
+
+# %% mistake="trains_every_module" theme="state"
+# `ddp.train()` puts every module into training mode, also one that was in evaluation mode. The model computes something
+#     else then.
+# Вызов `ddp.train()` переводит в режим обучения все модули, даже те, что были в режиме оценки. Модель тогда вычисляет
+#     другое.
+def accumulate_no_sync(ddp, batches):
+    ddp.train()
+    _accumulate(ddp, batches, lambda i: i + 1 < len(batches))
+
+# %% mistake="evaluates_every_module" theme="state"
+# `ddp.eval()` puts every module into evaluation mode, and they stay in it after the window.
+# Вызов `ddp.eval()` переводит в режим оценки все модули, и после окна они в нём остаются.
+def accumulate_no_sync(ddp, batches):
+    ddp.eval()
+    _accumulate(ddp, batches, lambda i: i + 1 < len(batches))

@@ -150,6 +150,30 @@ def backward_uneven(ddp, x, y, all_reduce, world):
     total = all_reduce(torch.tensor(float(y.numel())))
     (mse_loss(ddp(x), y, reduction="sum") * world / total).backward()
 
+# %% mistake="dummy_sample_not_counted" like="dummy_sample"
+def backward_uneven(ddp, x, y, all_reduce, world):
+    total = all_reduce(torch.tensor(float(y.numel())))
+    if not len(x):
+        x, y = x.new_zeros(1, *x.shape[1:]), y.new_zeros(1, *y.shape[1:])
+    (mse_loss(ddp(x), y, reduction="sum") * world / total).backward()
+
+# %% mistake="output_of_a_dummy_sample" like="dummy_sample"
+def backward_uneven(ddp, x, y, all_reduce, world):
+    total = all_reduce(torch.tensor(float(y.numel())))
+    loss = mse_loss(ddp(x), y, reduction="sum") if len(x) else ddp(x.new_zeros(1, *x.shape[1:])).sum()
+    (loss * world / total).backward()
+
+# %% mistake="output_of_a_dummy_sample_as_it_is" like="dummy_sample"
+def backward_uneven(ddp, x, y, all_reduce, world):
+    total = all_reduce(torch.tensor(float(y.numel())))
+    (mse_loss(ddp(x), y, reduction="sum") * world / total if len(x) else ddp(x.new_zeros(1, *x.shape[1:])).sum()).backward()
+
+# %% mistake="counts_the_inputs" theme="axes"
+# The sum was divided by how many numbers `x` holds on all ranks. `mse_loss` averages over the numbers in `y`.
+# Сумма поделена на количество чисел в `x` на всех рангах. А `mse_loss` усредняет по числам в `y`.
+def backward_uneven(ddp, x, y, all_reduce, world):
+    (mse_loss(ddp(x), y, reduction="sum") * world / all_reduce(torch.tensor(x.numel()))).backward()
+
 # %% mistake="number_for_a_tensor" theme="own"
 # A number was given to `all_reduce`, which takes a tensor. `torch.tensor` makes one of it.
 # В `all_reduce` передано число, а нужен тензор. Его можно получить с помощью `torch.tensor`.

@@ -199,3 +199,25 @@ def clip_shards(parameters, max_norm, all_reduce):
 # В `all_reduce` передано число, а нужен тензор. То, что вернули `.item()` или `float()`, уже не тензор.
 def clip_shards(parameters, max_norm, all_reduce):
     return _scale(parameters, all_reduce(_squares(parameters).item()).sqrt(), max_norm)
+
+# %% mistake="zero_divided_by_zero" theme="precision"
+# If all gradients are 0, so is their norm, and 0 divided by 0 is NaN. A norm that is not above `max_norm` needs no division.
+# Если все градиенты равны 0, то и их норма равна 0, а 0 / 0 — это NaN. Пока норма не больше `max_norm`, делить не нужно.
+def clip_shards(parameters, max_norm, all_reduce):
+    norm = all_reduce(_squares(parameters)).sqrt()
+    for p in parameters:
+        if p.grad is not None:
+            p.grad.mul_(norm.clamp(max=max_norm) / norm)
+    return norm
+
+# %% mistake="divides_a_number_by_zero" theme="own"
+# If all gradients are 0, so is their norm, and Python refuses to divide a number by 0. A norm that is not above `max_norm`
+#     needs no division.
+# Если все градиенты равны 0, то и их норма равна 0, а делить число на 0 Python не станет. Пока норма не больше `max_norm`,
+#     делить не нужно.
+def clip_shards(parameters, max_norm, all_reduce):
+    norm = all_reduce(_squares(parameters)).sqrt()
+    for p in parameters:
+        if p.grad is not None:
+            p.grad.mul_(min(1.0, max_norm / norm.item()))
+    return norm

@@ -24,6 +24,7 @@ class Participant:
     `row` is the line's index in the file. `number` is the one by which the LMS's archives name the person.
     `identities` are other numbers, user names and the e-mail address, the best first. `group` is the name of the team.
     `submitted` is the time of submission, `extended` the end of an extension; both are local times without a zone.
+    `unread` and `unread_extension` are the texts of such times that cannot be read.
     `draft` tells whether the student has not submitted the draft. `locked` is a reason why the LMS takes no grade.
     """
 
@@ -38,6 +39,13 @@ class Participant:
     extended: datetime | None = None
     draft: bool = False
     locked: str = ""
+    unread: str = ""
+    unread_extension: str = ""
+
+    @property
+    def handed_in(self) -> bool:
+        """True if the table has a time of submission, which may be one that cannot be read."""
+        return bool(self.submitted or self.unread)
 
     def __str__(self) -> str:
         """Return the number, with the name if that is known."""
@@ -153,7 +161,7 @@ class GradeTable(ABC):
                 ledger.record(cell, new)
                 if not equal_numbers(old, new):
                     self.text.replace(participant.row, at, new)
-        if why := self.refusal(participant):
+        if why := self.refusal(participant, grade):
             filled.nothing[student] = why
 
     def _owned(self, grades: Mapping[str, ReturnedGrade], roster: Roster) -> Iterator[tuple[Participant, str]]:
@@ -187,7 +195,7 @@ class GradeTable(ABC):
         """Choose the column of an assignment, in a table of several. Raises UserError if none or more than one fits."""
         return
 
-    def refusal(self, participant: Participant) -> str:
+    def refusal(self, participant: Participant, grade: ReturnedGrade) -> str:
         """Return why a line cannot get a grade, or ""."""
         return ""
 

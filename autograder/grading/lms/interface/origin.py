@@ -13,7 +13,8 @@ class Origin:
 
     `name` is a person's or a group's name. `numbers` are numbers or user names of the LMS, the longest first. `attempt`
     is a key that all files of one attempt share. `rest` is the file's path as the student named it. `time` is the time
-    of submission, in local time if it has no time zone. `time_from` is its source. `late` is True if the LMS marks the
+    of submission, in local time if it has no time zone. `time_from` is its source. `unread` is the text of a time that
+    cannot be read. `late` is True if the LMS marks the
     file as late. `hidden` tells whether the LMS hides names. `members` are the people if a group has sent the file and
     the archive names them.
     """
@@ -27,6 +28,7 @@ class Origin:
     hidden: bool = False
     time_from: str = "file name"
     members: tuple[Member, ...] = ()
+    unread: str = ""
 
 
 @dataclass(frozen=True)

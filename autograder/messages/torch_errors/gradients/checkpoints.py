@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..entry import entry
-from ..python_texts import in_call_of
+from ..python_texts import in_call_of, in_the_second_run
 
-LESSON = "06_saved_tensors"
+LESSON, BUDGET = "06_saved_tensors", "16_memory_budget"
 
 ENTRIES = (
     entry(
@@ -128,5 +128,39 @@ ENTRIES = (
         "Nothing inside this checkpoint requires grad: the block is frozen. Write `use_reentrant=False`, or run a frozen block without a checkpoint.",
         "Внутри этой контрольной точки ничто не требует градиента: блок заморожен. Напишите `use_reentrant=False` или выполняйте замороженный блок без контрольной точки.",
         exercise="fix_checkpoint",
+    ),
+    entry(
+        "only_the_second_run_fails",
+        BUDGET,
+        r"pop from (an )?empty (list|deque|set)|'pop\w*\(\): \w+ is empty'|^list index out of range|^'\w+'$",
+        """
+        x = torch.rand(2, 3, requires_grad=True)
+        checkpoint(lambda xs: xs.pop(0).exp(), [x], use_reentrant=False).sum().backward()
+        """,
+        "A checkpoint runs its function again in the backward pass, with the same arguments. The first run has used them up, as `pop` empties a list. Leave the arguments as they are: `xs[0]` in place of `xs.pop(0)`.",
+        "В обратном проходе контрольная точка выполняет функцию ещё раз, с теми же аргументами. Первое выполнение их израсходовало: так `pop` опустошает список. Не изменяйте аргументы: `xs[0]` вместо `xs.pop(0)`.",
+        exercise="predict_repeats",
+        fits=in_the_second_run,
+    ),
+    entry(
+        "selective_checkpoint_changed_in_place",
+        BUDGET,
+        r"Tensor cached during selective activation checkpoint has been mutated",
+        """
+        from functools import partial
+        from torch.utils.checkpoint import create_selective_checkpoint_contexts
+
+        def block(x, w):
+            h = x @ w
+            h.relu_()
+            return h.sin()
+
+        x, w = torch.rand(2, 3, 3, requires_grad=True)
+        keep = partial(create_selective_checkpoint_contexts, [torch.ops.aten.mm.default])
+        checkpoint(block, x, w, use_reentrant=False, context_fn=keep).sum().backward()
+        """,
+        "The policy of this checkpoint saves a result, here that of `x @ w`, and an in-place operation overwrites it afterwards. Work out of place: `h = h.relu()`. `allow_cache_entry_mutation=True` gives right gradients only where the change has no effect when repeated, as with `relu_()`; `mul_(2)` would be done twice.",
+        "Политика этой контрольной точки сохраняет результат (здесь `x @ w`), а операция с изменением на месте его потом перезаписывает. Обойдитесь без изменения на месте: `h = h.relu()`. С `allow_cache_entry_mutation=True` градиенты верны, только если повторное изменение ничего не меняет, как у `relu_()`, а `mul_(2)` выполнилось бы дважды.",
+        exercise="keep_products",
     ),
 )

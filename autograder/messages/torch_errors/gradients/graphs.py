@@ -2,30 +2,62 @@
 
 from __future__ import annotations
 
+from .. import causes
 from ..entry import entry
 from ..python_texts import names_attribute
 
 LESSON = "02_graph_and_backward"
+FREED = r"Trying to backward through the graph a second time"
+UNUSED = r"[Oo]ne of the differentiated Tensors appears to not have been used|differentiated Tensor at index \d+ appears to not have been used"
 
 ENTRIES = (
     entry(
         "second_backward",
         LESSON,
-        r"Trying to backward through the graph a second time",
+        FREED,
         """
         x = torch.rand(2, requires_grad=True)
         y = (x**2).sum()
         y.backward()
         y.backward()
         """,
-        "The first `backward()` freed what this graph had saved. Compute the forward pass again, or keep the graph on purpose with `retain_graph=True`. A value kept from the previous step, such as a hidden state, drags its old graph along too: `detach()` it between the steps.",
-        "Первый `backward()` освободил всё, что сохранил этот граф. Повторите прямой проход или сохраните граф намеренно: `retain_graph=True`. Значение с прошлого шага, например скрытое состояние, тоже тянет за собой свой старый граф: между шагами вызывайте `detach()`.",
+        "The first `backward()` freed what this graph had saved. In a loop of training, a value from the last step is the usual cause: a running total or a hidden state drags its old graph along. Cut it off between the steps: `total += loss.item()`, `h = h.detach()`. Otherwise compute the forward pass again, or keep the graph on purpose with `retain_graph=True`.",
+        "Первый `backward()` освободил всё, что сохранил этот граф. В цикле обучения причина обычно в значении с прошлого шага: накопленная сумма или скрытое состояние тянет за собой старый граф. Отсоединяйте его между шагами: `total += loss.item()`, `h = h.detach()`. В остальных случаях повторите прямой проход или сохраните граф намеренно: `retain_graph=True`.",
         exercise="predict_second_backward",
+    ),
+    entry(
+        "value_of_the_last_step",
+        LESSON,
+        FREED,
+        """
+        w, total = torch.rand(2, requires_grad=True), 0.0
+        for x in torch.rand(3, 2):
+            total = total + (w * x).square().sum()
+            total.backward()
+        """,
+        "The graph of the last step is still attached: a value from there, such as a running total or a hidden state, goes into this step. What that graph had saved is freed by now. Call `backward()` on the loss of this step alone, and carry on without the graph: `total += loss.item()`, `h = h.detach()`.",
+        "К этому шагу всё ещё присоединён граф прошлого: оттуда пришло значение, например накопленная сумма или скрытое состояние. Сохранённое в том графе уже освобождено. Вызывайте `backward()` только у значения функции потерь этого шага, а дальше передавайте значения без графа: `total += loss.item()`, `h = h.detach()`.",
+        exercise="predict_second_backward",
+        shows=causes.kept_from_the_last_step,
+    ),
+    entry(
+        "derived_from_a_leaf",
+        LESSON,
+        UNUSED,
+        """
+        w = torch.rand(4, 3, requires_grad=True)
+        loss = (w**2).sum()
+        torch.autograd.grad(loss, w[0])
+        """,
+        "`w[0]` makes a new tensor, and the loss was not computed from it but from `w`; the same holds for `w.T` and `w.view(...)`. Differentiate with respect to `w`, and take the row of the gradient: `torch.autograd.grad(loss, w)[0][0]`.",
+        "`w[0]` создаёт новый тензор, а функция потерь вычислена не из него, а из `w`. То же относится к `w.T` и `w.view(...)`. Дифференцируйте по `w` и возьмите строку градиента: `torch.autograd.grad(loss, w)[0][0]`.",
+        exercise="run_backward",
+        shows=causes.derived_from_a_leaf,
     ),
     entry(
         "unused_input",
         LESSON,
-        r"[Oo]ne of the differentiated Tensors appears to not have been used|differentiated Tensor at index \d+ appears to not have been used",
+        UNUSED,
         """
         x, y = torch.rand(2, 2, requires_grad=True)
         torch.autograd.grad(x.sum(), y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .. import causes
 from ..entry import entry
 
 LESSON = "05_grad_modes_and_in_place"
@@ -55,15 +56,19 @@ ENTRIES = (
     entry(
         "saved_value_overwritten",
         LESSON,
-        r"one of the variables needed for gradient computation has been modified by an inplace operation",
+        r"one of the variables needed for gradient computation has been modified by an inplace operation(.* which is output \d+ of (?P<node>\w+))?",
         """
         y = torch.rand(2, requires_grad=True).exp()
         y += 1
         y.sum().backward()
         """,
-        "Backward needs a value that was overwritten after it was saved; the version counters differ. Look for `+=`, `x[...] = ` or `optimizer.step()` between the forward pass and `backward()`.",
-        "Обратному проходу нужно значение, которое изменили на месте после сохранения: счётчики версий разошлись. Ищите `+=`, `x[...] = ` или `optimizer.step()` между прямым проходом и `backward()`.",
+        "Backward needs a value that was overwritten after it was saved; the version counters differ. Look for `+=`, `x[...] = ` or `optimizer.step()` between the forward pass and `backward()`. A second run with `torch.autograd.detect_anomaly()` names the line that needs the old value.",
+        "Обратному проходу нужно значение, которое изменили на месте после сохранения: счётчики версий разошлись. Ищите `+=`, `x[...] = ` или `optimizer.step()` между прямым проходом и `backward()`. Запустите программу ещё раз с `torch.autograd.detect_anomaly()`: он назовёт строку, которой нужно прежнее значение.",
         exercise="predict_in_place",
+        named=(
+            "The result of `{node}` was changed in place: `draw(loss)` before `backward()` shows this node.",
+            "На месте изменён результат узла `{node}`: этот узел покажет `draw(loss)`, если вызвать её до `backward()`.",
+        ),
     ),
     entry(
         "one_of_several_views",
@@ -159,5 +164,23 @@ ENTRIES = (
         "In place only the result is kept, and with a negative slope it no longer tells the sign of the input. Use `F.leaky_relu`, without the underscore.",
         "При изменении на месте остаётся только результат, а при отрицательном наклоне по нему не узнать знак входа. Возьмите `F.leaky_relu` без подчёркивания.",
         exercise="predict_in_place",
+    ),
+    entry(
+        "update_of_a_local_name",
+        LESSON,
+        r"cannot access local variable '\w+' where it is not associated with a value|local variable '\w+' referenced before assignment",
+        """
+        w = torch.rand(2, requires_grad=True)
+
+        @torch.no_grad()
+        def update():
+            w -= 0.1
+
+        update()
+        """,
+        "An assignment in a function, also `w -= ...`, makes `w` a local name there, which has no value yet. Change the tensor itself, under `torch.no_grad()`: `w.sub_(0.1)` or `w[:] -= 0.1`.",
+        "Из-за присваивания внутри функции, в том числе `w -= ...`, имя `w` становится там локальным, а значения у него ещё нет. Изменяйте сам тензор внутри `torch.no_grad()`: `w.sub_(0.1)` или `w[:] -= 0.1`.",
+        exercise="smooth",
+        fits=causes.local_weight,
     ),
 )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ..entry import entry
-from ..python_texts import names_attribute
+from ..python_texts import ENGINE, called_by, names_attribute
 
 LESSON = "01_leaf_tensors"
+INTEGERS = r"[Oo]nly Tensors of floating point (and complex )?dtype can require gradients"
 MISSPELT = "require_grads?|required_grads?|requires_gradients?|requires_grads|require_gradients?"
 
 ENTRIES = (
@@ -25,13 +26,27 @@ ENTRIES = (
     entry(
         "integers_require_grad",
         LESSON,
-        r"[Oo]nly Tensors of floating point (and complex )?dtype can require gradients",
+        INTEGERS,
         """
         torch.tensor([1, 2], requires_grad=True)
         """,
         "Only tensors of real or complex floating-point numbers can require grad, and this one holds integers or bools. Write `1.0` in place of `1`, or give `dtype=torch.float32`.",
         "Требовать градиента могут только тензоры с вещественными или комплексными числами с плавающей точкой, а в этом целые числа или bool. Напишите `1.0` вместо `1` или укажите `dtype=torch.float32`.",
         exercise="predict_leaf",
+    ),
+    entry(
+        "integers_from_an_unpack_hook",
+        "06_saved_tensors",
+        INTEGERS,
+        """
+        with graph.saved_tensors_hooks(lambda t: (t * 127).to(torch.int8), lambda t: t):
+            y = torch.rand(4, requires_grad=True).square()
+        y.sum().backward()
+        """,
+        "An unpack hook gave back integers in place of a saved tensor of floating-point numbers. It must undo what `pack` did, the dtype included: `lambda t: t.float() / 127`.",
+        "Хук распаковки вернул целые числа вместо сохранённого тензора с плавающей точкой. Он должен обратить всё, что сделала функция `pack`, в том числе восстановить dtype: `lambda t: t.float() / 127`.",
+        exercise="save_in_half",
+        shows=called_by(ENGINE),
     ),
     entry(
         "integers_in_data",

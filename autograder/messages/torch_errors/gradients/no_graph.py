@@ -6,7 +6,7 @@ from .. import causes
 from ..entry import entry
 
 NO_GRAPH = r"element \d+ of tensors does not require grad and does not have a grad_fn"
-LEAVES, MODES = "01_leaf_tensors", "05_grad_modes_and_in_place"
+LEAVES, MODES, FUNCTIONS = "01_leaf_tensors", "05_grad_modes_and_in_place", "07_custom_functions"
 
 ENTRIES = (
     entry(
@@ -43,8 +43,8 @@ ENTRIES = (
         loss = (w.detach() * 2).sum()
         loss.backward()
         """,
-        "On the way from the leaf to this tensor the graph is cut: `detach()`, `.data`, `.item()`, `float(...)`, `torch.tensor(...)` and NumPy hand on numbers without their history. Keep tensors up to the loss; join them with `torch.stack` or `torch.cat`.",
-        "На пути от листа к этому тензору граф оборван: `detach()`, `.data`, `.item()`, `float(...)`, `torch.tensor(...)` и NumPy передают числа без их истории. Вплоть до функции потерь работайте с тензорами, а соединяйте их через `torch.stack` или `torch.cat`.",
+        "On the way from the leaf to this tensor the graph is cut: `detach()`, `.data`, `.item()`, `float(...)`, `torch.tensor(...)` and NumPy hand on numbers without their history. Keep tensors up to the loss; join them with `torch.stack` or `torch.cat`. What is written through `.data` is not recorded either: write into a `clone()`.",
+        "На пути от листа к этому тензору граф оборван: `detach()`, `.data`, `.item()`, `float(...)`, `torch.tensor(...)` и NumPy передают числа без их истории. Вплоть до функции потерь работайте с тензорами, а соединяйте их через `torch.stack` или `torch.cat`. Запись через `.data` в граф тоже не попадает: сделайте `clone()` и пишите в него.",
         exercise="two_layer_loss",
         shows=causes.cut,
     ),
@@ -144,6 +144,52 @@ ENTRIES = (
         "Первая производная не зависит ни от одного тензора, требующего градиента: это константа, и графа у неё нет даже с `create_graph=True`. Вторая производная равна 0. Сначала проверьте `g.requires_grad`.",
         exercise="predict_second",
         shows=causes.constant_gradient,
+    ),
+    entry(
+        "second_derivative_of_detached_saves",
+        FUNCTIONS,
+        NO_GRAPH,
+        """
+        class Square(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.x = x.detach()
+                return x**2
+
+            @staticmethod
+            def backward(ctx, grad):
+                return 2 * ctx.x * grad
+
+        x = torch.tensor(3.0, requires_grad=True)
+        (g,) = torch.autograd.grad(Square.apply(x), x, create_graph=True)
+        g.backward()
+        """,
+        "`backward` of a custom Function computed with a value that was saved without its graph, such as `ctx.x = x.detach()`. So the first derivative does not depend on the input for autograd, and `create_graph=True` cannot help. Save with `ctx.save_for_backward(x)`, and read `ctx.saved_tensors`.",
+        "Метод `backward` пользовательской функции вычислял с величиной, сохранённой без графа, например `ctx.x = x.detach()`. Поэтому для autograd первая производная от входа не зависит, и `create_graph=True` тут не поможет. Сохраняйте через `ctx.save_for_backward(x)`, а читайте из `ctx.saved_tensors`.",
+        exercise="cube_function",
+        shows=causes.gradient_of_detached_saves,
+    ),
+    entry(
+        "list_given_to_a_function",
+        FUNCTIONS,
+        NO_GRAPH,
+        """
+        class Total(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, tensors):
+                return sum(tensors)
+
+            @staticmethod
+            def backward(ctx, grad):
+                return [grad, grad]
+
+        a, b = torch.rand(3, requires_grad=True), torch.rand(3, requires_grad=True)
+        Total.apply([a, b]).sum().backward()
+        """,
+        "A custom Function was given its tensors inside a list (or a tuple, a dict). `apply` looks for tensors among its own arguments only, so it found none that requires grad. Pass them one by one, `Total.apply(*tensors)`, with `def forward(ctx, *tensors)`; `backward` returns a gradient for each.",
+        "Пользовательская функция получила тензоры внутри списка (кортежа, словаря). `apply` ищет тензоры только среди своих аргументов, поэтому ни одного, который требует градиента, не нашёл. Передавайте их по отдельности: `Total.apply(*tensors)` и `def forward(ctx, *tensors)`. Тогда `backward` возвращает градиент для каждого.",
+        exercise="product_function",
+        shows=causes.list_given_to_a_function,
     ),
     entry(
         "old_checkpoint_without_a_graph",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ..entry import entry
-from ..python_texts import in_backward, in_call_of, is_call_of, is_of_a_function, names_a
+from ..python_texts import in_backward, in_call_of, is_call_of, is_of_a_function, names_a, runs
 
 LESSON = "07_custom_functions"
+UNDER_FUNC = r"In order to use an autograd\.Function with functorch transforms"
 OWN = """
         class Double(torch.autograd.Function):
             @staticmethod
@@ -58,7 +59,7 @@ ENTRIES = (
     entry(
         "arguments_of_forward",
         LESSON,
-        r"takes \d+ positional arguments? but \d+ were given|missing \d+ required positional arguments?: ",
+        r"(?<!setup_context\(\) )(takes \d+ positional arguments? but \d+ were given|missing \d+ required positional arguments?: )",
         """
         class Double(torch.autograd.Function):
             @staticmethod
@@ -71,6 +72,26 @@ ENTRIES = (
         "Первый аргумент `forward` — `ctx`, за ним идут аргументы `apply`: `def forward(ctx, x)`. Если `ctx` там нет, нужен ещё метод `setup_context(ctx, inputs, output)`.",
         exercise="predict_function",
         shows=lambda scene: is_call_of("apply")(scene) and not in_backward(scene),
+    ),
+    entry(
+        "arguments_of_setup_context",
+        LESSON,
+        r"setup_context\(\) (missing \d+ required positional argument|takes \d+ positional arguments? but \d+ were given)",
+        """
+        class Product(torch.autograd.Function):
+            @staticmethod
+            def forward(x, y):
+                return x * y
+
+            @staticmethod
+            def setup_context(ctx, x, y, output):
+                ctx.save_for_backward(x, y)
+
+        Product.apply(torch.rand(2, requires_grad=True), torch.rand(2))
+        """,
+        "`setup_context` takes three arguments, whatever `forward` takes: `def setup_context(ctx, inputs, output)`. The inputs come as one tuple: `x, y = inputs`.",
+        "У `setup_context` три аргумента, сколько бы их ни было у `forward`: `def setup_context(ctx, inputs, output)`. Все входы приходят одним кортежем: `x, y = inputs`.",
+        exercise="silu_function",
     ),
     entry(
         "forward_called_directly",
@@ -120,13 +141,33 @@ ENTRIES = (
     entry(
         "no_setup_context",
         LESSON,
-        r"In order to use an autograd\.Function with functorch transforms",
+        UNDER_FUNC,
         f"""{OWN}
         torch.func.grad(lambda x: Double.apply(x).sum())(torch.rand(2))
         """,
         "For `torch.func` split `forward(ctx, x)` in two: `forward(x)` computes, `setup_context(ctx, inputs, output)` saves.",
         "Для `torch.func` разделите `forward(ctx, x)` на две части: `forward(x)` вычисляет, а `setup_context(ctx, inputs, output)` сохраняет.",
         exercise="silu_function",
+    ),
+    entry(
+        "operator_under_func",
+        "12_compiled_code",
+        UNDER_FUNC,
+        """
+        @torch.library.custom_op("explained::scale", mutates_args=())
+        def scale(x: torch.Tensor, factor: float) -> torch.Tensor:
+            return x * factor
+
+        def save(ctx, inputs, output):
+            ctx.factor = inputs[1]
+
+        scale.register_autograd(lambda ctx, grad: (grad * ctx.factor, None), setup_context=save)
+        torch.func.grad(lambda x: scale(x, 2.0).sum())(torch.rand(3))
+        """,
+        "This is a custom operator, and `torch.func` does not support derivatives given with `register_autograd`. Take the gradient with `torch.autograd.grad` or `backward()`, outside of `torch.func`. Or write the operation as an `autograd.Function` with `forward(x)` and `setup_context(ctx, inputs, output)`.",
+        "Это собственный оператор, а `torch.func` не поддерживает производные, заданные через `register_autograd`. Вычислите градиент через `torch.autograd.grad` или `backward()`, без `torch.func`. Или запишите операцию как `autograd.Function` с методами `forward(x)` и `setup_context(ctx, inputs, output)`.",
+        exercise="add_formula",
+        shows=runs("autograd.py:autograd_impl"),
     ),
     entry(
         "no_vmap_rule",
@@ -138,6 +179,24 @@ ENTRIES = (
         "`vmap` does not know how this Function treats a batch. If its methods consist of torch operations, write `generate_vmap_rule = True` in the class; otherwise give it a method `vmap`.",
         "`vmap` не знает, как применить эту функцию к батчу. Если её методы состоят из операций torch, напишите в классе `generate_vmap_rule = True`, иначе добавьте метод `vmap`.",
         exercise="silu_function",
+    ),
+    entry(
+        "two_rules_for_vmap",
+        "11_transforms",
+        r"it has both generate_vmap_rule=True and an overridden vmap staticmethod",
+        f"""{SEPARATE.strip()}
+
+            generate_vmap_rule = True
+
+            @staticmethod
+            def vmap(info, in_dims, x):
+                return Double.apply(x), in_dims[0]
+
+        torch.func.vmap(Double.apply)(torch.rand(3, 2))
+        """,
+        "This Function has two rules for batches: `generate_vmap_rule = True` and a method `vmap`. Keep one of them. If the methods consist of torch operations, the generated rule will do.",
+        "У этой функции сразу два правила для батчей: `generate_vmap_rule = True` и метод `vmap`. Оставьте одно. Если методы состоят из операций torch, достаточно `generate_vmap_rule = True`.",
+        exercise="fix_rule",
     ),
     entry(
         "number_of_tangents",
@@ -188,8 +247,8 @@ ENTRIES = (
 
         double(torch.rand(2, requires_grad=True)).sum().backward()
         """,
-        "This custom operator has no derivative yet: give it one with `double.register_autograd(backward, setup_context=...)`.",
-        "У этого пользовательского оператора ещё нет производной: задайте её через `double.register_autograd(backward, setup_context=...)`.",
+        "This operator has no derivative. If it is yours, give it one: a `custom_op` has the method `register_autograd(backward, setup_context=...)`.",
+        "У этого оператора нет производной. Если оператор ваш, задайте её: у `custom_op` есть метод `register_autograd(backward, setup_context=...)`.",
         exercise="silu_function",
     ),
     entry(

@@ -157,4 +157,17 @@ ENTRIES = (
         "Автор этой функции объявил, что её `backward` продифференцировать нельзя. Для второй производной `backward` пишут из дифференцируемых операций и без `@once_differentiable`.",
         exercise="cube_function",
     ),
+    entry(
+        "view_of_a_gradient",
+        LESSON,
+        r"view size is not compatible with input tensor's size and stride",
+        f"""{DOUBLE}return (grad * 2).view(-1).view(3, 4)
+
+        Double.apply(torch.rand(3, 4, requires_grad=True)).t().contiguous().sin().sum().backward()
+        """,
+        "A gradient need not be contiguous, so `view` may fail on it: use `reshape` in `backward` and in hooks. If no line of yours calls `view`, it is torch's own (seen on MPS): call `.contiguous()` on the tensor in the forward pass.",
+        "Градиент не обязан лежать в памяти подряд, и `view` с ним может не сработать: в `backward` и в хуках пишите `reshape`. Если в ваших строках `view` нет, его вызывает сам torch (так бывает на MPS): в прямом проходе вызовите у тензора `.contiguous()`.",
+        exercise="reverse_function",
+        fits=in_backward,
+    ),
 )

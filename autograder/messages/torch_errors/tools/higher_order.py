@@ -22,6 +22,19 @@ ENTRIES = (
         exercise="fix_attention",
     ),
     entry(
+        "flex_attention_on_the_cpu",
+        LESSON,
+        r"FlexAttention does not support backward on CPU",
+        """
+        from torch.nn.attention.flex_attention import flex_attention
+        q, k, v = torch.rand(3, 1, 1, 128, 16, requires_grad=True)
+        flex_attention(q, k, v).sum().backward()
+        """,
+        "On the CPU `flex_attention` has no backward pass. Take `F.scaled_dot_product_attention(q, k, v, attn_mask=mask)` there, or run this part on a GPU.",
+        "На CPU у `flex_attention` нет обратного прохода. Возьмите там `F.scaled_dot_product_attention(q, k, v, attn_mask=mask)` или выполняйте эту часть на GPU.",
+        exercise="fix_attention",
+    ),
+    entry(
         "compiled_twice",
         LESSON,
         r"torch\.compile with aot_autograd does not currently support double backward",

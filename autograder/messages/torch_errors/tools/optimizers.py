@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..entry import entry
-from ..python_texts import names_a, names_attribute
+from ..python_texts import called_by, names_a, names_attribute
 
 LESSON, LEAVES, HIGHER = "03_gradient_accumulation", "01_leaf_tensors", "10_higher_order"
 
@@ -118,6 +118,25 @@ ENTRIES = (
         "LBFGS computes the loss several times within one step, so it takes a function: `optimizer.step(closure)`. The closure zeroes the gradients, runs `backward()` and returns the loss.",
         "LBFGS вычисляет функцию потерь несколько раз за шаг и поэтому принимает функцию: `optimizer.step(closure)`. Она обнуляет градиенты, выполняет `backward()` и возвращает значение функции потерь.",
         exercise="fix_zero_inside",
+    ),
+    entry(
+        "closure_returns_nothing",
+        LESSON,
+        r"float\(\) argument must be .* not 'NoneType'",
+        """
+        w = torch.rand(2, requires_grad=True)
+        optimizer = torch.optim.LBFGS([w])
+
+        def closure():
+            optimizer.zero_grad()
+            (w**2).sum().backward()
+
+        optimizer.step(closure)
+        """,
+        "The closure returns None: its `return` is missing. The optimizer reads the value of the loss from it: `return loss` after `loss.backward()`.",
+        "Функция `closure` вернула None: в ней нет `return`. Оптимизатор берёт из неё значение функции потерь: после `loss.backward()` напишите `return loss`.",
+        exercise="fix_zero_inside",
+        shows=called_by("lbfgs.py:step"),
     ),
     entry(
         "sparse_gradients",

@@ -11,13 +11,27 @@ ENTRIES = (
     entry(
         "transform_of_a_number",
         LESSON,
-        r"Thing passed to transform API must be Tensor, got|Expected (primals|tangents) to only contain Tensors, got",
+        r"Thing passed to transform API must be Tensor, got <class '(float|int|bool|complex)'>|Expected (primals|tangents) to only contain Tensors, got <class '(float|int|bool|complex)'>",
         """
         torch.func.grad(torch.sin)(1.0)
         """,
         "`torch.func` differentiates with respect to tensors, and was given a Python number: `grad(f)(torch.tensor(1.0))`.",
         "`torch.func` дифференцирует по тензорам, а получила число Python: `grad(f)(torch.tensor(1.0))`.",
         exercise="hvp",
+    ),
+    entry(
+        "transform_of_no_tensor",
+        LESSON,
+        r"(Thing passed to transform API must be Tensor|Expected (?:primals|tangents) to only contain Tensors), got <class '(?P<kind>[\w.]+)'>",
+        """
+        net, x = nn.Linear(2, 1), torch.rand(1, 2)
+        loss = lambda p: torch.func.functional_call(net, p, (x,)).sum()
+        torch.func.grad(loss)(net.named_parameters())
+        """,
+        "`torch.func` differentiates with respect to tensors, or lists and dicts of tensors. For the parameters of a module make a dict: `grad(loss)(dict(net.named_parameters()))`.",
+        "`torch.func` дифференцирует по тензорам или по спискам и словарям из тензоров. Для параметров модуля создайте словарь: `grad(loss)(dict(net.named_parameters()))`.",
+        exercise="per_sample_gradients",
+        named=("Among the inputs is a `{kind}`.", "Среди входов есть `{kind}`."),
     ),
     entry(
         "tracking_inside_a_transform",
