@@ -110,13 +110,13 @@ UNTRIED: dict[Condition, str] = {
     Condition.EVALUATION: """
         accumulate_equal fix_zero_inside accumulate_uneven train_epoch fix_backward_last clip_once unscale_then_clip
         token_mean hide_saved checkpointed clip_globally step_in_backward train_damped accumulate_in_backward
-        output_gradients unused_parameters fix_threads recompute fix_leak keep_products fit_budget fix_traces
+        output_gradients unused_parameters fix_threads recompute fix_leak fix_traces
         td_lambda fix_checkpoint fix_hidden_state train_windows step_in_half sliding_gradient chunked_loss
     """,
     Condition.FROZEN: """
         mean_and_worst accumulate_equal fix_zero_inside accumulate_uneven train_epoch fix_backward_last clip_once
         unscale_then_clip token_mean hide_saved checkpointed train_damped output_gradients fix_threads recompute
-        fix_leak fit_budget fix_traces step_in_half
+        fix_leak fix_traces step_in_half
     """,
     Condition.CALL_BETWEEN: """
         fix_two_losses mean_and_worst hide_the_bug shared_edit save_on_disk fix_attention expose_once one_graph

@@ -399,7 +399,7 @@ assert asked == [(aten.mm.default, 7), (aten.addmm.default, 8), (aten.bmm.defaul
 # * **Result.** `f(x)`, with the result and the gradients that there are without a checkpoint, also if the function is called again before the backward pass. <!-- gradients -->
 # * **Result.** After the forward pass the results of the expensive products are in memory, and nothing more but the returned result. <!-- kept -->
 # * **Not allowed.** To run an expensive product of the forward pass twice. <!-- products -->
-# %% [markdown] tags=["ru"] of="37fecb0e"
+# %% [markdown] tags=["ru"] of="6379f341"
 # Если контрольная точка с политикой одна на всю сеть, пик такой же, как без контрольной точки. Если у каждого блока своя, кривая ниже, и ни одно произведение не выполняется дважды. (Без политики она была бы ещё ниже, но все произведения выполнялись бы дважды.)
 #
 # ### Упражнение `keep_products`: сохранить дорогие произведения
@@ -738,7 +738,7 @@ assert isinstance(noisy, float) and noisy != gradient((drawn * x).sin(), x)
 # The right numbers are 0.5403, the cosine of 1, and 8. With a checkpoint we get $-0.4161$ (the cosine of 2) and 32, without an error. What is compared is how many tensors are saved, and their shapes, dtypes and devices, but not their numbers. Look at the last two lines. Without a checkpoint, autograd notices that a weight was changed after the forward pass. The checkpoint takes that check away, because the weight is saved only in the recomputation, when it has changed already.
 #
 # So an optimizer step between a forward pass and its backward pass, a setting switched in between, a counter, or a random generator of your own: each gives a wrong gradient in silence. What can be done? Read such things before the checkpoint and pass them in as arguments, or put them back in the recomputation. Here are both tools: a number that is read before, and the state of a generator, which can be noted and set.
-# %% [markdown] tags=["ru"] of="62de1a73"
+# %% [markdown] tags=["ru"] of="11c18b46"
 # Верные числа — 0.5403 (косинус единицы) и 8. С контрольной точкой получаются $-0.4161$ (косинус двойки) и 32, и ошибки нет. Сверяется, сколько тензоров сохранено и каковы их форма, dtype и устройство, но не числа в них. Посмотрите на две последние строки. Без контрольной точки autograd замечает, что вес после прямого прохода изменили. Контрольная точка эту проверку отключает: вес сохраняется только при повторном вычислении, а к этому времени он уже изменён.
 #
 # Поэтому шаг оптимизатора между прямым проходом и соответствующим обратным, переключённая между ними настройка, счётчик или собственный генератор случайных чисел — всё это молча портит градиент. Что делать? Либо прочесть нужное число до контрольной точки и передать аргументом, либо на время повторного вычисления вернуть прежнее состояние. Ниже показано и то и другое: число, прочитанное заранее, и состояние генератора, которое можно запомнить и восстановить.
@@ -776,7 +776,7 @@ assert torch.rand(2, generator=copy_of_it.set_state(state)).equal(first)
 # * **Result.** The same gradient in a second backward pass after `retain_graph=True`. <!-- again -->
 # * **Result.** `generator` and torch's own random state go on as they would without a checkpoint. Somebody may draw from both between any two passes and after them. <!-- state -->
 # * **Not allowed.** To keep anything in memory after the forward pass but the result and the state of a generator. <!-- kept -->
-# %% [markdown] tags=["ru"] of="701d7389"
+# %% [markdown] tags=["ru"] of="9db67a02"
 # ### Упражнение `fix_noise`: тот же шум ещё раз
 # *найти ошибку · ●●○ · 12 минут · 5 баллов*
 #
@@ -866,13 +866,13 @@ check("fix_noise")
 # * **Result.** A function `f` that takes a tensor of any shape and returns a tensor; each call of `stay_silent()` makes another. Without a checkpoint the gradient of the sum of its result agrees with finite differences, for which the check makes a fresh `f` for each value. <!-- honest -->
 # * **Result.** Called through `checkpoint(f, x, use_reentrant=False)`, a fresh `f` gives the same result. <!-- same result -->
 # * **Result.** Its gradient is off by more than a tenth of the norm of the right one, and the backward pass raises no error. <!-- silent -->
-# %% [markdown] tags=["ru"] of="d8dec060"
+# %% [markdown] tags=["ru"] of="3e40cc3e"
 # ### Дополнительное упражнение `stay_silent`: неверно и молча
 # *построить контрпример · ●○○ · 6 минут · 3 балла · дополнительно*
 #
 # Вам пишут: «Если бы при повторном вычислении получилось что-то не то, torch сообщил бы об ошибке». Напишите функцию без аргументов, которая возвращает контрпример.
 #
-# * **Дано.** При проверке `f` получает тензоры float64 с одной или двумя размерностями. Один элемент такого тензора равен 0, остальные — от 0.5 до 2.5. <!-- no aspect: the inputs -->
+# * **Дано.** При проверке `f` получает тензоры float64 с одним или двумя измерениями. Один элемент такого тензора равен 0, остальные — от 0.5 до 2.5. <!-- no aspect: the inputs -->
 # * **Результат.** Функция `f`, которая получает тензор любой формы и возвращает тензор; каждый вызов `stay_silent()` создаёт новую. Без контрольной точки градиент суммы элементов её результата согласуется с конечными разностями; каждое значение для этих разностей при проверке вычисляет новая `f`. <!-- honest -->
 # * **Результат.** При вызове через `checkpoint(f, x, use_reentrant=False)` новая `f` даёт тот же результат. <!-- same result -->
 # * **Результат.** Градиент при этом отличается от верного больше чем на десятую часть нормы верного градиента, а обратный проход завершается без ошибки. <!-- silent -->
@@ -1042,7 +1042,7 @@ assert any(asked) == (tuple(map(int, torch.__version__.split(".")[:2])) < (2, 13
 # * **Result.** The products that run again in the backward pass have as few multiplications as this budget allows. <!-- multiplications -->
 # * **Not allowed.** More than one trial run of `f` before the real one. <!-- trial -->
 # * **Not allowed.** To measure with `live_bytes` or a profiler: the check itself does. <!-- no aspect: such an answer raises an error -->
-# %% [markdown] tags=["ru"] of="b2ec61a8"
+# %% [markdown] tags=["ru"] of="6273511b"
 # В сети `uneven` случайных чисел нет. А в функции с dropout они есть, и пробный запуск расходует числа, которые должны достаться настоящему. Внутри `with torch.random.fork_rng(devices=[]):` этого не происходит: в конце блока состояние генератора становится таким, каким было до него.
 #
 # ### Упражнение `fit_budget`: лучший выбор под бюджет
@@ -1258,7 +1258,7 @@ assert whole.as_strided(view.size(), view.stride(), view.storage_offset()).equal
 # * **Result.** A storage leaves the memory as soon as `f` needs it no longer, not at the end of the forward pass: at the peak of this pass at most 6 large ones are there, besides those of `x` and of parameters. <!-- peak -->
 # * **Result.** Each large storage is passed to `put` once, also if several saved tensors are views of it. <!-- once -->
 # * **Not allowed.** To pass `x`, parameters, views of these or small tensors to `put`. <!-- stays -->
-# %% [markdown] tags=["ru"] of="ed8d2f56"
+# %% [markdown] tags=["ru"] of="ebdb8dc3"
 # ### Дополнительное упражнение `offload_large`: выгрузить только крупное и только один раз
 # *спроектировать · ●●● · 25 минут · 6 баллов · дополнительно*
 #
@@ -1395,7 +1395,7 @@ check("offload_large")
 # * Only the number of saved tensors, their shapes, dtypes and devices are compared. What changes between the two runs (a generator, a counter, a weight) gives a wrong gradient in silence.
 # * Under a budget measure first, in a trial under `no_grad`, and choose by multiplications per byte; the best set need not follow any order.
 # * Offloading moves what is packed: parameters and shared tensors, too, unless you leave them out. A weak reference knows a storage again; an address does not.
-# %% [markdown] tags=["ru"] of="dc7fbd83"
+# %% [markdown] tags=["ru"] of="55fef8ea"
 # ## Что стоит запомнить
 #
 # * Граф хранит то, что нужно производным, а политика — то, что не надо выполнять заново. «Сохранять всё» — значит хранить больше, чем без контрольной точки.

@@ -144,7 +144,8 @@ _WIDTHS = (([13, 4, 7, 9, 10, 6, 3], 26), ([13, 2, 11, 8, 7, 9, 6], 17), ([2, 2,
 @fit_budget.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     for widths, columns in _WIDTHS:
-        net = chain(rng, widths, nn.GELU(), nn.Sigmoid())
+        net = chain(rng, widths, nn.GELU(), nn.Sigmoid()).eval()
+        net[-3].requires_grad_(False)
         yield Case(f=net, x=signed(rng, _ROWS, widths[0]).requires_grad_(), budget=columns * _ROWS * 8)
     yield Case(f=Mixed(rng, 4), x=signed(rng, 2, 6, 4), budget=130 * 8)
     plain = Formula("sigmoid(exp(sin(x @ u) * noise) @ v)", _two_products(signed(rng, 3, 40), signed(rng, 40, 4)))

@@ -62,7 +62,7 @@ _LEAST = 16  # inner size of an expensive product
             "It gets the arguments of the operation, and the second factor is the last of them in all three products. "
             "Which of its dimensions is the inner one?",
             "Политика получает и аргументы операции. Во всех трёх произведениях второй множитель среди них последний. "
-            "Какая из его размерностей внутренняя?",
+            "Какое из его измерений внутреннее?",
         ),
         Text(
             "In `policy(ctx, operation, *args, **kwargs)`: `MUST_SAVE` if `operation` is one of the three names and "
@@ -125,7 +125,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     frozen = Mixed(rng, 16)
     for parameter in frozen.first.parameters():
         parameter.requires_grad_(False)
-    yield Case(f=nn.Sequential(frozen, nn.SiLU()), x=signed(rng, 2, 5, 16).requires_grad_())
+    yield Case(f=nn.Sequential(frozen, nn.SiLU()).eval(), x=signed(rng, 2, 5, 16).requires_grad_())
     u, v = signed(rng, 17, 9) / 17, signed(rng, 9, 20) / 9
     f = Formula("sigmoid(exp(sin(x @ u)) @ v)", lambda x: ((x @ u).sin().exp() @ v).sigmoid())
     yield Case(f=f, x=signed(rng, 12, 17).requires_grad_())

@@ -65,8 +65,8 @@ _MOST_RIGHT = 0.9  # of the gradient: the rest is wrong by a tenth of its norm
             "меняются.",
         ),
         Text(
-            "In `stay_silent` an empty list `calls`; in `f` `calls.append(1)` and `(len(calls) * x).sin()`.",
-            "В `stay_silent` пустой список `calls`, а в `f` — `calls.append(1)` и `(len(calls) * x).sin()`.",
+            "In `stay_silent` an empty list `calls`; in `f` `calls.append(1)` and `(___ * x).sin()`.",
+            "В `stay_silent` пустой список `calls`, а в `f` — `calls.append(1)` и `(___ * x).sin()`.",
         ),
     ],
 )
@@ -80,15 +80,18 @@ def stay_silent(answer: Any, case: Case) -> dict[str, object]:
         ends = [_run(answer.stay_silent(), case.x.detach() + sign * _STEP, False)[0] for sign in (1, -1)]
     slope = (ends[0].sum() - ends[1].sum()) / (2 * _STEP)
     honest = (slope - gradient.sum()).abs() / (1 + gradient.abs().sum())
-    found = (
-        found if found is None or isinstance(found, Caught) else 1 - float((found - gradient).norm() / gradient.norm())
-    )
     return {
         "honest": limited_error(1e-4, float(honest)),
         "same result": limited_error(RTOL, relative_error(y, kept)),
-        "silent": AtMost(_MOST_RIGHT, found) if isinstance(found, float) else found,
+        "silent": _right_part(found, gradient) if isinstance(found, Tensor) else found,
         "draws": moved,
     }
+
+
+def _right_part(found: Tensor, right: Tensor) -> AtMost:
+    """Return the part of a gradient that is right. Where nothing can be said, because both are 0, it is all."""
+    error = float((found - right).norm() / right.norm())
+    return limited_error(_MOST_RIGHT, 1 - min(error, 1))
 
 
 def _run(f: Any, x: Tensor, recompute: bool) -> tuple[Any, Tensor | Caught | None]:

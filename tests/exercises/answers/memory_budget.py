@@ -881,7 +881,7 @@ def keep_products(f, x):
         return CheckpointPolicy.PREFER_RECOMPUTE if operation in cheap else CheckpointPolicy.MUST_SAVE
 
     return checkpoint(f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(policy))
-# %% exercise="keep_products" verdict="refused" mistake="names_of_functions"
+# %% exercise="keep_products" verdict="refused" mistake="saves_all_bmm"
 # names of Python's functions: linear and matmul never reach the policy
 def keep_products(f, x):
     products = [aten.linear.default, aten.matmul.default, aten.bmm.default]
@@ -1071,7 +1071,7 @@ def keep_products(f, x):
         return CheckpointPolicy.PREFER_RECOMPUTE if op == aten.gelu.default else CheckpointPolicy.MUST_SAVE
 
     return checkpoint(f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(policy))
-# %% exercise="keep_products" verdict="refused" mistake="names_of_functions"
+# %% exercise="keep_products" verdict="refused" mistake="saves_all_bmm"
 # only bmm, because it is the new one
 def keep_products(f, x):
     return checkpoint(
@@ -1150,3 +1150,9 @@ def offload_large(f, x, parameters, limit, put, get):
 
     with saved_tensors_hooks(pack, unpack):
         return f(x)
+
+
+# %% exercise="stay_silent" verdict="refused"
+# No gradient at all, with a checkpoint and without: nothing is wrong.
+def stay_silent():
+    return lambda x: 0 * x

@@ -135,19 +135,6 @@ def fix_noise(f, x, generator):
 
     return under(run, x)
 
-# %% mistake="one_flag_for_all_calls" theme="state"
-# Whether `f` runs for the first time is noted for all calls together. So the next call is taken for a recomputation.
-# Первый ли это запуск `f`, запомнено сразу для всех вызовов. Поэтому следующий вызов принят за повторное вычисление.
-def fix_noise(f, x, generator, ran=[]):
-    before = generator.get_state()
-
-    def run(x):
-        drawn_from = torch.Generator().set_state(before) if ran else generator
-        ran.append(1)
-        return f(x, drawn_from)
-
-    return under(run, x)
-
 # %% mistake="leaves_the_generator_alone" theme="state"
 # The generator does not move at all, so that the next draw repeats the numbers of `f`.
 # Генератор вообще не сдвинулся, и при следующем обращении он повторит числа, взятые в `f`.

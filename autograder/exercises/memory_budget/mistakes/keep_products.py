@@ -32,6 +32,22 @@ def keep_products(f, x):
 def keep_products(f, x):
     return under([*PRODUCTS], f, x)
 
+# %% mistake="saves_all_bmm" like="saves_all_products"
+def keep_products(f, x):
+    return under([aten.bmm.default], f, x)
+
+# %% mistake="saves_all_mm_and_addmm" like="saves_all_products"
+def keep_products(f, x):
+    return under([aten.mm.default, aten.addmm.default], f, x)
+
+# %% mistake="saves_all_addmm" like="saves_all_products"
+def keep_products(f, x):
+    return under([aten.addmm.default], f, x)
+
+# %% mistake="saves_all_mm" like="saves_all_products"
+def keep_products(f, x):
+    return under([aten.mm.default], f, x)
+
 # %% mistake="without_batches" theme="own"
 # Expensive products of matrices are saved, those of batches of matrices are not: they are `bmm`.
 # Дорогие произведения двух матриц сохраняются, а произведения трёхмерных тензоров — нет: это операция `bmm`.
@@ -58,7 +74,7 @@ def keep_products(f, x):
 
 # %% mistake="columns_for_the_inner_size" theme="axes"
 # The last size of the second factor is compared with 16: the number of columns. The inner size is the one before.
-# С 16 сравнивается последняя размерность второго множителя, то есть число столбцов. Внутренняя — предпоследняя.
+# С 16 сравнивается последнее измерение второго множителя, то есть число столбцов. Внутренний размер — в предпоследнем.
 def keep_products(f, x):
     return under(where(lambda args: args[-1].shape[-1] >= 16), f, x)
 
@@ -70,7 +86,7 @@ def keep_products(f, x):
 
 # %% mistake="batch_for_the_inner_size" theme="axes"
 # The first size of the second factor is compared with 16. In `bmm` that is the number of matrices.
-# С 16 сравнивается первая размерность второго множителя. У `bmm` это количество матриц.
+# С 16 сравнивается первое измерение второго множителя. У `bmm` это количество матриц.
 def keep_products(f, x):
     return under(where(lambda args: args[-1].shape[0] >= 16), f, x)
 
@@ -183,6 +199,10 @@ def keep_products(f, x):
 def keep_products(f, x):
     cheap = (aten.gelu.default, aten.softplus.default, aten.sigmoid.default, aten.tanh.default)
     return under(lambda ctx, op, *args, **kwargs: op not in cheap, f, x)
+
+# %% mistake="all_but_gelu" like="all_but_the_cheap_ones"
+def keep_products(f, x):
+    return under(lambda ctx, op, *args, **kwargs: op != aten.gelu.default, f, x)
 
 # %% mistake="list_for_a_function" theme="missing"
 # `context_fn` got the list of operations. It has to be a function that returns what `create_selective_checkpoint_contexts`
