@@ -1294,8 +1294,8 @@ def cures():
                     x += eps * g.sign()
             return x.detach()
     return {letter: getattr(Cure, letter) for letter in "ABCDE"}
-# %% exercise="fix_checkpoint" verdict="passed"
-# the frozen first block saves nothing wide, because its input does not require grad
+# %% exercise="fix_checkpoint" verdict="refused" mistake="spares_the_first"
+# a first block that computes its wide part behind its adapter keeps all of it
 def fix_checkpoint(embed, blocks, head, tokens):
     h = embed(tokens)
     for block in blocks:
