@@ -3761,7 +3761,7 @@ assert 24 - 6 == 18 and 34 + (30 - 18) == 46
 # * **Not allowed.** A peak over 24 units in the model of the picture, with `rows` equal to 4; the parameters do not count. Our solution has room for 16 rows at a time in the head, but not for all 32. <!-- peak -->
 #
 # Segments are not the only policy: lesson 16 has others, which keep some operations and compute the rest again.
-# %% [markdown] tags=["ru"] of="15166f65"
+# %% [markdown] tags=["ru"] of="cca83e09"
 # ### Дополнительное упражнение `lean_step`: целый шаг при двух ограничениях
 # *спроектировать · ●●● · 30 минут · 6 баллов · дополнительно*
 #
