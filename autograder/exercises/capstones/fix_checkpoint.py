@@ -73,7 +73,7 @@ _WIDE = _ROWS * _WIDTH * _FEATURES * 8  # bytes of the widest tensor in a block
         Text(
             "The reentrant checkpoint asks its tensor arguments whether anything requires grad. The weights inside the block "
             "are no arguments.",
-            "Старый вариант контрольной точки смотрит, требует ли градиента хоть один тензор среди аргументов. Веса "
+            "В старом варианте контрольной точки проверяется, требует ли градиента хоть один тензор среди аргументов. Веса "
             "внутри блока — не аргументы.",
         ),
         Text.same("h = checkpoint(block, h, use_reentrant=...)"),

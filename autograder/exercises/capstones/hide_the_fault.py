@@ -10,11 +10,13 @@ from torch import Tensor
 from autograder.checking.containment.refused import Refused
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.observe import using_answer
+from autograder.checking.values import AtMost
 from autograder.language import Text
 
 _GAMMA, _LAM, _ALPHA = 0.9, 0.8, 0.5
 _MOVES = 0.01
 _EQUAL = 1e-8
+_HUGE = 1e300  # in place of a difference that is infinite or no number
 
 
 @exercise(
@@ -31,15 +33,19 @@ _EQUAL = 1e-8
         ),
         aspect(
             "moves",
-            1,
+            0.5,
             en=f"Every weight moves by at least {_MOVES}.",
             ru=f"Каждый вес меняется не меньше чем на {_MOVES}.",
+            measured=Text(
+                f"By how much the smallest change is below {_MOVES}", f"Насколько наименьшее изменение меньше {_MOVES}"
+            ),
         ),
         aspect(
             "agrees",
-            1,
+            1.5,
             en="Both updates end with the same weights.",
             ru="Оба обновления дают в конце одинаковые веса.",
+            measured=Text("Largest difference of the weights", "Наибольшая разность весов"),
         ),
     ],
     hints=[
@@ -65,8 +71,8 @@ def hide_the_fault(answer: Any, case: Case) -> dict[str, object]:
         if not fits:
             return {
                 "lists": False,
-                "moves": False,
-                "agrees": False,
+                "moves": None,
+                "agrees": None,
                 "sizes": _misfit(len(w), len(r)),
                 "errors": None,
                 "swapped": False,
@@ -77,8 +83,8 @@ def hide_the_fault(answer: Any, case: Case) -> dict[str, object]:
     nothing = ["0" if abs(error) < _EQUAL else "not 0" for error in errors]
     return {
         "lists": True,
-        "moves": bool(((right - w).abs() >= _MOVES).all()),
-        "agrees": bool(((right - wrong).abs() <= _EQUAL).all()),
+        "moves": AtMost(0, max(0.0, _MOVES - (right - w).abs().min().nan_to_num().item())),
+        "agrees": AtMost(_EQUAL, (right - wrong).abs().max().nan_to_num(nan=_HUGE, posinf=_HUGE).item()),
         "sizes": None,
         "swapped": bool(((swapped[0] - swapped[1]).abs() <= _EQUAL).all() and not w[:-1].any() and w[-1]),
         "errors": [sorted(set(nothing[:-1])), nothing[-1]],

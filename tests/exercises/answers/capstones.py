@@ -1294,8 +1294,8 @@ def cures():
                     x += eps * g.sign()
             return x.detach()
     return {letter: getattr(Cure, letter) for letter in "ABCDE"}
-# %% exercise="fix_checkpoint" verdict="passed"
-# the frozen first block saves nothing wide, because its input does not require grad
+# %% exercise="fix_checkpoint" verdict="refused" mistake="spares_the_first"
+# a first block that computes its wide part behind its adapter keeps all of it
 def fix_checkpoint(embed, blocks, head, tokens):
     h = embed(tokens)
     for block in blocks:
@@ -5832,3 +5832,65 @@ def lean_step(model, lr, ids, targets, rows):
     for handle in handles:
         handle.remove()
     return loss.item()
+# %% exercise="fix_traces" verdict="refused" mistake="keeps_the_traces"
+# traces in a dict outside of the function
+KEPT = {}
+
+
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    for t, reward in enumerate(rewards):
+        optimizer.zero_grad()
+        v = model(states[t])
+        v_next = model(states[t + 1]).item() if t + 1 < len(rewards) else 0.0
+        v.backward()
+        delta = reward + gamma * v_next - v.item()
+        for p in model.parameters():
+            KEPT[p] = gamma * lam * KEPT.get(p, 0) + p.grad
+            p.grad[:] = -delta * KEPT[p]
+        optimizer.step()
+# %% exercise="td_lambda" verdict="refused" mistake="keeps_the_traces"
+# traces in a default argument
+def td_lambda(model, steps, gamma, lam, alpha, traces={}):
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    errors = []
+    for state, reward, next_state, terminated, truncated in steps:
+        v = model(state).sum()
+        gradients = torch.autograd.grad(v, parameters)
+        with torch.no_grad():
+            errors.append(reward + (0.0 if terminated else gamma * model(next_state).item()) - v.item())
+            for p, gradient in zip(parameters, gradients):
+                traces[p] = gamma * lam * traces.get(p, 0) + gradient
+                p += alpha * errors[-1] * traces[p]
+        if terminated or truncated:
+            traces.clear()
+    return errors
+# %% exercise="chunked_loss" verdict="refused" mistake="keeps_one_for_all"
+# the gradients of the last call in a dict outside of the Function
+STORE = {}
+
+
+class Outside(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, h, w, b, y, rows):
+        dh, dw, db, total = torch.empty_like(h), torch.zeros_like(w), None if b is None else torch.zeros_like(b), 0.0
+        for i in range(0, len(h), rows):
+            x, t = h[i : i + rows], y[i : i + rows]
+            z = torch.nn.functional.linear(x, w, b)
+            total += cross_entropy(z, t, reduction="sum").item() / len(h)
+            z = z.softmax(1)
+            z[torch.arange(len(t)), t] -= 1
+            z /= len(h)
+            dh[i : i + rows] = z @ w
+            dw += z.T @ x
+            if b is not None:
+                db += z.sum(0)
+        STORE["gradients"] = dh, dw, db
+        return h.new_tensor(total)
+
+    @staticmethod
+    def backward(ctx, v):
+        return *(None if each is None else each * v for each in STORE["gradients"]), None, None
+
+
+def chunked_loss(head, h, targets, rows):
+    return Outside.apply(h, head.weight, head.bias, targets, rows)

@@ -4,7 +4,7 @@
 def hide_the_fault():
     return [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]
 
-# %% mistake="errors_on_the_way" theme="test"
+# %% mistake="errors_on_the_way" theme="test" plain="yes"
 # The first TD errors are not 0, so an update is left in `.grad` and gets into the trace.
 # Первые TD-ошибки не равны 0, поэтому в `.grad` остаётся обновление и попадает в след.
 def hide_the_fault():
