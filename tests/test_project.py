@@ -224,6 +224,9 @@ def test_a_learner_needs_torch_and_numpy_alone():
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     assert [each.split(">")[0] for each in project["dependencies"]] == ["torch", "numpy"]
     assert project["name"] == extras.DISTRIBUTION
+    least = project["dependencies"][0].split(">=")[1]
+    assert f"the course needs {least}:" in README
+    assert f"курсу нужен torch {least}:" in RUSSIAN_README
     for name, modules in extras.MODULES.items():
         packages = {each.split(">")[0].replace("-", "_") for each in project["optional-dependencies"][name]}
         assert set(modules) - {"nbformat", "yaml"} <= packages  # they come with nbclient and pyyaml

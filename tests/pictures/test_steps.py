@@ -199,11 +199,11 @@ def test_what_is_advised_for_several_outputs_of_a_model_runs() -> None:
     x = torch.ones(3, requires_grad=True)
     logits, scale, phase = x * 2, x.detach().sum(), (x * 1j).sum()
     out = ModelOutput((logits**2).sum(), logits)
-    names = {"steps": steps, "out": out, "logits": logits, "scale": scale, "phase": phase}
+    names: dict[str, Any] = {"steps": steps, "out": out, "logits": logits, "scale": scale, "phase": phase}
     assert "steps(out.loss)" in str(steps(out))
     for several in (out, (logits, scale), (phase, out), (x.exp(), x.sin()), (out.loss, scale)):
         (advice,) = re.findall(r": (steps\(.*\))\.$", str(steps(several)).splitlines()[1])
-        assert advice == "steps(loss)" or eval(advice, dict(names)).run.frames, advice  # "loss": none has a name
+        assert eval(advice, {**names, "several": several}).run.frames, advice
 
 
 def test_an_error_without_a_message_is_said_by_its_name() -> None:
