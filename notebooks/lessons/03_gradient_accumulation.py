@@ -234,7 +234,7 @@ check("accumulate_equal")
 # ```
 #
 # The weight should become 2, and it moves that way. What would the big batches give? The first window has the gradient $-20$, so $w$ goes from 1 to 3. The second has $+10$, and $w$ goes to 2. Not 1.4 and 1.46: 3 and 2.
-# %% [markdown] tags=["ru"] of="f95189ac"
+# %% [markdown] tags=["ru"] of="695bd7e1"
 # ## Две ячейки с одним и тем же неверным результатом
 #
 # *Окно накопления* — это $K$ микробатчей и один шаг оптимизатора. Функция `fix_zero_inside` (она ниже) обучает вес $w$ на примерах $x = 4, 2, 3, 1$ при $K = 2$ и скорости обучения 0.1. Вот веса после каждого шага:

@@ -297,7 +297,7 @@ plot_memory(data, plain, every_layer, everything)
 # * **Result.** Its peak is 16 times the size of `x` or more. <!-- peak -->
 # * **Result.** That peak comes from the layers in backward: the forward pass alone needs at most 4 times the size of `x`. <!-- forward -->
 # * **Result.** Each layer is called exactly twice: in the forward pass and in one recomputation. <!-- calls -->
-# %% [markdown] tags=["ru"] of="a58887e7"
+# %% [markdown] tags=["ru"] of="d1015227"
 # ### Упражнение `hide_saved`: ничего не сохранено, а пик тот же
 # *построить контрпример · ●○○ · 3 минуты · 3 балла*
 #
@@ -1047,8 +1047,8 @@ hooks_at_work()
 # %% [markdown] tags=["en"] explains="predict_hooks"
 # The line with the thread is a rule: the stack of hooks belongs to one thread. `DataParallel` runs a copy of the model for each GPU, each in a thread of its own; by this rule hooks entered outside do not reach them. Without a GPU it calls the model in the same thread, and the hooks do see it.
 #
-# And hooks are trusted. Autograd checks only that `unpack` returns a tensor: neither its numbers nor its dtype are compared with what was saved, as the factor 4 shows.
-# %% [markdown] tags=["ru"] explains="predict_hooks" of="cebf2306"
+# And hooks are trusted. Autograd checks only that `unpack` returns a tensor: neither its numbers nor its dtype are compared with what was saved. The last row shows it: `pack` multiplied what was saved by 4, and the gradient became four times as large.
+# %% [markdown] tags=["ru"] explains="predict_hooks" of="26579d19"
 # Ответ в строке о другом потоке следует из такого правила: у каждого потока выполнения свой стек хуков. `DataParallel` заводит по копии модели на каждый GPU и выполняет каждую копию в своём потоке, поэтому хуки, включённые снаружи, на копии не действуют. Без GPU модель выполняется в том же потоке, и хуки действуют.
 #
 # И ещё: хукам верят на слово. Проверяется только то, что `unpack` вернул тензор, а ни числа в нём, ни dtype с сохранёнными не сравниваются. Это видно из последней строки: `pack` умножил сохранённое на 4, и градиент вырос вчетверо.
@@ -1659,7 +1659,7 @@ except RuntimeError as error:
 # ## On a GPU
 #
 # There the two memories are really different. `save_on_cpu(pin_memory=True)` copies what is saved into main memory (pinned: the copy is faster) and back. With a GPU the cell shows the peaks as measured by torch's CUDA allocator: those of `plain`, `every_layer` and `everything` hardly differ there, either, and that of `offloaded` is lower by over 500,000 bytes.
-# %% [markdown] tags=["ru"] of="75df0596"
+# %% [markdown] tags=["ru"] of="c079c0b9"
 # ## На GPU
 #
 # На машине с GPU память и правда разная: видеопамять и оперативная. Пара `save_on_cpu(pin_memory=True)` копирует сохранённые тензоры в оперативную память (закреплённую, pinned: так копирование быстрее) и обратно. На машине с GPU ячейка покажет пики, измеренные CUDA-аллокатором torch: у `plain`, `every_layer` и `everything` пики и там почти одинаковы, а у `offloaded` пик ниже больше чем на 500 000 байт.
