@@ -18,7 +18,7 @@ from autograder.language import Text
 from autograder.measure import live_bytes
 
 Parameters = list[Any]
-_ROWS = 150  # of the table
+_ROWS = 130  # of the table
 
 
 @exercise(

@@ -413,7 +413,7 @@ def clip_sparse(parameters, max_norm):
         for g in grads:
             g.mul_(max_norm / total)
     return total
-# %% exercise="clip_sparse" verdict="refused" mistake="needs_a_gradient"
+# %% exercise="clip_sparse" verdict="refused" mistake="sums_no_gradients"
 # values replaced in place
 def clip_sparse(parameters, max_norm):
     grads = []

@@ -228,7 +228,9 @@ def clip_sparse(parameters, max_norm):
     _scale(parameters, (max_norm / norm).clamp(max=1))
     return norm
 
-# %% mistake="sums_no_gradients" like="needs_a_gradient"
+# %% mistake="sums_no_gradients" theme="missing"
+# If no parameter has a gradient, a sum without terms is Python's number 0, not a tensor: it has no `sqrt()`.
+# Если градиента нет ни у одного параметра, сумма без слагаемых — это число 0, а не тензор: метода `sqrt()` у него нет.
 def clip_sparse(parameters, max_norm):
     norm = sum(_stored(p).square().sum() for p in _with_gradient(parameters)).sqrt()
     _scale(parameters, (max_norm / norm).clamp(max=1))
