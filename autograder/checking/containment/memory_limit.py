@@ -1,4 +1,4 @@
-"""A limit on the memory that an answer takes, in the process that runs it."""
+"""A limit on the memory that an answer takes."""
 
 from __future__ import annotations
 

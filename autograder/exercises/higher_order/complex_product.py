@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
+from autograder.checking.containment.answer_calls import call_with_other_numbers
 from autograder.checking.containment.caught import Caught
 from autograder.checking.containment.refused import Refused
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
-from autograder.checking.other_call import call_with_other_numbers
 from autograder.language import Text
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.containment.answer_calls import call_with_other_numbers
 from autograder.checking.devices.device_run import gradients_there, works_on
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed, uniform, with_old_gradients
 from autograder.checking.labels import CALLS_AND_PASSES, GRADIENTS_OF_PARAMETERS
 from autograder.checking.observe import using_answer
-from autograder.checking.other_call import call_with_other_numbers
 from autograder.checking.values import AtMost
 from autograder.language import Text
 

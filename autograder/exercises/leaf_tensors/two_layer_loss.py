@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.containment.answer_calls import call_with_other_numbers
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf, signed, uniform
 from autograder.checking.observe import using_answer
-from autograder.checking.other_call import call_with_other_numbers
 from autograder.language import Text
 
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from autograder.checking.containment.answer_calls import call_with_other_numbers
 from autograder.checking.exercise import Case
 from autograder.checking.inputs import leaf, signed, uniform
-from autograder.checking.other_call import call_with_other_numbers
 from autograder.measure import live_bytes
 
 from .common import error_of_torch, nbytes

@@ -11,10 +11,10 @@ from unittest import mock
 import torch
 from torch import Tensor
 
+from autograder.checking.containment.answer_calls import call_with_other_numbers
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import Formula, leaf, uniform
 from autograder.checking.observe import using_answer
-from autograder.checking.other_call import call_with_other_numbers
 from autograder.language import Text
 from autograder.measure import CountedCalls, live_bytes
 

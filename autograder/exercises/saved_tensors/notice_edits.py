@@ -8,12 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.containment.answer_calls import call_with_other_numbers
 from autograder.checking.containment.caught import Caught, kind_of, or_error
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, leaf, uniform
 from autograder.checking.labels import BYTES_IN_MEMORY, BYTES_LEFT
 from autograder.checking.observe import using_answer
-from autograder.checking.other_call import call_with_other_numbers
 from autograder.checking.values import AtMost
 from autograder.language import Text
 

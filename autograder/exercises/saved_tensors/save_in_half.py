@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from autograder.checking.comparison import compare
+from autograder.checking.containment.answer_calls import call_with_other_numbers
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import leaf, uniform
 from autograder.checking.labels import BYTES_IN_MEMORY, BYTES_LEFT
 from autograder.checking.observe import using_answer
-from autograder.checking.other_call import call_with_other_numbers
 from autograder.checking.values import AtMost, canonical
 from autograder.language import Text
 from autograder.measure import CountedCalls
@@ -113,10 +113,10 @@ def save_in_half(answer: Any, case: Case) -> dict[str, object]:
     has_graph = isinstance(y, Tensor) and y.requires_grad
     result = y.detach().clone() if isinstance(y, Tensor) else y
     off = later.sin().grad_fn._saved_self is later  # type: ignore[union-attr]
-    other = call_with_other_numbers(y, run, case.f, case.x)
     with using_answer():
+        other = call_with_other_numbers(y, run, case.f, case.x)
         found = gradient(y, case.x)
-    del other
+        del other
     limit, exact = bytes_in_half(case.f, case.x, known)
     del y
     with using_answer():

@@ -11,11 +11,11 @@ from unittest.mock import patch
 import torch
 from torch.func import jvp
 
+from autograder.checking.containment.answer_calls import call_with_other_numbers
 from autograder.checking.containment.caught import Caught
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
-from autograder.checking.other_call import call_with_other_numbers
 from autograder.language import Text
 
 from .common import require_function, result_or_error

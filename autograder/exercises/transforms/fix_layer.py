@@ -9,11 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.containment.answer_calls import call_with_other_numbers
 from autograder.checking.counted_run import dtypes_of, recording_products
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
-from autograder.checking.other_call import call_with_other_numbers
 from autograder.language import Text
 
 from .common import require_function, result_or_error

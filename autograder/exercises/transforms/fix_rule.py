@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 from torch.func import grad, vmap
 
+from autograder.checking.containment.answer_calls import call_with_other_numbers
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
-from autograder.checking.other_call import call_with_other_numbers
 from autograder.checking.values import AtMost
 from autograder.language import Text
 
