@@ -1,4 +1,4 @@
-"""Programs that do nothing of an exercise, and the points that they would get.
+"""Programs that do nothing of an exercise, and their points.
 
 A plain program calls the function that it is given, or its layers in turn. A mistake is one if its cell says so:
 `plain="yes"`, for the program of the statement or a helper of the lesson.

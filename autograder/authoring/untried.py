@@ -1,4 +1,4 @@
-"""Conditions of inputs that a contract covers and that no case of an exercise has.
+"""Conditions that a contract covers and no case of an exercise has.
 
 An answer that is wrong under such a condition alone passes: it divides by an entry, forgets the mode of a module, or
 keeps outside of a call what the backward pass of that call needs.
