@@ -89,7 +89,7 @@ def moments(answer: Any, case: Case) -> dict[str, object]:
     asked: Counter[str] = Counter()
 
     def surrogate(logits: Tensor, bits: Tensor) -> Tensor:
-        value = case.surrogate(logits, bits)
+        value: Tensor = case.surrogate(logits, bits)
         asked[str(bits.tolist())] += 1
         return value
 

@@ -124,7 +124,8 @@ def add_formula(answer: Any, case: Case) -> dict[str, object]:
 
     def others(a: float) -> Tensor:
         x, y = inputs()
-        return op(1 - x, 1 - y, a)
+        result: Tensor = op(1 - x, 1 - y, a)
+        return result
 
     x, y = inputs()
     wanted = [each for each in (x, y) if each.requires_grad]

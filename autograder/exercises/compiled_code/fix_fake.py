@@ -79,7 +79,7 @@ def fix_fake(answer: Any, case: Case) -> dict[str, object]:
     with FakeTensorMode() as mode, using_answer():
         # the wrapper that marks errors looks at numbers of the arguments, and fake tensors have none
         fake = unmarked(answer.fix_fake)(mode.from_tensor(case.x), mode.from_tensor(case.y))
-        found = {"shape": list(fake.shape), "dtype": str(fake.dtype), "layout": str(fake.stride())}
+        found: dict[str, object] = {"shape": list(fake.shape), "dtype": str(fake.dtype), "layout": str(fake.stride())}
         # not "cuda": a torch without CUDA cannot even index a fake tensor there
         there = [torch.empty_strided(each.shape, each.stride(), device="meta") for each in (case.x, case.y)]
         found["place"] = str(unmarked(answer.fix_fake)(*there).device)
