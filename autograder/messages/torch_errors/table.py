@@ -24,20 +24,17 @@ from .scene import Scene
 from .tools import (
     batches,
     checks,
-    compiled,
     contexts,
-    distributed,
     forward_functions,
     functions,
     higher_order,
     hooks,
     module_hooks,
-    optimizers,
     parameters,
     products,
-    scaling,
     transforms,
 )
+from .training import compiled, distributed, optimizers, scaling
 
 # Where two patterns match one text, the first counts: the narrower ones stand first.
 EXPLANATIONS: tuple[Explanation, ...] = (

@@ -1,1 +1,1 @@
-"""Explanations about what works with gradients: optimizers, transforms, Functions, hooks."""
+"""Explanations about what works with gradients: transforms, Functions, hooks."""

@@ -1,0 +1,1 @@
+"""Explanations about training: optimizers, scaled losses, several processes, compiled programs."""
