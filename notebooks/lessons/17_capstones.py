@@ -794,7 +794,8 @@ def noting(h):
     return block(h)
 
 
-assert checkpoint(noting, x, use_reentrant=True).grad_fn.name() == "CheckpointFunctionBackward"
+recorded = checkpoint(noting, x, use_reentrant=True)  # torch 2.11 needs the result as long as its node is asked
+assert recorded.grad_fn.name() == "CheckpointFunctionBackward"
 assert checkpoint(noting, x, use_reentrant=False).grad_fn.name() == block(x).grad_fn.name() == "TanhBackward0"
 assert modes == [False, True]
 
