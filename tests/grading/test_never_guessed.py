@@ -217,7 +217,7 @@ def test_a_hand_in_that_has_gone_is_not_returned(course: Course, capsys: pytest.
     assert f"  {gone}: ann\n" in said_by(capsys, 0, "grade", course.folder)
     assert f"  {gone}, so not returned: ann\n" in said_by(capsys, 0, "return", course.folder, NAME)
     assert points(course) == {"bo": f"{TOTAL:g}"}
-    assert [path.parent.name for path in (course.folder / "returned" / NAME).rglob("*.html")] == ["feedback"]
+    assert [path.parent.name for path in (course.folder / "returned" / NAME).rglob("*.html")] == ["bo"]
 
 
 @pytest.mark.parametrize("collected", [False, True])
@@ -249,7 +249,7 @@ def test_grades_of_other_exercises_are_called_stale(course: Course, capsys: pyte
     rules.write_text(f'{DUE}exercises = ["descend", "added"]\n')
     commands = [("grade", course.folder), ("course", course.folder, "--check"), ("return", course.folder, NAME)]
     for command in commands:
-        (line,) = (line for line in said_by(capsys, 0, *command).splitlines() if "stale" in line)
+        (line,) = (line for line in said_by(capsys, 0, *command).splitlines() if "stale grades" in line)
         assert line.startswith("  stale grades, for course.toml states other exercises or points: ann. In them ")
         assert "numerical_slope counts, predict_chain counts, added does not count." in line
         assert f"`nbgrader generate_assignment {NAME} --force`" in line
@@ -259,7 +259,7 @@ def test_grades_of_other_exercises_are_called_stale(course: Course, capsys: pyte
     assert main(["course", str(course.folder)]) == 0
     course.nbgrader("generate_assignment", NAME, "--force")
     for command in commands:
-        assert "stale" not in said_by(capsys, 0, *command)
+        assert "stale grades" not in said_by(capsys, 0, *command)
     assert course.scores() == {"ann": 5}
 
 

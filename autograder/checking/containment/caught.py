@@ -125,21 +125,27 @@ def spots_in(found: Mapping[str, Any], answer: object) -> dict[str, Spot]:
     """
     spots: dict[str, Spot] = {}
     for name, value in found.items():
-        for place, caught in _caught_in(value, "", _DEEPEST):
+        for place, caught in _caught_in(value, _DEEPEST):
             line, code = learners_line(caught.places, answer)
             spots[f"{name}:{place}"] = Spot(line, code, caught.explained, caught.said)
     return spots
 
 
-def _caught_in(value: Any, place: str, depth: int) -> Iterator[tuple[str, Caught]]:
+def _caught_in(value: Any, depth: int, is_inside: bool = False) -> Iterator[tuple[str, Caught]]:
+    """Yield the caught exceptions in a value, with their places. Only keys above one are written.
+
+    A learner's table may have keys that cannot be written, such as `10**5000`.
+    """
     if type(value) is Caught:
-        yield place, value
+        yield "", value
     elif depth and type(value) is dict:
         for key, item in value.items():
-            yield from _caught_in(item, f"{place}[{key!r}]" if place else str(key), depth - 1)
+            for place, caught in _caught_in(item, depth - 1, True):
+                yield (f"[{key!r}]" if is_inside else str(key)) + place, caught
     elif depth and type(value) in (list, tuple):
         for index, item in enumerate(value):
-            yield from _caught_in(item, f"{place}[{index}]", depth - 1)
+            for place, caught in _caught_in(item, depth - 1, True):
+                yield f"[{index}]{place}", caught
 
 
 def functions_of(answer: object) -> list[FunctionType]:

@@ -178,7 +178,7 @@ def test_honest_runs_log_no_warning(graded: Course) -> None:
     commands = ("generate_assignment", "generate_assignment ru", "autograde", "generate_feedback")
     log = "\n".join(graded.logs[command] for command in commands)
     noise = [line for line in log.splitlines() if re.search(r"WARNING|ERROR|CRITICAL|Warning:", line)]
-    put_back = "03_gradient_accumulation: a person has to look: deleted and put back: check-accumulate_equal"
+    put_back = "03_gradient_accumulation: deleted and put back: check-accumulate_equal"
     reasons = [
         "edited-check, 03_gradient_accumulation: cell check-accumulate_equal was changed",
         f"no-check, {put_back}",
