@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass, field
 
 from .checking.verdict import Verdict
@@ -50,8 +51,25 @@ class Session:
         """The chosen language, or "en" if none was chosen."""
         return self.language or "en"
 
+    @property
+    def printed(self) -> str | None:
+        """The language of printed text, or None for both: a notebook without a choice.
+
+        In a script without a choice it is the language of the system, if the course has it.
+        """
+        if self.language or in_ipython():
+            return self.language
+        system = os.environ.get("LC_ALL") or os.environ.get("LANG", "")
+        return "ru" if system.startswith("ru") else "en"
+
 
 SESSION = Session()
+
+
+def in_ipython() -> bool:
+    """Return whether this process is a kernel or a terminal of IPython."""
+    loaded = sys.modules.get("IPython")
+    return bool(loaded and loaded.get_ipython())
 
 
 def being_graded() -> str:

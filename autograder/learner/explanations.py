@@ -34,7 +34,7 @@ class Explained:
     found: Explanation
 
     def __repr__(self) -> str:
-        return unlinked(as_text(self.found, SESSION.language))
+        return unlinked(as_text(self.found, SESSION.printed))
 
     def _repr_html_(self) -> str:
         return as_html(self.found, SESSION.language)

@@ -30,7 +30,7 @@ class Reply:
         return str(self) if self.value is None else self.value
 
     def __str__(self) -> str:
-        said = (part if isinstance(part, str) else unlinked(part.read(SESSION.language)) for part in self.parts)
+        said = (part if isinstance(part, str) else unlinked(part.read(SESSION.printed)) for part in self.parts)
         return "\n\n".join(said)
 
     def _repr_html_(self) -> str:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ..messages.torch_errors.entry import Explanation
 
 KINDS = (
-    *(RuntimeError, TypeError, ValueError, AttributeError, NotImplementedError, AssertionError, IndexError),
-    BufferError,
+    *(RuntimeError, TypeError, ValueError, AttributeError, NotImplementedError, AssertionError, LookupError),
+    *(BufferError, UnboundLocalError),
 )
 
 
@@ -96,12 +96,12 @@ class _ExplainedWarnings:
 
 
 def _display_explanation(found: Explanation | None) -> None:
-    from ..session import SESSION
+    from ..session import SESSION, in_ipython
 
     if found is None:
         return
-    text = as_text(found, SESSION.language)
-    if "IPython" in sys.modules and sys.modules["IPython"].get_ipython():
+    text = as_text(found, SESSION.printed)
+    if in_ipython():
         from IPython.display import display
 
         display({"text/plain": text, "text/html": as_html(found, SESSION.language)}, raw=True)

@@ -1,5 +1,7 @@
 """Explanations of torch's errors in a project of one's own: notebooks, scripts, a terminal."""
 
+import os
+import subprocess
 import sys
 import warnings
 
@@ -77,6 +79,24 @@ def test_a_warning_of_a_script_is_explained(language, tmp_path, capfd):
     with warnings.catch_warnings():
         assert cli.main(["explain", "--language", language, str(script)]) == 0
     assert WARNS[language] in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("locale", "language", "other"), [("C.UTF-8", "en", "ru"), ("ru_RU.UTF-8", "ru", "en")])
+def test_a_plain_script_prints_one_language(locale, language, other):
+    """The warning, the error and what is not known, outside of IPython and without `start`."""
+    program = (
+        "import warnings, torch, autograder\nfrom autograder.learner.tracebacks import explain_warnings\n"
+        "explain_warnings()\nwarnings.simplefilter('always')\n"
+        "assert (2 * torch.ones(1, requires_grad=True)).grad is None\n"
+        "print(autograder.explain('Trying to backward through the graph a second time'))\n"
+        "print(autograder.explain('bogus'))\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "LC_ALL"} | {"LANG": locale}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    unknown = message("explain.unknown", error="bogus")
+    for said, where in ((SAYS, done.stdout), (WARNS, done.stderr), (dict(en=unknown.en, ru=unknown.ru), done.stdout)):
+        assert said[language] in where
+        assert said[other] not in where
 
 
 def test_a_script_ends_with_its_own_status(tmp_path):
