@@ -237,6 +237,24 @@ NAMES: dict[str, Text] = {
     "no error, second example": Text(
         "in the second example `swapped` raises no error", "во втором примере `swapped` выполняется без ошибки"
     ),
+    "values of the other call": Text("values of the other call", "значения при другом вызове"),
+    "same gradients after another call": Text(
+        "the same gradients after another call", "после другого вызова градиенты те же"
+    ),
+    "logits require grad": Text("`logits` requires grad", "`logits` требует градиента"),
+    "values are finite": Text("the values are finite", "значения конечны"),
+    "slopes are finite": Text("the slopes are finite", "наклоны конечны"),
+    "same values at each call": Text("the values are the same at each call", "при каждом вызове значения одни и те же"),
+    "relative error of autograd's derivative": Text(
+        "relative error of autograd's derivative", "относительная ошибка производной, которую даёт autograd"
+    ),
+    "distance of the mean from the true derivative, relative": Text(
+        "relative distance of the mean from the true derivative",
+        "относительное отклонение среднего от истинной производной",
+    ),
+    "smallest mean, in units of the true derivative": Text(
+        "the smallest mean, in units of the true derivative", "наименьшее среднее в единицах истинной производной"
+    ),
 }
 _PATTERNS: tuple[tuple[str, Text], ...] = (
     (r"leaf (\d+)", Text(r"gradient of leaf \1", r"градиент листа \1")),

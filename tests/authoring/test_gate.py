@@ -12,14 +12,16 @@ import pytest
 import torch
 
 import autograder
+from autograder.authoring import unearned
 from autograder.authoring.build import accept
 from autograder.authoring.gate import verify
 from autograder.authoring.trials import PER_PROCESS, TRIALS
+from autograder.authoring.unearned import unearned_points
 from autograder.authoring.untried import UNTRIED, Condition, untried_conditions
 from autograder.cells import BrokenSource
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.cli import main
-from autograder.exercises import load_path
+from autograder.exercises import find, key_of, load_path
 from autograder.language import Text
 from autograder.lessons.collection import COURSE, private
 from autograder.lessons.mistakes import mistakes_of
@@ -282,16 +284,15 @@ def test_conditions_of_modules_and_calls_are_noticed():
     assert complaints(in_between) == []
 
 
-def test_the_plain_program_earns_at_most_a_quarter(tmp_path):
-    mistakes = MISTAKES.replace('theme="own"', 'theme="own" plain="yes"').replace("x * x", "2 * x.detach()")
-    two = 'aspect("graph", 1, en="Its gradient is 2.", ru="Её градиент равен 2.")'
-    exercises = EXERCISES.replace('ru="Это удвоенный `x`.")', f'ru="Это удвоенный `x`."), {two}')
-    exercises = exercises.replace(
-        "double(case.x)}", 'double(case.x).detach(), "graph": answer.double(case.x).requires_grad}'
-    )
-    exercises = exercises.replace("dtype=torch.float64)", "dtype=torch.float64, requires_grad=True)")
-    found = gate(tmp_path, mistakes=mistakes, exercises=exercises)
-    assert any("the plain program squares earns 1 of 2 points; at most 0.5" in each for each in found), found
+def test_plain_programs_and_given_code_that_earn_more_than_their_share_are_told(monkeypatch):
+    """The programs are those of the course, which earn a fifth: of a smaller share each is too much."""
+    exercise = find("keep_products", "memory_budget")
+    key = key_of(exercise).expected
+    assert list(unearned_points(exercise, key)) == []
+    monkeypatch.setattr(unearned, "SHARE", 0.1)
+    told = [re.sub(" earns .*", "", each) for each in unearned_points(exercise, key)]
+    assert "the given code" in told
+    assert any(each.startswith("the plain program ") for each in told), told
 
 
 def test_prose_that_states_another_title_or_other_points_than_the_module_is_told(tmp_path):

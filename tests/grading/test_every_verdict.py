@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 from bs4 import BeautifulSoup
 
 from autograder import exercises
@@ -25,12 +26,19 @@ from support.course import Course
 
 pytestmark = pytest.mark.long(60)
 
-TWIN = "tests/grading/test_every_verdict.py::test_every_verdict_is_reported_fed_back_and_returned"
 EVERY_COMMIT = ("saved_tensors",)
 NIGHTLY = [lesson.name for lesson in COURSE.read() if lesson.name not in EVERY_COMMIT]
 WAITS = "some answers wait for points from a person (formgrader)"
 ID = re.compile(r"\b(?:card|differs|raised|absent|fault|run|note|state|kind)\.[a-z_]+\b")  # of a sentence
 TRIVIAL = {"function": "def {0}(*args, **named): pass", "class": "class {0}: pass", "dict": "{0} = {{}}"}
+
+
+def nightly(lesson: str) -> ParameterSet:
+    """Return a lesson as an argument of a nightly test."""
+    twin = pytest.mark.nightly(
+        twin="tests/grading/test_every_verdict.py::test_every_verdict_is_reported_fed_back_and_returned"
+    )
+    return pytest.param(lesson, marks=twin)
 
 
 def kinds_of(exercise: Exercise) -> list[Verdict]:
@@ -57,9 +65,7 @@ def unjudged(exercise: Exercise) -> Iterator[Verdict]:
     yield from (unreached_verdict(exercise, why) for why in Ending)
 
 
-@pytest.mark.parametrize(
-    "name", [*EVERY_COMMIT, *(pytest.param(each, marks=pytest.mark.nightly(twin=TWIN)) for each in NIGHTLY)]
-)
+@pytest.mark.parametrize("name", [*EVERY_COMMIT, *map(nightly, NIGHTLY)])
 def test_every_verdict_is_reported_fed_back_and_returned(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,6 +10,11 @@ from pathlib import Path
 
 import torch
 
+try:
+    import resource
+except ImportError:  # not a Unix
+    resource = None  # type: ignore[assignment]
+
 MOST = 4 << 30  # bytes, as for a submission that is graded
 
 
@@ -21,11 +26,9 @@ def memory_limited() -> Iterator[None]:
     the system may then end the kernel. There is a limit on Linux alone, and none if the system sets a lower one. There
     is none beside a GPU either, because its driver reserves addresses for all memory of the machine.
     """
-    if sys.platform != "linux" or torch.cuda.is_available():
+    if sys.platform != "linux" or resource is None or torch.cuda.is_available():
         yield
         return
-    import resource
-
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     taken = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0]) * PAGESIZE
     if soft != resource.RLIM_INFINITY and soft <= taken + MOST:

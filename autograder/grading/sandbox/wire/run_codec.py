@@ -10,7 +10,7 @@ from typing import Any
 from ....checking.containment.caught import Spot
 from ....checking.run import Raised, Run, decode_run, encode_run
 from ....language import LANGUAGES, Note
-from ....messages.cards import MESSAGES
+from ....messages.cards import MESSAGES, say
 
 _LONGEST = 4000  # characters of a text on a card
 _MOST = 50  # notes on one run, edited inputs, or exceptions that the probe caught
@@ -84,7 +84,7 @@ def unpack_note(id: object, parameters: object) -> Note:
     note = Note(id, {str(name): _scalar(value) for name, value in parameters.items()})
     try:
         for language in LANGUAGES:
-            MESSAGES[id].format(**note.parameters).read(language)
+            say(note, language)
     except (LookupError, ValueError, TypeError) as error:
         raise ValueError("not a note") from error
     return note
