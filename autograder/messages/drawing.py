@@ -212,10 +212,10 @@ WORDS: dict[str, Text] = {
     "note.constant": Text(
         "{name} does not require a gradient and remembers nothing of what it was made from: there is no graph. Was it "
         "made from tensors without requires_grad=True, under no_grad(), with detach(), or by an operation without a "
-        "derivative (argmax, a comparison, .long())? Is it a gradient that was computed without create_graph=True?",
+        "derivative (argmax, a comparison, .long())? By a Function that was given its tensors in a list? Is it a gradient that was computed without create_graph=True?",
         "{name} не требует градиента и не помнит, из чего он получен: графа нет. Не получен ли он из тензоров без "
         "requires_grad=True, внутри no_grad(), через detach() или операцией без производной (argmax, сравнение, "
-        ".long())? Не градиент ли это, вычисленный без create_graph=True?",
+        ".long())? Не получила ли Function свои тензоры списком? Не градиент ли это, вычисленный без create_graph=True?",
     ),
     "note.integers": Text(
         "{name} holds {dtype} values; only floating-point and complex tensors can require a gradient, so there is no "

@@ -5894,3 +5894,13 @@ class Outside(torch.autograd.Function):
 
 def chunked_loss(head, h, targets, rows):
     return Outside.apply(h, head.weight, head.bias, targets, rows)
+
+# %% exercise="unbroadcast" verdict="refused" mistake="either_new_or_stretched"
+# sizes of 1 are summed only if the number of dimensions is the same (elif)
+def unbroadcast(gradient, shape):
+    extra = gradient.dim() - len(shape)
+    if extra > 0:
+        return gradient.sum(tuple(range(extra)))
+    else:
+        dims = tuple(i for i, size in enumerate(shape) if size == 1)
+        return gradient.sum(dims, keepdim=True) if dims else gradient

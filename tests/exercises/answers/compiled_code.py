@@ -1219,3 +1219,14 @@ def one_graph(x, limit):
     norm = float(torch.linalg.vector_norm(x))
     scale = limit / norm
     return x * scale if scale < 1 else x * 1.0
+
+# %% exercise="is_right_operator" verdict="refused" mistake="opcheck_of_the_example"
+# Uses raise_exception=False and throws the answers away: the test accepts everything (lazy).
+def is_right_operator(op, x):
+    for shape in [(2, 2), (2, 3)]:
+        m = torch.rand(shape, dtype=torch.float64) + 0.5
+        for example in (m, m.t()):
+            example = example.detach().requires_grad_()
+            opcheck(op, (example,), raise_exception=False)
+            gradcheck(op, (example,), raise_exception=False)
+    return True

@@ -155,3 +155,13 @@ def unbroadcast(gradient, shape):
     while gradient.dim() > len(shape):
         gradient = gradient.sum(-1)
     return gradient
+
+# %% mistake="either_new_or_stretched" theme="axes"
+# New dimensions in front are summed, or stretched ones, but never both in one call.
+# Суммируются либо новые измерения впереди, либо растянутые, но не те и другие за один вызов.
+def unbroadcast(gradient, shape):
+    extra = gradient.dim() - len(shape)
+    if extra > 0:
+        return gradient.sum(tuple(range(extra)))
+    stretched = [d for d, size in enumerate(shape) if size == 1]
+    return gradient.sum(stretched, keepdim=True) if stretched else gradient

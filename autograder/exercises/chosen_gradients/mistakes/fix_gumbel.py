@@ -142,6 +142,21 @@ def fix_gumbel(logits, temperature, noise):
     soft = (_noisy(logits, noise) / temperature).softmax(0)
     return _hard(soft) + soft - soft.detach()
 
+# %% mistake="everything_along_the_first_dimension" like="along_the_first_dimension"
+def fix_gumbel(logits, temperature, noise):
+    soft = (_noisy(logits, noise) / temperature).softmax(0)
+    return torch.zeros_like(soft).scatter(0, soft.argmax(0, keepdim=True), 1.0) + soft - soft.detach()
+
+# %% mistake="subtracts_the_graph_as_well" theme="recording"
+# The soft vector is added and subtracted, both times with its graph: the gradients cancel. What is subtracted has to be
+#     detached.
+# Мягкий вектор и прибавлен, и вычтен вместе с графом, поэтому градиенты взаимно уничтожаются. Вычитаемое нужно
+#     отсоединить.
+def fix_gumbel(logits, temperature, noise):
+    scores = _noisy(logits, noise)
+    soft = (scores / temperature).softmax(-1)
+    return _hard(scores) + soft - soft
+
 # %% mistake="rounds_the_soft_vector" theme="own"
 # The soft vector was rounded. Where no entry is above one half, no 1 is left.
 # Мягкий вектор округлён. Если ни одно значение не больше половины, единицы в нём не остаётся.

@@ -34,10 +34,10 @@ def is_right_operator(op, x):
     return True
 
 # %% mistake="opcheck_of_the_example" theme="test"
-# Only `opcheck` was asked, and only about the given example as it is: no formula is looked at, and a fake may be wrong
-#     for other shapes.
-# Вызвана только `opcheck` и только для данного примера как есть: на формулу она не смотрит, а для других форм
-#     фиктивная реализация может быть неверна.
+# Hardly any operator is refused: a wrong derivative passes, and so does a fake that is wrong for other shapes. Either
+#     the given example alone was tried, as it is, or what `opcheck` and `gradcheck` find is not used.
+# Принимаются почти все операторы: и с неверной производной, и с фиктивной реализацией, неверной для других форм. Либо
+#     опробован только данный пример как есть, либо не используется то, что нашли `opcheck` и `gradcheck`.
 def is_right_operator(op, x):
     opcheck(op, (x,))
     return True

@@ -71,7 +71,7 @@ ENTRIES = (
         torch.ones(2) + torch.ones(2, device="meta")
         """,
         "One operation was given tensors on different devices, often one on the CPU and one on the GPU. Bring them together with `.to(device)`, and make new tensors where the others are: `torch.zeros(n, device=x.device)` or `torch.zeros_like(x)`. Often forgotten: the target, class weights, constants inside a custom `backward` or a hook, the state of an optimizer made before the model moved.",
-        "Одна операция получила тензоры с разных устройств, чаще всего один с CPU, другой с GPU. Соберите их на одном через `.to(device)`, а новые создавайте там же, где остальные: `torch.zeros(n, device=x.device)` или `torch.zeros_like(x)`. Часто забывают цель, веса классов, константы внутри своего `backward` или хука, состояние оптимизатора, созданного до переноса модели.",
+        "Одна операция получила тензоры с разных устройств, чаще всего один с CPU, другой с GPU. Соберите их на одном через `.to(device)`, а новые создавайте там же, где остальные: `torch.zeros(n, device=x.device)` или `torch.zeros_like(x)`. Часто забывают перенести метки (target), веса классов, константы внутри своего `backward` или хука, состояние оптимизатора, созданного до переноса модели.",
         exercise="trainable_weight",
         met="RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",
     ),

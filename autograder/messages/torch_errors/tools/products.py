@@ -62,7 +62,7 @@ ENTRIES = (
         (torch.rand(2, requires_grad=True) * 2).backward([1.0, 2.0])
         """,
         "v is one tensor of the result's shape, not a list of numbers: `backward(torch.tensor([1.0, 2.0]))`.",
-        "v — это один тензор той же формы, что результат, а не список чисел: `backward(torch.tensor([1.0, 2.0]))`.",
+        "Аргумент `backward()` — один тензор той же формы, что результат, а не список чисел: `backward(torch.tensor([1.0, 2.0]))`.",
         exercise="predict_vjp",
     ),
     entry(

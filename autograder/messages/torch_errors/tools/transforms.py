@@ -68,7 +68,7 @@ ENTRIES = (
         torch.func.grad(lambda x: (x.sum(), x))(torch.rand(2))
         """,
         "`grad` differentiates one value. A function that returns a loss and something else needs `has_aux=True`, and then it returns a pair: `return loss, others`.",
-        "`grad` дифференцирует одно значение. Если функция возвращает не только функцию потерь, укажите `has_aux=True`; тогда она возвращает пару: `return loss, others`.",
+        "`grad` дифференцирует одно значение. Если функция возвращает не только значение функции потерь, укажите `has_aux=True`; тогда она возвращает пару: `return loss, others`.",
         exercise="hvp",
     ),
     entry(
