@@ -92,8 +92,8 @@ WORDS = {
         "Для этой ошибки нужен графический процессор, поэтому программы здесь нет.",
     ),
     "error_no_cure": Text(
-        "It needs a GPU: here is neither a program that raises it nor one that is cured of it.",
-        "Для этой ошибки нужен графический процессор, поэтому здесь нет ни программы, которая её вызывает, ни исправленной.",
+        "No program is shown here: this error needs a GPU, or torch sometimes hangs in place of it.",
+        "Программы здесь нет: для этой ошибки нужен графический процессор, или torch вместо неё иногда зависает.",
     ),
     "error_cure": Text("The cure as a program", "Исправленная программа"),
     "error_without": Text("A program without it", "Программа без этой ошибки"),

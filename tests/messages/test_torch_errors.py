@@ -38,10 +38,16 @@ ON_A_GPU = {
     "a random order": "no_deterministic_implementation",
     "a generator": "",  # it is about random numbers, not about gradients
 }
-WITHOUT_CURE = {"gpu_after_a_fork", "no_deterministic_implementation"}  # they need a GPU
+WITHOUT_CURE = {
+    "gpu_after_a_fork",
+    "no_deterministic_implementation",
+    "static_graph_without_sync",
+}  # the first two need a GPU
 SINCE = {"asarray_of_a_tracked_tensor": "2.13"}  # older versions of torch say nothing
 # Texts of other versions of torch, other devices and other builds, as people reported them.
 ELSEWHERE = {
+    'expect_autograd_hooks_ INTERNAL ASSERT FAILED at "/pytorch/torch/csrc/distributed/c10d/reducer.cpp":1732, please '
+    "report a bug to PyTorch.": "static_graph_without_sync",  # its program hangs now and then
     "Torch not compiled with CUDA enabled": "no_gpu_here",
     "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU": "no_gpu_here",
     "Placeholder storage has not been allocated on MPS device!": "mixture_of_devices",

@@ -37,7 +37,7 @@ class Explanation:
     them: it explains the error only where `shows` finds this cause in the scene. An entry with `fits` is left out
     where `fits` is False: the text is Python's own, and the scene has nothing to do with gradients.
 
-    `met` is the error as people meet it on a GPU, where no program shows it without one.
+    `met` is the error as people meet it, where no program shows it here: on a GPU, or where torch may hang.
 
     `named` is a sentence about what the text names: its placeholders are groups of `pattern`. `says` begins with it
     where these groups match.

@@ -53,14 +53,11 @@ ENTRIES = (
         "static_graph_without_sync",
         SEVERAL,
         r"expect_autograd_hooks_ INTERNAL ASSERT FAILED",
-        f"""{GROUP}net = nn.parallel.DistributedDataParallel(nn.Linear(4, 4), static_graph=True)
-        with net.no_sync():
-            net(torch.rand(2, 4)).sum().backward()
-        net(torch.rand(2, 4)).sum().backward()
-        """,
+        "",  # now and then its failed assertion hangs in place of an error
         "This is a bug of torch, not of yours: `static_graph=True` does not go with a first pass under `no_sync()`. Leave `static_graph=True` out.",
         "Это ошибка в torch, а не у вас: `static_graph=True` несовместим с `no_sync()` в первом проходе. Уберите `static_graph=True`.",
         exercise="accumulate_no_sync",
+        met='RuntimeError: expect_autograd_hooks_ INTERNAL ASSERT FAILED at "reducer.cpp":1732, please report a bug to PyTorch.',
     ),
     entry(
         "collective_in_the_forward_pass",

@@ -28,14 +28,6 @@ store = torch.distributed.HashStore()
 torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
 nn.Linear(2, 2).requires_grad_(False)
 
-# %% cure="static_graph_without_sync"
-store = torch.distributed.HashStore()
-torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
-net = nn.parallel.DistributedDataParallel(nn.Linear(4, 4))
-with net.no_sync():
-    net(torch.rand(2, 4)).sum().backward()
-net(torch.rand(2, 4)).sum().backward()
-
 # %% cure="collective_in_the_forward_pass"
 import torch.distributed.nn.functional as collective
 store = torch.distributed.HashStore()
