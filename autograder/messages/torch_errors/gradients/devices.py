@@ -103,7 +103,7 @@ ENTRIES = (
         r"device-side assert triggered",
         "",
         "A kernel on the GPU met an index that is not there, usually a class outside 0 to C - 1 or a token outside the embedding. The GPU works behind Python, so the error shows at a later line, and every use of the GPU fails from now on: restart the kernel. Run the same program on the CPU to see the line, or check `target.min()` and `target.max()`.",
-        "Ядру на GPU попался несуществующий индекс: обычно это класс вне диапазона от 0 до C − 1 или токен вне таблицы эмбеддингов. GPU отстаёт от Python, поэтому ошибка видна на более поздней строке, а любое обращение к GPU теперь завершится ошибкой: перезапустите ядро. Чтобы увидеть строку, выполните ту же программу на CPU или проверьте `target.min()` и `target.max()`.",
+        "Вычислению на GPU попался несуществующий индекс: обычно это класс вне диапазона от 0 до C − 1 или токен вне таблицы эмбеддингов. GPU отстаёт от Python, поэтому ошибка видна на более поздней строке, а любое обращение к GPU теперь завершится ошибкой: перезапустите ядро Jupyter. Чтобы увидеть строку, выполните ту же программу на CPU или проверьте `target.min()` и `target.max()`.",
         exercise="nan_node",
         met="AcceleratorError: CUDA error: device-side assert triggered",
     ),

@@ -151,7 +151,7 @@ ENTRIES = (
         w -= 0.1 * torch.ones(2)
         """,
         "The tensor holds integers, and an update by floating-point numbers cannot be written into it. Begin with floats: `torch.tensor([1.0, 2.0])`.",
-        "В тензоре целые числа, и записать в него обновление из чисел с плавающей точкой нельзя. Начните с них: `torch.tensor([1.0, 2.0])`.",
+        "В тензоре целые числа, и записать в него обновление из чисел с плавающей точкой нельзя. Создайте тензор с плавающей точкой: `torch.tensor([1.0, 2.0])`.",
         exercise="predict_in_place",
     ),
     entry(

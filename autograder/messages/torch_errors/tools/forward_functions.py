@@ -101,7 +101,7 @@ ENTRIES = (
         Double.forward(torch.rand(2, requires_grad=True))
         """,
         "`forward` is not called by hand: `Double.apply(x)` makes the context, calls it, and puts the node into the graph.",
-        "`forward` не вызывают сами: `Double.apply(x)` создаёт контекст, вызывает его и добавляет узел в граф.",
+        "`forward` не вызывают напрямую: `Double.apply(x)` создаёт контекст, вызывает его и добавляет узел в граф.",
         exercise="predict_function",
         shows=lambda scene: is_call_of("forward")(scene) and not scene.below and is_of_a_function(scene),
     ),

@@ -124,7 +124,7 @@ ENTRIES = (
         torch.func.jvp(torch.sin, torch.rand(2), torch.rand(2))
         """,
         "`jvp` takes the inputs in one tuple and the tangents in another, one tangent for each input: `jvp(f, (x,), (v,))`.",
-        "`jvp` принимает входы одним кортежем, а касательные векторы другим, по одному на каждый вход: `jvp(f, (x,), (v,))`.",
+        "`jvp` принимает входы одним кортежем, а касательные векторы — другим, по одному на каждый вход: `jvp(f, (x,), (v,))`.",
         exercise="jvp",
     ),
     entry(

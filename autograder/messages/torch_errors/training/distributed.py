@@ -22,7 +22,7 @@ ENTRIES = (
             model(torch.rand(1, 2)).sum().backward()
         """,
         "In the pass before this one some parameter got no gradient, so its bucket was never sent and gradients were not averaged. Find the parameter, or pass `find_unused_parameters=True`.",
-        "В прошлом проходе какой-то параметр не получил градиента, поэтому его корзина не отправлена и градиенты не усреднены. Найдите этот параметр или укажите `find_unused_parameters=True`.",
+        "В прошлом проходе какой-то параметр не получил градиента, поэтому его группа градиентов (bucket) не отправлена и градиенты не усреднены. Найдите этот параметр или укажите `find_unused_parameters=True`.",
         exercise="unused_parameters",
     ),
     entry(
