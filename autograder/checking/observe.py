@@ -89,7 +89,7 @@ def observe_in_order(
     cases = exercise.draw(seed)
     copies, deadline = [copy_tensors(case) for case in cases], Deadline(exercise.seconds)
     for case, before in zip(cases, copies):
-        endless = runs and runs[-1].raised and runs[-1].raised.id in overlong.IDS
+        endless = runs and runs[-1].raised and runs[-1].raised.id in overlong.ENDLESS_IDS
         run = (
             runs[-1] if endless else _observe_case(exercise, answer, signature, case, before, unusual, place, deadline)
         )

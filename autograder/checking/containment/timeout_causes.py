@@ -7,7 +7,8 @@ from pathlib import Path
 
 from ...language import Note
 
-IDS = ("raised.time", "raised.flood", "raised.memory", "raised.passes")
+IDS = ("raised.time", "raised.flood", "raised.memory")
+ENDLESS_IDS = (*IDS, "raised.passes")  # passes inside passes are stopped by their number, not by the time
 _FLOOD, _HOG = 1_000_000, 1 << 30  # printed characters and taken bytes from which the card names them as the cause
 
 
