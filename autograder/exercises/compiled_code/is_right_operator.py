@@ -29,6 +29,7 @@ def _refusal(name: str, en: str, ru: str) -> Aspect:
     core=True,
     difficulty=3,
     minutes=15,
+    seconds=30.0,  # `opcheck` of every operator takes 4 s on an idle machine
     aspects=[
         aspect(
             "accepts_right",
