@@ -1,4 +1,4 @@
-"""Tokens of an answer, with a mark on names of the author's choice.
+"""Tokens of an answer, with names of the author's choice marked.
 
 A copy keeps its tokens, but for such names, when lines are broken elsewhere and comments are written.
 """
@@ -23,7 +23,7 @@ _Place = tuple[int, int]  # line, from 1, and column in characters
 
 @dataclass(frozen=True)
 class Token:
-    """A token of an answer, or a word of a comment or docstring.
+    """A token of an answer's code, or a word of a comment.
 
     `line` is the index of the line in the answer. `chosen` is true for a name that the answer itself binds.
     """
@@ -35,7 +35,7 @@ class Token:
 
 @dataclass(frozen=True)
 class AnswerTokens:
-    """The tokens of an answer's code, and the words of its comments and docstrings."""
+    """Tokens of an answer's code, and words of its comments and docstrings."""
 
     code: Sequence[Token]
     words: Sequence[Token]
