@@ -49,9 +49,8 @@ def _false_aspects(exercise: Exercise, key: Expected) -> Iterator[str]:
     for one in exercise.aspects:
         if any(run.values.get(one.name) is False for run in key.solution):
             yield (
-                f"aspect {one.name} is False for the solution, so that answers get its points for being wrong: return "
-                "True where its sentence holds, or say what is observed, as in "
-                '{"requires_grad": False}'
+                f"aspect {one.name} is False for the solution: answers get its points for being wrong. Return True "
+                'where its sentence holds, or say what is observed, as in {"requires_grad": False}'
             )
 
 
@@ -68,8 +67,8 @@ def _unbroken_aspects(exercise: Exercise, key: Expected) -> Iterator[str]:
     for one in exercise.aspects:
         if one.name not in broken and one.name not in known:
             yield (
-                f"no mistake gets aspect {one.name} wrong: write one that does, and gets right what the aspect waits "
-                "for, or leave the aspect out"
+                f"no mistake gets aspect {one.name} wrong while those that it waits for are right: write one, or leave "
+                "the aspect out"
             )
         if one.name in broken and one.name in known:
             yield f"a mistake gets aspect {one.name} wrong: strike it from `UNBROKEN`"

@@ -260,7 +260,7 @@ def double(x):
     ("probe", "mistakes", "complaint"),
     [
         (KEPT, MISTAKES + FILLS, ""),
-        (KEPT, MISTAKES, "no mistake gets aspect kept wrong: write one that does"),
+        (KEPT, MISTAKES, "no mistake gets aspect kept wrong while"),
         (KEPT.replace("==", ">"), MISTAKES + FILLS, "aspect kept is False for the solution"),
         (KEPT.replace("bool((x == case.x).all())", '{"changed": bool((x > case.x).any())}'), MISTAKES + FILLS, ""),
     ],
@@ -287,6 +287,12 @@ def test_aspects_that_no_mistake_of_the_course_gets_wrong_are_known(monkeypatch,
     exercise = find("distance_forward", "transforms")
     (problem,) = aspect_problems(exercise, key_of(exercise).expected)
     assert complaint in problem
+
+
+def test_the_aspects_that_are_known_are_there():
+    for place, known in aspects.UNBROKEN.items():
+        lesson, _, name = place.partition(".")
+        assert {*known} <= {each.name for each in find(name, lesson).aspects}
 
 
 @pytest.mark.parametrize("lesson", COURSE.read(), ids=lambda lesson: lesson.name)

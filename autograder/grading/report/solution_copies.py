@@ -3,10 +3,10 @@
 A learner can open the solutions of the course in the released notebook. Names that the answer itself binds, comments,
 docstrings and layout do not matter. More code around the copy does not, either.
 
-A short idiomatic answer is no copy: others would write it, too. A solution is therefore looked for only if at least
-`_OWN` of its tokens are not in the code that the exercise gives. That is twice as many as two answers must share to be
-called alike. Right answers agree by chance, too: 3 of the 288 recorded ones in `tests/exercises/answers` do with such a
-solution. Tables of predictions are left out, as all right ones are the same.
+A short idiomatic answer is no copy: others would write it, too. A solution is looked for if it has at least `_OWN`
+tokens that the exercise does not give. That is twice as many as two answers must share to be called alike. Right
+answers agree by chance, too: 3 of the 288 recorded ones in `tests/exercises/answers` do with such a solution. Tables of
+predictions are left out, as all right ones are the same.
 """
 
 from __future__ import annotations
