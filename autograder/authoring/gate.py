@@ -11,6 +11,7 @@
 - The key has at most 100 kB.
 - A core table of predictions has four variants or more; on each, mistakes are recognised as themselves.
 - All points mean a pass: an aspect with points waits for every aspect without.
+- No aspect is False for the solution, and each is what some mistake gets wrong.
 - Every text exists in English and in Russian, with equally many code spans.
 - Each core exercise of the course asks why, in a short question, and answers in at most 35 words.
 - Each line of a contract names an aspect or why none checks it, and each aspect is in a line.
@@ -30,7 +31,6 @@ from ..checking.exercise import PUBLIC_SEED, Exercise
 from ..checking.expected import Expected
 from ..checking.judge import judge, screen
 from ..checking.observe import code_digest, observe
-from ..checking.values import WITHOUT_DATA, AtMost
 from ..checking.verdict import Verdict, VerdictState
 from ..exercises import PACKAGED, Unknown, key_in, path_of
 from ..language import LANGUAGES, Text
@@ -39,6 +39,7 @@ from ..lessons.execute import run
 from ..lessons.keys import build_key
 from ..lessons.mistakes import mistakes_of
 from ..lessons.source import Lesson
+from .aspects import aspect_problems
 from .idle_calls import idle_calls
 from .junk import accepted_helpers, accepted_junk, helpers
 from .lint import banned_words, lonely_pronoun, problems
@@ -102,9 +103,7 @@ def verify(
             _read_trials(exercise, trials, report)
             key = keys[exercise.name]
             _judge_stub(exercise, ran.stubs.get(exercise.name), key, report)
-            report.problems += _unnamed_limits(exercise, key)
-            report.problems += _worthless_aspects(exercise)
-            report.problems += _unread_tensors(exercise, key)
+            report.problems += aspect_problems(exercise, key)
             _compare_key(exercise, key, report)
             report.problems += accepted_junk(exercise, key)
             report.problems += unearned_points(exercise, key)
@@ -164,21 +163,6 @@ def _recognised(verdicts: list[Verdict], name: str, report: Report) -> str | Non
     return next(iter(names)) if len(names) == 1 else None
 
 
-def _unnamed_limits(exercise: Exercise, key: Expected) -> Iterator[str]:
-    for one in exercise.aspects:
-        limited = any(isinstance(run.values.get(one.name), AtMost) for run in key.solution)
-        if limited and one.measured is None:
-            yield f"aspect {one.name} has a limit: say what is counted with `measured=Text(...)`"
-
-
-def _worthless_aspects(exercise: Exercise) -> Iterator[str]:
-    """Yield a complaint for each aspect that may be wrong in an answer with all points."""
-    needed = {name for each in exercise.aspects if each.points for name in each.after}
-    for one in exercise.aspects:
-        if not one.points and one.name not in needed:
-            yield f"aspect {one.name} has no points: name it in `after` of an aspect with points, or give it some"
-
-
 def _compare_key(exercise: Exercise, key: Expected, report: Report) -> None:
     """Write into the report whether the key on disk is current, and whether the key is too large."""
     path = key_in(path_of(exercise), exercise.name)
@@ -187,12 +171,6 @@ def _compare_key(exercise: Exercise, key: Expected, report: Report) -> None:
     if (size := len(text.encode())) > LARGEST_KEY:
         wrong = f"its key has {size // 1000} kB; at most {LARGEST_KEY // 1000}: draw smaller cases, or observe less"
         report.problems.append(wrong)
-
-
-def _unread_tensors(exercise: Exercise, key: Expected) -> Iterator[str]:
-    for one in exercise.aspects:
-        if any(repr(WITHOUT_DATA) in repr(run.values.get(one.name)) for run in key.solution):
-            yield f"aspect {one.name} has a tensor that cannot be read: its numbers would not be compared"
 
 
 def _judge_stub(exercise: Exercise, stub: object, key: Expected, report: Report) -> None:

@@ -171,11 +171,15 @@ def solutions(exercise: Exercise) -> list[str]:
 
     The list is empty where the lesson sources are not installed.
     """
-    found: list[str] = []
-    if lesson := lesson_source(exercise.lesson):
-        for cell in lesson.of("answer", exercise.name) + lesson.of("alternative", exercise.name):
-            found.append(re.sub(r"^[ \t]*### (?:BEGIN|END) SOLUTION\n", "", cell.source + "\n", flags=re.M).strip())
-    return found
+    lesson = lesson_source(exercise.lesson)
+    return solutions_in(lesson, exercise.name) if lesson else []
+
+
+def solutions_in(lesson: Lesson, name: str) -> list[str]:
+    """Return the solution of an exercise in a lesson source and its alternatives as code."""
+    cells = lesson.of("answer", name) + lesson.of("alternative", name)
+    marks = re.compile(r"^[ \t]*### (?:BEGIN|END) SOLUTION\n", re.M)
+    return [marks.sub("", cell.source + "\n").strip() for cell in cells]
 
 
 def model_answer(lesson: str, name: str) -> Text | None:

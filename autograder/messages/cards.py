@@ -162,6 +162,12 @@ MESSAGES: dict[str, Text] = {
         "Имени `{name}` нет: ячейка, где оно определяется, не выполнена, или в ней ошибка. Исправьте её, выполните, "
         "затем запустите эту.",
     ),
+    "absent.deleted": Text(
+        "The cell of `{name}` was deleted from your notebook, so there was no answer to check. The notebook as you got it "
+        "has the cell.",
+        "Ячейка с ответом `{name}` удалена из вашей тетради, поэтому проверять было нечего. В исходной тетради эта "
+        "ячейка есть.",
+    ),
     "absent.cell_ended": Text(
         "The last cell that defines `{name}` did not get that far: {error} in its line {line}. Mend it, run it, then "
         "this one.",

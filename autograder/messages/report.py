@@ -92,9 +92,19 @@ WORDS = {
     ),
     "similar": Text("Answers that are alike", "Похожие ответы"),
     "similar_how": Text(
-        "Pairs that share more than the exercise forces and the class has in common. A reason to talk, never a verdict.",
-        "Пары с общим текстом, которого упражнение не требует и которого нет у остальной группы. Это повод поговорить, "
-        "а не доказательство.",
+        "Students who share more than the exercise forces and other answers have. Names that they chose do not count. "
+        "A reason to talk, never a verdict.",
+        "Студенты с общим текстом, которого упражнение не требует и которого нет в других ответах. Имена, которые они "
+        "выбрали сами, не учитываются. Это повод поговорить, а не доказательство.",
+    ),
+    "copies": Text("Our solution, word for word", "Наше решение, слово в слово"),
+    "copies_how": Text(
+        "The released notebook shows the solutions of the course to whoever asks: `solution(\"NAME\", give_up=True)`. It does "
+        "not show those of your own lessons. Chosen names, comments and layout do not count; short solutions are left "
+        "out. A few students may have written the same on their own.",
+        "Тетрадь студента показывает решения курса каждому, кто попросит: `solution(\"NAME\", give_up=True)`. Решений ваших "
+        "собственных уроков она не показывает. Выбранные имена, комментарии и оформление не учитываются, короткие "
+        "решения не вошли. Кто-то мог написать то же самое и сам.",
     ),
     "shared": Text("Shared text", "Общий текст"),
     "course": Text("The course so far", "Курс: состояние на сегодня"),

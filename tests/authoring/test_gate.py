@@ -12,7 +12,8 @@ import pytest
 import torch
 
 import autograder
-from autograder.authoring import unearned
+from autograder.authoring import aspects, unearned
+from autograder.authoring.aspects import aspect_problems
 from autograder.authoring.build import accept
 from autograder.authoring.gate import verify
 from autograder.authoring.trials import PER_PROCESS, TRIALS
@@ -239,6 +240,67 @@ def test_a_bad_exercise_is_told(tmp_path, old, new, complaint):
     assert old in EXERCISES + MISTAKES
     found = gate(tmp_path, exercises=EXERCISES.replace(old, new), mistakes=MISTAKES.replace(old, new))
     assert any(complaint in each for each in found), found
+
+
+SECOND_ASPECT = """aspects=[aspect("value", 1, en="It is twice `x`.", ru="Это удвоенный `x`."),
+             aspect("kept", 1, en="`x` is kept.", ru="Тензор `x` не меняется.")],"""
+KEPT = """
+    x = case.x.clone()
+    return {"value": answer.double(x), "kept": bool((x == case.x).all())}
+"""
+FILLS = """# %% mistake="fills" theme="own"
+# `x` itself is changed.
+# Меняется сам `x`.
+def double(x):
+    return x.mul_(2).clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("probe", "mistakes", "complaint"),
+    [
+        (KEPT, MISTAKES + FILLS, ""),
+        (KEPT, MISTAKES, "no mistake gets aspect kept wrong while"),
+        (KEPT.replace("==", ">"), MISTAKES + FILLS, "aspect kept is False for the solution"),
+        (KEPT.replace("bool((x == case.x).all())", '{"changed": bool((x > case.x).any())}'), MISTAKES + FILLS, ""),
+    ],
+    ids=["good", "unbroken", "false", "named observation"],
+)
+def test_an_aspect_whose_points_everybody_would_get_is_told(tmp_path, monkeypatch, probe, mistakes, complaint):
+    monkeypatch.chdir(tmp_path)  # the exercise is found here first, before those of the same name in other tests
+    exercises = EXERCISES.replace('    return {"value": answer.double(case.x)}\n', probe)
+    exercises = re.sub(r"aspects=.*", lambda _: SECOND_ASPECT, exercises)
+    found = gate(tmp_path, exercises=exercises, mistakes=mistakes)
+    assert len(found) == bool(complaint), found
+    assert all(complaint in each for each in found)
+
+
+@pytest.mark.parametrize(
+    ("listed", "complaint"),
+    [
+        ({}, "no mistake gets aspect plain wrong"),
+        ({"transforms.distance_forward": ("plain", "x_moves")}, "strike it from `UNBROKEN`"),
+    ],
+)
+def test_aspects_that_no_mistake_of_the_course_gets_wrong_are_known(monkeypatch, listed, complaint):
+    monkeypatch.setattr(aspects, "UNBROKEN", listed)
+    exercise = find("distance_forward", "transforms")
+    (problem,) = aspect_problems(exercise, key_of(exercise).expected)
+    assert complaint in problem
+
+
+def test_the_aspects_that_are_known_are_there():
+    for place, known in aspects.UNBROKEN.items():
+        lesson, _, name = place.partition(".")
+        assert {*known} <= {each.name for each in find(name, lesson).aspects}
+
+
+@pytest.mark.parametrize("lesson", COURSE.read(), ids=lambda lesson: lesson.name)
+def test_each_aspect_of_the_course_does_its_work(lesson):
+    """On the keys as they are on disk, which the gate compares with what it finds."""
+    known = [each for each in COURSE.exercises(lesson).values() if not each.withdrawn]
+    found = {each.name: [*aspect_problems(each, key_of(each).expected)] for each in known}
+    assert {name: problems for name, problems in found.items() if problems} == {}
 
 
 def test_a_core_exercise_of_the_course_asks_why(monkeypatch):

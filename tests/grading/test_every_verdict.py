@@ -57,7 +57,8 @@ def unjudged(exercise: Exercise) -> Iterator[Verdict]:
     """Yield the verdicts on answers that were not run, or that the checker failed on."""
     name = exercise.asks
     yield unobserved(exercise, VerdictState.NOT_ATTEMPTED, Note("absent.stub", {}))
-    yield unobserved(exercise, VerdictState.NOT_ATTEMPTED, Note("absent.name", {"name": name}))
+    for why in ("absent.name", "absent.deleted"):
+        yield unobserved(exercise, VerdictState.NOT_ATTEMPTED, Note(why, {"name": name}))
     kind = {"name": name, "expected": f"kind.{exercise.asks_for}", "got": "kind.nothing"}
     yield unobserved(exercise, VerdictState.NOT_YET, Note("absent.kind", kind))
     fault = Note("fault.probe", {"exercise": exercise.name, "error": "ValueError: an error of ours"})

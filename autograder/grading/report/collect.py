@@ -17,10 +17,8 @@ from ...messages.reasons import describe_reason
 from ..collecting.unplaced import count_unplaced
 from ..course.course import Course
 from ..course.hidden_cases import lesson_of
-from ..course.personal_tables import tables_with_variants
 from ..files.notebook_file import Unreadable, read
 from ..gradebook.standings import Standing, standings
-from ..rules.course_file import PER_STUDENT
 from .counts import Answered, Graded
 
 _NOT_GRADED = Text("handed in, but not graded yet", "работа сдана, но ещё не проверена")
@@ -52,8 +50,6 @@ def collect(course: Course, assignment: str) -> Graded:
             graded.lessons.append(lesson[0])
             ordered = {n: lesson[1][n] for n, _ in lesson[0].with_role("check")}
             graded.exercises |= {n: Answered(exercise) for n, exercise in ordered.items()}
-        if course.rules.rules.of(assignment).variants == PER_STUDENT:
-            graded.personal |= tables_with_variants(course.root, name).keys()
     for student, folder in folders.items():
         page = _page(course.feedback(assignment, student), folder, names)
         if page:

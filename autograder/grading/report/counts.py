@@ -105,8 +105,7 @@ class Graded:
 
     `scores` maps students to points after late penalties, `penalties` to the points taken off. `exercises` maps
     exercise names to counts, in the lesson's order. `waiting` maps each reason for a review to students. `unread` maps
-    students without a readable submission to the cause. `idle` are the students who have handed in nothing. `personal`
-    are the tables of predictions that differ from student to student.
+    students without a readable submission to the cause. `idle` are the students who have handed in nothing.
     """
 
     assignment: str
@@ -118,7 +117,6 @@ class Graded:
     waiting: dict[Waiting, list[str]] = field(default_factory=lambda: defaultdict(list))
     unread: dict[str, Text] = field(default_factory=dict)
     idle: list[str] = field(default_factory=list)
-    personal: set[str] = field(default_factory=set)
     unplaced: int = 0  # files without a known sender: they may be the work of `idle` students
     remarks: dict[str, list[Note]] = field(default_factory=dict)  # reasons for a review, by student with a score
     places: dict[str, list[Note]] = field(default_factory=dict)  # conspicuous places, by student with a score

@@ -26,7 +26,8 @@ from .item_statistics import ItemStatistics, item_statistics
 from .lecture_question import Question, lecture_question
 from .overview import Overview
 from .plots import COLOURS, bins, histogram, shares
-from .similar_answers import Pair, similar_in
+from .similar_answers import Alike, similar_in
+from .solution_copies import copies_in
 from .view import ENVIRONMENT, View, named
 
 _LEADING = 3  # misunderstandings at the top of the HTML page
@@ -158,11 +159,18 @@ class _Page(View):
     def question(self) -> Question | None:
         return lecture_question(self.graded.misunderstood(), self.graded.lessons)
 
-    def similar(self) -> list[Pair]:
+    def similar(self) -> list[Alike]:
         return similar_in(self.graded)
 
-    def tokens(self, pair: Pair) -> str:
-        return TOKEN.after(pair.tokens).read(self.language)
+    def tokens(self, alike: Alike) -> str:
+        return TOKEN.after(alike.tokens).read(self.language)
+
+    @property
+    def copies_how(self) -> Markup:
+        return self.inline(WORDS["copies_how"])
+
+    def copies(self) -> dict[str, list[str]]:
+        return copies_in(self.graded)
 
     # ------------------------------------------------------------------------------------------------- one exercise
 

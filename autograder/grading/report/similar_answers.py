@@ -1,6 +1,8 @@
-"""Pairs of similar answers, judged by their own tokens.
+"""Answers that are alike, judged by their own tokens.
 
-Tokens that the exercise forces, or that many answers have, do not count.
+Names that a student chose count by their order of appearance, not as they are spelled. Tokens that the exercise forces,
+or that many different answers have, do not count. Answers that differ in such names alone are one answer, however many
+students have it. Comments and docstrings are compared apart from code: whoever adds some to a copy hides nothing.
 
 The idea of fingerprints that leave out what many have: Schleimer, Wilkerson and Aiken, "Winnowing: Local Algorithms
 for Document Fingerprinting" (MOSS), 2003.
@@ -8,183 +10,139 @@ for Document Fingerprinting" (MOSS), 2003.
 
 from __future__ import annotations
 
-import io
-import math
-import re
 import sys
-import tokenize
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
-from rapidfuzz.distance import Indel
-
-from ...lessons.source import solutions
+from ...lessons.source import solutions_in
+from .answer_tokens import Token, by_recency, lines_of, numbered, places_outside, tokens_of, windows_of
 from .counts import Graded
+from .similar_texts import alike, equal_parts
 
-_WINDOW = 5  # tokens: shorter sequences are alike by chance
 _OWN = 20  # tokens of an answer's own: fewer prove nothing
-_ALIKE = 0.9  # similarity of the answers' own tokens
-_LONGER = (2 - _ALIKE) / _ALIKE  # how much longer one of two alike answers can be
-_RUN = 4  # tokens: two alike answers share at least one run of so many
-_COMMON = 0.1  # share of the answers: tokens that more of them have do not count
-_FEW = 3  # answers: tokens that only so many of them have always count
-_LISTED = 20  # pairs
+_COMMON = 0.1  # share of the different answers: tokens that more of them have do not count
+_FEW = 3  # different answers: tokens that only so many of them have always count
+_PAIRED = 3  # students: so many are listed in pairs, more as one group
+_LISTED = 20  # pairs and groups
 _MOST = 4_000  # tokens of an answer that are compared: time and memory grow with the square
-_LAYOUT = {tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING, tokenize.ENDMARKER}
-
-
-@dataclass(frozen=True)
-class Token:
-    """A token of an answer, or a word of a comment.
-
-    `line` is the index of the line in the answer.
-    """
-
-    text: str
-    line: int
 
 
 @dataclass
-class Pair:
-    """Two students with answers that are alike.
+class Alike:
+    """Two or more students with answers that are alike.
 
-    `shared` maps exercises to the lines that both answers have. `tokens` is the number of shared tokens that the
-    exercise does not force and few answers have.
+    `shared` maps exercises to the lines that all of them have, as the first one wrote them. `tokens` is the number of
+    shared tokens that the exercise does not force and few different answers have.
     """
 
-    students: tuple[str, str]
+    students: tuple[str, ...]
     shared: dict[str, str] = field(default_factory=dict)
     tokens: int = 0
 
 
-def similar_in(graded: Graded) -> list[Pair]:
-    """Return the pairs of students whose answers to the exercises of one assignment are alike.
+def similar_in(graded: Graded) -> list[Alike]:
+    """Return the students whose answers to the exercises of one assignment are alike.
 
-    Two students may have got the same program: tables of each student's own are not compared.
+    Tables of predictions are not compared: whoever believes the same fills in the same.
     """
-    forced = {}
+    compared, forced = {}, {}
     for name, each in graded.exercises.items():
-        given = [cell.source for lesson in graded.lessons for cell in lesson.of("given", name)]
-        forced[name] = [*solutions(each.exercise), *given]
-    compared = {name: each.sources for name, each in graded.exercises.items() if name not in graded.personal}
+        if each.exercise.asks_for != "dict":
+            given = [cell.source for lesson in graded.lessons for cell in lesson.of("given", name)]
+            forced[name] = [*given, *(text for lesson in graded.lessons for text in solutions_in(lesson, name))]
+            compared[name] = each.sources
     return similar_answers(compared, forced)
 
 
-def similar_answers(answers: Mapping[str, Mapping[str, str]], forced: Mapping[str, Sequence[str]]) -> list[Pair]:
-    """Return the pairs of students whose answers are alike, those with the most shared tokens first.
+def similar_answers(answers: Mapping[str, Mapping[str, str]], forced: Mapping[str, Sequence[str]]) -> list[Alike]:
+    """Return the students whose answers are alike, those with the most shared tokens first.
 
     `answers` maps an exercise to a dict from student to answer. `forced` maps an exercise to texts that anybody may
     have: given code and right answers of the lesson.
     """
-    pairs: dict[tuple[str, str], Pair] = {}
+    found: dict[tuple[str, ...], Alike] = {}
     for name, by_student in answers.items():
-        tokens = {student: tokens_of(source) for student, source in sorted(by_student.items())}
-        own = _own_tokens(tokens, [tokens_of(source) for source in forced.get(name, ())])
-        texts = _in_letters(own)
-        for one, other in _candidates(texts):
-            if Indel.normalized_similarity(texts[one], texts[other], score_cutoff=_ALIKE) < _ALIKE:
-                continue
-            same = _equal_parts(texts[one], texts[other])
-            pair = pairs.setdefault((one, other), Pair((one, other)))
-            pair.tokens += len(same)
-            lines = by_student[one].splitlines()
-            pair.shared[name] = "\n".join(lines[line] for line in sorted({own[one][place].line for place in same}))
-    return sorted(pairs.values(), key=lambda pair: (-pair.tokens, pair.students))[:_LISTED]
+        read = {student: tokens_of(source) for student, source in sorted(by_student.items())}
+        anybody = [tokens_of(source) for source in forced.get(name, ())]
+        code = _Compared({who: each.code for who, each in read.items()}, [each.code for each in anybody])
+        words = _Compared({who: each.words for who, each in read.items()}, [each.words for each in anybody])
+        for students in {*code.alike(), *words.alike()}:
+            tokens = [*code.shared(students), *words.shared(students)]
+            group = found.setdefault(students, Alike(students))
+            group.tokens += len(tokens)
+            lines = lines_of(by_student[students[0]])
+            group.shared[name] = "\n".join(lines[line] for line in sorted({token.line for token in tokens}))
+    return sorted(found.values(), key=lambda group: (-group.tokens, group.students))[:_LISTED]
 
 
-def tokens_of(source: str) -> list[Token]:
-    """Return the tokens of Python code, without layout. If the code is not valid Python, its words are returned."""
-    found = []
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(source).readline):
-            if token.type == tokenize.COMMENT:
-                found += [Token(word, token.start[0] - 1) for word in token.string.split()]
-            elif token.type not in _LAYOUT:
-                found.append(Token(token.string, token.start[0] - 1))
-    except (tokenize.TokenError, SyntaxError):
-        lines = source.splitlines()
-        return [Token(word, number) for number, line in enumerate(lines) for word in re.findall(r"\w+|\S", line)]
-    return found
+class _Compared:
+    """Answers to one exercise: their code, or their comments.
 
-
-def _own_tokens(tokens: Mapping[str, list[Token]], forced: Iterable[list[Token]]) -> dict[str, list[Token]]:
-    """Return a dict from student to the tokens that neither `forced` nor many other answers have.
-
-    Students with fewer than `_OWN` such tokens are left out.
+    The first of the students with the same answer stands for all of them. `_places` and `_texts` hold the places of
+    its own tokens, and a text with a letter for each of them.
     """
-    common = {window for each in forced for window in _windows(each)}
-    counts = Counter(window for each in tokens.values() for window in set(_windows(each)))
+
+    def __init__(self, tokens: Mapping[str, Sequence[Token]], forced: Sequence[Sequence[Token]]) -> None:
+        self._tokens = tokens
+        same: dict[tuple[str, ...], list[str]] = defaultdict(list)
+        for student, each in tokens.items():
+            same[tuple(numbered(each))].append(student)
+        self._same = {students[0]: students for students in same.values()}
+        self._first = {student: first for first, students in self._same.items() for student in students}
+        self._places = _own_places({first: tokens[first] for first in self._same}, forced)
+        own = {first: [tokens[first][place] for place in places] for first, places in self._places.items()}
+        self._texts = _in_letters(own)
+        self._pairs = {frozenset(pair) for pair in alike(self._texts)}
+        self._connected = _connected(self._texts, self._pairs)
+
+    def alike(self) -> Iterator[tuple[str, ...]]:
+        """Yield the students of each pair and each group whose answers have enough tokens of their own."""
+        for firsts in {id(each): each for each in self._connected.values()}.values():
+            enough = [first for first in firsts if len(self._texts[first]) >= _OWN]
+            students = sorted(student for first in enough for student in self._same[first])
+            if len(students) > _PAIRED:
+                yield tuple(students)
+                continue
+            for one, other in combinations(students, 2):
+                firsts_of_both = {self._first[one], self._first[other]}
+                if len(firsts_of_both) == 1 or firsts_of_both in self._pairs:
+                    yield one, other
+
+    def shared(self, students: Sequence[str]) -> list[Token]:
+        """Return the own tokens of the first of these students that all have, or none if the answers are not alike."""
+        first, *others = dict.fromkeys(self._first[student] for student in students)
+        if not self._connected[first].issuperset(others):
+            return []
+        text = self._texts[first]
+        places = set(range(len(text))).intersection(*(equal_parts(text, self._texts[other]) for other in others))
+        return [self._tokens[students[0]][self._places[first][place]] for place in sorted(places)]
+
+
+def _own_places(tokens: Mapping[str, Sequence[Token]], forced: Sequence[Sequence[Token]]) -> dict[str, list[int]]:
+    """Return a dict from student to the places of tokens that neither `forced` nor many other answers have."""
+    windows = {student: list(windows_of(each)) for student, each in tokens.items()}
+    counts = Counter(window for each in windows.values() for window in set(each))
     most = max(_FEW, _COMMON * len(tokens))
-    common |= {window for window, count in counts.items() if count > most}
-    own = {}
-    for student, each in tokens.items():
-        inside = {
-            place for start, window in enumerate(_windows(each)) if window not in common
-            for place in range(start, start + _WINDOW)
-        }  # fmt: skip
-        if len(inside) >= _OWN:
-            own[student] = [each[place] for place in sorted(inside)[:_MOST]]
-    return own
+    common = {window for window, count in counts.items() if count > most}
+    common.update(window for each in forced for window in windows_of(each))
+    return {student: places_outside(each, common)[:_MOST] for student, each in windows.items()}
 
 
 def _in_letters(own: Mapping[str, Sequence[Token]]) -> dict[str, str]:
     """Return a text for each student, with a letter per token: texts are compared ten times as fast as lists."""
     numbers: dict[str, int] = {}
     return {
-        student: "".join(chr(numbers.setdefault(token.text, len(numbers)) % sys.maxunicode) for token in tokens)
+        student: "".join(chr(numbers.setdefault(text, len(numbers)) % sys.maxunicode) for text in by_recency(tokens))
         for student, tokens in own.items()
     }
 
 
-def _candidates(own: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of students whose answers can be alike. `own` maps a student to a text with a letter per token.
-
-    Of two alike texts of N letters together, at most (1 - _ALIKE) * N letters are in one alone. What both have is cut
-    there into runs, and so they share at least `_shared_windows(N)` windows of `_RUN` letters. Two texts that share so
-    many share one of their rarest. This is the prefix filter of Chaudhuri, Ganti and Kaushik, "A Primitive Operator
-    for Similarity Joins in Data Cleaning", 2006. It spares 6 of 7 comparisons of real answers.
-    """
-    windows = {student: _numbered_windows(text) for student, text in own.items()}
-    often = Counter(window for each in windows.values() for window in each)
-    having: dict[tuple[str, int], list[str]] = {}
-    for student, text in own.items():
-        needed = _shared_windows(len(text) * (1 + 1 / _LONGER))
-        rarest = sorted(windows[student], key=lambda window: (often[window], window))
-        others: set[str] = set()
-        for window in rarest[: len(rarest) - needed + 1]:
-            others.update(having.setdefault(window, []))
-            having[window].append(student)
-        yield from ((other, student) for other in others if _are_of_one_length(own[other], text))
-
-
-def _shared_windows(letters: float) -> int:
-    """Return how many windows two alike texts share, at least, and at least 1, if they have `letters` together."""
-    alone = (1 - _ALIKE) * letters
-    return max(1, math.floor((letters - alone) / 2 - (_RUN - 1) * (alone + 1)))
-
-
-def _numbered_windows(text: str) -> list[tuple[str, int]]:
-    """Return the windows of `_RUN` letters of a text, each with the number of its earlier occurrences."""
-    seen: Counter[str] = Counter()
-    found = []
-    for start in range(len(text) - _RUN + 1):
-        window = text[start : start + _RUN]
-        found.append((window, seen[window]))
-        seen[window] += 1
+def _connected(keys: Iterable[str], pairs: Iterable[frozenset[str]]) -> dict[str, set[str]]:
+    """Return a dict from key to all keys that pairs connect with it, directly or not."""
+    found = {key: {key} for key in keys}
+    for pair in pairs:
+        joined = set().union(*(found[key] for key in pair))
+        found.update(dict.fromkeys(joined, joined))
     return found
-
-
-def _are_of_one_length(one: str, other: str) -> bool:
-    return max(len(one), len(other)) <= _LONGER * min(len(one), len(other))
-
-
-def _windows(tokens: Sequence[Token]) -> list[tuple[str, ...]]:
-    texts = [token.text for token in tokens]
-    return [tuple(texts[start : start + _WINDOW]) for start in range(len(texts) - _WINDOW + 1)]
-
-
-def _equal_parts(one: str, other: str) -> list[int]:
-    """Return the places in `one` of the letters that `other` has in the same order."""
-    blocks = [block for block in Indel.opcodes(one, other) if block.tag == "equal"]
-    return [place for block in blocks for place in range(block.src_start, block.src_end)]

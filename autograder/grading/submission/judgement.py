@@ -23,6 +23,7 @@ from ...checking.exercise import Exercise
 from ...checking.expected import Expected
 from ...checking.judge import judge, unobserved
 from ...checking.verdict import MIME, Verdict, VerdictState
+from ...grade_ids import CellKind, GradeId
 from ...language import Note
 from ...messages.cards import message
 from ..course.hidden_cases import ExpectedResults
@@ -101,6 +102,22 @@ def explain_shadowed(outputs: list[NotebookNode], own: Iterable[str], language: 
             each.traceback += message("run.shadowed", name=name).read(language).splitlines()
             return name
     return None
+
+
+def explain_deleted(note: Note, exercise: Exercise, notebook: NotebookNode) -> Note:
+    """Return a note that the answer's cell was deleted, in place of the note that its name is not there.
+
+    If the cell is there, or another one defines the name, returns `note`: the cell was not run to its end.
+    """
+    if note.id != "absent.name":
+        return note
+    defines = re.compile(rf"^[ \t]*+(?:(?:def|class)[ \t]++)?{exercise.asks}[ \t]*+[(:=]", re.M)
+    for cell in notebook.cells:
+        ours = cell.metadata.get("nbgrader", {})
+        is_answer = ours.get("grade_id") == GradeId.of(CellKind.ANSWER, exercise.name)
+        if is_answer or (not ours.get("locked") and defines.search(cell.source)):
+            return note
+    return Note("absent.deleted", note.parameters)
 
 
 def missing_module(outputs: list[NotebookNode]) -> str | None:

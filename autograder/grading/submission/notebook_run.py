@@ -25,7 +25,15 @@ from ..sandbox.grader.resource_watch import Ending
 from ..sandbox.grader.student_process import Ended, StudentProcess
 from ..sandbox.wire.requests import ChildRequest, Reply
 from ..sandbox.wire.run_codec import unpack_note
-from .judgement import Judgement, LessonJudge, explain_import, explain_shadowed, missing_module, unreached_verdict
+from .judgement import (
+    Judgement,
+    LessonJudge,
+    explain_deleted,
+    explain_import,
+    explain_shadowed,
+    missing_module,
+    unreached_verdict,
+)
 from .outputs import OutputBudget, for_instructor, safe_outputs, stopped_output
 
 _MOST_NOTES = 20
@@ -295,7 +303,8 @@ class _Run:
             if "absent" in answer:
                 state, id, parameters = answer["absent"]
                 state = VerdictState.NOT_YET if state == VerdictState.NOT_YET else VerdictState.NOT_ATTEMPTED
-                return Judgement(unobserved(exercise, state, unpack_note(id, parameters)))
+                why = explain_deleted(unpack_note(id, parameters), exercise, self._notebook)
+                return Judgement(unobserved(exercise, state, why))
             if "fault" in answer:
                 fault = {"exercise": exercise.name, "error": str(answer["fault"]).strip().splitlines()[-1][:300]}
                 return Judgement(unobserved(exercise, VerdictState.OUR_ERROR, Note("fault.probe", dict(fault))))
