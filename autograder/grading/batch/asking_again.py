@@ -37,24 +37,39 @@ def settle_requests(course: Course, assignment: str, student: str) -> None:
             earlier.append(attempt)
 
 
-def keep_all(course: Course, assignment: str, students: Sequence[str]) -> None:
-    """Keep what is in `submitted/` as attempts, where the rules do not choose among attempts.
+def put_back(course: Course, assignment: str, students: Sequence[str]) -> None:
+    """Put an earlier attempt back into `submitted/`, where nbgrader has replaced it by one that only asks.
 
-    nbgrader replaces a submission by a later one. If that one only asks to look again, the latest other one is put
-    back.
-    A full disk is no reason not to grade: then nothing is kept.
+    Raises UserError if a grader is at work.
     """
     store = course.attempts(assignment)
     with locked(course.root, assignment):
         for student in students:
             with contextlib.suppress(OSError):
-                if store.submitted_size(student) > _LARGEST:
+                if not store.of(student):
                     continue
-                if store.keep_submitted(student):
-                    settle_requests(course, assignment, student)
                 now = store.submitted(student)
+                if now is None and any(find_requests(course.submitted(assignment, student))):
+                    _keep(course, store, assignment, student)
+                    now = store.submitted(student)
                 if now and now.about:
                     store.submit(student, store.of(student)[-1])
+
+
+def keep_all(course: Course, assignment: str, students: Sequence[str]) -> None:
+    """Keep what is in `submitted/` as attempts, so that later ones can be compared with them.
+
+    A disk that is full is no error: grades are written already.
+    """
+    with locked(course.root, assignment):
+        for student in students:
+            with contextlib.suppress(OSError):
+                _keep(course, course.attempts(assignment), assignment, student)
+
+
+def _keep(course: Course, store: AttemptStore, assignment: str, student: str) -> None:
+    if store.submitted_size(student) <= _LARGEST and store.keep_submitted(student):
+        settle_requests(course, assignment, student)
 
 
 def describe_requests(course: Course, assignment: str) -> Iterator[tuple[str, str]]:

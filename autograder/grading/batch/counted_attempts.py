@@ -16,7 +16,7 @@ from ..gradebook.standings import standings
 from ..rules.applied_rules import CourseRules
 from ..rules.course_file import BEST, AssignmentRules
 from ..submission.pipeline import Result, State
-from .asking_again import keep_all, settle_requests
+from .asking_again import keep_all, put_back, settle_requests
 from .batch import grade
 from .spent_late_days import update_penalties
 
@@ -39,8 +39,9 @@ def grade_counted(
     everybody = [folder.parent.name for folder in course.submissions(assignment)]
     chosen = [student for student in everybody if not students or student in students]
     if not rules.rules.of(assignment).chooses:
-        keep_all(course, assignment, chosen)
+        put_back(course, assignment, chosen)
         results = grade(course, assignment, executor, students=students, **options)
+        keep_all(course, assignment, [each.student for each in results if each.state is not State.FAILED])
         update_penalties(course, _changed(results), assignment)
         graded(results)
         return results

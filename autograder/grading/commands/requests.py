@@ -16,7 +16,7 @@ from ...checking.verdict import VerdictState
 from ...errors import UserError
 from ...grade_ids import CellKind, GradeId
 from ...language import quantity, with_offset
-from ..batch.asking_again import describe_requests, keep_all
+from ..batch.asking_again import describe_requests, put_back
 from ..course.course import Course, open_course
 from ..files.inert_names import one_line
 from ..files.locks import locked
@@ -38,7 +38,7 @@ def list_requests(root: Path, assignment: str | None) -> int:
     for name in [assignment] if assignment else course.assignments():
         store = course.requests(name)
         with contextlib.suppress(UserError):  # a grader is at work, and does the same
-            keep_all(course, name, [folder.parent.name for folder in course.submissions(name)])
+            put_back(course, name, [folder.parent.name for folder in course.submissions(name)])
         for folder in course.submissions(name):  # also what `nbgrader autograde` has graded
             store.add(folder.parent.name, find_requests(folder), time_of(folder))
         waiting = store.open()

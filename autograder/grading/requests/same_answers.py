@@ -1,4 +1,4 @@
-"""Comparison of two hand-ins of a student, apart from requests to look again."""
+"""Comparison of two hand-ins of a student, apart from requests."""
 
 from __future__ import annotations
 
