@@ -88,6 +88,8 @@ def stale_grades(course: Course, assignment: str) -> list[str]:
     if one.exercises is None and not applied:
         return []
     with course.book() as book:
+        if not book.has(assignment):  # an instructor has removed it
+            return []
         graded = sorted(book.standings(assignment))
         cells = {name: cell for each in book.released(assignment).values() for name, cell in each.cells.items()}
     counts = {
