@@ -19,9 +19,9 @@ WORDS = {
     "waiting": Text("your instructor has not graded this yet", "преподаватель ещё не проверил"),
     "disagree": Text(
         "If you think that a result is wrong, write why into a Markdown cell of the notebook after the word “Regrade:”, or "
-        "into a file regrade.txt beside the notebook, and hand in again.",
+        "into a file regrade.txt beside the notebook, and hand in again. With the same answers this costs nothing.",
         "Если вы не согласны с оценкой, напишите почему в текстовой ячейке тетради после слова «Пересмотр:» или в файле "
-        "regrade.txt рядом с тетрадью и сдайте работу ещё раз.",
+        "regrade.txt рядом с тетрадью и сдайте работу ещё раз. Если ответы не изменились, это ничего не стоит.",
     ),
     "top": Text("to the top", "наверх"),
 }

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from autograder.cli import main
+from autograder.grading.files.nbgrader_files import in_utc
 from support.course import Course, files_below
 from support.first_gradient import CHECK, FIRST, LESSON, NAME, SOLVED, TOTAL
 
@@ -123,3 +126,37 @@ def test_what_is_not_taken_over_is_named(tmp_path: Path) -> None:
     assert kept["fine.txt"] == b"fine"
     assert len(kept) == 200 + 2  # the notebook and the assignment's own file come on top
     assert "link.txt" not in kept
+
+
+def test_a_request_through_the_exchange_costs_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    course, home = Course.make(tmp_path / "course", languages=("en",)), tmp_path / "home"
+    home.mkdir()
+    course.exchange.mkdir()
+    course.exchange.chmod(0o777)
+    course.configure(f"c.Exchange.root = {str(course.exchange)!r}")
+    course.by_exchange("release_assignment")
+    course.by_exchange("fetch_assignment", "--course=course", cwd=home)
+    course.hand_in("ann", {**SOLVED, FIRST.name: "pass"}, folder=home / NAME)
+    course.by_exchange("submit", "--course=course", "--student=ann", cwd=home)
+    course.by_exchange("collect")
+    due = datetime.now(UTC) + timedelta(seconds=2)
+    (course.folder / "course.toml").write_text(f"[assignments.{NAME}]\ndue = {due:%Y-%m-%dT%H:%M:%S}\n")
+    assert main(["grade", str(course.folder)]) == 0
+    scores, stamp = course.scores(), course.submitted("ann").parent / "timestamp.txt"
+    assert (scores, course.owed()) == ({"ann": TOTAL - FIRST.points}, {"ann": 0})
+    came = in_utc(stamp.read_text())
+
+    (home / NAME / "regrade.txt").write_text("why?")
+    time.sleep(max(0.0, (due - datetime.now(UTC)).total_seconds() + 1))
+    course.by_exchange("submit", "--course=course", "--student=ann", cwd=home)
+    for _ in range(2):  # nbgrader brings the request each time
+        course.by_exchange("collect", "--update")
+        capsys.readouterr()
+        assert main(["grade", str(course.folder)]) == 0
+        assert "ann: asks to look again with the same answers: counts as handed in " in capsys.readouterr().out
+        assert (course.scores(), course.owed(), in_utc(stamp.read_text())) == (scores, {"ann": 0}, came)
+    assert main(["requests", str(course.folder), NAME, "--student", "ann", "--answer", "Because."]) == 0
+    assert main(["feedback", str(course.folder), NAME, "--release"]) == 0
+    course.by_exchange("fetch_feedback", "--course=course", "--student=ann", cwd=home)
+    (page,) = (home / NAME / "feedback").rglob(f"{NAME}.html")
+    assert "Because." in page.read_text(encoding="utf-8")

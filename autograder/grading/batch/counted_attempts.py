@@ -16,6 +16,7 @@ from ..gradebook.standings import standings
 from ..rules.applied_rules import CourseRules
 from ..rules.course_file import BEST, AssignmentRules
 from ..submission.pipeline import Result, State
+from .asking_again import keep_all, put_back, settle_requests
 from .batch import grade
 from .spent_late_days import update_penalties
 
@@ -35,13 +36,15 @@ def grade_counted(
     `graded` is called with the results after each round. The other parameters and the errors are those of `grade`.
     """
     rules = course.rules
+    everybody = [folder.parent.name for folder in course.submissions(assignment)]
+    chosen = [student for student in everybody if not students or student in students]
     if not rules.rules.of(assignment).chooses:
+        put_back(course, assignment, chosen)
         results = grade(course, assignment, executor, students=students, **options)
+        keep_all(course, assignment, [each.student for each in results if each.state is not State.FAILED])
         update_penalties(course, _changed(results), assignment)
         graded(results)
         return results
-    everybody = [folder.parent.name for folder in course.submissions(assignment)]
-    chosen = [student for student in everybody if not students or student in students]
     submit_counted(course, assignment, chosen, rules)
     found: dict[str, Result] = {}
     tried: dict[str, set[str]] = {}
@@ -80,7 +83,8 @@ def submit_counted(
     store, changed = course.attempts(assignment), []
     with locked(course.root, assignment):
         for student in students:
-            store.keep_submitted(student)
+            if store.keep_submitted(student):
+                settle_requests(course, assignment, student)
             done = (tried or {}).get(student, frozenset())
             attempts = store.of(student)
             if again:

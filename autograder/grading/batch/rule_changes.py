@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ...grade_ids import CellKind, GradeId
 from ...language import quantity
 from ..course.course import Course
-from ..rules.applied_rules import CourseRules, PenaltyChange, compare
+from ..rules.applied_rules import CourseRules, compare
 from ..rules.course_file import BEST, RULES_FILE, Rules
 from ..rules.late_penalty import describe_change
 from .counted_attempts import counted
+from .point_changes import describe_points, point_changes, set_points
+
+
+@dataclass(frozen=True)
+class RuleChange:
+    """A change that other rules make to the grade of one submission.
+
+    `said` tells it in words.
+    """
+
+    assignment: str
+    student: str
+    said: str
+
+    def __str__(self) -> str:
+        return f"{self.assignment}, {self.student}: {self.said}"
 
 
 def follow_rules(course: Course) -> list[str]:
@@ -24,7 +41,7 @@ def follow_rules(course: Course) -> list[str]:
         return []
     changes = list_changes(course, new)
     if not changes:
-        course.apply(new)
+        apply_rules(course, new)
         return []
     return [
         f"{RULES_FILE} or students.csv has changed. It was not applied, because grades would change:",
@@ -33,12 +50,32 @@ def follow_rules(course: Course) -> list[str]:
     ]
 
 
-def list_changes(course: Course, new: CourseRules) -> list[str]:
-    """Return a sentence for each late penalty and each counted attempt that the rules `new` would change."""
+def apply_rules(course: Course, new: CourseRules) -> None:
+    """Let grades follow the rules `new` from the next grading on. Points of exercises change in the gradebook.
+
+    Raises UserError if the gradebook fails.
+    """
     old = course.applied or CourseRules(Rules(), {})
     with course.gradebook() as gradebook:
-        lines = [_describe(change) for change in compare(gradebook.db, old, new)]
-    return [*lines, *_changed_attempts(course, old, new)]
+        set_points(point_changes(course, gradebook.db, old, new))
+        gradebook.db.commit()
+    course.apply(new)
+
+
+def list_changes(course: Course, new: CourseRules) -> list[RuleChange]:
+    """Return what the rules `new` would change in the grades of submissions.
+
+    The change may be in the points of exercises, in a late penalty, or in the attempt that counts.
+    """
+    old = course.applied or CourseRules(Rules(), {})
+    with course.gradebook() as gradebook:
+        points = point_changes(course, gradebook.db, old, new)
+        changes = [RuleChange(*each) for each in describe_points(course, gradebook.db, points)]
+        changes += [
+            RuleChange(each.assignment, each.student, describe_change(each.before, each.after))
+            for each in compare(gradebook.db, old, new)
+        ]
+    return [*changes, *_changed_attempts(course, old, new)]
 
 
 def stale_grades(course: Course, assignment: str) -> list[str]:
@@ -47,9 +84,12 @@ def stale_grades(course: Course, assignment: str) -> list[str]:
     nbgrader fixes them when an assignment is generated, and refuses other graded cells once students have handed in.
     """
     one = course.written.rules.of(assignment)
-    if one.exercises is None and not one.points:
+    applied = course.rules.rules.of(assignment).points  # other points wait, and are named as such
+    if one.exercises is None and not applied:
         return []
     with course.book() as book:
+        if not book.has(assignment):  # an instructor has removed it
+            return []
         graded = sorted(book.standings(assignment))
         cells = {name: cell for each in book.released(assignment).values() for name, cell in each.cells.items()}
     counts = {
@@ -57,12 +97,12 @@ def stale_grades(course: Course, assignment: str) -> list[str]:
         for name, cell in cells.items()
         if cell.points is not None and GradeId(name).kind in (CellKind.CHECK, CellKind.WRITTEN)
     }
-    wanted = dict.fromkeys(one.exercises or counts) | dict.fromkeys(one.points)
+    wanted = dict.fromkeys(one.exercises or counts) | dict.fromkeys(applied)
     said = [f"{name} counts" for name, points in counts.items() if name not in wanted and points]
-    said += [f"{name} does not count" for name in wanted if name not in counts and one.points.get(name) != 0]
+    said += [f"{name} does not count" for name in wanted if name not in counts and applied.get(name) != 0]
     said += [
         f"{name} is worth {quantity(counts[name] or 0, 'point')}"
-        for name, points in one.points.items()
+        for name, points in applied.items()
         if name in counts and counts[name] != points
     ]
     if not said or not graded:
@@ -70,12 +110,13 @@ def stale_grades(course: Course, assignment: str) -> list[str]:
     return [
         f"stale grades, for {RULES_FILE} states other exercises or points: {', '.join(graded)}. In them "
         f"{', '.join(said)}. After a hand-in only points can change, also to 0: write `points = {{...}}`, then "
-        f"`autograder course DIR`, `nbgrader generate_assignment {assignment} --force`, and grade"
+        f"`autograder course DIR --apply`, `autograder course DIR`, "
+        f"`nbgrader generate_assignment {assignment} --force`, and grade"
     ]
 
 
-def _changed_attempts(course: Course, old: CourseRules, new: CourseRules) -> Iterator[str]:
-    """Yield a sentence for each student for whom another attempt counts under the rules `new`."""
+def _changed_attempts(course: Course, old: CourseRules, new: CourseRules) -> Iterator[RuleChange]:
+    """Yield a change for each student for whom another attempt counts under the rules `new`."""
     for name in course.graded_assignments():
         before, after = old.rules.of(name), new.rules.of(name)
         if (before.attempts, before.counts) == (after.attempts, after.counts):
@@ -90,9 +131,4 @@ def _changed_attempts(course: Course, old: CourseRules, new: CourseRules) -> Ite
             now = f"attempt {attempts.index(second) + 1}"
             if second.score is None and after.counts == BEST:
                 now = "all attempts are graded, and the best counts"
-            yield f"{name}, {student}: attempt {attempts.index(first) + 1} counted before; now {now}"
-
-
-def _describe(change: PenaltyChange) -> str:
-    """Return a text such as "03_x, ann: a late penalty of 2 points before, no late penalty now"."""
-    return f"{change.assignment}, {change.student}: {describe_change(change.before, change.after)}"
+            yield RuleChange(name, student, f"attempt {attempts.index(first) + 1} counted before; now {now}")

@@ -12,6 +12,7 @@ from ..course.course import Course
 from ..files.inert_names import one_line
 from ..gradebook.standings import standings
 from ..submission.pipeline import Result, State
+from .asking_again import describe_requests
 from .rule_changes import stale_grades
 
 GONE = "graded before, but nothing of theirs lies in submitted/ any more"
@@ -67,6 +68,7 @@ def summary(course: Course, name: str) -> list[str]:
     asking = sorted({one.student for one in course.requests(name).open()})
     if asking:
         lines.append(f"asking for another look, see `autograder requests`: {_some(asking)}")
+    lines += [f"{one_line(student)}: {said}" for student, said in describe_requests(course, name)]
     return [f"  {line}" for line in lines]
 
 

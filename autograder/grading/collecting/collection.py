@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ...errors import UserError
 from ...language import quantity
+from ..batch.asking_again import describe_request, settle_requests
 from ..batch.counted_attempts import counted, within_limit
 from ..course.attempts import Attempt, digest_of
 from ..course.course import Course
@@ -31,6 +32,7 @@ from .senders import Senders
 from .submission_times import Moment, SubmissionTimes
 from .unplaced import UnplacedFile, doubt_of_unplaced, keep_unplaced
 
+_REQUEST = "kept as a request to look again"
 _FEW = 4  # a quarter of the class
 
 
@@ -154,6 +156,11 @@ class Collection:
                 draft = f"; only a draft in {sender.form}: not submitted" if line and line.draft else ""
                 account.lines[student.id] += [
                     f"{assignment} {said}{self._times.shown(Moment(time, kept.time_from))}{renamed}{draft}",
+                    *(
+                        describe_request(self._course, about)
+                        for about in self._course.attempts(assignment).of(student.id)
+                        if about.digest == kept.about
+                    ),
                     *self._times.remarks(delivery, sender.form, assignment, student, line, moment),
                 ]
         for path, why in delivery.unread.items():
@@ -177,8 +184,8 @@ class Collection:
         Returns the outcome in words, such as "taken as attempt 2", whether anything was stored, and the stored attempt.
         """
         store = self._course.attempts(assignment)
-        store.keep_submitted(student.id)
-        known = store.of(student.id)
+        kept = store.keep_submitted(student.id)
+        known = store.all_of(student.id)
         same = next((each for each in known if each.digest == attempt.digest), None)
         told = same is not None and (same.time is None or attempt.time_from == TIMES_FILE or _excused(same, attempt))
         new = same is None or (told and attempt.time not in (None, same.time))
@@ -190,6 +197,8 @@ class Collection:
             store.add(student.id, files, attempt)
         elif same and again:
             store.add(student.id, files, replace(same, answered=False))
+        if new or kept:
+            settle_requests(self._course, assignment, student.id)
         one = self._rules.rules.of(assignment)
         attempts = store.of(student.id)
         chosen = counted(attempts, self._rules, assignment, student.id)
@@ -197,11 +206,13 @@ class Collection:
             store.submit(student.id, chosen)
         if same is not None:
             return "already collected", bool(again), attempt if new else same
+        if attempt.digest not in [each.digest for each in attempts]:
+            return _REQUEST, True, next(each for each in store.all_of(student.id) if each.digest == attempt.digest)
         if attempt.digest not in [each.digest for each in within_limit(attempts, one)]:
             return f"kept, but not to be graded: only {quantity(one.attempts, 'attempt')} may be", True, attempt
         if attempts[-1].digest != attempt.digest:
             return "kept as an earlier attempt", True, attempt
-        return (f"taken as attempt {len(known) + 1}" if known else "taken"), True, attempt
+        return (f"taken as attempt {len(attempts)}" if len(attempts) > 1 else "taken"), True, attempt
 
     def _add(self, students: list[Student], lacks: str) -> None:
         if students:

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ...language import quantity
-from ..batch.rule_changes import list_changes, stale_grades
+from ..batch.rule_changes import apply_rules, list_changes, stale_grades
 from ..course.course import Course, open_course
 from ..rules.applied_rules import CourseRules
 from ..rules.course_file import AFTER_DUE, BEST, PER_STUDENT, RULES_FILE, AssignmentRules, Rules
@@ -27,7 +27,8 @@ def check_rules(root: Path, *, apply: bool) -> int:
     for line in explain(course, new):
         print(printable(line))
     changes = list_changes(course, new)
-    print(f"graded submissions: {len(changes) or 'none'} {'changed' if apply else 'would change'}")
+    many = len({(change.assignment, change.student) for change in changes})
+    print(f"graded submissions: {many or 'none'} {'changed' if apply else 'would change'}")
     for change in changes:
         print(printable(f"  {change}"))
     for name in course.graded_assignments():
@@ -35,12 +36,12 @@ def check_rules(root: Path, *, apply: bool) -> int:
             print(printable(f"  {line}"))
     old = course.applied
     if apply:
-        course.apply(new)
+        apply_rules(course, new)
         print("applied: `autograder grade` updates the grades")
         if old is None or old.rules != new.rules:
             print(
                 "then `autograder course DIR` and `nbgrader generate_assignment NAME --force`: notebooks tell the due "
-                "date"
+                "date, and hold the points"
             )
     elif old is None:
         print("the first `autograder grade` follows these rules")

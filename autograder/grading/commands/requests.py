@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -15,7 +16,9 @@ from ...checking.verdict import VerdictState
 from ...errors import UserError
 from ...grade_ids import CellKind, GradeId
 from ...language import quantity, with_offset
+from ..batch.asking_again import describe_requests, put_back
 from ..course.course import Course, open_course
+from ..files.inert_names import one_line
 from ..files.locks import locked
 from ..files.notebook_file import Unreadable, read
 from ..report.counts import verdict_in
@@ -34,6 +37,8 @@ def list_requests(root: Path, assignment: str | None) -> int:
     names = {student.id: str(student) for student in roster.students}
     for name in [assignment] if assignment else course.assignments():
         store = course.requests(name)
+        with contextlib.suppress(UserError):  # a grader is at work, and does the same
+            put_back(course, name, [folder.parent.name for folder in course.submissions(name)])
         for folder in course.submissions(name):  # also what `nbgrader autograde` has graded
             store.add(folder.parent.name, find_requests(folder), time_of(folder))
         waiting = store.open()
@@ -43,6 +48,8 @@ def list_requests(root: Path, assignment: str | None) -> int:
             when = with_offset(datetime.fromisoformat(one.submitted or one.came).astimezone(zone))
             came = f"  {names.get(one.student, one.student)}, {'handed in' if one.submitted else 'found'} {when}:"
             print(printable("\n".join([came, *_describe(course, name, one)])))
+        for student, said in describe_requests(course, name):
+            print(printable(f"  {one_line(student)}: {said}"))
         if waiting:
             print(f"answer with: autograder requests {root} {name} --student NAME --answer TEXT")
     return 0

@@ -37,7 +37,7 @@ def return_course(root: Path, assignment: str | None, *, tables: Sequence[Path],
     Raises UserError with the remedy if nothing can be returned.
     """
     course = open_course(root)
-    chosen = [assignment] if assignment else course.graded_assignments()
+    chosen = _in_gradebook(course, [assignment] if assignment else course.graded_assignments())
     given = list(map(read_grade_table, tables))
     for table in given:
         if table.of_one_assignment and not assignment:
@@ -50,6 +50,24 @@ def return_course(root: Path, assignment: str | None, *, tables: Sequence[Path],
         write_total(path, course, {name: grades_of(course, name) for name in chosen})
         print(f"total of the course: {path}")
     return int(any(failed))
+
+
+def _in_gradebook(course: Course, assignments: Sequence[str]) -> list[str]:
+    """Return those of `assignments` that the gradebook has, and print the others: an instructor has removed them.
+
+    Raises UserError if there are only others.
+    """
+    with course.book() as book:
+        there = [name for name in assignments if book.has(name)]
+    gone = [name for name in assignments if name not in there]
+    if gone and not there:
+        raise UserError(f"{', '.join(gone)} is not in the gradebook: grade it first, nothing was returned")
+    for name in gone:
+        print(
+            f"{name} is not in the gradebook any more, so it is left out: grade it again, or remove its folders in "
+            "submitted/, autograded/ and feedback/"
+        )
+    return there
 
 
 def _return_assignment(course: Course, assignment: str, tables: Sequence[Path], overwrite: bool) -> bool:

@@ -29,7 +29,8 @@ class Attempt:
     was corrected after that, or "". `lms` holds what an LMS needs to recognise the student again (see `Sender`).
     `score` is in points, without a late penalty. It is None if the attempt was not graded, or if the rules do not
     choose among attempts. `answered` is True if the student was told that this attempt exceeds the number of attempts
-    to be graded.
+    to be graded. `about` is "", or for an attempt that only asks to look again the digest of the earlier one with the
+    same answers. That one counts, and this one costs neither time nor one of the attempts to be graded.
     """
 
     digest: str
@@ -42,6 +43,7 @@ class Attempt:
     answered: bool = False
     assumed: bool = False
     retimed: str = ""
+    about: str = ""
 
     @property
     def order(self) -> tuple[str, str]:
@@ -59,7 +61,11 @@ class AttemptStore:
         self._course, self._assignment = course, assignment
 
     def of(self, student: str) -> list[Attempt]:
-        """Return a student's attempts, the earliest first."""
+        """Return a student's attempts, the earliest first, without those that only ask to look again."""
+        return [attempt for attempt in self.all_of(student) if not attempt.about]
+
+    def all_of(self, student: str) -> list[Attempt]:
+        """Return all that a student has handed in, the earliest first."""
         above = self._above(student)
         found = [attempt for each in _folders(above) if (attempt := _read(each)) is not None]
         return sorted(found, key=lambda attempt: attempt.order)
@@ -103,18 +109,26 @@ class AttemptStore:
         """Store that a student was told that this attempt exceeds the number of attempts to be graded."""
         self._record(student, replace(attempt, answered=True))
 
+    def record_about(self, student: str, attempt: Attempt, about: str) -> None:
+        """Store about which attempt this one asks to look again. `about` is the digest of that one, or ""."""
+        self._record(student, replace(attempt, about=about))
+
     def _record(self, student: str, attempt: Attempt) -> None:
         replace_json(self._above(student) / attempt.digest[:16] / _RECORD, asdict(attempt))
 
     def submitted(self, student: str) -> Attempt | None:
         """Return the stored attempt whose files are in `submitted/` now, or None if they are not stored."""
         digest = digest_of(self._submitted_files(student))
-        return next((each for each in self.of(student) if each.digest == digest), None)
+        return next((each for each in self.all_of(student) if each.digest == digest), None)
 
     def files(self, student: str, attempt: Attempt) -> list[Path]:
         """Return the stored files of an attempt."""
-        above = self._above(student) / attempt.digest[:16]
+        above = self.folder(student, attempt)
         return [path for path in sorted(above.rglob("*")) if _is_file(path) and path.name != _RECORD]
+
+    def folder(self, student: str, attempt: Attempt) -> Path:
+        """Return the folder with the stored files of an attempt."""
+        return self._above(student) / attempt.digest[:16]
 
     def secret(self, student: str, attempt: Attempt) -> bytes | None:
         """Return the content of an attempt's file `submission_secret.txt`, or None if the attempt has none.
@@ -125,9 +139,10 @@ class AttemptStore:
             return (self._above(student) / attempt.digest[:16] / SECRET).read_bytes()
         return None
 
-    def keep_submitted(self, student: str) -> None:
+    def keep_submitted(self, student: str) -> bool:
         """Store the student's files in `submitted/` as an attempt, unless an equal attempt is stored.
 
+        Returns whether an attempt was stored.
         Such files came another way than through `autograder collect`, for example through `nbgrader collect`.
         """
         files, time = self._submitted_files(student), None
@@ -135,8 +150,10 @@ class AttemptStore:
             with contextlib.suppress(OSError, ValueError):
                 time = in_utc(files.pop(TIMESTAMP).read_text(encoding="utf-8"))
         digest = digest_of(files)
-        if files and all(attempt.digest != digest for attempt in self.of(student)):
+        new = bool(files) and all(attempt.digest != digest for attempt in self.all_of(student))
+        if new:
             self.add(student, files, Attempt(digest, time, "timestamp.txt", "submitted/", time or "", {}))
+        return new
 
     def submit(self, student: str, attempt: Attempt) -> bool:
         """Make an attempt the one that is graded: copy it into `submitted/`. Returns whether anything changed."""
@@ -163,6 +180,10 @@ class AttemptStore:
             else:
                 folder.rename(place)
         return True
+
+    def submitted_size(self, student: str) -> int:
+        """Return the bytes of the student's files in `submitted/`."""
+        return sum(path.lstat().st_size for path in self._submitted_files(student).values())
 
     def _submitted_files(self, student: str) -> dict[str, Path]:
         """Return the files in `submitted/` by relative path."""

@@ -24,7 +24,7 @@ from ..gradebook.database import default_url, said
 from ..nbgrader_path import put_interpreter_on_path
 from ..rules.assignment_notebooks import assignment_notebooks
 from ..rules.course_file import RULES_FILE, read_rules
-from .upgrade import is_handed_in, list_differences, release_commands
+from .upgrade import is_handed_in, list_differences, release_commands, with_applied_points
 
 _TEXTS = Path(__file__).parents[1] / "templates" / "course"
 _COURSE_RECORD = ".autograder.json"  # the course id, and hashes of the files as we wrote them
@@ -55,7 +55,7 @@ def make_course(
             f"no lesson sources in {lessons.lessons}: they come with the course repository, not with the installed "
             "package. Clone it and run `autograder course` from its environment (make install)"
         )
-    rules = read_rules(directory)
+    rules, waiting = with_applied_points(directory, read_rules(directory))
     files = {
         Path("nbgrader_config.py"): _text("nbgrader_config.py.txt", course_id=repr(name), nbgrader=_beside("nbgrader")),
         Path("lessons", "README.md"): _text("lessons.md", course=str(directory)),
@@ -67,6 +67,12 @@ def make_course(
             (directory / folder).mkdir(parents=True, exist_ok=True)
         for line in _write(directory, files, record["files"]):
             print(line)
+        for assignment in waiting:
+            where = shlex.quote(str(directory))
+            print(
+                f"{assignment} keeps its points, for other ones would change grades: `autograder course {where} "
+                "--check` lists them, and with --apply they change"
+            )
         record["course_id"] = name
         (directory / _COURSE_RECORD).write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         _make_secret(directory / "secret")

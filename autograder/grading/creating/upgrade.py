@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from nbgrader.api import Gradebook, MissingEntry
@@ -13,7 +14,8 @@ from ...language import LANGUAGES
 from ..course.settings import course_settings
 from ..files.submitted_cells import grade_id_of
 from ..gradebook.database import default_url
-from ..rules.course_file import read_rules
+from ..rules.applied_rules import applied_rules
+from ..rules.course_file import Rules, read_rules
 
 _KINDS = ("grade", "solution", "locked", "task")
 
@@ -46,8 +48,27 @@ def is_handed_in(root: Path, assignment: str) -> bool:
 
     The folder submitted/ and the gradebook are searched.
     """
-    if any((root / "submitted").glob(f"*/{assignment}")):
-        return True
+    return any((root / "submitted").glob(f"*/{assignment}")) or _is_graded(root, assignment)
+
+
+def with_applied_points(root: Path, written: Rules) -> tuple[Rules, list[str]]:
+    """Return the rules `written` in course.toml, but with the applied points where students have grades.
+
+    Notebooks are made by the result: nbgrader takes the points of a new release at once, and grades would change. The
+    list holds the assignments for which `course.toml` states other points. `root` is the course folder.
+    """
+    applied = applied_rules(root)
+    before = applied.rules if applied else Rules()
+    kept = {
+        name: replace(one, points=before.of(name).points)
+        for name, one in written.assignments.items()
+        if one.points != before.of(name).points and _is_graded(root, name)
+    }
+    return replace(written, assignments={**written.assignments, **kept}), sorted(kept)
+
+
+def _is_graded(root: Path, assignment: str) -> bool:
+    """Return whether the gradebook has a submission of an assignment."""
     try:
         url = course_settings(root).db_url
         if url == default_url(root) and not (root / "gradebook.db").is_file():

@@ -61,9 +61,9 @@ def write_refusal(course: Course, assignment: str, student: str, attempt: Attemp
 def _received(course: Course, assignment: str, student: str, attempt: Attempt | None) -> list[Text]:
     """Return sentences that tell when the work came, and which attempt it is.
 
-    `attempt` is None if the work is not stored as an attempt.
+    `attempt` is None if the work is not stored as an attempt. One that only asks to look again has no number.
     """
-    if attempt is None:
+    if attempt is None or attempt.about:
         return [RECEIPT["received"]]
     rules = course.rules.rules
     attempts = course.attempts(assignment).of(student)

@@ -26,7 +26,7 @@ def find_requests(folder: Path) -> Iterator[str]:
         if path.is_symlink() or not path.is_file():
             continue
         try:
-            if _FILE.fullmatch(path.name):
+            if is_request_file(path):
                 data = load(path, _LARGEST)
                 mark, encoding = encoding_of(data)
                 yield from _cut(data.removeprefix(mark).decode(encoding, "replace"))
@@ -34,6 +34,17 @@ def find_requests(folder: Path) -> Iterator[str]:
                 yield from _in_notebook(parse(load(path), path.name))
         except (Unreadable, OSError):  # grading itself tells about files that cannot be read
             continue
+
+
+def is_request_file(path: Path) -> bool:
+    """Return whether a file is a request by its name."""
+    return bool(_FILE.fullmatch(path.name))
+
+
+def is_request_text(text: str) -> bool:
+    """Return whether the text of a Markdown cell is a request."""
+    found = _IN_CELL.search(text)
+    return bool(found and found[1].strip())
 
 
 def time_of(folder: Path) -> str:

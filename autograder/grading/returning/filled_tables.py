@@ -82,7 +82,7 @@ def _unknown_senders(table: GradeTable, course: Course, assignment: str, grades:
     known = {
         attempt.lms.get(key, "")
         for id in [*grades.by_student, *grades.nothing]
-        for attempt in store.of(id)
+        for attempt in store.all_of(id)
         for key in ("number", "participant")
     }
     unknown = {}

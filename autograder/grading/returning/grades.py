@@ -81,7 +81,7 @@ def grades_of(course: Course, assignment: str) -> Grades:
             grades.nothing[id] = f"no grade: another attempt counts now; run `autograder grade . {assignment}` before"
         else:
             points = max(0.0, found[id].score - found[id].penalty)
-            attempts = store.of(id)
+            attempts = store.all_of(id)  # the LMS knows the latest one
             grades.by_student[id] = Grade(student, points, found[id].penalty, attempts[-1] if attempts else None)
     idle = (student for student in roster.values() if student.id not in found.keys() | handed_in)
     grades.idle = sorted(str(student) for student in idle if not student.dropped)

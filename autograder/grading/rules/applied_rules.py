@@ -75,7 +75,7 @@ def applied_rules(root: Path) -> CourseRules | None:
     """Return the rules that grades follow: those of the last `apply_rules`. Returns None if none were applied yet."""
     try:
         record = json.loads((root / _RECORD).read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     return _parsed(record["text"], record["extensions"], RULES_FILE, STUDENTS_FILE)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -110,3 +111,27 @@ def test_a_new_name_reaches_formgrader_and_the_page(late: Course, tmp_path: Path
         assert gradebook.find_student("ann").last_name == "Neumann"
     assert give_back(course) == 0
     assert "Ann Neumann" in course.feedback("ann")
+
+
+def test_an_assignment_that_was_removed_is_left_out(course: Course, capsys: pytest.CaptureFixture[str]) -> None:
+    course.hand_in("ann", SOLVED)
+    course.grade()
+    removed = "10_removed"
+    with course.gradebook() as gradebook:
+        gradebook.add_assignment(removed)
+    shutil.copytree(course.autograded("ann").parent, course.folder / "autograded" / "ann" / removed)
+    assert main(["return", str(course.folder)]) == 0
+    total = course.folder / "returned" / "total.csv"
+    assert removed in total.read_text(encoding="utf-8-sig")
+    course.nbgrader("db", "assignment", "remove", removed, "--force")
+    (course.folder / "course.toml").write_text(f"[assignments.{removed}]\nlessons = ['{NAME}']\nexercises = ['x']\n")
+    capsys.readouterr()
+    assert main(["return", str(course.folder)]) == 0
+    said = capsys.readouterr().out
+    assert f"{removed} is not in the gradebook any more, so it is left out" in said
+    header = total.read_text(encoding="utf-8-sig").splitlines()[0]
+    assert NAME in header
+    assert removed not in header
+    assert main(["course", str(course.folder), "--check"]) == 0
+    assert main(["return", str(course.folder), removed]) == 1
+    assert f"{removed} is not in the gradebook" in capsys.readouterr().err
