@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +13,7 @@ from ...errors import UserError
 from ...language import quantity
 from ..batch.asking_again import describe_request, settle_requests
 from ..batch.counted_attempts import counted, within_limit
-from ..course.attempts import Attempt, digest_of
+from ..course.attempts import Attempt, digest_of, students_with_attempts
 from ..course.course import Course
 from ..files.locks import locked
 from ..files.nbgrader_files import SECRET
@@ -42,7 +43,7 @@ class Account:
 
     `source` is its name, `title` a line such as "x.zip: Moodle". `lines` maps students to sentences on their
     submissions. `counts` maps outcomes such as "taken" to numbers of submissions. `unplaced` are the files whose
-    student or assignment is unknown. `assignments` are those of which a submission was found. `arrived` are triples of
+    student or assignment is unknown. `senders` maps assignments to those who handed in. `arrived` are triples of
     assignment, student and digest, for each attempt that was not stored before or was submitted again. `doubts` counts
     the times that cannot be read or are in the future. `remarks` are sentences on the whole archive.
     """
@@ -52,7 +53,7 @@ class Account:
     lines: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     counts: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     unplaced: list[UnplacedFile] = field(default_factory=list)
-    assignments: set[str] = field(default_factory=set)
+    senders: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     arrived: list[tuple[str, str, str]] = field(default_factory=list)
     doubts: int = 0
     remarks: list[str] = field(default_factory=list)
@@ -82,7 +83,7 @@ class Collection:
         Raises UserError if the archive and the worksheet have no participant in common.
         """
         self._arrival = Moment(arrival, "arrival") if arrival else Moment()
-        senders = Senders(unpacked, self._course.roster, self._tables)
+        senders = Senders(unpacked, self._course.roster, self._tables, students_with_attempts(self._course))
         try:
             senders.refuse_other_assignment()
         except Unplaced as why:
@@ -95,7 +96,7 @@ class Collection:
             roster = self._course.roster
             lacks = senders.lms.lacks_in_paths if senders.lms and not self._tables else ""
             self._add(from_tables(self._tables, roster) if self._tables else from_paths(unpacked, roster), lacks)
-            senders = Senders(unpacked, self._course.roster, self._tables)
+            senders = Senders(unpacked, self._course.roster, self._tables, students_with_attempts(self._course))
         found = sort_files(unpacked, senders, self._released)
         title = f"{source.name}: {found.lms.title if found.lms else 'files by name'}"
         account = Account(source.name, title)
@@ -114,7 +115,7 @@ class Collection:
         ]
         for table in self._tables:
             if found.lms and table.title == found.lms.title and table.of_one_assignment:
-                for assignment in account.assignments:
+                for assignment in _not_few({name: set(ids) for name, ids in account.senders.items()}):
                     keep_table(self._course.root, assignment, table)
         keep_unplaced(self._course.root, source.name, account.unplaced)
         return account
@@ -133,8 +134,9 @@ class Collection:
                 unpacked.entry_of(delivery.files[notebooks[0]].path),
                 "yes" if delivery.found.team else "",
             )
-            account.assignments.add(assignment)
-            self._collected[assignment].update(student.id for student in delivery.senders)
+            ids = {student.id for student in delivery.senders}
+            account.senders[assignment] |= ids
+            self._collected[assignment] |= ids
             for student in delivery.senders:
                 line = delivery.found.participants.get(student.id)
                 moment = self._times.of(delivery, found.lms, assignment, student, self._arrival)
@@ -154,8 +156,9 @@ class Collection:
                 account.doubts += bool(moment.doubt)
                 renamed = _renamed(notebooks, self._released[assignment])
                 draft = f"; only a draft in {sender.form}: not submitted" if line and line.draft else ""
+                named = f"; {sender.form} names {delivery.origin.name} now" if delivery.found.revealed else ""
                 account.lines[student.id] += [
-                    f"{assignment} {said}{self._times.shown(Moment(time, kept.time_from))}{renamed}{draft}",
+                    f"{assignment} {said}{self._times.shown(Moment(time, kept.time_from))}{renamed}{draft}{named}",
                     *(
                         describe_request(self._course, about)
                         for about in self._course.attempts(assignment).of(student.id)
@@ -173,7 +176,8 @@ class Collection:
             for path, file in delivery.files.items():
                 account.unplaced.append(UnplacedFile(f"{who}: {path}", why, file.place))
         if delivery.notebooks:
-            self._handed_in.update(delivery.origin.numbers)
+            if not delivery.found.team:  # the number of a team may be that of somebody else
+                self._handed_in.update(delivery.origin.numbers)
             self._handed_in.update(each.number for each in delivery.found.participants.values())
 
     def _store(
@@ -239,20 +243,28 @@ class Collection:
         if somebody who handed in is not in `students.csv`, as the list is then incomplete. An assignment that few
         students handed in, compared with another one, is probably a wrong notebook: its other students are not named.
         """
-        most = max(map(len, self._collected.values()), default=0)
+        probable = _not_few(self._collected)
         for assignment, students in sorted(self._collected.items()):
-            if len(students) * _FEW < most:
+            if assignment not in probable:
                 who = ", ".join(sorted(students))
                 print(printable(f"{assignment} came from {who} alone: is it the wrong notebook?"))
                 continue
             there = {folder.parent.name for folder in self._course.submissions(assignment)}
             present = [student for student in self._course.roster.students if not student.dropped]
             idle = [str(student) for student in present if student.id not in there]
+            if hidden := [each for table in self._tables for each in table.idle()]:
+                print(printable(f"no submission of {assignment}: {', '.join(hidden)}"))
             if idle and there <= {student.id for student in self._course.roster.students}:
                 doubt = doubt_of_unplaced(self._course.root)
                 print(printable(f"no submission of {assignment}{doubt}: {', '.join(idle)}"))
                 for line in left_out(self._course.roster, assignment, there):
                     print(printable(f"  {line}"))
+
+
+def _not_few(senders: Mapping[str, AbstractSet[str]]) -> set[str]:
+    """Return the assignments without those that few students handed in, compared with another one."""
+    most = max(map(len, senders.values()), default=0)
+    return {assignment for assignment, students in senders.items() if len(students) * _FEW >= most}
 
 
 def _excused(known: Attempt, again: Attempt) -> bool:

@@ -93,7 +93,8 @@ def sort_files(unpacked: Unpacked, senders_of: Senders, released: Mapping[str, R
             found = senders_of.find(origin, path)
         except Unplaced as why:
             done.unplaced.append((file, path, str(why)))
-            done.unknown.update(origin.numbers)
+            if senders_of.has_person(origin):
+                done.unknown.update(origin.numbers)
             continue
         done.unplaced += [(file, path, why) for why in found.lost]
         key = (*(student.id for student in found.students), origin.attempt)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from ..lms.interface.grade_table import GradeTable, Participant
 from ..lms.interface.origin import Origin
-from ..lms.systems import common_folders, recognise
+from ..lms.systems import common_folders, recognise, system_called
 from ..tables.roster import Ambiguous, Roster, Student, Unplaced
 from .archive import Unpacked
 
@@ -32,8 +32,14 @@ def from_tables(tables: Sequence[GradeTable], roster: Roster) -> list[Student]:
         identity = f"{identity} {each.number}" if shared else identity
         lms = dict.fromkeys([*each.identities, *([each.number] if table.stable or shared else [])])
         own = tuple(number for number in lms if number not in (identity, each.email))
-        found.setdefault(identity, Student(identity, each.name, each.email, own, each.group))
+        found.setdefault(identity, Student(identity, each.name, each.email, own, _team(table, each)))
     return list(_unknown(found.values(), roster, all(table.stable for table in tables)))
+
+
+def _team(table: GradeTable, each: Participant) -> str:
+    """Return the team of a participant, or "" for the LMS's name of those who are in no team."""
+    lms = system_called(table.title)
+    return "" if lms and each.group.casefold() in lms.default_teams else each.group
 
 
 def _first(each: Participant) -> str:

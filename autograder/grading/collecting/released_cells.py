@@ -5,18 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...errors import UserError
+from ..course.course import Course
 from ..course.registration import is_registered
-from ..course.settings import CourseSettings
 from ..files.notebook_file import load, parse
 from ..files.submitted_cells import grade_id_of, source_of
 from ..gradebook.book import Book
 from ..gradebook.release import Released, ReleasedNotebook, ReleasedNotebooks
 
 
-def released_notebooks(course: CourseSettings, book: Book) -> dict[str, ReleasedNotebooks]:
+def released_notebooks(course: Course, book: Book) -> dict[str, ReleasedNotebooks]:
     """Return a dict from assignment to its released notebooks.
 
-    If the gradebook lacks an assignment, its source notebooks are returned instead.
+    If the gradebook lacks an assignment, its source notebooks are returned instead. The folder of a lesson that has
+    become a part of another assignment is left out.
     Raises UserError if the course has no assignment.
     """
     sources = course.source("x").parent
@@ -25,6 +26,8 @@ def released_notebooks(course: CourseSettings, book: Book) -> dict[str, Released
     )
     if not names:
         raise UserError(f"{course.root} has no assignment: `autograder course` puts the lessons there")
+    parts = {lesson for name in names for lesson in course.stated.of(name).lessons if lesson != name}
+    names = [name for name in names if name not in parts or name in course.stated.assignments]
     return {
         name: book.released(name) if is_registered(course, book, name) else _from_source(sources / name)
         for name in names

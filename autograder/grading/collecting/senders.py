@@ -6,17 +6,17 @@ Students choose the names inside their own folder or archive. Such names are not
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..lms.interface.grade_table import GradeTable, Participant
-from ..lms.interface.origin import Origin
+from ..lms.interface.origin import Origin, hidden_id
 from ..lms.interface.system import Lms
 from ..lms.systems import recognise
-from ..tables import names
 from ..tables.roster import Ambiguous, Roster, Student, Unplaced
 from .archive import Unpacked
 from .named_folders import depth_of_names, name_at
+from .teams import Teams
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Found:
 
     `origin` is what the path tells, with a time that the student cannot have forged. `participants` maps students to
     their lines in the LMS's table. `team` tells whether a team handed in. `lost` are reasons why members of the team
-    were not found.
+    were not found. `revealed` tells whether the LMS hid the name before.
     """
 
     origin: Origin
@@ -33,16 +33,20 @@ class Found:
     participants: dict[str, Participant] = field(default_factory=dict)
     team: bool = False
     lost: list[str] = field(default_factory=list)
+    revealed: bool = False
 
 
 class Senders:
     """The senders of the files of one archive or folder.
 
-    `tables` are tables of grades of any LMS; those of the archive's LMS tell who has which number.
+    `tables` are tables of grades of any LMS; those of the archive's LMS tell who has which number. `collected` are ids
+    of students with attempts: whom the LMS has named since then keeps the id.
     """
 
-    def __init__(self, unpacked: Unpacked, roster: Roster, tables: Sequence[GradeTable] = ()) -> None:
-        self._unpacked, self._roster = unpacked, roster
+    def __init__(
+        self, unpacked: Unpacked, roster: Roster, tables: Sequence[GradeTable] = (), collected: Collection[str] = ()
+    ) -> None:
+        self._unpacked, self._roster, self._collected = unpacked, roster, collected
         entries = unpacked.entries
         self._reading = recognise(entries, {file.path: file.place for file in unpacked.files})
         self._depth = self._reading.depth if self._reading else depth_of_names(entries, roster)
@@ -50,11 +54,9 @@ class Senders:
         told = [table for table in tables if self.lms and table.title == self.lms.title]
         self._participants = {each.number: each for table in told for each in table.participants}
         self._known = self._participants.keys() | roster.by_number.keys()
-        self._teams = defaultdict[str, list[Participant]](list)
-        for each in self._participants.values():
-            if each.group:
-                self._teams[_cleaned(each.group)].append(each)
-        self._namesakes = _shared(filter(None, map(self._origin_of, entries)))
+        origins = list(filter(None, map(self._origin_of, entries)))
+        self._namesakes = _shared(origins)
+        self._teams = Teams(self.lms, self._participants.values(), origins) if self.lms else None
 
     @property
     def lms(self) -> Lms | None:
@@ -80,7 +82,7 @@ class Senders:
     def refuse_other_assignment(self) -> None:
         """Raise Unplaced if the archive and the LMS's table have no participant and no team in common."""
         origins = list(filter(None, map(self._origin_of, self._unpacked.entries)))
-        known = [self._participants.keys() & set(each.numbers) or self._team(each) for each in origins]
+        known = [self._participants.keys() & set(each.numbers) or self._is_team(each) for each in origins]
         if self.lms and not self.lms.stable and self._participants and origins and not any(known):
             raise Unplaced("they have no participant in common")
 
@@ -117,11 +119,22 @@ class Senders:
         reading = recognise(inside) if inside else None
         return Unplaced(f"{entry} is an archive of {reading.lms.title}: collect it by itself") if reading else None
 
+    def _is_team(self, origin: Origin) -> bool:
+        """Return whether the archive or the LMS's table names the members of the team that sent a file."""
+        return bool(origin.members or (self._teams and self._teams.called(origin)))
+
     def _team(self, origin: Origin) -> list[Participant]:
-        """Return the members of the team that sent a file, as the archive or the LMS's table names them."""
+        """Return the members of the team that sent a file, as the archive or the LMS's table names them.
+
+        Raises Ambiguous if two teams have the name.
+        """
         if origin.members:
             return [Participant(0, "", each.name, each.identities) for each in origin.members]
-        return self._teams.get(_cleaned(origin.name), []) if origin.name else []
+        return self._teams.members(origin) if self._teams else []
+
+    def has_person(self, origin: Origin) -> bool:
+        """Return whether the number in a path is a person's, and not a team's."""
+        return not self._is_team(origin) and (self._teams is None or self._teams.names_person(origin))
 
     def _members(self, origin: Origin, team: Sequence[Participant]) -> Found:
         """Return the members of a team. Raises Unplaced if none of them is found."""
@@ -129,7 +142,7 @@ class Senders:
         for each in team:
             passing = None if origin.members else [each.number]
             try:
-                if each.identities or each.name:
+                if not each.hidden and hidden_id(each.number) not in self._collected:
                     student = self._roster.find([*each.identities, *(passing or ())], each.name, passing=passing)
                 else:
                     student = _hidden(each.number)
@@ -144,9 +157,19 @@ class Senders:
 
     def _find_sender(self, origin: Origin) -> Found:
         assert self.lms
+        if not self.has_person(origin):
+            team = self._in_roster(origin)
+            if not team:
+                raise Unplaced(
+                    f"the LMS's table has no team {origin.name}: download the archive and the table together, in one "
+                    "language"
+                )
+            return Found(origin, team, team=True)
         number = origin.numbers[0] if origin.numbers else ""
         participant = self._participants.get(number)
-        told = participant and (participant.identities or participant.name)
+        told = participant and not participant.hidden
+        if number and not self.lms.stable and hidden_id(number) in self._collected:
+            return replace(self._found(origin, _hidden(number), participant), revealed=not origin.hidden)
         if origin.hidden and not told:  # a worksheet may hide names as well
             return self._found(origin, _hidden(number), participant)
         if participant and told:
@@ -155,18 +178,34 @@ class Senders:
             name, numbers = self._roster.without_group(origin.name), list(origin.numbers)
         try:
             student = self._roster.find(numbers, name, passing=None if self.lms.stable else origin.numbers)
-        except Unplaced:
-            team = self._roster.group(origin.name) if origin.name else []
+        except Unplaced as why:
+            team = self._in_roster(origin)
             if not team:
+                if not told and not isinstance(why, Ambiguous):  # a new line for the name would not help
+                    self._refuse_namesake(origin)
                 raise
             return Found(origin, team, team=True)
-        if origin.name in self._namesakes and not student.is_called_by(numbers):
-            others = " and ".join(sorted(self._namesakes[origin.name] - {number}))
-            raise Ambiguous(
-                f"two are called {origin.name} here, with the numbers {number} and {others}: {self.lms.tell_apart}"
-            )
-        team = self._roster.group(origin.name) if origin.name else []  # Canvas adds the number of one member
+        if not student.is_called_by(numbers):
+            self._refuse_namesake(origin)
+        team = self._in_roster(origin)  # Canvas adds the number of one member
         return Found(origin, team, team=True) if student in team else self._found(origin, student, participant)
+
+    def _refuse_namesake(self, origin: Origin) -> None:
+        """Raise Ambiguous if others in the archive have the name of a sender."""
+        assert self.lms
+        if others := self._namesakes.get(origin.name, set()) - set(origin.numbers[:1]):
+            raise Ambiguous(
+                f"two are called {origin.name} here, with the numbers {origin.numbers[0]} and "
+                f"{' and '.join(sorted(others))}: {self.lms.tell_apart}"
+            )
+
+    def _in_roster(self, origin: Origin) -> list[Student]:
+        """Return the students of `students.csv` whose column `group` has the name in a path."""
+        assert self.lms
+        called = self.lms.name_in_path(origin.name)
+        groups = {student.group for student in self._roster.students if student.group}
+        spelled = [group for group in groups if called in self.lms.team_spellings(group)]
+        return self._roster.group(spelled[0] if len(spelled) == 1 else origin.name) if called else []
 
     @staticmethod
     def _found(origin: Origin, student: Student, participant: Participant | None) -> Found:
@@ -175,7 +214,7 @@ class Senders:
 
 def _hidden(number: str) -> Student:
     """Return a student whose name the LMS hides."""
-    return Student(f"participant-{number}", "", lms=(number,))
+    return Student(hidden_id(number), "", lms=(number,))
 
 
 def _shared(origins: Iterable[Origin]) -> dict[str, set[str]]:
@@ -185,8 +224,3 @@ def _shared(origins: Iterable[Origin]) -> dict[str, set[str]]:
         if each.name and each.numbers and not each.hidden:
             numbers[each.name].add(each.numbers[0])
     return {name: found for name, found in numbers.items() if len(found) > 1}
-
-
-def _cleaned(group: str) -> str:
-    """Return a group's name as an LMS writes it into paths: Moodle's `clean_filename` removes some characters."""
-    return names.file_name(group.replace("_", " "))

@@ -95,8 +95,8 @@ def _return_assignment(course: Course, assignment: str, tables: Sequence[Path], 
     except OSError as error:
         raise UserError(f"{describe_error(error, place)}: what was written before stays") from error
     lines = [f"{assignment}: {quantity(len(found.by_student), 'grade')} in {place}: {', '.join(written)}"]
-    if found.idle:
-        lines.append(f"  no submission{doubt_of_unplaced(course.root)}: {', '.join(found.idle)}")
+    if idle := [*found.idle, *(each for table in filled.files.values() for each in table.idle())]:
+        lines.append(f"  no submission{doubt_of_unplaced(course.root)}: {', '.join(idle)}")
     lines += [f"  {line}" for line in found.teams]
     if found.gone:
         lines.append(f"  {GONE}, so not returned: {', '.join(found.gone)}")

@@ -51,6 +51,11 @@ class Attempt:
         return (self.taken if self.assumed or not self.time else self.time, self.taken)
 
 
+def students_with_attempts(course: CourseSettings) -> set[str]:
+    """Return the students with at least one attempt at any assignment."""
+    return {above.name for above in _folders(course.root / "attempts")}
+
+
 class AttemptStore:
     """The attempts at one assignment.
 

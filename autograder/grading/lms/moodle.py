@@ -14,10 +14,11 @@ from ..tables.csv_text import CsvText
 from .interface.grade_table import GradeTable
 from .interface.origin import Origin, Sender
 from .interface.system import Lms
+from .moodle_names import name_in_path, spellings
 from .moodle_worksheet import MoodleWorksheet
 
-# The default group of Moodle 4.1 has no number.
-_PATH = re.compile(r"(?P<name>[^_/]*)(?:_(?P<number>\d+))?_assign(?:submission|feedback)_[a-z]+_?(?:/|_)(?P<rest>.+)$")
+# The default group of Moodle 4.1 has no number. Moodle leaves no underscore in a name, but the zip library does.
+_PATH = re.compile(r"(?P<name>[^/]*?)(?:_(?P<number>\d+))?_assign(?:submission|feedback)_[a-z]+_?(?:/|_)(?P<rest>.+)$")
 # Blind marking: the word for "participant" in the course's language, with the name of a team in front.
 _PARTICIPANT = re.compile(r"(?i)(.*-)?(participante?|участник|учасник|teilnehmer(/in)?|deelnemer)")
 _ALLOW = {
@@ -31,6 +32,7 @@ class Moodle(Lms):
 
     title = "Moodle"
     stable = False
+    default_teams = frozenset({"default group", "группа по умолчанию"})
     feedback_archive = "moodle_feedback.zip"
     tell_apart = (
         "collect with --worksheet, in which each has an e-mail address or ID number (Moodle's numbers belong to one "
@@ -49,6 +51,12 @@ class Moodle(Lms):
         name, number = found["name"].strip(), found["number"] or ""
         numbers = (number,) if number else ()
         return Origin(name, numbers, number or name, found["rest"], hidden=bool(_PARTICIPANT.fullmatch(name)))
+
+    def team_spellings(self, team: str) -> frozenset[str]:
+        return spellings(team)
+
+    def name_in_path(self, text: str) -> str:
+        return name_in_path(text)
 
     def table(self, text: CsvText, heads: Sequence[str], path: Path) -> GradeTable | None:
         return MoodleWorksheet(text, path) if MoodleWorksheet.fits(heads) else None
@@ -70,7 +78,7 @@ class Moodle(Lms):
         if self.feedback_archive in written:
             said.append(
                 f"upload {names} first and {self.feedback_archive} after {after}: in the other order Moodle takes the "
-                "grades for stale and changes none"
+                f"grades for stale and changes none. If the pages went first, tick “{_ALLOW[sheets[0].russian]}”"
             )
         if again or any(sheet.has_grades for sheet in sheets):
             said.append(

@@ -22,6 +22,7 @@ _HEADERS = {
     "email": ("email address", "адрес электронной почты"),
     "status": ("status", "состояние", "статус"),
     "group": ("group", "groups", "группа", "группы"),
+    "due": ("due date", "последний срок сдачи", "крайний срок сдачи", "срок сдачи"),  # there if somebody has another
     "grade": ("grade", "оценка"),
     "maximum": ("maximum grade", "максимальная оценка", "максимальный балл"),
     "scale": ("scale", "шкала"),
@@ -34,8 +35,9 @@ _HEADERS = {
 _NEEDED = ("identifier", "grade")
 # `submissionstatus_draft`, `userextensiondate` and `no` in the language packs.
 _DRAFT = re.compile(r"(?i)\b(draft|черновик)\b")
-_EXTENDED = re.compile(r"(?i)(?:extension granted until|продлено до):\s*(.+)$")
+_EXTENDED = re.compile(r"(?i)(?:extension granted until|продлено до):\s*(.+?)(?:\s+-(?:\s.*)?)?$")
 _NO = ("no", "нет")
+_BETWEEN_WORDS = re.compile(r"\n| {2,}")  # of a scale: Moodle 5 writes blanks for line breaks
 
 
 class MoodleWorksheet(GradeTable):
@@ -102,7 +104,7 @@ class MoodleWorksheet(GradeTable):
                 "grade without a word: lower the points in Formgrader, or write the grade into Moodle's gradebook "
                 "by hand"
             )
-        words = ", ".join(self._cell(participant.row, "scale").split("\n"))
+        words = ", ".join(_BETWEEN_WORDS.split(self._cell(participant.row, "scale")))
         return (
             f"no grade: in Moodle the assignment is graded with the words {words}. Grade the rows by hand, or choose "
             "points in the assignment's settings and download the worksheet again"
@@ -134,8 +136,9 @@ class MoodleWorksheet(GradeTable):
         digits = re.search(r"(\d+)\s*$", cells["identifier"])
         extended = _EXTENDED.search(cells["status"])
         locked = cells["can be changed"].casefold() in _NO
-        came, end = cells["submitted"].strip("-"), extended[1] if extended else ""
-        time, later = (read_time(text, self._day_first) for text in (came, end))
+        came, ends = cells["submitted"].strip("-"), [extended[1] if extended else "", cells["due"].strip("-")]
+        time, *read = (read_time(text, self._day_first) for text in (came, *ends))
+        unread = [text for text, end in zip(ends, read) if text and end is None]
         return Participant(
             row,
             digits[1] if digits else "",
@@ -145,9 +148,9 @@ class MoodleWorksheet(GradeTable):
             cells["id number"],
             cells["group"],
             time,
-            later,
+            max(filter(None, read), default=None),
             bool(_DRAFT.search(cells["status"])),
             "no grade: Moodle has locked it in its gradebook" if locked else "",
             "" if time else came,
-            "" if later else end,
+            "".join(unread[:1]),
         )

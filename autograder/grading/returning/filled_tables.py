@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ...errors import UserError
 from ...language import POINT, decimal
 from ...messages.feedback import WORKSHEET
 from ..course.course import Course
@@ -38,7 +39,7 @@ def fill_tables(
     """Write grades into tables. Values that a person has written stay, unless `overwrites` is True.
 
     A student needs a line in one of the tables of an LMS: each group of a class may have its own.
-    Raises UserError if a table has no column for the assignment.
+    Raises UserError if a table has no column for the assignment, or belongs to another assignment.
     """
     record = course.root / ".autograder" / "returned" / f"{assignment}.json"
     written: Mapping[str, list[str]] = json.loads(record.read_text("utf-8")) if record.is_file() else {}
@@ -51,6 +52,11 @@ def fill_tables(
     }
     found: list[tuple[GradeTable, Filled]] = []
     for table in tables:
+        if table.is_of_other_assignment(returned, course.roster):
+            raise UserError(
+                f"{table.path} belongs to another assignment than {assignment}: its people have other numbers than in "
+                "the archive that was collected. Download the worksheet of this assignment"
+            )
         filled = table.fill_in(assignment, returned, course.roster, ledger)
         found.append((table, filled))
         done.lines |= {id: (table.title, line) for id, line in filled.lines.items()}
@@ -88,6 +94,9 @@ def _unknown_senders(table: GradeTable, course: Course, assignment: str, grades:
     unknown = {}
     for each in table.participants:
         if not each.handed_in or each.number in known:
+            continue
+        if each.hidden:
+            unknown[str(each)] = "row left empty: handed in, but no usable notebook was collected: see unplaced/"
             continue
         try:
             passing = None if table.stable else [each.number]

@@ -11,7 +11,7 @@ from ..course.attempts import Attempt
 from ..course.course import Course
 from ..course.graded_folder import graded_at
 from ..gradebook.standings import standings
-from ..lms.interface.origin import Sender
+from ..lms.interface.origin import Sender, is_hidden_id
 from ..tables.csv_text import write_csv
 from ..tables.roster import Student
 from ..tables.teams import left_out
@@ -83,8 +83,9 @@ def grades_of(course: Course, assignment: str) -> Grades:
             points = max(0.0, found[id].score - found[id].penalty)
             attempts = store.all_of(id)  # the LMS knows the latest one
             grades.by_student[id] = Grade(student, points, found[id].penalty, attempts[-1] if attempts else None)
-    idle = (student for student in roster.values() if student.id not in found.keys() | handed_in)
-    grades.idle = sorted(str(student) for student in idle if not student.dropped)
+    idle = [student for student in roster.values() if student.id not in found.keys() | handed_in]
+    if not any(is_hidden_id(id) for id in found.keys() | handed_in):  # whose work these are is unknown
+        grades.idle = sorted(str(student) for student in idle if not student.dropped)
     grades.teams = list(left_out(course.roster, assignment, found.keys() | handed_in))
     return grades
 

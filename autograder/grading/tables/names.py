@@ -27,7 +27,7 @@ def key(name: str) -> tuple[str, ...]:
 
 def file_name(name: str) -> str:
     """Return a name without the characters that Moodle removes from file names (`clean_param` for PARAM_FILE)."""
-    return " ".join(_NO_FILE_NAME.sub("", unicodedata.normalize("NFC", name)).split())
+    return " ".join(unicodedata.normalize("NFC", _NO_FILE_NAME.sub("", name)).split())
 
 
 def joined(name: str) -> set[str]:

@@ -92,6 +92,8 @@ class Roster:
             found = _distinct(self.by_number.get(number.casefold(), ()))
             if found:
                 student = self._only(found, number)
+                if number in (passing or ()) and number == student.id and _is_strange(student, name):
+                    continue  # a number of one assignment that happens to be somebody's id
                 if "@" not in number:
                     _refuse_another_name(student, number, name, called, number in (passing or ()))
                 return student
@@ -208,13 +210,17 @@ def _refuse_another_name(student: Student, number: str, name: str, called: Seque
     `called` are the students with the name. A name that nobody has proves nothing: an LMS may have another spelling.
     If the number `passes` with the assignment, names without a common word prove that it is of another one.
     """
-    own = {word for text in (student.name, *student.lms) for word in names.parts(text)}
-    strange = passes and own and name and not own.intersection(names.parts(name))
-    if (called and student not in called) or (strange and number.casefold() != student.id.casefold()):
+    if (called and student not in called) or (passes and _is_strange(student, name)):
         column = "id" if number.casefold() == student.id.casefold() else "lms"
         raise Ambiguous(
             f"{number} is {student} in {STUDENTS_FILE}, but the LMS says {name}: correct the column {column}"
         )
+
+
+def _is_strange(student: Student, name: str) -> bool:
+    """Return whether a name has no word in common with what is known of a student."""
+    own = {word for text in (student.name, *student.lms) for word in names.parts(text)}
+    return bool(own and name and not own.intersection(names.parts(name)))
 
 
 def _refuse_another_number(students: Sequence[Student], numbers: Sequence[str], name: str) -> None:

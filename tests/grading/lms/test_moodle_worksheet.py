@@ -129,8 +129,11 @@ def test_worksheets_of_two_groups_are_both_named(
     assert "when you upload worksheet.csv and worksheet-2.csv, tick" in said
 
 
-def test_a_scale_gets_no_numbers(in_moodle: Callable[[Assignment], Class], capsys: pytest.CaptureFixture[str]) -> None:
-    moodle = in_moodle(Assignment([ANN, BO], scale=("fail", "pass")))
+@pytest.mark.parametrize("version", [(4, 1), (5, 1)])
+def test_a_scale_gets_no_numbers(
+    in_moodle: Callable[[Assignment], Class], version: tuple[int, int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    moodle = in_moodle(Assignment([ANN, BO], version, scale=("fail", "pass")))
     assert moodle.give_back() == 1
     assert "bo: no grade: in Moodle the assignment is graded with the words fail, pass." in capsys.readouterr().out
     moodle.upload()

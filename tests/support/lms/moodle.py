@@ -131,7 +131,8 @@ class Assignment:
         if self.version >= (4, 1):
             if self.teams:
                 number = f"_{self.groups[member.group]}" if member.group else ""
-                return _clean((member.group or self.words["defaultteam"]).replace("_", " ") + number)
+                name = format_string(member.group) if member.group else self.words["defaultteam"]
+                return _clean(name.replace("_", " ") + number)
             return _clean(f"{person.replace('_', ' ')}_{member.number}")
         group = f"{self.group_mode}-" if self.group_mode else ""
         if self.teams:
@@ -140,10 +141,12 @@ class Assignment:
 
     def _path(self, prefix: str, plugin: str, name: str) -> str:
         """`downloader::load_submissionplugin_filelist`; up to 4.0 the folder has a final underscore."""
-        if not self.folders:
-            return _clean(f"{prefix}_assignsubmission_{plugin}_{PurePosixPath(name).name}")
         final = "" if self.version >= (4, 1) else "_"
-        return f"{_clean(f'{prefix}_assignsubmission_{plugin}')}{final}/{name}"
+        if self.folders:
+            path = f"{_clean(f'{prefix}_assignsubmission_{plugin}')}{final}/{name}"
+        else:
+            path = _clean(f"{prefix}_assignsubmission_{plugin}_{PurePosixPath(name).name}")
+        return _filter_filename(path) if self.version >= (4, 1) else path
 
     def worksheet(self, path: Path, only: Sequence[Member] | None = None) -> Path:
         """Write the grading worksheet: `assign_grading_table` in `mod/assign/gradingtable.php`."""
@@ -161,7 +164,7 @@ class Assignment:
                 "marker": "",
                 "grade": member.grade,
                 "maxgrade": self._number(self.maximum),
-                "scale": "\n".join(self.scale),
+                "scale": ("\n" if self.version < (5, 0) else "   ").join(self.scale),
                 "markingworkflowstate": self.words["notmarked"],
                 "gradecanbechanged": self.words["no" if member.locked else "yes"],
                 "lastmodifiedsubmission": self.date(member.came) if member.came else "-",
@@ -268,6 +271,25 @@ class Assignment:
         if self.teams and self.version >= (4, 2):
             return [each for each in self.members if each.group and self.groups[each.group] == number]
         return [each for each in self.members if each.number == number]
+
+
+def format_string(text: str) -> str:
+    """`format_string` in `lib/weblib.php`, for a site that strips tags from strings."""
+    text, tags = re.sub(r"&(?![a-zA-Z0-9#]{1,8};)", "&amp;", text), []
+    rest = text
+    while "<" in rest:  # `strip_tags`: a tag begins with < and no space, and ends with > or with the text
+        before, _, rest = rest.partition("<")
+        if rest[:1].isspace():
+            tags.append(f"{before}&lt;")
+        else:
+            tags.append(before)
+            rest = rest.partition(">")[2]
+    return "".join([*tags, rest]).replace(">", "&gt;")
+
+
+def _filter_filename(path: str) -> str:
+    """`ZipStream\\File::filterFilename`."""
+    return re.sub(r"""[\\:*?"<>|]""", "_", path)
 
 
 def _clean(name: str) -> str:

@@ -23,8 +23,8 @@ class Participant:
 
     `row` is the line's index in the file. `number` is the one by which the LMS's archives name the person.
     `identities` are other numbers, user names and the e-mail address, the best first. `group` is the name of the team.
-    `submitted` is the time of submission, `extended` the end of an extension; both are local times without a zone.
-    `unread` and `unread_extension` are the texts of such times that cannot be read.
+    `submitted` is the time of submission, `extended` the end of an extension or the person's own due date; both are
+    local times without a zone. `unread` and `unread_extension` are the texts of such times that cannot be read.
     `draft` tells whether the student has not submitted the draft. `locked` is a reason why the LMS takes no grade.
     """
 
@@ -41,6 +41,11 @@ class Participant:
     locked: str = ""
     unread: str = ""
     unread_extension: str = ""
+
+    @property
+    def hidden(self) -> bool:
+        """True if the LMS hides who the person is."""
+        return not (self.identities or self.name)
 
     @property
     def handed_in(self) -> bool:
@@ -126,6 +131,11 @@ class GradeTable(ABC):
         """The lines by the number of the participant."""
         return {each.number: each for each in self.participants}
 
+    def idle(self) -> list[str]:
+        """Return those who handed in nothing, if the LMS hides the names. Others are named by `students.csv`."""
+        hidden = [each for each in self.participants if each.hidden] if self.of_one_assignment else []
+        return [str(each) for each in hidden if not each.handed_in]
+
     def fill_in(self, assignment: str, grades: Mapping[str, ReturnedGrade], roster: Roster, ledger: Ledger) -> Filled:
         """Write grades, and comments where there is a column for them.
 
@@ -142,6 +152,18 @@ class GradeTable(ABC):
         for student in grades.keys() - filled.lines.keys():
             filled.nothing[student] = self.missing()
         return filled
+
+    def is_of_other_assignment(self, grades: Mapping[str, ReturnedGrade], roster: Roster) -> bool:
+        """Return whether people have other numbers here than in the collected archives, and nobody has the same.
+
+        Of two assignments nobody has the same number. Who handed in by another way has none.
+        """
+        own = {id: each.sender.own_number for id, each in grades.items() if each.sender.form == self.title}
+        numbers = set(filter(None, own.values()))
+        if not self.of_one_assignment or numbers & self.by_number.keys():
+            return False
+        named = Counter(names.key(each.name) for each in self.participants)
+        return any(own.get(self._found(each, named, roster)) for each in self.participants)
 
     def _fill_line(self, participant: Participant, grade: ReturnedGrade, ledger: Ledger, filled: Filled) -> None:
         """Write grade and comment. Beside a grade that stays, a comment with other points would mislead."""

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
+
+
+def hidden_id(number: str) -> str:
+    """Return the id of a person whose name the LMS hides: "participant-7"."""
+    return f"participant-{number}"
+
+
+def is_hidden_id(student: str) -> bool:
+    """Return whether a student's id is one of `hidden_id`."""
+    return bool(re.fullmatch(r"participant-\d+", student))
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+from ...tables import names
 from ...tables.csv_text import CsvText
 from .grade_table import GradeTable
 from .origin import Origin, Sender
@@ -20,12 +21,14 @@ class Lms:
     `feedback_archive` is the name of the archive with feedback, or "" if the LMS imports none. `returns_notebooks`
     tells whether feedback is a notebook under the name of the submitted file, and not pages. `table_form` says what a
     table of grades looks like, or "" if there is none. `tell_apart` says how to tell namesakes apart.
+    `default_teams` are names, in lower case, of the team of those who are in no team.
     `lacks_in_paths` says what a list of students from an archive alone lacks.
     """
 
     title: str
     keeps_times = True
     stable = True
+    default_teams: frozenset[str] = frozenset()
     trusted: frozenset[str] = frozenset()
     own_files = re.compile(r"(?!)")
     feedback_archive = ""
@@ -44,6 +47,14 @@ class Lms:
     def other_origins(self, path: str) -> list[Origin]:
         """Return less likely readings of a path, such as that of a name that ends with a number."""
         return []
+
+    def name_in_path(self, text: str) -> str:
+        """Return a name from a path in a form for comparisons."""
+        return names.file_name(text)
+
+    def team_spellings(self, team: str) -> frozenset[str]:
+        """Return the names that paths may have for a team, as `name_in_path` returns them."""
+        return frozenset({self.name_in_path(team.replace("_", " "))})
 
     def told(self, files: Mapping[str, Path]) -> dict[str, Origin]:
         """Return what the LMS's own files in an archive tell of senders: a dict from attempt to origin.

@@ -1,0 +1,67 @@
+"""Work, worksheets and lessons of another assignment: nobody gets a grade of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from autograder.cli import main
+from support.course import Course
+from support.first_gradient import NAME
+from support.lms import collect
+from support.lms.moodle import Assignment, Member
+from support.lms.quick_grades import give_back, give_grades
+
+Marked = Callable[[object], str]
+CAME = datetime(2026, 9, 17, 18, 5)
+OTHER = "01_leaf_tensors"
+PEOPLE = [Member(at, f"Ann{at}", "Lee", f"ann{at}@uni.example", came=CAME) for at in range(1, 7)]
+
+
+def handed_in(marked: Marked) -> Assignment:
+    return Assignment([replace(each, files={f"{NAME}.ipynb": marked(each.number)}) for each in PEOPLE], (5, 1))
+
+
+def test_the_worksheet_of_another_assignment_is_refused(
+    course: Course, marked: Marked, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = handed_in(marked)
+    assert collect(course, site.archive(tmp_path / "all.zip"), "--worksheet", site.worksheet(tmp_path / "w.csv")) == 0
+    give_grades(course)
+    other = Assignment([replace(each, number=each.number + 100) for each in PEOPLE])
+    sheet = other.worksheet(tmp_path / "other.csv")
+    assert give_back(course, "--worksheet", sheet) != 0
+    said = capsys.readouterr()
+    assert f"{sheet} belongs to another assignment than {NAME}" in said.out + said.err
+    assert not (course.folder / "returned" / NAME / "worksheet.csv").exists()
+
+
+def test_a_wrong_lesson_gets_no_worksheet(course: Course, marked: Marked, tmp_path: Path) -> None:
+    """One of six hands in the notebook of another lesson: the worksheet is not that lesson's."""
+    assert main(["course", str(course.folder)]) == 0
+    site = handed_in(marked)
+    wrong = (course.folder / "source" / OTHER / f"{OTHER}.ipynb").read_text(encoding="utf-8")
+    site.members[0].files = {f"{OTHER}.ipynb": wrong}
+    collect(course, site.archive(tmp_path / "all.zip"), "--worksheet", site.worksheet(tmp_path / "w.csv"))
+    assert (course.folder / "submitted" / "ann1" / OTHER).exists()
+    assert [path.name for path in (course.folder / "worksheets").iterdir()] == [f"{NAME}.csv"]
+
+
+def test_a_part_of_an_assignment_is_not_collected_as_a_lesson(
+    course: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The folders of the two lessons are there from before the edit of course.toml."""
+    assert main(["course", str(course.folder)]) == 0
+    rules = f'[assignments.homework_1]\nlessons = ["{NAME}", "{OTHER}"]\n'
+    (course.folder / "course.toml").write_text(rules, encoding="utf-8")
+    assert main(["course", str(course.folder)]) == 0
+    homework = course.folder / "source" / "homework_1"
+    files = {f"{name}.ipynb": (homework / f"{name}.ipynb").read_text(encoding="utf-8") for name in (NAME, OTHER)}
+    site = Assignment([replace(PEOPLE[0], files=files)], (5, 1))
+    assert collect(course, site.archive(tmp_path / "all.zip"), "--worksheet", site.worksheet(tmp_path / "w.csv")) == 0
+    assert [path.name for path in (course.folder / "submitted" / "ann1").iterdir()] == ["homework_1"]
+    assert {path.name for path in (course.folder / "submitted" / "ann1" / "homework_1").glob("*.ipynb")} == set(files)
