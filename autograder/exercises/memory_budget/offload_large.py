@@ -135,9 +135,9 @@ def offload_large(answer: Any, case: Case) -> dict[str, object]:
         "memory": AtMost(small + _SPARE, kept, of=same),
         "peak": AtMost(small + _AT_ONCE * max(large) + _SPARE, peak, of=same),
         "stays": AtMost(0, moved.small + moved.x + moved.parameters, of=same),
-        "once": AtMost(len(large), moved.large, of=same),
+        "once": AtMost(len(large), max(len(large), moved.large), of=same),
         "result is that of f": same,
-        # Which storages are taken for others that were freed, depends on addresses.
+        # How many storages are taken for others that were freed, and which, depends on addresses.
         "error": error if all_moved or error in (None, "none") else "any",
         "sums": condense(first) if all_moved and truth.dtype == torch.float64 else None,
         "all large ones moved": all_moved,

@@ -135,6 +135,9 @@ def masked(w: Tensor, b: Tensor) -> Formula:
     mask = torch.linspace(1, 2, 20 * len(b), dtype=b.dtype).view(20, -1)
 
     def f(x: Tensor) -> Tensor:
-        return ((x @ w + b).sin() * mask).tanh().sum(1)
+        h = x @ w + b
+        sine = h.sin()
+        product = sine * mask  # all are held, so that no address comes twice
+        return product.tanh().sum(1)
 
     return Formula("sum(tanh(sin(x @ w + b) * mask))", f)
