@@ -83,7 +83,8 @@ class Collection:
         Raises UserError if the archive and the worksheet have no participant in common.
         """
         self._arrival = Moment(arrival, "arrival") if arrival else Moment()
-        senders = Senders(unpacked, self._course.roster, self._tables, students_with_attempts(self._course))
+        collected = students_with_attempts(self._course)
+        senders = Senders(unpacked, self._course.roster, self._tables, collected)
         try:
             senders.refuse_other_assignment()
         except Unplaced as why:
@@ -96,7 +97,7 @@ class Collection:
             roster = self._course.roster
             lacks = senders.lms.lacks_in_paths if senders.lms and not self._tables else ""
             self._add(from_tables(self._tables, roster) if self._tables else from_paths(unpacked, roster), lacks)
-            senders = Senders(unpacked, self._course.roster, self._tables, students_with_attempts(self._course))
+            senders = Senders(unpacked, self._course.roster, self._tables, collected)
         found = sort_files(unpacked, senders, self._released)
         title = f"{source.name}: {found.lms.title if found.lms else 'files by name'}"
         account = Account(source.name, title)
@@ -115,7 +116,7 @@ class Collection:
         ]
         for table in self._tables:
             if found.lms and table.title == found.lms.title and table.of_one_assignment:
-                for assignment in _not_few({name: set(ids) for name, ids in account.senders.items()}):
+                for assignment in _not_few(account.senders):
                     keep_table(self._course.root, assignment, table)
         keep_unplaced(self._course.root, source.name, account.unplaced)
         return account

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 
 from ...tables import names
@@ -162,8 +163,7 @@ class GradeTable(ABC):
         numbers = set(filter(None, own.values()))
         if not self.of_one_assignment or numbers & self.by_number.keys():
             return False
-        named = Counter(names.key(each.name) for each in self.participants)
-        return any(own.get(self._found(each, named, roster)) for each in self.participants)
+        return any(own.get(self._found(each, roster)) for each in self.participants)
 
     def _fill_line(self, participant: Participant, grade: ReturnedGrade, ledger: Ledger, filled: Filled) -> None:
         """Write grade and comment. Beside a grade that stays, a comment with other points would mislead."""
@@ -195,17 +195,21 @@ class GradeTable(ABC):
         ]
         counts = Counter(number for number, _ in owners)
         numbers = {number: student for number, student in owners if counts[number] == 1}  # others are of a team
-        named = Counter(names.key(each.name) for each in self.participants)
         done: set[str] = set()
         for participant in sorted(self.participants, key=lambda each: each.number not in numbers):
-            student = numbers.get(participant.number) or self._found(participant, named, roster)
+            student = numbers.get(participant.number) or self._found(participant, roster)
             if student in grades and student not in done:
                 done.add(student)
                 yield participant, student
 
-    def _found(self, participant: Participant, named: Mapping[tuple[str, ...], int], roster: Roster) -> str:
+    @cached_property
+    def _namesakes(self) -> Counter[tuple[str, ...]]:
+        """The numbers of people with the same name, by the key of that name."""
+        return Counter(names.key(each.name) for each in self.participants)
+
+    def _found(self, participant: Participant, roster: Roster) -> str:
         """Return the student's id for a line, or "" if no student or more than one fits."""
-        name = participant.name if named[names.key(participant.name)] == 1 else ""
+        name = participant.name if self._namesakes[names.key(participant.name)] == 1 else ""
         numbers = [*participant.identities, *([participant.number] if self.stable else [])]
         try:
             passing = None if self.stable else ()
