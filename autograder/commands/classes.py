@@ -41,6 +41,12 @@ def add_commands(commands: Any) -> None:
     says = "also replace grades and comments that a person has written in the LMS"
     hand_back.add_argument("--overwrite", action="store_true", help=says)
 
+    says = "take a student's work out of an assignment; it is kept in withdrawn/"
+    withdraw = add_command(commands, "withdraw", _withdraw, says, extra="instructor")
+    add_course_folder(withdraw)
+    withdraw.add_argument("assignment", type=assignment, help="an assignment")
+    withdraw.add_argument("students", nargs="+", metavar="STUDENT", help="as the folders in submitted/ are called")
+
     says = "make the feedback pages that are missing or out of date"
     feedback = add_command(commands, "feedback", _feedback, says, extra="instructor")
     add_course_folder(feedback)
@@ -81,6 +87,12 @@ def _return(chosen: argparse.Namespace) -> int:
     from ..grading.commands.return_grades import return_course
 
     return return_course(chosen.directory, chosen.assignment, tables=chosen.worksheet, overwrite=chosen.overwrite)
+
+
+def _withdraw(chosen: argparse.Namespace) -> int:
+    from ..grading.commands.withdraw import withdraw_work
+
+    return withdraw_work(chosen.directory, chosen.assignment, chosen.students)
 
 
 def _feedback(chosen: argparse.Namespace) -> int:

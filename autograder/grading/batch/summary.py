@@ -6,6 +6,7 @@ import os
 import shlex
 import statistics
 from collections import Counter
+from datetime import timedelta
 
 from ...language import decimal, quantity
 from ..course.course import Course
@@ -55,9 +56,10 @@ def summary(course: Course, name: str) -> list[str]:
         decimal(each, "en") for each in (statistics.mean(points), min(points), max(points), maximum)
     )
     lines = [f"points: {mean} on average, {least} to {most} of {of}{after}"]
-    late = sorted(student for student, each in found.items() if each.late)
+    forgives = course.rules.forgives
+    late = [one for one, each in found.items() if each.late and not forgives(one, name, timedelta(seconds=each.late))]
     if late:
-        lines.append(f"late: {_some(late)}")
+        lines.append(f"late: {_some(sorted(late))}")
     waiting = sorted(student for student, each in found.items() if each.waiting)
     if waiting:
         lines.append(f"waiting for points from a person: {_some(waiting)}")

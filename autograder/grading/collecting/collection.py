@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +14,8 @@ from ..batch.asking_again import describe_request, settle_requests
 from ..batch.counted_attempts import counted, within_limit
 from ..course.attempts import Attempt, digest_of, students_with_attempts
 from ..course.course import Course
+from ..course.turnout import not_few
+from ..course.withdrawals import WITHDRAWN, withdrawn
 from ..files.locks import locked
 from ..files.nbgrader_files import SECRET
 from ..gradebook.release import ReleasedNotebooks
@@ -34,7 +35,6 @@ from .submission_times import Moment, SubmissionTimes
 from .unplaced import UnplacedFile, doubt_of_unplaced, keep_unplaced
 
 _REQUEST = "kept as a request to look again"
-_FEW = 4  # a quarter of the class
 
 
 @dataclass
@@ -116,7 +116,7 @@ class Collection:
         ]
         for table in self._tables:
             if found.lms and table.title == found.lms.title and table.of_one_assignment:
-                for assignment in _not_few(account.senders):
+                for assignment in not_few(account.senders):
                     keep_table(self._course.root, assignment, table)
         keep_unplaced(self._course.root, source.name, account.unplaced)
         return account
@@ -189,6 +189,8 @@ class Collection:
         Returns the outcome in words, such as "taken as attempt 2", whether anything was stored, and the stored attempt.
         """
         store = self._course.attempts(assignment)
+        if withdrawn(self._course, assignment, student.id, attempt.digest):
+            return WITHDRAWN, False, attempt
         kept = store.keep_submitted(student.id)
         known = store.all_of(student.id)
         same = next((each for each in known if each.digest == attempt.digest), None)
@@ -244,7 +246,7 @@ class Collection:
         if somebody who handed in is not in `students.csv`, as the list is then incomplete. An assignment that few
         students handed in, compared with another one, is probably a wrong notebook: its other students are not named.
         """
-        probable = _not_few(self._collected)
+        probable = not_few(self._collected)
         for assignment, students in sorted(self._collected.items()):
             if assignment not in probable:
                 who = ", ".join(sorted(students))
@@ -260,12 +262,6 @@ class Collection:
                 print(printable(f"no submission of {assignment}{doubt}: {', '.join(idle)}"))
                 for line in left_out(self._course.roster, assignment, there):
                     print(printable(f"  {line}"))
-
-
-def _not_few(senders: Mapping[str, AbstractSet[str]]) -> set[str]:
-    """Return the assignments without those that few students handed in, compared with another one."""
-    most = max(map(len, senders.values()), default=0)
-    return {assignment for assignment, students in senders.items() if len(students) * _FEW >= most}
 
 
 def _excused(known: Attempt, again: Attempt) -> bool:

@@ -69,8 +69,9 @@ class Senders:
         If this part has no form of an LMS, the result has neither a name nor a number.
         """
         entry = self._unpacked.entry_of(path)
-        origin = self._origin_of(entry)
-        return replace(origin, rest=origin.rest + path.removeprefix(entry)) if origin else Origin("", (), "", path)
+        if origin := self._origin_of(entry):
+            return replace(origin, rest=origin.rest + path.removeprefix(entry))
+        return Origin("", (), "", path.split("/", min(self._depth + 1, path.count("/")))[-1])
 
     def _origin_of(self, entry: str) -> Origin | None:
         return self._reading.origin(entry, self._known) if self._reading else None

@@ -24,6 +24,7 @@ from ..batch.regrade import grade_again
 from ..batch.rule_changes import follow_rules
 from ..batch.summary import next_commands, summary, table
 from ..course.course import Course, open_course
+from ..course.withdrawals import remove_returned
 from ..limits import Wall
 from ..sandbox.grader.fork_server_process import ForkServerProcess
 from ..sandbox.grader.restarting_engine import NoForkServer
@@ -61,6 +62,8 @@ def grade_course(
             f"nothing was handed in: {course.directory.submitted_directory}/ in {course.root} has no submission"
         )
     for line in follow_rules(course):
+        print(printable(line), file=sys.stderr)
+    for line in (line for name in chosen for line in remove_returned(course, name)):
         print(printable(line), file=sys.stderr)
     results: dict[str, list[Result]] = {}
     refused: dict[str, UserError] = {}

@@ -20,7 +20,7 @@ from ..lms.kept_tables import kept_tables
 from ..lms.systems import SYSTEMS, read_grade_table
 from ..returning.feedback_archives import write_feedback
 from ..returning.filled_tables import FilledTables, fill_tables
-from ..returning.grades import Grades, grades_of, write_grades, write_total
+from ..returning.grades import Grades, counted_in_total, grades_of, write_grades, write_total
 from ..returning.pending import settle
 from ..tables.supplied_times import late_without_time
 from ..terminal import printable
@@ -47,8 +47,11 @@ def return_course(root: Path, assignment: str | None, *, tables: Sequence[Path],
     failed = [_return_assignment(course, name, tables, overwrite) for name in chosen]
     if not assignment:
         path = course.root / "returned" / "total.csv"
-        write_total(path, course, {name: grades_of(course, name) for name in chosen})
+        grades = {name: grades_of(course, name) for name in chosen}
+        write_total(path, course, grades)
         print(f"total of the course: {path}")
+        for name in sorted(grades.keys() - set(counted_in_total(course, grades))):
+            print(printable(f"  {name} is not in it yet: {_why_not_yet(course, name, grades[name])}"))
     return int(any(failed))
 
 
@@ -112,6 +115,17 @@ def _return_assignment(course: Course, assignment: str, tables: Sequence[Path], 
     lines += [f"  {line}" for line in _advice(filled, written, found)]
     print(printable("\n".join(lines)))
     return bool(nothing or any(cell.column is Column.GRADE for cells in filled.kept.values() for cell in cells))
+
+
+def _why_not_yet(course: Course, assignment: str, grades: Grades) -> str:
+    """Return why an assignment does not count for the total yet."""
+    rules = course.rules.rules
+    if due := rules.of(assignment).due:
+        return f"it is due {due.astimezone(rules.zone):%Y-%m-%d %H:%M}"
+    senders = ", ".join(sorted(grades.by_student.keys() | grades.nothing.keys()))
+    return (
+        f"{senders} alone handed it in (a due date in course.toml makes it count, `autograder withdraw` takes it out)"
+    )
 
 
 def _choices(course: Course, assignment: str) -> Iterator[tuple[str, str]]:

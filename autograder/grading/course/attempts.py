@@ -123,8 +123,12 @@ class AttemptStore:
 
     def submitted(self, student: str) -> Attempt | None:
         """Return the stored attempt whose files are in `submitted/` now, or None if they are not stored."""
-        digest = digest_of(self._submitted_files(student))
+        digest = self.submitted_digest(student)
         return next((each for each in self.all_of(student) if each.digest == digest), None)
+
+    def submitted_digest(self, student: str) -> str:
+        """Return the digest that an attempt with the student's files in `submitted/` has."""
+        return digest_of(self._submitted_files(student))
 
     def files(self, student: str, attempt: Attempt) -> list[Path]:
         """Return the stored files of an attempt."""

@@ -26,6 +26,7 @@ from ..files.nbgrader_files import utc_time
 from ..rules.late_penalty import LatePenalty, apply_penalty, no_penalty
 from .database import LockedElsewhere, passes, said
 from .release import Released, ReleasedNotebook, ReleasedNotebooks
+from .removal import describe_submission, remove_submission
 from .rows import AssignmentLayout, NotebookLayout, Rows, layout_of
 from .scores import NotebookScores, Score
 from .standings import Standing, standings
@@ -202,6 +203,17 @@ class Book:
             else:
                 self._patience = PATIENCE
                 return done
+
+    def describe(self, assignment: str, student: str) -> dict[str, Any]:
+        """Return a student's points and comments (see `describe_submission`)."""
+        return describe_submission(self._gradebook, assignment, student)
+
+    def remove(self, assignment: str, student: str) -> None:
+        """Delete a student's submission with grades and comments. Does nothing if there is none.
+
+        Raises BookClosed if the gradebook cannot be written.
+        """
+        self._commit(lambda: remove_submission(self._gradebook, assignment, student))
 
     def points(self, assignment: str, name: str) -> dict[str, float]:
         """Return a dict from student to the automatic score of one graded cell, 0 if the cell has none.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ...errors import UserError
 from ...language import POINT, decimal
@@ -12,7 +13,8 @@ from ...messages.feedback import WORKSHEET
 from ..course.course import Course
 from ..files.atomic import replace_json
 from ..lms.interface.cells import Ledger
-from ..lms.interface.grade_table import Filled, GradeTable, Kept, Participant, ReturnedGrade
+from ..lms.interface.grade_table import Column, Filled, GradeTable, Kept, Participant, ReturnedGrade, cell_name
+from ..lms.systems import SYSTEMS
 from ..tables.roster import STUDENTS_FILE, Unplaced
 from .grades import Grade, Grades
 
@@ -41,8 +43,8 @@ def fill_tables(
     A student needs a line in one of the tables of an LMS: each group of a class may have its own.
     Raises UserError if a table has no column for the assignment, or belongs to another assignment.
     """
-    record = course.root / ".autograder" / "returned" / f"{assignment}.json"
-    written: Mapping[str, list[str]] = json.loads(record.read_text("utf-8")) if record.is_file() else {}
+    record = _record(course, assignment)
+    written = _written(record)
     ledger, done = Ledger(written, overwrites), FilledTables(again=bool(written))
     returned = {
         id: ReturnedGrade(
@@ -70,6 +72,21 @@ def fill_tables(
     if tables:
         replace_json(record, ledger.written)
     return done
+
+
+def systems_with_grade(course: Course, assignment: str, student: str) -> list[str]:
+    """Return the titles of the LMSs into whose tables we have written a grade of a student."""
+    written = _written(_record(course, assignment))
+    return [lms.title for lms in SYSTEMS if cell_name(lms.title, student, Column.GRADE) in written]
+
+
+def _record(course: Course, assignment: str) -> Path:
+    return course.root / ".autograder" / "returned" / f"{assignment}.json"
+
+
+def _written(record: Path) -> Mapping[str, list[str]]:
+    found: Mapping[str, list[str]] = json.loads(record.read_text("utf-8")) if record.is_file() else {}
+    return found
 
 
 def _free(name: str, taken: Mapping[str, GradeTable]) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 from ..batch.counted_attempts import counted
 from ..course.attempts import Attempt
 from ..course.course import Course
 from ..course.graded_folder import graded_at
+from ..course.turnout import not_few
 from ..gradebook.standings import standings
 from ..lms.interface.origin import Sender, is_hidden_id
 from ..tables.csv_text import write_csv
@@ -111,28 +113,42 @@ def write_grades(path: Path, grades: Grades) -> None:
 def write_total(path: Path, course: Course, grades: Mapping[str, Grades]) -> None:
     """Write a table with each student's points in all assignments, and the total of the course.
 
-    `grades` maps assignments to grades. An assignment without a submission gives 0 points. The rules tell how many
-    assignments are dropped for each student: those with the smallest share of the maximum. Who waits for points by hand
-    has no total yet; a column names the assignments.
+    `grades` maps assignments to grades, of which those that everybody should have handed in count (see
+    `counted_in_total`). An assignment without a submission gives 0 points. The rules tell how many assignments are
+    dropped for each student: those with the smallest share of the maximum. Who waits for points by hand has no total
+    yet. Columns name the assignments that do not count yet, and those that wait.
     """
-    dropped = course.stated.drop
+    dropped, counted = course.stated.drop, counted_in_total(course, grades)
+    not_yet = " ".join(name for name in grades if name not in counted)
     students = {student.id: student for student in course.roster.students}
     students |= {student: grade.student for each in grades.values() for student, grade in each.by_student.items()}
     students |= {id: Student(id) for each in grades.values() for id in each.waiting if id not in students}
-    rows = [["id", "name", "email", *grades, "total", "maximum", "dropped", "waits for points by hand"]]
+    rows = [["id", "name", "email", *grades, "total", "maximum", "dropped", "not due yet", "waits for points by hand"]]
     for id, student in sorted(students.items()):
         if student.dropped:
             continue
         points = {name: each.by_student[id].points if id in each.by_student else None for name, each in grades.items()}
-        out = worst({name: (points[name] or 0.0, each.maximum) for name, each in grades.items()}, dropped)
-        counts = [name for name in grades if name not in out]
+        out = worst({name: (points[name] or 0.0, grades[name].maximum) for name in counted}, dropped)
+        counts = [name for name in counted if name not in out]
         total = sum(points[name] or 0.0 for name in counts)
         maximum = sum(grades[name].maximum for name in counts)
         shown = ["" if each is None else f"{each:g}" for each in points.values()]
         waits = [name for name, each in grades.items() if id in each.waiting]
         sums = ["", "", ""] if waits else [f"{total:g}", f"{maximum:g}", " ".join(out)]
-        rows.append([id, student.name, student.email, *shown, *sums, " ".join(waits)])
+        rows.append([id, student.name, student.email, *shown, *sums, not_yet, " ".join(waits)])
     write_csv(path, rows)
+
+
+def counted_in_total(course: Course, grades: Mapping[str, Grades]) -> list[str]:
+    """Return the assignments that count for everybody's total.
+
+    One that is not due yet does not, though some have handed it in. Without a due date one does not that few have
+    handed in, as it may be the wrong notebook.
+    """
+    senders = {name: each.by_student.keys() | each.nothing.keys() for name, each in grades.items()}
+    probable, now = not_few(senders), datetime.now(UTC)
+    due = {name: course.rules.rules.of(name).due for name in grades}
+    return [name for name in grades if (due[name] or now) <= now and (due[name] or name in probable)]
 
 
 def worst(points: Mapping[str, tuple[float, float]], number: int) -> list[str]:

@@ -39,6 +39,14 @@ class CourseRules:
         """Return the additional time of a student for an assignment."""
         return self.extensions.get(student, {}).get(assignment, timedelta(0))
 
+    def forgives(self, student: str, assignment: str, late: timedelta) -> bool:
+        """Return whether work that came `late` after the due date came in the time of grace, so that it is in time."""
+        one = self.rules.of(assignment)
+        if one.due is None:
+            return False
+        due = one.due + self.extension(student, assignment)
+        return due + late <= one.grace.after(due, self.rules.zone)
+
     def feedback_time(self, student: str, assignment: str) -> datetime | None:
         """Return the time from which a student may get feedback on an assignment, or None for at once."""
         one = self.rules.of(assignment)

@@ -21,9 +21,9 @@ def explain_lateness(current: CourseRules, db: Any, submission: SubmittedAssignm
     session. The credit is left out if these rules state no due date: a plugin of the course may then decide.
     """
     late = timedelta(seconds=seconds_late(submission))
-    if late <= timedelta(0):
-        return None
     assignment, extension = submission.assignment.name, submission.extension or timedelta(0)
+    if late <= timedelta(0) or current.forgives(submission.student_id, assignment, late):
+        return None
     due, came = (
         with_offset(time.replace(tzinfo=UTC).astimezone(current.rules.zone))
         for time in (submission.assignment.duedate + extension, submission.timestamp)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from autograder.cli import main
+from autograder.grading.gradebook.book import Book
+from autograder.grading.gradebook.scores import NotebookScores, Score
 from support.course import Course
 from support.first_gradient import NAME, SOLVED, TOTAL
 from support.lms import collect, write_archive
@@ -135,3 +137,61 @@ def test_an_assignment_that_was_removed_is_left_out(course: Course, capsys: pyte
     assert main(["course", str(course.folder), "--check"]) == 0
     assert main(["return", str(course.folder), removed]) == 1
     assert f"{removed} is not in the gradebook" in capsys.readouterr().err
+
+
+def with_second(course: Course, students: Sequence[str], due: str = "") -> dict[str, dict[str, str]]:
+    """Let `students` hand in a second assignment of 4 points as well, and return everybody's line of the total."""
+    with course.gradebook() as gradebook:
+        gradebook.add_assignment(SECOND)
+        gradebook.add_notebook("x", SECOND)
+        gradebook.add_grade_cell("x", "x", SECOND, max_score=4, cell_type="code")
+        for student in students:
+            Book(gradebook).write(SECOND, student, None, {"x": NotebookScores({"x": Score(3.0, False)})}, {})
+            for kind in ("submitted", "autograded"):
+                (course.folder / kind / student / SECOND).mkdir(parents=True)
+    with (course.folder / "course.toml").open("a") as file:
+        file.write(f"[assignments.{SECOND}]\nlessons = ['{NAME}']\n{due}\n")
+    main(["course", str(course.folder), "--apply"])
+    main(["return", str(course.folder)])
+    with (course.folder / "returned" / "total.csv").open(encoding="utf-8-sig", newline="") as file:
+        return {row["id"]: row for row in csv.DictReader(file)}
+
+
+SECOND, FIVE = "10_second", ["ann", "bo", "cy", "di", "ed"]
+
+
+@pytest.fixture(scope="module")
+def five(tmp_path_factory: pytest.TempPathFactory) -> Course:
+    course = Course.make(tmp_path_factory.mktemp("five") / "course", languages=["en"])
+    for student in FIVE:
+        course.hand_in(student, SOLVED)
+    course.grade()
+    return course
+
+
+@pytest.mark.parametrize(
+    ("students", "due", "counts", "why"),
+    [
+        (["ann"], "", False, "ann alone handed it in"),
+        (["ann"], "due = 2099-01-01T12:00:00", False, "it is due 2099-01-01 12:00"),
+        (FIVE, "due = 2099-01-01T12:00:00", False, "it is due 2099-01-01 12:00"),
+        (["ann"], "due = 2026-01-01T12:00:00", True, ""),
+        (["ann", "bo"], "", True, ""),
+    ],
+)
+def test_an_early_or_wrong_hand_in_changes_nobody_s_total(
+    five: Course,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    students: list[str],
+    due: str,
+    counts: bool,
+    why: str,
+) -> None:
+    rows = with_second(five.copy(tmp_path), students, due)
+    assert {float(row["maximum"]) for row in rows.values()} == {TOTAL + (4 if counts else 0)}
+    assert float(rows["ann"]["total"]) == TOTAL + (3 if counts else 0)
+    assert float(rows["ann"][SECOND]) == 3
+    assert {row["not due yet"] for row in rows.values()} == {"" if counts else SECOND}
+    said = capsys.readouterr().out
+    assert (f"{SECOND} is not in it yet: {why}" in said) != counts

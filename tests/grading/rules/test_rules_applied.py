@@ -22,7 +22,7 @@ grace = "10min"
 late = [{{until = "2d", credit = 50}}]
 """
 # Times in UTC; the due date is midnight there.
-CAME = {"in_time": "01 23:00", "one_day": "02 23:00", "two_days": "03 23:00", "ext": "05 23:00"}
+CAME = {"in_time": "01 23:00", "grace": "02 00:05", "one_day": "02 23:00", "two_days": "03 23:00", "ext": "05 23:00"}
 STUDENTS = f"id,name,extensions\next,Ann,{NAME} +3d\n"
 
 
@@ -48,7 +48,7 @@ def test_both_graders_give_the_credit_of_the_rules(late: Course, tmp_path: Path)
     course = late.copy(tmp_path)
     course.grade()
     # A late day pays for the first day; the extension is three days and one late day.
-    expected = {"in_time": TOTAL, "one_day": TOTAL, "two_days": TOTAL / 2, "ext": TOTAL}
+    expected = {"in_time": TOTAL, "grace": TOTAL, "one_day": TOTAL, "two_days": TOTAL / 2, "ext": TOTAL}
     assert net(course) == expected
     stock = late.copy(tmp_path / "stock")
     shutil.copytree(course.folder / ".autograder", stock.folder / ".autograder", dirs_exist_ok=True)
@@ -95,11 +95,12 @@ def test_notebooks_are_made_anew_only_for_what_they_tell(
     assert "notebooks tell the due date" in capsys.readouterr().out
 
 
-def test_a_late_student_is_told_why(late: Course, tmp_path: Path) -> None:
+def test_a_late_student_is_told_why(late: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     course = late.copy(tmp_path)
     (course.folder / "course.toml").write_text(f'language = "ru"\n{RULES.replace("50", "48")}')
     (course.folder / "students.csv").write_text(f"id,email,extensions\next,,{NAME} +3d\ntwo_days,two_days@uni.example,")
-    course.grade()
+    main(["grade", str(course.folder)])
+    assert "late: ext, one_day, two_days\n" in capsys.readouterr().out
     course.give_by_hand("two_days", CHECK, FIRST.points - 1)  # the penalty follows
     sheet = write_worksheet(tmp_path / "w.csv", [Participant(7, "Анна", "", "two_days@uni.example")], russian=True)
     main(["return", str(course.folder), NAME, "--worksheet", str(sheet)])
@@ -120,7 +121,7 @@ def test_a_late_student_is_told_why(late: Course, tmp_path: Path) -> None:
         "Due, with your extension: 2026-01-05 03:00 (UTC+03:00). Handed in: 2026-01-06 02:00 (UTC+03:00), 23 h late. "
         "Late days used: 1. No points are taken off."
     ]
-    assert said["in_time"] == []
+    assert said["in_time"] == said["grace"] == [], "within the time of grace nobody is late"
 
 
 def test_a_wrong_rule_stops_the_command(late: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

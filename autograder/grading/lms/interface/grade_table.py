@@ -79,6 +79,11 @@ class Column(StrEnum):
     COMMENT = "comment"
 
 
+def cell_name(title: str, student: str, column: Column) -> str:
+    """Return the name of a cell in the record of what we write. `title` is the LMS's."""
+    return f"{title} {student} {column}"
+
+
 @dataclass(frozen=True)
 class Kept:
     """A cell in which a person's value stays.
@@ -171,7 +176,7 @@ class GradeTable(ABC):
         cells, stays = self.cells(participant, grade), False
         for column in sorted(cells, key=lambda each: each is not Column.GRADE):
             at, new = cells[column]
-            old, cell = self.text.cell(participant.row, at).strip(), f"{self.title} {student} {column}"
+            old, cell = self.text.cell(participant.row, at).strip(), cell_name(self.title, student, column)
             if not ledger.may_replace(cell, old, new):
                 filled.kept.setdefault(student, []).append(Kept(column, old, new))
                 stays |= column is Column.GRADE
