@@ -19,7 +19,17 @@ def add_commands(commands: Any) -> None:
     what.add_argument("--check", action="store_true", help="only explain the rules, and which grades they would change")
     what.add_argument("--apply", action="store_true", help="let grades follow the rules as they stand now")
     course.add_argument("--language", choices=LANGUAGES, default=None, help="of a new course (default: en)")
+    says = "the lessons of a new course, by number or name (default: all)"
+    course.add_argument("--lessons", nargs="+", default=[], metavar="LESSON", help=says)
     course.add_argument("--id", default=None, help="nbgrader's course id (default: the folder's name)")
+
+    says = "make what students get, in both languages"
+    release = add_command(commands, "release", _release, says, extra="instructor")
+    add_course_folder(release)
+    says = "made anew (default: all in source/ that are not released, or old)"
+    release.add_argument("assignments", nargs="*", type=assignment, metavar="ASSIGNMENT", help=says)
+    release.add_argument("--language", choices=LANGUAGES, default=None, help="only in this language")
+    release.add_argument("--exchange", action="store_true", help="then put them into nbgrader's exchange")
 
     says = "give each student tables of predictions of their own"
     handout = add_command(commands, "handout", _handout, says, extra="instructor")
@@ -67,8 +77,15 @@ def _course(chosen: argparse.Namespace) -> int:
         from ..grading.commands.check_rules import check_rules
 
         return check_rules(chosen.directory, apply=chosen.apply)
-    make_course(chosen.directory, chosen.id, language=chosen.language)
+    make_course(chosen.directory, chosen.id, language=chosen.language, chosen=chosen.lessons)
     return 0
+
+
+def _release(chosen: argparse.Namespace) -> int:
+    from ..grading.commands.release import release
+
+    languages = [chosen.language] if chosen.language else LANGUAGES
+    return release(chosen.directory, chosen.assignments, languages, exchange=chosen.exchange)
 
 
 def _handout(chosen: argparse.Namespace) -> int:

@@ -9,13 +9,13 @@ from ..checking.devices.place import UnknownDevice, find_place
 from ..checking.exercise import PUBLIC_SEED, Case, is_open
 from ..checking.verdict import Finding, VerdictState
 from ..history import standings, verdicts
-from ..language import LANGUAGES, Text
+from ..language import LANGUAGES, Text, with_offset
 from ..messages.cards import message
 from ..session import SESSION, being_graded
 from ..torch_versions import newer_torch
 from .checks.check import exercise_called, kind_of
 from .kernel import attend
-from .points import describe_due_date, saved_notebook
+from .points import closed_until, describe_due_date, saved_notebook
 from .replies import Programs, Prose, Reply, Table
 
 if TYPE_CHECKING:
@@ -75,25 +75,36 @@ def hint(name: str = "", number: int | None = None) -> Reply:
         parts += [message("hint.title", number=shown, total=total), says.read(SESSION.speaks) if is_code else says]
     if exercise.kind == "predict" and exercise.name in SESSION.varied:
         parts.append(message("hint.varied"))
-    after = "hint.next" if number < total else "hint.last"
-    return Reply((*parts, message(after, exercise=exercise.name)))
+    if number < total:
+        parts.append(message("hint.next", exercise=exercise.name))
+    elif closed := closed_until(saved_notebook({}).metadata):
+        parts.append(message("hint.last.closed", time=with_offset(closed)))
+    else:
+        parts.append(message("hint.last", exercise=exercise.name))
+    return Reply(tuple(parts))
 
 
 def solution(name: str = "", *, give_up: bool = False) -> Programs | Prose | Reply:
     """Return the course's solution of exercise `name` and alternatives to it.
 
     Without a name, the exercise is the one that was checked last. If the learner has not passed the check and `give_up`
-    is False, the reply only says so. Of a question that is answered in words, return the rubric and a model answer.
+    is False, the reply only says so, and also if an instructor has closed the solutions until a later time. Of a
+    question that is answered in words, return the rubric and a model answer.
     """
     from ..lessons.source import model_answer, solutions
 
+    closed = closed_until(saved_notebook({}).metadata)
+    closed_reply = Reply((message("solution.closed", time=with_offset(closed)),)) if closed else None
     try:
         exercise = exercise_called(name)
     except exercises.Unknown as unknown:
         answer = model_answer(SESSION.lesson or "", name) if give_up else None
-        return Prose(answer) if answer else _unknown(name, unknown)
-    if not give_up and not _has_passed(exercise.name):
-        return Reply((message("solution.locked", exercise=exercise.name),))
+        return (closed_reply or Prose(answer)) if answer else _unknown(name, unknown)
+    if not _has_passed(exercise.name):
+        if closed_reply:
+            return closed_reply
+        if not give_up:
+            return Reply((message("solution.locked", exercise=exercise.name),))
     found = solutions(exercise)
     if not found:
         return Reply((message("solution.absent"),))

@@ -122,6 +122,18 @@ def describe_assignment(metadata: dict[str, Any]) -> Iterator[Text]:
         yield message("ready.where", assignment=assignment)
 
 
+def closed_until(metadata: dict[str, Any], now: datetime | None = None) -> datetime | None:
+    """Return the time until which a notebook shows no solution to who gives up, or None if it shows them.
+
+    `now` is a time with a time zone; the default is the current time.
+    """
+    try:
+        opens = datetime.fromisoformat(metadata["autograder"]["solutions"])
+        return opens if (now or datetime.now(UTC)) < opens else None
+    except (KeyError, TypeError, ValueError):  # edited by hand
+        return None
+
+
 def describe_due_date(metadata: dict[str, Any], now: datetime | None = None) -> Iterator[Text]:
     """Yield a sentence on the due date in a notebook's metadata, and one on the credit at this moment.
 

@@ -529,6 +529,14 @@ MESSAGES: dict[str, Text] = {
         'That was the last hint. Still stuck? `solution("{exercise}", give_up=True)`',
         'Это последняя подсказка. Всё ещё не получается? `solution("{exercise}", give_up=True)`',
     ),
+    "hint.last.closed": Text(
+        "That was the last hint. Your course opens its solutions on {time}.",
+        "Это последняя подсказка. Решения откроются {time}: так решил преподаватель.",
+    ),
+    "solution.closed": Text(
+        "Your course opens its solutions on {time}. Once your check has passed, you see ours at once.",
+        "Решения откроются {time}: так решил преподаватель. Если проверка пройдена, наше решение видно сразу.",
+    ),
     "solution.locked": Text(
         'The solution opens when the check has passed. To see it now: `solution("{exercise}", give_up=True)`',
         'Решение откроется, когда проверка будет пройдена. Посмотреть сейчас: `solution("{exercise}", give_up=True)`',

@@ -171,7 +171,7 @@ def test_documents_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert collect(made, write_archive(tmp_path / "all.zip", files)) == 1
     said = capsys.readouterr().out
     for name, (_, kind) in DOCUMENTS.items():
-        assert f"/{name}: {name} is {kind}" in said
+        assert f": {name}: {name} is {kind}" in said
 
 
 def test_a_document_in_a_stored_archive_does_not_make_it_one(tmp_path: Path) -> None:
@@ -252,12 +252,12 @@ def test_grades_of_other_exercises_are_called_stale(course: Course, capsys: pyte
         (line,) = (line for line in said_by(capsys, 0, *command).splitlines() if "stale grades" in line)
         assert line.startswith("  stale grades, for course.toml states other exercises or points: ann. In them ")
         assert "numerical_slope counts, predict_chain counts, added does not count." in line
-        assert f"`nbgrader generate_assignment {NAME} --force`" in line
+        assert f"`autograder release DIR {NAME}`" in line
 
     rules.write_text(f"{DUE}points = {{numerical_slope = 0, predict_chain = 0}}\n")
     assert main(["course", str(course.folder), "--apply"]) == 0
     assert main(["course", str(course.folder)]) == 0
-    course.nbgrader("generate_assignment", NAME, "--force")
+    assert main(["release", str(course.folder), NAME]) == 0
     for command in commands:
         assert "stale grades" not in said_by(capsys, 0, *command)
     assert course.scores() == {"ann": 5}

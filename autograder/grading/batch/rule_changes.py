@@ -110,8 +110,7 @@ def stale_grades(course: Course, assignment: str) -> list[str]:
     return [
         f"stale grades, for {RULES_FILE} states other exercises or points: {', '.join(graded)}. In them "
         f"{', '.join(said)}. After a hand-in only points can change, also to 0: write `points = {{...}}`, then "
-        f"`autograder course DIR --apply`, `autograder course DIR`, "
-        f"`nbgrader generate_assignment {assignment} --force`, and grade"
+        f"`autograder course DIR --apply`, `autograder course DIR`, `autograder release DIR {assignment}`, and grade"
     ]
 
 

@@ -39,10 +39,7 @@ def check_rules(root: Path, *, apply: bool) -> int:
         apply_rules(course, new)
         print("applied: `autograder grade` updates the grades")
         if old is None or old.rules != new.rules:
-            print(
-                "then `autograder course DIR` and `nbgrader generate_assignment NAME --force`: notebooks tell the due "
-                "date, and hold the points"
-            )
+            print("then `autograder course DIR` and `autograder release DIR`: notebooks tell due dates and points")
     elif old is None:
         print("the first `autograder grade` follows these rules")
     elif new != old:
@@ -100,6 +97,8 @@ def describe_assignment(one: AssignmentRules, rules: Rules) -> str:
         parts.append(f"{describe(one.grace.length).en} later is still in time")
     steps = [f"{step.credit:g} % until {_local(step.until.after(one.due, rules.zone), rules)}" for step in one.late]
     parts.append(f"late work gets {', then '.join([*steps, 'nothing'])}")
+    if opens := one.solutions_open(rules.zone):
+        parts.append(f"the released notebook shows solutions from {_local(opens, rules)} on")
     return "; ".join(parts)
 
 

@@ -33,7 +33,7 @@ def hand_out(root: Path, assignment: str) -> int:
     notebooks = {path.stem: nbformat.read(path, as_version=4) for path in sorted(release.glob("*.ipynb"))}
     if not notebooks:
         raise UserError(
-            f"{os.path.relpath(release)} has no notebook to hand out: run `nbgrader generate_assignment {assignment}`"
+            f"{os.path.relpath(release)} has no notebook to hand out: run `autograder release DIR {assignment}`"
         )
     students = [student for student in course.roster.students if not student.dropped]
     if not students:

@@ -8,7 +8,7 @@ import re
 import secrets
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,10 @@ from ..course.settings import course_settings
 from ..gradebook.database import default_url, said
 from ..nbgrader_path import put_interpreter_on_path
 from ..rules.assignment_notebooks import assignment_notebooks
-from ..rules.course_file import RULES_FILE, read_rules
-from .upgrade import is_handed_in, list_differences, release_commands, with_applied_points
+from ..rules.course_file import RULES_FILE, parse_rules, read_rules
+from ..rules.toml_table import EXAMPLES
+from .chosen_lessons import choose, missing_before, remove_left_out
+from .upgrade import is_handed_in, is_released, list_differences, with_applied_points
 
 _TEXTS = Path(__file__).parents[1] / "templates" / "course"
 _COURSE_RECORD = ".autograder.json"  # the course id, and hashes of the files as we wrote them
@@ -35,11 +37,16 @@ class NoCourse(UserError):
 
 
 def make_course(
-    directory: Path, course_id: str | None, lessons: Collection = COURSE, language: str | None = None
+    directory: Path,
+    course_id: str | None,
+    lessons: Collection = COURSE,
+    language: str | None = None,
+    chosen: Sequence[str] = (),
 ) -> None:
     """Create or update the nbgrader course folder `directory`. Print the changes and the next commands.
 
-    `course_id` is nbgrader's name of the course; the default is the folder's name. `language` is that of a new course.
+    `course_id` is nbgrader's name of the course; the default is the folder's name. `language` is that of a new course,
+    and `chosen` are its lessons, by name or number; without any it has all.
     A file that an instructor has changed is not overwritten. A lesson that students have handed in is not overwritten
     either, if its newer version has other graded cells.
     Raises NoCourse if the folder cannot be created, BrokenSource if a lesson cannot be built.
@@ -55,17 +62,25 @@ def make_course(
             f"no lesson sources in {lessons.lessons}: they come with the course repository, not with the installed "
             "package. Clone it and run `autograder course` from its environment (make install)"
         )
-    rules, waiting = with_applied_points(directory, read_rules(directory))
+    rules, template = read_rules(directory), ""
+    if not (directory / RULES_FILE).exists():
+        template = _rules_text(language or rules.language, choose(sources, chosen))
+        rules = parse_rules(template, RULES_FILE)
+    elif chosen:
+        raise NoCourse(f"{directory / RULES_FILE} is there already: state the lessons in it", EXAMPLES["lessons"])
+    rules, waiting = with_applied_points(directory, rules)
     files = {
         Path("nbgrader_config.py"): _text("nbgrader_config.py.txt", course_id=repr(name), nbgrader=_beside("nbgrader")),
         Path("lessons", "README.md"): _text("lessons.md", course=str(directory)),
-        Path(RULES_FILE): _text(f"course.{language or rules.language}.toml.txt"),
+        **({Path(RULES_FILE): template} if template else {}),
     }
     files |= assignment_notebooks(rules, sources, lessons, _private_lessons(directory))
     try:
         for folder in ("lessons", "exercises"):
             (directory / folder).mkdir(parents=True, exist_ok=True)
-        for line in _write(directory, files, record["files"]):
+        for line in [*_write(directory, files, record["files"]), *remove_left_out(directory, files, record["files"])]:
+            print(line)
+        for line in missing_before(sources, {path.stem for path in files if path.suffix == ".ipynb"}):
             print(line)
         for assignment in waiting:
             where = shlex.quote(str(directory))
@@ -90,6 +105,18 @@ def make_course(
 def _private_lessons(directory: Path) -> set[str]:
     """Return the names of the lessons that an instructor has added to the course folder."""
     return {path.stem for path in (directory / "lessons").glob("*.py")}
+
+
+def _rules_text(language: str, chosen: Sequence[str]) -> str:
+    """Return the text of a new `course.toml`. `chosen` are the names of the course's lessons; without any it has all.
+
+    The file is made once, for the instructor to fill in.
+    """
+    text = _text(f"course.{language}.toml.txt")
+    if not chosen:
+        return text
+    stated = f"lessons = [{', '.join(map(json.dumps, chosen))}]"
+    return re.sub(r"(?m)^# lessons = .*$", lambda found: stated, text, count=1)
 
 
 def _text(name: str, **values: str) -> str:
@@ -134,14 +161,13 @@ def _write(directory: Path, files: dict[Path, str], ours: dict[str, str]) -> Ite
     `files` maps relative paths to texts. `ours` maps relative paths to hashes of the texts as last written, and is
     updated. Yields a sentence for the terminal for each file that was written or not overwritten.
     """
-    old_releases: dict[str, list[str]] = {}
+    old_releases: list[str] = []
     for name, text in files.items():
         path, key = directory / name, name.as_posix()
         old = path.read_text(encoding="utf-8") if path.is_file() else None
         if old is not None and old != text and ours.get(key) != digest(old, 64):
             remedy = "which you have changed; to get ours, move it away and run this again"
-            # The rules are made once, for the instructor to fill in.
-            yield f"kept {path} (yours)" if key == RULES_FILE else f"kept {path}, {remedy}"
+            yield f"kept {path}, {remedy}"
             continue
         assignment = name.parts[1] if path.suffix == ".ipynb" else ""
         if assignment and old and (other := list_differences(old, text)) and is_handed_in(directory, assignment):
@@ -156,13 +182,11 @@ def _write(directory: Path, files: dict[Path, str], ours: dict[str, str]) -> Ite
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
             yield f"wrote {path}"
-            if assignment and old:
-                old_releases |= {assignment: release_commands(directory, assignment, _beside("nbgrader"))}
-    for assignment, commands in old_releases.items():
-        if commands:
-            yield "\n  ".join(
-                [f"what is released of {assignment} is old now; in {directory}, make it anew:", *commands]
-            )
+            if assignment and old and is_released(directory, assignment):
+                old_releases.append(assignment)
+    if old_releases:
+        names, where = " ".join(dict.fromkeys(old_releases)), shlex.quote(str(directory))
+        yield f"what is released is old now; make it anew: {_beside('autograder')} release {where} {names}"
 
 
 def _make_secret(path: Path) -> None:
@@ -197,25 +221,18 @@ def _make_gradebook(directory: Path, course_id: str) -> None:
 def _next(directory: Path, course_id: str, language: str, assignments: list[str]) -> str:
     """Return a text for the terminal with the commands that an instructor runs next.
 
-    `course_id` is without the ending of a language. `language` is the language of the course. The commands for the
-    other language are optional.
+    `course_id` is without the ending of a language. `language` is the language of the course.
     """
     nbgrader, lesson = _beside("nbgrader"), assignments[0]
-    other = next(each for each in LANGUAGES if each != language)
-    second = f"AUTOGRADER_LANGUAGE={other} {nbgrader}"
     autograder, folder = _beside("autograder"), shlex.quote(str(directory))
     return f"""
 The course is in {directory}: {", ".join(assignments)}.
 In the exchange it is called {course_id}{"" if language == LANGUAGES[0] else f"-{language}"}.
-Next, in that folder (the second line of each pair only if you want {other} beside {language}):
-  {nbgrader} generate_assignment {lesson}
-  {second} generate_assignment {lesson} --no-db
-  {nbgrader} release_assignment {lesson}      # or give out release/ and release-ru/ in your own way
-  {second} release_assignment {lesson}
+Next, in that folder:
+  {autograder} release {folder}    # what students get, in both languages: release/ and release-ru/
+  {autograder} doctor              # once: can answers be isolated on this machine?
 and when students have submitted:
-  {nbgrader} collect {lesson}                 # from an LMS: {autograder} collect ZIP
-  {second} collect {lesson}
-  {autograder} doctor                         # once: can answers be isolated on this machine?
+  {autograder} collect ZIP         # from an LMS; from nbgrader's exchange: {nbgrader} collect {lesson}
   {autograder} grade {folder}
   {autograder} feedback {folder}
   {autograder} return {folder}          # for an LMS: what you upload there

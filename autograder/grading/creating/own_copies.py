@@ -63,7 +63,7 @@ def _put_program(notebook: NotebookNode, table: OwnTable, language: str) -> None
     if not defining:
         raise UserError(
             f"the release has no cell above the table {name} that defines {table.table.function}(): make it anew with "
-            "`nbgrader generate_assignment NAME --force`, from a source notebook of this version"
+            "`autograder release DIR NAME`, from a source notebook of this version"
         )
     program, own = defining[-1]
     below = [

@@ -15,7 +15,7 @@ from ..course.settings import course_settings
 from ..files.submitted_cells import grade_id_of
 from ..gradebook.database import default_url
 from ..rules.applied_rules import applied_rules
-from ..rules.course_file import Rules, read_rules
+from ..rules.course_file import Rules
 
 _KINDS = ("grade", "solution", "locked", "task")
 
@@ -79,15 +79,6 @@ def _is_graded(root: Path, assignment: str) -> bool:
         return False
 
 
-def release_commands(root: Path, assignment: str, nbgrader: str) -> list[str]:
-    """Return the shell commands that replace the existing releases of an assignment by new ones.
-
-    The list is empty if nothing was released. `root` is the course folder, `nbgrader` the path of nbgrader's command.
-    """
-    commands: list[str] = []
-    usual = read_rules(root).language
-    for language in sorted(LANGUAGES, key=lambda language: language != usual):
-        if (root / ("release" if language == LANGUAGES[0] else f"release-{language}") / assignment).is_dir():
-            command = f"{nbgrader} generate_assignment {assignment} --force{' --no-db' if commands else ''}"
-            commands.append(command if language == usual else f"AUTOGRADER_LANGUAGE={language} {command}")
-    return commands
+def is_released(root: Path, assignment: str) -> bool:
+    """Return whether an assignment has a release in some language."""
+    return any((root / folder / assignment).is_dir() for folder in ("release", *(f"release-{x}" for x in LANGUAGES)))

@@ -25,14 +25,18 @@ def assignment_notebooks(
 ) -> dict[Path, str]:
     """Return a dict from path in the course folder, such as `source/03_x/03_x.ipynb`, to the text of a source notebook.
 
-    `sources` are the lessons, from which the notebooks are made. A lesson that no assignment in the rules names is an
-    assignment of its own. Assignments of `private` lessons, which an instructor has added, are left out: `autograder
-    build` writes their notebooks.
+    `sources` are the lessons, from which the notebooks are made. A chosen lesson that no assignment in the rules names
+    is an assignment of its own. Assignments of `private` lessons, which an instructor has added, are left out:
+    `autograder build` writes their notebooks.
     Raises BadRule if the rules name a lesson or an exercise that does not exist.
     """
     by_name = {lesson.file_name: lesson for lesson in sources}
     named = {name for one in rules.assignments.values() for name in one.lessons}
-    assignments = {**{name: rules.of(name) for name in by_name if name not in named}, **rules.assignments}
+    chosen = by_name if rules.lessons is None else set(rules.lessons) - private
+    for name in chosen:
+        _known(name, by_name, "lessons")
+    alone = {name: rules.of(name) for name in by_name if name in chosen and name not in named}
+    assignments = {**alone, **rules.assignments}
     files = {}
     for assignment, one in assignments.items():
         if private & set(one.lessons):
@@ -69,15 +73,18 @@ def set_points(notebook: NotebookNode, one: AssignmentRules, exercises: Mapping[
 
 
 def deadlines(one: AssignmentRules, rules: Rules) -> Iterator[tuple[str, object]]:
-    """Yield items of a notebook's metadata that state the deadlines: `due`, `late` and `grace`.
+    """Yield items of a notebook's metadata that state the deadlines: `due`, `late`, `grace` and `solutions`.
 
     `one` are the assignment's rules. `due` is in ISO 8601, `grace` in seconds. `late` is a list such as `[[86400,
-    80.0]]`, credit of 80 % until a day after the due date. Nothing is yielded without a due date.
+    80.0]]`, credit of 80 % until a day after the due date. `solutions` is the time in ISO 8601 from which solutions can
+    be seen; it is left out if they can be at once. Nothing is yielded without a due date.
     """
     if one.due:
         yield "due", one.due.astimezone(rules.zone).isoformat()
         yield "late", [[_seconds(one.due, step.until, rules), step.credit] for step in one.late]
         yield "grace", _seconds(one.due, one.grace, rules)
+    if opens := one.solutions_open(rules.zone):
+        yield "solutions", opens.astimezone(rules.zone).isoformat()
 
 
 def _seconds(due: datetime, span: Span, rules: Rules) -> int:

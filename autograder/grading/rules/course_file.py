@@ -20,7 +20,7 @@ from .toml_table import BadRule, Step, Table, not_toml
 RULES_FILE = "course.toml"
 _LONGEST = 100_000  # characters of the file: a key of as many parts takes a second
 LATEST, BEST = "latest", "best"  # which attempt counts
-AT_ONCE, AFTER_DUE = "at_once", "after_due"  # when students get feedback
+AT_ONCE, AFTER_DUE = "at_once", "after_due"  # when students get feedback, or may see solutions
 COMMON, PER_STUDENT = "common", "per student"  # whose tables of predictions
 
 
@@ -33,7 +33,8 @@ class AssignmentRules:
     falling credit; after the last step there is no credit.
     `attempts` is the number of attempts that are graded, or 0 for all. `counts` is LATEST or BEST, the attempt that
     counts. `feedback` is AT_ONCE or AFTER_DUE; without a due date students get feedback at once. `variants` tells whose
-    tables of predictions students get: COMMON ones, or tables about other programs PER_STUDENT.
+    tables of predictions students get: COMMON ones, or tables about other programs PER_STUDENT. `solutions` tells when
+    the released notebook shows solutions to who gives up: AT_ONCE, or AFTER_DUE, when late work gets nothing any more.
     """
 
     name: str
@@ -48,6 +49,7 @@ class AssignmentRules:
     counts: str = LATEST
     feedback: str = AT_ONCE
     variants: str = COMMON
+    solutions: str = AT_ONCE
 
     @property
     def chooses(self) -> bool:
@@ -64,13 +66,23 @@ class AssignmentRules:
             return 100.0
         return next((step.credit for step in self.late if time <= step.until.after(due, zone, late_days)), 0.0)
 
+    def solutions_open(self, zone: ZoneInfo) -> datetime | None:
+        """Return the time from which the released notebook shows solutions to who gives up, or None for at once.
+
+        Extensions and late days are a student's own: the notebook does not know them.
+        """
+        if self.due is None or self.solutions != AFTER_DUE:
+            return None
+        return max(span.after(self.due, zone) for span in (self.grace, *(step.until for step in self.late)))
+
 
 @dataclass(frozen=True)
 class Rules:
     """The rules of a course.
 
     `late_days` is each student's number of days that cost no credit. `drop` is the number of assignments, the worst
-    ones, that do not count for the course's total. `states_zone` tells whether the file names the time zone.
+    ones, that do not count for the course's total. `states_zone` tells whether the file names the time zone. `lessons`
+    are the lessons of this course beside those that an assignment names, or None for all.
     """
 
     zone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))
@@ -78,6 +90,7 @@ class Rules:
     language: str = LANGUAGES[0]
     late_days: int = 0
     drop: int = 0
+    lessons: tuple[str, ...] | None = None
     assignments: Mapping[str, AssignmentRules] = field(default_factory=dict)
 
     def of(self, assignment: str) -> AssignmentRules:
@@ -117,6 +130,7 @@ def parse_rules(text: str, source: str) -> Rules:
     zone = reader.zone("time_zone")
     language = reader.choice("language", LANGUAGES, LANGUAGES[0])
     late_days, drop = reader.count("late_days"), reader.count("drop")
+    lessons = reader.names("lessons", None)
     defaults = reader.table("defaults")
     assignments = {}
     each_table = reader.table("assignments")
@@ -124,7 +138,7 @@ def parse_rules(text: str, source: str) -> Rules:
         assignments[name] = _assignment(name, each_table.table(name), defaults, zone)
     for part in (reader, defaults):
         part.refuse_unknown()
-    return Rules(zone, "time_zone" in table, language, late_days, drop, assignments)
+    return Rules(zone, "time_zone" in table, language, late_days, drop, lessons, assignments)
 
 
 def _assignment(name: str, table: Table, defaults: Table, zone: ZoneInfo) -> AssignmentRules:
@@ -149,6 +163,7 @@ def _assignment(name: str, table: Table, defaults: Table, zone: ZoneInfo) -> Ass
         table.choice("counts", (LATEST, BEST), LATEST),
         table.choice("feedback", (AT_ONCE, AFTER_DUE), AT_ONCE),
         table.choice("variants", (COMMON, PER_STUDENT), COMMON),
+        table.choice("solutions", (AT_ONCE, AFTER_DUE), AT_ONCE),
     )
     table.refuse_unknown()
     if one.release and one.due and one.release >= one.due:

@@ -34,6 +34,7 @@ EXAMPLES = {
     "attempts": "attempts = 3",
     "counts": 'counts = "best"',
     "feedback": 'feedback = "after_due"',
+    "solutions": 'solutions = "after_due"',
     "variants": 'variants = "per student"',
     "lessons": 'lessons = ["00_first_gradient", "01_leaf_tensors"]',
     "exercises": 'exercises = ["predict_accumulation", "train_epoch"]',

@@ -60,7 +60,7 @@ def inboxes(course: CourseSettings, folders: list[Path]) -> list[Inbox]:
     if not there:
         raise UserError(
             f"nbgrader's exchange has no folder for this course, neither {' nor '.join(map(str, found))}: run "
-            "`nbgrader release_assignment` first, or name folders: `autograder watch DIR FOLDER`"
+            "`autograder release DIR --exchange` first, or name folders: `autograder watch DIR FOLDER`"
         )
     return [Inbox(folder) for folder in there]
 

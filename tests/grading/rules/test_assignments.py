@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import autograder
 from autograder.cli import main
-from autograder.learner.points import describe_due_date
+from autograder.learner.points import closed_until, describe_due_date
+from autograder.session import SESSION
 
 RULES = """
 time_zone = "Europe/Moscow"
@@ -89,3 +92,48 @@ def test_unknown_names_are_told(tmp_path: Path, rules: str, message: str, capsys
     assert main(["course", str(tmp_path)]) == 1
     assert message in capsys.readouterr().err
     assert not (tmp_path / "source").exists()
+
+
+CLOSED = """
+time_zone = "Europe/Berlin"
+[assignments.00_first_gradient]
+due = 2026-10-24T20:00:00
+grace = "10min"
+solutions = "after_due"
+[assignments.01_leaf_tensors]
+due = DUE
+late = [{until = "1d", credit = 80}, {until = "7d", credit = 50}]
+solutions = "after_due"
+"""
+EXERCISE = "hidden_gradients"
+
+
+def test_a_course_can_close_its_solutions_until_late_work_gets_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AUTOGRADER_HOME", str(tmp_path / "home"))
+    folder = tmp_path / "course"
+    assert main(["course", str(folder), "--lessons", "00", "01"]) == 0
+    rules = folder / "course.toml"
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    for due, says in ((tomorrow, "opens its solutions on"), (tomorrow - timedelta(days=9), "def hidden_gradients")):
+        rules.write_text(CLOSED.replace("DUE", f"{due:%Y-%m-%dT%H:%M:%S}"))
+        assert main(["course", str(folder)]) == 0
+        path = folder / "source" / "01_leaf_tensors" / "01_leaf_tensors.ipynb"
+        monkeypatch.setattr("autograder.learner.points.own_path", lambda path=path: str(path))
+        monkeypatch.setattr(SESSION, "lesson", "leaf_tensors")
+        for say in (partial(autograder.solution, give_up=True), autograder.solution):
+            said = str(say(EXERCISE))
+            assert says in said or (say is autograder.solution and "give_up=True" in said)
+        last = str(autograder.hint(EXERCISE, 3))
+        assert ("opens its solutions on" in last) == (due == tomorrow)
+    capsys.readouterr()
+    assert main(["course", str(folder), "--check"]) == 0
+    said = capsys.readouterr().out
+    assert "late work gets nothing; the released notebook shows solutions from 2026-10-24 20:10 on" in said
+    assert notebook(folder, "00_first_gradient")["metadata"]["autograder"]["solutions"] == "2026-10-24T20:10:00+02:00"
+
+
+def test_solutions_stay_open_without_such_a_rule(folder: Path) -> None:
+    assert "solutions" not in notebook(folder, "03_gradient_accumulation")["metadata"]["autograder"]
+    assert closed_until({"autograder": {"solutions": "soon"}}) is None

@@ -77,7 +77,7 @@ def test_late_credit(late: str, credit: float) -> None:
         ("late_days = -1", "must not be negative"),
         ('late_days = "3"', "expected a whole number"),
         ("dedline = 1", "unknown: dedline; known here: assignments, defaults"),
-        ("[assignments.a]\ndeu = 1", "points, release, variants; for example: due = 2026-09-17T23:59:00"),
+        ("[assignments.a]\ndeu = 1", "points, release, solutions, variants; for example: due = 2026-09-17T23:59:00"),
         ("[assignments.a]\ndue = 2026-13-01T00:00:00", "; for example: due = 2026-09-17T23:59:00"),
         ("[assignments.a]\ndue = 2026-09-17", "expected a time; for example: due = 2026-09-17T23:59:00"),
         ("[assignments.a]\ndue = 2026-09-17T00:00:00\nrelease = 2026-09-18T00:00:00", "due before it is released"),

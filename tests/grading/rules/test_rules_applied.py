@@ -89,10 +89,10 @@ def test_notebooks_are_made_anew_only_for_what_they_tell(
         file.write(f"\ntwo_days,,{NAME} +5d")
     capsys.readouterr()
     assert main(["course", str(course.folder), "--apply"]) == 0
-    assert "notebooks tell the due date" not in capsys.readouterr().out
+    assert "notebooks tell due dates" not in capsys.readouterr().out
     (course.folder / "course.toml").write_text(re.sub("due = 2026-01-0.", "due = 2026-01-03", RULES))
     assert main(["course", str(course.folder), "--apply"]) == 0
-    assert "notebooks tell the due date" in capsys.readouterr().out
+    assert "notebooks tell due dates" in capsys.readouterr().out
 
 
 def test_a_late_student_is_told_why(late: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
