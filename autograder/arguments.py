@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from . import __version__
 from .commands import authoring, classes, grading, learning
+from .commands.options import assignment
 
 
 def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -22,4 +23,14 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     commands = parser.add_subparsers(dest="command")
     for group in (learning, authoring, classes, grading):
         group.add_commands(commands)
-    return parser.parse_args(arguments)
+    chosen, rest = parser.parse_known_args(arguments)
+    # Until Python 3.13 argparse takes an assignment that may be left out for left out once an option comes before it.
+    if any(word.startswith("-") for word in rest):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if rest and isinstance(getattr(chosen, "assignments", None), list):
+        chosen.assignments += map(assignment, rest)
+    elif len(rest) == 1 and getattr(chosen, "assignment", "") is None:
+        chosen.assignment = assignment(rest[0])
+    elif rest:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    return chosen

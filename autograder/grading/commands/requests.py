@@ -91,14 +91,15 @@ def answer_request(root: Path, assignment: str, student: str, answer: str) -> in
 def _describe(course: Course, assignment: str, one: Request) -> Iterator[str]:
     """Yield lines on a request: its text, and the cards of the exercises that it names.
 
-    If it names none, the cards of all exercises that did not pass are shown.
+    If it names none, the cards of all that count and did not pass are shown.
     """
     yield textwrap.indent(one.text, "    > ", lambda line: True)
     checks = list(_checks(course, assignment, one.student))
     named = _named(one, [name for name, _ in checks])
     for name, cell in checks:
         verdict, _ = verdict_in(cell, name)
-        if verdict and (name in named or (not named and verdict.state != VerdictState.PASSED)):
+        counts = cell["metadata"]["nbgrader"].get("grade")
+        if verdict and (name in named or (not named and counts and verdict.state != VerdictState.PASSED)):
             yield textwrap.indent(verdict.text(course.language), "    ")
 
 

@@ -9,12 +9,12 @@ import difflib
 import itertools
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from ...errors import UserError
-from .spans import Span
+from .spans import Span, end_of
 
 _SPAN = re.compile(r"(\d{1,5})\s*(d|h|min)")
 _UNITS = {"h": timedelta(hours=1), "min": timedelta(minutes=1)}
@@ -127,9 +127,16 @@ class Table:
         except (OSError, ValueError, LookupError, RecursionError) as error:  # a name with many dots is a module's
             raise BadRule(f"{self.where}: {key} is {name!r}, which is no time zone", key) from error
 
-    def moment(self, key: str, zone: ZoneInfo) -> datetime | None:
-        value = self._get(key, datetime, None, "a time")
-        return None if value is None else local_moment(value, zone, f"{self.where}: {key}")
+    def moment(self, key: str, zone: ZoneInfo, *, ends: bool) -> datetime | None:
+        """Return a time in UTC. A date alone means its last moment if `ends` is True, else its first."""
+        value = self._get(key, date, None, "a time or a date")
+        if value is None:
+            return None
+        alone = not isinstance(value, datetime)
+        # Noon of a last day only shows that the year is possible: clocks may skip its midnight.
+        stated = datetime.combine(value, time(12 if ends else 0)) if alone else value
+        moment = local_moment(stated, zone, f"{self.where}: {key}")
+        return end_of(value, zone) if alone and ends else moment
 
     def span(self, key: str) -> Span:
         return read_span(self._get(key, str, "0d", "a text"), f"{self.where}: {key}")

@@ -293,7 +293,7 @@ def add_students(root: Path, students: Sequence[Student]) -> None:
     end = text.ends[0] or "\n"
     text.ends[-1] = text.ends[-1] or end
     for s in students:
-        text.rows.append([""])
+        text.rows.append([""] * len(columns))
         text.ends.append(end)
         values = {"id": s.id, "name": s.name, "email": s.email, "lms": ";".join(s.lms), "group": s.group}
         for name, value in values.items():

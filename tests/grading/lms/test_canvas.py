@@ -138,6 +138,8 @@ def test_a_namesake_with_another_number_is_somebody_else(
     assert "петроваанна has this name, but 4711 in the column lms" in capsys.readouterr().out
     assert collect(course, Site([second]).archive(tmp_path / "2.zip"), "--add") == 0
     assert len(list((course.folder / "submitted").iterdir())) == 2
+    lines = (course.folder / "students.csv").read_text(encoding="utf-8-sig").splitlines()
+    assert len({line.count(",") for line in lines}) == 1, "a new line has all columns"
 
 
 def test_late_without_a_time_is_late_until_a_time_is_supplied(

@@ -9,6 +9,7 @@ import pytest
 
 from autograder.cli import main
 from autograder.grading.requests.found import find_requests
+from autograder.lessons.collection import COURSE
 from support.course import Course
 from support.first_gradient import FIRST, NAME, SOLVED, WRONG
 from support.submissions import read
@@ -97,3 +98,13 @@ def test_an_answer_needs_a_student(course: Course, capsys: pytest.CaptureFixture
     with pytest.raises(SystemExit):
         main(["requests", str(course.folder), "--answer", "x"])
     assert "--student NAME" in capsys.readouterr().err
+
+
+def test_a_request_without_a_name_shows_what_counts_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not the cards of extras that the student never touched."""
+    course = Course.make(tmp_path / "course", "leaf_tensors", languages=["en"])
+    course.hand_in("ann", {}, beside={"regrade.txt": "please look again"})
+    course.grade()
+    said = requests(course, capsys).replace("`", "")
+    shown = {name for name, each in COURSE.exercises(course.lesson).items() if each.title.en.replace("`", "") in said}
+    assert shown == {name for name, each in COURSE.exercises(course.lesson).items() if each.core}

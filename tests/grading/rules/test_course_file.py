@@ -79,7 +79,8 @@ def test_late_credit(late: str, credit: float) -> None:
         ("dedline = 1", "unknown: dedline; known here: assignments, defaults"),
         ("[assignments.a]\ndeu = 1", "points, release, solutions, variants; for example: due = 2026-09-17T23:59:00"),
         ("[assignments.a]\ndue = 2026-13-01T00:00:00", "; for example: due = 2026-09-17T23:59:00"),
-        ("[assignments.a]\ndue = 2026-09-17", "expected a time; for example: due = 2026-09-17T23:59:00"),
+        ("[assignments.a]\ndue = '2026-09-17'", "expected a time or a date; for example: due = 2026-09-17T23:59:00"),
+        ("[assignments.a]\ndue = 0001-01-01", "in the year 1; it can be in the years 1970 to 2999"),
         ("[assignments.a]\ndue = 2026-09-17T00:00:00\nrelease = 2026-09-18T00:00:00", "due before it is released"),
         ('[defaults]\ngrace = "soon"\n[assignments.a]', "a time span looks like 10min, 36h, 2d"),
         ('[assignments.a]\nlate = [{until = "2d", credit = 120}]', "percentage from 0 to 100"),
@@ -113,3 +114,11 @@ def test_a_wrong_rule_is_named(text: str, message: str) -> None:
 def test_of_an_hour_that_comes_twice_the_second_is_taken() -> None:
     text = 'time_zone = "Europe/Berlin"\n[assignments.a]\ndue = 2026-10-25T02:30:00'
     assert parse_rules(text, "").of("a").due == datetime(2026, 10, 25, 1, 30, tzinfo=UTC)
+
+
+def test_a_date_alone_begins_and_ends_with_that_date() -> None:
+    rules = parse_rules('time_zone = "Europe/Berlin"\n[assignments.a]\nrelease = 2026-09-10\ndue = 2026-09-17\n', "x")
+    one = rules.of("a")
+    assert one.release == datetime(2026, 9, 9, 22, tzinfo=UTC)
+    assert one.due
+    assert datetime(2026, 9, 17, 21, 59, 59, tzinfo=UTC) <= one.due < datetime(2026, 9, 17, 22, tzinfo=UTC)
