@@ -11,6 +11,7 @@ from typing import Any
 from nbformat.notebooknode import NotebookNode
 
 from ...errors import UserError
+from ...grade_ids import CellKind, GradeId
 from ...language import Note
 from ...messages.reasons import describe_reason, make_reason
 from ..course.assignment_files import EncodedFiles, encoded
@@ -33,7 +34,7 @@ from .unchanged_answers import other_assignment
 
 _BESIDE = "{}: the student's text beside the untouched cell, or in place of the lost one, is the answer"
 
-_PUT_BACK = "deleted and put back: {}"
+_PUT_BACK, _DELETED = "deleted and put back: {}", "deleted by the student: {}"
 
 
 class State(StrEnum):
@@ -214,9 +215,10 @@ def _run_notebook(
     graded.scores[name] = scores_of(limited)
     graded.result.seconds += outcome.seconds
     graded.result.mistakes |= {n: v.mistake for n, v in outcome.verdicts.items() if v.mistake}
-    graded.remarks.notes.extend(
-        [*(_BESIDE.format(cell) for cell in clean.beside), *map(_PUT_BACK.format, clean.tests), *outcome.notes]
-    )
+    deleted = [cell for cell in clean.missing if GradeId(cell).kind is CellKind.ANSWER and cell not in clean.beside]
+    for says, cells in ((_BESIDE, clean.beside), (_PUT_BACK, clean.tests), (_DELETED, deleted)):
+        graded.remarks.notes.extend(map(says.format, cells))
+    graded.remarks.notes.extend(outcome.notes)
     graded.remarks.places[name] = outcome.places
     reasons = [*(copy.reasons if copy else ()), *list_changes(clean), *list_incidents(outcome)]
     graded.remarks.reasons.setdefault(name, []).extend(reasons)

@@ -183,7 +183,7 @@ def test_honest_runs_log_no_warning(graded: Course) -> None:
         "edited-check, 03_gradient_accumulation: cell check-accumulate_equal was changed",
         f"no-check, {put_back}",
         f"no-exercise, {put_back}",
-        "no-exercise, 03_gradient_accumulation: cell answer-accumulate_equal is not there",
+        "no-exercise, 03_gradient_accumulation: deleted by the student: answer-accumulate_equal",
         "loop-in-cell, 03_gradient_accumulation: the cell answer-accumulate_equal ran longer than",
         "silences-checks, 03_gradient_accumulation: to look at: answer-accumulate_equal, line 8: changes a library",
     ]
