@@ -21,6 +21,7 @@ from autograder.cli import main
 from autograder.grading.commands.check_rules import describe_assignment
 from autograder.grading.rules.course_file import parse_rules
 from autograder.lessons.collection import COURSE
+from autograder.lessons.notebooks import source_notebook
 from autograder.lessons.source import REPOSITORY
 from support.exercises import write_exercises
 
@@ -63,10 +64,14 @@ def test_an_exercise_added_by_the_recipe_passes_the_gate(tmp_path, capsys):
 
 MAP = (REPOSITORY / "notebooks" / "README.md").read_text(encoding="utf-8")
 IDEAS = "\n# Ideas that come back\n"
-GUIDES = {
-    language: (REPOSITORY / "autograder" / f"TEACHING{ending}.md").read_text(encoding="utf-8")
-    for language, ending in (("en", ""), ("ru", ".ru"))
-}
+GUIDES, OPERATIONS = (
+    {
+        language: (REPOSITORY / "autograder" / f"{name}{ending}.md").read_text(encoding="utf-8")
+        for language, ending in (("en", ""), ("ru", ".ru"))
+    }
+    for name in ("TEACHING", "OPERATIONS")
+)
+RUSSIAN_GUIDES = GUIDES["ru"], OPERATIONS["ru"]
 
 
 def commands(text: str) -> list[str]:
@@ -82,7 +87,7 @@ def test_both_readmes_have_the_same_commands():
 @pytest.mark.parametrize("language", GUIDES)
 def test_readme_says_of_each_lesson_what_the_page_of_contents_says(language):
     readme = (REPOSITORY / f"README{'' if language == 'en' else '.ru'}.md").read_text(encoding="utf-8")
-    rows = dict(re.findall(r"^\| (\d\d) [^|]*\| (.*): \d+\s[^|:]*\|$", readme, re.M))
+    rows = dict(re.findall(r"^\| (\d\d) [^|]*\| (.*): \d+\s[^|:]*\| \d", readme, re.M))
     lessons = {each.file_name[:2]: each.about for each in COURSE.read() if each.file_name[:2].isdigit()}
     assert rows == {number: about[language] for number, about in lessons.items()} != {}
 
@@ -92,22 +97,50 @@ def test_readme_counts_the_exercises_of_each_lesson(language):
     readme = README if language == "en" else RUSSIAN_README
     for lesson in COURSE.read():
         if lesson.file_name[:2].isdigit():
-            (row,) = re.findall(rf"^\| {lesson.file_name[:2]} .*: (.*) \|$", readme, re.M)
+            (row,) = re.findall(rf"^\| {lesson.file_name[:2]} .*: ([^|]*) \| \d", readme, re.M)
             assert int(row.split()[0]) == len(COURSE.exercises(lesson)), row
             assert (" and a question" in row or " и вопрос" in row) == any(lesson.with_role("written")), row
 
 
-@pytest.mark.parametrize("text", [RUSSIAN_README, GUIDES["ru"]], ids=["readme", "guide"])
+def minutes_points_needs(lesson):
+    """What a page of a lesson says: minutes and points of its core, and the lessons that it builds on."""
+    exercises = COURSE.exercises(lesson)
+    points = sum(each.points for each in exercises.values() if each.core)
+    points += sum(cell.metadata.get("points", 0) for _, cell in lesson.with_role("written"))
+    return source_notebook(lesson, exercises).metadata["autograder"]["minutes"], points, lesson.needs
+
+
+@pytest.mark.parametrize("language", GUIDES)
+def test_readme_tells_minutes_points_and_what_comes_first(language):
+    readme = README if language == "en" else RUSSIAN_README
+    rows = re.findall(r"^\| (\d\d) .*\| (\d+) \| ([\d.,]+) \| ([\d, ]*) \|$", readme, re.M)
+    said = {number: (int(minutes), float(points.replace(",", ".")), needs) for number, minutes, points, needs in rows}
+    assert said == {lesson.file_name[:2]: minutes_points_needs(lesson) for lesson in COURSE.read()}
+
+
+@pytest.mark.parametrize("language", GUIDES)
+def test_the_courses_of_the_guide_have_what_their_lessons_build_on(language):
+    rows = re.findall(r"^\| (\d+) \| ((?:\d\d ?)+) \| (\d+) \|$", GUIDES[language], re.M)
+    known = {lesson.file_name[:2]: minutes_points_needs(lesson) for lesson in COURSE.read()}
+    assert len(rows) == 3
+    for weeks, lessons, hours in rows:
+        chosen = lessons.split()
+        assert len(chosen) == int(weeks)
+        assert {need for each in chosen for need in known[each][2].split(", ") if need} <= set(chosen)
+        assert round(sum(known[each][0] for each in chosen) / 60) == int(hours)
+
+
+@pytest.mark.parametrize("text", [RUSSIAN_README, *RUSSIAN_GUIDES], ids=["readme", "guide", "operations"])
 def test_the_russian_guides_keep_to_the_glossary_and_to_typography(text):
     assert [*banned_words(text), *typography(text)] == []
 
 
-def test_both_guides_have_the_same_commands_and_outputs():
-    english, russian = GUIDES.values()
+@pytest.mark.parametrize("guide", [GUIDES, OPERATIONS], ids=["teaching", "operations"])
+def test_both_guides_have_the_same_commands_and_outputs(guide):
+    english, russian = guide.values()
     assert commands(english) == commands(russian)
-    outputs = [re.findall(r"^```text\n(.*?)^```", guide, re.S | re.M) for guide in (english, russian)]
-    assert outputs[0] == outputs[1]
-    assert len(outputs[0]) > 15
+    outputs = [re.findall(r"^```text\n(.*?)^```", text, re.S | re.M) for text in (english, russian)]
+    assert outputs[0] == outputs[1] != []
 
 
 @pytest.mark.parametrize("language", GUIDES)
@@ -121,7 +154,7 @@ def test_readme_lists_the_questions_of_the_guide(language):
     assert listed == list(zip(headings, slugs))
 
 
-@pytest.mark.parametrize("text", [README, *GUIDES.values()], ids=["readme", *GUIDES])
+@pytest.mark.parametrize("text", [README, *GUIDES.values(), *OPERATIONS.values()])
 def test_every_command_of_the_guides_exists(text):
     inline = re.findall(r"`(autograder [^`]*)`", text)
     told = [line for line in commands(text) if line.startswith("autograder ")]

@@ -25,7 +25,7 @@ _README, _TEACHING = Text("README.md", "README.ru.md"), Text("TEACHING.md", "TEA
 _ABOUT_CLASSES = "Instructor"  # the section of README
 _LINK = re.compile(r"(!?)\[((?:[^\]`]|`[^`]*`)*)\]\(([^)\s]+)\)")
 _SWITCH = re.compile(r"^\[(?:По-русски|In English)\]\(.*\)\n+", re.M)  # a page has it in its head
-_HEADING = re.compile(r"^## (.*)$", re.M)
+_HEADING, _HEADINGS = re.compile(r"^## (.*)$", re.M), re.compile(r"^###? (.*)$", re.M)
 _PACKAGE = Path(__file__).parents[1]
 
 
@@ -61,7 +61,7 @@ def instructors_page(lessons: Sequence[Lesson], pages: Sequence[Page], language:
 def guide_page(language: str, addresses: Addresses) -> Page:
     """Return the guide for instructors as a page."""
     text = _SWITCH.sub("", _guide(language))
-    ids = [GUIDE, *map(slug, _HEADING.findall(_guide("en")))]
+    ids = [GUIDE, *map(slug, _HEADINGS.findall(_guide("en")))]
     about = SAYS["guide_about"].read(language)
     return _page(GUIDE, _linked(text, "autograder", language, addresses), ids, language, about)
 
@@ -143,5 +143,5 @@ def _linked(text: str, base: str, language: str, addresses: Addresses) -> str:
 
 def _places(language: str) -> Mapping[str, str]:
     """Return a dict from the id that GitHub gives a heading of the guide to the id on its page."""
-    ours = [re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in _HEADING.findall(_guide(language))]
-    return dict(zip(ours, map(slug, _HEADING.findall(_guide("en")))))
+    ours = [re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in _HEADINGS.findall(_guide(language))]
+    return dict(zip(ours, map(slug, _HEADINGS.findall(_guide("en")))))
