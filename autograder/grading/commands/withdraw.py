@@ -13,7 +13,7 @@ from ..batch.spent_late_days import update_penalties
 from ..course.course import Course, open_course
 from ..course.remarks import Remarks
 from ..course.withdrawals import withdraw
-from ..files.atomic import describe_error
+from ..files.atomic import describe_error, remove_folder
 from ..files.locks import locked
 from ..gradebook.book import BookClosed
 from ..returning.filled_tables import systems_with_grade
@@ -39,6 +39,8 @@ def withdraw_work(root: Path, assignment: str, students: Sequence[str]) -> int:
     for student in students:
         for line in _withdraw(course, assignment, student):
             print(printable(line))
+    if not course.graded(assignment):
+        remove_folder(course.root / "returned" / assignment)  # nobody's grades any more, and `return` leaves it alone
     update_penalties(course, students, assignment)
     where = shlex.quote(os.path.relpath(course.root))
     print(f"next: autograder grade {where}, then report and return as after every grading")

@@ -71,8 +71,11 @@ def test_the_same_work_does_not_come_back_by_itself(
     assert collect(graded, write_archive(tmp_path / "new.zip", {f"Ann Lee/{NAME}.ipynb": work("three")})) == 0
     graded.grade()
     assert graded.scores() == {"ann": TOTAL, "bo": TOTAL}
+    returned = graded.folder / "returned" / NAME
+    assert returned.is_dir()
     assert withdraw(graded, "ann", "bo") == 0
     assert graded.scores() == {}
+    assert not returned.exists(), "nobody uploads grades that are gone"
     assert sorted(each.name for each in (graded.folder / "withdrawn" / NAME / "ann").iterdir()) == ["1", "2"]
 
 
