@@ -14,7 +14,7 @@ from pathlib import Path
 from ..tables.csv_text import CsvText
 from .interface.cells import number_in
 from .interface.grade_table import Column, GradeTable, Participant, ReturnedGrade
-from .interface.gradebook_column import find_column
+from .interface.gradebook_column import describe_columns, find_column
 from .interface.origin import Origin
 from .interface.system import Lms
 
@@ -75,7 +75,7 @@ class Blackboard(Lms):
 
     def advice(self, tables: Mapping[str, GradeTable], written: Collection[str], again: bool) -> list[str]:
         if tables:
-            return []
+            return describe_columns(tables)
         return [
             "Blackboard's Grade Center was not filled in: download it (Work Offline), and give the file to `autograder "
             "return` as --gradebook FILE"
@@ -97,6 +97,7 @@ class GradeCenter(GradeTable):
     def choose_column(self, assignment: str) -> None:
         titles = {at: head for at, head in enumerate(self._heads) if _COLUMN.search(head)}
         self._column = find_column(titles, assignment, "Blackboard's Grade Center")
+        self.column = titles[self._column]
         points = _POINTS.search(self._heads[self._column])
         self._scale = (number_in(points[1]) if points else None) or 0.0
 

@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from ..tables.csv_text import CsvText
 from .canvas_gradebook import CanvasGradebook
 from .interface.grade_table import GradeTable
+from .interface.gradebook_column import describe_columns
 from .interface.origin import Origin, Sender
 from .interface.system import Lms
 
@@ -74,7 +75,7 @@ class Canvas(Lms):
 
     def advice(self, tables: Mapping[str, GradeTable], written: Collection[str], again: bool) -> list[str]:
         if tables or self.feedback_archive not in written:
-            return []
+            return describe_columns(tables)
         return ["Canvas' gradebook was not filled in: export it, and give it to `autograder return` as --gradebook CSV"]
 
     def feedback_path(self, sender: Sender, page: str) -> str:

@@ -38,6 +38,7 @@ class CanvasGradebook(GradeTable):
             at: head for at, head in enumerate(self._heads) if re.search(r"\(\d+\)$", head) and "read only" not in head
         }
         self._column = find_column(titles, assignment, "Canvas' gradebook")
+        self.column = titles[self._column]
         rows = (row for row in range(1, len(self.text.rows)) if self._is_possible(row))
         self._possible = next((number_in(self.text.cell(row, self._column).strip()) for row in rows), None)
 

@@ -111,13 +111,15 @@ class GradeTable(ABC):
     """A CSV file of grades, in which cells can be replaced.
 
     `title` is the LMS's, `file_name` the name of the filled table. `of_one_assignment` tells whether the table belongs
-    to one assignment, so that the course keeps it for `return`.
+    to one assignment, so that the course keeps it for `return`. `column` is the title of the chosen column, in a table
+    of several assignments.
     """
 
     title: str
     file_name: str
     of_one_assignment = False
     stable = True  # numbers are the same in all assignments
+    column = ""
 
     def __init__(self, text: CsvText, path: Path) -> None:
         self.text, self.path = text, path
