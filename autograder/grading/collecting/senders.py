@@ -13,6 +13,7 @@ from ..lms.interface.grade_table import GradeTable, Participant
 from ..lms.interface.origin import Origin, hidden_id
 from ..lms.interface.system import Lms
 from ..lms.systems import recognise
+from ..tables import names
 from ..tables.roster import Ambiguous, Roster, Student, Unplaced
 from .archive import Unpacked
 from .named_folders import depth_of_names, name_at
@@ -53,10 +54,22 @@ class Senders:
         self._refused: dict[str, Unplaced] = {}  # by entry: many files may lie in one archive that names nobody
         told = [table for table in tables if self.lms and table.title == self.lms.title]
         self._participants = {each.number: each for table in told for each in table.participants}
-        self._known = self._participants.keys() | roster.by_number.keys()
+        self._known = self._names_by_number()
         origins = list(filter(None, map(self._origin_of, entries)))
         self._namesakes = _shared(origins)
         self._teams = Teams(self.lms, self._participants.values(), origins) if self.lms else None
+
+    def _names_by_number(self) -> dict[str, set[str]]:
+        """Return a dict from each number that a person has to the names that the LMS may write beside it."""
+        known = defaultdict[str, set[str]](set)
+        for number, each in self._participants.items():
+            known[number.casefold()] |= names.joined(each.name)
+        for number, students in self._roster.by_number.items():
+            for student in students:
+                known[number].update(*map(names.joined, (student.name, *student.lms)))
+                if student.group and self.lms:
+                    known[number] |= self.lms.team_spellings(student.group)
+        return known
 
     @property
     def lms(self) -> Lms | None:
@@ -93,6 +106,7 @@ class Senders:
         Raises Unplaced if the roster has nobody who fits, or if the file belongs to somebody else.
         """
         entry = self._unpacked.entry_of(path)
+        self._refuse_rivals(origin)
         if not (origin.numbers or origin.name or origin.members):
             return Found(origin, [self._find_in_name(entry)])
         if self._unpacked.folder and self.lms:
@@ -187,8 +201,22 @@ class Senders:
             return Found(origin, team, team=True)
         if not student.is_called_by(numbers):
             self._refuse_namesake(origin)
-        team = self._in_roster(origin)  # Canvas adds the number of one member
+        team = self._in_roster(origin, student)  # Canvas adds the number of one member
         return Found(origin, team, team=True) if student in team else self._found(origin, student, participant)
+
+    def _refuse_rivals(self, origin: Origin) -> None:
+        """Raise Ambiguous if the path may be of several people."""
+        whose = {
+            str(student): name
+            for name, number in origin.rivals
+            for student in self._roster.by_number.get(number.casefold(), ())
+        }
+        if len(whose) > 1:
+            assert self.lms
+            raise Ambiguous(
+                f"it may be {' or '.join(f'{name} of {who}'.removeprefix(' ') for who, name in whose.items())}: "
+                f"{self.lms.tell_rivals}"
+            )
 
     def _refuse_namesake(self, origin: Origin) -> None:
         """Raise Ambiguous if others in the archive have the name of a sender."""
@@ -199,12 +227,17 @@ class Senders:
                 f"{' and '.join(sorted(others))}: {self.lms.tell_apart}"
             )
 
-    def _in_roster(self, origin: Origin) -> list[Student]:
-        """Return the students of `students.csv` whose column `group` has the name in a path."""
+    def _in_roster(self, origin: Origin, member: Student | None = None) -> list[Student]:
+        """Return the students of `students.csv` whose column `group` has the name in a path.
+
+        Of several teams with this name, that of `member` is meant.
+        """
         assert self.lms
         called = self.lms.name_in_path(origin.name)
         groups = {student.group for student in self._roster.students if student.group}
         spelled = [group for group in groups if called in self.lms.team_spellings(group)]
+        if member and member.group in spelled:
+            return [student for student in self._roster.students if student.group == member.group]
         return self._roster.group(spelled[0] if len(spelled) == 1 else origin.name) if called else []
 
     @staticmethod

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
+from ..tables import names
 from ..tables.csv_text import CsvText
 from .canvas_gradebook import CanvasGradebook
 from .interface.grade_table import GradeTable
@@ -20,10 +21,11 @@ from .interface.system import Lms
 
 # A name keeps letters of all scripts, their marks, digits and underscores (`sanitize_file_name`).
 _PATH = re.compile(
-    r"(?:(?P<late_anonymous>LATE_)?anon_(?P<anonymous>[^_/]+)|(?P<name>[^/]+?)(?P<late>_LATE)?_(?P<number>\d+))"
+    r"(?:(?P<late_anonymous>LATE_)?anon_(?P<anonymous>[^_/]+)|(?P<name>[^/]*?)(?P<late>_LATE)?_(?P<number>\d+))"
     r"_(?:\d+_(?P<rest>[^/]+)|(?P<page>text|link)\.html)$"
 )
 _OTHER = re.compile(r"[\s.,;()+-]")  # `sanitize_file_name` removes it
+_NO_NAME = re.compile(r"_(\d+|LATE)_")  # `sanitize_user_name` removes it, or writes it in lower case
 
 
 class Canvas(Lms):
@@ -50,25 +52,20 @@ class Canvas(Lms):
         return Origin(found["name"], (found["number"],), found["number"], rest, late=bool(found["late"]))
 
     def other_origins(self, path: str) -> list[Origin]:
-        """Return readings with a longer name: "agent_7" is user 4711 in `agent_7_4711_880011_x.ipynb`, not 7."""
+        """Return the reading with a longer name: "agent_7" is user 4711 in `agent_7_4711_880011_x.ipynb`, not 7."""
         first = self.origin(path)
         if first is None or first.hidden:
             return []
         found = []
         for numbers in re.finditer(r"_(?P<number>\d+)(?=_\d+_(?P<rest>.+))", path):
-            name = path[: numbers.start()].removesuffix("_LATE")
-            if len(name) > len(first.name):
-                found.append(
-                    replace(
-                        first,
-                        name=name,
-                        numbers=(numbers["number"],),
-                        attempt=numbers["number"],
-                        rest=numbers["rest"],
-                        late="_LATE_" in f"{path[: numbers.end()]}",
-                    )
-                )
+            name, number = path[: numbers.start()], numbers["number"]
+            if len(name) > len(first.name) and not first.late and not _NO_NAME.search(name):
+                found.append(replace(first, name=name, numbers=(number,), attempt=number, rest=numbers["rest"]))
         return found
+
+    def name_in_path(self, text: str) -> str:
+        """Return letters and digits alone: Canvas writes "R & D" as "rd"."""
+        return "".join(names.parts(text))
 
     def table(self, text: CsvText, heads: Sequence[str], path: Path) -> GradeTable | None:
         return CanvasGradebook(text, path) if {"ID", "Section"} <= set(heads) else None

@@ -20,8 +20,9 @@ class Lms:
     `own_files` matches paths of its other files, which are no submission.
     `feedback_archive` is the name of the archive with feedback, or "" if the LMS imports none. `returns_notebooks`
     tells whether feedback is a notebook under the name of the submitted file, and not pages. `table_form` says what a
-    table of grades looks like, or "" if there is none. `tell_apart` says how to tell namesakes apart.
-    `default_teams` are names, in lower case, of the team of those who are in no team.
+    table of grades looks like, or "" if there is none. `tell_apart` says how to tell namesakes apart, `tell_rivals` how
+    to tell apart the people of whom a path may be. `default_teams` are names, in lower case, of the team of those who
+    are in no team.
     `lacks_in_paths` says what a list of students from an archive alone lacks.
     """
 
@@ -36,6 +37,10 @@ class Lms:
     table_form = ""
     lacks_in_paths = ""
     tell_apart = "write the number of each into the column lms of the right line of students.csv"
+    tell_rivals = (
+        "write the right name into the column lms of the right line of students.csv, or that of a team into the column "
+        "group, and collect again"
+    )
 
     def origin(self, path: str) -> Origin | None:
         """Return who handed in the file at `path`, such as `Ann Lee_7_assignsubmission_file/x.ipynb` in Moodle.
