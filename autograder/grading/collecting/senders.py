@@ -207,16 +207,13 @@ class Senders:
     def _refuse_rivals(self, origin: Origin) -> None:
         """Raise Ambiguous if the path may be of several people."""
         whose = {
-            str(student): name
+            str(student): f"{name} of {student}" if name else str(student)
             for name, number in origin.rivals
             for student in self._roster.by_number.get(number.casefold(), ())
         }
         if len(whose) > 1:
             assert self.lms
-            raise Ambiguous(
-                f"it may be {' or '.join(f'{name} of {who}'.removeprefix(' ') for who, name in whose.items())}: "
-                f"{self.lms.tell_rivals}"
-            )
+            raise Ambiguous(f"it may be {' or '.join(whose.values())}: {self.lms.tell_rivals}")
 
     def _refuse_namesake(self, origin: Origin) -> None:
         """Raise Ambiguous if others in the archive have the name of a sender."""
@@ -233,12 +230,14 @@ class Senders:
         Of several teams with this name, that of `member` is meant.
         """
         assert self.lms
-        called = self.lms.name_in_path(origin.name)
+        called = {self.lms.name_in_path(name) for name in self.lms.team_names(origin)}
         groups = {student.group for student in self._roster.students if student.group}
-        spelled = [group for group in groups if called in self.lms.team_spellings(group)]
+        spelled = [group for group in groups if called & self.lms.team_spellings(group)]
         if member and member.group in spelled:
             return [student for student in self._roster.students if student.group == member.group]
-        return self._roster.group(spelled[0] if len(spelled) == 1 else origin.name) if called else []
+        if not any(called):
+            return []
+        return self._roster.group(spelled[0] if len(spelled) == 1 else origin.name)
 
     @staticmethod
     def _found(origin: Origin, student: Student, participant: Participant | None) -> Found:

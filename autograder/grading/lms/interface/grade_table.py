@@ -173,7 +173,7 @@ class GradeTable(ABC):
         cells, stays = self.cells(participant, grade), False
         for column in sorted(cells, key=lambda each: each is not Column.GRADE):
             at, new = cells[column]
-            old, cell = self.text.cell(participant.row, at).strip(), f"{self.title} {student} {column}"
+            old, cell = self.given(participant.row, at), f"{self.title} {student} {column}"
             if not ledger.may_replace(cell, old, new):
                 filled.kept.setdefault(student, []).append(Kept(column, old, new))
                 stays |= column is Column.GRADE
@@ -222,6 +222,10 @@ class GradeTable(ABC):
     def choose_column(self, assignment: str) -> None:
         """Choose the column of an assignment, in a table of several. Raises UserError if none or more than one fits."""
         return
+
+    def given(self, row: int, column: int) -> str:
+        """Return the value in a cell, or "" if nobody has given one."""
+        return self.text.cell(row, column).strip()
 
     def refusal(self, participant: Participant, grade: ReturnedGrade) -> str:
         """Return why a line cannot get a grade, or ""."""

@@ -61,6 +61,10 @@ class Lms:
         """Return the names that paths may have for a team, as `name_in_path` returns them."""
         return frozenset({self.name_in_path(team.replace("_", " "))})
 
+    def team_names(self, origin: Origin) -> tuple[str, ...]:
+        """Return the names that the team may have that sent a file, by its path."""
+        return (origin.name,)
+
     def told(self, files: Mapping[str, Path]) -> dict[str, Origin]:
         """Return what the LMS's own files in an archive tell of senders: a dict from attempt to origin.
 
