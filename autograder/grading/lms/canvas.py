@@ -75,6 +75,10 @@ class Canvas(Lms):
             return describe_columns(tables)
         return ["Canvas' gradebook was not filled in: export it, and give it to `autograder return` as --gradebook CSV"]
 
+    def file_number(self, sender: Sender) -> str:
+        _, found, after = PurePosixPath(sender.path).name.partition(f"_{sender.number}_")
+        return after.partition("_")[0] if found else ""
+
     def feedback_path(self, sender: Sender, page: str) -> str:
         """Return the name of the submitted file: Canvas finds user and attachment by the first two numbers in it.
 

@@ -15,7 +15,7 @@ def hidden_id(number: str) -> str:
 
 def is_hidden_id(student: str) -> bool:
     """Return whether a student's id is one of `hidden_id`."""
-    return bool(re.fullmatch(r"participant-\d+", student))
+    return bool(re.fullmatch(r"participant-[0-9A-Za-z]+", student))
 
 
 @dataclass(frozen=True)

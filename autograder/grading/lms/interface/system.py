@@ -96,6 +96,10 @@ class Lms:
         """Return the path of a page of feedback in the archive that the LMS imports, or "" if it takes none."""
         raise NotImplementedError
 
+    def file_number(self, sender: Sender) -> str:
+        """Return the number of a submitted file, which stays when a hidden name is shown, or "" if it has none."""
+        return ""
+
     def advice(self, tables: Mapping[str, GradeTable], written: Collection[str], again: bool) -> list[str]:
         """Return sentences that an instructor needs to import the files `written`.
 
