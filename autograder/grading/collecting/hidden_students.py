@@ -1,4 +1,4 @@
-"""Students whose names an LMS hid when it was collected, found again when it shows them."""
+"""Students whose names an LMS hid when they were collected."""
 
 from __future__ import annotations
 
