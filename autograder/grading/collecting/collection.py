@@ -81,19 +81,20 @@ class Collection:
         """Store the submissions of one archive as attempts, and copy those that count into `submitted/`.
 
         `arrival` is the time for submissions whose time is otherwise unknown. If it is None, their time stays unknown.
-        Raises UserError if the archive and the worksheet have no participant in common.
+        Raises UserError if the archive and the table have no participant in common.
         """
         self._arrival = Moment(arrival, "arrival") if arrival else Moment()
         self._hidden: dict[str, HiddenStudents] = {}
         collected = students_with_attempts(self._course)
         senders = Senders(unpacked, self._course.roster, self._tables, collected)
         try:
-            senders.refuse_other_assignment()
+            senders.refuse_other_table(self._adds)
         except Unplaced as why:
             sheets = " and ".join(str(table.path) for table in self._tables)
+            stable = senders.lms and senders.lms.stable
+            what, sheet = ("course", "gradebook") if stable else ("assignment", "worksheet")
             raise UserError(
-                f"{sheets} belongs to another assignment than {source.name}: {why}. Download the worksheet of this "
-                "assignment"
+                f"{sheets} belongs to another {what} than {source.name}: {why}. Download the {sheet} of this {what}"
             ) from why
         if self._adds:
             roster = self._course.roster

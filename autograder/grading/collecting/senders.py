@@ -92,11 +92,18 @@ class Senders:
         """Return whether the LMS has written a file itself, so that it is no submission."""
         return bool(self._reading and self._reading.is_own_file(path))
 
-    def refuse_other_assignment(self) -> None:
-        """Raise Unplaced if the archive and the LMS's table have no participant and no team in common."""
+    def refuse_other_table(self, adds: bool) -> None:
+        """Raise Unplaced if the archive and the LMS's table have no participant and no team in common.
+
+        If a person has one number in all assignments, this matters only if the table `adds` its people as students. Who
+        has a hidden name is in no such table.
+        """
+        if not self.lms or not self._participants or not (adds or not self.lms.stable):
+            return
         origins = list(filter(None, map(self._origin_of, self._unpacked.entries)))
-        known = [self._participants.keys() & set(each.numbers) or self._is_team(each) for each in origins]
-        if self.lms and not self.lms.stable and self._participants and origins and not any(known):
+        told = [each for each in origins if not (each.hidden and self.lms.stable)]
+        known = [self._participants.keys() & set(each.numbers) or self._is_team(each) for each in told]
+        if told and not any(known):
             raise Unplaced("they have no participant in common")
 
     def find(self, origin: Origin, path: str) -> Found:

@@ -16,7 +16,7 @@ from .interface.gradebook_column import find_column
 _POINTS_POSSIBLE = "points possible"
 _TEST_STUDENT = re.compile(r"(?i)student, test|test student")
 _REFUSALS = {
-    "EX": "no grade: excused in Canvas (EX), which stays; if the grade shall count, take it away there and export again",
+    "EX": "no grade: excused in Canvas (EX), which stays; if a grade shall count, take it away there and export again",
     "N/A": "no grade: Canvas says N/A, so that this student has not got the assignment, or names are hidden",
 }
 _KEYS = ("SIS Login ID", "SIS User ID", "Integration ID")

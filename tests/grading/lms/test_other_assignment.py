@@ -13,7 +13,7 @@ import pytest
 from autograder.cli import main
 from support.course import Course
 from support.first_gradient import NAME
-from support.lms import canvas, collect
+from support.lms import blackboard, canvas, collect
 from support.lms.moodle import Assignment, Member
 from support.lms.quick_grades import give_back, give_grades
 
@@ -39,6 +39,24 @@ def test_the_worksheet_of_another_assignment_is_refused(
     said = capsys.readouterr()
     assert f"{sheet} belongs to another assignment than {NAME}" in said.out + said.err
     assert not (course.folder / "returned" / NAME / "worksheet.csv").exists()
+
+
+@pytest.mark.parametrize("system", ["Canvas", "Blackboard"])
+def test_the_gradebook_of_another_course_adds_nobody(
+    course: Course, marked: Marked, tmp_path: Path, system: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {f"{NAME}.ipynb": marked(1)}
+    site: canvas.Site | blackboard.Site
+    if system == "Canvas":
+        site = canvas.Site([canvas.User(4711, "Ann", "Lee", "ann", files={5: (f"{NAME}.ipynb", marked(1))})])
+        book = canvas.Site([canvas.User(9, "Ida", "Kim", "ida")]).gradebook(tmp_path / "other.csv")
+    else:
+        site = blackboard.Site([blackboard.Student("ann", "Ann", "Lee", [blackboard.Attempt(CAME, {**files})])])
+        book = blackboard.Site([blackboard.Student("ida", "Ida", "Kim")]).grade_center(tmp_path / "other.xls")
+    assert collect(course, site.archive(tmp_path / "all.zip"), "--gradebook", book) == 1
+    said = capsys.readouterr().out
+    assert f"{book} belongs to another course than all.zip: they have no participant in common" in said
+    assert not (course.folder / "students.csv").exists()
 
 
 def test_a_wrong_lesson_gets_no_worksheet(course: Course, marked: Marked, tmp_path: Path) -> None:
