@@ -16,7 +16,7 @@ from ..lms.systems import recognise
 from ..tables import names
 from ..tables.roster import Ambiguous, Roster, Student, Unplaced
 from .archive import Unpacked
-from .named_folders import depth_of_names, name_at
+from .named_folders import depth_of_names, name_at, team_called
 from .teams import Teams
 
 
@@ -115,7 +115,8 @@ class Senders:
         entry = self._unpacked.entry_of(path)
         self._refuse_rivals(origin)
         if not (origin.numbers or origin.name or origin.members):
-            return Found(origin, [self._find_in_name(entry)])
+            members = team_called(name_at(entry, self._depth), self._roster)
+            return Found(origin, members or [self._find_in_name(entry)], team=bool(members))
         if self._unpacked.folder and self.lms:
             above = self._unpacked.folder.joinpath(*entry.split("/")[: self._depth + 1])
             origin = self.lms.vouch(origin, above, self._roster.by_number)
