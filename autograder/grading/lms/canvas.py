@@ -25,7 +25,6 @@ _PATH = re.compile(
     r"_(?:\d+_(?P<rest>[^/]+)|(?P<page>text|link)\.html)$"
 )
 _OTHER = re.compile(r"[\s.,;()+-]")  # `sanitize_file_name` removes it
-_NO_NAME = re.compile(r"_(\d+|LATE)_")  # `sanitize_user_name` removes it, or writes it in lower case
 
 
 class Canvas(Lms):
@@ -52,15 +51,19 @@ class Canvas(Lms):
         return Origin(found["name"], (found["number"],), found["number"], rest, late=bool(found["late"]))
 
     def other_origins(self, path: str) -> list[Origin]:
-        """Return the reading with a longer name: "agent_7" is user 4711 in `agent_7_4711_880011_x.ipynb`, not 7."""
+        """Return readings with a longer name: "agent_7" is user 4711 in `agent_7_4711_880011_x.ipynb`, not 7."""
         first = self.origin(path)
         if first is None or first.hidden:
             return []
         found = []
         for numbers in re.finditer(r"_(?P<number>\d+)(?=_\d+_(?P<rest>.+))", path):
-            name, number = path[: numbers.start()], numbers["number"]
-            if len(name) > len(first.name) and not first.late and not _NO_NAME.search(name):
-                found.append(replace(first, name=name, numbers=(number,), attempt=number, rest=numbers["rest"]))
+            before, number = path[: numbers.start()], numbers["number"]
+            name = before.removesuffix("_LATE")
+            if len(name) > len(first.name) and "_LATE_" not in before:  # a name is in lower case
+                late = before != name
+                found.append(
+                    replace(first, name=name, numbers=(number,), attempt=number, rest=numbers["rest"], late=late)
+                )
         return found
 
     def name_in_path(self, text: str) -> str:

@@ -209,7 +209,7 @@ def test_teams_in_canvas(
     course = fresh()
     site = canvas.Site([], title=NAME, group=True)
     for at, (given_name, surname, _) in enumerate(people):
-        team = f"{teams[at % 3]}_{at % 3 + 2}" if at < 5 else ""
+        team = f"{teams[at % 3]}_{(at + 1) % 3 + 2}" if at < 5 else ""
         user = canvas.User(2 + at, given_name, surname, f"login{at}", late=late, group=team)
         if at < 3 or not team:
             user.files = {first + at: (f"{NAME}.ipynb", marked(user.number))}
