@@ -20,7 +20,7 @@ from ..files.locks import locked
 from ..files.nbgrader_files import SECRET
 from ..gradebook.release import ReleasedNotebooks
 from ..lms.interface.grade_table import GradeTable
-from ..lms.interface.origin import Sender
+from ..lms.interface.origin import Sender, is_hidden_id
 from ..lms.kept_tables import keep_table
 from ..tables.roster import STUDENTS_FILE, Student, Unplaced
 from ..tables.supplied_times import TIMES_FILE
@@ -28,6 +28,7 @@ from ..tables.teams import left_out
 from ..terminal import printable
 from .archive import Unpacked
 from .deliveries import Delivery, Sorted, sort_files
+from .hidden_students import HiddenStudents, hidden_students
 from .newcomers import from_paths, from_tables
 from .released_cells import released_notebooks
 from .senders import Senders
@@ -80,18 +81,20 @@ class Collection:
         """Store the submissions of one archive as attempts, and copy those that count into `submitted/`.
 
         `arrival` is the time for submissions whose time is otherwise unknown. If it is None, their time stays unknown.
-        Raises UserError if the archive and the worksheet have no participant in common.
+        Raises UserError if the archive and the table have no participant in common.
         """
         self._arrival = Moment(arrival, "arrival") if arrival else Moment()
+        self._hidden: dict[str, HiddenStudents] = {}
         collected = students_with_attempts(self._course)
         senders = Senders(unpacked, self._course.roster, self._tables, collected)
         try:
-            senders.refuse_other_assignment()
+            senders.refuse_other_table(self._adds)
         except Unplaced as why:
             sheets = " and ".join(str(table.path) for table in self._tables)
+            stable = senders.lms and senders.lms.stable
+            what, sheet = ("course", "gradebook") if stable else ("assignment", "worksheet")
             raise UserError(
-                f"{sheets} belongs to another assignment than {source.name}: {why}. Download the worksheet of this "
-                "assignment"
+                f"{sheets} belongs to another {what} than {source.name}: {why}. Download the {sheet} of this {what}"
             ) from why
         if self._adds:
             roster = self._course.roster
@@ -135,10 +138,11 @@ class Collection:
                 unpacked.entry_of(delivery.files[notebooks[0]].path),
                 "yes" if delivery.found.team else "",
             )
-            ids = {student.id for student in delivery.senders}
+            students, revealed = self._as_before(assignment, delivery, sender)
+            ids = {student.id for student in students}
             account.senders[assignment] |= ids
             self._collected[assignment] |= ids
-            for student in delivery.senders:
+            for student in students:
                 line = delivery.found.participants.get(student.id)
                 moment = self._times.of(delivery, found.lms, assignment, student, self._arrival)
                 mine = replace(
@@ -157,7 +161,7 @@ class Collection:
                 account.doubts += bool(moment.doubt)
                 renamed = _renamed(notebooks, self._released[assignment])
                 draft = f"; only a draft in {sender.form}: not submitted" if line and line.draft else ""
-                named = f"; {sender.form} names {delivery.origin.name} now" if delivery.found.revealed else ""
+                named = f"; {sender.form} names {delivery.origin.name} now" if revealed else ""
                 account.lines[student.id] += [
                     f"{assignment} {said}{self._times.shown(Moment(time, kept.time_from))}{renamed}{draft}{named}",
                     *(
@@ -180,6 +184,15 @@ class Collection:
             if not delivery.found.team:  # the number of a team may be that of somebody else
                 self._handed_in.update(delivery.origin.numbers)
             self._handed_in.update(each.number for each in delivery.found.participants.values())
+
+    def _as_before(self, assignment: str, delivery: Delivery, sender: Sender) -> tuple[list[Student], bool]:
+        """Return the senders under the ids of their earlier attempts, and whether the LMS hid their names then."""
+        if delivery.origin.hidden or delivery.found.revealed:
+            return delivery.senders, delivery.found.revealed
+        if assignment not in self._hidden:
+            self._hidden[assignment] = hidden_students(self._course.attempts(assignment), sender.form)
+        id = self._hidden[assignment].of(sender)
+        return ([Student(id, "", lms=(sender.number,))], True) if id else (delivery.senders, False)
 
     def _store(
         self, assignment: str, student: Student, files: Mapping[str, Path], attempt: Attempt
@@ -204,6 +217,8 @@ class Collection:
             store.add(student.id, files, attempt)
         elif same and again:
             store.add(student.id, files, replace(same, answered=False))
+        elif same and is_hidden_id(student.id) and same.lms != attempt.lms:
+            store.record_sender(student.id, same, attempt.lms)
         if new or kept:
             settle_requests(self._course, assignment, student.id)
         one = self._rules.rules.of(assignment)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from pathlib import PurePosixPath
 
 from ..lms.systems import common_folders
-from ..tables.roster import Ambiguous, Roster, Unplaced
+from ..tables.roster import Ambiguous, Roster, Student, Unplaced
 
 
 def depth_of_names(entries: Collection[str], roster: Roster) -> int:
@@ -33,7 +34,17 @@ def name_at(entry: str, depth: int) -> str:
     return parts[min(depth, len(parts) - 1)]
 
 
+def team_called(name: str, roster: Roster) -> list[Student]:
+    """Return the members of the team after which a file or folder is named, unless that is a student's id or name."""
+    names = (name, PurePosixPath(name).stem)
+    if any(each.casefold() in roster.by_number or roster.called(each) for each in names):
+        return []
+    return next(filter(None, map(roster.group, names)), [])
+
+
 def _names_somebody(name: str, roster: Roster) -> bool:
+    if team_called(name, roster):
+        return True
     try:
         roster.find_in_path(name)
     except Ambiguous:

@@ -13,9 +13,10 @@ from ..lms.interface.grade_table import GradeTable, Participant
 from ..lms.interface.origin import Origin, hidden_id
 from ..lms.interface.system import Lms
 from ..lms.systems import recognise
+from ..tables import names
 from ..tables.roster import Ambiguous, Roster, Student, Unplaced
 from .archive import Unpacked
-from .named_folders import depth_of_names, name_at
+from .named_folders import depth_of_names, name_at, team_called
 from .teams import Teams
 
 
@@ -53,10 +54,22 @@ class Senders:
         self._refused: dict[str, Unplaced] = {}  # by entry: many files may lie in one archive that names nobody
         told = [table for table in tables if self.lms and table.title == self.lms.title]
         self._participants = {each.number: each for table in told for each in table.participants}
-        self._known = self._participants.keys() | roster.by_number.keys()
+        self._known = self._names_by_number()
         origins = list(filter(None, map(self._origin_of, entries)))
         self._namesakes = _shared(origins)
         self._teams = Teams(self.lms, self._participants.values(), origins) if self.lms else None
+
+    def _names_by_number(self) -> dict[str, set[str]]:
+        """Return a dict from each number that a person has to the names that the LMS may write beside it."""
+        known = defaultdict[str, set[str]](set)
+        for number, each in self._participants.items():
+            known[number.casefold()] |= names.joined(each.name)
+        for number, students in self._roster.by_number.items():
+            for student in students:
+                known[number].update(*map(names.joined, (student.name, *student.lms)))
+                if student.group and self.lms:
+                    known[number] |= self.lms.team_spellings(student.group)
+        return known
 
     @property
     def lms(self) -> Lms | None:
@@ -80,11 +93,18 @@ class Senders:
         """Return whether the LMS has written a file itself, so that it is no submission."""
         return bool(self._reading and self._reading.is_own_file(path))
 
-    def refuse_other_assignment(self) -> None:
-        """Raise Unplaced if the archive and the LMS's table have no participant and no team in common."""
+    def refuse_other_table(self, adds: bool) -> None:
+        """Raise Unplaced if the archive and the LMS's table have no participant and no team in common.
+
+        If a person has one number in all assignments, this matters only if the table `adds` its people as students. Who
+        has a hidden name is in no such table.
+        """
+        if not self.lms or not self._participants or not (adds or not self.lms.stable):
+            return
         origins = list(filter(None, map(self._origin_of, self._unpacked.entries)))
-        known = [self._participants.keys() & set(each.numbers) or self._is_team(each) for each in origins]
-        if self.lms and not self.lms.stable and self._participants and origins and not any(known):
+        told = [each for each in origins if not (each.hidden and self.lms.stable)]
+        known = [self._participants.keys() & set(each.numbers) or self._is_team(each) for each in told]
+        if told and not any(known):
             raise Unplaced("they have no participant in common")
 
     def find(self, origin: Origin, path: str) -> Found:
@@ -94,8 +114,10 @@ class Senders:
         Raises Unplaced if the roster has nobody who fits, or if the file belongs to somebody else.
         """
         entry = self._unpacked.entry_of(path)
+        self._refuse_rivals(origin)
         if not (origin.numbers or origin.name or origin.members):
-            return Found(origin, [self._find_in_name(entry)])
+            members = team_called(name_at(entry, self._depth), self._roster)
+            return Found(origin, members or [self._find_in_name(entry)], team=bool(members))
         if self._unpacked.folder and self.lms:
             above = self._unpacked.folder.joinpath(*entry.split("/")[: self._depth + 1])
             origin = self.lms.vouch(origin, above, self._roster.by_number)
@@ -188,8 +210,19 @@ class Senders:
             return Found(origin, team, team=True)
         if not student.is_called_by(numbers):
             self._refuse_namesake(origin)
-        team = self._in_roster(origin)  # Canvas adds the number of one member
+        team = self._in_roster(origin, student)  # Canvas adds the number of one member
         return Found(origin, team, team=True) if student in team else self._found(origin, student, participant)
+
+    def _refuse_rivals(self, origin: Origin) -> None:
+        """Raise Ambiguous if the path may be of several people."""
+        whose = {
+            str(student): f"{name} of {student}" if name else str(student)
+            for name, number in origin.rivals
+            for student in self._roster.by_number.get(number.casefold(), ())
+        }
+        if len(whose) > 1:
+            assert self.lms
+            raise Ambiguous(f"it may be {' or '.join(whose.values())}: {self.lms.tell_rivals}")
 
     def _refuse_namesake(self, origin: Origin) -> None:
         """Raise Ambiguous if others in the archive have the name of a sender."""
@@ -200,13 +233,20 @@ class Senders:
                 f"{' and '.join(sorted(others))}: {self.lms.tell_apart}"
             )
 
-    def _in_roster(self, origin: Origin) -> list[Student]:
-        """Return the students of `students.csv` whose column `group` has the name in a path."""
+    def _in_roster(self, origin: Origin, member: Student | None = None) -> list[Student]:
+        """Return the students of `students.csv` whose column `group` has the name in a path.
+
+        Of several teams with this name, that of `member` is meant.
+        """
         assert self.lms
-        called = self.lms.name_in_path(origin.name)
+        called = {self.lms.name_in_path(name) for name in self.lms.team_names(origin)}
         groups = {student.group for student in self._roster.students if student.group}
-        spelled = [group for group in groups if called in self.lms.team_spellings(group)]
-        return self._roster.group(spelled[0] if len(spelled) == 1 else origin.name) if called else []
+        spelled = [group for group in groups if called & self.lms.team_spellings(group)]
+        if member and member.group in spelled:
+            return [student for student in self._roster.students if student.group == member.group]
+        if not any(called):
+            return []
+        return self._roster.group(spelled[0] if len(spelled) == 1 else origin.name)
 
     @staticmethod
     def _found(origin: Origin, student: Student, participant: Participant | None) -> Found:

@@ -118,6 +118,10 @@ class AttemptStore:
         """Store about which attempt this one asks to look again. `about` is the digest of that one, or ""."""
         self._record(student, replace(attempt, about=about))
 
+    def record_sender(self, student: str, attempt: Attempt, lms: Mapping[str, str]) -> None:
+        """Store how an LMS names a student whom it hid when the attempt was collected."""
+        self._record(student, replace(attempt, lms=lms))
+
     def _record(self, student: str, attempt: Attempt) -> None:
         replace_json(self._above(student) / attempt.digest[:16] / _RECORD, asdict(attempt))
 

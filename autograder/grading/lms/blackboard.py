@@ -1,7 +1,8 @@
 """Blackboard Learn: the archive of an assignment, and the Grade Center's file.
 
 Sources: nbgrader's documentation of `zip_collect` and public parsers of these archives for names and receipts;
-Blackboard's help on "Work offline" for the Grade Center.
+Blackboard's help on "Work offline" for the Grade Center; public programs that clean its cells of words such as "Needs
+Grading".
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from ..tables import names
 from ..tables.csv_text import CsvText
 from .interface.cells import number_in
 from .interface.grade_table import Column, GradeTable, Participant, ReturnedGrade
-from .interface.gradebook_column import find_column
+from .interface.gradebook_column import describe_columns, find_column
 from .interface.origin import Origin
 from .interface.system import Lms
 
@@ -25,6 +27,8 @@ _NAMED = re.compile(r"\A\ufeff?[^:\n]+:(?P<name>[^\n]*)\((?P<user>[^()\n]+)\)\s*
 _LONGEST_RECEIPT = 1 << 16
 _COLUMN = re.compile(r"\|(\d+)$")  # the number of a column in the Grade Center
 _POINTS = re.compile(r"\[[^\[\]]*?(\d+(?:[.,]\d+)?)[^\[\]]*\]\s*\|\d+$")
+# What is shown in place of a grade, or in front of that of an earlier attempt: "Needs Grading(8.00)".
+_STATE = re.compile(r"(?:[^()\d]+\((?P<grade>\d+(?:[.,]\d+)?)\)|(?i:needs grading|in progress))")
 _HEADERS = {
     "surname": ("last name", "surname", "фамилия"),
     "given": ("first name", "имя"),
@@ -38,6 +42,7 @@ class Blackboard(Lms):
 
     title = "Blackboard"
     table_form = "the file of the Grade Center, with the column Username and numbers in the titles of columns"
+    tell_rivals = "collect the archive as Blackboard gives it, with the .txt files, which name the user"
 
     def origin(self, path: str) -> Origin | None:
         found = _PATH.match(path)
@@ -53,6 +58,13 @@ class Blackboard(Lms):
         rest = (found["rest"] or _RECEIPT).lstrip("_")
         unread = "" if time else found["time"]
         return Origin("", users, f"{found['user']} {found['time']}", rest, time, unread=unread)
+
+    def name_in_path(self, text: str) -> str:
+        return " ".join(names.parts(text))
+
+    def team_names(self, origin: Origin) -> tuple[str, ...]:
+        """Return what stands in the place of the user name."""
+        return (origin.name, *origin.numbers)
 
     def told(self, files: Mapping[str, Path]) -> dict[str, Origin]:
         """Return name and user name of each sender whose receipt, such as `HW_ann_attempt_TIME.txt`, is there."""
@@ -75,7 +87,7 @@ class Blackboard(Lms):
 
     def advice(self, tables: Mapping[str, GradeTable], written: Collection[str], again: bool) -> list[str]:
         if tables:
-            return []
+            return describe_columns(tables)
         return [
             "Blackboard's Grade Center was not filled in: download it (Work Offline), and give the file to `autograder "
             "return` as --gradebook FILE"
@@ -97,12 +109,18 @@ class GradeCenter(GradeTable):
     def choose_column(self, assignment: str) -> None:
         titles = {at: head for at, head in enumerate(self._heads) if _COLUMN.search(head)}
         self._column = find_column(titles, assignment, "Blackboard's Grade Center")
+        self.column = titles[self._column]
         points = _POINTS.search(self._heads[self._column])
         self._scale = (number_in(points[1]) if points else None) or 0.0
 
     def cells(self, participant: Participant, grade: ReturnedGrade) -> dict[Column, tuple[int, str]]:
         scale = self._scale / grade.maximum if self._scale and grade.maximum else 1.0
         return {Column.GRADE: (self._column, f"{grade.points * scale:.2f}")}
+
+    def given(self, row: int, column: int) -> str:
+        text = super().given(row, column)
+        state = _STATE.fullmatch(text)
+        return state["grade"] or "" if state else text
 
     def missing(self) -> str:
         return "not in Blackboard's Grade Center: write the Username there into the column lms of students.csv"

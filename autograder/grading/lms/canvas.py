@@ -11,15 +11,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
+from ..tables import names
 from ..tables.csv_text import CsvText
 from .canvas_gradebook import CanvasGradebook
 from .interface.grade_table import GradeTable
+from .interface.gradebook_column import describe_columns
 from .interface.origin import Origin, Sender
 from .interface.system import Lms
 
 # A name keeps letters of all scripts, their marks, digits and underscores (`sanitize_file_name`).
 _PATH = re.compile(
-    r"(?:(?P<late_anonymous>LATE_)?anon_(?P<anonymous>[^_/]+)|(?P<name>[^/]+?)(?P<late>_LATE)?_(?P<number>\d+))"
+    r"(?:(?P<late_anonymous>LATE_)?anon_(?P<anonymous>[^_/]+)|(?P<name>[^/]*?)(?P<late>_LATE)?_(?P<number>\d+))"
     r"_(?:\d+_(?P<rest>[^/]+)|(?P<page>text|link)\.html)$"
 )
 _OTHER = re.compile(r"[\s.,;()+-]")  # `sanitize_file_name` removes it
@@ -55,27 +57,30 @@ class Canvas(Lms):
             return []
         found = []
         for numbers in re.finditer(r"_(?P<number>\d+)(?=_\d+_(?P<rest>.+))", path):
-            name = path[: numbers.start()].removesuffix("_LATE")
-            if len(name) > len(first.name):
+            before, number = path[: numbers.start()], numbers["number"]
+            name = before.removesuffix("_LATE")
+            if len(name) > len(first.name) and "_LATE_" not in before:  # a name is in lower case
+                late = before != name
                 found.append(
-                    replace(
-                        first,
-                        name=name,
-                        numbers=(numbers["number"],),
-                        attempt=numbers["number"],
-                        rest=numbers["rest"],
-                        late="_LATE_" in f"{path[: numbers.end()]}",
-                    )
+                    replace(first, name=name, numbers=(number,), attempt=number, rest=numbers["rest"], late=late)
                 )
         return found
+
+    def name_in_path(self, text: str) -> str:
+        """Return letters and digits alone: Canvas writes "R & D" as "rd"."""
+        return "".join(names.parts(text))
 
     def table(self, text: CsvText, heads: Sequence[str], path: Path) -> GradeTable | None:
         return CanvasGradebook(text, path) if {"ID", "Section"} <= set(heads) else None
 
     def advice(self, tables: Mapping[str, GradeTable], written: Collection[str], again: bool) -> list[str]:
         if tables or self.feedback_archive not in written:
-            return []
+            return describe_columns(tables)
         return ["Canvas' gradebook was not filled in: export it, and give it to `autograder return` as --gradebook CSV"]
+
+    def file_number(self, sender: Sender) -> str:
+        _, found, after = PurePosixPath(sender.path).name.partition(f"_{sender.number}_")
+        return after.partition("_")[0] if found else ""
 
     def feedback_path(self, sender: Sender, page: str) -> str:
         """Return the name of the submitted file: Canvas finds user and attachment by the first two numbers in it.

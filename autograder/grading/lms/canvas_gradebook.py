@@ -15,6 +15,10 @@ from .interface.gradebook_column import find_column
 
 _POINTS_POSSIBLE = "points possible"
 _TEST_STUDENT = re.compile(r"(?i)student, test|test student")
+_REFUSALS = {
+    "EX": "no grade: excused in Canvas (EX), which stays; if a grade shall count, take it away there and export again",
+    "N/A": "no grade: Canvas says N/A, so that this student has not got the assignment, or names are hidden",
+}
 _KEYS = ("SIS Login ID", "SIS User ID", "Integration ID")
 
 
@@ -38,20 +42,19 @@ class CanvasGradebook(GradeTable):
             at: head for at, head in enumerate(self._heads) if re.search(r"\(\d+\)$", head) and "read only" not in head
         }
         self._column = find_column(titles, assignment, "Canvas' gradebook")
+        self.column = titles[self._column]
         rows = (row for row in range(1, len(self.text.rows)) if self._is_possible(row))
         self._possible = next((number_in(self.text.cell(row, self._column).strip()) for row in rows), None)
 
     def cells(self, participant: Participant, grade: ReturnedGrade) -> dict[Column, tuple[int, str]]:
-        """Return the points, scaled to Canvas' points possible. An excused student keeps `EX`."""
-        if self.text.cell(participant.row, self._column).strip() in ("EX", "N/A"):
+        """Return the points, scaled to Canvas' points possible."""
+        if self.refusal(participant, grade):
             return {}
         scale = self._possible / grade.maximum if self._possible and grade.maximum else 1.0
         return {Column.GRADE: (self._column, f"{grade.points * scale:.2f}")}
 
     def refusal(self, participant: Participant, grade: ReturnedGrade) -> str:
-        if self.text.cell(participant.row, self._column).strip() != "N/A":
-            return ""
-        return "no grade: Canvas says N/A, so that this student has not got the assignment, or names are hidden"
+        return _REFUSALS.get(self.given(participant.row, self._column).upper(), "")
 
     def missing(self) -> str:
         return "not in Canvas' gradebook: write the ID there into the column lms of students.csv"

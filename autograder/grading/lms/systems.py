@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
+from types import MappingProxyType
 
 from ...errors import UserError
 from ..tables.csv_text import read_csv
@@ -42,18 +43,17 @@ class Reading:
     depth: int
     told: Mapping[str, Origin]
 
-    def origin(self, entry: str, known: Container[str] = ()) -> Origin | None:
+    def origin(self, entry: str, known: Mapping[str, Collection[str]] = MappingProxyType({})) -> Origin | None:
         """Return who handed in the file at `entry`, a path in the archive, or None if the path has another form.
 
-        `known` are numbers of people. They decide between several readings of the path.
+        `known` maps numbers of people, in lower case, to their names and those of their teams. They decide between
+        several readings of the path.
         """
-        origin = self.lms.origin(_below(entry, self.depth))
-        if origin and not any(number in known for number in origin.numbers):
-            others = self.lms.other_origins(_below(entry, self.depth))
-            origin = next((each for each in others if each.numbers[0] in known), origin)
+        path = _below(entry, self.depth)
+        origin = self.lms.origin(path)
         said = self.told.get(origin.attempt) if origin else None
         if origin is None or said is None:
-            return origin
+            return origin and self._chosen(origin, self.lms.other_origins(path), known)
         time, unread = said.time or origin.time, said.unread or origin.unread
         return replace(
             origin,
@@ -64,6 +64,19 @@ class Reading:
             hidden=said.hidden,
             unread=unread,
         )
+
+    def _chosen(self, first: Origin, others: Iterable[Origin], known: Mapping[str, Collection[str]]) -> Origin:
+        """Return the reading of which somebody has the number, and of several that of which somebody has the name."""
+        found = [(each, number) for each in (first, *others) for number in each.numbers if number.casefold() in known]
+        if len(found) > 1:
+            named = [
+                (each, number)
+                for each, number in found
+                if each.name and self.lms.name_in_path(each.name) in known[number.casefold()]
+            ]
+            found = named if len(named) == 1 else found
+        origin = found[0][0] if found else first
+        return replace(origin, rivals=tuple((each.name, number) for each, number in found)) if found[1:] else origin
 
     def is_own_file(self, entry: str) -> bool:
         """Return whether the LMS has written a file, so that it is no submission."""

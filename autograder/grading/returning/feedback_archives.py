@@ -89,12 +89,13 @@ def _files(course: Course, assignment: str, student: str, lms: Lms | None, sende
     if lms is None or not lms.returns_notebooks:
         pages = {page.name: page.read_bytes() for page in _pages(course, assignment, student)}
         return {lms.feedback_path(sender, name) if lms else name: data for name, data in pages.items()}
-    for path in sorted(course.autograded(assignment, student).glob("*.ipynb"))[:1]:
-        with course.gradebook() as gradebook:
-            notebook = feedback_notebook(course.rules, path, gradebook, assignment, student)
-        name = lms.feedback_path(sender, path.name)
-        return {name: _zipped({path.name: notebook}) if name.lower().endswith(".zip") else notebook}
-    return {}
+    paths = sorted(course.autograded(assignment, student).glob("*.ipynb"))
+    if not paths:
+        return {}
+    with course.gradebook() as gradebook:
+        notebook = feedback_notebook(course.rules, paths, gradebook, assignment, student)
+    name = lms.feedback_path(sender, paths[0].name)
+    return {name: _zipped({paths[0].name: notebook}) if name.lower().endswith(".zip") else notebook}
 
 
 def _titled(files: Mapping[str, bytes], team: str) -> dict[str, bytes]:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ..batch.counted_attempts import counted
-from ..course.attempts import Attempt
+from ..course.attempts import Attempt, AttemptStore
 from ..course.course import Course
 from ..course.graded_folder import graded_at
 from ..course.turnout import not_few
@@ -85,11 +85,18 @@ def grades_of(course: Course, assignment: str) -> Grades:
             points = max(0.0, found[id].score - found[id].penalty)
             attempts = store.all_of(id)  # the LMS knows the latest one
             grades.by_student[id] = Grade(student, points, found[id].penalty, attempts[-1] if attempts else None)
+    hidden = [_numbers(store, id) for id in found.keys() | handed_in if is_hidden_id(id)]
+    known = [student for student in roster.values() if any(map(student.is_called_by, hidden))]
     idle = [student for student in roster.values() if student.id not in found.keys() | handed_in]
-    if not any(is_hidden_id(id) for id in found.keys() | handed_in):  # whose work these are is unknown
-        grades.idle = sorted(str(student) for student in idle if not student.dropped)
+    if len(known) == len(hidden):  # otherwise it is unknown whose work some of these are
+        grades.idle = sorted(str(student) for student in idle if not student.dropped and student not in known)
     grades.teams = list(left_out(course.roster, assignment, found.keys() | handed_in))
     return grades
+
+
+def _numbers(store: AttemptStore, student: str) -> set[str]:
+    """Return the numbers by which LMSs know a student."""
+    return {Sender.of(attempt.lms).number for attempt in store.all_of(student)}
 
 
 def _is_newer(course: Course, assignment: str, student: str) -> bool:

@@ -155,7 +155,7 @@ class Roster:
         """Return the students whose column `group` holds `name`, which may be written as in the path of a file."""
         groups = {student.group for student in self.students if student.group}
         for written in (names.file_name, names.parts, lambda text: "".join(names.parts(text))):
-            found = [group for group in groups if written(group) == written(name)]
+            found = [group for group in groups if written(name) and written(group) == written(name)]
             if found:
                 return [student for student in self.students if found == [student.group]]
         return []

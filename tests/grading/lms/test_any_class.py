@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from autograder.grading.tables.csv_text import write_csv
 from support.course import Course, files_below
 from support.first_gradient import NAME
 from support.lms import canvas, collect, moodle
@@ -192,3 +193,33 @@ def test_canvas(
     assert site.import_gradebook((place / "canvas_gradebook.csv").read_bytes()) == {}
     for user in site.users:
         assert float(user.score) == pytest.approx(points[whose[str(user.number)]] * site.points / 10, abs=0.006)
+
+
+@anything
+@given(people=PEOPLE, teams=GROUPS, late=st.booleans(), first=st.integers(2, 9))
+def test_teams_in_canvas(
+    fresh: Callable[[], Course],
+    marked: Marked,
+    people: list[tuple[str, str, bool]],
+    teams: list[str],
+    late: bool,
+    first: int,
+) -> None:
+    """On a new site, where numbers of people and files coincide, a team's work is never somebody else's."""
+    course = fresh()
+    site = canvas.Site([], title=NAME, group=True)
+    for at, (given_name, surname, _) in enumerate(people):
+        team = f"{teams[at % 3]}_{(at + 1) % 3 + 2}" if at < 5 else ""
+        user = canvas.User(2 + at, given_name, surname, f"login{at}", late=late, group=team)
+        if at < 3 or not team:
+            user.files = {first + at: (f"{NAME}.ipynb", marked(user.number))}
+        site.users.append(user)
+    rows = [["id", "name", "lms", "group"]]
+    rows += [[each.login, f"{each.given} {each.surname}", str(each.number), each.group] for each in site.users]
+    write_csv(course.folder / "students.csv", rows)
+    collect(course, site.archive(course.folder.parent / "all.zip"))
+    check_nobody_is_lost(course, {str(each.number) for each in site.users if each.files})
+    placed = marks_in(course.folder / "attempts")
+    for each in site.users:
+        team_of = {str(other.number) for other in site.users if other.group == each.group and other.files}
+        assert placed.get(each.login, set()) <= (team_of if each.group else {str(each.number)})

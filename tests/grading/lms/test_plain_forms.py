@@ -74,3 +74,34 @@ def test_a_group_in_gradescope(course: Course, marked: Marked, tmp_path: Path) -
     files = {f"e/submission_7/{NAME}.ipynb": marked("both"), "e/submission_metadata.yml": metadata}
     assert collect(course, write_archive(tmp_path / "a.zip", files)) == 0
     assert sorted(path.name for path in (course.folder / "submitted").iterdir()) == ["anna-petrova", "petrova"]
+
+
+@pytest.mark.parametrize("form", ["{}/x.ipynb", "all/{}/x.ipynb", "{}.ipynb"])
+def test_a_folder_with_the_name_of_a_team(course: Course, marked: Marked, tmp_path: Path, form: str) -> None:
+    """Ann Lee is not in the team "Team Lee", although nobody else is called Lee."""
+    lines = ["id,name,group", "ann,Ann Lee,R & D", "bo,Bo Neil,Team Lee", "ida,Ida Kim,Team Lee", "li,Li Kim,R & D"]
+    (course.folder / "students.csv").write_text("\n".join(lines), encoding="utf-8")
+    files = {form.format(team): marked(team) for team in ("Team Lee", "R & D")}
+    assert collect(course, write_archive(tmp_path / "a.zip", files)) == 0
+    assert {student: folder_mark(course, student) for student in ("ann", "bo", "ida", "li")} == {
+        "ann": "R & D",
+        "bo": "Team Lee",
+        "ida": "Team Lee",
+        "li": "R & D",
+    }
+
+
+def test_a_folder_without_letters_is_of_no_team(course: Course, marked: Marked, tmp_path: Path) -> None:
+    lines = ["id,name,group", "ann,Ann Lee,🦊", "bo,Bo Neil,🦊", "ida,Ida Kim,"]
+    (course.folder / "students.csv").write_text("\n".join(lines), encoding="utf-8")
+    files = {f"{name}/x.ipynb": marked(name) for name in ("!!!", "ida")}
+    assert collect(course, write_archive(tmp_path / "a.zip", files)) == 1
+    assert [path.name for path in (course.folder / "submitted").iterdir()] == ["ida"]
+
+
+def test_a_team_in_brightspace(course: Course, marked: Marked, tmp_path: Path) -> None:
+    lines = ["id,name,group", "ann,Ann Lee,R & D", "bo,Bo Neil,R & D", "ida,Ida Kim,"]
+    (course.folder / "students.csv").write_text("\n".join(lines), encoding="utf-8")
+    files = {f"397063-2557369 - {name} - Sep 17, 2026 605 PM/x.ipynb": marked(name) for name in ("R & D", "Ida Kim")}
+    assert collect(course, write_archive(tmp_path / "a.zip", files)) == 0
+    assert sorted(path.name for path in (course.folder / "submitted").iterdir()) == ["ann", "bo", "ida"]

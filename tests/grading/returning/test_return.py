@@ -141,7 +141,7 @@ def test_who_handed_in_and_belongs_to_nobody_is_told(
     ]
 
 
-def test_canvas_gets_its_gradebook_and_a_notebook(tmp_path: Path) -> None:
+def test_canvas_gets_its_gradebook_and_a_notebook(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     course = Course.make(tmp_path / "course", languages=["en"])
     (course.folder / "students.csv").write_text("id,name,lms\nann,Анна Петрова,\nbo,Bo Li,7\n", encoding="utf-8")
     text = nbformat.writes(Submission("x", "en", SOLVED).notebook(read(course.released("en"))))
@@ -158,7 +158,8 @@ def test_canvas_gets_its_gradebook_and_a_notebook(tmp_path: Path) -> None:
             '"Li, Bo",7,s2,bo@x,S,EX,,\r\n'
         ).encode("utf-8-sig")
     )
-    assert give_back(course, "--gradebook", book) == 0
+    assert give_back(course, "--gradebook", book) == 1
+    assert "bo: no grade: excused in Canvas (EX)" in capsys.readouterr().out
     mine = course.scores()["ann"] * 100 / TOTAL
     filled = (returned(course) / "canvas_gradebook.csv").read_bytes()
     assert filled == book.read_bytes().replace(b"ann@x,S,,", f"ann@x,S,{mine:.2f},".encode())

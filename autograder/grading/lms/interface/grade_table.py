@@ -116,13 +116,15 @@ class GradeTable(ABC):
     """A CSV file of grades, in which cells can be replaced.
 
     `title` is the LMS's, `file_name` the name of the filled table. `of_one_assignment` tells whether the table belongs
-    to one assignment, so that the course keeps it for `return`.
+    to one assignment, so that the course keeps it for `return`. `column` is the title of the chosen column, in a table
+    of several assignments.
     """
 
     title: str
     file_name: str
     of_one_assignment = False
     stable = True  # numbers are the same in all assignments
+    column = ""
 
     def __init__(self, text: CsvText, path: Path) -> None:
         self.text, self.path = text, path
@@ -176,7 +178,7 @@ class GradeTable(ABC):
         cells, stays = self.cells(participant, grade), False
         for column in sorted(cells, key=lambda each: each is not Column.GRADE):
             at, new = cells[column]
-            old, cell = self.text.cell(participant.row, at).strip(), cell_name(self.title, student, column)
+            old, cell = self.given(participant.row, at), cell_name(self.title, student, column)
             if not ledger.may_replace(cell, old, new):
                 filled.kept.setdefault(student, []).append(Kept(column, old, new))
                 stays |= column is Column.GRADE
@@ -225,6 +227,10 @@ class GradeTable(ABC):
     def choose_column(self, assignment: str) -> None:
         """Choose the column of an assignment, in a table of several. Raises UserError if none or more than one fits."""
         return
+
+    def given(self, row: int, column: int) -> str:
+        """Return the value in a cell, or "" if nobody has given one."""
+        return self.text.cell(row, column).strip()
 
     def refusal(self, participant: Participant, grade: ReturnedGrade) -> str:
         """Return why a line cannot get a grade, or ""."""

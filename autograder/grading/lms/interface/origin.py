@@ -15,7 +15,7 @@ def hidden_id(number: str) -> str:
 
 def is_hidden_id(student: str) -> bool:
     """Return whether a student's id is one of `hidden_id`."""
-    return bool(re.fullmatch(r"participant-\d+", student))
+    return bool(re.fullmatch(r"participant-[0-9A-Za-z]+", student))
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,8 @@ class Origin:
     of submission, in local time if it has no time zone. `time_from` is its source. `unread` is the text of a time that
     cannot be read. `late` is True if the LMS marks the
     file as late. `hidden` tells whether the LMS hides names. `members` are the people if a group has sent the file and
-    the archive names them.
+    the archive names them. `rivals` are pairs of name and number if the path may be read in several ways, and people
+    have these numbers.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Origin:
     time_from: str = "file name"
     members: tuple[Member, ...] = ()
     unread: str = ""
+    rivals: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,9 @@ class Lms:
     `own_files` matches paths of its other files, which are no submission.
     `feedback_archive` is the name of the archive with feedback, or "" if the LMS imports none. `returns_notebooks`
     tells whether feedback is a notebook under the name of the submitted file, and not pages. `table_form` says what a
-    table of grades looks like, or "" if there is none. `tell_apart` says how to tell namesakes apart.
-    `default_teams` are names, in lower case, of the team of those who are in no team.
+    table of grades looks like, or "" if there is none. `tell_apart` says how to tell namesakes apart, `tell_rivals` how
+    to tell apart the people of whom a path may be. `default_teams` are names, in lower case, of the team of those who
+    are in no team.
     `lacks_in_paths` says what a list of students from an archive alone lacks.
     """
 
@@ -36,6 +37,10 @@ class Lms:
     table_form = ""
     lacks_in_paths = ""
     tell_apart = "write the number of each into the column lms of the right line of students.csv"
+    tell_rivals = (
+        "write the right name into the column lms of the right line of students.csv, or that of a team into the column "
+        "group, and collect again"
+    )
 
     def origin(self, path: str) -> Origin | None:
         """Return who handed in the file at `path`, such as `Ann Lee_7_assignsubmission_file/x.ipynb` in Moodle.
@@ -55,6 +60,10 @@ class Lms:
     def team_spellings(self, team: str) -> frozenset[str]:
         """Return the names that paths may have for a team, as `name_in_path` returns them."""
         return frozenset({self.name_in_path(team.replace("_", " "))})
+
+    def team_names(self, origin: Origin) -> tuple[str, ...]:
+        """Return the names that the team may have that sent a file, by its path."""
+        return (origin.name,)
 
     def told(self, files: Mapping[str, Path]) -> dict[str, Origin]:
         """Return what the LMS's own files in an archive tell of senders: a dict from attempt to origin.
@@ -86,6 +95,10 @@ class Lms:
     def feedback_path(self, sender: Sender, page: str) -> str:
         """Return the path of a page of feedback in the archive that the LMS imports, or "" if it takes none."""
         raise NotImplementedError
+
+    def file_number(self, sender: Sender) -> str:
+        """Return the number of a submitted file, which stays when a hidden name is shown, or "" if it has none."""
+        return ""
 
     def advice(self, tables: Mapping[str, GradeTable], written: Collection[str], again: bool) -> list[str]:
         """Return sentences that an instructor needs to import the files `written`.
