@@ -132,7 +132,7 @@ def report(course: Course, *arguments: str, ending: str = "") -> BeautifulSoup:
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
         assert main(["report", str(course.folder), course.name, *arguments]) == 0
-    (path,) = map(Path, said.getvalue().splitlines())
+    path, *_ = map(Path, said.getvalue().splitlines())
     assert path == course.folder / "report" / f"{course.name}{ending}.html"
     return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
 
