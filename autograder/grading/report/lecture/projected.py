@@ -10,7 +10,7 @@ from .question import Question
 
 _LONGEST_SHORT = 36  # characters of choices that are shown in the largest type
 _LARGEST = 1.65  # size of other choices, in hundredths of the screen's width
-_ROOM = 31  # size of choices of one character that fill their half of the screen
+_ROOM = 31  # size of a choice of one character that fills its part of the screen
 
 
 class Projected(View):
@@ -31,7 +31,7 @@ class Projected(View):
 
     @property
     def sizes(self) -> str:
-        """What the sizes of type depend on, as variables of CSS: lines and columns of the program, long choices."""
+        """The variables of CSS on which sizes of type depend: lines and columns of the program, long choices."""
         size = min(_LARGEST, _ROOM / math.sqrt(sum(self._lengths)))
         return f"--lines: {self.question.lines}; --columns: {self.question.columns}; --choice: {size:.2f}"
 

@@ -26,7 +26,8 @@ from .program import mistaken_program, table_program
 
 _MOST, _FEWEST = 5, 3  # choices
 _MOST_SENTENCES = 4  # choices that are sentences
-_MOST_LINES = 26  # of a program that can be read from the last row
+_MOST_LINES, _MOST_COLUMNS = 28, 64  # of a program that can be read from the last row
+_FEW_LINES = 12  # of a program with room below it
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,24 @@ class Question:
         return Text(*(words.read(each).format(choice=choice.read(each)) for each in LANGUAGES))
 
     @property
+    def lines(self) -> int:
+        """The number of lines of the program."""
+        return len(self.code.splitlines())
+
+    @property
+    def columns(self) -> int:
+        """The number of columns of the program."""
+        return max(map(len, self.code.splitlines()))
+
+    @property
+    def is_wide(self) -> bool:
+        """True if the choices have more room below the program than beside it."""
+        return self.columns > _MOST_COLUMNS and self.lines <= _FEW_LINES
+
+    @property
     def fits(self) -> bool:
-        """True if the program can be read on one screen."""
-        return len(self.code.splitlines()) <= _MOST_LINES
+        """True if the program can be read from the last row."""
+        return self.is_wide or (self.columns <= _MOST_COLUMNS and self.lines <= _MOST_LINES)
 
 
 def lecture_question(graded: Graded) -> Question | None:

@@ -50,10 +50,8 @@ def test_a_table_is_asked_with_a_program_that_runs() -> None:
 
 
 def test_the_row_that_most_got_wrong_is_asked_with_their_values() -> None:
-    copy = {"copy": ("-32", "7")}
-    found = question(
-        "gradient_accumulation", "predict_accumulation", "backward_overwrites", copy, copy, {"copy": ("-32", None)}
-    )
+    wrong, right = {"copy": ("-32", "7")}, {"copy": ("-32", None)}
+    found = question("gradient_accumulation", "predict_accumulation", "backward_overwrites", wrong, wrong, right)
     assert value_of(found.code) == "-32"
     votes = dict(zip((choice.en for choice in found.choices), found.votes))
     assert (votes["`-32`"], votes["`7`"], sum(votes.values())) == (1, 2, 3)
