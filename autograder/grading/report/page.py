@@ -23,8 +23,8 @@ from ..course.course import open_course
 from .collect import collect
 from .counts import BROKEN, FLAGS, HELD_BACK, NO_VERDICT, Answered, Graded, Wrong
 from .item_statistics import ItemStatistics, item_statistics
+from .lecture.lecture_question import lecture_question
 from .lecture.projected import Projected
-from .lecture.question import lecture_question
 from .overview import Overview
 from .plots import COLOURS, bins, histogram, shares
 from .similar_answers import Alike, similar_in

@@ -81,7 +81,7 @@ class TableCounts:
 
 @dataclass(frozen=True)
 class Unfinished:
-    """A table with gaps, which is not judged: the labels of its empty rows."""
+    """A table with gaps, which is not judged."""
 
     gaps: tuple[str, ...]
     is_blank: bool

@@ -1,4 +1,4 @@
-"""Values in the observation of a mistake that a question can ask for."""
+"""Observed values that a question can ask for."""
 
 from __future__ import annotations
 

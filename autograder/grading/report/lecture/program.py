@@ -1,6 +1,7 @@
-"""Programs that define everything they use, so that a lecturer can paste them into a cell.
+"""Programs that define everything they use.
 
-They are made of the course's own code, never of a student's, and are run before they are shown.
+A lecturer can paste them into a cell. They are made of the course's own code, never of a student's, and are run before
+they are shown.
 """
 
 from __future__ import annotations

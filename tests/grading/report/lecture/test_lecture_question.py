@@ -10,7 +10,8 @@ from autograder import exercises
 from autograder.checking.containment.surroundings import undisturbed
 from autograder.checking.values import prediction
 from autograder.grading.report.counts import Answered, Graded, Wrong
-from autograder.grading.report.lecture.question import Question, lecture_question
+from autograder.grading.report.lecture.lecture_question import lecture_question
+from autograder.grading.report.lecture.question import Question
 from autograder.lessons.collection import COURSE
 from autograder.messages.report import WORDS
 
