@@ -12,7 +12,7 @@ _LONGEST_SHORT = 36  # characters of choices that are shown in the largest type
 _LARGEST = 1.65  # size of other choices, in hundredths of the screen's width
 _COLUMNS = 64  # of a program beside the choices; longer lines are wrapped
 _FEW_LINES = 12  # of a wide program above the choices
-_ROOM = 31  # size of a choice of one character that fills its part of the screen
+_ROOM = 30  # size of a choice of one character that fills its part of the screen
 
 
 class Projected(View):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC
 from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
 from playwright.sync_api import Page
 
+from autograder.grading.report.view import View
+from autograder.language import Text
 from support.browser import barriers, browser_page
 from support.course import Course
 from support.report import STUDENT, plain, report, text
@@ -49,6 +52,13 @@ def test_the_answer_is_on_the_second_screen_alone(graded: Course) -> None:
     assert plain(answer.h1) == "Answer: B"
     assert plain(answer.select_one(".right b")) == "B"
     assert "adds" in plain(answer.select_one(".why"))
+
+
+def test_a_formula_is_shown_as_one() -> None:
+    shown = View("en", UTC).inline(Text.same("The derivative of `h ** 2` is $2h < x$, not $h$."))
+    assert "$" not in shown
+    assert shown.count("<math") == 2
+    assert "<code>h ** 2</code>" in shown
 
 
 @pytest.fixture(scope="module")
