@@ -16,7 +16,7 @@ from .entry_types import mistyped
 from .exercise import Aspect, Exercise, is_open
 from .expected import Expected
 from .run import Raised, Run
-from .values import AtMost, canonical, describe
+from .values import AtMost, canonical, describe, prediction
 from .verdict import SCORE, AspectResult, AspectState, Finding, Verdict, VerdictState
 
 # The stub raises this. torch also raises NotImplementedError if a device lacks an operation, but with a message.
@@ -264,6 +264,22 @@ def _wrong_entries(exercise: Exercise, run: Run, right: Run) -> list[str]:
     """
     table, truth = _tables(exercise, run, right)
     return [entry for entry, value in truth.items() if compare(value, table[entry]) is not None]
+
+
+def predictions(exercise: Exercise, run: Run, right: Run) -> dict[str, tuple[str, str | None]]:
+    """Return a dict from entry to the right value and the wrong one that was predicted, as texts.
+
+    The second is None if the prediction is right. The dict is empty if the exercise is no table of predictions, or the
+    learner's table lacks an entry. `run` holds the learner's table, `right` the true one.
+    """
+    table, truth = _tables(exercise, run, right)
+    if not truth.keys() <= table.keys():
+        return {}
+    wrong = _wrong_entries(exercise, run, right)
+    return {
+        entry: (prediction(value), prediction(table[entry]) if entry in wrong else None)
+        for entry, value in truth.items()
+    }
 
 
 def _tables(exercise: Exercise, run: Run, right: Run) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -195,6 +195,14 @@ def describe(value: Any) -> str:
     return str(value)[:60]
 
 
+def prediction(value: Any) -> str:
+    """Return a short text for an entry of a table of predictions, as Python writes it: `(True, False)`."""
+    if isinstance(value, list):
+        inside = ", ".join(map(prediction, value)) + ("," if len(value) == 1 else "")
+        return f"({inside})" if len(inside) <= _MOST_SHOWN else describe(value)
+    return describe(value)
+
+
 def outline(value: Any) -> str:
     """Return a short text for the form of a value, without its numbers and texts: `[float, float, None]`."""
     if isinstance(value, (list, dict)):

@@ -17,7 +17,10 @@ def needed_code(sources: Sequence[str], text: str, stub: str) -> list[str]:
     These are the functions and classes that the exercise's `text` or `stub` names, all that they use themselves, and
     constants.
     """
-    named, used = {name for code in re.findall(r"`([^`]+)`", text) for name in re.findall(r"\w+", code)}, _uses(stub)
+    named, used = (
+        {name for code in re.findall(r"`([^`]+)`", text) for name in re.findall(r"\w+", code)},
+        used_names(stub),
+    )
     imports, definitions = list[str](), list[str]()
     for source, statement in reversed([*_statements(sources)]):
         above = min(each.lineno for each in [statement, *getattr(statement, "decorator_list", [])])
@@ -26,7 +29,7 @@ def needed_code(sources: Sequence[str], text: str, stub: str) -> list[str]:
             imports += [code] if _is_for_answers(statement) else []
         elif _defines(statement) & (named | used) or _assigns(statement) & used or _is_constant(statement):
             named -= _defines(statement)
-            used = used - _defines(statement) - _assigns(statement) | _uses(code)
+            used = used - _defines(statement) - _assigns(statement) | used_names(code)
             definitions.append(code)
     found = ["\n".join(dict.fromkeys(reversed(imports))), "\n\n\n".join(reversed(definitions))]
     return [*filter(None, found)]
@@ -62,7 +65,7 @@ def _is_constant(statement: ast.stmt) -> bool:
     return is_short_name or any(name.isupper() and len(name) > 1 for name in _assigns(statement))
 
 
-def _uses(code: str) -> set[str]:
+def used_names(code: str) -> set[str]:
     """Return the names that code looks up outside of its functions."""
     found, waiting = set[str](), [symtable.symtable(code, "cell", "exec")]
     while waiting:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bs4 import BeautifulSoup
 from nbformat.notebooknode import NotebookNode
 
 from autograder import exercises
@@ -19,6 +20,7 @@ from autograder.lessons.needed_code import needed_code
 from autograder.lessons.source import solutions
 from autograder.lessons.variants import VariantTable, draw_table
 from support.course import Course
+from support.report import text
 from support.submissions import Submission, read
 
 pytestmark = pytest.mark.long(15)
@@ -137,6 +139,10 @@ def test_pages_and_report_are_made(
     assert main(["report", str(course.folder)]) == 0
     report = (course.folder / "report" / f"{course.name}.html").read_text(encoding="utf-8")
     assert "this copy was handed out to ann" in report
+    rows = BeautifulSoup(report, "html.parser").select(f"#exercise-{TABLE} .rows .says")
+    own = variant_of(copy_of(course, "dan"))
+    mistaken = next(iter(own.mistaken.values()))
+    assert {text(row) for row in rows} == {label for label in own.right if own.right[label] != mistaken[label]}
 
 
 def test_nbgrader_autograde_gives_the_same_scores(

@@ -52,6 +52,12 @@ PREDICT = (
 )
 
 
+PREDICT_OTHERWISE = PREDICT.replace("-8.0", "-48.0").replace("-32.0", "-40.0")
+
+
+PREDICT_PARTLY = PREDICT.replace("-32.0", "...")
+
+
 STUDENT = "o'brien & <b>sons"  # a folder may have any name
 
 
@@ -66,11 +72,11 @@ def _class(solved: dict[str, str]) -> Iterator[Submission]:
     yield hands_in("sums-2", "ru", accumulate_equal=SUMS + "\n# longer\n", predict_accumulation=PREDICT)
     yield hands_in(STUDENT, accumulate_equal=SUMS, predict_accumulation=PREDICT)
     yield hands_in("sums-4", accumulate_equal=SUMS)
-    yield hands_in("zeroes-1", accumulate_equal=ZEROES)
+    yield hands_in("zeroes-1", accumulate_equal=ZEROES, predict_accumulation=PREDICT_PARTLY)
     yield hands_in("zeroes-2", "ru", accumulate_equal=ZEROES)
     yield hands_in("doubles-1", accumulate_equal=DOUBLES)
     yield hands_in("doubles-2", accumulate_equal=DOUBLES_TOO)
-    yield hands_in("alone", accumulate_equal=DOUBLES.replace("2 *", "3 *"))
+    yield hands_in("alone", accumulate_equal=DOUBLES.replace("2 *", "3 *"), predict_accumulation=PREDICT_OTHERWISE)
     yield hands_in("patches", accumulate_equal=solved[EXERCISE] + PATCH)
     yield hands_in("deletes", edit=_delete_exercise)
     yield hands_in("syntax", accumulate_equal=SUMS.replace(":\n", "\n", 1))
@@ -126,7 +132,7 @@ def report(course: Course, *arguments: str, ending: str = "") -> BeautifulSoup:
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
         assert main(["report", str(course.folder), course.name, *arguments]) == 0
-    (path,) = map(Path, said.getvalue().splitlines())
+    path, *_ = map(Path, said.getvalue().splitlines())
     assert path == course.folder / "report" / f"{course.name}{ending}.html"
     return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
 

@@ -18,6 +18,7 @@ from ...exercises import sentence_for
 from ...grade_ids import CellKind, GradeId
 from ...language import Note, Text
 from ...lessons.source import Lesson
+from .table_rows import Predictions, TableCounts, Unfinished, count_rows, gaps_in, predictions_in
 
 NO_VERDICT = "no verdict"  # a separate state: the check is missing or has no verdict
 BROKEN = "broken"  # the answer cell failed before it defined an answer; verdicts have no state for this
@@ -59,7 +60,7 @@ class Answered:
 
     `states` maps each state to a number of submissions. A state is a `VerdictState`, `BROKEN`, `HELD_BACK` or
     `NO_VERDICT`. `alike` maps the results of `_kind` to groups of wrong answers. `earned` maps students to points,
-    `sources` to the code of their answers.
+    `sources` to the code of their answers. `predicted` and `unfinished` are the tables of predictions.
     """
 
     exercise: Exercise
@@ -67,6 +68,13 @@ class Answered:
     alike: dict[str, Wrong] = field(default_factory=dict)
     earned: dict[str, float] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
+    predicted: list[Predictions] = field(default_factory=list)
+    unfinished: list[Unfinished] = field(default_factory=list)
+
+    @property
+    def tables(self) -> list[TableCounts]:
+        """The counts of wrong predictions by row. There are none for other exercises."""
+        return count_rows(self.predicted, self.unfinished)
 
     @property
     def answers(self) -> int:
@@ -133,6 +141,10 @@ class Graded:
         for name, answered in self.exercises.items():
             check = GradeId.of(CellKind.CHECK, name)
             verdict, observed = verdict_in(cells.get(check, {}), name)
+            if verdict and (predicted := predictions_in(cells[check])):
+                answered.predicted.append(predicted)
+            elif verdict and (unfinished := gaps_in(verdict)):
+                answered.unfinished.append(unfinished)
             answer = cells.get(GradeId.of(CellKind.ANSWER, name), {})
             error = _error(answer) if verdict and verdict.state == VerdictState.NOT_ATTEMPTED else ""
             answered.states[BROKEN if error else _state(verdict)] += 1

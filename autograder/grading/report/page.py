@@ -23,7 +23,8 @@ from ..course.course import open_course
 from .collect import collect
 from .counts import BROKEN, FLAGS, HELD_BACK, NO_VERDICT, Answered, Graded, Wrong
 from .item_statistics import ItemStatistics, item_statistics
-from .lecture_question import Question, lecture_question
+from .lecture.lecture_question import lecture_question
+from .lecture.projected import Projected
 from .overview import Overview
 from .plots import COLOURS, bins, histogram, shares
 from .similar_answers import Alike, similar_in
@@ -37,8 +38,9 @@ _LONGEST = 3000  # characters of an answer that are shown
 def report_course(root: Path, assignment: str | None, language: str | None) -> list[Path]:
     """Write the report on one assignment, or on all graded ones, as HTML files. Returns the files' paths.
 
-    The English report is report/ASSIGNMENT.html, the Russian one report/ASSIGNMENT.ru.html. Without an assignment there
-    is also a page on the course, report/index.html. If `language` is None, the report is in the course's language.
+    The English report is report/ASSIGNMENT.html, the Russian one report/ASSIGNMENT.ru.html. The question for a lecture
+    is also in report/ASSIGNMENT.project.html. Without an assignment there is also a page on the course,
+    report/index.html. If `language` is None, the report is in the course's language.
     Raises UserError with the remedy if nothing has been graded, or a report cannot be written.
     """
     course = open_course(root)
@@ -47,13 +49,22 @@ def report_course(root: Path, assignment: str | None, language: str | None) -> l
     if not chosen:
         raise UserError(f"nothing has been graded in {course.root}: run `autograder grade {course.root}` first")
     folder = course.root / "report"
-    ending = ".html" if language == LANGUAGES[0] else f".{language}.html"
+    ending = _ending(language)
     pages = {f"{name}{ending}": _Page(collect(course, name), language, zone, folder) for name in chosen}
-    made = [_write(folder / name, page.html()) for name, page in pages.items()]
+    made = []
+    for name, page in pages.items():
+        made.append(_write(folder / name, page.html()))
+        if page.question:
+            projected = Projected(page.question, page.title, language, zone)
+            made.append(_write(folder / page.project, projected.html()))
     if not assignment:
         overview = Overview({name: page.graded for name, page in pages.items()}, language, zone)
         made.append(_write(folder / f"index{ending}", overview.html()))
     return made
+
+
+def _ending(language: str) -> str:
+    return ".html" if language == LANGUAGES[0] else f".{language}.html"
 
 
 def _write(path: Path, page: str) -> Path:
@@ -75,11 +86,19 @@ class _Page(View):
     def __init__(self, graded: Graded, language: str, zone: tzinfo, folder: Path) -> None:
         super().__init__(language, zone)
         self.graded, self._folder = graded, folder
+        self.question = lecture_question(graded)
+        self.project = f"{graded.assignment}.project{_ending(language)}"
         self.total = len(graded.scores)
 
     def html(self) -> str:
         return ENVIRONMENT.get_template("page.html.j2").render(
-            page=self, words=self.words, graded=self.graded, colours=COLOURS, leading=self._leading()
+            page=self,
+            words=self.words,
+            graded=self.graded,
+            colours=COLOURS,
+            leading=self._leading(),
+            question=self.question,
+            project=self.project,
         )
 
     # ---------------------------------------------------------------------------------------------------- the head
@@ -155,9 +174,6 @@ class _Page(View):
         return shown.replace(".", ",") if self.language == "ru" else shown
 
     # ---------------------------------------------------------------------------------------------- the whole class
-
-    def question(self) -> Question | None:
-        return lecture_question(self.graded.misunderstood(), self.graded.lessons)
 
     def similar(self) -> list[Alike]:
         return similar_in(self.graded)

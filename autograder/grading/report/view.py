@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, tzinfo
+from html import unescape
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -11,8 +13,10 @@ from markupsafe import Markup
 from ...checking.card_layout import inline
 from ...language import Text, decimal, with_offset
 from ...messages.report import WORDS
+from ..plugin.mathml import to_mathml
 from .counts import Graded
 
+_FORMULA = re.compile(r"\$([^$<]+)\$")
 ENVIRONMENT = Environment(
     loader=FileSystemLoader(Path(__file__).parents[1] / "templates" / "report"),
     autoescape=True,
@@ -58,7 +62,8 @@ class View:
 
     def inline(self, text: Text) -> Markup:
         """Return a sentence with code and formulas as HTML."""
-        return Markup(inline(text.read(self.language)))
+        shown = inline(text.read(self.language))
+        return Markup(_FORMULA.sub(lambda found: to_mathml(unescape(found[1]), block=False), shown))
 
 
 def named(names: dict[str, str], id: str) -> str:

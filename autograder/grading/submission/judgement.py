@@ -21,7 +21,7 @@ from nbformat.notebooknode import NotebookNode
 
 from ...checking.exercise import Exercise
 from ...checking.expected import Expected
-from ...checking.judge import judge, unobserved
+from ...checking.judge import judge, predictions, unobserved
 from ...checking.verdict import MIME, Verdict, VerdictState
 from ...grade_ids import CellKind, GradeId
 from ...language import Note
@@ -135,11 +135,13 @@ _MOST, _LONGEST = 1000, 1 << 16  # cached judgements per lesson, and characters 
 class Judgement:
     """A verdict, and a digest of the observations behind it.
 
-    If two digests are equal, the answers behaved in the same way. The digest is empty if nothing was observed.
+    If two digests are equal, the answers behaved in the same way. The digest is empty if nothing was observed. `rows`
+    are the `predictions` in a table, for the class report.
     """
 
     verdict: Verdict
     observed: str = ""
+    rows: Mapping[str, tuple[str, str | None]] = field(default_factory=dict)
     _data: dict[tuple[str | None, float | None], dict[str, Any]] = field(default_factory=dict)
 
     def output(self, language: str | None, number: int, worth: float | None = None) -> NotebookNode:
@@ -158,8 +160,12 @@ class Judgement:
                 note = Note("note.worth", {"earned": points, "maximum": f"{worth:g}"})
                 verdict = replace(verdict, notes=(*verdict.notes, note))
             self._data[key] = {"text/plain": points, "text/html": verdict.html(language), MIME: verdict.to_json()}
-        observed = {"observed": self.observed} if self.observed else {}
-        return output("execute_result", data={**self._data[key]}, metadata=observed, execution_count=number)
+        metadata: dict[str, Any] = {"observed": self.observed} if self.observed else {}
+        if self.rows:
+            metadata["rows"] = [
+                [entry, *values] for entry, values in self.rows.items()
+            ]  # a notebook's dicts are sorted
+        return output("execute_result", data={**self._data[key]}, metadata=metadata, execution_count=number)
 
 
 class LessonJudge:
@@ -218,7 +224,8 @@ def _judged(exercise: Exercise, expected: Expected, runs: list[dict[str, Any]], 
     unpacked = [unpack_run(data) for data in runs]
     if len(unpacked) != len(expected.solution):
         raise ValueError("another number of cases")
-    return Judgement(without_inputs(judge(exercise, unpacked, expected, lambda: code)), digest(runs))
+    verdict = without_inputs(judge(exercise, unpacked, expected, lambda: code))
+    return Judgement(verdict, digest(runs), predictions(exercise, unpacked[0], expected.solution[0]))
 
 
 def unreached_verdict(exercise: Exercise, why: Ending) -> Verdict:

@@ -69,8 +69,8 @@ def test_points_given_by_hand_count(graded: Course) -> None:
 def test_an_assignment_of_another_origin_has_its_scores(graded: Course, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(graded.folder)]) == 0
     paths = [Path(line) for line in capsys.readouterr().out.splitlines()]
-    assert [path.stem for path in paths] == [graded.name, "own", "index"]
-    page = BeautifulSoup(paths[1].read_text(encoding="utf-8"), "html.parser")
+    assert [path.stem for path in paths] == [graded.name, f"{graded.name}.project", "own", "index"]
+    page = BeautifulSoup(paths[2].read_text(encoding="utf-8"), "html.parser")
     tiles = {text(tile.dt): text(tile.dd) for tile in page.select(".tiles > div")}
     assert (tiles["submissions"], tiles["mean score"]) == ("1", "2 of 2")
     assert "No exercise here has verdicts." in text(page.main)

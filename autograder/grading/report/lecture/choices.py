@@ -6,24 +6,22 @@ from fractions import Fraction
 
 import torch
 
-from ...checking.run import Run
-from ...checking.values import AtMost
-from ...language import Text
-from ...messages.report import WORDS
+from ....checking.run import Run
+from ....checking.values import AtMost
+from ....language import Text
+from ....messages.report import WORDS
 
-_LARGEST = 6  # numbers of a tensor that is shown
 _MOST_COUNTED = 1000  # passes and operations can be counted by hand, bytes cannot
 _EXACT = 1e-4  # relative deviation of a fraction
 _LARGEST_TERM = 20  # of a fraction that students can derive
 _MISSING = object()
 
 
-def choice_for(run: Run, right: Run, aspect: str, path: tuple[str, ...], plain: bool) -> Text | None:
+def choice_for(run: Run, right: Run, aspect: str, path: tuple[str, ...]) -> Text | None:
     """Return a value in the observation `run` as a choice of a question, or None if no short text can tell it.
 
     `aspect` and `path` name the value: the aspect, and the keys inside its dict. `right` is the solution's observation.
-    If `plain` is False, numbers depend on random inputs. They are told relative to the right ones, such as "2 times the
-    right value".
+    Numbers depend on random inputs. They are told relative to the right ones, such as "2 times the right value".
     """
     if run.raised:
         kind = run.raised.parameters.get("type")
@@ -34,9 +32,7 @@ def choice_for(run: Run, right: Run, aspect: str, path: tuple[str, ...], plain: 
     if value is None:
         return _same("None")
     if isinstance(value, bool) or isinstance(wanted, bool) or value is _MISSING:
-        return _same(str(value)) if plain and value is not _MISSING else None
-    if plain:
-        return _same(_number(value)) if isinstance(value, (int, float, str)) else _small(value)
+        return None
     return _relative(value, wanted)
 
 
@@ -80,21 +76,6 @@ def _relative(value: object, wanted: object) -> Text | None:
         if abs(factor - mean) < _EXACT * abs(factor) and abs(factor.numerator) <= _LARGEST_TERM:
             return WORDS["choice_multiple"].format(factor=str(factor).replace("-", "−"))
     return WORDS["choice_other"]
-
-
-def _small(value: object) -> Text | None:
-    """Return a tensor with few numbers as text, for example "[0.5, 1]"."""
-    if not isinstance(value, torch.Tensor) or value.is_sparse or not 0 < value.numel() <= _LARGEST:
-        return None
-
-    def numbers(part: object) -> str:
-        return f"[{', '.join(map(numbers, part))}]" if isinstance(part, list) else _number(part)
-
-    return _same(numbers(value.tolist()))
-
-
-def _number(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _same(text: str) -> Text:

@@ -1,0 +1,1 @@
+"""The question for a lecture, and its page to project."""
