@@ -6,13 +6,11 @@ each other's lines.
 
 from __future__ import annotations
 
-import heapq
 import json
 import os
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 from typing import BinaryIO
 
@@ -26,7 +24,6 @@ def folder() -> Path:
 
 
 _AS_JSON = "backslashreplace"  # a lone surrogate, which no file holds, becomes JSON's own escape
-_IMPORTED = ', "imported": true'
 _unwritten: list[str] = []  # lines of this kernel that could not be written yet
 
 
@@ -36,15 +33,13 @@ class Check:
 
     `time` is in seconds since 1970, by the clock of the machine at that moment. `is_review` is True if `review()` had
     asked for the answer again. `variant` is the number of the variant that was answered, or None for the exercise
-    itself. `imported` is True if the line comes from another machine. `is_placement` is True if the answer was one row
-    of a table, asked by `placement()`.
+    itself. `is_placement` is True if the answer was one row of a table, asked by `placement()`.
     """
 
     time: int
     verdict: Verdict
     is_review: bool = False
     variant: int | None = None
-    imported: bool = False
     is_placement: bool = False
 
     @property
@@ -55,7 +50,7 @@ class Check:
 
 @dataclass(frozen=True)
 class History:
-    """The history as it was read, the oldest check first.
+    """The history as it was read, in the order of its lines: the oldest check first.
 
     A check that occurs twice counts once: the file may be merged from two machines, for example by git. `damaged` are
     the numbers of lines that are no JSON, `foreign` counts those in a form of another version of the course. `refused`
@@ -91,14 +86,14 @@ def record(
     line = {"time": int(time.time()), **more, "verdict": verdict.to_json()}
     _unwritten.append(json.dumps(line, ensure_ascii=False))
     try:
-        append_lines(_unwritten)
+        _append(_unwritten)
     except OSError:
         return False
     _unwritten.clear()
     return True
 
 
-def append_lines(lines: Iterable[str]) -> None:
+def _append(lines: Iterable[str]) -> None:
     """Append lines to the history's file.
 
     Raises OSError if the folder is not writable.
@@ -133,7 +128,7 @@ def read_history(exercise: str = "") -> History:
     checks, damaged, foreign = list[Check](), list[int](), 0
     seen = set[str]()
     for place, line in enumerate([*lines, *_unwritten], 1):
-        same = line.replace(_IMPORTED, "").strip()
+        same = line.strip()
         if not same or same in seen or exercise not in line:  # saves decoding the line
             continue
         try:
@@ -144,33 +139,15 @@ def read_history(exercise: str = "") -> History:
         seen.add(same)
         try:
             number, is_review = int(data.get("variant", 0)) or None, data.get("review") is True
-            imported, is_placement = data.get("imported") is True, data.get("placement") is True
+            is_placement = data.get("placement") is True
             verdict = Verdict.from_json(data["verdict"])
-            check = Check(int(data.get("time", 0)), verdict, is_review, number, imported, is_placement)
+            check = Check(int(data.get("time", 0)), verdict, is_review, number, is_placement)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             foreign += 1
             continue
         if exercise in ("", check.verdict.exercise):
             checks.append(check)
-    return History(tuple(_in_order(checks)), tuple(damaged), foreign, refused)
-
-
-def _in_order(checks: list[Check]) -> Iterable[Check]:
-    """Return checks in the order in which they were made.
-
-    Lines of this machine are in order, whatever its clock said. Those of other machines are sorted in by their times.
-    """
-    ours = [check for check in checks if not check.imported]
-    if len(ours) == len(checks):
-        return checks
-    reached = accumulate((check.time for check in ours), max)
-    others = ((check.time, check) for check in checks if check.imported)
-    merged = heapq.merge(zip(reached, ours), sorted(others, key=_time), key=_time)
-    return [check for _, check in merged]
-
-
-def _time(dated: tuple[int, Check]) -> int:
-    return dated[0]
+    return History(tuple(checks), tuple(damaged), foreign, refused)
 
 
 def verdicts(exercise: str = "") -> Iterator[Verdict]:

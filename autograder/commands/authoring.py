@@ -1,4 +1,4 @@
-"""Commands for authors of lessons: build, verify, site and convert."""
+"""Commands for authors of lessons: build, verify and site."""
 
 from __future__ import annotations
 
@@ -39,16 +39,12 @@ def add_commands(commands: Any) -> None:
     site = add_command(commands, "site", _site, "build the course as a static site, in both languages", extra="site")
     site.add_argument("directory", type=Path, metavar="DIR")
     site.add_argument("lessons", nargs="*", metavar="LESSON", help="only these lessons (default: all)")
-    says = "where the site will be, for search engines and feeds"
+    says = "where the site will be, for search engines"
     site.add_argument("--address", default="", metavar="URL", help=says)
     says = "the course's branch, https://github.com/OWNER/NAME/tree/BRANCH, for links to Colab and to sources"
     site.add_argument("--repository", default="", metavar="URL", help=says)
     says = "keeps outputs of cells (default: .site-cache beside the site)"
     site.add_argument("--cache", type=Path, metavar="DIR", help=says)
-
-    says = "give the mistakes of private lessons files of their own"
-    convert = add_command(commands, "convert", _convert, says)
-    convert.add_argument("directory", type=Path, metavar="DIR")
 
 
 def _add_private_course(command: argparse.ArgumentParser) -> None:
@@ -141,12 +137,4 @@ def _site(chosen: argparse.Namespace) -> int:
     addresses = Addresses(chosen.address, chosen.repository)
     written = len(build_site(chosen.directory, cache, chosen.lessons, addresses))
     print(f"wrote {quantity(written, 'file')}: begin with {chosen.directory / 'index.html'}")
-    return 0
-
-
-def _convert(chosen: argparse.Namespace) -> int:
-    from ..authoring.conversion import convert_course
-
-    for line in convert_course(chosen.directory):
-        print(line)
     return 0

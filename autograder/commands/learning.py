@@ -35,13 +35,7 @@ def add_commands(commands: Any) -> None:
     _about_an_exercise(commands, "why", _why, says)
     _about_an_exercise(commands, "again", _again, "show an exercise with a fresh stub and new cases")
 
-    says = "show what you have done, or move it to another machine"
-    progress = add_command(commands, "progress", _progress, says)
-    what = progress.add_mutually_exclusive_group()
-    what.add_argument("--export", type=Path, metavar="FILE", help="copy the history of your checks to FILE")
-    what.add_argument("--import", type=Path, metavar="FILE", dest="bring", help="add a history that was exported")
-    what.add_argument("--page", type=Path, metavar="FILE.html", help="write a page about it, to keep or print")
-    add_language(progress)
+    add_language(add_command(commands, "progress", _progress, "show what you have done"))
     add_language(add_command(commands, "review", _review, "list the exercises that are due for review"))
 
     says = "explain an error of torch's autograd, of a script or a message"
@@ -126,19 +120,8 @@ def _say(chosen: argparse.Namespace, reply: Callable[[], object]) -> int:
 
 def _progress(chosen: argparse.Namespace) -> int:
     from ..learner.commands import progress
-    from ..learner.progress.study_record import write_record
-    from ..learner.progress.transfer import export_history, import_history
 
-    if chosen.export:
-        said = export_history(chosen.export, chosen.language)
-    elif chosen.bring:
-        said = import_history(chosen.bring, chosen.language).says()
-    elif chosen.page:
-        said = write_record(chosen.page, chosen.language)
-    else:
-        return _say(chosen, progress)
-    print(said.read(chosen.language))
-    return 0
+    return _say(chosen, progress)
 
 
 def _review(chosen: argparse.Namespace) -> int:

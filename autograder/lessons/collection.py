@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +16,6 @@ from .keys import build_key
 from .source import SOURCES, Lesson, read
 from .summary import NAME as SUMMARY
 from .summary import with_contents
-
-_OLD = re.compile(r"^@?\w+\.(?:mistake|wrong)\(", re.M)  # how exercise modules once registered mistakes
-_CONVERT = "mistakes have a file of their own now: `autograder convert DIR` rewrites your lessons so"
 
 
 @dataclass(frozen=True)
@@ -57,9 +53,7 @@ class Collection:
         """
         if _is_page(lesson):
             return {}
-        path, old = self.path(lesson), self.modules / f"{lesson.name}.py"
-        if old.is_file():
-            raise BrokenSource(old, 1, _CONVERT)
+        path = self.path(lesson)
         if not (path / "__init__.py").is_file():
             wrong = f'lesson {lesson.file_name} needs this file, with its exercises in order: EXERCISES = ("first",)'
             raise BrokenSource(path / "__init__.py", 1, wrong)
@@ -67,8 +61,6 @@ class Collection:
             return exercises.load_path(path)
         except Exception as error:
             file, line = _origin(error, exercises.module_files(path))
-            if isinstance(error, AttributeError) and _OLD.search(file.read_text(encoding="utf-8")):
-                raise BrokenSource(file, line, _CONVERT) from error
             raise BrokenSource(file, line, f"the module cannot be imported: {type(error).__name__}: {error}") from error
 
     def path(self, lesson: Lesson) -> Path:

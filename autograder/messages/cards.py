@@ -665,28 +665,6 @@ MESSAGES: dict[str, Text] = {
         "There is no question on `{name}`. `placement()` shows the next one.",
         "Вопроса по `{name}` нет. Следующий вопрос покажет `placement()`.",
     ),
-    # -- the history, moved and printed ----------------------------------------------------------------------------
-    "export.done": Text(
-        "{file} holds your history, {count} checks. On the other machine: `autograder progress --import {file}`",
-        "Ваша история записана в {file}, проверок: {count}. На другом компьютере: `autograder progress --import {file}`",
-    ),
-    "export.exists": Text("{file} exists already: name a new file", "файл {file} уже есть: назовите новый"),
-    "export.refused": Text(
-        "{file}: {error}; choose another file, or allow access to it",
-        "{file}: {error}; выберите другой файл или разрешите к нему доступ",
-    ),
-    "import.added": Text(
-        "Checks added: {count}. Here already: {known}.", "Добавлено проверок: {count}. Здесь уже были: {known}."
-    ),
-    "import.broken": Text("Damaged lines, left out: {count}.", "Пропущено повреждённых строк: {count}."),
-    "import.nothing": Text(
-        "{file} holds no history of checks: name a file that `autograder progress --export` wrote",
-        "в файле {file} нет истории проверок: назовите файл, который записала команда `autograder progress --export`",
-    ),
-    "page.done": Text(
-        "{file} is written: open it in a browser, and print it from there.",
-        "Страница записана в {file}. Откройте её в браузере: оттуда её можно и напечатать.",
-    ),
     # -- answers in a plain file ------------------------------------------------------------------------------------
     "file.nothing": Text(
         "{file} defines nothing that an exercise asks for: give your function the name from the exercise, such as "

@@ -33,10 +33,9 @@ WORDS = {
         'Чтобы выполнять ячейки, сначала установите курс: `%pip install "ФАЙЛ"`. ФАЙЛ — это wheel, который создаёт '
         "`make wheel`.",
     ),
-    "feed": Text("Feed of changes (Atom, in English)", "Лента изменений (Atom, на английском)"),
     "share": Text(
-        "The course's name beside the graph behind a loss, with what it has saved",
-        "Название курса и граф функции потерь, на котором видно, что в нём сохранено",
+        "The graph behind a loss, with what it has saved",
+        "Граф функции потерь, на котором видно, что в нём сохранено",
     ),
     "way": Text("The way through the course", "Путь по курсу"),
     "way_about": Text(

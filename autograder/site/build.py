@@ -11,7 +11,6 @@ from ..language import LANGUAGES
 from ..lessons.collection import COURSE
 from ..lessons.notebooks import source_notebook, student_notebook, to_text
 from ..lessons.source import Lesson
-from ..messages.site import WORDS
 from .blocks import blocks
 from .errors.kept import error_runs
 from .errors.pages import error_pages, explanations_of
@@ -19,13 +18,9 @@ from .execution import executed
 from .headings import places
 from .instructors import guide_page, instructors_page, pictures
 from .lesson_map import lesson_map
-from .pages import TEMPLATES, Page, door, index_page, lesson_page, search_page, style
+from .pages import TEMPLATES, Page, door, index_page, lesson_page, search_page, sitemap, style
 from .publishing.addresses import NOWHERE, Addresses
-from .publishing.changes import CHANGELOG, FEED, feed
-from .publishing.documents import document
 from .publishing.folder import update
-from .publishing.share_picture import share_picture
-from .publishing.sitemap import sitemap
 
 _SCRIPTS = ("site.js", "search.js")
 _LOOKED_UP = ("summary", "gallery")
@@ -68,17 +63,8 @@ def build_site(folder: Path, cache: Path, names: Sequence[str] = (), addresses: 
         files |= {f"{language}/{name}.html": page for name, page in html.items()}
         files |= pictures(language)
     if addresses.site:
-        files |= _for_machines(addresses.site, sorted(html))
+        files["sitemap.xml"] = sitemap(sorted(html), addresses)
     return update(folder, {name: data.encode() if isinstance(data, str) else data for name, data in files.items()})
-
-
-def _for_machines(site: str, names: Sequence[str]) -> dict[str, str | bytes]:
-    """Return what search engines, readers of feeds and other sites ask for. `names` are pages of each language."""
-    return {
-        "sitemap.xml": sitemap(site, names),
-        FEED: feed(document(CHANGELOG), WORDS["course"].en, site),
-        **{f"share.{language}.png": share_picture(language) for language in LANGUAGES},
-    }
 
 
 def _pages(lesson: Lesson, cache: Path) -> dict[str, Page]:

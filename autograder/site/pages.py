@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
@@ -16,8 +17,6 @@ from ..messages.site import WORDS
 from .blocks import Block, inner, markdown
 from .headings import Heading, contents
 from .publishing.addresses import NOWHERE, Addresses
-from .publishing.changes import FEED
-from .publishing.share_picture import HEIGHT, WIDTH
 
 TEMPLATES = Path(__file__).parent / "templates"
 _LIGHT, _DARK = "default", "github-dark"  # styles of Pygments
@@ -88,6 +87,11 @@ def door(addresses: Addresses = NOWHERE) -> str:
     return _render("door.html", "en", addresses, texts=WORDS)
 
 
+def sitemap(names: Sequence[str], addresses: Addresses) -> str:
+    """Return the site's map for search engines. `names` are pages of each language."""
+    return _render("sitemap.xml", "en", addresses, names=names)
+
+
 def style() -> str:
     """Return the style sheet, with the colours of code in light and dark."""
     sheet = (TEMPLATES / "site.css").read_text(encoding="utf-8")
@@ -100,4 +104,4 @@ def _render(template: str, language: str, addresses: Addresses, **values: Any) -
     words = {name: text.read(language) for name, text in WORDS.items()}
     other = next(each for each in LANGUAGES if each != language)
     common = {"language": language, "other": other, "languages": LANGUAGES, "words": words, "addresses": addresses}
-    return _ENVIRONMENT.get_template(template).render(**common, **values, width=WIDTH, height=HEIGHT, feed=FEED)
+    return _ENVIRONMENT.get_template(template).render(**common, **values)

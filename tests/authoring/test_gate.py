@@ -451,12 +451,6 @@ def test_a_long_sentence_goes_on_below(tmp_path):
     assert mistakes_of(exercise).named["squares"].says.en == "It is squared, as a whole."
 
 
-def test_a_lesson_of_the_old_form_names_the_command_that_converts_it(tmp_path):
-    old = EXERCISES + '@double.mistake(en="It is squared.", ru="Это квадрат.")\ndef squares(x):\n    return x * x\n'
-    with pytest.raises(BrokenSource, match="`autograder convert DIR`"):
-        gate(tmp_path, exercises=old)
-
-
 def test_a_private_lesson_cannot_take_the_name_of_one_of_ours(tmp_path):
     (tmp_path / "lessons").mkdir()
     (tmp_path / "lessons" / "20_gradient_accumulation.py").write_text(LESSON)

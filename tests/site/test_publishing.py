@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 import yaml
@@ -14,7 +13,7 @@ import yaml
 from autograder import __version__
 from autograder.cli import main
 from autograder.lessons.source import REPOSITORY
-from autograder.site.publishing.changes import feed, release_notes, versions
+from autograder.site.publishing.changes import release_notes
 from autograder.site.publishing.folder import update
 
 GITHUB = REPOSITORY / ".github"
@@ -75,22 +74,6 @@ def test_a_version_has_the_notes_of_its_section(monkeypatch: pytest.MonkeyPatch)
     for version in ("Unreleased", "0.3.0"):
         with pytest.raises(LookupError, match=version):
             release_notes(version)
-
-
-def test_the_feed_has_an_entry_for_each_version() -> None:
-    atom = "{http://www.w3.org/2005/Atom}"
-    read = ElementTree.fromstring(feed(CHANGELOG, "A & B", "https://example.org/a").encode())
-    assert [each.findtext(f"{atom}title") for each in read.iter(f"{atom}entry")] == ["0.2.0", "0.1.0"]
-    assert [each.text for each in read.iter(f"{atom}updated")] == [
-        f"2026-{day}T00:00:00Z" for day in ("12-01", "12-01", "11-27")
-    ]
-    content = read.findtext(f"{atom}entry/{atom}content") or ""
-    assert "<code>a</code> &amp; <code>b</code>" in content
-    assert len({each.text for each in read.iter(f"{atom}id")}) == 3
-
-
-def test_the_changelog_can_be_read() -> None:
-    assert [*versions((REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8"))]
 
 
 def test_a_rebuild_deletes_its_own_old_pages_alone(tmp_path: Path) -> None:
