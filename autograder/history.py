@@ -50,7 +50,7 @@ class Check:
 
 @dataclass(frozen=True)
 class History:
-    """The history as it was read, in the order of its lines: the oldest check first.
+    """The history as it was read, in the order of its lines.
 
     A check that occurs twice counts once: the file may be merged from two machines, for example by git. `damaged` are
     the numbers of lines that are no JSON, `foreign` counts those in a form of another version of the course. `refused`
