@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from types import ModuleType
+from typing import Any
 
 from . import __version__
 from .commands import authoring, classes, grading, learning
 from .commands.options import assignment
+
+_USERS = {"to learn": (learning,), "to teach a class": (classes, grading), "to write lessons": (authoring,)}
 
 
 def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -17,12 +21,13 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     wrong.
     """
     parser = argparse.ArgumentParser(
-        prog="autograder", description="A course on torch.autograd and its graded checker."
+        prog="autograder",
+        description="A course on torch.autograd and its graded checker.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"autograd-course {__version__}")
-    commands = parser.add_subparsers(dest="command")
-    for group in (learning, authoring, classes, grading):
-        group.add_commands(commands)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", help="one of those below")
+    parser.epilog = "\n\n".join(f"{users}:\n{_added(commands, groups)}" for users, groups in _USERS.items())
     chosen, rest = parser.parse_known_args(arguments)
     # Until Python 3.13 argparse takes an assignment that may be left out for left out once an option comes before it.
     if any(word.startswith("-") for word in rest):
@@ -34,3 +39,12 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     elif rest:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     return chosen
+
+
+def _added(commands: Any, groups: Iterable[ModuleType]) -> str:
+    """Add the commands of modules, and return a line on each for the terminal."""
+    before = set(commands.choices)
+    for group in groups:
+        group.add_commands(commands)
+    added = {name: command.description for name, command in commands.choices.items() if name not in before}
+    return "\n".join(f"  {name:<11} {does}" for name, does in added.items())

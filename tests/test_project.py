@@ -144,14 +144,16 @@ def test_both_guides_have_the_same_commands_and_outputs(guide):
 
 
 @pytest.mark.parametrize("language", GUIDES)
-def test_readme_lists_the_questions_of_the_guide(language):
+def test_readme_leads_to_questions_of_the_guide(language):
     """The links are those that GitHub makes of headings."""
     ending = "" if language == "en" else ".ru"
     readme = (REPOSITORY / f"README{ending}.md").read_text(encoding="utf-8")
     headings = re.findall(r"^## (.*)$", GUIDES[language], re.M)
     slugs = [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
     listed = re.findall(rf"^\* \[(.*)\]\(autograder/TEACHING{ending}\.md#(.*)\)$", readme, re.M)
-    assert listed == list(zip(headings, slugs))
+    assert len(listed) == 5
+    assert listed == [each for each in zip(headings, slugs) if each in listed]
+    assert f" {len(headings)} " in readme.partition("OPERATIONS")[0].splitlines()[-1]
 
 
 @pytest.mark.parametrize("text", [README, *GUIDES.values(), *OPERATIONS.values()])

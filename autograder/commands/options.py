@@ -18,7 +18,7 @@ def add_command(commands: Any, name: str, run: Run, does: str, *, extra: str = "
     `run` gets the chosen options and returns the exit status. `extra` is the extra whose packages it imports, "" if
     torch and numpy are enough. In the options, `refuse` ends the process with a message on wrong usage.
     """
-    command: argparse.ArgumentParser = commands.add_parser(name, help=does)
+    command: argparse.ArgumentParser = commands.add_parser(name, description=f"{does[0].upper()}{does[1:]}.")
     command.set_defaults(run=run, extra=extra, refuse=command.error)
     return command
 

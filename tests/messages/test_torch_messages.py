@@ -1,7 +1,8 @@
 """Programs with the errors and warnings that learners meet, by rank, and the entry that must explain each.
 
-The ranks are a judgement: the files in `programs/` hold what is met often, sometimes and rarely. In `varied.py` the
-causes lie farther from the error, or have nothing to do with gradients.
+The ranks are a judgement: the files in `programs/` hold what is met often, sometimes and rarely, and is not within a
+line of the entry's own program, which `test_torch_errors.py` runs. In `varied.py` the causes lie farther from the
+error, or have nothing to do with gradients.
 """
 
 from pathlib import Path
@@ -82,7 +83,7 @@ def test_what_a_learner_meets_is_explained(name):
 
 def test_what_is_met_often_is_explained_and_nine_tenths_of_the_rest():
     left = {rank: [cell for cell in cells if not cell.metadata["entry"]] for rank, cells in RANKS.items()}
-    assert {rank: len(cells) for rank, cells in RANKS.items()} == {"often": 54, "sometimes": 168, "rarely": 135}
+    assert {rank: len(cells) for rank, cells in RANKS.items()} == {"often": 34, "sometimes": 88, "rarely": 78}
     assert (len(left["often"]), len(left["sometimes"]), len(left["rarely"])) == (0, 0, 1)
 
 

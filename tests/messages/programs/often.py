@@ -1,22 +1,5 @@
-# %% program="nothing_requires_grad" entry="no_graph"
-torch.rand(2).sum().backward()
-
-# %% program="tracked_tensor_to_numpy" entry="tracked_tensor_to_numpy"
-leaf().numpy()
-
-# %% program="integers_with_requires_grad" entry="integers_require_grad"
-torch.tensor([1, 2], requires_grad=True)
-
-# %% program="grad_of_a_non_leaf" entry="grad_of_a_non_leaf"
-y = leaf() * 2
-y.sum().backward()
-y.grad
-
 # %% program="requires_grad_called" entry="flag_called"
 torch.rand(2).requires_grad(True)
-
-# %% program="misspelt_require_grad" entry="argument_misspelt"
-torch.tensor([1.0], require_grad=True)
 
 # %% program="misspelt_require_grad_in_ones" entry="argument_misspelt"
 torch.ones(2, require_grad=True)
@@ -45,15 +28,6 @@ y.requires_grad = False
 # %% program="optimizing_a_non_leaf" entry="optimizer_of_a_non_leaf"
 torch.optim.SGD([leaf() * 0.1], lr=0.1)
 
-# %% program="parameter_replaced_by_a_tensor" entry="parameter_replaced_by_a_tensor"
-layer = nn.Linear(2, 2)
-layer.weight = layer.weight * 0.5
-
-# %% program="flag_misspelt" entry="misspelt_flag"
-x = torch.rand(2)
-x.require_grad = True
-x.sum().backward()
-
 # %% program="second_backward" entry="second_backward"
 y = (leaf() ** 2).sum()
 y.backward()
@@ -65,9 +39,6 @@ state = torch.zeros(2)
 for _ in range(2):
     state = (state + w).exp()
     state.sum().backward()
-
-# %% program="backward_of_a_number" entry="backward_of_a_number"
-leaf().sum().item().backward()
 
 # %% program="gradient_of_something_unused" entry="unused_input"
 torch.autograd.grad(leaf().sum(), leaf())
@@ -107,27 +78,6 @@ params = nn.Linear(2, 2).parameters()
 nn.utils.clip_grad_norm_(params, 1.0)
 torch.optim.SGD(params, lr=0.1)
 
-# %% program="scheduler_before_the_optimizer" entry="scheduler_before_the_optimizer"
-optimizer = torch.optim.SGD([leaf()], lr=0.1)
-scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
-scheduler.step()
-optimizer.step()
-
-# %% program="backward_of_a_vector" entry="backward_of_a_vector"
-(leaf() * 2).backward()
-
-# %% program="item_of_a_vector" entry="item_of_a_vector"
-leaf().item()
-
-# %% program="v_of_the_inputs_shape" entry="v_of_another_shape"
-(leaf() * 2).backward(torch.ones(3))
-
-# %% program="gradcheck_in_float32" entry="gradcheck_in_float32"
-gradcheck(torch.exp, leaf(), atol=1)
-
-# %% program="func_grad_of_a_number" entry="transform_of_a_number"
-torch.func.grad(torch.sin)(1.0)
-
 # %% program="backward_under_func" entry="tracking_inside_a_transform"
 def f(x):
     (x**2).sum().backward()
@@ -137,38 +87,15 @@ torch.func.vmap(f)(torch.rand(3, 2))
 # %% program="item_under_vmap" entry="item_under_vmap"
 torch.func.vmap(lambda x: x * x.item())(torch.rand(3))
 
-# %% program="if_under_vmap" entry="item_under_vmap"
-torch.func.vmap(lambda x: x if x > 0 else -x)(torch.rand(3))
-
 # %% program="update_in_place" entry="leaf_in_place"
 w = leaf()
 w.sum().backward()
 w -= 0.1 * w.grad
 
-# %% program="part_of_a_leaf_in_place" entry="part_of_a_leaf_in_place"
-w = leaf()
-w[0] = 1.0
-
-# %% program="saved_value_overwritten" entry="saved_value_overwritten"
-y = leaf().exp()
-y += 1
-y.sum().backward()
-
 # %% program="loss_under_no_grad" entry="loss_under_no_grad"
 with torch.no_grad():
     loss = leaf().sum()
 loss.backward()
-
-# %% program="no_grad_without_parentheses" entry="no_grad_without_parentheses"
-with torch.no_grad:
-    pass
-
-# %% program="iterating_and_changing_rows" entry="one_of_several_views"
-for row in leaf() * 1:
-    row += 1
-
-# %% program="checkpoint_without_use_reentrant" entry="checkpoint_without_use_reentrant"
-checkpoint(torch.exp, leaf())
 
 # %% program="wrong_backward" entry="gradcheck_mismatch"
 gradcheck(own(forward=lambda ctx, x: x * 2).apply, leaf(dtype=torch.float64))
@@ -208,4 +135,3 @@ layer(torch.rand(2)).sum().backward()
 x = leaf()
 (g,) = torch.autograd.grad((x**3).sum(), x)
 torch.autograd.grad(g.sum(), x)
-

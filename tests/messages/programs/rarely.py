@@ -1,23 +1,8 @@
 # %% program="from_numpy_with_requires_grad" entry="conversion_with_requires_grad"
 torch.from_numpy(np.ones(2), requires_grad=True)
 
-# %% program="requires_grad_that_is_a_number" entry="flag_that_is_no_bool"
-torch.rand(2).requires_grad = 1
-
 # %% program="requires_grad_that_is_a_string" entry="flag_that_is_no_bool"
 torch.rand(2).requires_grad_("True")
-
-# %% program="parameter_that_became_a_non_leaf" entry="parameter_that_became_a_non_leaf"
-p = nn.Parameter(torch.zeros(2), requires_grad=False)
-p.mul_(leaf())
-nn.Module().register_parameter("p", p)
-
-# %% program="volatile" entry="volatile"
-torch.autograd.Variable(torch.rand(2), volatile=True)
-
-# %% program="is_leaf_set" entry="read_only_attribute"
-x = leaf() * 1
-x.is_leaf = True
 
 # %% program="grad_fn_set" entry="read_only_attribute"
 x = leaf() * 1
@@ -25,10 +10,6 @@ x.grad_fn = None
 
 # %% program="cut_by_dlpack" entry="tracked_tensor_to_numpy"
 np.from_dlpack(leaf())
-
-# %% program="traced_constant" entry="tracked_constant_in_a_trace"
-w = leaf()
-torch.jit.trace(lambda x: x * w, (torch.rand(2),))
 
 # %% program="asarray" entry="asarray_of_a_tracked_tensor" since="2.13"
 torch.asarray(leaf())
@@ -38,28 +19,6 @@ torch.norm(leaf().grad)
 
 # %% program="backward_of_a_list" entry="backward_of_several"
 [leaf().sum(), leaf().sum()].backward()
-
-# %% program="backward_misspelt" entry="backward_misspelt"
-leaf().sum().backwards()
-
-# %% program="backward_of_no_tensor" entry="backward_of_no_tensor"
-torch.autograd.backward([1.0])
-
-# %% program="retain_variables" entry="retain_variables"
-leaf().sum().backward(retain_variables=True)
-
-# %% program="gradient_edge_of_a_constant" entry="edge_of_a_constant"
-graph.get_gradient_edge(torch.rand(2))
-
-# %% program="leaf_inside_the_graph" entry="leaf_inside_the_graph"
-x = leaf()
-y = x.sum()
-x.requires_grad_(False)
-x.mul_(leaf())
-y.backward()
-
-# %% program="node_called" entry="node_called"
-leaf().sum().grad_fn()
 
 # %% program="no_derivative_igamma" entry="no_derivative_at_all"
 torch.special.gammainc(leaf(), torch.rand(2)).sum().backward()
@@ -84,48 +43,15 @@ leaf().grad > 0
 w = leaf()
 torch.optim.SGD([{"params": [w]}, {"params": [w]}], lr=0.1)
 
-# %% program="lbfgs_without_a_closure" entry="closure_missing"
-torch.optim.LBFGS([leaf()]).step()
-
-# %% program="grad_on_another_device" entry="assigned_gradient_on_another_device"
-leaf().grad = torch.ones(2, device="meta")
-
-# %% program="own_grad" entry="own_grad"
-w = leaf()
-w.grad = w
-
-# %% program="grad_dtype_of_a_non_leaf" entry="grad_dtype"
-(leaf() * 1).grad_dtype = torch.float64
-
 # %% program="grad_dtype_after_backward" entry="grad_dtype"
 w = leaf()
 w.sum().backward()
 w.grad_dtype = torch.float64
 
-# %% program="clip_non_finite" entry="clip_of_infinity"
-w = leaf()
-w.grad = torch.tensor([1.0, math.inf])
-nn.utils.clip_grad_norm_([w], 1.0, error_if_nonfinite=True)
-
-# %% program="unscale_after_step" entry="scaler_out_of_order"
-w, scaler = leaf(), torch.amp.GradScaler("cpu")
-optimizer = torch.optim.SGD([w], lr=0.1)
-scaler.scale(w.sum()).backward()
-scaler.step(optimizer)
-scaler.unscale_(optimizer)
-
 # %% program="scaler_update_without_step" entry="update_without_step"
 w, scaler = leaf(), torch.amp.GradScaler("cpu")
 scaler.scale(w.sum()).backward()
 scaler.update()
-
-# %% program="scaler_step_before_scale" entry="loss_not_scaled"
-w, scaler = leaf(), torch.amp.GradScaler("cpu")
-w.sum().backward()
-scaler.step(torch.optim.SGD([w], lr=0.1))
-
-# %% program="scaling_a_number" entry="number_scaled"
-torch.amp.GradScaler("cpu").scale(1.0)
 
 # %% program="none_grad_formatted" entry="none_for_a_gradient"
 f"{leaf(1).grad:.2f}"
@@ -144,17 +70,8 @@ scaler.step(torch.optim.SGD([w], lr=0.1), closure=lambda: w.sum())
 # %% program="group_that_is_no_dict" entry="group_that_is_no_dict"
 torch.optim.SGD([leaf()], lr=0.1).add_param_group([leaf()])
 
-# %% program="gradcheck_of_an_expanded_tensor" entry="gradcheck_of_an_expanded_tensor"
-gradcheck(torch.sin, torch.rand(1, dtype=torch.float64).expand(3).requires_grad_())
-
 # %% program="gradcheck_output_that_is_a_number" entry="gradcheck_of_a_number"
 gradcheck(lambda x: x.sum().item(), leaf(dtype=torch.float64))
-
-# %% program="jacobian_of_a_number" entry="output_that_is_a_number"
-functional.jacobian(lambda x: x.sum().item(), torch.rand(2))
-
-# %% program="jacobian_strict" entry="strict_mode"
-functional.jacobian(lambda x: torch.ones(2), torch.rand(2), strict=True)
 
 # %% program="jacobian_strict_unused" entry="strict_mode"
 functional.jacobian(lambda x, y: y * 2, (torch.rand(2), torch.rand(2)), strict=True)
@@ -164,11 +81,6 @@ functional.jvp(lambda x: x * 2, torch.rand(2), (torch.rand(2), torch.rand(2)))
 
 # %% program="jacobian_forward_mode_with_graph" entry="forward_strategy"
 functional.jacobian(torch.sin, torch.rand(2), create_graph=True, strategy="forward-mode", vectorize=True)
-
-# %% program="nested_dual_levels" entry="nested_dual_levels"
-with forward_ad.dual_level():
-    with forward_ad.dual_level():
-        pass
 
 # %% program="tangent_of_integers" entry="dual_numbers_of_integers"
 with forward_ad.dual_level():
@@ -180,23 +92,11 @@ torch.func.grad(lambda x: x.sum(), has_aux=True)(torch.rand(2))
 # %% program="jvp_tuple_and_list" entry="primals_without_a_tuple"
 torch.func.jvp(torch.sin, (torch.rand(2),), (torch.rand(2), torch.rand(2)))
 
-# %% program="cotangents_of_another_structure" entry="cotangents_of_another_structure"
-torch.func.vjp(lambda x: (x, x), torch.rand(2))[1](torch.rand(2))
-
-# %% program="vjp_of_integers" entry="transform_returns_integers"
-torch.func.vjp(lambda x: x.argmax(), torch.rand(2))
-
 # %% program="jacrev_of_a_number" entry="transform_returns_a_number"
 torch.func.jacrev(lambda x: x.sum().item())(torch.rand(2))
 
-# %% program="vmap_in_dims_for_too_few" entry="in_dims"
-torch.func.vmap(torch.mul, in_dims=(0,))(torch.rand(3), torch.rand(3))
-
 # %% program="vmap_in_dims_that_is_a_list" entry="in_dims"
 torch.func.vmap(torch.mul, in_dims=[0, 0])(torch.rand(3), torch.rand(3))
-
-# %% program="vmap_of_nothing" entry="vmap_of_nothing"
-torch.func.vmap(lambda: torch.rand(2))()
 
 # %% program="vmap_randomness_misspelt" entry="chance_under_vmap"
 torch.func.vmap(torch.sin, randomness="diff")(torch.rand(3))
@@ -208,17 +108,10 @@ gradcheck(f.apply, leaf(dtype=torch.float64))
 # %% program="func_grad_with_the_input_and_called" entry="argnums"
 torch.func.grad(torch.sum, torch.rand(2))(torch.rand(2))
 
-# %% program="out_in_forward_mode" entry="out_in_forward_mode"
-torch.func.jvp(lambda x: torch.sin(x, out=torch.empty(2)), (torch.rand(2),), (torch.rand(2),))
-
 # %% program="dual_of_a_dual" entry="nested_dual_levels"
 with forward_ad.dual_level():
     x = forward_ad.make_dual(torch.rand(2), torch.ones(2))
     forward_ad.make_dual(x, torch.ones(2))
-
-# %% program="dual_of_integers" entry="dual_numbers_of_integers"
-with forward_ad.dual_level():
-    forward_ad.make_dual(torch.tensor([1, 2]), torch.ones(2))
 
 # %% program="jvp_returns_a_number" entry="transform_returns_a_number"
 torch.func.jvp(lambda x: x.sum().item(), (torch.rand(2),), (torch.rand(2),))
@@ -226,43 +119,18 @@ torch.func.jvp(lambda x: x.sum().item(), (torch.rand(2),), (torch.rand(2),))
 # %% program="jacobian_strategy_misspelt" entry="forward_strategy"
 functional.jacobian(torch.sin, torch.rand(2), strategy="forward")
 
-# %% program="jacobian_forward_without_vectorize" entry="forward_strategy"
-functional.jacobian(torch.sin, torch.rand(2), strategy="forward-mode")
-
-# %% program="v_tuple_of_another_length" entry="as_many_v_as_inputs"
-functional.jvp(torch.mul, (torch.rand(2), torch.rand(2)), (torch.rand(2),))
-
 # %% program="gradcheck_function_of_changing_shape" entry="gradcheck_of_a_changing_shape"
 gradcheck(lambda x: x[x >= x.detach().clone().round()], torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True))
-
-# %% program="set_grad_enabled_without_a_value" entry="set_grad_enabled_without_a_value"
-with torch.set_grad_enabled():
-    pass
-
-# %% program="resizing" entry="memory_under_the_graph"
-leaf().resize_(3)
 
 # %% program="detaching_a_view" entry="memory_under_the_graph"
 (leaf() * 1)[:1].detach_()
 
-# %% program="detached_in_place_after_saving" entry="saved_tensor_detached_in_place"
-x = leaf() * 1
-y = x * x
-x.detach_()
-y.sum().backward()
-
 # %% program="data_of_integers" entry="integers_in_data"
 leaf().data = torch.tensor([1, 2])
-
-# %% program="apply_of_a_tracked_tensor" entry="python_function_on_a_tracked_tensor"
-leaf().apply_(lambda x: x + 1)
 
 # %% program="version_set" entry="read_only_attribute"
 x = leaf() * 1
 x._version = 0
-
-# %% program="inplace_leaky_relu" entry="leaky_relu_in_place"
-F.leaky_relu_(leaf() * 1, negative_slope=-0.1).sum().backward()
 
 # %% program="recomputing_more_late" entry="recomputed_something_else"
 from torch.utils.checkpoint import set_checkpoint_early_stop
@@ -271,41 +139,15 @@ with set_checkpoint_early_stop(False):
     y = checkpoint(lambda x: next(runs)(x), leaf(), use_reentrant=False)
 y.sum().backward()
 
-# %% program="checkpoint_with_unknown_keyword" entry="keyword_of_the_old_checkpoint"
-checkpoint(torch.add, leaf(), other=1, use_reentrant=True)
-
-# %% program="packing_in_place" entry="pack_hook_in_place"
-with graph.saved_tensors_hooks(lambda t: t.mul_(2), lambda t: t):
-    (leaf() * 1).exp()
-
 # %% program="unpacking_no_tensor" entry="unpacked_no_tensor"
 with graph.saved_tensors_hooks(lambda t: t.numpy(), lambda a: a):
     y = leaf().detach().requires_grad_().exp()
 y.sum().backward()
 
-# %% program="hooks_of_a_saved_tensor_twice" entry="saved_hooks_twice"
-y = leaf().exp()
-saved = y.grad_fn._raw_saved_result
-saved.register_hooks(lambda t: t, lambda t: t)
-saved.register_hooks(lambda t: t, lambda t: t)
-
-# %% program="hooks_of_nothing_saved" entry="hooks_of_nothing_saved"
-y = leaf() * torch.rand(2)
-y.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)
-
-# %% program="not_saved" entry="not_saved"
-(leaf() + 1).grad_fn._saved_self
-
 # %% program="hooks_disabled" entry=""
 with graph.disable_saved_tensors_hooks("no hooks here"):
     with graph.saved_tensors_hooks(lambda t: t, lambda t: t):
         leaf().exp()
-
-# %% program="mutation_allowed_then_backward_outside" entry="mutation_allowed_inside_only"
-with graph.allow_mutation_on_saved_tensors():
-    y = (leaf() * 1).exp()
-    y.mul_(2)
-y.sum().backward()
 
 # %% program="checkpoint_unpacked_twice" entry="unpacked_twice_under_a_checkpoint"
 def forward(ctx, x):
@@ -321,9 +163,6 @@ context_fn = partial(create_selective_checkpoint_contexts, lambda ctx, op, *a, *
 y = checkpoint(lambda x: x.exp().sin(), leaf(), use_reentrant=False, context_fn=context_fn).sum()
 y.backward(retain_graph=True)
 y.backward()
-
-# %% program="checkpoint_debug_with_the_old_one" entry="options_of_the_new_checkpoint"
-checkpoint(torch.exp, leaf(), use_reentrant=True, debug=True)
 
 # %% program="forward_called_directly" entry="forward_called_directly"
 own().forward(leaf())
@@ -365,12 +204,6 @@ def forward(ctx, x):
     ctx.save_for_backward(x)
     return x * 1
 own(forward, lambda ctx, g: (ctx.saved_tensors, ctx.saved_tensors, g)[2], clear_saved_tensors_on_access=True).apply(leaf()).sum().backward()
-
-# %% program="custom_op_returns_its_input" entry="operator_returns_its_input"
-@torch.library.custom_op("course::same", mutates_args=())
-def same(x: torch.Tensor) -> torch.Tensor:
-    return x
-same(leaf())
 
 # %% program="custom_op_that_mutates" entry="operator_that_mutates"
 @torch.library.custom_op("course::add_one", mutates_args=("x",))
@@ -451,9 +284,6 @@ x = leaf()
 x.register_hook(print)
 pickle.dumps(x)
 
-# %% program="final_callback_outside" entry="callback_outside_of_backward"
-torch.autograd.Variable._execution_engine.queue_callback(lambda: None)
-
 # %% program="hook_removed_from_a_tensor" entry="hook_removed_from_a_tensor"
 x = leaf()
 x.register_hook(print)
@@ -469,13 +299,6 @@ net = nn.Linear(2, 2)
 net.unused = nn.Linear(2, 2)
 ddp = nn.parallel.DistributedDataParallel(net)
 [ddp(torch.rand(1, 2)).sum().backward() for _ in range(2)]
-
-# %% program="hook_called_too_early" entry="hook_called_too_early"
-def hook(grad=None):
-    return None
-x = leaf()
-x.register_hook(hook())
-x.sum().backward()
 
 # %% program="ddp_ready_twice" entry="distributed_ready_twice"
 class Net(nn.Module):
@@ -500,10 +323,6 @@ with torch.autograd.detect_anomaly():
     except RuntimeError:
         pass
 
-# %% program="materialized_but_not_allowed" entry="materialized_but_not_allowed"
-x = leaf()
-torch.autograd.grad(x.sum(), x, allow_unused=False, materialize_grads=True)
-
 # %% program="hessian_strict_linear" entry="strict_mode"
 functional.hessian(lambda x: x.sum(), torch.rand(2), strict=True)
 
@@ -513,53 +332,10 @@ functional.hessian(lambda x: (x.sum(), x.sum()), torch.rand(2))
 # %% program="masked_select_under_vmap" entry="size_that_depends_on_numbers"
 torch.func.vmap(lambda x: torch.masked_select(x, x > 0))(torch.rand(3, 2))
 
-# %% program="one_hot_under_vmap" entry="one_hot_under_vmap"
-torch.func.vmap(F.one_hot)(torch.tensor([0, 1]))
-
-# %% program="slow_under_vmap" entry="loop_under_vmap"
-torch.func.vmap(torch.histc)(torch.rand(3, 4))
-
-# %% program="escaped_from_vmap" entry="escaped_from_a_transform"
-kept = []
-def f(x):
-    kept.append(x)
-    return x
-torch.func.vmap(f)(torch.rand(3))
-kept[0] + 1
-
-# %% program="batched_grads_of_another_size" entry="batched_v_of_another_shape"
-x = leaf()
-torch.autograd.grad(x * 2, x, torch.ones(2, 3), is_grads_batched=True)
-
-# %% program="complex_grad_output_for_a_real_output" entry="v_of_another_dtype"
-x = leaf()
-torch.autograd.grad(x * 2, x, torch.ones(2, dtype=torch.complex64))
-
 # %% program="sparse_adam_and_a_dense_gradient" entry="dense_gradients"
 table = nn.Embedding(3, 2)
 table(torch.tensor([1])).sum().backward()
 torch.optim.SparseAdam(list(table.parameters())).step()
 
-# %% program="phase_of_a_singular_vector" entry="phase_of_a_vector"
-a = torch.rand(3, 3, dtype=torch.complex64, requires_grad=True)
-torch.linalg.svd(a)[0].real.sum().backward()
-
-# %% program="qr_mode_r" entry="qr_without_a_derivative"
-torch.linalg.qr(torch.rand(3, 3, requires_grad=True), mode="r")[1].sum().backward()
-
 # %% program="qr_complete_tall" entry="qr_without_a_derivative"
 torch.linalg.qr(torch.rand(3, 2, requires_grad=True), mode="complete")[0].sum().backward()
-
-# %% program="scatter_reduce_second" entry="second_derivative_of_zeros"
-src = torch.zeros(2, requires_grad=True)
-y = torch.ones(1).scatter_reduce(0, torch.tensor([0, 0]), src, "prod").sum()
-(g,) = torch.autograd.grad(y, src, create_graph=True)
-g.sum().backward()
-
-# %% program="cpu_autocast_dtype" entry="autocast_dtype"
-with torch.autocast("cpu", dtype=torch.float64):
-    pass
-
-# %% program="lazy_parameter" entry="lazy_parameter"
-sum(p.numel() for p in nn.LazyLinear(2).parameters())
-

@@ -1,14 +1,5 @@
-# %% program="numpy_sum_of_a_tracked_tensor" entry="numpy_function_of_a_tensor"
-np.sum(leaf())
-
-# %% program="old_constructor" entry="old_constructor"
-torch.FloatTensor(3, 4, requires_grad=True)
-
 # %% program="old_constructor_with_data" entry="old_constructor"
 torch.Tensor([1.0], requires_grad=True)
-
-# %% program="as_tensor_with_requires_grad" entry="conversion_with_requires_grad"
-torch.as_tensor([1.0], requires_grad=True)
 
 # %% program="tensor_of_vectors" entry="tensor_of_vectors"
 torch.tensor([leaf(), leaf()])
@@ -16,40 +7,11 @@ torch.tensor([leaf(), leaf()])
 # %% program="sampled_without_rsample" entry="sample_in_the_loss"
 torch.distributions.Normal(leaf(), 1.0).sample().sum().backward()
 
-# %% program="parameter_from_a_list" entry="parameter_from_a_list"
-nn.Parameter([1.0, 2.0])
-
-# %% program="parameter_before_init" entry="parameter_before_init"
-class Net(nn.Module):
-    def __init__(self):
-        self.w = nn.Parameter(torch.rand(2))
-Net()
-
-# %% program="array_times_tracked_tensor" entry="array_times_tracked_tensor"
-np.ones(2) * leaf()
-
-# %% program="deepcopy_of_a_non_leaf" entry="deepcopy_of_a_non_leaf"
-copy.deepcopy(leaf() * 1)
-
-# %% program="wrong_size_beside_requires_grad" entry="wrong_size"
-torch.rand(2.0, requires_grad=True)
-
 # %% program="normal_with_requires_grad" entry="wrong_size"
 torch.normal(0.0, 1.0, requires_grad=True)
 
 # %% program="torch_has_no_grad" entry="torch_has_no_grad"
 torch.grad(leaf().sum(), leaf())
-
-# %% program="non_leaf_to_another_process" entry="graph_to_another_process"
-import torch.multiprocessing
-from multiprocessing.reduction import ForkingPickler
-ForkingPickler.dumps(leaf() * 1)
-
-# %% program="detach_without_parentheses" entry="method_without_parentheses"
-leaf().detach.numpy()
-
-# %% program="frozen_linear_argument" entry="layer_with_requires_grad"
-nn.Linear(2, 2, requires_grad=False)
 
 # %% program="method_overwritten_by_the_flag" entry="misspelt_flag"
 x = torch.rand(2)
@@ -59,9 +21,6 @@ x.sum().backward()
 # %% program="cat_of_numpy" entry="array_times_tracked_tensor"
 torch.cat([leaf(), np.ones(2)])
 
-# %% program="parameter_registered_as_a_tensor" entry="parameter_registered_as_a_tensor"
-nn.Module().register_parameter("w", torch.rand(2))
-
 # %% program="backward_of_a_numpy_number" entry="backward_of_a_number"
 np.mean(leaf().detach().numpy()).backward()
 
@@ -70,37 +29,14 @@ def loss_of(x):
     x.sum()
 loss_of(leaf()).backward()
 
-# %% program="tuple_in_arithmetic" entry="tuple_of_gradients"
-x = leaf()
-x - 0.1 * torch.autograd.grad(x.sum(), x)
-
-# %% program="two_names_for_one_gradient" entry="two_names_for_one_gradient"
-x = leaf()
-dx, dy = torch.autograd.grad(x.sum(), x)
-
-# %% program="gradient_given_as_a_number" entry="v_that_is_a_number"
-leaf().sum().backward(1.0)
-
 # %% program="gradient_of_none" entry="inputs_that_are_none"
 torch.autograd.grad(leaf().sum(), [None])
 
 # %% program="gradient_of_nothing" entry="no_inputs"
 torch.autograd.grad(leaf().sum(), [])
 
-# %% program="none_of_allow_unused" entry="none_of_an_unused_input"
-x, y = leaf(), leaf()
-_, g = torch.autograd.grad(x.sum(), (x, y), allow_unused=True)
-y - 0.1 * g
-
 # %% program="index_of_a_scalar" entry="index_of_a_scalar"
 leaf().sum().data[0]
-
-# %% program="nan_under_anomaly_detection" entry="nan_in_backward"
-with torch.autograd.detect_anomaly():
-    (torch.zeros(1, requires_grad=True).sqrt() * 0).sum().backward()
-
-# %% program="node_of_a_leaf" entry="node_of_a_leaf"
-leaf().grad_fn.next_functions
 
 # %% program="bce_with_integer_target_probability" entry="integers_for_a_loss"
 F.binary_cross_entropy(leaf(), torch.tensor([0, 1])).backward()
@@ -128,62 +64,14 @@ a, b = leaf(), leaf()
 a.sum().backward()
 torch.cat([p.grad.flatten() for p in (a, b)])
 
-# %% program="grad_called" entry="grad_called"
-w = leaf()
-w.sum().backward()
-w.grad()
-
-# %% program="backward_of_the_optimizer" entry="backward_of_the_optimizer"
-torch.optim.SGD([leaf()], lr=0.1).backward()
-
-# %% program="backward_of_the_model" entry="backward_of_the_model"
-nn.Linear(2, 1).backward()
-
-# %% program="grad_of_the_model" entry="grad_of_the_model"
-nn.Linear(2, 1).grad
-
 # %% program="parameters_without_parentheses" entry="parameters_without_parentheses"
 torch.optim.SGD(nn.Linear(2, 2).parameters, lr=0.1)
-
-# %% program="optimizer_given_a_model" entry="optimizer_of_a_model"
-torch.optim.SGD(nn.Linear(2, 2), lr=0.1)
-
-# %% program="duplicate_parameters" entry="parameter_twice"
-w = leaf()
-torch.optim.SGD([w, w], lr=0.1)
-
-# %% program="grad_of_another_size" entry="grad_of_another_kind"
-leaf().grad = torch.ones(3)
 
 # %% program="grad_of_another_dtype" entry="grad_of_another_kind"
 leaf().grad = torch.ones(2, dtype=torch.float64)
 
 # %% program="grad_that_is_a_number" entry="grad_of_another_kind"
 leaf().grad = 0.0
-
-# %% program="clip_used_up_generator" entry="clip_of_a_used_up_generator"
-params = nn.Linear(2, 2).parameters()
-list(params)
-nn.utils.clip_grad_norm_(params, 1.0)
-
-# %% program="unscaling_twice" entry="unscaled_twice"
-w, scaler = leaf(), torch.amp.GradScaler("cpu")
-optimizer = torch.optim.SGD([w], lr=0.1)
-scaler.scale(w.sum()).backward()
-scaler.unscale_(optimizer)
-scaler.unscale_(optimizer)
-
-# %% program="scaler_step_twice" entry="scaler_out_of_order"
-w, scaler = leaf(), torch.amp.GradScaler("cpu")
-optimizer = torch.optim.SGD([w], lr=0.1)
-scaler.scale(w.sum()).backward()
-scaler.step(optimizer)
-scaler.step(optimizer)
-
-# %% program="scaler_step_without_backward" entry="scaler_without_gradients"
-w, scaler = leaf(), torch.amp.GradScaler("cpu")
-scaler.scale(w.sum())
-scaler.step(torch.optim.SGD([w], lr=0.1))
 
 # %% program="truth_of_a_vector" entry="truth_of_a_vector"
 if leaf() > 0:
@@ -192,39 +80,21 @@ if leaf() > 0:
 # %% program="complex_loss" entry="complex_loss"
 (leaf(1) * 1j).sum().backward()
 
-# %% program="gradient_given_as_a_list" entry="v_that_is_a_list"
-(leaf() * 2).backward([1.0, 2.0])
-
 # %% program="iteration_over_a_scalar" entry="iteration_over_a_scalar"
 for part in leaf().sum():
     pass
 
-# %% program="gradcheck_mismatch_in_float32" entry="gradcheck_mismatch_in_float32"
-gradcheck(torch.exp, leaf())
-
 # %% program="gradcheck_of_a_random_function" entry="gradcheck_of_a_random_function"
 gradcheck(lambda x: F.dropout(x, 0.5), torch.rand(50, dtype=torch.float64, requires_grad=True))
 
-# %% program="gradcheck_without_requires_grad" entry="gradcheck_without_requires_grad"
-gradcheck(torch.sin, torch.rand(2, dtype=torch.float64))
-
 # %% program="gradcheck_of_a_cut_function" entry="gradcheck_of_a_cut_function"
 gradcheck(lambda x: x.detach() * 2, leaf(dtype=torch.float64))
-
-# %% program="jacobian_of_a_list" entry="input_that_is_a_list"
-functional.jacobian(lambda x: x * 2, [1.0, 2.0])
-
-# %% program="vjp_without_v" entry="v_missing"
-functional.vjp(lambda x: x * 2, torch.rand(2))
 
 # %% program="jvp_without_v" entry="v_missing"
 functional.jvp(lambda x: x * 2, torch.rand(2))
 
 # %% program="vjp_with_v_of_another_size" entry="v_of_another_shape"
 functional.vjp(lambda x: x * 2, torch.rand(2), torch.rand(3))
-
-# %% program="dual_without_a_level" entry="dual_without_a_level"
-forward_ad.make_dual(torch.rand(2), torch.ones(2))
 
 # %% program="tangent_of_another_size" entry="tangent_of_another_shape"
 with forward_ad.dual_level():
@@ -236,54 +106,11 @@ torch.func.jvp(lambda x: torch.cdist(x, x), (torch.rand(3, 2),), (torch.rand(3, 
 # %% program="func_grad_of_integers" entry="integers_require_grad"
 torch.func.grad(lambda x: x.sum())(torch.tensor([1, 2]))
 
-# %% program="func_grad_of_a_vector" entry="transform_of_a_vector"
-torch.func.grad(lambda x: x * 2)(torch.rand(2))
-
-# %% program="func_grad_returns_a_number" entry="transform_returns_a_number"
-torch.func.grad(lambda x: x.sum().item())(torch.rand(2))
-
-# %% program="func_grad_returns_a_tuple" entry="transform_returns_a_tuple"
-torch.func.grad(lambda x: (x.sum(), x))(torch.rand(2))
-
-# %% program="argnums_too_large" entry="argnums"
-torch.func.grad(lambda x: x.sum(), argnums=1)(torch.rand(2))
-
-# %% program="jvp_without_tuples" entry="primals_without_a_tuple"
-torch.func.jvp(torch.sin, torch.rand(2), torch.rand(2))
-
-# %% program="autograd_grad_under_vmap" entry="autograd_grad_under_vmap"
-w = leaf()
-torch.func.vmap(lambda x: torch.autograd.grad((w * x).sum(), w)[0])(torch.rand(3, 2))
-
 # %% program="requires_grad_under_func" entry="tracking_inside_a_transform"
 torch.func.grad(lambda x: x.requires_grad_().sum())(torch.rand(2))
 
-# %% program="numpy_under_func_grad" entry="numpy_inside_a_transform"
-torch.func.grad(lambda x: torch.from_numpy(np.sin(x.detach().numpy())).sum())(torch.rand(2))
-
-# %% program="vmap_of_unequal_sizes" entry="unequal_batches"
-torch.func.vmap(torch.dot)(torch.rand(3, 2), torch.rand(4, 2))
-
 # %% program="vmap_over_a_scalar" entry="nothing_to_map_over"
 torch.func.vmap(torch.mul)(torch.rand(3), torch.tensor(2.0))
-
-# %% program="vmap_over_a_number" entry="nothing_to_map_over"
-torch.func.vmap(torch.mul)(torch.rand(3), 2.0)
-
-# %% program="vmap_returns_a_number" entry="vmap_returns_a_number"
-torch.func.vmap(lambda x: 1.0)(torch.rand(3))
-
-# %% program="chance_under_vmap" entry="chance_under_vmap"
-torch.func.vmap(lambda x: F.dropout(x))(torch.rand(3, 2))
-
-# %% program="functional_jacobian_without_inputs" entry="inputs_missing"
-functional.jacobian(torch.sin)(torch.rand(2))
-
-# %% program="func_grad_with_the_input" entry="function_taken_for_a_gradient"
-torch.func.grad(torch.sum, torch.rand(2)).shape
-
-# %% program="grad_of_a_function" entry="grad_of_a_function"
-torch.autograd.grad(torch.sin, leaf())
 
 # %% program="retain_grad_under_func" entry="tracking_inside_a_transform"
 torch.func.grad(lambda x: (x.retain_grad(), x.sum())[1])(torch.rand(2))
@@ -303,23 +130,6 @@ with torch.inference_mode():
     loss = leaf().sum()
 loss.backward()
 
-# %% program="view_from_no_grad" entry="view_from_no_grad"
-x = leaf() * 1
-with torch.no_grad():
-    view = x[:1]
-view.mul_(2)
-
-# %% program="view_from_inference_mode" entry="view_from_no_grad"
-x = leaf() * 1
-with torch.inference_mode():
-    view = x[:1]
-view.mul_(2)
-
-# %% program="saving_an_inference_tensor" entry="inference_tensor"
-with torch.inference_mode():
-    features = torch.rand(2)
-leaf() * features
-
 # %% program="inference_tensor_in_place" entry="inference_tensor"
 with torch.inference_mode():
     x = torch.rand(2)
@@ -335,9 +145,6 @@ with torch.inference_mode():
     x = torch.rand(2)
 x._version
 
-# %% program="writing_into_out" entry="out_argument"
-torch.add(leaf(), 1, out=torch.empty(2))
-
 # %% program="data_that_is_no_tensor" entry="data_that_is_no_tensor"
 leaf().data = 0.0
 
@@ -345,19 +152,8 @@ leaf().data = 0.0
 x = leaf(1).expand(3).detach()
 x += torch.rand(3)
 
-# %% program="integer_tensor_minus_a_gradient" entry="integers_changed_by_floats"
-w = torch.tensor([1, 2])
-w -= 0.1 * torch.ones(2)
-
-# %% program="checkpoint_without_grad_inputs" entry="old_checkpoint_without_inputs"
-checkpoint(nn.Linear(2, 2), torch.rand(2), use_reentrant=True)
-
 # %% program="checkpoint_that_lost_the_gradient" entry="old_checkpoint_without_a_graph"
 checkpoint(nn.Linear(2, 2), torch.rand(2), use_reentrant=True).sum().backward()
-
-# %% program="checkpoint_and_grad" entry="old_checkpoint_and_grad"
-x = leaf()
-torch.autograd.grad(checkpoint(torch.exp, x, use_reentrant=True).sum(), x)
 
 # %% program="recomputing_fewer" entry="recomputed_something_else"
 runs = iter([lambda x: x.exp().sin(), lambda x: x.sin()])
@@ -449,42 +245,15 @@ f = own(forward, once_differentiable(lambda ctx, g: 2 * g * ctx.saved_tensors[0]
 (g,) = torch.autograd.grad(f.apply(x).pow(2).sum(), x, create_graph=True)
 g.sum().backward()
 
-# %% program="custom_op_without_autograd" entry="operator_without_derivative"
-@torch.library.custom_op("course::double", mutates_args=())
-def double(x: torch.Tensor) -> torch.Tensor:
-    return x * 2
-double(leaf()).sum().backward()
-
 # %% program="gradcheck_of_the_class" entry="function_called"
 gradcheck(own(), leaf(dtype=torch.float64))
-
-# %% program="hook_on_a_constant" entry="hook_on_a_constant"
-torch.rand(2).register_hook(print)
 
 # %% program="retain_grad_on_a_constant" entry="hook_on_a_constant"
 torch.rand(2).retain_grad()
 
-# %% program="hook_without_an_argument" entry="arguments_of_a_hook"
-x = leaf()
-x.register_hook(lambda: print("hook"))
-x.sum().backward()
-
-# %% program="hook_that_changes_the_size" entry="hook_changes_shape_or_dtype"
-x = leaf()
-x.register_hook(lambda grad: grad.sum())
-x.sum().backward()
-
 # %% program="hook_that_returns_a_number" entry="hook_changes_shape_or_dtype"
 x = leaf()
 x.register_hook(lambda grad: float(grad.norm()))
-x.sum().backward()
-
-# %% program="post_accumulate_hook_on_a_non_leaf" entry="post_accumulate_hook_on_a_non_leaf"
-(leaf() * 2).register_post_accumulate_grad_hook(print)
-
-# %% program="post_accumulate_hook_returns" entry="post_accumulate_hook_returns"
-x = leaf()
-x.register_post_accumulate_grad_hook(lambda p: p.grad * 2)
 x.sum().backward()
 
 # %% program="node_hook_with_one_argument" entry="arguments_of_a_hook"
@@ -496,11 +265,6 @@ y.sum().backward()
 y = leaf().exp()
 y.grad_fn.register_hook(lambda i, o: i[0] * 2)
 y.sum().backward()
-
-# %% program="full_backward_hook_with_two_arguments" entry="arguments_of_a_backward_hook"
-layer = nn.Linear(2, 2)
-layer.register_full_backward_hook(lambda module, grad: None)
-layer(leaf()).sum().backward()
 
 # %% program="full_backward_hook_returns_too_many" entry="module_hook_returns_too_many"
 layer = nn.Linear(2, 2)
@@ -517,16 +281,6 @@ layer = nn.Linear(2, 2)
 layer.register_forward_hook(lambda module, output: None)
 layer(leaf())
 
-# %% program="full_backward_hook_before_an_in_place_layer" entry="module_hook_before_a_change_in_place"
-net = nn.Sequential(nn.Linear(2, 2), nn.ReLU(inplace=True))
-net[0].register_full_backward_hook(lambda *_: None)
-net(torch.rand(1, 2))
-
-# %% program="two_kinds_of_backward_hooks" entry="two_kinds_of_backward_hooks"
-layer = nn.Linear(2, 2)
-layer.register_full_backward_hook(lambda *_: None)
-layer.register_backward_hook(lambda *_: None)
-
 # %% program="anomaly_traceback" entry="anomaly_traceback"
 with torch.autograd.detect_anomaly():
     y = leaf().exp()
@@ -535,13 +289,6 @@ with torch.autograd.detect_anomaly():
         y.sum().backward()
     except RuntimeError:
         pass
-
-# %% program="anomaly_enabled" entry="anomaly_detection_is_on"
-with torch.autograd.detect_anomaly():
-    pass
-
-# %% program="backward_with_create_graph" entry="grad_holds_its_graph"
-(leaf() ** 3).sum().backward(create_graph=True)
 
 # %% program="gradgradcheck_of_a_first_derivative_only" entry="gradgradcheck_mismatch"
 def forward(ctx, x):
@@ -553,24 +300,8 @@ gradgradcheck(f.apply, leaf(dtype=torch.float64))
 # %% program="hessian_of_a_vector" entry="second_derivative_of_a_vector"
 functional.hessian(lambda x: x**2, torch.rand(2))
 
-# %% program="hvp_of_a_vector" entry="second_derivative_of_a_vector"
-functional.hvp(lambda x: x**2, torch.rand(2), torch.rand(2))
-
-# %% program="selection_under_vmap" entry="size_that_depends_on_numbers"
-torch.func.vmap(lambda x: x[x > 0].sum())(torch.rand(3, 2))
-
 # %% program="nonzero_under_vmap" entry="size_that_depends_on_numbers"
 torch.func.vmap(lambda x: x.nonzero())(torch.rand(3, 2))
-
-# %% program="write_under_vmap" entry="sum_in_place_under_vmap"
-torch.func.vmap(lambda x: torch.zeros(2).add_(x))(torch.rand(3, 2))
-
-# %% program="index_write_under_vmap" entry="write_under_vmap"
-def write(x):
-    pair = torch.zeros(2)
-    pair[0] = x
-    return pair
-torch.func.vmap(write)(torch.rand(3))
 
 # %% program="outside_tensor_changed_under_func" entry="outside_tensor_changed"
 total = torch.zeros(2)
@@ -583,18 +314,6 @@ torch.func.grad(f)(torch.rand(2))
 norm = nn.BatchNorm1d(2)
 torch.func.vmap(lambda x: norm(torch.stack([x, -x])))(torch.rand(3, 2))
 
-# %% program="saved_tensor_hooks_under_func" entry="saved_hooks_under_func"
-with graph.saved_tensors_hooks(lambda t: t, lambda t: t):
-    torch.func.grad(lambda x: x.exp().sum())(torch.rand(2))
-
-# %% program="complex_cast_to_real" entry="imaginary_part_dropped"
-(leaf() * 1j).float()
-
-# %% program="adam_and_a_sparse_gradient" entry="sparse_gradients"
-table = nn.Embedding(3, 2, sparse=True)
-table(torch.tensor([1])).sum().backward()
-torch.optim.Adam(table.parameters()).step()
-
 # %% program="second_derivative_of_fused_attention" entry="no_second_derivative"
 q = torch.rand(1, 2, 3, 4, requires_grad=True)
 (g,) = torch.autograd.grad(F.scaled_dot_product_attention(q, q, q).sum(), q, create_graph=True)
@@ -605,15 +324,6 @@ x = torch.rand(3, 4, requires_grad=True)
 (g,) = torch.autograd.grad(torch.cdist(x, torch.rand(3, 4)).sum(), x, create_graph=True)
 g.sum().backward()
 
-# %% program="second_derivative_of_a_straight_line" entry="gradient_of_a_straight_line"
-x = leaf()
-(g,) = torch.autograd.grad((3 * x).sum(), x, create_graph=True)
-torch.autograd.grad(g.sum(), x)
-
-# %% program="forward_mode_over_a_loss" entry="forward_mode_meets_zeros"
-slope = torch.func.grad(lambda w: F.mse_loss(w, torch.rand(2)))
-torch.func.jvp(slope, (torch.rand(2),), (torch.rand(2),))
-
 # %% program="complex_gradient_of_a_real_input" entry="complex_gradient_of_a_real_input"
 own(lambda ctx, x: x * 1j, lambda ctx, g: g * 1j).apply(leaf()).abs().sum().backward()
 
@@ -621,26 +331,8 @@ own(lambda ctx, x: x * 1j, lambda ctx, g: g * 1j).apply(leaf()).abs().sum().back
 a = torch.rand(3, 3, dtype=torch.complex64, requires_grad=True)
 torch.linalg.eig(a)[1].real.sum().backward()
 
-# %% program="compiled_twice" entry="compiled_twice"
-f = torch.compile(lambda x: (x**3).sum(), backend="aot_eager")
-x = leaf()
-(g,) = torch.autograd.grad(f(x), x, create_graph=True)
-g.sum().backward()
-
-# %% program="cuda_scaler_without_cuda" entry="scaler_without_a_gpu"
-torch.amp.GradScaler("cuda")
-
 # %% program="old_scaler" entry="scaler_without_a_gpu"
 torch.cuda.amp.GradScaler()
-
-# %% program="cuda_autocast_without_cuda" entry="autocast_without_a_gpu"
-with torch.autocast("cuda"):
-    pass
-
-# %% program="unscaling_half_weights" entry="half_weights"
-w, scaler = torch.rand(2).half().requires_grad_(), torch.amp.GradScaler("cpu")
-scaler.scale(w.sum()).backward()
-scaler.unscale_(torch.optim.SGD([w], lr=0.1))
 
 # %% program="checkpoint_of_a_frozen_block" entry="checkpoint_of_a_frozen_block"
 block = nn.Linear(2, 2).requires_grad_(False)
@@ -653,4 +345,3 @@ copy.deepcopy(layer)
 
 # %% program="target_of_another_size" entry="target_of_another_size"
 F.mse_loss(torch.rand(3, 1, requires_grad=True), torch.rand(3)).backward()
-
