@@ -5,9 +5,10 @@ VS Code and Colab keep no metadata in cells that a learner adds or pastes.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+
+from .bound_names import bound_names
 
 _MOST_PARSED = 100_000  # characters of a notebook's nameless cells: Python's parser can take a second for so many
 
@@ -55,28 +56,13 @@ def find_lost(cells: Sequence[tuple[str, str]], released: Mapping[str, str]) -> 
     bound, left = dict[int, set[str]](), _MOST_PARSED
     for place, source in nameless.items():
         left -= len(source)
-        bound[place] = _bound_names(source) if left >= 0 else set()
+        bound[place] = bound_names(source) if left >= 0 else set()
     found: dict[int, str] = {}
     for name, source in missing.items():
         position = same.get(source.strip())
-        wanted = _bound_names(source)
+        wanted = bound_names(source)
         if position is None and wanted:
             position = next((each for each in reversed(bound) if wanted <= bound[each]), None)
         if position is not None:
             found.setdefault(position, name)
-    return found
-
-
-def _bound_names(source: str) -> set[str]:
-    """Return the names that code binds at its top level by `def`, `class` or `=`. Invalid code binds none."""
-    try:
-        body = ast.parse(source).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
-    found = set()
-    for statement in body:
-        if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
-            found.add(statement.name)
-        targets = statement.targets if isinstance(statement, ast.Assign) else []
-        found.update(target.id for target in targets if isinstance(target, ast.Name))
     return found

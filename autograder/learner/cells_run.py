@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-import symtable
 from types import TracebackType
 from typing import Any
 
+from ..bound_names import bound_names, names_bound_by
 from ..checking.verdict import Verdict
 from ..language import Note
 from ..session import SESSION, CellRun
@@ -86,24 +86,10 @@ def _is_before(run: CellRun, name: str) -> bool:
         statements = ast.parse(run.source).body
     except (SyntaxError, ValueError, RecursionError):  # a magic command may be in it, too
         return run.error in ("SyntaxError", "IndentationError", "TabError")
-    ends = [each.end_lineno or 0 for each in statements if name in _bound_by(each)]
+    ends = [each.end_lineno or 0 for each in statements if name in names_bound_by(each)]
     return bool(ends) and run.line is not None and run.line <= max(ends)
-
-
-def _bound_by(statement: ast.stmt) -> list[str]:
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        return [statement.name]
-    stored = (each for each in ast.walk(statement) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store))
-    return [each.id for each in stored]
 
 
 def is_bound_in(sources: list[str], name: str) -> bool:
     """Return whether one of some cells gives a value to `name`: a definition, an assignment or an import."""
-    for source in sources:
-        try:
-            names = symtable.symtable(source, "cell", "exec")
-        except (SyntaxError, ValueError, RecursionError):
-            continue
-        if name in names.get_identifiers() and (names.lookup(name).is_assigned() or names.lookup(name).is_imported()):
-            return True
-    return False
+    return any(name in bound_names(source) for source in sources)

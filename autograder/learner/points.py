@@ -5,7 +5,7 @@ An instructor can change them in a notebook.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -16,7 +16,6 @@ from ..checking.exercise import Exercise
 from ..checking.verdict import Verdict, VerdictState
 from ..grade_ids import CellKind, GradeId
 from ..language import Text, with_offset
-from ..late_steps import LateStep, credit_after
 from ..messages.cards import message
 from ..session import being_graded
 from .notebooks.notebook_file import Unreadable, read_notebook
@@ -113,6 +112,27 @@ def nbgrader_of(cell: dict[str, Any]) -> dict[str, Any]:
     """Return nbgrader's metadata of a cell, or an empty dict if there is none."""
     ours = cell["metadata"].get("nbgrader")
     return ours if isinstance(ours, dict) else {}
+
+
+@dataclass(frozen=True)
+class LateStep:
+    """The credit for late work up to a time.
+
+    `until` is counted from the due date. `credit` is in percent of the points.
+    """
+
+    until: timedelta
+    credit: float
+
+
+def credit_after(late: timedelta, grace: timedelta, steps: Sequence[LateStep]) -> float:
+    """Return the credit in percent for work that comes `late` after the due date.
+
+    Work within `grace` gets 100, work after the last step nothing.
+    """
+    if late <= grace:
+        return 100.0
+    return next((step.credit for step in steps if late <= step.until), 0.0)
 
 
 def describe_assignment(metadata: dict[str, Any]) -> Iterator[Text]:

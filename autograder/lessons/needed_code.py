@@ -27,9 +27,9 @@ def needed_code(sources: Sequence[str], text: str, stub: str) -> list[str]:
         code = "\n".join(source.splitlines()[above - 1 : statement.end_lineno])
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
             imports += [code] if _is_for_answers(statement) else []
-        elif _defines(statement) & (named | used) or _assigns(statement) & used or _is_constant(statement):
+        elif _defines(statement) & (named | used) or assigned_names(statement) & used or _is_constant(statement):
             named -= _defines(statement)
-            used = used - _defines(statement) - _assigns(statement) | used_names(code)
+            used = used - _defines(statement) - assigned_names(statement) | used_names(code)
             definitions.append(code)
     found = ["\n".join(dict.fromkeys(reversed(imports))), "\n\n\n".join(reversed(definitions))]
     return [*filter(None, found)]
@@ -53,7 +53,8 @@ def _defines(statement: ast.stmt) -> set[str]:
     return {statement.name} if isinstance(statement, (ast.FunctionDef, ast.ClassDef)) else set()
 
 
-def _assigns(statement: ast.stmt) -> set[str]:
+def assigned_names(statement: ast.stmt) -> set[str]:
+    """Return the names that `=` gives a value, or an attribute or entry of whose value it sets."""
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     return {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
 
@@ -62,7 +63,7 @@ def _is_constant(statement: ast.stmt) -> bool:
     """Return whether a statement sets a constant: `SIZE = 4`, or a short name as in `aten = torch.ops.aten`."""
     value = statement.value if isinstance(statement, ast.Assign) else None
     is_short_name = isinstance(value, ast.Attribute) and ast.unparse(value).startswith("torch.")
-    return is_short_name or any(name.isupper() and len(name) > 1 for name in _assigns(statement))
+    return is_short_name or any(name.isupper() and len(name) > 1 for name in assigned_names(statement))
 
 
 def used_names(code: str) -> set[str]:

@@ -16,7 +16,7 @@ from ....checking.exercise import Exercise
 from ....checking.values import canonical, entries, prediction
 from ....exercises import path_of
 from ....lessons.mistakes import mistakes_of
-from ....lessons.needed_code import needed_code, used_names
+from ....lessons.needed_code import assigned_names, needed_code, used_names
 from ....lessons.source import Lesson
 from ....lessons.variants import sources_above
 
@@ -63,17 +63,12 @@ def _without_unused(code: str) -> str:
     while True:
         nodes = [node for each in _body(code) for node in ast.walk(each)]
         used = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-        unused = [each for each in _body(code) if (made := _assigned(each)) and not made & used]
+        unused = [each for each in _body(code) if (made := assigned_names(each)) and not made & used]
         if not unused:
             break
         code = _without_lines(code, unused)
     imports = [each for each in _body(code) if isinstance(each, (ast.Import, ast.ImportFrom))]
     return f"{_merged(imports, used)}\n\n{_without_lines(code, imports).strip()}".strip()
-
-
-def _assigned(statement: ast.stmt) -> set[str]:
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
-    return {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
 
 
 def _merged(imports: list[ast.Import | ast.ImportFrom], used: set[str]) -> str:
