@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..language import LANGUAGES
-from .options import add_assignment, add_command, add_course_folder, add_worksheet, assignment
+from .options import add_assignment, add_command, add_course_folder, add_worksheet, assignment, positive
 
 
 def add_commands(commands: Any) -> None:
@@ -56,6 +56,9 @@ def add_commands(commands: Any) -> None:
     add_course_folder(withdraw)
     withdraw.add_argument("assignment", type=assignment, help="an assignment")
     withdraw.add_argument("students", nargs="+", metavar="STUDENT", help="as the folders in submitted/ are called")
+    what = withdraw.add_mutually_exclusive_group()
+    what.add_argument("--attempt", type=positive, metavar="N", help="only this attempt of one student, the first is 1")
+    what.add_argument("--undo", action="store_true", help="bring back what was withdrawn last")
 
     says = "make the feedback pages that are missing or out of date"
     feedback = add_command(commands, "feedback", _feedback, says, extra="instructor")
@@ -107,9 +110,13 @@ def _return(chosen: argparse.Namespace) -> int:
 
 
 def _withdraw(chosen: argparse.Namespace) -> int:
-    from ..grading.commands.withdraw import withdraw_work
+    from ..grading.commands.withdraw import take_back, withdraw_one, withdraw_work
 
-    return withdraw_work(chosen.directory, chosen.assignment, chosen.students)
+    if chosen.attempt:
+        if len(chosen.students) > 1:
+            chosen.refuse("--attempt is about one student")
+        return withdraw_one(chosen.directory, chosen.assignment, chosen.students[0], chosen.attempt)
+    return (take_back if chosen.undo else withdraw_work)(chosen.directory, chosen.assignment, chosen.students)
 
 
 def _feedback(chosen: argparse.Namespace) -> int:

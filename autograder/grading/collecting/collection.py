@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -120,9 +122,15 @@ class Collection:
         for table in self._tables:
             if found.lms and table.title == found.lms.title and table.of_one_assignment:
                 for assignment in not_few(account.senders):
-                    keep_table(self._course.root, assignment, table)
+                    keep_table(self._course.root, assignment, table, self._numbers(assignment))
         keep_unplaced(self._course.root, source.name, account.unplaced)
         return account
+
+    def _numbers(self, assignment: str) -> set[str]:
+        """Return the numbers that an LMS has given to those who handed in an assignment."""
+        store = self._course.attempts(assignment)
+        attempts = [attempt for student in store.students() for attempt in store.all_of(student)]
+        return {Sender.of(attempt.lms).own_number for attempt in attempts}
 
     def _take_delivery(
         self, source: Path, unpacked: Unpacked, found: Sorted, delivery: Delivery, account: Account
@@ -264,8 +272,13 @@ class Collection:
         probable = not_few(self._collected)
         for assignment, students in sorted(self._collected.items()):
             if assignment not in probable:
-                who = ", ".join(sorted(students))
-                print(printable(f"{assignment} came from {who} alone: is it the wrong notebook?"))
+                who = " ".join(sorted(students))
+                out = f"autograder withdraw {shlex.quote(os.path.relpath(self._course.root))} {assignment}"
+                print(
+                    printable(
+                        f"{assignment} came from {who} alone: is it the wrong notebook? `{out} {who}` takes it out"
+                    )
+                )
                 continue
             there = {folder.parent.name for folder in self._course.submissions(assignment)}
             present = [student for student in self._course.roster.students if not student.dropped]

@@ -97,7 +97,7 @@ def describe_assignment(one: AssignmentRules, rules: Rules) -> str:
         parts.append(f"{describe(one.grace.length).en} later is still in time")
     steps = [f"{step.credit:g} % until {_local(step.until.after(one.due, rules.zone), rules)}" for step in one.late]
     parts.append(f"late work gets {', then '.join([*steps, 'nothing'])}")
-    if opens := one.solutions_open(rules.zone):
+    if opens := one.solutions_open(rules.zone, rules.late_days):
         parts.append(f"the released notebook shows solutions from {_local(opens, rules)} on")
     return "; ".join(parts)
 

@@ -18,6 +18,7 @@ from ...errors import UserError
 from ...extras import require
 from ...language import quantity
 from ..batch.batch import core_threads
+from ..batch.changed_points import list_changes, points_now
 from ..batch.counted_attempts import forget_other_scores, grade_counted, with_other_attempts
 from ..batch.graders import open_graders
 from ..batch.regrade import grade_again
@@ -65,6 +66,7 @@ def grade_course(
         print(printable(line), file=sys.stderr)
     for line in (line for name in chosen for line in remove_returned(course, name)):
         print(printable(line), file=sys.stderr)
+    before = points_now(course)
     results: dict[str, list[Result]] = {}
     refused: dict[str, UserError] = {}
     with open_graders(course, isolation, starting), _executor(scheduler, jobs) as (executor, ahead):
@@ -96,6 +98,8 @@ def grade_course(
     else:
         for name, found in results.items():
             print(printable("\n".join([table(name, found), *([] if students else summary(course, name))])))
+        for line in list_changes(before, points_now(course), falls=True):
+            print(printable(f"fallen: {line}"))
         if results and not students:
             print(printable(next_commands(course)))
     return int(bool(refused) or any(each.state is State.FAILED for found in results.values() for each in found))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -44,7 +45,7 @@ def return_course(root: Path, assignment: str | None, *, tables: Sequence[Path],
             raise UserError(f"{table.path} belongs to one assignment: name it, `autograder return DIR ASSIGNMENT`")
     settle(course, course.graded_assignments())
     make_feedback(course, assignment, release=False)
-    failed = [_return_assignment(course, name, tables, overwrite) for name in chosen]
+    failed = [_return_or_say(course, name, tables, overwrite, alone=bool(assignment)) for name in chosen]
     if not assignment:
         path = course.root / "returned" / "total.csv"
         grades = {name: grades_of(course, name) for name in chosen}
@@ -71,6 +72,20 @@ def _in_gradebook(course: Course, assignments: Sequence[str]) -> list[str]:
             "submitted/, autograded/ and feedback/"
         )
     return there
+
+
+def _return_or_say(course: Course, name: str, tables: Sequence[Path], overwrite: bool, *, alone: bool) -> bool:
+    """Return one assignment, and whether somebody gets nothing. Print why it cannot be, if it is not `alone`.
+
+    Raises UserError if it is alone.
+    """
+    try:
+        return _return_assignment(course, name, tables, overwrite)
+    except UserError as error:
+        if alone:
+            raise
+        print(printable(f"autograder: {name} was not returned: {error}"), file=sys.stderr)
+        return True
 
 
 def _return_assignment(course: Course, assignment: str, tables: Sequence[Path], overwrite: bool) -> bool:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from ..files.locks import locked
-from .attempts import AttemptStore
+from .attempts import Attempt, AttemptStore
 from .settings import CourseSettings
 
-WITHDRAWN = "not taken, for it was withdrawn (move it out of withdrawn/ if it counts after all)"
-_ATTEMPTS = "attempts"
+WITHDRAWN = "not taken, for it was withdrawn (`--undo` brings it back)"
+_ATTEMPTS, _GRADES = "attempts", "grades.json"
 
 
 def withdraw(course: CourseSettings, assignment: str, student: str, grades: Mapping[str, Any]) -> Path:
@@ -24,20 +24,74 @@ def withdraw(course: CourseSettings, assignment: str, student: str, grades: Mapp
     Raises OSError if the folder cannot be written.
     """
     AttemptStore(course, assignment).keep_submitted(student)
+    place = _new_place(course, assignment, student, grades)
+    for name, folder in _folders(course, assignment, student).items():
+        if folder.is_dir():
+            shutil.move(folder, place / name)
+    return place
+
+
+def withdraw_attempt(course: CourseSettings, assignment: str, student: str, attempt: Attempt) -> Path:
+    """Move one stored attempt into a new folder below `withdrawn/`. Returns that folder.
+
+    The caller must hold the assignment's lock, and submit another attempt.
+    Raises OSError if the folder cannot be written.
+    """
+    place = _new_place(course, assignment, student, {})
+    stored = AttemptStore(course, assignment).folder(student, attempt)
+    (place / _ATTEMPTS).mkdir()
+    shutil.move(stored, place / _ATTEMPTS / stored.name)
+    return place
+
+
+def _new_place(course: CourseSettings, assignment: str, student: str, grades: Mapping[str, Any]) -> Path:
+    """Make a new folder for withdrawn work, with a file that holds the grades."""
     above = _above(course, assignment, student)
     place = next(folder for number in count(1) if not (folder := above / str(number)).exists())
     place.mkdir(parents=True)
-    (place / "grades.json").write_text(json.dumps(grades, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    folders = {
+    (place / _GRADES).write_text(json.dumps(grades, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return place
+
+
+def bring_back(course: CourseSettings, assignment: str, student: str) -> tuple[Path, dict[str, Any] | None] | None:
+    """Move what was withdrawn last back to its place. Returns the folder where it was kept, and the grades there.
+
+    If the student has handed in again since, only the attempts go back, and there are no grades: grading decides which
+    attempt counts. Returns None if nothing is kept. The caller must hold the assignment's lock.
+    Raises OSError if a folder cannot be written.
+    """
+    kept = sorted(_above(course, assignment, student).glob("[0-9]*"), key=lambda path: int(path.name))
+    if not kept:
+        return None
+    place, folders = kept[-1], _folders(course, assignment, student)
+    again = folders["submitted"].is_dir()
+    for attempt in (place / _ATTEMPTS).glob("*"):
+        (target := folders[_ATTEMPTS] / attempt.name).parent.mkdir(parents=True, exist_ok=True)
+        if not target.exists():
+            shutil.move(attempt, target)
+    grades = json.loads((place / _GRADES).read_text(encoding="utf-8"))
+    if not again:
+        for name in ("submitted", "autograded", "feedback"):
+            if (place / name).is_dir():
+                folders[name].parent.mkdir(parents=True, exist_ok=True)
+                shutil.rmtree(folders[name], ignore_errors=True)
+                shutil.move(place / name, folders[name])
+    return place, None if again else grades
+
+
+def forget(place: Path) -> None:
+    """Remove the folder of withdrawn work that is back."""
+    shutil.rmtree(place)
+
+
+def _folders(course: CourseSettings, assignment: str, student: str) -> dict[str, Path]:
+    """Return the places of all that belongs to a student's hand-in, by the name under which it is withdrawn."""
+    return {
         "submitted": course.submitted(assignment, student),
         "autograded": course.autograded(assignment, student),
         "feedback": course.feedback(assignment, student),
         _ATTEMPTS: course.root / "attempts" / student / assignment,
     }
-    for name, folder in folders.items():
-        if folder.is_dir():
-            shutil.move(folder, place / name)
-    return place
 
 
 def withdrawn(course: CourseSettings, assignment: str, student: str, digest: str) -> Path | None:
@@ -55,7 +109,9 @@ def remove_returned(course: CourseSettings, assignment: str) -> Iterator[str]:
     with locked(course.root, assignment):
         for folder in course.submissions(assignment):
             student = folder.parent.name
-            if withdrawn(course, assignment, student, store.submitted_digest(student)):
+            if _above(course, assignment, student).is_dir() and withdrawn(
+                course, assignment, student, store.submitted_digest(student)
+            ):
                 shutil.rmtree(folder)
                 yield f"{student}: {assignment} {WITHDRAWN}"
 

@@ -26,7 +26,7 @@ from ..files.nbgrader_files import utc_time
 from ..rules.late_penalty import LatePenalty, apply_penalty, no_penalty
 from .database import LockedElsewhere, passes, said
 from .release import Released, ReleasedNotebook, ReleasedNotebooks
-from .removal import describe_submission, remove_submission
+from .removal import describe_submission, remove_submission, restore_submission
 from .rows import AssignmentLayout, NotebookLayout, Rows, layout_of
 from .scores import NotebookScores, Score
 from .standings import Standing, standings
@@ -214,6 +214,14 @@ class Book:
         Raises BookClosed if the gradebook cannot be written.
         """
         self._commit(lambda: remove_submission(self._gradebook, assignment, student))
+
+    def restore(self, assignment: str, student: str, said: Mapping[str, Any]) -> None:
+        """Add a submission with points and comments (see `restore_submission`), and compute its late penalty.
+
+        Raises BookClosed if the gradebook cannot be written.
+        """
+        self._commit(lambda: restore_submission(self._gradebook, assignment, student, said))
+        self.update_penalty(assignment, student)
 
     def points(self, assignment: str, name: str) -> dict[str, float]:
         """Return a dict from student to the automatic score of one graded cell, 0 if the cell has none.

@@ -1,7 +1,9 @@
-"""Removal of one submission from the gradebook."""
+"""Removal of one submission from the gradebook, and its return."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from nbgrader.api import Gradebook, MissingEntry
@@ -28,6 +30,7 @@ def describe_submission(gradebook: Gradebook, assignment: str, student: str) -> 
         return {}
     notebooks = list(submission.notebooks)
     return {
+        "handed in": submission.timestamp and submission.timestamp.isoformat(),
         "points": submission.score,
         "late penalty": submission.late_submission_penalty or 0.0,
         "cells": {
@@ -42,3 +45,21 @@ def describe_submission(gradebook: Gradebook, assignment: str, student: str) -> 
             if comment.manual_comment
         },
     }
+
+
+def restore_submission(gradebook: Gradebook, assignment: str, student: str, said: Mapping[str, Any]) -> None:
+    """Add a submission with the points and comments that `describe_submission` has returned. Nothing is committed.
+
+    The late penalty is left out.
+    Raises MissingEntry if the gradebook lacks the assignment.
+    """
+    came = said["handed in"] and datetime.fromisoformat(said["handed in"])
+    gradebook.update_or_create_student(student)
+    submission = gradebook.update_or_create_submission(assignment, student, timestamp=came)
+    for notebook in submission.notebooks:
+        for grade in notebook.grades:
+            stored = said["cells"].get(grade.cell.name, {"automatic": None, "by hand": None})
+            grade.auto_score, grade.manual_score = stored["automatic"], stored["by hand"]
+            grade.needs_manual_grade = stored["automatic"] is None and stored["by hand"] is None
+        for comment in notebook.comments:
+            comment.manual_comment = said["comments by hand"].get(comment.cell.name)

@@ -76,9 +76,12 @@ def write_feedback(
 
 def _sender(sender: Sender, line: tuple[str, Participant] | None) -> Sender:
     """Return the sender of an attempt, or the student of a line in a table if the attempt came by another way."""
-    if line is None or sender.form == line[0]:
+    if line is None:
         return sender
     lms = system_called(line[0])
+    if sender.form == line[0]:  # a notebook of this assignment, handed in in another one, has a number of that one
+        renumbered = lms and not lms.stable and not sender.team and sender.number != line[1].number
+        return replace(sender, number=line[1].number, name=line[1].name or sender.name) if renumbered else sender
     if system_called(sender.form) or lms is None or lms.returns_notebooks:
         return sender
     return replace(sender, form=line[0], number=line[1].number, name=line[1].name, team="")

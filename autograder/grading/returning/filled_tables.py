@@ -14,6 +14,7 @@ from ..course.course import Course
 from ..files.atomic import replace_json
 from ..lms.interface.cells import Ledger
 from ..lms.interface.grade_table import Column, Filled, GradeTable, Kept, Participant, ReturnedGrade, cell_name
+from ..lms.kept_tables import KEPT
 from ..lms.systems import SYSTEMS
 from ..tables.roster import STUDENTS_FILE, Unplaced
 from .grades import Grade, Grades
@@ -55,6 +56,11 @@ def fill_tables(
     found: list[tuple[GradeTable, Filled]] = []
     for table in tables:
         if table.is_of_other_assignment(returned, course.roster):
+            if table.path.parent == course.root / KEPT:
+                done.nothing[f"{KEPT}/{table.path.name}"] = (
+                    "it belongs to another assignment, so nothing is written into it: delete it"
+                )
+                continue
             raise UserError(
                 f"{table.path} belongs to another assignment than {assignment}: its people have other numbers than in "
                 "the archive that was collected. Download the worksheet of this assignment"
@@ -109,20 +115,21 @@ def _unknown_senders(table: GradeTable, course: Course, assignment: str, grades:
         for key in ("number", "participant")
     }
     unknown = {}
+    where = "see unplaced/; what is not there was another lesson's notebook, or withdrawn"
     for each in table.participants:
         if not each.handed_in or each.number in known:
             continue
         if each.hidden:
-            unknown[str(each)] = "row left empty: handed in, but no usable notebook was collected: see unplaced/"
+            unknown[str(each)] = f"row left empty: handed in, but no usable notebook was collected: {where}"
             continue
         try:
             passing = None if table.stable else [each.number]
             student = roster.find([*each.identities, each.number], each.name, passing=passing)
             if student.id in grades.by_student or student.id in grades.nothing or student.dropped:
                 continue
-            said = f"no submission of {student} was collected: see unplaced/"
+            said = f"no submission of {student} was collected: {where}"
         except Unplaced:
-            said = f"belongs to nobody in {STUDENTS_FILE}: see unplaced/, or collect with --add"
+            said = f"belongs to nobody in {STUDENTS_FILE}: collect with --add"
         unknown[str(each)] = f"row left empty: handed in, but {said}"
     return unknown
 

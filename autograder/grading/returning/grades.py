@@ -140,7 +140,7 @@ def write_total(path: Path, course: Course, grades: Mapping[str, Grades]) -> Non
         total = sum(points[name] or 0.0 for name in counts)
         maximum = sum(grades[name].maximum for name in counts)
         shown = ["" if each is None else f"{each:g}" for each in points.values()]
-        waits = [name for name, each in grades.items() if id in each.waiting]
+        waits = [name for name in counted if id in grades[name].waiting]
         sums = ["", "", ""] if waits else [f"{total:g}", f"{maximum:g}", " ".join(out)]
         rows.append([id, student.name, student.email, *shown, *sums, not_yet, " ".join(waits)])
     write_csv(path, rows)

@@ -83,7 +83,7 @@ def deadlines(one: AssignmentRules, rules: Rules) -> Iterator[tuple[str, object]
         yield "due", one.due.astimezone(rules.zone).isoformat()
         yield "late", [[_seconds(one.due, step.until, rules), step.credit] for step in one.late]
         yield "grace", _seconds(one.due, one.grace, rules)
-    if opens := one.solutions_open(rules.zone):
+    if opens := one.solutions_open(rules.zone, rules.late_days):
         yield "solutions", opens.astimezone(rules.zone).isoformat()
 
 

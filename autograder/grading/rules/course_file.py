@@ -66,14 +66,15 @@ class AssignmentRules:
             return 100.0
         return next((step.credit for step in self.late if time <= step.until.after(due, zone, late_days)), 0.0)
 
-    def solutions_open(self, zone: ZoneInfo) -> datetime | None:
+    def solutions_open(self, zone: ZoneInfo, late_days: int) -> datetime | None:
         """Return the time from which the released notebook shows solutions to who gives up, or None for at once.
 
-        Extensions and late days are a student's own: the notebook does not know them.
+        Nobody's late work gets points then: `late_days` are those that a student may use. Extensions are a student's
+        own, and the notebook does not know them.
         """
         if self.due is None or self.solutions != AFTER_DUE:
             return None
-        return max(span.after(self.due, zone) for span in (self.grace, *(step.until for step in self.late)))
+        return max(span.after(self.due, zone, late_days) for span in (self.grace, *(step.until for step in self.late)))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autograder.cli import main
-from support.course import Course
+from support.course import Course, files_below
 from support.first_gradient import CHECK, NAME, TOTAL
 from support.lms import collect, write_archive
 
@@ -79,10 +79,24 @@ def test_the_same_work_does_not_come_back_by_itself(
     assert sorted(each.name for each in (graded.folder / "withdrawn" / NAME / "ann").iterdir()) == ["1", "2"]
 
 
-def test_withdrawn_work_can_be_taken_again(graded: Course, tmp_path: Path) -> None:
+def test_a_withdrawal_is_undone_with_points_and_comments(
+    graded: Course, work: Work, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = graded.scores(), graded.by_hand("ann", CHECK), files_below(graded.folder / "attempts")
     withdraw(graded, "ann")
-    (graded.folder / "withdrawn" / NAME / "ann" / "1").rename(tmp_path / "kept")
-    assert collect(graded, tmp_path / "two.zip") == 0
+    assert withdraw(graded, "--undo", "ann") == 0
+    assert f"ann (Ann Lee): {NAME} is back" in capsys.readouterr().out
+    assert not (graded.folder / "withdrawn" / NAME / "ann" / "1").exists()
+    assert main(["grade", str(graded.folder)]) == 0
+    assert "2 submissions: 2 unchanged" in capsys.readouterr().out
+    assert (graded.scores(), graded.by_hand("ann", CHECK), files_below(graded.folder / "attempts")) == before
+    assert withdraw(graded, "--undo", "ann") == 1
+    assert "nothing of ann was withdrawn" in capsys.readouterr().err
+
+    withdraw(graded, "ann")
+    collect(graded, write_archive(tmp_path / "new.zip", {f"Ann Lee/{NAME}.ipynb": work("three")}))
+    assert withdraw(graded, "--undo", "ann") == 0
+    assert len([*(graded.folder / "attempts" / "ann" / NAME).iterdir()]) == 3
     graded.grade()
     assert graded.scores() == {"ann": TOTAL, "bo": TOTAL}
 
@@ -105,3 +119,26 @@ def test_who_has_nothing_there_is_refused(graded: Course, capsys: pytest.Capture
     assert withdraw(graded, "ann") == 0
     assert withdraw(graded, "ann") == 1
     assert graded.scores() == {"bo": TOTAL}
+
+
+def test_one_attempt_is_withdrawn_and_another_counts(
+    graded: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored = [*(graded.folder / "attempts" / "ann" / NAME).glob("*/*.ipynb")]
+    last = graded.submitted("ann").read_bytes()
+    (first,) = (path.read_bytes() for path in stored if path.read_bytes() != last)
+    assert withdraw(graded, "ann", "--attempt", "3") == 1
+    assert f"ann has 2 attempts at {NAME}" in capsys.readouterr().err
+    assert withdraw(graded, "ann", "--attempt", "2") == 0
+    assert f"ann (Ann Lee): attempt 2 at {NAME} withdrawn" in capsys.readouterr().out
+    assert graded.submitted("ann").read_bytes() == first
+    assert withdraw(graded, "ann", "--attempt", "1") == 1
+    assert "without --attempt all is withdrawn" in capsys.readouterr().err
+    collect(graded, tmp_path / "two.zip")
+    graded.grade()
+    assert graded.submitted("ann").read_bytes() == first
+    assert withdraw(graded, "ann", "--undo") == 0
+    graded.grade()
+    assert len([*(graded.folder / "attempts" / "ann" / NAME).iterdir()]) == 2
+    with pytest.raises(SystemExit):
+        withdraw(graded, "ann", "bo", "--attempt", "1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
@@ -114,3 +115,43 @@ def test_canvas_gets_feedback_on_both_lessons(
     assert f"| **Total** | **{points:g} / " in texts[0]
     assert len(titles) == 2
     assert texts[0].count("\n| ") > 4, "the exercises of both"
+
+
+def test_a_lesson_handed_in_in_another_assignment_stops_and_misleads_nobody(
+    course: Course, marked: Marked, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In both orders: the right worksheet is kept, and the page goes back under the number that it has there."""
+    site, wrong = handed_in(marked), replace(PEOPLE[0], number=101, files={f"{NAME}.ipynb": marked("wrong")})
+    other = Assignment([wrong, *(replace(each, number=each.number + 100) for each in PEOPLE[1:])], (5, 1))
+    right = site.archive(tmp_path / "right.zip"), "--worksheet", site.worksheet(tmp_path / "right.csv")
+    stray = other.archive(tmp_path / "stray.zip"), "--worksheet", other.worksheet(tmp_path / "stray.csv")
+    for archives in ([stray, right], [right, stray]):
+        for archive in archives:
+            assert collect(course, *archive) == 0
+        kept = [path.read_bytes() for path in (course.folder / "worksheets").iterdir()]
+        assert kept == [(tmp_path / "right.csv").read_bytes()]
+    give_grades(course)
+    capsys.readouterr()
+    assert main(["return", str(course.folder)]) == 0, capsys.readouterr()
+    place = course.folder / "returned" / NAME
+    assert sorted(path.name for path in place.iterdir()) == ["grades.csv", "moodle_feedback.zip", "worksheet.csv"]
+    site.import_worksheet((place / "worksheet.csv").read_bytes())
+    assert all(each.grade for each in site.members)
+    with zipfile.ZipFile(place / "moodle_feedback.zip") as pages:
+        assert {name.split("_")[1] for name in pages.namelist()} == {str(each.number) for each in PEOPLE}
+
+
+def test_one_assignment_that_cannot_be_returned_stops_no_other(
+    course: Course, marked: Marked, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = handed_in(marked)
+    assert collect(course, site.archive(tmp_path / "all.zip"), "--worksheet", site.worksheet(tmp_path / "w.csv")) == 0
+    give_grades(course)
+    (course.folder / "worksheets" / f"{NAME}.csv").write_bytes(
+        Assignment([replace(each, number=each.number + 100) for each in PEOPLE]).worksheet(tmp_path / "o").read_bytes()
+    )
+    capsys.readouterr()
+    assert main(["return", str(course.folder)]) == 1
+    said = capsys.readouterr().out
+    assert f"worksheets/{NAME}.csv: it belongs to another assignment, so nothing is written into it: delete it" in said
+    assert (course.folder / "returned" / "total.csv").is_file()

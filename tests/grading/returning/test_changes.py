@@ -13,7 +13,7 @@ from autograder.cli import main
 from autograder.grading.gradebook.book import Book
 from autograder.grading.gradebook.scores import NotebookScores, Score
 from support.course import Course
-from support.first_gradient import NAME, SOLVED, TOTAL
+from support.first_gradient import FIRST, NAME, SOLVED, TOTAL, WRONG
 from support.lms import collect, write_archive
 
 Work = Callable[..., str]  # see the fixture `work`
@@ -85,6 +85,16 @@ def test_a_newer_attempt_is_graded_before(
     course.grade()
     assert give_back(course) == 0
     assert sorted(points(course)) == ["ann", "bo"]
+
+
+def test_a_grade_that_falls_is_named(late: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    course = late.copy(tmp_path)
+    course.hand_in("ann", {**SOLVED, FIRST.name: WRONG}, came="2026-09-18 12:00:00 UTC")
+    assert main(["grade", str(course.folder)]) == 0
+    fell = (TOTAL - FIRST.points) / 2
+    said = capsys.readouterr().out
+    assert f"fallen: {NAME}, ann: {TOTAL / 2:g} points before, {fell:g} now\n" in said
+    assert said.count("fallen: ") == 1
 
 
 def test_a_dropped_student_is_kept_and_not_returned(

@@ -135,9 +135,9 @@ def test_who_handed_in_and_belongs_to_nobody_is_told(
     said = [line.strip() for line in capsys.readouterr().out.splitlines() if "handed in" in line]
     assert said == [
         "Пётр Ёлкин (participant 4713): row left empty: handed in, but no submission of elkin (Пётр Ёлкин) was "
-        "collected: see unplaced/",
-        "Пётр Сидоров (participant 104): row left empty: handed in, but belongs to nobody in students.csv: see "
-        "unplaced/, or collect with --add",
+        "collected: see unplaced/; what is not there was another lesson's notebook, or withdrawn",
+        "Пётр Сидоров (participant 104): row left empty: handed in, but belongs to nobody in students.csv: "
+        "collect with --add",
     ]
 
 

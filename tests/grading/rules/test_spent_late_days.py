@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from pathlib import Path
 
+import pytest
 from nbgrader.api import Gradebook
 
 from autograder.cli import main
@@ -26,7 +27,9 @@ due = 2024-01-03T00:00:00
 """
 
 
-def test_a_late_day_that_an_earlier_assignment_takes_is_missing_later(tmp_path: Path) -> None:
+def test_a_late_day_that_an_earlier_assignment_takes_is_missing_later(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The other assignment is graded afterwards: its name comes later."""
     course = Course.make(tmp_path / "course", languages=["en"])
     (course.folder / "course.toml").write_text(RULES)
@@ -42,6 +45,9 @@ def test_a_late_day_that_an_earlier_assignment_takes_is_missing_later(tmp_path: 
     assert course.owed() == {"ann": TOTAL / 2, "bo": 0}
     course.grade()
     assert course.owed() == {"ann": TOTAL / 2, "bo": TOTAL / 2}
+    assert main(["withdraw", str(course.folder), "20_earlier", "ann"]) == 0
+    said = f"late days are free again: {NAME}, ann: {TOTAL / 2:g} points before, {TOTAL:g} now"
+    assert said in capsys.readouterr().out
 
 
 def test_an_assignment_that_is_released_after_the_rules_were_applied_is_due(tmp_path: Path) -> None:
