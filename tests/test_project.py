@@ -141,6 +141,7 @@ def test_both_guides_have_the_same_commands_and_outputs(guide):
     assert commands(english) == commands(russian)
     outputs = [re.findall(r"^```text\n(.*?)^```", text, re.S | re.M) for text in (english, russian)]
     assert outputs[0] == outputs[1] != []
+    assert not re.findall(r"^```(?!text$|$).*", english + russian, re.M), "a block ends with a line of its own"
 
 
 @pytest.mark.parametrize("language", GUIDES)

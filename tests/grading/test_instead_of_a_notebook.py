@@ -154,7 +154,7 @@ def test_one_wrong_lesson_does_not_make_the_others_missing(course: Course, work:
     assert collect(course, write_archive(tmp_path / "all.zip", files)) == 0
     said = capsys.readouterr().out
     assert f"lost: {other.file_name} taken" in said
-    assert f"{other.file_name} came from lost alone: is it the wrong notebook?\n" in said
+    assert f"{other.file_name} came from lost alone: is it the wrong notebook? `autograder withdraw " in said
     assert f"no submission of {NAME}: lost\n" in said
     assert f"no submission of {other.file_name}" not in said
 
