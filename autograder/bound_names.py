@@ -7,10 +7,11 @@ import symtable
 
 
 def bound_names(code: str) -> set[str]:
-    """Return the names that code gives a value at its top level: definitions, imports, and assignments of any form.
+    """Return the names that code gives a value at its top level, in whatever form.
 
-    An attribute or an entry that is set, and a name of a comprehension, is none. An annotation without a value counts.
-    Code that Python cannot parse, such as a magic command, binds none.
+    These are definitions, imports, assignments, loops and others. An annotation without a value counts. An attribute or
+    entry that is set does not, nor does a name of a comprehension. Code that Python cannot parse, such as a magic
+    command, binds none.
     """
     try:
         table = symtable.symtable(code, "cell", "exec")

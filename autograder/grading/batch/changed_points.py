@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from ...language import quantity
 from ..course.course import Course
 from ..files.inert_names import one_line
+from ..gradebook.standings import standings
 
 Points = Mapping[tuple[str, str], float]  # by assignment and student, after late penalties
 
@@ -14,18 +15,16 @@ Points = Mapping[tuple[str, str], float]  # by assignment and student, after lat
 def points_now(course: Course) -> dict[tuple[str, str], float]:
     """Return the points of all students in all assignments of the gradebook, after late penalties."""
     with course.gradebook() as gradebook:
-        names = [each.name for each in gradebook.assignments]
-    with course.book() as book:
-        found = {name: book.standings(name) for name in names}
+        found = {each.name: standings(gradebook.db, each.name) for each in gradebook.assignments}
     return {
         (name, student): max(0.0, each.score - each.penalty)
-        for name, standings in found.items()
-        for student, each in standings.items()
+        for name, of_students in found.items()
+        for student, each in of_students.items()
     }
 
 
 def list_changes(before: Points, now: Points, *, falls: bool) -> Iterator[str]:
-    """Yield a sentence on each student whose points have changed, or only on those whose points fell if `falls`."""
+    """Yield a sentence on each student whose points have changed, if `falls` only where they fell."""
     for key in sorted(before.keys() & now.keys()):
         difference = now[key] - before[key]
         if difference < -1e-9 or (difference > 1e-9 and not falls):

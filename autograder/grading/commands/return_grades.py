@@ -49,9 +49,10 @@ def return_course(root: Path, assignment: str | None, *, tables: Sequence[Path],
     if not assignment:
         path = course.root / "returned" / "total.csv"
         grades = {name: grades_of(course, name) for name in chosen}
-        write_total(path, course, grades)
+        counted = counted_in_total(course, grades)
+        write_total(path, course, grades, counted)
         print(f"total of the course: {path}")
-        for name in sorted(grades.keys() - set(counted_in_total(course, grades))):
+        for name in sorted(grades.keys() - set(counted)):
             print(printable(f"  {name} is not in it yet: {_why_not_yet(course, name, grades[name])}"))
     return int(any(failed))
 

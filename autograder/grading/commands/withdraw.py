@@ -15,7 +15,7 @@ from ..batch.counted_attempts import counted
 from ..batch.spent_late_days import update_penalties
 from ..course.course import Course, open_course
 from ..course.remarks import Remarks
-from ..course.withdrawals import bring_back, forget, withdraw, withdraw_attempt
+from ..course.withdrawals import bring_back, last_withdrawn, read_grades, withdraw, withdraw_attempt
 from ..files.atomic import describe_error, remove_folder
 from ..files.locks import locked
 from ..gradebook.book import BookClosed
@@ -84,23 +84,33 @@ def take_back(root: Path, assignment: str, students: Sequence[str]) -> int:
     """
     course = open_course(root)
     for student in students:
-        try:
-            with locked(course.root, assignment), course.locked_book(assignment) as book:
-                back = bring_back(course, assignment, student)
-                if back is None:
-                    raise UserError(f"nothing of {student} was withdrawn from {assignment}: see withdrawn/")
-                place, grades = back
-                if grades:
-                    book.restore(assignment, student, grades)
-                forget(place)
-        except OSError as error:
-            raise UserError(f"{describe_error(error, course.root / 'withdrawn')}: the rest stays there") from error
-        except BookClosed as closed:
-            raise UserError(f"the gradebook cannot be written, so points stay in withdrawn/: {closed}") from closed
-        print(printable(f"{_named(course, student)}: {assignment} is back"))
+        print(printable(f"{_named(course, student)}: {_take_back(course, assignment, student)}"))
     update_penalties(course, students, assignment)
     print(f"next: autograder grade {shlex.quote(os.path.relpath(course.root))}")
     return 0
+
+
+def _take_back(course: Course, assignment: str, student: str) -> str:
+    """Bring back the work of one student, and return what is said of it. The gradebook comes first.
+
+    A disk that is full afterwards leaves work and grades in `withdrawn/`, and the same command goes on.
+    """
+    place = last_withdrawn(course, assignment, student)
+    if place is None:
+        raise UserError(f"nothing of {student} was withdrawn from {assignment}: see withdrawn/")
+    try:
+        with locked(course.root, assignment), course.locked_book(assignment) as book:
+            grades = read_grades(place)
+            if grades and not course.submitted(assignment, student).is_dir():
+                book.restore(assignment, student, grades)
+            if bring_back(course, assignment, student, place):
+                return f"{assignment} is back"
+    except OSError as error:
+        raise UserError(f"{describe_error(error, place)}: the rest stays there") from error
+    except BookClosed as closed:
+        raise UserError(f"the gradebook cannot be written, so all stays in withdrawn/: {closed}") from closed
+    where = os.path.relpath(place)
+    return f"{assignment} was handed in again since, so only attempts are back; points and comments are in {where}"
 
 
 def _named(course: Course, student: str) -> Student:

@@ -53,35 +53,41 @@ def _new_place(course: CourseSettings, assignment: str, student: str, grades: Ma
     return place
 
 
-def bring_back(course: CourseSettings, assignment: str, student: str) -> tuple[Path, dict[str, Any] | None] | None:
-    """Move what was withdrawn last back to its place. Returns the folder where it was kept, and the grades there.
+def last_withdrawn(course: CourseSettings, assignment: str, student: str) -> Path | None:
+    """Return the folder with the work that was withdrawn last and is not back yet, or None."""
+    kept = [path for path in _above(course, assignment, student).glob("[0-9]*") if (path / _ATTEMPTS).is_dir()]
+    return max(kept, key=lambda path: int(path.name), default=None)
 
-    If the student has handed in again since, only the attempts go back, and there are no grades: grading decides which
-    attempt counts. Returns None if nothing is kept. The caller must hold the assignment's lock.
+
+def read_grades(place: Path) -> dict[str, Any]:
+    """Return the grades that are kept beside withdrawn work."""
+    grades: dict[str, Any] = json.loads((place / _GRADES).read_text(encoding="utf-8"))
+    return grades
+
+
+def bring_back(course: CourseSettings, assignment: str, student: str, place: Path) -> bool:
+    """Move the work in `place` back, and remove `place`. Returns whether all of it is back.
+
+    If the student has handed in again since, only the attempts go back: grading decides which one counts. The rest
+    stays in `place`. The caller must hold the assignment's lock.
     Raises OSError if a folder cannot be written.
     """
-    kept = sorted(_above(course, assignment, student).glob("[0-9]*"), key=lambda path: int(path.name))
-    if not kept:
-        return None
-    place, folders = kept[-1], _folders(course, assignment, student)
+    folders = _folders(course, assignment, student)
     again = folders["submitted"].is_dir()
-    for attempt in (place / _ATTEMPTS).glob("*"):
+    for attempt in [*(place / _ATTEMPTS).iterdir()]:
         (target := folders[_ATTEMPTS] / attempt.name).parent.mkdir(parents=True, exist_ok=True)
         if not target.exists():
             shutil.move(attempt, target)
-    grades = json.loads((place / _GRADES).read_text(encoding="utf-8"))
-    if not again:
-        for name in ("submitted", "autograded", "feedback"):
-            if (place / name).is_dir():
-                folders[name].parent.mkdir(parents=True, exist_ok=True)
-                shutil.rmtree(folders[name], ignore_errors=True)
-                shutil.move(place / name, folders[name])
-    return place, None if again else grades
-
-
-def forget(place: Path) -> None:
-    """Remove the folder of withdrawn work that is back."""
+    shutil.rmtree(place / _ATTEMPTS)
+    if again:
+        return False
+    for name in ("submitted", "autograded", "feedback"):
+        if (place / name).is_dir():
+            folders[name].parent.mkdir(parents=True, exist_ok=True)
+            shutil.rmtree(folders[name], ignore_errors=True)
+            shutil.move(place / name, folders[name])
     shutil.rmtree(place)
+    return True
 
 
 def _folders(course: CourseSettings, assignment: str, student: str) -> dict[str, Path]:

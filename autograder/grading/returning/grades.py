@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -117,15 +117,15 @@ def write_grades(path: Path, grades: Grades) -> None:
     write_csv(path, rows)
 
 
-def write_total(path: Path, course: Course, grades: Mapping[str, Grades]) -> None:
+def write_total(path: Path, course: Course, grades: Mapping[str, Grades], counted: Sequence[str]) -> None:
     """Write a table with each student's points in all assignments, and the total of the course.
 
-    `grades` maps assignments to grades, of which those that everybody should have handed in count (see
-    `counted_in_total`). An assignment without a submission gives 0 points. The rules tell how many assignments are
-    dropped for each student: those with the smallest share of the maximum. Who waits for points by hand has no total
-    yet. Columns name the assignments that do not count yet, and those that wait.
+    `grades` maps assignments to grades, of which those in `counted` count (see `counted_in_total`). An assignment
+    without a submission gives 0 points. The rules tell how many assignments are dropped for each student: those with
+    the smallest share of the maximum. Who waits for points by hand has no total yet. Columns name the assignments that
+    do not count yet, and those that wait.
     """
-    dropped, counted = course.stated.drop, counted_in_total(course, grades)
+    dropped = course.stated.drop
     not_yet = " ".join(name for name in grades if name not in counted)
     students = {student.id: student for student in course.roster.students}
     students |= {student: grade.student for each in grades.values() for student, grade in each.by_student.items()}

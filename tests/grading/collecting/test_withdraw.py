@@ -96,7 +96,11 @@ def test_a_withdrawal_is_undone_with_points_and_comments(
     withdraw(graded, "ann")
     collect(graded, write_archive(tmp_path / "new.zip", {f"Ann Lee/{NAME}.ipynb": work("three")}))
     assert withdraw(graded, "--undo", "ann") == 0
+    assert "handed in again since, so only attempts are back" in capsys.readouterr().out
     assert len([*(graded.folder / "attempts" / "ann" / NAME).iterdir()]) == 3
+    kept = json.loads((graded.folder / "withdrawn" / NAME / "ann" / "1" / "grades.json").read_text(encoding="utf-8"))
+    assert kept["cells"][CHECK]["by hand"] == 0.5, "the new hand-in has no place for them"
+    assert withdraw(graded, "--undo", "ann") == 1
     graded.grade()
     assert graded.scores() == {"ann": TOTAL, "bo": TOTAL}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -28,14 +29,18 @@ def handed_in(marked: Marked) -> Assignment:
     return Assignment([replace(each, files={f"{NAME}.ipynb": marked(each.number)}) for each in PEOPLE], (5, 1))
 
 
+def graded_beside_another(course: Course, marked: Marked, folder: Path) -> Path:
+    """Collect and grade an assignment, and return the worksheet of another one with the same people."""
+    site = handed_in(marked)
+    assert collect(course, site.archive(folder / "all.zip"), "--worksheet", site.worksheet(folder / "w.csv")) == 0
+    give_grades(course)
+    return Assignment([replace(each, number=each.number + 100) for each in PEOPLE]).worksheet(folder / "other.csv")
+
+
 def test_the_worksheet_of_another_assignment_is_refused(
     course: Course, marked: Marked, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    site = handed_in(marked)
-    assert collect(course, site.archive(tmp_path / "all.zip"), "--worksheet", site.worksheet(tmp_path / "w.csv")) == 0
-    give_grades(course)
-    other = Assignment([replace(each, number=each.number + 100) for each in PEOPLE])
-    sheet = other.worksheet(tmp_path / "other.csv")
+    sheet = graded_beside_another(course, marked, tmp_path)
     assert give_back(course, "--worksheet", sheet) != 0
     said = capsys.readouterr()
     assert f"{sheet} belongs to another assignment than {NAME}" in said.out + said.err
@@ -144,12 +149,8 @@ def test_a_lesson_handed_in_in_another_assignment_stops_and_misleads_nobody(
 def test_one_assignment_that_cannot_be_returned_stops_no_other(
     course: Course, marked: Marked, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    site = handed_in(marked)
-    assert collect(course, site.archive(tmp_path / "all.zip"), "--worksheet", site.worksheet(tmp_path / "w.csv")) == 0
-    give_grades(course)
-    (course.folder / "worksheets" / f"{NAME}.csv").write_bytes(
-        Assignment([replace(each, number=each.number + 100) for each in PEOPLE]).worksheet(tmp_path / "o").read_bytes()
-    )
+    sheet = graded_beside_another(course, marked, tmp_path)
+    shutil.copy(sheet, course.folder / "worksheets" / f"{NAME}.csv")
     capsys.readouterr()
     assert main(["return", str(course.folder)]) == 1
     said = capsys.readouterr().out
