@@ -10,11 +10,12 @@ import json
 import os
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
 from .checking.verdict import Verdict, VerdictState
+from .exercises.moved import lesson_today
 from .session import being_graded
 
 
@@ -141,6 +142,7 @@ def read_history(exercise: str = "") -> History:
             number, is_review = int(data.get("variant", 0)) or None, data.get("review") is True
             is_placement = data.get("placement") is True
             verdict = Verdict.from_json(data["verdict"])
+            verdict = replace(verdict, lesson=lesson_today(verdict.lesson, verdict.exercise))
             check = Check(int(data.get("time", 0)), verdict, is_review, number, is_placement)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             foreign += 1

@@ -23,6 +23,8 @@ STEPS = {
     "errors, cards, pictures": [
         "pytest",
         "tests/messages",
+        "tests/explained",
+        "tests/cards",
         "tests/checking",
         "tests/pictures",
         "tests/test_measure.py",

@@ -6,10 +6,10 @@ import nbformat
 import pytest
 
 from autograder.cli import main
+from autograder.explained.table import EXPLANATIONS
 from autograder.language import LANGUAGES
 from autograder.lessons.collection import COURSE
 from autograder.lessons.summary import readable
-from autograder.messages.torch_errors.table import EXPLANATIONS
 
 SAMPLES = ("1", "x", "x.y", ":0", "(3,)", "", " ")
 

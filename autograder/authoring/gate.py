@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..cards.shown_verdict import ShownVerdict
 from ..checking.exercise import PUBLIC_SEED, Exercise
 from ..checking.expected import Expected
 from ..checking.judge import judge, screen
@@ -146,7 +147,7 @@ def _passes(verdicts: list[Verdict], what: str, report: Report) -> str:
     if not failed:
         return VerdictState.PASSED
     trials = "" if len(failed) == len(verdicts) else f" in {len(failed)} of {len(verdicts)} trials"
-    report.problems.append(f"{what} does not pass{trials}: {' '.join(failed[0].text('en').split())}")
+    report.problems.append(f"{what} does not pass{trials}: {' '.join(ShownVerdict.of(failed[0]).text('en').split())}")
     return failed[0].state
 
 

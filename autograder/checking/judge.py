@@ -9,8 +9,8 @@ from typing import Any
 
 from ..language import Note
 from ..lookalikes import explain_unknown
-from ..messages.cards import MESSAGES
 from ..messages.entries import place_of
+from ..messages.learners import MESSAGES
 from .comparison import Difference, compare, same_message
 from .entry_types import mistyped
 from .exercise import Aspect, Exercise, is_open

@@ -1,4 +1,4 @@
-"""Verdicts: a record, its JSON form, and its display as a card.
+"""Verdicts: a record and its JSON form.
 
 A verdict holds ids and parameters. Sentences are chosen at display, and a stored verdict can therefore be shown in
 English or Russian. The `repr` is the earned points as a plain number, because nbgrader reads the points from the cell's
@@ -16,22 +16,6 @@ from ..language import Note
 
 MIME = "application/vnd.autograder.verdict+json"
 SCORE = "card.score"  # the id of the note with a measured figure, that of the plain program and the bound
-
-
-# Exercises that moved to another lesson: old verdicts and released notebooks name the one where they were.
-_MOVED = {
-    "engine": dict.fromkeys(("fix_anomaly", "costly_node", "one_graph", "predict_compiled"), "compiled_code"),
-}
-
-
-def lesson_today(lesson: str, exercise: str) -> str:
-    """Return the lesson of an exercise that once was in `lesson`."""
-    return moved_from(lesson).get(exercise, lesson)
-
-
-def moved_from(lesson: str) -> dict[str, str]:
-    """Return a dict from the name of each exercise that left `lesson` to the lesson where it is today."""
-    return _MOVED.get(lesson, {})
 
 
 class VerdictState(StrEnum):
@@ -115,37 +99,13 @@ class Verdict:
     def __repr__(self) -> str:
         return f"{self.points:g}"
 
-    def __str__(self) -> str:
-        return self.text(self.language)
-
-    def text(self, language: str | None) -> str:
-        """Return the card as plain text in `language`, or in English and Russian if `language` is None."""
-        from .card_layout import cards  # imported here because a card needs more than a record does
-
-        return "\n\n".join(card.text() for card in cards(self, language))
-
-    def html(self, language: str | None) -> str:
-        """Return the card in `language` as HTML without scripts, with all texts escaped.
-
-        If `language` is None, return one card in English and one in Russian.
-        """
-        from .card_layout import cards
-
-        return "".join(card.html() for card in cards(self, language))
-
-    def _repr_html_(self) -> str:
-        return self.html(self.language)
-
-    def _repr_mimebundle_(self, **_: object) -> dict[str, object]:
-        return {MIME: self.to_json()}
-
     def to_json(self) -> dict[str, Any]:
         """Return the verdict as JSON data."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Verdict:
-        """Return the verdict that `to_json` wrote. Its lesson is the one in which the exercise is today.
+        """Return the verdict that `to_json` wrote.
 
         Raises KeyError, TypeError or ValueError if the data is in another form.
         """
@@ -160,7 +120,6 @@ class Verdict:
         return cls(
             **{
                 **data,
-                "lesson": lesson_today(data["lesson"], data["exercise"]),
                 "state": VerdictState(data["state"]),
                 "aspects": tuple(map(aspect, data["aspects"])),
                 "finding": finding and Finding(**{**finding, "got": notes(finding["got"])}),

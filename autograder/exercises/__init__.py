@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import UserError
 from ..language import Text
-from ..messages.cards import message
+from ..messages.learners import message
 from .module_texts import package_above
 
 # Names and paths are looked up without torch, which nbgrader's config does not need.

@@ -11,7 +11,7 @@ import torch
 
 from ..errors import UserError
 from ..lessons.collection import COURSE
-from ..messages.cards import message
+from ..messages.learners import message
 from ..torch_versions import newer_torch
 from .limits import Limits, Wall
 from .sandbox.grader.engine import Engine

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from ..bound_names import bound_names, names_bound_by
-from ..checking.verdict import Verdict
+from ..cards.shown_verdict import ShownVerdict
 from ..language import Note
 from ..session import SESSION, CellRun
 
@@ -29,7 +29,7 @@ def show_cards_in_terminal() -> None:
     ipython = shell()
     if ipython is not None and not hasattr(ipython, "kernel"):
         as_text = ipython.display_formatter.formatters["text/plain"]
-        as_text.for_type(Verdict, lambda verdict, printer, cycle: printer.text(str(verdict)))
+        as_text.for_type(ShownVerdict, lambda verdict, printer, cycle: printer.text(str(verdict)))
 
 
 def shell() -> Any:

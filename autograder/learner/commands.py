@@ -10,10 +10,10 @@ from ..checking.exercise import PUBLIC_SEED, Case, is_open
 from ..checking.verdict import Finding, VerdictState
 from ..history import standings, verdicts
 from ..language import LANGUAGES, Text, with_offset
-from ..messages.cards import message
+from ..messages.learners import message
 from ..session import SESSION, being_graded
 from ..torch_versions import newer_torch
-from .checks.check import exercise_called, kind_of
+from .checks.asked import exercise_called
 from .kernel import attend
 from .points import closed_until, describe_due_date, saved_notebook
 from .replies import Programs, Prose, Reply, Table
@@ -52,7 +52,7 @@ def start(lesson: str = "", *, language: str | None = None, device: object = Non
     again = describe_return(SESSION.lesson, notebook, new_kernel=new_kernel)
     ready = message("start.ready", count=len(known), points=f"{notebook.total():g}")
     newer = [message("torch.newer", **parameters)] if (parameters := newer_torch()) else []
-    elsewhere = [message(f"start.device.{kind_of(place)}", device=place.name)] if place else []
+    elsewhere = [message(f"start.device.{place.kind}", device=place.name)] if place else []
     due = describe_due_date(notebook.metadata)
     return Reply((ready, *again, *elsewhere, *notebook.describe_written(), *due, *newer))
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..checking.card_layout import unlinked
-from ..messages.cards import message
+from ..messages.learners import message
+from ..messages.markup import unlinked
 from ..session import SESSION
 from .replies import Reply
 from .tracebacks import as_html, as_text, explain_error, explain_warnings
 
 if TYPE_CHECKING:
-    from ..messages.torch_errors.entry import Explanation
+    from ..explained.entry import Explanation
 
 # The last line of a traceback that was pasted: "RuntimeError: one of the variables ..."
 _LAST_LINE = re.compile(r"^(?:[\w.]+\.)?\w*(?:Error|Exception|Warning): (?=\S)", re.M)
@@ -54,7 +54,7 @@ def explain(error: BaseException | str | None = None) -> Explained | Reply:
     if isinstance(error, BaseException):
         found, said = explain_error(error), f"{type(error).__name__}: {error}"
     else:
-        from ..messages.torch_errors.table import explain as explain_text
+        from ..explained.table import explain as explain_text
 
         *_, said = _LAST_LINE.split(str(error).strip())
         found = explain_text(said)
@@ -68,8 +68,8 @@ def explain(error: BaseException | str | None = None) -> Explained | Reply:
 
 def _messages_with(part: str) -> dict[str, Explanation]:
     """Return a dict from each message that the course explains and that has a part, to its explanation."""
+    from ..explained.table import EXPLANATIONS
     from ..lessons.summary import readable
-    from ..messages.torch_errors.table import EXPLANATIONS
 
     words = re.sub(r"\d+", "…", " ".join(part.lower().split()))
     found: dict[str, Explanation] = {}

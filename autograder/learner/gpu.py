@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from ..language import grouped
-from ..messages.cards import message
+from ..messages.learners import message
 from ..session import SESSION
 from .replies import Reply, Table
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..checking.verdict import VerdictState
 from ..history import standings, verdicts
 from ..language import LANGUAGES, Text
-from ..messages.cards import message
+from ..messages.learners import message
 from ..session import being_graded
 from .cells_run import shell
 from .notebooks.headings import link_to

@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..messages.cards import message
+from ..messages.learners import message
 from .notebooks.notebook_file import Unreadable, read_notebook
 from .notebooks.working_copy import write_atomically
 from .progress.tables import Contents

@@ -16,7 +16,7 @@ from ..checking.exercise import Exercise
 from ..checking.verdict import Verdict, VerdictState
 from ..grade_ids import CellKind, GradeId
 from ..language import Text, with_offset
-from ..messages.cards import message
+from ..messages.learners import message
 from ..session import being_graded
 from .notebooks.notebook_file import Unreadable, read_notebook
 from .notebooks.own_notebook import colab_notebook, own_path

@@ -19,11 +19,12 @@ from typing import Any
 
 from .. import exercises
 from ..checking.exercise import Exercise
-from ..checking.verdict import MIME, Verdict, VerdictState, moved_from
+from ..checking.verdict import MIME, Verdict, VerdictState
+from ..exercises.moved import moved_from
 from ..grade_ids import CellKind, GradeId
 from ..language import Text
 from ..lessons.source import NOTEBOOKS
-from ..messages.cards import message
+from ..messages.learners import message
 from ..session import SESSION, being_graded
 from .notebooks.headings import title_of
 from .notebooks.notebook_file import Unreadable, read_notebook, restore_metadata, untouched

@@ -6,8 +6,8 @@ import html
 import re
 from dataclasses import dataclass
 
-from ..checking.card_layout import aside, inline, unlinked
 from ..language import LANGUAGES, Text
+from ..messages.markup import aside, inline, unlinked
 from ..session import SESSION
 
 _ONE_LINE = 20  # characters of a cell that is not wrapped

@@ -7,13 +7,13 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..checking.card_layout import aside, inline
 from ..language import LANGUAGES
-from ..messages.cards import message
+from ..messages.learners import message
+from ..messages.markup import aside, inline
 
 # The table of explanations is imported when there is an error to explain: that takes 0.1 s.
 if TYPE_CHECKING:
-    from ..messages.torch_errors.entry import Explanation
+    from ..explained.entry import Explanation
 
 KINDS = (
     *(RuntimeError, TypeError, ValueError, AttributeError, NotImplementedError, AssertionError, LookupError),
@@ -41,8 +41,8 @@ def explain_warnings() -> None:
 
 def explain_error(error: BaseException) -> Explanation | None:
     """Return the explanation of an error, or of the first of its causes that has one. Returns None if none has."""
-    from ..messages.torch_errors.scene import Scene
-    from ..messages.torch_errors.table import explain
+    from ..explained.scene.frames import Scene
+    from ..explained.table import explain
 
     seen: list[BaseException] = []
     cause: BaseException | None = error
@@ -88,8 +88,8 @@ class _ExplainedWarnings:
         self._show = show
 
     def __call__(self, message: Warning | str, *where: Any, **more: Any) -> None:
-        from ..messages.torch_errors.scene import Scene
-        from ..messages.torch_errors.table import explain
+        from ..explained.scene.frames import Scene
+        from ..explained.table import explain
 
         self._show(message, *where, **more)
         _display_explanation(explain(str(message), Scene.of_warning(sys._getframe(1))))

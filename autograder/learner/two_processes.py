@@ -22,7 +22,7 @@ from pathlib import Path
 
 import torch
 
-from ..messages.cards import message
+from ..messages.learners import message
 from ..session import SESSION, being_graded
 from .replies import Reply, Table
 

@@ -10,9 +10,9 @@ from re import _constants, _parser  # type: ignore[attr-defined]
 from typing import Any
 
 from ..cells import BrokenSource, Cell
+from ..explained.entry import Explanation
+from ..explained.table import EXPLANATIONS
 from ..language import LANGUAGES, Text
-from ..messages.torch_errors.entry import Explanation
-from ..messages.torch_errors.table import EXPLANATIONS
 from .source import Lesson
 
 NAME = "summary"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..language import Note, Noun, Text
-from .cards import MESSAGES, say
+from .learners import MESSAGES, say
 
 TOKEN = Noun(("token in common", "tokens in common"), ("общая лексема", "общие лексемы", "общих лексем"))
 

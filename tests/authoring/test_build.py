@@ -17,7 +17,7 @@ from autograder.language import LANGUAGES
 from autograder.lessons.collection import COURSE, Collection
 from autograder.lessons.keys import build_key
 from autograder.lessons.source import read
-from autograder.messages.cards import MESSAGES
+from autograder.messages.learners import MESSAGES
 from support.solved import built_notebook
 
 SOURCES = sorted(COURSE.lessons.glob("*.py"))

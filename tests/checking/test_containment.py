@@ -16,7 +16,7 @@ from autograder.checking.containment import deadline
 from autograder.checking.containment.nested_passes import MOST
 from autograder.checking.containment.switches import as_in_a_fresh_process, putting_back
 from autograder.learner import commands as notebook
-from autograder.messages.cards import message
+from autograder.messages.learners import message
 from support.check import NAME, check, right
 
 SWITCHES = {

@@ -16,8 +16,8 @@ from playwright.sync_api import Browser, expect
 
 from autograder.exercises import misconceptions_of
 from autograder.lessons.source import REPOSITORY
-from autograder.messages.cards import message
 from autograder.messages.feedback import WORDS
+from autograder.messages.learners import message
 from support.browser import Notebook, picture
 from support.exercises import typed
 from support.first_gradient import FIRST, NAME, SOLVED, TOTAL

@@ -17,6 +17,7 @@ import pytest
 
 from autograder import exercises
 from autograder.authoring.recorded_answers import RecordedAnswer, never_made, recorded_answers
+from autograder.cards.shown_verdict import ShownVerdict
 from autograder.checking.exercise import PUBLIC_SEED
 from autograder.checking.expected import Expected
 from autograder.lessons.collection import COURSE
@@ -61,10 +62,10 @@ def test_an_answer_gets_the_verdict_it_deserves(answer: RecordedAnswer, tmp_path
     lesson, deserved = answer.path.stem, answer.cell.metadata
     exercise = exercises.find(answer.exercise, lesson)
     verdict = answer.judge(exercise, expected(lesson, answer.exercise))
-    assert (verdict.state == "passed") == (deserved["verdict"] == "passed"), verdict.text("en")
-    assert verdict.state in ("passed", "not yet"), verdict.text("en")
+    assert (verdict.state == "passed") == (deserved["verdict"] == "passed"), ShownVerdict.of(verdict).text("en")
+    assert verdict.state in ("passed", "not yet"), ShownVerdict.of(verdict).text("en")
     if "mistake" in deserved:
-        assert (verdict.mistake or "") == deserved["mistake"], verdict.text("en")
+        assert (verdict.mistake or "") == deserved["mistake"], ShownVerdict.of(verdict).text("en")
 
 
 def test_mistakes_that_nobody_has_made_are_found() -> None:

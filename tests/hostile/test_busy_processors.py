@@ -23,7 +23,7 @@ from autograder.grading.shared_lock import SharedLock
 from autograder.grading.submission.grader import Grader, Job
 from autograder.grading.submission.notebook_run import Outcome
 from autograder.lessons.source import Lesson
-from autograder.messages.cards import message
+from autograder.messages.learners import message
 from support.assignment import Assignment, open_assignment, points
 
 pytestmark = pytest.mark.long(15)

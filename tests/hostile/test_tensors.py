@@ -9,7 +9,7 @@ import pytest
 
 from autograder.grading.limits import Limits
 from autograder.lessons.collection import COURSE
-from autograder.messages.cards import MESSAGES
+from autograder.messages.learners import MESSAGES
 from support.assignment import Assignment, open_assignment, points
 from support.course import forked_fork_servers
 

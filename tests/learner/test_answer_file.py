@@ -9,7 +9,7 @@ import pytest
 from autograder import cli, exercises
 from autograder.history import verdicts
 from autograder.lessons.source import solutions
-from autograder.messages.cards import message
+from autograder.messages.learners import message
 from autograder.session import SESSION
 
 EQUAL, CLIP = "accumulate_equal", "clip_once"

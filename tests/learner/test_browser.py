@@ -11,7 +11,7 @@ from autograder.learner.lab import show_contents
 from autograder.learner.notebooks.working_copy import prepare
 from autograder.lessons.collection import COURSE
 from autograder.lessons.source import solutions
-from autograder.messages.cards import message
+from autograder.messages.learners import message
 from support.browser import Notebook, barriers, browser_page, classic_notebook, jupyterlab
 from support.exercises import typed
 from support.first_gradient import EXERCISES, FIRST, LESSON

@@ -12,12 +12,14 @@ from IPython.core.formatters import DisplayFormatter
 from torch.nn.functional import mse_loss
 
 import autograder
+from autograder.cards.shown_verdict import ShownVerdict
 from autograder.checking.verdict import Verdict
 from autograder.exercises import find
+from autograder.history import record, verdicts
 from autograder.learner import cells_run
 from autograder.learner import commands as notebook
 from autograder.lessons.source import solutions
-from autograder.messages.cards import message
+from autograder.messages.learners import message
 from autograder.session import SESSION, Session
 from support.check import NAME, check, raises, right
 from support.exercises import program
@@ -83,16 +85,16 @@ def test_without_start_a_card_speaks_both_languages():
 
 def test_one_record_reads_in_either_language(exercises):
     verdict = check(program(exercises[NAME], "sums_the_means"))
-    again = Verdict.from_json(verdict.to_json())
+    again = ShownVerdict.of(Verdict.from_json(verdict.to_json()))
     assert again == verdict
     for language in ("en", "ru"):
         assert again.text(language) == verdict.text(language)
 
 
 def test_a_record_of_an_exercise_that_moved_counts_where_it_is_today():
-    record = {**check(None).to_json(), "lesson": "engine"}
-    today = [Verdict.from_json({**record, "exercise": name}).lesson for name in ("one_graph", "node_order")]
-    assert today == ["compiled_code", "engine"]
+    for name in ("one_graph", "node_order"):
+        record(replace(check(None), exercise=name, lesson="engine"))
+    assert [verdict.lesson for verdict in verdicts()][-2:] == ["compiled_code", "engine"]
 
 
 def test_a_table_may_hold_rows_that_an_older_notebook_asks_for():

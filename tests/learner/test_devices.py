@@ -8,7 +8,7 @@ from autograder import exercises, start
 from autograder.history import standings, verdicts
 from autograder.lessons.execute import run
 from autograder.lessons.source import SOURCES, read
-from autograder.messages.cards import message
+from autograder.messages.learners import message
 
 without_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="shows what is said where there is no GPU")
 

@@ -11,10 +11,10 @@ from nbclient import NotebookClient
 
 import autograder
 from autograder import cli
+from autograder.explained import table
+from autograder.explained.table import EXPLANATIONS
 from autograder.learner.replies import Reply
-from autograder.messages.cards import message
-from autograder.messages.torch_errors import table
-from autograder.messages.torch_errors.table import EXPLANATIONS
+from autograder.messages.learners import message
 from autograder.session import SESSION
 from support.torch_programs import told
 

@@ -9,7 +9,7 @@ import pytest
 
 from autograder.exercises import load
 from autograder.lessons.source import solutions
-from autograder.messages.cards import message
+from autograder.messages.learners import message
 from support.kernel import Kernel
 
 RIGHT = solutions(load("gradient_accumulation")["accumulate_equal"])[0]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import autograder
 from autograder.messages import drawing, feedback, plots, reasons, report, site
-from autograder.messages.cards import MESSAGES
+from autograder.messages.learners import MESSAGES
 
 PACKAGE = Path(autograder.__file__).parent
 DOTTED = {*MESSAGES, *drawing.WORDS, *plots.WORDS}

@@ -17,9 +17,9 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Page
 
+from autograder.explained.table import EXPLANATIONS
 from autograder.language import LANGUAGES
 from autograder.lessons.collection import COURSE
-from autograder.messages.torch_errors.table import EXPLANATIONS
 from autograder.site.errors.cures import cures
 from autograder.site.errors.imports import with_imports
 from autograder.site.errors.kept import error_runs

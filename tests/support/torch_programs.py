@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import torch
 
-from autograder.messages.torch_errors.entry import PREAMBLE, Explanation
-from autograder.messages.torch_errors.scene import Scene
-from autograder.messages.torch_errors.table import explain
+from autograder.explained.entry import PREAMBLE, Explanation
+from autograder.explained.scene.frames import Scene
+from autograder.explained.table import explain
 
 _NUMBERS = count()
 

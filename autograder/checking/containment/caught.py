@@ -84,8 +84,8 @@ def message_of(error: BaseException) -> str:
 
 def explained(error: BaseException) -> str:
     """Return the name of the explanation of an error where it was raised, or ""."""
-    from ...messages.torch_errors.scene import Scene  # imported here: expected results depend on no wording
-    from ...messages.torch_errors.table import explain
+    from ...explained.scene.frames import Scene  # imported here: expected results depend on no wording
+    from ...explained.table import explain
 
     try:
         found = explain(str(error), Scene.of_error(error))

@@ -32,6 +32,11 @@ class Place:
     name: str
     pretended: bool
 
+    @property
+    def kind(self) -> str:
+        """The part of a sentence's id that tells a real device from a pretended one."""
+        return "pretended" if self.pretended else "real"
+
     @contextmanager
     def holding(self, case: Case) -> Iterator[None]:
         """Put the tensors of `case` on the device, and run the `with` block where the device exists."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from nbgrader.api import MissingEntry
 
+from ...cards.shown_verdict import ShownVerdict
 from ...checking.verdict import VerdictState
 from ...errors import UserError
 from ...grade_ids import CellKind, GradeId
@@ -100,7 +101,7 @@ def _describe(course: Course, assignment: str, one: Request) -> Iterator[str]:
         verdict, _ = verdict_in(cell, name)
         counts = cell["metadata"]["nbgrader"].get("grade")
         if verdict and (name in named or (not named and counts and verdict.state != VerdictState.PASSED)):
-            yield textwrap.indent(verdict.text(course.language), "    ")
+            yield textwrap.indent(ShownVerdict.of(verdict).text(course.language), "    ")
 
 
 def _named(one: Request, names: Sequence[str]) -> list[str]:

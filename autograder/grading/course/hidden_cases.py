@@ -18,9 +18,9 @@ import torch
 
 from ...checking.exercise import Exercise
 from ...checking.expected import Expected
-from ...checking.verdict import moved_from
 from ...errors import UserError
 from ...exercises import path_of
+from ...exercises.moved import moved_from
 from ...grade_ids import CellKind, GradeId
 from ...lessons.collection import COURSE, private
 from ...lessons.execute import run

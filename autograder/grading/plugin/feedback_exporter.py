@@ -18,10 +18,10 @@ from pygments.formatters import HtmlFormatter
 from traitlets.config import Config
 
 from ... import exercises
-from ...checking.card_layout import inline
 from ...grade_ids import CellKind, GradeId
 from ...language import LANGUAGES, decimal
 from ...messages.feedback import WORDS
+from ...messages.markup import inline
 from ..course.course import course_of
 from ..rules.late_explanation import explain_lateness
 from ..submission.outputs import without_outputs_for_instructor

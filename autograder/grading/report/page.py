@@ -11,12 +11,13 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from ...checking.card_layout import inline, result_label
+from ...cards.card import result_label
 from ...checking.verdict import VerdictState
 from ...errors import UserError
 from ...grade_ids import CellKind, GradeId
 from ...language import LANGUAGES, Note
-from ...messages.cards import MESSAGES
+from ...messages.learners import MESSAGES
+from ...messages.markup import inline
 from ...messages.reasons import describe_reason
 from ...messages.report import TOKEN, WORDS, said
 from ..course.course import open_course

@@ -10,8 +10,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from ...checking.card_layout import inline
 from ...language import Text, decimal, with_offset
+from ...messages.markup import inline
 from ...messages.report import WORDS
 from ..plugin.mathml import to_mathml
 from .counts import Graded

@@ -19,13 +19,14 @@ from typing import Any
 
 from nbformat.notebooknode import NotebookNode
 
+from ...cards.shown_verdict import ShownVerdict
 from ...checking.exercise import Exercise
 from ...checking.expected import Expected
 from ...checking.judge import judge, predictions, unobserved
 from ...checking.verdict import MIME, Verdict, VerdictState
 from ...grade_ids import CellKind, GradeId
 from ...language import Note
-from ...messages.cards import message
+from ...messages.learners import message
 from ..course.hidden_cases import ExpectedResults
 from ..sandbox.grader.resource_watch import Ending
 from ..sandbox.wire.run_codec import unpack_run
@@ -159,7 +160,11 @@ class Judgement:
                 points = f"{verdict.points_out_of(worth):g}"
                 note = Note("note.worth", {"earned": points, "maximum": f"{worth:g}"})
                 verdict = replace(verdict, notes=(*verdict.notes, note))
-            self._data[key] = {"text/plain": points, "text/html": verdict.html(language), MIME: verdict.to_json()}
+            self._data[key] = {
+                "text/plain": points,
+                "text/html": ShownVerdict.of(verdict).html(language),
+                MIME: verdict.to_json(),
+            }
         metadata: dict[str, Any] = {"observed": self.observed} if self.observed else {}
         if self.rows:
             metadata["rows"] = [

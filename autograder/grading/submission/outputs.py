@@ -11,7 +11,7 @@ from nbformat.notebooknode import NotebookNode
 from nbgrader import preprocessors
 from traitlets import Integer
 
-from ...messages.cards import message
+from ...messages.learners import message
 from ..files.pictures import KINDS, is_picture
 from ..sandbox.grader.resource_watch import Ending
 

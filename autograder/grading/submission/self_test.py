@@ -10,6 +10,7 @@ import torch
 from nbformat.notebooknode import NotebookNode
 
 from ... import exercises
+from ...cards.shown_verdict import card_text
 from ...checking.exercise import Exercise
 from ...checking.verdict import VerdictState
 from ...errors import UserError
@@ -62,7 +63,7 @@ def grade_solution(engine: Engine, judge: LessonJudge, released: ReleasedCells, 
     clean = sanitize(_solved(source_notebook(answers.lesson, answers.exercises)), released, None)
     outcome = run_notebook(engine, clean.notebook, judge, files)
     wrong = [
-        f"{name}: {verdict.text('en')}"
+        f"{name}: {card_text(verdict, answers.exercises[name], 'en')}"
         for name, verdict in outcome.verdicts.items()
         if verdict.state != VerdictState.PASSED and GradeId.of(CellKind.CHECK, name) in released
     ]

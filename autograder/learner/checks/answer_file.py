@@ -23,7 +23,7 @@ from ...checking.verdict import Verdict, VerdictState
 from ...errors import UserError
 from ...language import Text
 from ...lessons.source import SOURCES
-from ...messages.cards import message
+from ...messages.learners import message
 from ...session import SESSION, CellRun
 from ..replies import as_commands
 from .check import check_in

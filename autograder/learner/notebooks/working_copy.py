@@ -20,7 +20,7 @@ from typing import Any
 from ...grade_ids import GradeId
 from ...language import LANGUAGES, Text
 from ...lessons.source import NOTEBOOKS, digest
-from ...messages.cards import message
+from ...messages.learners import message
 from .notebook_file import Unreadable, answer_cells, read_notebook, restore_metadata, source_of, untouched
 
 LAB_STATE = ".autograder.json"

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ... import exercises
-from ...checking.card_layout import unlinked
 from ...checking.exercise import Exercise
 from ...checking.verdict import VerdictState
 from ...grade_ids import CellKind, GradeId
@@ -23,7 +22,8 @@ from ...history import (
 )
 from ...language import Text
 from ...lessons.source import NOTEBOOKS
-from ...messages.cards import message
+from ...messages.learners import message
+from ...messages.markup import unlinked
 from ...session import SESSION, being_graded
 from ..notebooks.headings import link_to, title_of, title_of_lesson
 from ..notebooks.notebook_file import read_notebook

@@ -11,7 +11,7 @@ from ...history import read_history
 from ...language import Text
 from ...lessons.source import lesson_source
 from ...lessons.variants import expect_variant, variants_of
-from ...messages.cards import message
+from ...messages.learners import message
 from ...session import SESSION, being_graded
 from ..cells_run import shell
 from ..replies import Prose, Reply

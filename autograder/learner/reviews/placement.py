@@ -15,7 +15,7 @@ from ...language import Text
 from ...lessons.needed_code import needed_code
 from ...lessons.source import lesson_source
 from ...lessons.variants import VariantTable, draw_table, sources_above, variants_of
-from ...messages.cards import message
+from ...messages.learners import message
 from ...session import SESSION, being_graded
 from ..cells_run import shell
 from ..notebooks.headings import title_of_lesson

@@ -14,7 +14,7 @@ from ...checking.exercise import Exercise
 from ...checking.verdict import Verdict, VerdictState
 from ...history import History, read_history
 from ...language import Note, Text
-from ...messages.cards import message
+from ...messages.learners import message
 from ...session import SESSION, being_graded
 from ..cells_run import is_bound_in, shell
 from ..notebooks.headings import title_of_lesson

@@ -11,7 +11,7 @@ from ...grade_ids import CellKind, GradeId
 from ...lessons.needed_code import needed_code
 from ...lessons.source import NOTEBOOKS, STUB
 from ...lessons.variants import draw_table
-from ...messages.cards import message
+from ...messages.learners import message
 from ..notebooks.headings import find_heading, link_to, title_of
 from ..notebooks.notebook_file import grade_id_of, read_notebook, source_of
 

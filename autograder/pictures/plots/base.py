@@ -18,9 +18,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...checking.card_layout import aside, inline
 from ...extras import install_command
 from ...language import Note
+from ...messages.markup import aside, inline
 from ...messages.plots import word
 from ..render.image import image
 from ..text_form import text_is_enough

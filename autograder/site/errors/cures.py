@@ -20,11 +20,11 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
+from ... import explained
 from ...cells import read_cells
-from ...messages import torch_errors
 from .imports import with_imports
 
-_FOLDER = Path(torch_errors.__file__).parent
+_FOLDER = Path(explained.__file__).parent
 
 
 @cache

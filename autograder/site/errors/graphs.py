@@ -7,7 +7,7 @@ import warnings
 
 import torch
 
-from ...messages.torch_errors.scene import Scene
+from ...explained.scene.frames import Scene
 from ...pictures.draw import picture
 from ...pictures.graph.model import Graph
 

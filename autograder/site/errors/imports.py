@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ...messages.torch_errors.entry import PREAMBLE
+from ...explained.entry import PREAMBLE
 
 
 def with_imports(program: str) -> str:

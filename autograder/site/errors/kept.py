@@ -12,11 +12,11 @@ from pathlib import Path
 import torch
 
 from ...errors import UserError
-from ...messages.torch_errors.entry import Explanation
+from ...explained.entry import Explanation
 from .runs import ErrorRun
 
 _PACKAGE = Path(__file__).parents[2]
-_RUN_BY = ("site/errors", "pictures", "messages/drawing.py", "messages/torch_errors/scene.py")
+_RUN_BY = ("site/errors", "pictures", "messages/drawing.py", "explained/scene/frames.py")
 
 
 def error_runs(explanations: Sequence[Explanation], cache: Path) -> dict[str, ErrorRun]:

@@ -9,10 +9,10 @@ from itertools import groupby
 
 import torch
 
+from ...explained.entry import Explanation
+from ...explained.table import EXPLANATIONS
 from ...lessons.source import Lesson
 from ...messages.site import WORDS
-from ...messages.torch_errors.entry import Explanation
-from ...messages.torch_errors.table import EXPLANATIONS
 from ..blocks import Block, highlighted, inner, markdown
 from ..headings import Heading
 from ..pages import Page

@@ -19,10 +19,10 @@ from typing import Any
 
 import torch
 
+from ...explained.entry import PREAMBLE
+from ...explained.scene.frames import Scene
+from ...explained.table import EXPLANATIONS
 from ...language import LANGUAGES
-from ...messages.torch_errors.entry import PREAMBLE
-from ...messages.torch_errors.scene import Scene
-from ...messages.torch_errors.table import EXPLANATIONS
 from ...pictures.draw import Picture
 from ...pictures.graph.model import Graph
 from .graphs import graph_at

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from ...explained.entry import Explanation
 from ...lessons.summary import readable
-from ...messages.torch_errors.entry import Explanation
 from ..blocks import inner, markdown
 from .runs import ErrorRun
 

@@ -5,6 +5,7 @@ import torch
 from torch.func import grad, jacrev, vmap
 
 from autograder import exercises
+from autograder.cards.shown_verdict import ShownVerdict
 from autograder.checking.devices.device_run import is_about_devices
 from autograder.checking.devices.place import find_place
 from autograder.checking.devices.pretended_device import pretended_device
@@ -150,6 +151,6 @@ def test_an_answer_that_leaves_the_device_of_its_inputs_is_never_our_error() -> 
             for name in (name for name in wrong.cells if wrong.named[name].theme == "device"):
                 runs = observe(exercise, wrong.program(name, exercise.asks), PUBLIC_SEED, place)
                 verdict = judge(exercise, runs, exercises.key_of(exercise).expected)
-                assert verdict.state == "not yet", f"{exercise.name}, {name}: {verdict.text('en')}"
+                assert verdict.state == "not yet", f"{exercise.name}, {name}: {ShownVerdict.of(verdict).text('en')}"
                 named.add(verdict.mistake)
     assert "sum_on_the_cpu" in named

@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell
 
 from autograder.cli import main
 from autograder.language import LANGUAGES
-from autograder.messages.cards import message
+from autograder.messages.learners import message
 from support.course import Course
 from support.first_gradient import CHECK, FIRST, NAME, SOLVED
 from support.solved import grade_id

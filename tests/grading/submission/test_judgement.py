@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from autograder.cards.shown_verdict import ShownVerdict
 from autograder.checking.run import Raised, Run
 from autograder.checking.verdict import MIME
 from autograder.grading.course.hidden_cases import expected_results
@@ -48,7 +49,7 @@ def test_the_card_is_in_the_language_of_the_notebook(judge: LessonJudge) -> None
     known = judge.judge(name, runs)
     for language in ("en", "ru", "en", None):
         shown = known.output(language, 7)
-        assert shown.data["text/html"] == known.verdict.html(language)
+        assert shown.data["text/html"] == ShownVerdict.of(known.verdict).html(language)
         assert shown.data[MIME]["language"] == language
         assert shown.execution_count == 7
         shown.data["text/html"] = shown.metadata["observed"] = "edited in one notebook"
@@ -79,7 +80,8 @@ def test_the_name_of_a_type_tells_no_inputs(judge: LessonJudge, name: str) -> No
 
     def card(kind: str) -> str:
         raised = Raised("answer", "raised.answer", {"type": kind, "message": name})
-        return judge.judge(exercise, [pack_run(Run({}, raised)) for _ in runs]).verdict.text("en")
+        known = judge.judge(exercise, [pack_run(Run({}, raised)) for _ in runs])
+        return ShownVerdict.of(known.verdict).text("en")
 
     assert "…: …" in card(name)
     assert "RuntimeError: …" in card("RuntimeError")

@@ -13,7 +13,7 @@ from autograder.history import read_history, verdicts
 from autograder.learner.reviews.schedule import DAY
 from autograder.lessons.source import solutions
 from autograder.lessons.variants import draw_table, variants_of
-from autograder.messages.cards import message
+from autograder.messages.learners import message
 from autograder.session import SESSION, Session
 from support.check import NAME as UNEVEN
 from support.check import check, right

@@ -12,7 +12,7 @@ from autograder.history import read_history, record, verdicts
 from autograder.language import Note
 from autograder.learner.progress.tables import Contents
 from autograder.learner.reviews.schedule import make_schedule
-from autograder.messages.cards import message
+from autograder.messages.learners import message
 from autograder.session import SESSION, Session
 
 

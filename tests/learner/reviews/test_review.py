@@ -15,7 +15,7 @@ from autograder.exercises import misconceptions_of
 from autograder.learner.reviews.schedule import DAY
 from autograder.learner.reviews.statement import state
 from autograder.lessons.source import solutions
-from autograder.messages.cards import message
+from autograder.messages.learners import message
 from autograder.session import SESSION, Session
 from support.check import NAME as UNEVEN
 from support.check import check, right

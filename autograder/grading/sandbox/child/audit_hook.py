@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from ....messages.cards import message
+from ....messages.learners import message
 from ..wall.filesystem import visible
 
 _QUIET = frozenset(("builtins.id", "compile", "exec", "import", "marshal.loads", "os.listdir", "os.scandir"))

@@ -15,7 +15,7 @@ from IPython.utils.text import LSString, SList
 from traitlets import Type
 from traitlets.config import Config
 
-from ....messages.cards import message
+from ....messages.learners import message
 from .audit_hook import Refused
 from .compiler import Compiler
 from .shell_commands import Store, run_command

@@ -29,9 +29,9 @@ from ....checking.exercise import Exercise
 from ....checking.judge import screen
 from ....checking.observe import code_digest, observe_in_order
 from ....checking.run import Run
-from ....checking.verdict import moved_from
 from ....exercises.module_texts import defined_in, modules_of
-from ....messages.cards import message
+from ....exercises.moved import moved_from
+from ....messages.learners import message
 from ...conspicuous.outside_torch import counted_in
 from ...conspicuous.places import ReleasedCode, find_places
 from ...demonstrations.needless_cells import Demonstrations

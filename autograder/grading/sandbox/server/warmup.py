@@ -57,7 +57,7 @@ def warm_shell() -> Shell:
 
     shell.run_cell("import autograder.learner.tracebacks, autograder.learner.ready")  # `start` imports them
     # An answer that raises is explained, which takes 0.1 s of imports.
-    shell.run_cell("import autograder.messages.torch_errors.table")
+    shell.run_cell("import autograder.explained.table")
     gc.freeze()  # `reset` collects garbage: exclude torch's many objects
     shell.reset()
     with contextlib.suppress(Exception):  # patches of torch's functions that the first `torch.compile` makes

@@ -10,7 +10,7 @@ from typing import Any
 from ....checking.containment.caught import Spot
 from ....checking.run import Raised, Run, decode_run, encode_run
 from ....language import LANGUAGES, Note
-from ....messages.cards import MESSAGES, say
+from ....messages.learners import MESSAGES, say
 
 _LONGEST = 4000  # characters of a text on a card
 _MOST = 50  # notes on one run, edited inputs, or exceptions that the probe caught

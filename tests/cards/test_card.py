@@ -11,21 +11,26 @@ import torch
 
 import autograder
 from autograder import exercises
+from autograder.cards.shown_verdict import ShownVerdict
+from autograder.checking import judge as judging
 from autograder.checking.containment.caught import Caught
 from autograder.checking.exercise import PUBLIC_SEED
 from autograder.checking.expected import Expected, expect
-from autograder.checking.judge import judge
 from autograder.checking.observe import observe
 from autograder.checking.run import Run
 from autograder.checking.values import AtMost
-from autograder.messages.cards import message
+from autograder.explained.table import EXPLANATIONS, explain
+from autograder.messages.learners import message
 from autograder.messages.measured import NAMES, measured_name
-from autograder.messages.torch_errors.table import EXPLANATIONS, explain
 from autograder.session import SESSION
 from support.check import check
 from support.exercises import mistakes_in, program, public_key
 
 COURSE = [(lesson, name) for lesson in exercises.lessons() for name in exercises.load(lesson)]
+
+
+def judge(*given) -> ShownVerdict:
+    return ShownVerdict.of(judging.judge(*given))
 
 
 def forward_difference(f, x, h):

@@ -20,7 +20,7 @@ from .gradients import (
     no_graph,
     saved,
 )
-from .scene import Scene
+from .scene.frames import Scene
 from .tools import (
     batches,
     checks,

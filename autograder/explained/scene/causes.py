@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .scene import Scene, Unknown, names_bound
+from .frames import Scene, Unknown, names_bound
 from .syntax import attributes, calls, is_constant, keyword, last_name, mentions, walk
 
 # Operations whose results have no derivative, so that the graph ends there without a word.

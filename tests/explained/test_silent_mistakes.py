@@ -4,8 +4,8 @@ import ast
 
 import pytest
 
+from autograder.explained.silent_mistakes import SILENT, silent_mistakes
 from autograder.lessons.collection import COURSE
-from autograder.messages.torch_errors.silent import SILENT, silent_mistakes
 from support.check import check
 from support.torch_programs import run_cell
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .. import causes
 from ..entry import entry
 from ..python_texts import names_attribute
+from ..scene import causes
 
 LESSON = "02_graph_and_backward"
 FREED = r"Trying to backward through the graph a second time"

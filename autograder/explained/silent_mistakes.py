@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from inspect import unwrap
 from types import CodeType
 
-from ...language import Note, Text
-from .causes import NEARLY_THE_FLAG
-from .syntax import calls, last_name, walk
+from ..language import Note, Text
+from .scene.causes import NEARLY_THE_FLAG
+from .scene.syntax import calls, last_name, walk
 
 CALLED = (
     "zero_grad",

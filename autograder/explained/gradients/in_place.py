@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .. import causes
 from ..entry import entry
+from ..scene import causes
 
 LESSON = "05_grad_modes_and_in_place"
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .. import causes
 from ..entry import entry
+from ..scene import causes
 
 NO_GRAPH = r"element \d+ of tensors does not require grad and does not have a grad_fn"
 LEAVES, MODES, FUNCTIONS = "01_leaf_tensors", "05_grad_modes_and_in_place", "07_custom_functions"

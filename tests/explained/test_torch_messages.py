@@ -12,9 +12,9 @@ import torch
 from packaging.version import Version
 
 from autograder.cells import read_cells
+from autograder.explained.silent_mistakes import silent_mistakes
 from autograder.language import LANGUAGES
-from autograder.messages.cards import message
-from autograder.messages.torch_errors.silent import silent_mistakes
+from autograder.messages.learners import message
 from support.torch_programs import run_cell, told
 
 PROGRAMS = Path(__file__).with_name("programs")

@@ -9,9 +9,9 @@ from packaging.version import Version
 
 from autograder.authoring.lint import banned_words
 from autograder.exercises import load
+from autograder.explained.table import EXPLANATIONS, explain
 from autograder.learner.tracebacks import as_html, as_text
 from autograder.lessons.collection import COURSE
-from autograder.messages.torch_errors.table import EXPLANATIONS, explain
 from autograder.site.errors.cures import cures
 from support.gpu_programs import MIXTURES, ON_A_GPU_ALONE
 from support.torch_programs import heard, told

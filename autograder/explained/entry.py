@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ...language import Text
-from .scene import Scene
+from ..language import Text
+from .scene.frames import Scene
 
 Judge = Callable[[Scene], bool]
 

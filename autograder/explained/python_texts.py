@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from .entry import Judge
-from .scene import Scene
-from .syntax import attributes, calls, is_constant, keyword, last_name, mentions, walk
+from .scene.frames import Scene
+from .scene.syntax import attributes, calls, is_constant, keyword, last_name, mentions, walk
 
 ENGINE, APPLY = "graph.py:_engine_run_backward", "function.py:apply"
 

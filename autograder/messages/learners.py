@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ..explained.silent_mistakes import SILENT
 from ..language import Note, Text, grouped
 from .entries import is_code, place_of
 from .measured import yes_or_no
-from .torch_errors.silent import SILENT
 
 MESSAGES: dict[str, Text] = {
     # -- states of a verdict ------------------------------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""Cards: the sentences that show a verdict to a person."""

@@ -1,0 +1,1 @@
+"""The place of an error: frame, syntax trees, and visible causes."""
