@@ -1,7 +1,7 @@
 """Record what the lessons show of a GPU: `python benchmarks/record_cuda.py` on a machine that has one.
 
 Torch is all it needs. Runs every lesson, takes the median of what each `on_gpu(measure)` measures in five runs, and
-writes autograder/learner/recordings/<name of measure>.json with the device and torch's version. Then it tells of each
+writes autograder/lessons/recordings/<name of measure>.json with the device and torch's version. Then it tells of each
 statement in the lessons about these values whether it is true, and ends with 1 if one is not: mend the prose. Commit
 the files: a notebook without a GPU shows them.
 """
@@ -17,9 +17,9 @@ import torch
 
 import autograder
 from autograder import exercises
-from autograder.learner import gpu
-from autograder.learner.gpu import RECORDINGS, Claims, Measured
+from autograder.lessons import gpu_recordings
 from autograder.lessons.execute import run
+from autograder.lessons.gpu_recordings import RECORDINGS, Claims, Measured
 from autograder.lessons.source import SOURCES, read
 
 RUNS = 5
@@ -51,7 +51,7 @@ def main() -> int:
         found = claims(recording["measured"])
         said.update({f"{measure.__name__}: {statement}": holds for statement, holds in found.items()})
 
-    autograder.on_gpu, gpu.check_claims = record, try_claims  # what the cells import
+    autograder.on_gpu, gpu_recordings.check_claims = record, try_claims  # what the cells import
     for path in sorted(SOURCES.glob("[0-9][0-9]_*.py")):
         lesson = read(path)
         if any("on_gpu(" in cell.source for cell in lesson.cells):

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..grading.limits import Wall
+from ..grading.wall_kinds import Wall
 from .options import add_assignment, add_command, add_course_folder, positive
 
 

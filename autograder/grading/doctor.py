@@ -13,13 +13,14 @@ from ..errors import UserError
 from ..lessons.collection import COURSE
 from ..messages.learners import message
 from ..torch_versions import newer_torch
-from .limits import Limits, Wall
+from .limits import Limits
 from .sandbox.grader.engine import Engine
 from .sandbox.grader.fork_server_process import NEEDS_LINUX
 from .sandbox.grader.student_process import Ended
 from .sandbox.wall.libc import CannotIsolate
 from .sandbox.wire.requests import ChildRequest
 from .submission.self_test import grade_packaged_lesson
+from .wall_kinds import Wall
 
 _LOOK = """
 import os, socket

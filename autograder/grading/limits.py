@@ -1,19 +1,8 @@
-"""Limits on a submission's resources, and the kinds of walls."""
+"""Limits on a submission's resources."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
-
-
-class Wall(StrEnum):
-    """The kinds of isolation around students' code; AUTO chooses between two."""
-
-    AUTO = "auto"  # the stronger of FULL and LANDLOCK that a machine gives
-    FULL = "full"  # Linux namespaces
-    LANDLOCK = "landlock"  # Landlock with seccomp
-    NONE = "none"
-
 
 MOST_FILES = 5_000  # files and folders in a child's folder; a watch that counts so many takes about 50 ms
 

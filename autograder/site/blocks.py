@@ -12,7 +12,7 @@ from nbformat.notebooknode import NotebookNode
 
 from ..checking.exercise import Exercise
 from ..grade_ids import CellKind, GradeId
-from ..grading.plugin.mathml import render_markdown
+from ..lessons.mathml import render_markdown
 from ..lessons.source import CHECK
 from .execution import Outputs, is_run
 from .headings import Heading, with_places

@@ -16,7 +16,7 @@ from ..checking.comparison import compare
 from ..checking.exercise import Exercise
 from ..checking.values import Other
 from ..exercises import key_of
-from ..grading.plugin.mathml import render_markdown
+from ..lessons.mathml import render_markdown
 from ..messages.site import WORDS
 
 _DIGITS = 6  # as many as a comparison with the tolerance of `checking.values` sees

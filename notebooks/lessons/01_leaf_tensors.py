@@ -1418,7 +1418,7 @@ def leaf_on_gpu():
 
 on_gpu(leaf_on_gpu)
 # %% tags=["fact"]
-from autograder.learner.gpu import check_claims
+from autograder.lessons.gpu_recordings import check_claims
 
 check_claims(
     leaf_on_gpu,

@@ -1532,7 +1532,7 @@ def graph_on_gpu():
 print("on the CPU:", names_on("cpu"))
 on_gpu(graph_on_gpu)
 # %% tags=["fact"]
-from autograder.learner.gpu import check_claims
+from autograder.lessons.gpu_recordings import check_claims
 
 check_claims(
     graph_on_gpu,

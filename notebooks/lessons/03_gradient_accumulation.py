@@ -1437,7 +1437,7 @@ def accumulation_on_gpu():
 
 on_gpu(accumulation_on_gpu)
 # %% tags=["fact"]
-from autograder.learner.gpu import check_claims
+from autograder.lessons.gpu_recordings import check_claims
 
 check_claims(
     accumulation_on_gpu,

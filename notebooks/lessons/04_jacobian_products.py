@@ -1487,7 +1487,7 @@ def products_on_gpu():
 
 on_gpu(products_on_gpu)
 # %% tags=["fact"]
-from autograder.learner.gpu import check_claims
+from autograder.lessons.gpu_recordings import check_claims
 
 check_claims(
     products_on_gpu,

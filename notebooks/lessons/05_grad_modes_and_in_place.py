@@ -1267,7 +1267,7 @@ def no_grad_on_gpu():
 
 on_gpu(no_grad_on_gpu)
 # %% tags=["fact"]
-from autograder.learner.gpu import check_claims
+from autograder.lessons.gpu_recordings import check_claims
 
 check_claims(
     no_grad_on_gpu,

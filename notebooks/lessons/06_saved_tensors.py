@@ -1683,7 +1683,7 @@ def saved_on_gpu():
 
 on_gpu(saved_on_gpu)
 # %% tags=["fact"]
-from autograder.learner.gpu import check_claims
+from autograder.lessons.gpu_recordings import check_claims
 
 check_claims(
     saved_on_gpu,

@@ -2259,7 +2259,7 @@ def silu_on_gpu():
 
 on_gpu(silu_on_gpu)
 # %% tags=["fact"]
-from autograder.learner.gpu import check_claims
+from autograder.lessons.gpu_recordings import check_claims
 
 check_claims(
     silu_on_gpu,

@@ -2179,7 +2179,7 @@ def hooks_on_gpu():
 
 on_gpu(hooks_on_gpu)
 # %% tags=["fact"]
-from autograder.learner.gpu import check_claims
+from autograder.lessons.gpu_recordings import check_claims
 
 check_claims(
     hooks_on_gpu,

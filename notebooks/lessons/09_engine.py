@@ -1034,7 +1034,7 @@ if not torch.cuda.is_available():
     print("DataParallel without a GPU uses the devices", net.device_ids)
 on_gpu(engine_on_gpu)
 # %% tags=["fact"]
-from autograder.learner.gpu import check_claims
+from autograder.lessons.gpu_recordings import check_claims
 
 check_claims(
     engine_on_gpu,

@@ -1997,7 +1997,7 @@ def attention_twice_on_gpu():
 
 on_gpu(attention_twice_on_gpu)
 # %% tags=["fact"]
-from autograder.learner.gpu import check_claims
+from autograder.lessons.gpu_recordings import check_claims
 
 check_claims(
     attention_twice_on_gpu,

@@ -3170,7 +3170,7 @@ def capped_step_on_gpu():
 
 on_gpu(capped_step_on_gpu)
 # %% tags=["fact"]
-from autograder.learner.gpu import check_claims
+from autograder.lessons.gpu_recordings import check_claims
 
 check_claims(
     capped_step_on_gpu,

@@ -18,10 +18,11 @@ import pytest
 
 from autograder.checking.exercise import Exercise
 from autograder.checking.observe import observe
-from autograder.grading.limits import Limits, Wall
+from autograder.grading.limits import Limits
 from autograder.grading.shared_lock import SharedLock
 from autograder.grading.submission.grader import Grader, Job
 from autograder.grading.submission.notebook_run import Outcome
+from autograder.grading.wall_kinds import Wall
 from autograder.lessons.source import Lesson
 from autograder.messages.learners import message
 from support.assignment import Assignment, open_assignment, points

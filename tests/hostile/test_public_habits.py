@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from autograder.checking.exercise import Exercise
-from autograder.grading.limits import Limits, Wall
+from autograder.grading.limits import Limits
+from autograder.grading.wall_kinds import Wall
 from autograder.lessons.source import Lesson
 from hostile.habits import ALL, HARMED, LOSES, PUBLIC, together
 from hostile.habits.habit import Habit

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from autograder.checking.exercise import Exercise
-from autograder.grading.limits import Limits, Wall
+from autograder.grading.limits import Limits
+from autograder.grading.wall_kinds import Wall
 from autograder.lessons.source import Lesson
 from autograder.messages.reasons import describe_reason
 from support.assignment import Assignment, open_assignment, points

@@ -20,7 +20,7 @@ import pytest
 
 import autograder
 from autograder.checking.exercise import Exercise
-from autograder.grading.limits import Limits, Wall
+from autograder.grading.limits import Limits
 from autograder.grading.sandbox.grader.disk_use import exceeds
 from autograder.grading.sandbox.grader.engine import Engine
 from autograder.grading.sandbox.grader.student_process import StudentProcess
@@ -32,6 +32,7 @@ from autograder.grading.sandbox.wall.system_calls import (
     REFUSED_WITHOUT_NAMESPACES,
     SOCKETPAIR,
 )
+from autograder.grading.wall_kinds import Wall
 from autograder.lessons.source import Lesson
 from support import attacks
 from support.assignment import Assignment, open_assignment

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from autograder.checking.exercise import Exercise
-from autograder.grading.limits import Limits, Wall
+from autograder.grading.limits import Limits
 from autograder.grading.submission.notebook_run import Outcome, run_notebook
 from autograder.grading.submission.sanitize import sanitize
+from autograder.grading.wall_kinds import Wall
 from autograder.lessons.source import Lesson
 from support.assignment import Assignment, open_assignment, points
 

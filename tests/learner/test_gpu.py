@@ -13,9 +13,9 @@ from torch.overrides import TorchFunctionMode
 
 import autograder
 from autograder import exercises, on_gpu, start
-from autograder.learner import gpu
-from autograder.learner.gpu import check_claims
+from autograder.lessons import gpu_recordings
 from autograder.lessons.execute import run
+from autograder.lessons.gpu_recordings import check_claims
 from autograder.lessons.source import REPOSITORY, SOURCES, read
 from autograder.measure import live_bytes
 from support.pretended_cuda import CUDA_FUNCTIONS, pretended_cuda
@@ -32,7 +32,7 @@ def peaks():
 
 @without_gpu
 def test_a_recording_is_shown_with_its_device_and_torch_version(tmp_path, monkeypatch):
-    monkeypatch.setattr(gpu, "RECORDINGS", tmp_path)
+    monkeypatch.setattr(gpu_recordings, "RECORDINGS", tmp_path)
     start("saved_tensors", language="ru")
     assert "сказано выше" in repr(on_gpu(peaks))
     recording = {
@@ -72,7 +72,7 @@ def test_statements_are_compared_with_the_recording(tmp_path, monkeypatch):
     def claims(measured):
         return {"it grows": measured["now"] > measured["before"], "it is a leaf": measured["leaf"]}
 
-    monkeypatch.setattr(gpu, "RECORDINGS", tmp_path)
+    monkeypatch.setattr(gpu_recordings, "RECORDINGS", tmp_path)
     check_claims(peaks, claims)
     recording = {"device": "Some GPU", "torch": "2.13.0", "measured": {"before": 1, "now": 2, "leaf": True}}
     (tmp_path / "peaks.json").write_text(json.dumps(recording), encoding="utf-8")
@@ -123,7 +123,7 @@ def test_what_lessons_say_of_a_gpu_is_tried_as_far_as_a_cpu_can(monkeypatch):
 
     monkeypatch.setattr(autograder, "on_gpu", pretend)
     monkeypatch.setattr(autograder, "gpu_peak", peak_on_the_cpu)
-    monkeypatch.setattr(gpu, "check_claims", compare)
+    monkeypatch.setattr(gpu_recordings, "check_claims", compare)
     for path in sorted(SOURCES.glob("[0-9][0-9]_*.py")):
         lesson = read(path)
         if any("on_gpu(" in cell.source for cell in lesson.cells):

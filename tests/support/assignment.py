@@ -18,13 +18,14 @@ import support
 from autograder.checking.exercise import Exercise
 from autograder.grading.course import hidden_cases as hidden
 from autograder.grading.gradebook.release import Released, released_cells
-from autograder.grading.limits import Limits, Wall
+from autograder.grading.limits import Limits
 from autograder.grading.sandbox.grader import student_process
 from autograder.grading.sandbox.grader.engine import Engine
 from autograder.grading.submission.judgement import LessonJudge
 from autograder.grading.submission.notebook_run import Outcome, run_notebook
 from autograder.grading.submission.sanitize import sanitize
 from autograder.grading.submission.self_test import warm_up
+from autograder.grading.wall_kinds import Wall
 from autograder.lessons.notebooks import source_notebook, student_notebook
 from autograder.lessons.source import Lesson, solutions
 from support.once import once

@@ -28,12 +28,12 @@ from ..files.atomic import describe_error, remove_leftovers, swap_in, temporary_
 from ..files.locks import locked
 from ..files.notebook_file import Unreadable, read
 from ..gradebook.book import Book, BookClosed
-from ..limits import Wall
 from ..requests.found import find_requests, time_of
 from ..rules.late_penalty import describe_change
 from ..submission.folder import read_submission
 from ..submission.pipeline import GradedSubmission, Result, State, fault, grade_submission, prepare
 from ..submission.unchanged_answers import unchanged_cells
+from ..wall_kinds import Wall
 
 _LONG = 4.0  # seconds without a result before the running students are reported
 

@@ -10,11 +10,11 @@ from ...errors import UserError
 from ..course.settings import CourseSettings
 from ..files.atomic import describe_error
 from ..gradebook.book import BookClosed
-from ..limits import Wall
 from ..sandbox.grader.fork_server_process import ForkServerProcess
 from ..sandbox.wall.libc import CannotIsolate
 from ..sandbox.wall.walls import strongest
 from ..submission.grader import close_graders, process_grader
+from ..wall_kinds import Wall
 
 
 @contextlib.contextmanager

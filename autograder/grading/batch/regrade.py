@@ -21,8 +21,8 @@ from ..files.locks import locked
 from ..files.notebook_file import write_notebook
 from ..gradebook.book import Book
 from ..gradebook.scores import Score
-from ..limits import Wall
 from ..submission.pipeline import GradedSubmission, State
+from ..wall_kinds import Wall
 from .batch import Batch
 
 

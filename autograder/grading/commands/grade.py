@@ -26,11 +26,11 @@ from ..batch.rule_changes import follow_rules
 from ..batch.summary import next_commands, summary, table
 from ..course.course import Course, open_course
 from ..course.withdrawals import remove_returned
-from ..limits import Wall
 from ..sandbox.grader.fork_server_process import ForkServerProcess
 from ..sandbox.grader.restarting_engine import NoForkServer
 from ..submission.pipeline import Result, State
 from ..terminal import Interrupt, Progress, printable
+from ..wall_kinds import Wall
 
 
 def grade_course(

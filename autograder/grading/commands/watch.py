@@ -12,10 +12,10 @@ from ..batch.batch import core_threads
 from ..batch.graders import open_graders
 from ..batch.rule_changes import follow_rules
 from ..course.course import open_course
-from ..limits import Wall
 from ..sandbox.grader.fork_server_process import ForkServerProcess
 from ..tables.roster import STUDENTS_FILE
 from ..terminal import Interrupt, printable
+from ..wall_kinds import Wall
 from ..watching.inbox import inboxes
 from ..watching.watch import Watch
 

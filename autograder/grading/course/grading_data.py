@@ -15,8 +15,9 @@ from ...checking.expected import Expected
 from ..files.notebook_file import Unreadable, read
 from ..gradebook.book import Book
 from ..gradebook.release import CellOrder, ReleasedNotebooks
-from ..limits import Limits, Wall
+from ..limits import Limits
 from ..rules.course_file import PER_STUDENT
+from ..wall_kinds import Wall
 from .assignment_files import EncodedFiles, encoded_files
 from .course import Course
 from .personal_tables import OwnNotebooks, PersonalTables

@@ -5,7 +5,8 @@ from __future__ import annotations
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Enum, Float, Integer
 
-from ..limits import Limits, Wall
+from ..limits import Limits
+from ..wall_kinds import Wall
 
 
 class SandboxTraits(NbGraderPreprocessor):  # type: ignore[misc]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import html
 import shutil
 from datetime import datetime
 from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ...language import LANGUAGES, Text, with_offset
 from ...messages.feedback import RECEIPT
@@ -15,15 +16,7 @@ from ..course.course import Course
 from ..files.nbgrader_files import SECRET, TIMESTAMP
 from ..rules.course_file import BEST
 
-_PAGE = """<!DOCTYPE html>
-<html lang="{language}"><head><meta charset="utf-8"><title>{title}</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<style>body {{ font: 1.1rem/1.5 system-ui, sans-serif; max-width: 40rem; margin: 3rem auto; padding: 0 1rem }}
-@media (prefers-color-scheme: dark) {{ body {{ background: #111; color: #ddd }} }}</style></head>
-<body><h1>{title}</h1>
-{sentences}
-</body></html>
-"""
+_TEMPLATES = Environment(loader=FileSystemLoader(Path(__file__).parent), undefined=StrictUndefined, autoescape=True)
 
 
 def write_receipt(course: Course, assignment: str, student: str, until: datetime) -> None:
@@ -85,10 +78,8 @@ def _write(place: Path, names: list[str], assignment: str, sentences: list[Text]
     """
     place.mkdir(parents=True, exist_ok=True)
     ordered = sorted(LANGUAGES, key=lambda each: each != language)
-    paragraphs = [
-        f"<p lang={each!r}>{' '.join(html.escape(one.read(each)) for one in sentences)}</p>" for each in ordered
-    ]
-    page = _PAGE.format(language=language, title=html.escape(assignment), sentences="\n".join(paragraphs))
+    paragraphs = {each: " ".join(one.read(each) for one in sentences) for each in ordered}
+    page = _TEMPLATES.get_template("receipt.html").render(language=language, title=assignment, paragraphs=paragraphs)
     for old in place.glob("*.html"):
         old.unlink()
     for name in names:

@@ -20,12 +20,12 @@ from traitlets.config import Config
 from ... import exercises
 from ...grade_ids import CellKind, GradeId
 from ...language import LANGUAGES, decimal
+from ...lessons.mathml import render_markdown
 from ...messages.feedback import WORDS
 from ...messages.markup import inline
 from ..course.course import course_of
 from ..rules.late_explanation import explain_lateness
 from ..submission.outputs import without_outputs_for_instructor
-from .mathml import render_markdown
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 

@@ -11,9 +11,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from ...language import Text, decimal, with_offset
+from ...lessons.mathml import to_mathml
 from ...messages.markup import inline
 from ...messages.report import WORDS
-from ..plugin.mathml import to_mathml
 from .counts import Graded
 
 _FORMULA = re.compile(r"\$([^$<]+)\$")

@@ -24,7 +24,7 @@ from ...lessons.source import Lesson
 from ..course import hidden_cases as hidden
 from ..course.assignment_files import EncodedFiles
 from ..gradebook.release import ReleasedCells
-from ..limits import Limits, Wall
+from ..limits import Limits
 from ..sandbox.grader.engine import Engine
 from ..sandbox.grader.fork_server_process import ForkServerProcess
 from ..sandbox.grader.resource_watch import Ending
@@ -32,6 +32,7 @@ from ..sandbox.grader.restarting_engine import RestartingEngine
 from ..sandbox.grader.student_process import Ended
 from ..sandbox.wall.walls import strongest
 from ..shared_lock import SharedLock
+from ..wall_kinds import Wall
 from .judgement import LessonJudge
 from .notebook_run import Outcome, run_notebook
 from .self_test import grade_solution, warm_up

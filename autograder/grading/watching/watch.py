@@ -21,10 +21,10 @@ from ..feedback.receipts import write_refusal
 from ..feedback.release import release_folder, release_pages
 from ..files.atomic import describe_error, temporary_sibling
 from ..files.locks import scratch_folder
-from ..limits import Wall
 from ..sandbox.grader.restarting_engine import NoForkServer
 from ..submission.pipeline import Result, State
 from ..terminal import printable
+from ..wall_kinds import Wall
 from .inbox import Inbox
 
 _TOGETHER = 16  # entries: those that come after them would wait for too long

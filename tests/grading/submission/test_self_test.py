@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from autograder.grading.course.hidden_cases import lesson_of
-from autograder.grading.limits import Limits, Wall
+from autograder.grading.limits import Limits
 from autograder.grading.sandbox.grader.engine import Engine
 from autograder.grading.submission.self_test import grade_packaged_lesson
+from autograder.grading.wall_kinds import Wall
 from autograder.lessons.collection import COURSE
 from autograder.lessons.source import Lesson
 

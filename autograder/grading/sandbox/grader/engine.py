@@ -11,7 +11,8 @@ import threading
 from dataclasses import asdict, replace
 from types import TracebackType
 
-from ...limits import Limits, Wall
+from ...limits import Limits
+from ...wall_kinds import Wall
 from ..wall.libc import CannotIsolate
 from ..wire.channel import LARGEST_ANSWER, Channel
 from ..wire.requests import ServerRequest

@@ -13,7 +13,7 @@ import tempfile
 from types import TracebackType
 
 from ....errors import UserError
-from ...limits import Wall
+from ...wall_kinds import Wall
 from ..wall.clean_process import environment, remove
 from ..wall.libc import CannotIsolate
 from ..wall.walls import strongest

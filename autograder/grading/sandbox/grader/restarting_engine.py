@@ -6,7 +6,8 @@ import threading
 import time
 
 from ....errors import UserError
-from ...limits import Limits, Wall
+from ...limits import Limits
+from ...wall_kinds import Wall
 from .engine import Engine
 from .fork_server_process import ForkServerProcess
 

@@ -12,7 +12,7 @@ import json
 import socket
 import sys
 
-from ...limits import Wall
+from ...wall_kinds import Wall
 from ..wall.libc import CannotIsolate
 from ..wall.namespaces import isolate_fork_server
 from .garbage import gc_frozen

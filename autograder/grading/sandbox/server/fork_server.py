@@ -27,7 +27,8 @@ from ....exercises.module_texts import modules_of
 from ...conspicuous.bindings import Bindings
 from ...conspicuous.places import ReleasedCode
 from ...demonstrations.needless_cells import Demonstrations
-from ...limits import Limits, Wall
+from ...limits import Limits
+from ...wall_kinds import Wall
 from ..child.guard import Guard
 from ..child.signal_handlers import hide_frames
 from ..child.stand_ins import StandIns

@@ -16,7 +16,8 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ...limits import Limits, Wall
+from ...limits import Limits
+from ...wall_kinds import Wall
 from . import filesystem, seccomp
 from .libc import CannotIsolate, check, libc
 from .privileges import NOBODY, end_with_parent, forbid_new_privileges, limit, seal, set_dumpable

@@ -20,7 +20,8 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...limits import Limits, Wall
+from ...limits import Limits
+from ...wall_kinds import Wall
 from . import filesystem as root
 from . import seccomp as syscalls
 from .libc import CannotIsolate, check, libc

@@ -10,7 +10,8 @@ import os
 import resource
 from pathlib import Path
 
-from ...limits import Limits, Wall
+from ...limits import Limits
+from ...wall_kinds import Wall
 from . import seccomp
 from .libc import check, libc
 

@@ -17,7 +17,7 @@ import socket
 import struct
 from collections.abc import Sequence
 
-from ...limits import Wall
+from ...wall_kinds import Wall
 from . import system_calls as calls
 from .libc import libc
 

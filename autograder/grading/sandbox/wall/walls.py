@@ -6,7 +6,7 @@ import functools
 import subprocess
 import sys
 
-from ...limits import Wall
+from ...wall_kinds import Wall
 from .clean_process import environment
 
 
