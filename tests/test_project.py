@@ -18,7 +18,7 @@ from autograder import extras
 from autograder.arguments import read_arguments
 from autograder.authoring.lint import banned_words, typography
 from autograder.cli import main
-from autograder.grading.commands.check_rules import describe_assignment
+from autograder.grading.commands.check_rules import describe_rules
 from autograder.grading.rules.course_file import parse_rules
 from autograder.lessons.collection import COURSE
 from autograder.lessons.notebooks import source_notebook
@@ -177,7 +177,7 @@ def test_the_guide_explains_a_deadline_as_the_command_does():
         *settings.values(),
     ]
     rules = parse_rules("\n".join(whole), "course.toml")
-    line = describe_assignment(rules.of("00_first_gradient"), rules)
+    line = describe_rules(rules.of("00_first_gradient"), rules)
     assert f"00_first_gradient: {line}\n" in GUIDES["en"]
 
 

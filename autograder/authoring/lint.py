@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from ..cells import Cell
-from ..lessons.source import Lesson, digest
+from ..lessons.source import Lesson, source_digest
 
 # An English cell and its Russian twin must have the same formulas, code and link targets, in any order. They must have
 # equally many headings and list items.
@@ -82,7 +82,7 @@ def _twins(english: Cell, russian: Cell) -> Iterator[tuple[int, str]]:
             only = [f"only in English: {', '.join(map(repr, a - b))}"] if a - b else []
             only += [f"only in Russian: {', '.join(map(repr, b - a))}"] if b - a else []
             yield russian.line, f"the twins differ in {name}; {'; '.join(only)}"
-    if russian.metadata.get("of") != digest(english.source):
+    if russian.metadata.get("of") != source_digest(english.source):
         known = "has changed: bring the Russian up to date" if "of" in russian.metadata else "is new: read the Russian"
         command = "autograder build --accept LESSON"  # and --course DIR for a lesson of one's own
         yield russian.line, f"the English text {known}, then say that they match: `{command}`"

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 def add_commands(commands: Any) -> None:
     """Add the commands for authors to argparse's `commands`."""
     says = "write notebooks and keys from the lesson sources"
-    build = add_command(commands, "build", _build, says, extra="instructor")
-    build.add_argument("lessons", nargs="*", metavar="LESSON")
-    how = build.add_mutually_exclusive_group()
+    built_files = add_command(commands, "build", _build, says, extra="instructor")
+    built_files.add_argument("lessons", nargs="*", metavar="LESSON")
+    how = built_files.add_mutually_exclusive_group()
     how.add_argument("--check", action="store_true", help="write nothing; fail if a built file is out of date")
     says = "record that the Russian texts of LESSON match the English ones"
     how.add_argument("--accept", action="store_true", help=says)
-    _add_private_course(build)
+    _add_private_course(built_files)
 
     says = "check the exercises: solutions pass, stubs do not, each mistake is recognised"
     verify = add_command(commands, "verify", _verify, says)
@@ -59,7 +59,7 @@ def _collection(chosen: argparse.Namespace) -> Collection:
 
 
 def _build(chosen: argparse.Namespace) -> int:
-    from ..authoring import build, lint
+    from ..authoring import built_files, lint
     from ..cells import BrokenSource
 
     if chosen.accept and not chosen.lessons:
@@ -67,7 +67,7 @@ def _build(chosen: argparse.Namespace) -> int:
     collection, made, complaints = _collection(chosen), {}, []
     for lesson in collection.read(chosen.lessons):
         if chosen.accept:
-            print(f"{lesson.path}: {quantity(build.accept(lesson), 'Russian cell')} accepted")
+            print(f"{lesson.path}: {quantity(built_files.accept(lesson), 'Russian cell')} accepted")
             (lesson,) = collection.read([lesson.name])
         complaints += [f"{lesson.path}:{line}: {complaint}" for line, complaint in lint.problems(lesson)]
         try:
@@ -77,11 +77,11 @@ def _build(chosen: argparse.Namespace) -> int:
     if chosen.check:
         for name, files in made.items():
             stale = "not what its source gives: run `autograder build"
-            complaints += [f"{path}: {stale} {name}`" for path in build.stale(files)]
+            complaints += [f"{path}: {stale} {name}`" for path in built_files.stale(files)]
     elif complaints:
         complaints.append("autograder: no notebook and no key was written: mend the lines above")
     else:
-        written = [f"wrote {path}" for files in made.values() for path in build.write(files)]
+        written = [f"wrote {path}" for files in made.values() for path in built_files.write(files)]
         print("\n".join(written) or "nothing changed")
     for complaint in complaints:
         print(complaint, file=sys.stderr)

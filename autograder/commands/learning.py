@@ -57,10 +57,10 @@ def _about_an_exercise(commands: Any, name: str, run: Run, says: str) -> argpars
 
 def _lab(chosen: argparse.Namespace) -> int:
     from ..learner.lab import CONTENTS, open_lab, show_contents
-    from ..learner.notebooks.working_copy import prepare
+    from ..learner.notebooks.working_copy import prepare_copy
 
     try:
-        prepare(chosen.work, chosen.language)
+        prepare_copy(chosen.work, chosen.language)
         show_contents(chosen.work / chosen.language, chosen.language)
     except OSError as error:
         raise UserError(f"cannot write to {chosen.work} ({error.strerror}): name another folder with --work") from error
@@ -151,6 +151,6 @@ def _explain(chosen: argparse.Namespace) -> int:
 
 
 def _singleuser(chosen: argparse.Namespace) -> int:
-    from ..learner.servers.hub import serve
+    from ..learner.servers.hub import serve_hub
 
-    serve()
+    serve_hub()

@@ -1,3 +1,3 @@
 """The function `configure`, imported by every course's nbgrader_config.py."""
 
-from .plugin.config import configure as configure
+from .plugin.nbgrader_settings import configure as configure

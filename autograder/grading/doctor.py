@@ -18,7 +18,7 @@ from .sandbox.grader.engine import Engine
 from .sandbox.grader.fork_server_process import NEEDS_LINUX
 from .sandbox.grader.student_process import Ended
 from .sandbox.wall.libc import CannotIsolate
-from .sandbox.wire.requests import ChildRequest
+from .sandbox.wire.wire_messages import ChildRequest
 from .submission.self_test import grade_packaged_lesson
 from .wall_kinds import Wall
 

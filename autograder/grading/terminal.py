@@ -67,7 +67,7 @@ class Interrupt:
         os._exit(STATUS)
 
 
-class Progress:
+class ProgressLine:
     """A progress line on one assignment: number of results, speed, remaining time.
 
     `name` is the assignment's. `interrupt` holds the message for Ctrl+C, which is updated with each result. `force`

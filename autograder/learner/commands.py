@@ -16,7 +16,7 @@ from ..torch_versions import newer_torch
 from .checks.asked import exercise_called
 from .kernel import attend
 from .points import closed_until, describe_due_date, saved_notebook
-from .replies import Programs, Prose, Reply, Table
+from .replies import ProgramList, Prose, Reply, TableReply
 
 if TYPE_CHECKING:
     from .progress.tables import Contents
@@ -84,7 +84,7 @@ def hint(name: str = "", number: int | None = None) -> Reply:
     return Reply(tuple(parts))
 
 
-def solution(name: str = "", *, give_up: bool = False) -> Programs | Prose | Reply:
+def solution(name: str = "", *, give_up: bool = False) -> ProgramList | Prose | Reply:
     """Return the course's solution of exercise `name` and alternatives to it.
 
     Without a name, the exercise is the one that was checked last. If the learner has not passed the check and `give_up`
@@ -108,7 +108,7 @@ def solution(name: str = "", *, give_up: bool = False) -> Programs | Prose | Rep
     found = solutions(exercise)
     if not found:
         return Reply((message("solution.absent"),))
-    return Programs(message("solution.ours", total=len(found)), tuple(found))
+    return ProgramList(message("solution.ours", total=len(found)), tuple(found))
 
 
 def why(name: str = "") -> Reply:
@@ -161,7 +161,7 @@ def reproduce(name: str = "") -> Case | Reply:
     return case if vars(case) else Reply((message("reproduce.nothing", name=exercise.name),))
 
 
-def progress() -> Table | Reply:
+def progress() -> TableReply | Reply:
     """Return a table of the exercises checked so far.
 
     A row shows the state, points and number of checks of an exercise of this lesson, or of another lesson as a whole.
@@ -202,7 +202,7 @@ def again(name: str = "") -> Prose | Reply:
         return Reply((unknown.says,))
 
 
-def placement(name: str = "", answer: object = None, *, language: str | None = None) -> Prose | Reply | Table:
+def placement(name: str = "", answer: object = None, *, language: str | None = None) -> Prose | Reply | TableReply:
     """Ask the hardest row of each lesson's table, one after the other, and propose which lessons to skip.
 
     `placement()` shows the next question in a new cell. That cell calls `placement(name, answer)`; an answer of `...`
@@ -227,7 +227,7 @@ def contents(language: str | None = None) -> Contents:
     return Contents(language if language in LANGUAGES else SESSION.speaks)
 
 
-def ready(path: str | None = None) -> Table | Reply:
+def ready(path: str | None = None) -> TableReply | Reply:
     """Try the notebook before it is handed in: run the saved file in a fresh process.
 
     Returns a table of the notebook's points, with a list of problems to fix below the table. Returns a `Reply` that

@@ -17,7 +17,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import DeadKernelError
 
 
-def run(file: Path, folder: Path, seconds: int) -> str:
+def run_fresh(file: Path, folder: Path, seconds: int) -> str:
     """Run the notebook `file` in `folder` and return JSON with the keys "notebook" and "ended_early".
 
     A cell that takes longer than `seconds` is interrupted, and the next cell is run. "ended_early" is true if the
@@ -46,4 +46,4 @@ def run(file: Path, folder: Path, seconds: int) -> str:
 
 
 if __name__ == "__main__":
-    print(run(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])))
+    print(run_fresh(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])))

@@ -10,10 +10,10 @@ from ..language import grouped
 from ..lessons.gpu_recordings import Measured, recorded
 from ..messages.learners import message
 from ..session import SESSION
-from .replies import Reply, Table
+from .replies import Reply, TableReply
 
 
-def on_gpu(measure: Callable[[], Measured]) -> Table | Reply:
+def on_gpu(measure: Callable[[], Measured]) -> TableReply | Reply:
     """Return a table of the values that `measure()` returns.
 
     If this machine has a GPU, `measure` is called; else its recording is read. If there is no recording either, a
@@ -41,10 +41,10 @@ def gpu_peak(work: Callable[[], object]) -> int:
     return torch.cuda.max_memory_allocated() - before
 
 
-def _table(title: str, measured: Measured, **parameters: str) -> Table:
+def _table(title: str, measured: Measured, **parameters: str) -> TableReply:
     language = SESSION.speaks
     rows = tuple(
         (label, str(value) if isinstance(value, bool) else grouped(value, language))
         for label, value in measured.items()
     )
-    return Table(message(title, **parameters).read(SESSION.language), ("", ""), rows)
+    return TableReply(message(title, **parameters).read(SESSION.language), ("", ""), rows)

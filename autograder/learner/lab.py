@@ -19,7 +19,7 @@ from ..messages.learners import message
 from .notebooks.notebook_file import Unreadable, read_notebook
 from .notebooks.working_copy import write_atomically
 from .progress.tables import Contents
-from .servers.settings import environment
+from .servers.jupyterlab_settings import environment
 
 _NBGRADER = ("create-assignment", "formgrader", "course-list", "assignment-list", "menu")  # panels of a class
 # SIGTERM, and the end of the terminal. Windows has only the first.

@@ -30,12 +30,12 @@ from .notebooks.headings import title_of
 from .notebooks.notebook_file import Unreadable, read_notebook, restore_metadata, untouched
 from .notebooks.own_notebook import colab_notebook, own_path
 from .points import LessonNotebook, describe_assignment, describe_due_date, describe_state, nbgrader_of
-from .replies import Reply, Table
+from .replies import Reply, TableReply
 
 CELL_SECONDS = 120  # seconds until a cell is interrupted; the run goes on with the next cell
 
 
-def rehearse(path: str | None) -> Table | Reply:
+def rehearse(path: str | None) -> TableReply | Reply:
     """Run the saved notebook in a fresh process and return a table of its points.
 
     `path` is needed only if the notebook's path cannot be detected. In Colab the open notebook is run. Returns a
@@ -60,11 +60,11 @@ def rehearse(path: str | None) -> Table | Reply:
         return _rehearse(file, Path.cwd(), message("ready.file_in_colab", name=name))
 
 
-def _with_next_lesson(tried: Table | Reply, file: Path) -> Table | Reply:
+def _with_next_lesson(tried: TableReply | Reply, file: Path) -> TableReply | Reply:
     """Add a link to the notebook of the next lesson, if it is beside the notebook `file`."""
     lessons = sorted(file.parent.glob("[0-9][0-9]_*.ipynb"))
     following = [path for path in lessons if path > file] if file in lessons else []
-    if not isinstance(tried, Table) or not following:
+    if not isinstance(tried, TableReply) or not following:
         return tried
     try:
         link = f"[{title_of(following[0], read_notebook(following[0]))}]({following[0].name})"
@@ -73,7 +73,7 @@ def _with_next_lesson(tried: Table | Reply, file: Path) -> Table | Reply:
     return replace(tried, below=(*tried.below, message("progress.next", link=link).read(SESSION.speaks)))
 
 
-def _rehearse(file: Path, folder: Path, hand_in: Text) -> Table | Reply:
+def _rehearse(file: Path, folder: Path, hand_in: Text) -> TableReply | Reply:
     """Run the notebook `file` in `folder`, and return a table or a `Reply` as `rehearse` does.
 
     `hand_in` is the sentence that names the file to hand in.
@@ -174,7 +174,7 @@ def label(cell: dict[str, Any]) -> str:
     )
 
 
-def _table(run: FreshRun, hand_in: Text) -> Table:
+def _table(run: FreshRun, hand_in: Text) -> TableReply:
     verdicts = run.verdicts
     warnings = list(_unsaved(run)) or list(_unanswered(run, verdicts))
     to_mend = list(_to_mend(run, verdicts))
@@ -182,7 +182,7 @@ def _table(run: FreshRun, hand_in: Text) -> Table:
     return _points_table(run, verdicts, title, warnings, [*to_mend, *_points(run, verdicts, "ready.total")], hand_in)
 
 
-def _session_table(notebook: LessonNotebook, absent: str, hand_in: Text) -> Table:
+def _session_table(notebook: LessonNotebook, absent: str, hand_in: Text) -> TableReply:
     """Return a table of the points of this session, for a machine that cannot run the notebook in a fresh process.
 
     `absent` is the missing package.
@@ -199,7 +199,7 @@ def _points_table(
     warnings: list[Text],
     below: list[Text],
     hand_in: Text,
-) -> Table:
+) -> TableReply:
     """Return a table of the notebook's points.
 
     `title` is the id of the table's title. `warnings` stand above the table, the sentences `below` under it. If there
@@ -222,7 +222,7 @@ def _points_table(
     below = [*below, *describe_due_date(notebook.metadata)]
     head = tuple(say(f"progress.{column}") for column in ("exercise", "state", "points"))
     told, said = (tuple(text.read(language) for text in texts) for texts in (warnings, below))
-    return Table(say(title), head, tuple(rows), said, told)
+    return TableReply(say(title), head, tuple(rows), said, told)
 
 
 def _unsaved(notebook: LessonNotebook) -> Iterator[Text]:

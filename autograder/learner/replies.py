@@ -45,7 +45,7 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Programs:
+class ProgramList:
     """Python programs under a title, each in a block of its own."""
 
     title: Text
@@ -74,7 +74,7 @@ class Prose:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableReply:
     """A table as text and HTML.
 
     `head` holds the names of the columns, `below` sentences under the table. `warnings` are sentences above the table,

@@ -24,14 +24,14 @@ import torch
 
 from ..messages.learners import message
 from ..session import SESSION, being_graded
-from .replies import Reply, Table
+from .replies import Reply, TableReply
 
 PACKAGES = Path(__file__).parents[2]  # the folder from which `autograder` can be imported
 _SHOWN = 300  # characters of an error
 _LOOPBACK = {"linux": "lo", "darwin": "lo0"}
 
 
-def two_processes(worker: Callable[[int], dict[str, object]], seconds: float = 90) -> Table | Reply:
+def two_processes(worker: Callable[[int], dict[str, object]], seconds: float = 90) -> TableReply | Reply:
     """Run `worker(0)` and `worker(1)` in two new processes; return a table of what they return.
 
     `worker` is a function defined in the notebook. It imports and defines all that it uses, because the new processes
@@ -111,11 +111,11 @@ def _error_in(folder: Path) -> str:
     return found[0][:_SHOWN] if found else "?"
 
 
-def _table(found: list[dict[str, str]]) -> Table:
+def _table(found: list[dict[str, str]]) -> TableReply:
     labels = list(dict.fromkeys(label for each in found for label in each))
     head = ("", *(message("processes.one", rank=str(rank)).read(SESSION.language) for rank in (0, 1)))
     rows = tuple((label, *(each.get(label, "") for each in found)) for label in labels)
-    return Table(message("processes.title", torch=torch.__version__).read(SESSION.language), head, rows)
+    return TableReply(message("processes.title", torch=torch.__version__).read(SESSION.language), head, rows)
 
 
 def _work(folder: Path, rank: int, name: str, seconds: float) -> None:

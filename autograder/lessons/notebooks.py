@@ -17,7 +17,7 @@ from .. import __version__
 from ..cells import BrokenSource, Cell
 from ..language import LANGUAGES, Text
 from .contracts import as_students_see
-from .source import CHECK, STUB, Lesson, digest
+from .source import CHECK, STUB, Lesson, source_digest
 
 # nbgrader's config imports this module, and needs no torch.
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _cell(
     lesson: Lesson, cell: Cell, index: int, exercises: dict[str, Exercise], given: dict[str, str]
 ) -> NotebookNode:
     metadata: dict[str, Any] = {"tags": [cell.language]} if cell.language else {}
-    cell_id = digest(f"{lesson.name}:{index}", 12)
+    cell_id = source_digest(f"{lesson.name}:{index}", 12)
     if cell.role:
         role, name = cell.role
         cell_id = f"{role}-{name}"

@@ -152,7 +152,7 @@ def without_solution(source: str) -> str | None:
     return replaced.rstrip("\n") if count else None
 
 
-def digest(text: str, digits: int = 8) -> str:
+def source_digest(text: str, digits: int = 8) -> str:
     """Return the first `digits` hexadecimal digits of the SHA-256 of `text`.
 
     In a lesson source, the attribute `of` of a Russian cell holds such a digest of the English text.

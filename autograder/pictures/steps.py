@@ -11,7 +11,7 @@ import torch
 from ..language import Note
 from ..messages.drawing import WORDS
 from .draw import Picture, flat, picture
-from .graph.model import Graph, Run
+from .graph.model import BackwardRun, Graph
 from .graph.record import run_backward
 from .graph.saved import Storages, saved_storages
 from .graph.torch_objects import dtype_of, safely, shape_of
@@ -33,7 +33,7 @@ class Steps:
     """
 
     graph: Graph
-    run: Run
+    run: BackwardRun
     storages: Storages
     language: str
 
@@ -88,7 +88,7 @@ def steps(*loss: Any) -> Steps:
     caller = sys._getframe(1)
     drawn = picture(loss, {**caller.f_globals, **caller.f_locals})
     graph = replace(drawn.graph, notes=tuple(_in_these_words(note) for note in drawn.graph.notes))
-    run, storages = Run(()), list[Any]()
+    run, storages = BackwardRun(()), list[Any]()
     tensors = [item for output in loss for item in flat(output) if isinstance(item, torch.Tensor)]
     refused = _refused(tensors, graph)
     if refused is not None:
@@ -98,7 +98,7 @@ def steps(*loss: Any) -> Steps:
             storages = saved_storages(tensors[0], graph)
             run = run_backward(tensors[0], graph, storages)
         except Exception as error:  # failed stepping must not break the learner's cell
-            run = Run((), error_said(error))
+            run = BackwardRun((), error_said(error))
     return Steps(graph, run, storages, drawn.language)
 
 

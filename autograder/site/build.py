@@ -20,7 +20,7 @@ from .instructors import guide_page, instructors_page, pictures
 from .lesson_map import lesson_map
 from .pages import TEMPLATES, Page, door, index_page, lesson_page, search_page, sitemap, style
 from .publishing.addresses import NOWHERE, Addresses
-from .publishing.folder import update
+from .publishing.site_folder import update
 
 _SCRIPTS = ("site.js", "search.js")
 _LOOKED_UP = ("summary", "gallery")

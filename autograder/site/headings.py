@@ -65,7 +65,7 @@ def with_places(html: str, ids: Iterator[str]) -> tuple[str, list[Heading]]:
     return _HEADING.sub(place, html), found
 
 
-def contents(headings: Iterable[Heading]) -> list[Heading]:
+def listed_headings(headings: Iterable[Heading]) -> list[Heading]:
     """Return the headings that the contents of a page list: all below the title, down to exercises.
 
     They hold no links of their own, because each is inside a link.

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from ..pictures.render.graphviz_process import CannotLayOut, svg
 from ..pictures.render.style import FONT
-from .pages import Page, bare
+from .pages import Page, plain_text
 
 _LETTERS = 17  # in a line of a box: three boxes side by side fit a phone
 
@@ -25,7 +25,7 @@ def lesson_map(pages: Sequence[Page]) -> str:
         "edge [arrowsize=0.6]",
     ]
     for page in pages:
-        said = "\n".join(textwrap.wrap(f"{page.name[:2]} {bare(page.title).replace('`', '')}", _LETTERS))
+        said = "\n".join(textwrap.wrap(f"{page.name[:2]} {plain_text(page.title).replace('`', '')}", _LETTERS))
         lines.append(f'"{page.name[:2]}" [label="{_quoted(said)}", URL="{page.name}.html", tooltip=" "]')
     for number, needed in needs.items():
         lines += [f'"{each}" -> "{number}"' for each in sorted(needed - _behind(needed, needs)) if each in needs]

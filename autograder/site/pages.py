@@ -15,7 +15,7 @@ from pygments.formatters import HtmlFormatter
 from ..language import LANGUAGES
 from ..messages.site import WORDS
 from .blocks import Block, inner, markdown
-from .headings import Heading, contents
+from .headings import Heading, listed_headings
 from .publishing.addresses import NOWHERE, Addresses
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -54,11 +54,11 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
     )
     made.filters["inline"] = lambda source: inner(markdown(source))
-    made.filters["bare"] = bare
+    made.filters["bare"] = plain_text
     return made
 
 
-def bare(html: str) -> str:
+def plain_text(html: str) -> str:
     """Return HTML as plain text, for titles and descriptions."""
     return " ".join(unescape(re.sub(r"<[^>]*>", "", html)).split())
 
@@ -68,7 +68,7 @@ _ENVIRONMENT = _environment()
 
 def lesson_page(page: Page, before: Page | None, after: Page | None, addresses: Addresses = NOWHERE) -> str:
     """Return a page as HTML, with links to the pages before and after it."""
-    listed = contents(page.headings)
+    listed = listed_headings(page.headings)
     return _render("lesson.html", page.language, addresses, page=page, before=before, after=after, contents=listed)
 
 

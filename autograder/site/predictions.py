@@ -40,7 +40,7 @@ def judge_data(exercise: Exercise, language: str) -> str:
     data = {
         "salt": salt,
         "entries": list(truth),
-        "right": [digest(salt, number, value) for number, value in enumerate(truth.values())],
+        "right": [answer_digest(salt, number, value) for number, value in enumerate(truth.values())],
         "mistakes": mistakes,
         "words": {word: WORDS[word].read(language) for word in _SAID},
     }
@@ -50,7 +50,7 @@ def judge_data(exercise: Exercise, language: str) -> str:
 def _wrong(truth: Mapping[str, Any], table: Mapping[str, Any], salt: str) -> dict[int, str]:
     """Return a dict from the number of each wrong entry of `table` to the digest of its value."""
     return {
-        number: digest(salt, number, table[entry])
+        number: answer_digest(salt, number, table[entry])
         for number, (entry, value) in enumerate(truth.items())
         if compare(value, table[entry]) is not None
     }
@@ -60,7 +60,7 @@ def _sentence(markdown: str) -> str:
     return render_markdown(markdown).strip().removeprefix("<p>").removesuffix("</p>")
 
 
-def digest(salt: str, number: int, value: Any) -> str:
+def answer_digest(salt: str, number: int, value: Any) -> str:
     """Return the digest of a value at entry `number` of a table: FNV-1a with 32 bits, as hexadecimal digits.
 
     Source of the algorithm: G. Fowler, L. C. Noll, K.-P. Vo, RFC 9923. It hinders no guesses.

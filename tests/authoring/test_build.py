@@ -10,7 +10,7 @@ import nbformat
 import pytest
 
 from autograder.authoring import lint
-from autograder.authoring.build import accept, stale
+from autograder.authoring.built_files import accept, stale
 from autograder.checking.exercise import PUBLIC_SEED
 from autograder.cli import main
 from autograder.language import LANGUAGES
@@ -81,12 +81,12 @@ def complaints(text: str, tmp_path: Path) -> list[str]:
 
 
 def pair(english: str, russian: str) -> str:
-    from autograder.lessons.source import digest
+    from autograder.lessons.source import source_digest
 
     def comment(text: str) -> str:
         return "\n".join(f"# {line}" for line in text.splitlines())
 
-    header = f'# %% [markdown] tags=["ru"] of="{digest(english)}"'
+    header = f'# %% [markdown] tags=["ru"] of="{source_digest(english)}"'
     return f'# %% [markdown] tags=["en"]\n{comment(english)}\n{header}\n{comment(russian)}\n'
 
 

@@ -14,7 +14,7 @@ import torch
 import autograder
 from autograder.authoring import aspects, unearned
 from autograder.authoring.aspects import aspect_problems
-from autograder.authoring.build import accept
+from autograder.authoring.built_files import accept
 from autograder.authoring.gate import verify
 from autograder.authoring.trials import PER_PROCESS, TRIALS
 from autograder.authoring.unearned import unearned_points

@@ -10,7 +10,7 @@ from random import Random
 
 from autograder.grading.rules.applied_rules import hand_in, written_rules
 from autograder.grading.rules.course_file import read_rules
-from autograder.grading.rules.late_credit import credits, describe
+from autograder.grading.rules.late_credit import credits, describe_credit
 from autograder.grading.rules.toml_table import EXAMPLES, BadRule
 from autograder.grading.tables.roster import Roster, Student
 from fuzz.mutations import change_bytes, change_text
@@ -56,7 +56,7 @@ def read(data: bytes) -> None:
         return
     for one in rules.assignments.values():
         for span in (one.grace, *(step.until for step in one.late)):
-            assert describe(span.length).en
+            assert describe_credit(span.length).en
             assert one.due is None or span.after(one.due, rules.zone).astimezone(rules.zone)
     for said in ("", *_EXTENSIONS):
         student = Student("ann", extensions=said)

@@ -11,9 +11,9 @@ from random import Random
 
 from autograder.errors import UserError
 from autograder.grading.collecting.newcomers import from_tables
-from autograder.grading.lms.interface.cells import Ledger
 from autograder.grading.lms.interface.grade_table import ReturnedGrade
 from autograder.grading.lms.interface.origin import Sender
+from autograder.grading.lms.interface.table_cells import Ledger
 from autograder.grading.lms.systems import read_grade_table
 from autograder.grading.tables.csv_text import CsvText, read_csv
 from autograder.grading.tables.roster import STUDENTS_FILE, Roster, Student, add_students, read_roster

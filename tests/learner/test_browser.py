@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from autograder.exercises import misconceptions_of
 from autograder.language import LANGUAGES
 from autograder.learner.lab import show_contents
-from autograder.learner.notebooks.working_copy import prepare
+from autograder.learner.notebooks.working_copy import prepare_copy
 from autograder.lessons.collection import COURSE
 from autograder.lessons.source import solutions
 from autograder.messages.learners import message
@@ -33,7 +33,7 @@ def work(tmp_path, language):
         for lesson in (LESSON, CONTENTS):
             path = tmp_path / "notebooks" / each / f"{lesson.file_name}.ipynb"
             path.write_text(built_notebook(lesson, each), encoding="utf-8")
-    prepare(tmp_path / "work", language, tmp_path / "notebooks")
+    prepare_copy(tmp_path / "work", language, tmp_path / "notebooks")
     show_contents(tmp_path / "work" / language, language)
     return tmp_path / "work"
 

@@ -11,7 +11,7 @@ from urllib.request import urlopen
 import pytest
 
 from autograder.learner.lab import has_screen, open_lab
-from autograder.learner.notebooks.working_copy import prepare
+from autograder.learner.notebooks.working_copy import prepare_copy
 from autograder.learner.progress.tables import Contents
 from autograder.lessons.collection import COURSE
 
@@ -20,7 +20,7 @@ NAME = "03_gradient_accumulation.ipynb"
 
 def test_without_lessons_it_says_so(work, tmp_path):
     with pytest.raises(SystemExit, match="нет уроков"):
-        prepare(work, "ru", tmp_path / "nowhere")
+        prepare_copy(work, "ru", tmp_path / "nowhere")
 
 
 def test_the_command_line_prepares(work):
@@ -52,7 +52,7 @@ KILL = pytest.param(
 @pytest.mark.parametrize("ending", [signal.SIGINT, KILL])
 def test_open_lab_prints_an_address_that_answers(work, notebooks, ending):
     """The real server, as `make lab` starts it, stopped by Ctrl+C or by `kill`."""
-    prepare(work, "ru", notebooks)
+    prepare_copy(work, "ru", notebooks)
     opened = f"open_lab(Path({str(work)!r}), 'ru')"
     listens = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # tests may run behind "&"
     script = f"{listens}; from pathlib import Path; from autograder.learner.lab import open_lab; exit({opened})"

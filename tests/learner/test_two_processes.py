@@ -11,7 +11,7 @@ import torch
 
 from autograder import start, two_processes
 from autograder.learner import two_processes as module
-from autograder.learner.replies import Reply, Table
+from autograder.learner.replies import Reply, TableReply
 from autograder.lessons.collection import COURSE
 
 pytestmark = pytest.mark.long(15)
@@ -37,7 +37,7 @@ def shown(name, folder):
     namespace = {"__name__": "__main__"}
     exec(compile(script, str(file), "exec"), namespace)
     table = two_processes(namespace[name])
-    assert isinstance(table, Table), table
+    assert isinstance(table, TableReply), table
     return {label: (zero, one) for label, zero, one in table.rows}
 
 

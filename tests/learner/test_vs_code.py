@@ -5,7 +5,7 @@ import json
 import nbformat
 import pytest
 
-from autograder.learner.notebooks.working_copy import prepare
+from autograder.learner.notebooks.working_copy import prepare_copy
 from autograder.learner.ready import rehearse
 from autograder.lessons.collection import COURSE
 from support.kernel import Kernel
@@ -29,7 +29,7 @@ def saved(tmp_path, language):
 
 def test_answers_are_carried_over_to_the_other_language(saved, language, tmp_path):
     other = {"en": "ru", "ru": "en"}[language]
-    prepare(tmp_path / "work", other)
+    prepare_copy(tmp_path / "work", other)
     carried = nbformat.read(tmp_path / "work" / other / NAME, 4)
     solved = {grade_id(cell): cell.source for cell in solved_notebook(LESSON, other).cells if grade_id(cell)}
     assert {grade_id(cell): cell.source for cell in carried.cells if grade_id(cell)} == solved
@@ -44,7 +44,7 @@ def test_an_answer_whose_cell_was_pasted_twice_is_the_last(saved, language, tmp_
     notebook["cells"].insert(position + 1, again)
     saved.write_text(json.dumps(notebook))
     other = {"en": "ru", "ru": "en"}[language]
-    prepare(tmp_path / "work", other)
+    prepare_copy(tmp_path / "work", other)
     carried = nbformat.read(tmp_path / "work" / other / NAME, 4)
     assert next(c.source for c in carried.cells if grade_id(c) == f"answer-{name}") == again["source"]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nbgrader.utils import compute_checksum
 
 from autograder.learner.notebooks.notebook_file import checksum
-from autograder.learner.notebooks.working_copy import prepare
+from autograder.learner.notebooks.working_copy import prepare_copy
 
 NAME = "03_gradient_accumulation.ipynb"
 
@@ -58,27 +58,27 @@ def old_copies(work):
 
 
 def test_a_fresh_copy_is_the_lesson(work, notebooks, capsys):
-    prepare(work, "ru", notebooks)
+    prepare_copy(work, "ru", notebooks)
     assert read(work / "ru" / NAME) == read(notebooks / "ru" / NAME)
     assert old_copies(work) == []
     assert capsys.readouterr().out == ""
 
 
 def test_a_second_time_touches_nothing(work, notebooks, capsys):
-    prepare(work, "en", notebooks)
+    prepare_copy(work, "en", notebooks)
     bytes_ = edit(work / "en" / NAME, "mine = 1")
     for _ in range(2):
-        prepare(work, "en", notebooks)
+        prepare_copy(work, "en", notebooks)
     assert (work / "en" / NAME).read_bytes() == bytes_
     assert old_copies(work) == []
     assert capsys.readouterr().out == ""
 
 
 def test_a_newer_lesson_keeps_answers_and_the_old_copy(work, notebooks, capsys):
-    prepare(work, "en", notebooks)
+    prepare_copy(work, "en", notebooks)
     bytes_ = edit(work / "en" / NAME, "mine = 1")
     publish(notebooks, new_prose)
-    prepare(work, "en", notebooks)
+    prepare_copy(work, "en", notebooks)
     assert source(work / "en" / NAME) == "mine = 1"
     assert read(work / "en" / NAME)["cells"][1]["source"] == "A new paragraph."
     assert old_copies(work) == ["en/old/03_gradient_accumulation-1.ipynb"]
@@ -88,37 +88,37 @@ def test_a_newer_lesson_keeps_answers_and_the_old_copy(work, notebooks, capsys):
     assert "old/03_gradient_accumulation-1.ipynb" in said
 
     publish(notebooks, new_prose)
-    prepare(work, "en", notebooks)
+    prepare_copy(work, "en", notebooks)
     assert len(old_copies(work)) == 2
     assert (work / "en/old/03_gradient_accumulation-1.ipynb").read_bytes() == bytes_
 
 
 def test_an_untouched_answer_takes_the_new_stub(work, notebooks):
-    prepare(work, "en", notebooks)
+    prepare_copy(work, "en", notebooks)
 
     def new_stub(notebook):
         cell_of(notebook, ANSWER)["source"] = "def accumulate_uneven(model, batches): ..."
 
     publish(notebooks, new_stub)
-    prepare(work, "en", notebooks)
+    prepare_copy(work, "en", notebooks)
     assert source(work / "en" / NAME) == "def accumulate_uneven(model, batches): ..."
 
 
 def test_an_answer_whose_exercise_is_gone_is_named(work, notebooks, capsys):
-    prepare(work, "ru", notebooks)
+    prepare_copy(work, "ru", notebooks)
     edit(work / "ru" / NAME, "mine = 1")
     publish(notebooks, lambda notebook: notebook["cells"].remove(cell_of(notebook, ANSWER)))
-    prepare(work, "ru", notebooks)
+    prepare_copy(work, "ru", notebooks)
     assert "в уроке больше нет: accumulate_uneven" in capsys.readouterr().out
     assert source(work / "ru/old/03_gradient_accumulation-1.ipynb") == "mine = 1"
 
 
 def test_the_other_language_opens_with_the_answers(work, notebooks, capsys):
-    prepare(work, "en", notebooks)
+    prepare_copy(work, "en", notebooks)
     written = next(g for g in grade_ids(work / "en" / NAME) if g.startswith("written-"))
     edit(work / "en" / NAME, "mine = 1")
     edit(work / "en" / NAME, "In my words.", written)
-    prepare(work, "ru", notebooks)
+    prepare_copy(work, "ru", notebooks)
     assert source(work / "ru" / NAME) == "mine = 1"
     assert source(work / "ru" / NAME, written) == "In my words."
     assert old_copies(work) == []
@@ -131,16 +131,16 @@ def grade_ids(path):
 
 def test_between_two_copies_the_latest_answer_wins(work, notebooks):
     now = 2_000_000_000
-    prepare(work, "en", notebooks)
+    prepare_copy(work, "en", notebooks)
     edit(work / "en" / NAME, "first = 1", at=now)
-    prepare(work, "ru", notebooks)
+    prepare_copy(work, "ru", notebooks)
     bytes_ = edit(work / "ru" / NAME, "second = 2", at=now + 10)
-    prepare(work, "en", notebooks)
+    prepare_copy(work, "en", notebooks)
     assert source(work / "en" / NAME) == "second = 2"
     assert len(old_copies(work)) == 1
 
     edit(work / "en" / NAME, "third = 3", at=now + 20)
-    prepare(work, "ru", notebooks)
+    prepare_copy(work, "ru", notebooks)
     assert source(work / "ru" / NAME) == "third = 3"
     assert (work / "ru/old/03_gradient_accumulation-1.ipynb").read_bytes() == bytes_
 
@@ -148,34 +148,34 @@ def test_between_two_copies_the_latest_answer_wins(work, notebooks):
 def test_an_older_answer_does_not_come_back_with_a_newer_file(work, notebooks):
     """The Russian file is saved last, but this answer in it is the older one."""
     now = 2_000_000_000
-    prepare(work, "en", notebooks)
+    prepare_copy(work, "en", notebooks)
     edit(work / "en" / NAME, "first = 1", at=now)
-    prepare(work, "ru", notebooks)
+    prepare_copy(work, "ru", notebooks)
     edit(work / "en" / NAME, "second = 2", at=now + 10)
     edit(work / "ru" / NAME, "other = 0", "answer-accumulate_equal", at=now + 20)
-    prepare(work, "en", notebooks)
+    prepare_copy(work, "en", notebooks)
     assert source(work / "en" / NAME) == "second = 2"
     assert source(work / "en" / NAME, "answer-accumulate_equal") == "other = 0"
 
 
 def test_an_untouched_cell_never_replaces_an_answer(work, notebooks):
-    prepare(work, "en", notebooks)
-    prepare(work, "ru", notebooks)
+    prepare_copy(work, "en", notebooks)
+    prepare_copy(work, "ru", notebooks)
     bytes_ = edit(work / "ru" / NAME, "mine = 1")
     stub = source(notebooks / "en" / NAME)
     edit(work / "en" / NAME, stub, at=2_000_000_000)
-    prepare(work, "ru", notebooks)
+    prepare_copy(work, "ru", notebooks)
     assert (work / "ru" / NAME).read_bytes() == bytes_
 
 
 def test_own_cells_stay_when_only_answers_come_over(work, notebooks):
-    prepare(work, "en", notebooks)
-    prepare(work, "ru", notebooks)
+    prepare_copy(work, "en", notebooks)
+    prepare_copy(work, "ru", notebooks)
     notebook = read(work / "en" / NAME)
     notebook["cells"].append({"cell_type": "markdown", "id": "own", "metadata": {}, "source": "My note."})
     (work / "en" / NAME).write_text(json.dumps(notebook), encoding="utf-8")
     edit(work / "ru" / NAME, "mine = 1", at=2_000_000_000)
-    prepare(work, "en", notebooks)
+    prepare_copy(work, "en", notebooks)
     assert source(work / "en" / NAME) == "mine = 1"
     assert read(work / "en" / NAME)["cells"][-1]["source"] == "My note."
 
@@ -192,32 +192,32 @@ BROKEN = {
 
 @pytest.mark.parametrize("data", BROKEN.values(), ids=BROKEN)
 def test_what_cannot_be_read_is_left_and_named(work, notebooks, capsys, data):
-    prepare(work, "ru", notebooks)
+    prepare_copy(work, "ru", notebooks)
     (work / "ru" / NAME).write_bytes(data)
     publish(notebooks, new_prose)
-    prepare(work, "ru", notebooks)
+    prepare_copy(work, "ru", notebooks)
     assert (work / "ru" / NAME).read_bytes() == data
     said = capsys.readouterr().out
     assert "не читается как тетрадь" in said
     assert "переименуйте" in said
 
-    prepare(work, "en", notebooks)
+    prepare_copy(work, "en", notebooks)
     assert read(work / "en" / NAME) == read(notebooks / "en" / NAME)
     assert "no answers were carried over" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("state", [b"", b"[]", b'{"en/x.ipynb": 1}', b"not JSON"])
 def test_a_lost_memory_loses_no_answer(work, notebooks, state):
-    prepare(work, "en", notebooks)
+    prepare_copy(work, "en", notebooks)
     bytes_ = edit(work / "en" / NAME, "mine = 1")
     (work / ".autograder.json").write_bytes(state)
-    prepare(work, "en", notebooks)
+    prepare_copy(work, "en", notebooks)
     assert source(work / "en" / NAME) == "mine = 1"
     assert (work / "en/old/03_gradient_accumulation-1.ipynb").read_bytes() == bytes_
 
 
 def test_no_half_written_files(work, notebooks):
-    prepare(work, "en", notebooks)
+    prepare_copy(work, "en", notebooks)
     names = {path.name for path in work.rglob("*")}
     assert names == {"en", NAME, ".autograder.json"}
 

@@ -25,7 +25,7 @@ from autograder.site.errors.imports import with_imports
 from autograder.site.errors.kept import error_runs
 from autograder.site.errors.pages import error_pages, page_name
 from autograder.site.errors.runs import ErrorRun
-from autograder.site.errors.titles import message
+from autograder.site.errors.titles import error_message
 from autograder.site.pages import TEMPLATES, lesson_page, search_page, style
 from autograder.site.pages import Page as SitePage
 from support.browser import barriers, browser_page, picture
@@ -145,7 +145,7 @@ def server(site: Path) -> Iterator[str]:
 
 
 def test_search_finds_an_error_by_five_of_its_words(server: str, runs: dict[str, ErrorRun], browser: Page) -> None:
-    messages = {name: message(BY_NAME[name], runs) for name in SEARCHED}
+    messages = {name: error_message(BY_NAME[name], runs) for name in SEARCHED}
     browser.goto(f"{server}/en/search.html")
     found = browser.evaluate(
         """async queries => {

@@ -14,7 +14,7 @@ from autograder import __version__
 from autograder.cli import main
 from autograder.lessons.source import REPOSITORY
 from autograder.site.publishing.changes import release_notes
-from autograder.site.publishing.folder import update
+from autograder.site.publishing.site_folder import update
 
 GITHUB = REPOSITORY / ".github"
 WORKFLOWS = sorted(GITHUB.glob("workflows/*.yml"))

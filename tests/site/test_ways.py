@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from autograder.site.headings import Heading, contents
+from autograder.site.headings import Heading, listed_headings
 from autograder.site.lesson_map import lesson_map
 from autograder.site.pages import Page
 
@@ -22,5 +22,7 @@ def test_the_map_leads_to_each_lesson_below_those_that_it_needs() -> None:
 
 
 def test_the_contents_of_a_page_hold_no_link_in_a_link() -> None:
-    (listed,) = contents([Heading(2, "leaf", '<a href="01.html">Leaf</a> <code>grad</code>'), Heading(1, "top", "Top")])
+    (listed,) = listed_headings(
+        [Heading(2, "leaf", '<a href="01.html">Leaf</a> <code>grad</code>'), Heading(1, "top", "Top")]
+    )
     assert listed == Heading(2, "leaf", "Leaf <code>grad</code>")

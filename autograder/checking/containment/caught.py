@@ -57,7 +57,7 @@ class Caught:
         return cls(said if text is None else text, said, places_of(error), explained(error))
 
 
-def kind_of(error: BaseException) -> str:
+def error_kind(error: BaseException) -> str:
     """Return the name of an exception's class, or of the nearest base of a learner's own class."""
     libraries = ("builtins", "torch")
     return next(each.__name__ for each in type(error).__mro__ if each.__module__.partition(".")[0] in libraries)
@@ -71,7 +71,7 @@ def or_error(observe: Callable[..., object], *arguments: Any) -> object:
     try:
         return observe(*arguments)
     except Exception as error:
-        return Caught.of(error, kind_of(error))
+        return Caught.of(error, error_kind(error))
 
 
 def message_of(error: BaseException) -> str:

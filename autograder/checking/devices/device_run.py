@@ -18,8 +18,8 @@ from ..containment.surroundings import undisturbed
 from ..containment.time_limit import limited
 from ..exercise import Aspect, Exercise, aspect
 from .mixtures import REFUSALS
-from .placement import CPU, tensors_of
 from .pretended_device import pretended_device
+from .storage_devices import CPU, tensors_of
 
 DEVICE = "device"  # the aspect's name
 _REFUSAL = re.compile("|".join(re.escape(text).replace(r"\{\}", ".+?") for text in REFUSALS))

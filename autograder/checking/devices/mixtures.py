@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .placement import CPU, Devices, tensors_of
+from .storage_devices import CPU, Devices, tensors_of
 
 MIXTURE = "Expected all tensors to be on the same device, but found at least two devices, {} and cpu!"
 NO_ARRAY = "can't convert {} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."

@@ -26,7 +26,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map_only
 
 from .mixtures import NO_ARRAY, WRONG_GRAD, WRONG_VECTOR, copies, find_mixture
-from .placement import CPU, Devices, tensors_of
+from .storage_devices import CPU, Devices, tensors_of
 
 _WRAPS_DATA = (torch.as_tensor, torch.asarray)
 # Methods that make their result on the device of their tensor, although they read only its settings.

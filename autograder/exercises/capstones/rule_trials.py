@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.checking.containment.caught import Caught, kind_of
+from autograder.checking.containment.caught import Caught, error_kind
 
 from .engine_runs import Make, Walk, backward
 from .small_programs import MEETINGS, RULES, SECOND, Trial
@@ -139,4 +139,4 @@ def _shown(error: Exception) -> object:
     """
     if isinstance(error, LookupError):
         return False
-    return Caught.of(error, None if isinstance(error, TypeError) else kind_of(error))
+    return Caught.of(error, None if isinstance(error, TypeError) else error_kind(error))

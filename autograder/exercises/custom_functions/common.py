@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
-from autograder.checking.containment.caught import Caught, kind_of
+from autograder.checking.containment.caught import Caught, error_kind
 from autograder.checking.containment.refused import Refused
 from autograder.checking.counted_run import condense
 from autograder.checking.exercise import Case, aspect
@@ -151,7 +151,7 @@ def result_or_error(call: Callable[[], object]) -> object:
         return call()
     except Exception as error:
         said = textwrap.shorten(str(error), _MOST_OF_ERROR, placeholder=" …")
-        return Caught.of(error, f"{kind_of(error)}: {said}")
+        return Caught.of(error, f"{error_kind(error)}: {said}")
 
 
 def observe_state(

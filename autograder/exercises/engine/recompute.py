@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.checking.containment.caught import Caught, kind_of
+from autograder.checking.containment.caught import Caught, error_kind
 from autograder.checking.containment.refused import Refused
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, uniform
@@ -121,7 +121,7 @@ def _rows(function: Any, x: Tensor) -> list[Any]:
         y = function.apply(torch.Tensor.square, x)
         return [torch.autograd.grad(y[i], x, retain_graph=True, allow_unused=True)[0] for i in (0, 1)]
     except Exception as error:
-        return [Caught.of(error, kind_of(error))]
+        return [Caught.of(error, error_kind(error))]
 
 
 class _Layer(torch.nn.Module):

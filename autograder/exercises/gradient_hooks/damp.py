@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.checking.containment.caught import Caught, kind_of
+from autograder.checking.containment.caught import Caught, error_kind
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import leaf, signed, uniform, with_old_gradient
 from autograder.checking.labels import Entries
@@ -23,7 +23,7 @@ def _tried(run: Any) -> object:
     try:
         return run()
     except RuntimeError as error:
-        return Caught.of(error, kind_of(error))
+        return Caught.of(error, error_kind(error))
 
 
 def _sum_on_a_leaf(damp: Any, case: Case) -> Tensor | None:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from autograder.checking.containment.caught import Caught, kind_of
+from autograder.checking.containment.caught import Caught, error_kind
 from autograder.checking.counted_run import condense, fill, number_from
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import Formula, signed
@@ -61,7 +61,7 @@ def _stopped(stop: Callable[[], object], case: Case) -> object:
                 parameter.grad = None
             _loss(case.model, case.batches[0]).backward()
         except Exception as error:
-            return Caught.of(error, f"{kind_of(error)}: {error}")
+            return Caught.of(error, f"{error_kind(error)}: {error}")
     return [[parameter.detach().clone() for parameter in parameters], gradients(parameters)]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from autograder.checking.containment.caught import Caught, kind_of
+from autograder.checking.containment.caught import Caught, error_kind
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.labels import OF_PARAMETERS, Entries
@@ -83,7 +83,7 @@ class _Watched:
                     self.finish()
                     finished = False
                 except Exception as error:
-                    finished = isinstance(error, RuntimeError) or Caught.of(error, kind_of(error))
+                    finished = isinstance(error, RuntimeError) or Caught.of(error, error_kind(error))
             late = [entry[0] for entry in self.log[len(entries) :]]
         return [entry[0] for entry in entries], [entry[1:] for entry in entries], late or finished
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
 
-from autograder.checking.containment.caught import Caught, kind_of
+from autograder.checking.containment.caught import Caught, error_kind
 from autograder.checking.inputs import Formula
 from autograder.measure import live_bytes
 
@@ -44,12 +44,12 @@ def error_of_torch(run: Callable[[], object]) -> Caught | None:
     try:
         run()
     except OSError as error:
-        return Caught.of(error, kind_of(error))
+        return Caught.of(error, error_kind(error))
     except Exception as error:
         if "torch" not in Path(traceback.extract_tb(error.__traceback__)[-1].filename).parts:
             raise
         said = re.sub(r"(?<=result of type )\w+$", "#", re.sub(r"[0-9]+", "#", str(error)))
-        return Caught.of(error, textwrap.shorten(f"{kind_of(error)}: {said}", 150))
+        return Caught.of(error, textwrap.shorten(f"{error_kind(error)}: {said}", 150))
     return None
 
 

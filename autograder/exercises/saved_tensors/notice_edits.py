@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from autograder.checking.containment.answer_calls import call_with_other_numbers
-from autograder.checking.containment.caught import Caught, kind_of, or_error
+from autograder.checking.containment.caught import Caught, error_kind, or_error
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, leaf, uniform
 from autograder.checking.labels import BYTES_IN_MEMORY, BYTES_LEFT
@@ -104,7 +104,7 @@ def notice_edits(answer: Any, case: Case) -> dict[str, object]:
             y.sum().backward()
             after = case.leaf.grad
         except Exception as error:
-            after = Caught.of(error, kind_of(error))
+            after = Caught.of(error, error_kind(error))
         case.leaf.grad = None
         del x, y, edited
     with using_answer():

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from autograder.checking.containment.caught import Caught, kind_of
+from autograder.checking.containment.caught import Caught, error_kind
 from autograder.checking.containment.refused import Refused
 
 
@@ -28,4 +28,4 @@ def result_or_error(call: Callable[[], Any]) -> Any:
     except Exception as error:
         if isinstance(error, NotImplementedError) and not str(error):
             raise  # the stub's has no message, torch's have one
-        return Caught.of(error, kind_of(error))
+        return Caught.of(error, error_kind(error))

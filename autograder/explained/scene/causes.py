@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .frames import Scene, Unknown, names_bound
+from .frames import Scene, UnknownValue, names_bound
 from .syntax import attributes, calls, is_constant, keyword, last_name, mentions, walk
 
 # Operations whose results have no derivative, so that the graph ends there without a word.
@@ -157,7 +157,7 @@ def _is_torch(value: object) -> bool:
 
 def _objects(scene: Scene, nodes: Iterable[ast.AST]) -> Iterator[Any]:
     named = (scene.value(each) for each in walk(nodes) if isinstance(each, (ast.Name, ast.Attribute)))
-    return iter({id(each): each for each in named if each is not Unknown}.values())
+    return iter({id(each): each for each in named if each is not UnknownValue}.values())
 
 
 def _grad_calls(nodes: list[ast.AST]) -> Iterator[ast.Call]:

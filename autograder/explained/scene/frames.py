@@ -82,7 +82,7 @@ class Scene:
         Returns `Unknown` for every other expression.
         """
         if isinstance(node, ast.Name):
-            return self.objects.get(node.id, Unknown)
+            return self.objects.get(node.id, UnknownValue)
         if isinstance(node, ast.Attribute):
             owner = self.value(node.value)
             held = getattr(owner, "__dict__", {})
@@ -92,8 +92,8 @@ class Scene:
             if type(owner).__module__.startswith("torch"):
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # .grad of a non-leaf
-                    return getattr(owner, node.attr, Unknown)
-        return Unknown
+                    return getattr(owner, node.attr, UnknownValue)
+        return UnknownValue
 
     def behind(self, node: ast.AST | None) -> list[ast.AST]:
         """Return an expression, and the statements and functions that its names come from, as far as known."""
@@ -140,7 +140,7 @@ class Scene:
             node = above
 
 
-class Unknown:
+class UnknownValue:
     """The value of an expression that is not looked up."""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from ...language import quantity
 from ..course.course import Course
 from ..files.inert_names import one_line
-from ..gradebook.standings import standings
+from ..gradebook.standings import student_standings
 
 Points = Mapping[tuple[str, str], float]  # by assignment and student, after late penalties
 
@@ -15,7 +15,7 @@ Points = Mapping[tuple[str, str], float]  # by assignment and student, after lat
 def points_now(course: Course) -> dict[tuple[str, str], float]:
     """Return the points of all students in all assignments of the gradebook, after late penalties."""
     with course.gradebook() as gradebook:
-        found = {each.name: standings(gradebook.db, each.name) for each in gradebook.assignments}
+        found = {each.name: student_standings(gradebook.db, each.name) for each in gradebook.assignments}
     return {
         (name, student): max(0.0, each.score - each.penalty)
         for name, of_students in found.items()
@@ -23,7 +23,7 @@ def points_now(course: Course) -> dict[tuple[str, str], float]:
     }
 
 
-def list_changes(before: Points, now: Points, *, falls: bool) -> Iterator[str]:
+def list_point_changes(before: Points, now: Points, *, falls: bool) -> Iterator[str]:
     """Yield a sentence on each student whose points have changed, if `falls` only where they fell."""
     for key in sorted(before.keys() & now.keys()):
         difference = now[key] - before[key]

@@ -12,7 +12,7 @@ from typing import Any
 from ..course.attempts import Attempt
 from ..course.course import Course
 from ..files.locks import locked
-from ..gradebook.standings import standings
+from ..gradebook.standings import student_standings
 from ..rules.applied_rules import CourseRules
 from ..rules.course_file import BEST, AssignmentRules
 from ..submission.pipeline import Result, State
@@ -114,7 +114,7 @@ def forget_other_scores(course: Course, assignment: str, students: Sequence[str]
     """
     store = course.attempts(assignment)
     with locked(course.root, assignment), course.gradebook() as gradebook:
-        known = standings(gradebook.db, assignment)
+        known = student_standings(gradebook.db, assignment)
         for student in students:
             store.forget_other_scores(student)
             if student in known:
@@ -166,7 +166,7 @@ def _record_scores(course: Course, assignment: str, results: Sequence[Result], t
     """Store the scores of the attempts that were just graded, and add them to `tried`."""
     store = course.attempts(assignment)
     with course.gradebook() as gradebook:
-        known = standings(gradebook.db, assignment)
+        known = student_standings(gradebook.db, assignment)
     for each in results:
         attempt = store.submitted(each.student)
         if attempt:

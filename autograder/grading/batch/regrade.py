@@ -27,7 +27,7 @@ from .batch import Batch
 
 
 @dataclass(frozen=True)
-class Change:
+class ChangedResult:
     """The old and new score of one student, in points.
 
     If the answer could not be graded, `why` is the reason. `done` tells what was written:
@@ -58,7 +58,7 @@ def grade_again(
     ahead: int,
     apply: bool,
     lower: bool,
-) -> list[Change]:
+) -> list[ChangedResult]:
     """Grade one exercise of every submission again, and return the changes, sorted by student.
 
     If `apply` is True, higher scores are written. If `lower` is also True, lower scores are written, too. `isolation`
@@ -73,7 +73,7 @@ def grade_again(
         if not before:
             raise UserError(f"nobody has a grade for {exercise} in {assignment}: is that its name, and was it graded?")
         folders = [folder for folder in course.submissions(assignment) if folder.parent.name in before]
-        changes: list[Change] = []
+        changes: list[ChangedResult] = []
         for graded in batch.run(folders, executor, ahead):
             change = _change(graded, name, before[graded.result.student])
             if change and apply and not change.why:
@@ -86,7 +86,7 @@ def grade_again(
     return sorted(changes, key=lambda change: change.student)
 
 
-def _change(graded: GradedSubmission, name: str, old: float) -> Change | None:
+def _change(graded: GradedSubmission, name: str, old: float) -> ChangedResult | None:
     """Return the change of a student's score, or None if the score is the same.
 
     If the submission could not be graded, the change holds the reason. `name` is the grade id of the exercise's check,
@@ -94,11 +94,11 @@ def _change(graded: GradedSubmission, name: str, old: float) -> Change | None:
     """
     student = graded.result.student
     if graded.result.state is State.FAILED:
-        return Change(student, old, old, why="; ".join(graded.result.said))
+        return ChangedResult(student, old, old, why="; ".join(graded.result.said))
     score = _score(graded, name)
     if score is None or score.points is None or score.points == old:
         return None
-    return Change(student, old, score.points)
+    return ChangedResult(student, old, score.points)
 
 
 def _score(graded: GradedSubmission, name: str) -> Score | None:
@@ -106,7 +106,9 @@ def _score(graded: GradedSubmission, name: str) -> Score | None:
     return next((found.scores[name] for found in graded.scores.values() if name in found.scores), None)
 
 
-def _make(change: Change, graded: GradedSubmission, name: str, book: Book, course: Course, assignment: str) -> Change:
+def _make(
+    change: ChangedResult, graded: GradedSubmission, name: str, book: Book, course: Course, assignment: str
+) -> ChangedResult:
     """Write a changed score into the gradebook, then the check's new output into the graded notebook.
 
     `name` is the check's grade id. If the grader is killed between the two steps, only the notebook's output is

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...grade_ids import CellKind, GradeId
 from ...language import quantity
 from ..course.course import Course
-from ..rules.applied_rules import CourseRules, compare
+from ..rules.applied_rules import CourseRules, compare_rules
 from ..rules.course_file import BEST, RULES_FILE, Rules
 from ..rules.late_penalty import describe_change
 from .counted_attempts import counted
@@ -39,9 +39,9 @@ def follow_rules(course: Course) -> list[str]:
     new, old = course.written, course.applied
     if new == old or (old is None and not new.text):
         return []
-    changes = list_changes(course, new)
+    changes = list_rule_changes(course, new)
     if not changes:
-        apply_rules(course, new)
+        enforce_rules(course, new)
         return []
     return [
         f"{RULES_FILE} or students.csv has changed. It was not applied, because grades would change:",
@@ -50,7 +50,7 @@ def follow_rules(course: Course) -> list[str]:
     ]
 
 
-def apply_rules(course: Course, new: CourseRules) -> None:
+def enforce_rules(course: Course, new: CourseRules) -> None:
     """Let grades follow the rules `new` from the next grading on. Points of exercises change in the gradebook.
 
     Raises UserError if the gradebook fails.
@@ -62,7 +62,7 @@ def apply_rules(course: Course, new: CourseRules) -> None:
     course.apply(new)
 
 
-def list_changes(course: Course, new: CourseRules) -> list[RuleChange]:
+def list_rule_changes(course: Course, new: CourseRules) -> list[RuleChange]:
     """Return what the rules `new` would change in the grades of submissions.
 
     The change may be in the points of exercises, in a late penalty, or in the attempt that counts.
@@ -73,7 +73,7 @@ def list_changes(course: Course, new: CourseRules) -> list[RuleChange]:
         changes = [RuleChange(*each) for each in describe_points(course, gradebook.db, points)]
         changes += [
             RuleChange(each.assignment, each.student, describe_change(each.before, each.after))
-            for each in compare(gradebook.db, old, new)
+            for each in compare_rules(gradebook.db, old, new)
         ]
     return [*changes, *_changed_attempts(course, old, new)]
 

@@ -42,7 +42,7 @@ _CUT, _START = 1 << 20, 512  # bytes read at a time, and to tell what a file is
 _BROKEN = (zipfile.BadZipFile, struct.error, ValueError, OverflowError)  # from `zipfile`, for wrong numbers and names
 
 
-class Refused(UserError):
+class RefusedArchive(UserError):
     """An error: an archive is dangerous or broken as a whole."""
 
 
@@ -134,7 +134,7 @@ def unpack(source: Path, into: Path, names: Collection[str] | None = None) -> Un
         else:
             raise UserError(f"{source} does not exist, or is neither a file nor a folder")
     except zipfile.BadZipFile as error:
-        raise Refused(f"{source} is a broken zip archive ({error}): download it again") from error
+        raise RefusedArchive(f"{source} is a broken zip archive ({error}): download it again") from error
     except OSError as error:
         raise UserError(f"{error.filename or source}: {error.strerror or error}") from error
     return found
@@ -171,7 +171,7 @@ def _refuse_closed(path: Path) -> None:
     with path.open("rb") as file:
         start = file.read(_START)
     if is_closed_archive(start) and (kind := kind_of(start, path.name)):
-        raise Refused(describe_reason(kind).en)
+        raise RefusedArchive(describe_reason(kind).en)
 
 
 def _unpack_archive(
@@ -220,7 +220,7 @@ class _Source(io.BufferedReader):
 
     def read(self, size: int | None = -1) -> bytes:
         if size is not None and size > self._most:
-            raise Refused(f"{self._path.name} has more than {self._files} files, or names that are too long")
+            raise RefusedArchive(f"{self._path.name} has more than {self._files} files, or names that are too long")
         return super().read(size)
 
 
@@ -252,7 +252,7 @@ def _unpack_inner(file: UnpackedFile, into: Path, found: Unpacked, depth: int, b
     part = Unpacked()
     try:
         _unpack_archive(file.place, inner, part, f"{file.path}/", depth, file.time, budget)
-    except (zipfile.BadZipFile, Refused) as error:
+    except (zipfile.BadZipFile, RefusedArchive) as error:
         found.unread[file.path] = f"it is an archive that cannot be unpacked: {error}"
         return
     found.archives.add(file.path)
@@ -266,20 +266,22 @@ def _refuse_danger(source: Path, entries: list[tuple[str, zipfile.ZipInfo]], bud
     The archive's bytes and files are subtracted from the budget.
     """
     if len(entries) > budget.files:
-        raise Refused(f"{source.name} has {len(entries)} files; at most {budget.files} are unpacked")
+        raise RefusedArchive(f"{source.name} has {len(entries)} files; at most {budget.files} are unpacked")
     total = sum(entry.file_size for _, entry in entries)
     if total > budget.bytes:
-        raise Refused(f"{source.name} would grow to {total >> 20} MB: it is made to fill the disk, or broken")
+        raise RefusedArchive(f"{source.name} would grow to {total >> 20} MB: it is made to fill the disk, or broken")
     budget.files -= len(entries)
     budget.bytes -= total
     for name, entry in entries:
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts or re.match(r"[A-Za-z]:", name) or "\0" in name:
-            raise Refused(f"{source.name} has a file that would be written outside its folder: {name!r}")
+            raise RefusedArchive(f"{source.name} has a file that would be written outside its folder: {name!r}")
         if stat.S_ISLNK(entry.external_attr >> 16):
-            raise Refused(f"{source.name} has a link: {name!r}")
+            raise RefusedArchive(f"{source.name} has a link: {name!r}")
         if len(path.parts) > _MOST_FOLDERS or len(name) > _LONGEST_PATH:
-            raise Refused(f"{source.name} has a file in too many folders, or with a name too long: {name[:80]!r}")
+            raise RefusedArchive(
+                f"{source.name} has a file in too many folders, or with a name too long: {name[:80]!r}"
+            )
 
 
 class _Unreadable(Exception):

@@ -15,7 +15,7 @@ from ..tables.supplied_times import TIMES_FILE, late_without_time, supplied_time
 from .deliveries import Delivery
 
 
-class Moment(NamedTuple):
+class SubmissionTime(NamedTuple):
     """A time of submission, and its source, such as "worksheet".
 
     If the time is unknown, it is None, and the source is "". `assumed` tells whether the LMS says only if the work was
@@ -42,48 +42,52 @@ class SubmissionTimes:
         self._due = {**stated, **in_book}
         self._supplied = supplied_times(course.root, self.zone)
 
-    def of(self, delivery: Delivery, lms: Lms | None, assignment: str, student: Student, arrival: Moment) -> Moment:
+    def of(
+        self, delivery: Delivery, lms: Lms | None, assignment: str, student: Student, arrival: SubmissionTime
+    ) -> SubmissionTime:
         """Return when a student's submission came. `arrival` is taken if nothing else tells it.
 
         A time that cannot be read, or is in the future, is unknown: another one would be a guess.
         """
         found = self._found(delivery, lms, assignment, student, arrival)
         if found.time and is_future(found.time):
-            return Moment(doubt=f"{self._in_words(found.time)} ({found.source}) is in the future")
+            return SubmissionTime(doubt=f"{self._in_words(found.time)} ({found.source}) is in the future")
         return found
 
-    def _found(self, delivery: Delivery, lms: Lms | None, assignment: str, student: Student, arrival: Moment) -> Moment:
+    def _found(
+        self, delivery: Delivery, lms: Lms | None, assignment: str, student: Student, arrival: SubmissionTime
+    ) -> SubmissionTime:
         told = self._told_by_lms(delivery)
         if told.time:
             return told
         if time := self._supplied.get((student.id, assignment)):
-            return Moment(time, TIMES_FILE)
+            return SubmissionTime(time, TIMES_FILE)
         if told.doubt:
             return told
         if lms and not lms.keeps_times and not delivery.origin.late:
             due = self._due.get(assignment)
-            return Moment(due, f"{lms.title}: in time", assumed=True) if due else Moment()
+            return SubmissionTime(due, f"{lms.title}: in time", assumed=True) if due else SubmissionTime()
         if delivery.time:  # of a file that Canvas calls late: it came before the download
             time = delivery.time
-            return Moment(
+            return SubmissionTime(
                 time if time.tzinfo else time.replace(tzinfo=self.zone), "archive", assumed=delivery.origin.late
             )
         return arrival
 
-    def _told_by_lms(self, delivery: Delivery) -> Moment:
+    def _told_by_lms(self, delivery: Delivery) -> SubmissionTime:
         if time := delivery.origin.time:
-            return Moment(time if time.tzinfo else time.replace(tzinfo=self.zone), delivery.origin.time_from)
+            return SubmissionTime(time if time.tzinfo else time.replace(tzinfo=self.zone), delivery.origin.time_from)
         lines = delivery.found.participants.values()
         if time := next((each.submitted for each in lines if each.submitted), None):
-            return Moment(time.replace(tzinfo=self.zone), "worksheet")
+            return SubmissionTime(time.replace(tzinfo=self.zone), "worksheet")
         texts = filter(None, [delivery.origin.unread, *(each.unread for each in lines)])
-        return Moment(doubt="".join(f"{text!r} cannot be read" for text in [*texts][:1]))
+        return SubmissionTime(doubt="".join(f"{text!r} cannot be read" for text in [*texts][:1]))
 
     def has_due_date(self, assignment: str) -> bool:
         """Return whether the gradebook or `course.toml` has a due date of the assignment."""
         return assignment in self._due
 
-    def shown(self, moment: Moment) -> str:
+    def shown(self, moment: SubmissionTime) -> str:
         """Return a text such as ", 2026-09-17 18:05 (worksheet)", to put after a sentence."""
         if moment.time is None:
             return ", no time known"
@@ -99,7 +103,7 @@ class SubmissionTimes:
         assignment: str,
         student: Student,
         line: Participant | None,
-        moment: Moment,
+        moment: SubmissionTime,
     ) -> list[str]:
         """Return what an instructor should know of the time of a submission.
 

@@ -7,11 +7,11 @@ from datetime import datetime
 from pathlib import Path
 
 from ...language import quantity
-from ..batch.rule_changes import apply_rules, list_changes, stale_grades
+from ..batch.rule_changes import enforce_rules, list_rule_changes, stale_grades
 from ..course.course import Course, open_course
 from ..rules.applied_rules import CourseRules
 from ..rules.course_file import AFTER_DUE, BEST, PER_STUDENT, RULES_FILE, AssignmentRules, Rules
-from ..rules.late_credit import describe
+from ..rules.late_credit import describe_credit
 from ..rules.machine_zone import machine_zone
 from ..terminal import printable
 
@@ -24,9 +24,9 @@ def check_rules(root: Path, *, apply: bool) -> int:
     """
     course = open_course(root)
     new = course.written
-    for line in explain(course, new):
+    for line in explain_rules(course, new):
         print(printable(line))
-    changes = list_changes(course, new)
+    changes = list_rule_changes(course, new)
     many = len({(change.assignment, change.student) for change in changes})
     print(f"graded submissions: {many or 'none'} {'changed' if apply else 'would change'}")
     for change in changes:
@@ -36,7 +36,7 @@ def check_rules(root: Path, *, apply: bool) -> int:
             print(printable(f"  {line}"))
     old = course.applied
     if apply:
-        apply_rules(course, new)
+        enforce_rules(course, new)
         print("applied: `autograder grade` updates the grades")
         if old is None or old.rules != new.rules:
             print("then `autograder course DIR` and `autograder release DIR`: notebooks tell due dates and points")
@@ -47,7 +47,7 @@ def check_rules(root: Path, *, apply: bool) -> int:
     return 0
 
 
-def explain(course: Course, one: CourseRules) -> Iterator[str]:
+def explain_rules(course: Course, one: CourseRules) -> Iterator[str]:
     """Yield the rules in words: of the course, of each assignment, and of each student with an extension."""
     rules = one.rules
     if rules.states_zone or not any(assignment.due for assignment in rules.assignments.values()):
@@ -62,15 +62,15 @@ def explain(course: Course, one: CourseRules) -> Iterator[str]:
         yield f"the course's total is without the worst {quantity(rules.drop, 'assignment')} of each student"
     names = {student.id: student.name for student in course.roster.students}
     for name, assignment in rules.assignments.items():
-        yield f"{name}: {describe_assignment(assignment, rules)}"
+        yield f"{name}: {describe_rules(assignment, rules)}"
         for student, extensions in one.extensions.items():
             if assignment.due and name in extensions:
                 due = assignment.due + extensions[name]
-                longer = describe(_by_clock(due, rules) - _by_clock(assignment.due, rules)).en
+                longer = describe_credit(_by_clock(due, rules) - _by_clock(assignment.due, rules)).en
                 yield f"  {student} {names.get(student, '')}: due {_local(due, rules)} (extension {longer})"
 
 
-def describe_assignment(one: AssignmentRules, rules: Rules) -> str:
+def describe_rules(one: AssignmentRules, rules: Rules) -> str:
     """Return the rules of one assignment in words, such as "due 2026-09-17 23:59; late work gets nothing"."""
     parts = []
     if one.lessons != (one.name,):
@@ -94,7 +94,7 @@ def describe_assignment(one: AssignmentRules, rules: Rules) -> str:
         parts.append("feedback after the due date")
     parts.append(f"due {_local(one.due, rules)}")
     if one.grace.length:
-        parts.append(f"{describe(one.grace.length).en} later is still in time")
+        parts.append(f"{describe_credit(one.grace.length).en} later is still in time")
     steps = [f"{step.credit:g} % until {_local(step.until.after(one.due, rules.zone), rules)}" for step in one.late]
     parts.append(f"late work gets {', then '.join([*steps, 'nothing'])}")
     if opens := one.solutions_open(rules.zone, rules.late_days):

@@ -8,7 +8,7 @@ from pathlib import Path
 from ...errors import UserError
 from ...language import quantity
 from ..collecting.archive import unpack
-from ..collecting.collection import Account, Collection
+from ..collecting.collected_work import Account, CollectedWork
 from ..course.course import Course, open_course
 from ..files.atomic import describe_error
 from ..files.inert_names import one_line
@@ -27,7 +27,7 @@ def collect(root: Path, sources: Sequence[Path], *, tables: Sequence[Path], add:
     Raises UserError with the remedy if nothing can be collected.
     """
     course = open_course(root)
-    run = Collection(course, list(map(read_grade_table, tables)), add or not (course.root / STUDENTS_FILE).exists())
+    run = CollectedWork(course, list(map(read_grade_table, tables)), add or not (course.root / STUDENTS_FILE).exists())
     failed = False
     try:
         with scratch_folder(course.root) as scratch:

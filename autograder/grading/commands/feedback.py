@@ -10,8 +10,8 @@ import sys
 from ...errors import UserError
 from ...language import quantity, with_offset
 from ..course.course import Course
+from ..feedback.exchange_pages import release_pages
 from ..feedback.pages import make_pages
-from ..feedback.release import release_pages
 from ..files.inert_names import one_line
 from ..gradebook.book import BookClosed
 

@@ -18,18 +18,18 @@ from ...errors import UserError
 from ...extras import require
 from ...language import quantity
 from ..batch.batch import core_threads
-from ..batch.changed_points import list_changes, points_now
+from ..batch.changed_points import list_point_changes, points_now
 from ..batch.counted_attempts import forget_other_scores, grade_counted, with_other_attempts
+from ..batch.end_of_run import next_commands, results_table, summary
 from ..batch.graders import open_graders
 from ..batch.regrade import grade_again
 from ..batch.rule_changes import follow_rules
-from ..batch.summary import next_commands, summary, table
 from ..course.course import Course, open_course
 from ..course.withdrawals import remove_returned
 from ..sandbox.grader.fork_server_process import ForkServerProcess
 from ..sandbox.grader.restarting_engine import NoForkServer
 from ..submission.pipeline import Result, State
-from ..terminal import Interrupt, Progress, printable
+from ..terminal import Interrupt, ProgressLine, printable
 from ..wall_kinds import Wall
 
 
@@ -71,7 +71,7 @@ def grade_course(
     refused: dict[str, UserError] = {}
     with open_graders(course, isolation, starting), _executor(scheduler, jobs) as (executor, ahead):
         for name in chosen:
-            progress = Progress(name, interrupt, force)
+            progress = ProgressLine(name, interrupt, force)
             try:
                 results[name] = grade_counted(
                     course,
@@ -97,8 +97,8 @@ def grade_course(
         print(json.dumps({name: [each.to_json() for each in found] for name, found in results.items()}, indent=1))
     else:
         for name, found in results.items():
-            print(printable("\n".join([table(name, found), *([] if students else summary(course, name))])))
-        for line in list_changes(before, points_now(course), falls=True):
+            print(printable("\n".join([results_table(name, found), *([] if students else summary(course, name))])))
+        for line in list_point_changes(before, points_now(course), falls=True):
             print(printable(f"fallen: {line}"))
         if results and not students:
             print(printable(next_commands(course)))

@@ -9,8 +9,8 @@ from pathlib import Path
 from ...errors import UserError
 from ...language import quantity
 from ...messages.reasons import SEVERAL, describe_reason
+from ..batch.end_of_run import GONE
 from ..batch.rule_changes import stale_grades
-from ..batch.summary import GONE
 from ..collecting.unplaced import doubt_of_unplaced
 from ..course.course import Course, open_course
 from ..files.atomic import describe_error, remove_leftovers, swap_in, temporary_sibling

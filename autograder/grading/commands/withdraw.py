@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ...errors import UserError
 from ...language import quantity
-from ..batch.changed_points import list_changes, points_now
+from ..batch.changed_points import list_point_changes, points_now
 from ..batch.counted_attempts import counted
 from ..batch.spent_late_days import update_penalties
 from ..course.course import Course, open_course
@@ -46,7 +46,7 @@ def withdraw_work(root: Path, assignment: str, students: Sequence[str]) -> int:
     if not course.graded(assignment):
         remove_folder(course.root / "returned" / assignment)  # nobody's grades any more, and `return` leaves it alone
     update_penalties(course, students, assignment)
-    for line in list_changes(before, points_now(course), falls=False):
+    for line in list_point_changes(before, points_now(course), falls=False):
         print(printable(f"late days are free again: {line}"))
     where = shlex.quote(os.path.relpath(course.root))
     print(f"next: autograder grade {where}, then report and return as after every grading")

@@ -26,7 +26,7 @@ _HARMLESS_COMMAND = re.compile(
 )
 
 
-def parse(source: str, transform: Transform) -> ast.Module | None:
+def parse_cell(source: str, transform: Transform) -> ast.Module | None:
     """Return the tree of a cell's code, or None if Python cannot run the cell.
 
     Raises RecursionError or MemoryError if the code is nested too deeply.
@@ -87,7 +87,7 @@ def inner_code(nodes: Nodes, transform: Transform) -> Iterator[Nodes]:
                 texts += [(node.lineno, each.source) for each in DocTestParser().get_examples(node.value)]
     for line, text in texts:
         text = re.sub(r"^(?:\s*+-\w++(?:\s++\d++)?+)*+", "", text).lstrip()  # options of a magic
-        if inside := parse(text, transform):
+        if inside := parse_cell(text, transform):
             ast.increment_lineno(inside, line - 1)
             inner = [*ast.walk(inside)]
             yield inner

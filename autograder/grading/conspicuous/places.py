@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from .bindings import Bindings
-from .cell_code import Nodes, Transform, inner_code, makes_bytes, parse, writes_files, written_modules
+from .cell_code import Nodes, Transform, inner_code, makes_bytes, parse_cell, writes_files, written_modules
 from .ordinary import measuring_names
 from .outside_torch import data_outside_torch
 from .reader import Kind, Reader
@@ -25,7 +25,7 @@ _OTHER_ENCODING = re.compile(rb"(.*\n)?[ \t\f]*#.*?coding[:=][ \t]*(?!utf-?8\b)[
 
 
 @dataclass(frozen=True, order=True)
-class Place:
+class ConspicuousPlace:
     """A conspicuous place.
 
     `source` is the number of a source, from 0. `line` is a line in it, from 1. `what` says what is there.
@@ -55,7 +55,7 @@ class ReleasedCode:
         measuring_names.cache_clear()  # another lesson imports other modules
         measuring_names()
         bindings = Bindings()
-        trees = [tree for source in dict.fromkeys(sources) if (tree := parse(source, transform))]
+        trees = [tree for source in dict.fromkeys(sources) if (tree := parse_cell(source, transform))]
         bindings.read([node for tree in trees for node in ast.walk(tree)])
         return cls(frozenset(sources), bindings)
 
@@ -67,26 +67,26 @@ def find_places(
     bindings: Bindings,
     counted: Set[str],
     transform: Transform,
-) -> list[Place]:
+) -> list[ConspicuousPlace]:
     """Return the conspicuous places in a submission's code, at most `MOST_PLACES`.
 
     `sources` are the student's own cells. `modules` maps paths of the student's Python files to their contents. In the
     result they are numbered after the cells. `files` tells whether other files were handed in. `bindings` are those of
     the released cells. The student's are added to them. `counted` are the names of answers whose memory is counted.
     """
-    found: list[Place] = []
+    found: list[ConspicuousPlace] = []
     trees: dict[int, Nodes] = {}  # by number of the source
     left = _MOST_READ
     texts: list[str | bytes] = [*sources, *modules.values()]
     for number, text in enumerate(texts):
         left -= len(text)
         try:
-            tree = parse(_decoded(text), transform if number < len(sources) else str) if left >= 0 else None
+            tree = parse_cell(_decoded(text), transform if number < len(sources) else str) if left >= 0 else None
         except (RecursionError, MemoryError, UnicodeDecodeError):
-            found.append(Place(number, 1, Kind.UNREAD, ""))
+            found.append(ConspicuousPlace(number, 1, Kind.UNREAD, ""))
             continue
         if left < 0:
-            found.append(Place(number, 1, Kind.UNREAD, ""))
+            found.append(ConspicuousPlace(number, 1, Kind.UNREAD, ""))
         elif tree:
             trees[number] = [*ast.walk(tree)]
     names = {path.removesuffix(".py").removesuffix("/__init__") for path in modules}  # packages and top modules
@@ -96,20 +96,20 @@ def find_places(
     try:
         found += _found(trees, files, bindings, counted, transform)
     except (RecursionError, MemoryError):
-        found.append(Place(next(iter(trees)), 1, Kind.UNREAD, ""))
+        found.append(ConspicuousPlace(next(iter(trees)), 1, Kind.UNREAD, ""))
     return _first(sorted(set(found)))
 
 
-def _first(places: list[Place]) -> list[Place]:
+def _first(places: list[ConspicuousPlace]) -> list[ConspicuousPlace]:
     """Return at most `MOST_PLACES` places, those of each kind in turn, and how many more there are."""
     seen: Counter[Kind] = Counter()
-    turns: list[tuple[int, Place]] = []
+    turns: list[tuple[int, ConspicuousPlace]] = []
     for place in places:
         turns.append((seen[place.kind], place))
         seen[place.kind] += 1
     listed = sorted(place for _, place in sorted(turns)[:MOST_PLACES])
     more = len(places) - len(listed)
-    return [*listed, Place(places[-1].source, places[-1].line, Kind.MORE, str(more))] if more else listed
+    return [*listed, ConspicuousPlace(places[-1].source, places[-1].line, Kind.MORE, str(more))] if more else listed
 
 
 def _decoded(text: str | bytes) -> str:
@@ -123,7 +123,7 @@ def _decoded(text: str | bytes) -> str:
 
 def _found(
     trees: Mapping[int, Nodes], files: bool, bindings: Bindings, counted: Set[str], transform: Transform
-) -> Iterator[Place]:
+) -> Iterator[ConspicuousPlace]:
     """Yield the places in `trees`, whose nodes are given by the number of their source."""
     inner = [(number, each) for number, nodes in trees.items() for each in inner_code(nodes, transform)]
     everything = [*trees.items(), *inner]
@@ -135,7 +135,7 @@ def _found(
         try:
             reader.visit(tree)
         except Exception:  # nested too deeply, or a number too long to be shown: the other cells are read all the same
-            yield Place(number, 1, Kind.UNREAD, "")
-        yield from (Place(number, *place) for place in reader.found)
+            yield ConspicuousPlace(number, 1, Kind.UNREAD, "")
+        yield from (ConspicuousPlace(number, *place) for place in reader.found)
     outside = data_outside_torch([(number, tree) for number, (tree, *_) in everything], counted, bindings)
-    yield from (Place(number, line, Kind.OUTSIDE, what) for number, line, what in outside)
+    yield from (ConspicuousPlace(number, line, Kind.OUTSIDE, what) for number, line, what in outside)

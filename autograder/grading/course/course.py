@@ -17,7 +17,7 @@ from traitlets.config import Config
 
 from ...errors import UserError
 from ..gradebook.book import Book
-from ..gradebook.database import LockedElsewhere, hold_lock, said
+from ..gradebook.database import LockedElsewhere, database_message, hold_lock
 from ..requests.store import RequestStore
 from ..rules.applied_rules import CourseRules, applied_rules, apply_rules, written_rules
 from ..rules.course_file import Rules, read_rules
@@ -123,13 +123,13 @@ class Course(CourseSettings):
         try:
             gradebook = Gradebook(self.db_url, self.course_id)
         except Exception as error:  # many kinds of exceptions from SQLAlchemy and alembic
-            raise UserError(f"{self.shown_db_url} cannot be opened: {said(error)}") from error
+            raise UserError(f"{self.shown_db_url} cannot be opened: {database_message(error)}") from error
         try:
             with gradebook:
                 yield gradebook
         except SQLAlchemyError as error:
             raise UserError(
-                f"the gradebook {self.shown_db_url} fails: {said(error)}; what was written stays"
+                f"the gradebook {self.shown_db_url} fails: {database_message(error)}; what was written stays"
             ) from error
 
 

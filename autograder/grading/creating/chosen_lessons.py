@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from ... import exercises
-from ...lessons.source import Lesson, digest
+from ...lessons.source import Lesson, source_digest
 from ..rules.course_file import RULES_FILE
 from .upgrade import is_handed_in, is_released
 
 
-def choose(sources: Sequence[Lesson], asked: Sequence[str]) -> list[str]:
+def choose_lessons(sources: Sequence[Lesson], asked: Sequence[str]) -> list[str]:
     """Return the file names of the lessons that `asked` names, by name or number, in the order of the course.
 
     Raises Unknown if there is no such lesson.
@@ -44,7 +44,7 @@ def remove_left_out(directory: Path, files: Collection[Path], ours: dict[str, st
             del ours[key]
         elif is_released(directory, assignment) or is_handed_in(directory, assignment):
             yield f"kept {path}, which {RULES_FILE} does not name: it is released, or students have handed it in"
-        elif digest(path.read_text(encoding="utf-8"), 64) != ours[key]:
+        elif source_digest(path.read_text(encoding="utf-8"), 64) != ours[key]:
             yield f"kept {path}, which {RULES_FILE} does not name, for you have changed it"
         else:
             path.unlink()

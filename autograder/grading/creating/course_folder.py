@@ -18,14 +18,14 @@ from sqlalchemy.exc import SQLAlchemyError
 from ...errors import UserError
 from ...language import LANGUAGES
 from ...lessons.collection import COURSE, Collection
-from ...lessons.source import digest
+from ...lessons.source import source_digest
 from ..course.settings import course_settings
-from ..gradebook.database import default_url, said
+from ..gradebook.database import database_message, default_url
 from ..nbgrader_path import put_interpreter_on_path
 from ..rules.assignment_notebooks import assignment_notebooks
 from ..rules.course_file import RULES_FILE, parse_rules, read_rules
 from ..rules.toml_table import EXAMPLES
-from .chosen_lessons import choose, missing_before, remove_left_out
+from .chosen_lessons import choose_lessons, missing_before, remove_left_out
 from .upgrade import is_handed_in, is_released, list_differences, with_applied_points
 
 _TEXTS = Path(__file__).parents[1] / "templates" / "course"
@@ -64,7 +64,7 @@ def make_course(
         )
     rules, template = read_rules(directory), ""
     if not (directory / RULES_FILE).exists():
-        template = _rules_text(language or rules.language, choose(sources, chosen))
+        template = _rules_text(language or rules.language, choose_lessons(sources, chosen))
         rules = parse_rules(template, RULES_FILE)
     elif chosen:
         raise NoCourse(f"{directory / RULES_FILE} is there already: state the lessons in it", EXAMPLES["lessons"])
@@ -165,7 +165,7 @@ def _write(directory: Path, files: dict[Path, str], ours: dict[str, str]) -> Ite
     for name, text in files.items():
         path, key = directory / name, name.as_posix()
         old = path.read_text(encoding="utf-8") if path.is_file() else None
-        if old is not None and old != text and ours.get(key) != digest(old, 64):
+        if old is not None and old != text and ours.get(key) != source_digest(old, 64):
             remedy = "which you have changed; to get ours, move it away and run this again"
             yield f"kept {path}, {remedy}"
             continue
@@ -177,7 +177,7 @@ def _write(directory: Path, files: dict[Path, str], ours: dict[str, str]) -> Ite
                 "with another folder"
             )
             continue
-        ours[key] = digest(text, 64)
+        ours[key] = source_digest(text, 64)
         if old != text:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
@@ -215,7 +215,7 @@ def _make_gradebook(directory: Path, course_id: str) -> None:
         with Gradebook(course.db_url, course_id):
             pass
     except SQLAlchemyError as error:
-        raise NoCourse(f"{course.shown_db_url} cannot be opened: {said(error)}") from error
+        raise NoCourse(f"{course.shown_db_url} cannot be opened: {database_message(error)}") from error
 
 
 def _next(directory: Path, course_id: str, language: str, assignments: list[str]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..conspicuous.ordinary import words
-from .bound_names import bound_by, imports
+from .node_bindings import bound_by, imports
 from .own_namespaces import RUNS, own_namespaces
 
 # Names by which code can reach any other name.

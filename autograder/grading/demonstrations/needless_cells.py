@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Any
 
 from ..conspicuous.bindings import Bindings
-from ..conspicuous.cell_code import Transform, parse
+from ..conspicuous.cell_code import Transform, parse_cell
 from .cell_names import CellNames
 
 # Calls that change a setting, or the state of a random generator.
@@ -111,7 +111,7 @@ def _names_of(source: str) -> CellNames | None:
 
 def _sets(source: str, bindings: Bindings, transform: Transform) -> bool:
     """Return whether a released cell calls what may change a setting or the state of a random generator."""
-    tree = parse(source, transform)
+    tree = parse_cell(source, transform)
     paths = [bindings.path(each.func) for each in ast.walk(tree) if isinstance(each, ast.Call)] if tree else []
     return tree is None or any(path and _SETS.fullmatch(path.rpartition(".")[2]) for path in paths)
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 
-from .bound_names import bound_by
+from .node_bindings import bound_by
 
 RUNS = frozenset(("exec", "eval"))
 _Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -24,12 +24,12 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from ..files.nbgrader_files import utc_time
 from ..rules.late_penalty import LatePenalty, apply_penalty, no_penalty
-from .database import LockedElsewhere, passes, said
+from .database import LockedElsewhere, database_message, is_temporary
 from .release import Released, ReleasedNotebook, ReleasedNotebooks
 from .removal import describe_submission, remove_submission, restore_submission
 from .rows import AssignmentLayout, NotebookLayout, Rows, layout_of
 from .scores import NotebookScores, Score
-from .standings import Standing, standings
+from .standings import StudentStanding, student_standings
 
 _T = TypeVar("_T")
 PATIENCE = 20.0  # seconds to wait while another process locks the gradebook
@@ -68,8 +68,8 @@ class Book:
         try:
             self._db.execute(text("UPDATE assignment SET name = name WHERE 1 = 0"))
         except SQLAlchemyError as error:
-            if not passes(error):
-                raise BookClosed(said(error)) from error
+            if not is_temporary(error):
+                raise BookClosed(database_message(error)) from error
         finally:
             self._db.rollback()
 
@@ -135,9 +135,9 @@ class Book:
         """
         return {each.name: each.duedate for each in self._gradebook.assignments if each.duedate}
 
-    def standings(self, assignment: str) -> dict[str, Standing]:
+    def standings(self, assignment: str) -> dict[str, StudentStanding]:
         """Return a dict from student to points and state of review, for all submissions in the gradebook."""
-        return standings(self._db, assignment)
+        return student_standings(self._db, assignment)
 
     def write(
         self,
@@ -193,9 +193,9 @@ class Book:
                 self._db.commit()
             except (SQLAlchemyError, LockedElsewhere) as error:
                 self._db.rollback()
-                if not passes(error) or time.monotonic() > until:
+                if not is_temporary(error) or time.monotonic() > until:
                     self._patience = 0.0
-                    raise BookClosed(said(error)) from error
+                    raise BookClosed(database_message(error)) from error
                 time.sleep(0.2)
             except BaseException:
                 self._db.rollback()

@@ -42,7 +42,7 @@ def hold_lock(gradebook: Gradebook, course_id: str, assignment: str) -> None:
         pass
 
 
-def passes(error: Exception) -> bool:
+def is_temporary(error: Exception) -> bool:
     """Return whether `error` is temporary, so that a retry may succeed.
 
     That is so if another process was writing at the same time, or if the connection to a server was lost.
@@ -51,7 +51,7 @@ def passes(error: Exception) -> bool:
     return lost or isinstance(error, (IntegrityError, LockedElsewhere)) or "locked" in str(error)
 
 
-def said(error: Exception) -> str:
+def database_message(error: Exception) -> str:
     """Return the database's own message of an error, in one line."""
     original = error.orig if isinstance(error, DBAPIError) else None
     return (str(original or error).splitlines() or [type(error).__name__])[0]

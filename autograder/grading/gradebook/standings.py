@@ -12,7 +12,7 @@ from ..rules.late_penalty import seconds_late
 
 
 @dataclass(frozen=True)
-class Standing:
+class StudentStanding:
     """Points, late penalty and state of review of one submission.
 
     `score` and `penalty` are in points. The penalty is not subtracted from the score. `flagged` tells whether
@@ -27,7 +27,7 @@ class Standing:
     waiting: bool  # needs manual grading
 
 
-def standings(db: Any, assignment: str) -> dict[str, Standing]:
+def student_standings(db: Any, assignment: str) -> dict[str, StudentStanding]:
     """Return a dict from student to points and state of review, for all students with a submission of the assignment.
 
     `db` is the gradebook's SQLAlchemy session.
@@ -66,5 +66,7 @@ def standings(db: Any, assignment: str) -> dict[str, Standing]:
     found = {}
     for student, score, by_hand, waiting in graded:
         penalty, flagged = marks.get(student, (0.0, False))
-        found[student] = Standing(float(score), penalty, late.get(student, 0.0), flagged, bool(by_hand), bool(waiting))
+        found[student] = StudentStanding(
+            float(score), penalty, late.get(student, 0.0), flagged, bool(by_hand), bool(waiting)
+        )
     return found

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from ..tables import names
 from ..tables.csv_text import CsvText
-from .interface.cells import number_in
 from .interface.grade_table import Column, GradeTable, Participant, ReturnedGrade
 from .interface.gradebook_column import describe_columns, find_column
 from .interface.origin import Origin
 from .interface.system import Lms
+from .interface.table_cells import number_in
 
 # The word between user name and time is "attempt" in the language of the course.
 _PATH = re.compile(r"(?P<user>[^/]+?)_[^\W\d_]+_(?P<time>\d{4}(?:-\d\d){5})(?:(?P<rest>_[^/]+)|\.txt)$")

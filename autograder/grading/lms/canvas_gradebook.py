@@ -9,9 +9,9 @@ import re
 from pathlib import Path
 
 from ..tables.csv_text import CsvText
-from .interface.cells import number_in
 from .interface.grade_table import Column, GradeTable, Participant, ReturnedGrade
 from .interface.gradebook_column import find_column
+from .interface.table_cells import number_in
 
 _POINTS_POSSIBLE = "points possible"
 _TEST_STUDENT = re.compile(r"(?i)student, test|test student")

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from ..tables.csv_text import CsvText
 from ..tables.local_times import is_day_first, read_time
-from .interface.cells import has_decimal_comma, number_in
 from .interface.grade_table import Column, GradeTable, Participant, ReturnedGrade
+from .interface.table_cells import has_decimal_comma, number_in
 
 _HEADERS = {
     "identifier": ("identifier", "идентификатор"),

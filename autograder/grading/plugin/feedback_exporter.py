@@ -30,7 +30,7 @@ from ..submission.outputs import without_outputs_for_instructor
 TEMPLATES = Path(__file__).parents[1] / "templates"
 
 
-class Grades(GetGrades):  # type: ignore[misc]
+class FeedbackGrades(GetGrades):  # type: ignore[misc]
     """nbgrader's preprocessor of feedback pages, with additions.
 
     A cell that still needs manual grading gets the metadata key `waiting`. `resources` gets an explanation of lateness,

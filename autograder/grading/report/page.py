@@ -21,13 +21,13 @@ from ...messages.markup import inline
 from ...messages.reasons import describe_reason
 from ...messages.report import TOKEN, WORDS, said
 from ..course.course import open_course
-from .collect import collect
 from .counts import BROKEN, FLAGS, HELD_BACK, NO_VERDICT, Answered, Graded, Wrong
 from .item_statistics import ItemStatistics, item_statistics
 from .lecture.lecture_question import lecture_question
 from .lecture.projected import Projected
 from .overview import Overview
 from .plots import COLOURS, bins, histogram, shares
+from .report_data import collect
 from .similar_answers import Alike, similar_in
 from .solution_copies import copies_in
 from .view import ENVIRONMENT, View, named

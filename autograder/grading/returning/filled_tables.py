@@ -12,8 +12,8 @@ from ...language import POINT, decimal
 from ...messages.feedback import WORKSHEET
 from ..course.course import Course
 from ..files.atomic import replace_json
-from ..lms.interface.cells import Ledger
 from ..lms.interface.grade_table import Column, Filled, GradeTable, Kept, Participant, ReturnedGrade, cell_name
+from ..lms.interface.table_cells import Ledger
 from ..lms.kept_tables import KEPT
 from ..lms.systems import SYSTEMS
 from ..tables.roster import STUDENTS_FILE, Unplaced

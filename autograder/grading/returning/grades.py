@@ -12,7 +12,7 @@ from ..course.attempts import Attempt, AttemptStore
 from ..course.course import Course
 from ..course.graded_folder import graded_at
 from ..course.turnout import not_few
-from ..gradebook.standings import standings
+from ..gradebook.standings import student_standings
 from ..lms.interface.origin import Sender, is_hidden_id
 from ..tables.csv_text import write_csv
 from ..tables.roster import Student
@@ -65,7 +65,7 @@ def grades_of(course: Course, assignment: str) -> Grades:
     roster = {student.id: student for student in course.roster.students}
     store = course.attempts(assignment)
     with course.gradebook() as gradebook:
-        found = standings(gradebook.db, assignment)
+        found = student_standings(gradebook.db, assignment)
         grades = Grades({}, float(gradebook.find_assignment(assignment).max_score), {})
     handed_in = {folder.parent.name for folder in course.submissions(assignment)}
     for id in sorted(found.keys() | handed_in):

@@ -116,7 +116,7 @@ def apply_rules(root: Path, db: Any, applied: CourseRules | None, new: CourseRul
     replace_json(root / _RECORD, {"text": new.text, "extensions": dict(new.said)})
 
 
-def compare(db: Any, old: CourseRules, new: CourseRules) -> Iterator[PenaltyChange]:
+def compare_rules(db: Any, old: CourseRules, new: CourseRules) -> Iterator[PenaltyChange]:
     """Yield each late penalty of a graded submission that differs between the rules `old` and `new`.
 
     `db` is the gradebook's session.

@@ -46,13 +46,13 @@ def assignment_notebooks(
         _refuse_unknown_exercises(one, [*written, *(exercise for each in exercises.values() for exercise in each)])
         for name, known in exercises.items():
             notebook = source_notebook(by_name[name], known)
-            set_points(notebook, one, known)
+            set_rules(notebook, one, known)
             notebook.metadata["autograder"] |= dict(deadlines(one, rules))
             files[Path("source", assignment, f"{name}.ipynb")] = to_text(notebook)
     return files
 
 
-def set_points(notebook: NotebookNode, one: AssignmentRules, exercises: Mapping[str, Exercise]) -> None:
+def set_rules(notebook: NotebookNode, one: AssignmentRules, exercises: Mapping[str, Exercise]) -> None:
     """Set in a source notebook which exercises count, and for how many points.
 
     `one` are the assignment's rules. If they name no exercises, the core exercises and all written answers count.

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 from ...language import LANGUAGES
 from .spans import NO_SPAN, Span
-from .toml_table import BadRule, Step, Table, not_toml
+from .toml_table import BadRule, Step, TomlTable, not_toml
 
 RULES_FILE = "course.toml"
 _LONGEST = 100_000  # characters of the file: a key of as many parts takes a second
@@ -127,7 +127,7 @@ def parse_rules(text: str, source: str) -> Rules:
         raise BadRule(f"{source} has lists in lists, or tables in tables, too many of them") from error
     except ValueError as error:  # also a number with too many digits
         raise not_toml(text, source, error) from error
-    reader = Table(table, source)
+    reader = TomlTable(table, source)
     zone = reader.zone("time_zone")
     language = reader.choice("language", LANGUAGES, LANGUAGES[0])
     late_days, drop = reader.count("late_days"), reader.count("drop")
@@ -142,7 +142,7 @@ def parse_rules(text: str, source: str) -> Rules:
     return Rules(zone, "time_zone" in table, language, late_days, drop, lessons, assignments)
 
 
-def _assignment(name: str, table: Table, defaults: Table, zone: ZoneInfo) -> AssignmentRules:
+def _assignment(name: str, table: TomlTable, defaults: TomlTable, zone: ZoneInfo) -> AssignmentRules:
     """Return the rules of the assignment `name`. Keys that are missing in `table` are taken from `defaults`.
 
     Raises BadRule if a rule is wrong.

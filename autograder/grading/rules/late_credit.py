@@ -98,7 +98,7 @@ def credits(rules: Rules, handed_in: Mapping[str, HandIn]) -> dict[str, Credit]:
     return found
 
 
-def describe(span: timedelta) -> Text:
+def describe_credit(span: timedelta) -> Text:
     """Return a time span in words, for example "1 d 2 h" or "5 min". Seconds are rounded up to minutes."""
     minutes = ceil(span / timedelta(minutes=1))
     numbers = (minutes // 1440, minutes % 1440 // 60, minutes % 60)

@@ -10,7 +10,7 @@ from nbgrader.api import SubmittedAssignment
 from ...language import LANGUAGES, Text, decimal, with_offset
 from ...messages.feedback import LATE
 from .applied_rules import CourseRules
-from .late_credit import describe
+from .late_credit import describe_credit
 from .late_penalty import credit_of, seconds_late
 
 
@@ -28,7 +28,7 @@ def explain_lateness(current: CourseRules, db: Any, submission: SubmittedAssignm
         with_offset(time.replace(tzinfo=UTC).astimezone(current.rules.zone))
         for time in (submission.assignment.duedate + extension, submission.timestamp)
     )
-    span = describe(late)
+    span = describe_credit(late)
     said = [
         LATE["extended" if extension else "due"].format(due=due),
         Text(LATE["came"].en.format(came=came, late=span.en), LATE["came"].ru.format(came=came, late=span.ru)),

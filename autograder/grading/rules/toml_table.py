@@ -77,7 +77,7 @@ def not_toml(text: str, source: str, error: ValueError) -> BadRule:
     return BadRule(f"{source} is not valid TOML: {error}", re.split(r"[\s=.]", line.strip(" [{"))[0])
 
 
-class Table:
+class TomlTable:
     """A table of a TOML file, read key by key.
 
     `where` names the table in messages. `seen` are the keys that were read. Each method returns the value of a key, or
@@ -87,8 +87,8 @@ class Table:
     def __init__(self, values: dict[str, Any], where: str) -> None:
         self.values, self.where, self.seen = values, where, set[str]()
 
-    def table(self, key: str) -> Table:
-        return Table(self._get(key, dict, {}, "a table"), f"{self.where}, {key}")
+    def table(self, key: str) -> TomlTable:
+        return TomlTable(self._get(key, dict, {}, "a table"), f"{self.where}, {key}")
 
     def choice(self, key: str, known: tuple[str, ...], default: str) -> str:
         value: str = self._get(key, str, default, "a text")

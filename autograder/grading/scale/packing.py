@@ -52,7 +52,7 @@ def pack(folder: Path) -> PackedSubmission:
     return PackedSubmission(folder.parent.name, folder.name, tuple(entries))
 
 
-def unpack(packed: PackedSubmission, into: Path) -> Path:
+def unpack_submission(packed: PackedSubmission, into: Path) -> Path:
     """Write a packed submission below the folder `into`. Returns the folder of the submission."""
     folder = into / packed.student / packed.assignment
     folder.mkdir(parents=True)

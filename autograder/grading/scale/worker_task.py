@@ -13,7 +13,7 @@ from distributed import Worker, WorkerPlugin, get_worker
 
 from ..course.grading_data import AssignmentSnapshot, CourseSnapshot
 from ..submission.pipeline import GradedSubmission, grade_submission, prepare
-from .packing import PackedSubmission, unpack
+from .packing import PackedSubmission, unpack_submission
 from .version import differences, versions
 
 _sealed: dict[str, bytes] = {}
@@ -62,7 +62,7 @@ def grade_batch(
     graded = []
     for each in submissions:
         with tempfile.TemporaryDirectory(prefix="autograder-") as folder:
-            graded.append(grade_submission(*data, unpack(each, Path(folder))))
+            graded.append(grade_submission(*data, unpack_submission(each, Path(folder))))
     return graded
 
 

@@ -23,8 +23,8 @@ from ..files.inert_names import one_line
 from ..sandbox.grader.engine import Engine
 from ..sandbox.grader.resource_watch import Ending
 from ..sandbox.grader.student_process import Ended, StudentProcess
-from ..sandbox.wire.requests import ChildRequest, Reply
 from ..sandbox.wire.run_codec import unpack_note
+from ..sandbox.wire.wire_messages import ChildReply, ChildRequest
 from .judgement import (
     Judgement,
     LessonJudge,
@@ -204,7 +204,7 @@ class _Run:
         found = CHECK.search(cell.source) if ours.get("locked") and not ours.get("solution") else None
         return found["name"] if found and self._judge and found["name"] in self._judge.answers.expected else None
 
-    def _guarded(self, ask: Callable[[], Reply]) -> Reply | None:
+    def _guarded(self, ask: Callable[[], ChildReply]) -> ChildReply | None:
         """Call `ask`, which sends the child a request, and return the child's answer.
 
         Returns None if the child has ended, before the call or during the call.
@@ -293,7 +293,7 @@ class _Run:
         """Return a judgement without points, because the child ended before the answer was observed."""
         return Judgement(unreached_verdict(exercise, self._outcome.ended or Ending.DIED))
 
-    def _judged(self, exercise: Exercise, answer: Reply) -> Judgement:
+    def _judged(self, exercise: Exercise, answer: ChildReply) -> Judgement:
         """Return the judgement on `answer`, the child's answer to the request `observe`.
 
         The data may be forged.

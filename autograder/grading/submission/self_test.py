@@ -24,8 +24,8 @@ from ..course import hidden_cases as hidden
 from ..course.assignment_files import EncodedFiles
 from ..gradebook.release import ReleasedCells, released_cells
 from ..sandbox.grader.engine import Engine
-from ..sandbox.wire.requests import ChildRequest
 from ..sandbox.wire.run_codec import Rehearsal
+from ..sandbox.wire.wire_messages import ChildRequest
 from .judgement import LessonJudge
 from .notebook_run import run_notebook
 from .sanitize import sanitize

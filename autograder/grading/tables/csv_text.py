@@ -128,10 +128,10 @@ def write_csv(path: Path, rows: list[list[str]]) -> None:
     formula is written as text: see `as_text`.
     """
     with path.open("w", encoding="utf-8-sig", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([list(map(as_text, row)) for row in rows])
+        csv.writer(file, lineterminator="\n").writerows([list(map(as_csv, row)) for row in rows])
 
 
-def as_text(cell: str) -> str:
+def as_csv(cell: str) -> str:
     """Return the text of a cell in a form that no spreadsheet takes for a formula: `=A1` becomes `'=A1`.
 
     Names of students and files may begin like a formula. An apostrophe in front marks text (OWASP, "CSV injection").
@@ -143,4 +143,4 @@ def as_text(cell: str) -> str:
 
 def from_text(cell: str) -> str:
     """Return the text of a cell without the apostrophe that `as_text` has added, if it has."""
-    return cell[1:] if cell.startswith("'") and as_text(cell[1:]) != cell[1:] else cell
+    return cell[1:] if cell.startswith("'") and as_csv(cell[1:]) != cell[1:] else cell

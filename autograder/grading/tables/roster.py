@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ...errors import UserError
 from . import names
-from .csv_text import as_text, from_text, read_csv, write_csv
+from .csv_text import as_csv, from_text, read_csv, write_csv
 
 COLUMNS = ("id", "name", "email", "lms", "group", "extensions", "dropped")
 STUDENTS_FILE = "students.csv"
@@ -302,7 +302,7 @@ def add_students(root: Path, students: Sequence[Student]) -> None:
             if name not in columns:
                 columns[name] = max(map(len, text.rows))  # a line may have more cells than the titles
                 text.replace(0, columns[name], name)
-            text.replace(len(text.rows) - 1, columns[name], as_text(value))
+            text.replace(len(text.rows) - 1, columns[name], as_csv(value))
     if text.encoding == "cp1251":
         text.mark, text.encoding = codecs.BOM_UTF8, "utf-8"
     draft = path.with_name(f".{STUDENTS_FILE}.new")  # a killed process must not leave half a list

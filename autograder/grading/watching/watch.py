@@ -14,11 +14,11 @@ from ...errors import UserError
 from ...language import quantity
 from ..batch.counted_attempts import grade_counted, within_limit
 from ..collecting.archive import unpack
-from ..collecting.collection import Account, Collection
+from ..collecting.collected_work import Account, CollectedWork
 from ..course.course import Course
+from ..feedback.exchange_pages import release_folder, release_pages
 from ..feedback.pages import make_pages
 from ..feedback.receipts import write_refusal
-from ..feedback.release import release_folder, release_pages
 from ..files.atomic import describe_error, temporary_sibling
 from ..files.locks import scratch_folder
 from ..sandbox.grader.restarting_engine import NoForkServer
@@ -100,7 +100,7 @@ class Watch:
     def _take(self, folder: Path, names: Sequence[str]) -> None:
         with scratch_folder(self._course.root) as scratch:
             unpacked = unpack(folder, scratch, names)
-            account = Collection(self._course, (), self._adds).take(folder, unpacked, datetime.now(UTC))
+            account = CollectedWork(self._course, (), self._adds).take(folder, unpacked, datetime.now(UTC))
         arrived: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
         for assignment, student, digest in account.arrived:
             arrived[assignment][student].append(digest)

@@ -13,7 +13,7 @@ from ..kernel import attend
 from ..replies import Reply
 from .asked import NothingToCheck, understand
 from .judged_answer import judge_answer
-from .steps import STEPS
+from .verdict_steps import STEPS
 
 
 def check(

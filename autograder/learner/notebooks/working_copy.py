@@ -19,7 +19,7 @@ from typing import Any
 
 from ...grade_ids import GradeId
 from ...language import LANGUAGES, Text
-from ...lessons.source import NOTEBOOKS, digest
+from ...lessons.source import NOTEBOOKS, source_digest
 from ...messages.learners import message
 from .notebook_file import Unreadable, answer_cells, read_notebook, restore_metadata, source_of, untouched
 
@@ -54,7 +54,7 @@ class Copy:
     answers: dict[str, Answer]
 
 
-def prepare(work: Path, language: str, notebooks: Path = NOTEBOOKS) -> None:
+def prepare_copy(work: Path, language: str, notebooks: Path = NOTEBOOKS) -> None:
     """Create or update the working copies `work/LANGUAGE/*.ipynb` from the built `notebooks`.
 
     Prints the changes in `language`.
@@ -105,7 +105,7 @@ def _update(built: Path, work: Path, language: str, state: State) -> Iterator[Te
     state[_key(target)] = {
         "lesson": version,
         "answers": {
-            grade_id: [digest(source_of(cell), 16), since.get(grade_id, 0)]
+            grade_id: [source_digest(source_of(cell), 16), since.get(grade_id, 0)]
             for grade_id, cell in answer_cells(notebook).items()
         },
     }
@@ -163,7 +163,7 @@ def _read_copy(path: Path, fresh: dict[str, Any], remembered: dict[str, Any]) ->
     for grade_id, cell in answer_cells(notebook).items():
         source = source_of(cell)
         known, since = remembered.get("answers", {}).get(grade_id, ("", 0))
-        changed = since if known == digest(source, 16) else path.stat().st_mtime_ns
+        changed = since if known == source_digest(source, 16) else path.stat().st_mtime_ns
         stub = source_of(stubs[grade_id]) if grade_id in stubs else None
         answers[grade_id] = Answer(source, changed, bool(source.strip()) and source != stub and not untouched(cell))
     return Copy(path, path.read_bytes(), notebook, answers)

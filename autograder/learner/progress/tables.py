@@ -28,14 +28,14 @@ from ...session import SESSION, being_graded
 from ..notebooks.headings import link_to, title_of, title_of_lesson
 from ..notebooks.notebook_file import read_notebook
 from ..points import LessonNotebook, describe_state, nbgrader_of, saved_notebook
-from ..replies import Reply, Table
+from ..replies import Reply, TableReply
 from ..reviews.placement import skipped_lessons
 from ..reviews.review import due_now
 
 _NAMED = 8  # damaged lines of the history
 
 
-def progress_table() -> Table | Reply:
+def progress_table() -> TableReply | Reply:
     """Return a table of the exercises checked so far.
 
     Another lesson than the present one has one row. Points of the present lesson are those of this notebook, because an
@@ -74,7 +74,7 @@ def progress_table() -> Table | Reply:
             points = f"{notebook.earned(name, best):g}/{notebook.worth(name):g}"
             rows.append((title, notebook.label(name, language), state.read(language), points, str(checks)))
     head = tuple(say(f"progress.{column}") for column in ("lesson", "exercise", "best", "points", "attempts"))
-    return Table(
+    return TableReply(
         say("progress.title"), head, tuple(rows), warnings=tuple(each.read(language) for each in _damaged(history))
     )
 

@@ -15,7 +15,7 @@ from ...messages.learners import message
 from ...session import SESSION, being_graded
 from ..cells_run import shell
 from ..replies import Prose, Reply
-from .statement import describe, state
+from .statement import describe_exercise, state
 
 
 def offer_variant(exercise: Exercise) -> Prose | Reply:
@@ -25,7 +25,9 @@ def offer_variant(exercise: Exercise) -> Prose | Reply:
         return Reply((refused,))
     language, ipython = SESSION.speaks, shell()
     statement = state(exercise, language, next_variant(exercise))
-    _, *parts = describe(exercise, statement, language, with_code=ipython is None)  # a rule parts it from a list
+    _, *parts = describe_exercise(
+        exercise, statement, language, with_code=ipython is None
+    )  # a rule parts it from a list
     if ipython:
         ipython.set_next_input(statement.cell, replace=False)
     return Prose(Text.same("\n\n".join(parts)))

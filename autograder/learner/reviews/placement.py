@@ -19,13 +19,13 @@ from ...messages.learners import message
 from ...session import SESSION, being_graded
 from ..cells_run import shell
 from ..notebooks.headings import title_of_lesson
-from ..replies import Prose, Reply, Table
+from ..replies import Prose, Reply, TableReply
 from .again import expected_of
 
 _VARIANT = 1  # the program of each question; a lesson's own program stays unseen
 
 
-def ask(name: str = "", answer: object = None) -> Prose | Reply | Table:
+def ask(name: str = "", answer: object = None) -> Prose | Reply | TableReply:
     """Judge an answer to the question on exercise `name`, if there is one, and show the next question.
 
     After the last question, return a table of lessons with what to do in each. Returns a `Reply` while nbgrader runs
@@ -119,7 +119,7 @@ def _show(exercise: Exercise, place: int, total: int, said: Text | None) -> Pros
     return Prose(Text.same("\n\n".join(parts)))
 
 
-def _proposal(tables: list[Exercise], known: set[str], done: set[str]) -> Table:
+def _proposal(tables: list[Exercise], known: set[str], done: set[str]) -> TableReply:
     """Return a table of lessons: which can be skipped, and where to begin.
 
     `known` names tables answered rightly, `done` lessons that are done.
@@ -136,4 +136,4 @@ def _proposal(tables: list[Exercise], known: set[str], done: set[str]) -> Table:
         proposal, answer = ("finished", "") if each.lesson in done else (proposal, "✓" if each.name in known else "✗")
         rows.append((title_of_lesson(each.lesson, language), answer, say(f"placement.{proposal}")))
     head = (say("progress.lesson"), say("placement.answer"), say("placement.proposal"))
-    return Table(say("placement.done"), head, tuple(rows), (say("placement.below"),))
+    return TableReply(say("placement.done"), head, tuple(rows), (say("placement.below"),))

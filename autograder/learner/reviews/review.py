@@ -18,10 +18,10 @@ from ...messages.learners import message
 from ...session import SESSION, being_graded
 from ..cells_run import is_bound_in, shell
 from ..notebooks.headings import title_of_lesson
-from ..replies import Prose, Reply, Table
+from ..replies import Prose, Reply, TableReply
 from .again import next_table
 from .schedule import DAY, LADDER, Schedule, climb, make_schedule
-from .statement import describe, name_of, state
+from .statement import describe_exercise, exercise_label, state
 
 AT_ONCE = 3  # exercises of one call
 
@@ -45,12 +45,12 @@ def offer() -> Prose | Reply:
         return Reply((message("review.none"), *_outlook(schedule), *warnings))
     shown, language, ipython = schedule.due[:AT_ONCE], SESSION.speaks, shell()
     head = message("review.title", count=len(schedule.due)).read(language)
-    names = [f"{number}. {name_of(each, language)}" for number, each in enumerate(shown, 1)]
+    names = [f"{number}. {exercise_label(each, language)}" for number, each in enumerate(shown, 1)]
     parts = [f"**{head}**", "\n".join(names)]
     for exercise in shown[:1] if ipython else shown:
         statement = state(exercise, language, next_table(exercise))
         SESSION.reviewed.add(exercise.name)
-        parts += describe(exercise, statement, language, with_code=ipython is None)
+        parts += describe_exercise(exercise, statement, language, with_code=ipython is None)
         if ipython:
             ipython.set_next_input(statement.cell, replace=False)
     if ipython:
@@ -58,7 +58,7 @@ def offer() -> Prose | Reply:
     return Prose(Text.same("\n\n".join([*parts, *(each.read(language) for each in warnings)])))
 
 
-def list_due(language: str) -> Table | Reply:
+def list_due(language: str) -> TableReply | Reply:
     """Return a table of all exercises that are due, for a terminal, or a `Reply` if none is."""
     history, now = read_history(), time.time()
     schedule, rungs = make_schedule(history, now), climb(history.checks, now)
@@ -75,11 +75,11 @@ def list_due(language: str) -> Table | Reply:
     for each in schedule.due:
         days = int((now - (rungs[each.name].due or now)) // DAY)
         mistaken = say("review.yes") if each.name in schedule.mistaken else ""
-        rows.append((titles[each.lesson], name_of(each, language), str(days or say("review.today")), mistaken))
+        rows.append((titles[each.lesson], exercise_label(each, language), str(days or say("review.today")), mistaken))
     head = tuple(say(id) for id in ("progress.lesson", "progress.exercise", "review.since", "review.mistake"))
     title = message("review.title", count=len(rows)).read(language)
     below = (say("review.command"), *(each.read(language) for each in warnings))
-    return Table(title, head, tuple(rows), below)
+    return TableReply(title, head, tuple(rows), below)
 
 
 def is_review(exercise: Exercise, verdict: Verdict, namespace: Mapping[str, Any], variant: int | None) -> bool:

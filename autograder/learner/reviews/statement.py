@@ -56,10 +56,10 @@ def state(exercise: Exercise, language: str, variant: int | None = None) -> Stat
     return Statement(text, "\n\n\n".join([*needed, stub, check]), lesson)
 
 
-def describe(exercise: Exercise, statement: Statement, language: str, *, with_code: bool) -> Iterator[str]:
+def describe_exercise(exercise: Exercise, statement: Statement, language: str, *, with_code: bool) -> Iterator[str]:
     """Yield the paragraphs on one exercise, in Markdown. `with_code` is True if there is no new cell to hold it."""
     yield "---"
-    yield message("review.now", exercise=name_of(exercise, language), lesson=statement.lesson).read(language)
+    yield message("review.now", exercise=exercise_label(exercise, language), lesson=statement.lesson).read(language)
     if statement.text:
         yield statement.text
     yield message("review.text" if with_code else "review.cell").read(language)
@@ -67,7 +67,7 @@ def describe(exercise: Exercise, statement: Statement, language: str, *, with_co
         yield f"~~~~python\n{statement.cell}\n~~~~"
 
 
-def name_of(exercise: Exercise, language: str) -> str:
+def exercise_label(exercise: Exercise, language: str) -> str:
     """Return title and name of an exercise."""
     return f"{exercise.title.read(language)} · `{exercise.name}`"
 

@@ -9,12 +9,12 @@ from typing import NoReturn
 
 from ...errors import UserError
 from ...language import LANGUAGES
-from .settings import environment
+from .jupyterlab_settings import environment
 
 _FOR_INSTRUCTORS = ("create-assignment", "formgrader", "course-list")  # panels of nbgrader
 
 
-def serve() -> NoReturn:
+def serve_hub() -> NoReturn:
     """Become the server that JupyterHub expects in this process.
 
     The hub sets AUTOGRADER_LANGUAGE, and for an instructor AUTOGRADER_COURSE, the course folder in which the server

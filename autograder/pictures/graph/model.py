@@ -235,7 +235,7 @@ class Landed:
 
 
 @dataclass(frozen=True)
-class Change:
+class BackwardChange:
     """A change of an arrived gradient by a hook.
 
     `output` is the number of the node's output for which the gradient had arrived.
@@ -261,13 +261,13 @@ class Frame:
     sent: tuple[Sent, ...] = ()
     landed: Landed | None = None
     hooks: tuple[str, ...] = ()
-    changes: tuple[Change, ...] = ()
+    changes: tuple[BackwardChange, ...] = ()
     freed: int = 0
     retained: tuple[tuple[int, Gradient], ...] = ()
 
 
 @dataclass(frozen=True)
-class Run:
+class BackwardRun:
     """A recorded backward pass: one `Frame` per node that ran.
 
     `error` is the text of the error that ended the pass, else None. `stopped_at` is the id of the node that was running

@@ -13,7 +13,7 @@ import torch
 
 from ...measure import graph_nodes
 from ..text_form import error_said
-from .model import Change, Frame, Gradient, Graph, Landed, Run, Sent
+from .model import BackwardChange, BackwardRun, Frame, Gradient, Graph, Landed, Sent
 from .saved import Holders, Storages
 from .torch_objects import (
     brief,
@@ -65,7 +65,7 @@ def every_grad_put_back(tensors: Sequence[torch.Tensor]) -> Iterator[None]:
                 safely(lambda tensor=tensor, grad=grad: setattr(tensor, "grad", grad))  # type: ignore[misc]
 
 
-def run_backward(loss: torch.Tensor, graph: Graph, storages: Storages) -> Run:
+def run_backward(loss: torch.Tensor, graph: Graph, storages: Storages) -> BackwardRun:
     """Run `loss.backward(retain_graph=True)` and record every step.
 
     `graph` and `storages` were read from `loss`, by `read_graph` and `saved_storages`. Every `.grad` and the random
@@ -81,8 +81,8 @@ def run_backward(loss: torch.Tensor, graph: Graph, storages: Storages) -> Run:
         try:
             torch.autograd.backward(loss, retain_graph=True)
         except Exception as error:
-            return Run(tuple(recorder.frames), error_said(error), recorder.running)
-    return Run(tuple(recorder.frames))
+            return BackwardRun(tuple(recorder.frames), error_said(error), recorder.running)
+    return BackwardRun(tuple(recorder.frames))
 
 
 @dataclass
@@ -125,7 +125,7 @@ class _Recorder:
         self.holders = Holders(graph, storages)
         self.arrived: dict[int, tuple[Gradient | None, ...]] = {}
         self.landing: dict[int, tuple[Gradient | None, torch.Tensor]] = {}
-        self.changes: dict[int, tuple[Change, ...]] = {}
+        self.changes: dict[int, tuple[BackwardChange, ...]] = {}
         self.own_hooks: dict[int, Callable[[], list[str]]] = {}
         self.lock = threading.Lock()  # nodes of different devices run in different threads
 
@@ -163,7 +163,7 @@ class _Recorder:
                     place = self.places.get((index, output))
                     waited = None if place is None else place.waiting
                     if gradient is not None and waited is not None and not _same(waited, gradient):
-                        changes.append(Change(output, _gradient_of(waited), _gradient_of(gradient)))
+                        changes.append(BackwardChange(output, _gradient_of(waited), _gradient_of(gradient)))
                     if place is not None:
                         place.waiting = None
                 self.changes[index] = tuple(changes)

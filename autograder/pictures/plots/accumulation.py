@@ -15,7 +15,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 from ...checking.containment.nested_passes import around_backward
 from ...language import Note
 from ...session import SESSION
-from .base import Plot, mark_whole_numbers, new_figure, number, short
+from .base import Plot, mark_whole_numbers, new_figure, short, shown_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,10 +103,10 @@ class Accumulation(Plot):
     def lines(self) -> list[str]:
         said = []
         for at, one in enumerate(self.passes[:SHOWN], 1):
-            loss = "–" if one.loss is None else number(one.loss)
-            norms = {"before": number(one.before), "after": number(_float(one.after))}
+            loss = "–" if one.loss is None else shown_number(one.loss)
+            norms = {"before": shown_number(one.before), "after": shown_number(_float(one.after))}
             said.append(self.say("accumulation.pass", number=at, loss=loss, **norms))
-            said += [self.say("accumulation.stepped", norm=number(norm)) for norm in one.steps]
+            said += [self.say("accumulation.stepped", norm=shown_number(norm)) for norm in one.steps]
         said += self._remarks()
         left = next((at for at, one in enumerate(reversed(self.passes)) if one.steps), 0)
         return [*said, self.say("accumulation.left", count=left)] if left else said

@@ -96,7 +96,7 @@ class Plot(ABC):
 
 
 @dataclass(frozen=True, repr=False)
-class Refused(Plot):
+class NotPlotted(Plot):
     """A message in place of a plot: the cause and the remedy."""
 
     note: Note
@@ -171,7 +171,7 @@ def short(text: str, length: int = 28) -> str:
     return line if len(line) <= length else line[: length - 1] + "…"
 
 
-def number(value: float) -> str:
+def shown_number(value: float) -> str:
     """Return a number as text with three significant digits."""
     return f"{value:.3g}"
 

@@ -23,7 +23,7 @@ from .base import short
 MOST = 6  # functions in one plot
 
 
-def refusal(command: str, ways: Sequence[Any]) -> Note | None:
+def why_not_compared(command: str, ways: Sequence[Any]) -> Note | None:
     """Return a note on why the functions `ways` cannot be compared, or None.
 
     `command` is the name of the plot command.

@@ -11,7 +11,7 @@ import torch
 from ...language import Note
 from ...session import SESSION
 from ..graph.torch_objects import dtype_of
-from .base import Plot, Refused, new_figure, power, text_colour
+from .base import NotPlotted, Plot, new_figure, power, text_colour
 from .compare import failure
 from .jacobian import jacobian_rows
 
@@ -121,17 +121,17 @@ def plot_differences(f: Any, x: Any = None) -> Plot:
         got = type(x if callable(f) else f).__name__
         if callable(f) and isinstance(x, torch.Tensor):
             got = dtype_of(x)
-        return Refused(language, Note("differences.what", {"got": got}))
+        return NotPlotted(language, Note("differences.what", {"got": got}))
     if not 1 <= point.numel() <= NUMBERS:
-        return Refused(language, Note("differences.point", {"count": point.numel(), "most": NUMBERS}))
+        return NotPlotted(language, Note("differences.point", {"count": point.numel(), "most": NUMBERS}))
     try:
         with torch.random.fork_rng(devices=[]):
             exact = _exact(f, point)
             curves = () if isinstance(exact, Note) else _curves(f, point, exact)
     except Exception as error:  # the learner's function may raise anything
-        return Refused(language, Note("differences.failed", failure("plot_differences", error).parameters))
+        return NotPlotted(language, Note("differences.failed", failure("plot_differences", error).parameters))
     if isinstance(exact, Note) or not curves:
-        return Refused(language, exact if isinstance(exact, Note) else Note("differences.not_finite", {}))
+        return NotPlotted(language, exact if isinstance(exact, Note) else Note("differences.not_finite", {}))
     return Differences(language, curves)
 
 

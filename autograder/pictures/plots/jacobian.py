@@ -13,7 +13,7 @@ from ...language import Note
 from ...session import SESSION
 from ..graph.torch_objects import dtype_of
 from ..text_form import error_said, shape
-from .base import Plot, Refused, new_figure, number, short, text_colour
+from .base import NotPlotted, Plot, new_figure, short, shown_number, text_colour
 from .compare import failure
 
 if TYPE_CHECKING:
@@ -209,19 +209,19 @@ def plot_jacobian(what: Any, x: Any = None, *, left: Any = None, right: Any = No
     language = SESSION.speaks
     matrix = jacobian_at(what, x) if callable(what) else given_matrix(what)
     if isinstance(matrix, Note):
-        return Refused(language, matrix)
+        return NotPlotted(language, matrix)
     vectors: list[torch.Tensor | None] = []
     for name, given, wanted in (("left", left, matrix.shape[0]), ("right", right, matrix.shape[1])):
         vector = None if given is None else given_vector(name, given, wanted, matrix)
         if isinstance(vector, Note):
-            return Refused(language, vector)
+            return NotPlotted(language, vector)
         vectors.append(vector)
     v, u = vectors
     products = [None if v is None else checked("vᵀJ", v @ matrix), None if u is None else checked("J v", matrix @ u)]
     said: list[tuple[float, ...] | None] = []
     for found in (v, u, *products):
         if isinstance(found, Note):  # a sum of large numbers overflows to inf
-            return Refused(language, found)
+            return NotPlotted(language, found)
         said.append(None if found is None else tuple(found.tolist()))
     return Jacobian(language, tuple(tuple(row) for row in matrix.tolist()), *said)
 
@@ -243,7 +243,7 @@ def _largest(*rows: tuple[float, ...]) -> float:
 
 
 def _numbers(row: tuple[float, ...]) -> str:
-    return ", ".join(map(number, row))
+    return ", ".join(map(shown_number, row))
 
 
 def _heat(axes: Axes, matrix: _Matrix, scale: float, written: bool, title: str, *, below: bool = False) -> None:

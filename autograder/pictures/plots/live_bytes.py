@@ -12,8 +12,8 @@ from ...checking.containment.nested_passes import around_backward
 from ...language import Note
 from ...measure import graph_nodes, tensors
 from ...session import SESSION
-from .base import Plot, Refused, mark_whole_numbers, new_figure, unit
-from .compare import Trace, failure, names, refusal, traced
+from .base import NotPlotted, Plot, mark_whole_numbers, new_figure, unit
+from .compare import Trace, failure, names, traced, why_not_compared
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Course:
+class LiveBytes:
     """Live bytes during one run of a learner's function.
 
     `samples` holds the bytes alive after each operation. `settled` holds the bytes just before the next operation, when
@@ -60,7 +60,7 @@ class Course:
 class Memory(Plot):
     """A plot of live bytes for each of several functions."""
 
-    courses: tuple[Course, ...]
+    courses: tuple[LiveBytes, ...]
 
     def title(self) -> str:
         return self.say("memory.title")
@@ -92,7 +92,7 @@ class Memory(Plot):
         figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower left", ncols=2)
         return figure
 
-    def _panel(self, axes: Axes, course: Course, size: int) -> None:
+    def _panel(self, axes: Axes, course: LiveBytes, size: int) -> None:
         count = len(course.samples)
         for index, (first, last) in enumerate(course.backwards):
             label = self.say("memory.phase.backward") if index == 0 else None
@@ -121,13 +121,13 @@ def plot_memory(x: Any, *ways: Any) -> Plot:
     function remain, such as changed weights. Never raises: for other arguments the plot says what is expected.
     """
     language = SESSION.speaks
-    if (note := refusal("plot_memory", ways)) is not None:
-        return Refused(language, note)
+    if (note := why_not_compared("plot_memory", ways)) is not None:
+        return NotPlotted(language, note)
     courses = []
     for name, way in zip(names(ways), ways):
         course = _course(name, way, x)
         if isinstance(course, Note):
-            return Refused(language, course)
+            return NotPlotted(language, course)
         courses.append(course)
     return Memory(language, tuple(courses))
 
@@ -167,7 +167,7 @@ class _Watch:
             leaf.grad = gradient
 
 
-def _course(name: str, way: Callable[[Any], Any], x: Any) -> Course | Note:
+def _course(name: str, way: Callable[[Any], Any], x: Any) -> LiveBytes | Note:
     modules = [way] if isinstance(way, torch.nn.Module) else []
     with traced(modules) as trace:
         watch = _Watch(trace)
@@ -181,7 +181,9 @@ def _course(name: str, way: Callable[[Any], Any], x: Any) -> Course | Note:
             watch.put_back()
     if not samples or not max(samples):
         return Note("memory.no_tensors", {"name": name})
-    return Course(name, samples, settled, tuple(backward for backward in watch.backwards if backward[0] <= backward[1]))
+    return LiveBytes(
+        name, samples, settled, tuple(backward for backward in watch.backwards if backward[0] <= backward[1])
+    )
 
 
 def _both_passes(way: Callable[[Any], Any], x: Any, watch: _Watch) -> None:

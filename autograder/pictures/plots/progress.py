@@ -10,7 +10,7 @@ from ...checking.verdict import VerdictState
 from ...history import standings, verdicts
 from ...language import Note
 from ...session import SESSION
-from .base import Plot, Refused, new_figure, points, short, text_colour
+from .base import NotPlotted, Plot, new_figure, points, short, text_colour
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,7 +19,7 @@ _COLUMNS = (117, 151, 187)  # x positions of the three columns of numbers; the b
 
 
 @dataclass(frozen=True)
-class Lesson:
+class LessonBar:
     """A learner's points, solved exercises and mistakes in a lesson.
 
     `earned`, `maximum`, `solved` and `count` refer to core exercises. `extra` is the number of solved extra exercises.
@@ -36,13 +36,13 @@ class Lesson:
 
 
 @dataclass(frozen=True, repr=False)
-class Progress(Plot):
+class ProgressPlot(Plot):
     """A plot of the lessons that were begun.
 
     `others` is the number of lessons that were not begun.
     """
 
-    lessons: tuple[Lesson, ...]
+    lessons: tuple[LessonBar, ...]
     others: int
 
     def title(self) -> str:
@@ -106,7 +106,7 @@ def plot_progress() -> Plot:
     )  # a private lesson's module may not be found from this folder
     begun = dict.fromkeys(one.best.lesson for one in done.values() if one.best.lesson in known)
     if not begun:
-        return Refused(language, Note("progress.empty", {}))
+        return NotPlotted(language, Note("progress.empty", {}))
     met: dict[str, dict[tuple[str, str], None]] = {}
     for verdict in found:
         if verdict.mistake:
@@ -122,5 +122,5 @@ def plot_progress() -> Plot:
         met_here = (pair for pair in met.get(name, {}) if pair[0] in here)
         mistakes = tuple(pair for pair in met_here if exercises.sentence_for(here[pair[0]], pair[1]))
         maximum = sum(one.points for one in core)
-        lessons.append(Lesson(name, earned, maximum, solved, len(core), len(passed) - solved, mistakes))
-    return Progress(language, tuple(lessons), len(known) - len(begun))
+        lessons.append(LessonBar(name, earned, maximum, solved, len(core), len(passed) - solved, mistakes))
+    return ProgressPlot(language, tuple(lessons), len(known) - len(begun))

@@ -14,8 +14,8 @@ from torch.autograd.graph import get_gradient_edge
 from ...language import Note
 from ...measure import tensors
 from ...session import SESSION
-from .base import Plot, Refused, mark_whole_numbers, new_figure, short, unit
-from .compare import Trace, failure, names, refusal, traced
+from .base import NotPlotted, Plot, mark_whole_numbers, new_figure, short, unit
+from .compare import Trace, failure, names, traced, why_not_compared
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -102,10 +102,10 @@ def plot_saved(net: Any, x: Any = None, *ways: Any) -> Plot:
     language = SESSION.speaks
     if not isinstance(net, torch.nn.Module) or x is None:
         got = type(net).__name__ + ("" if x is None else f", {type(x).__name__}")
-        return Refused(language, Note("saved.what", {"got": got}))
+        return NotPlotted(language, Note("saved.what", {"got": got}))
     compared = ways or (net,)
-    if (note := refusal("plot_saved", compared)) is not None:
-        return Refused(language, note)
+    if (note := why_not_compared("plot_saved", compared)) is not None:
+        return NotPlotted(language, note)
     layers = _layers(net)
     measured = {}
     for name, way in zip(names(compared), compared):
@@ -113,7 +113,7 @@ def plot_saved(net: Any, x: Any = None, *ways: Any) -> Plot:
         if held is None:
             held = Note("saved.no_graph", {"name": name})
         if isinstance(held, Note):
-            return Refused(language, held)
+            return NotPlotted(language, held)
         measured[name] = held
     return SavedByLayer(language, tuple(layers), measured)
 

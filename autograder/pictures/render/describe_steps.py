@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ..graph.model import Frame, Gradient, Graph, Landed, Run
+from ..graph.model import BackwardRun, Frame, Gradient, Graph, Landed
 from ..text_form import shape
 from .describe import Telling
 
@@ -29,7 +29,7 @@ class StepTelling:
     The first `shown` steps are described in full, the later steps only by the `.grad` that they leave.
     """
 
-    def __init__(self, graph: Graph, run: Run, shown: int, language: str) -> None:
+    def __init__(self, graph: Graph, run: BackwardRun, shown: int, language: str) -> None:
         self.tell = Telling(graph, language)
         self.graph, self.run, self.language = graph, run, language
         self.frames = run.frames[:shown]

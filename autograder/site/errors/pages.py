@@ -18,7 +18,7 @@ from ..headings import Heading
 from ..pages import Page
 from .cures import cures, difference
 from .runs import ErrorRun
-from .titles import about, as_markdown, first, message, titles_of
+from .titles import about, as_markdown, error_message, first, titles_of
 
 INDEX = "errors"
 _MOST = 6  # similar errors on a page
@@ -63,7 +63,7 @@ class _Table:
 
     def listed(self, explanation: Explanation) -> str:
         """Return an entry of a list: a link with the message, and below it the cause in a sentence."""
-        link = _link(explanation, f"<code>{escape(message(explanation, self.runs))}</code>")
+        link = _link(explanation, f"<code>{escape(error_message(explanation, self.runs))}</code>")
         return f"<li>{link}<br>{first(explanation, self.language)}</li>"
 
     def cause(self, explanation: Explanation) -> str:
@@ -93,7 +93,7 @@ class _Parts:
 
 def _page(explanation: Explanation, table: _Table) -> Page:
     language, parts = table.language, _Parts()
-    parts.add(f"<h1><code>{escape(message(explanation, table.runs))}</code></h1>")
+    parts.add(f"<h1><code>{escape(error_message(explanation, table.runs))}</code></h1>")
     parts.begin("cause", escape(table.say("error_cause")))
     parts.add(markdown(explanation.says.read(language)))
     _lesson(explanation, table, parts)
@@ -173,7 +173,7 @@ def _index(table: _Table) -> Page:
     for lesson in sorted({each.lesson for each in table.explanations}):
         parts.begin(lesson, inner(markdown(table.subjects[lesson])))
         found = (each for each in table.explanations if each.lesson == lesson)
-        groups = [list(group) for _, group in groupby(found, lambda each: message(each, table.runs))]
+        groups = [list(group) for _, group in groupby(found, lambda each: error_message(each, table.runs))]
         parts.add(_list(_group(group, table) for group in groups))
     return Page(INDEX, table.language, title, said, parts.blocks, parts.headings)
 
@@ -187,5 +187,5 @@ def _group(explanations: Sequence[Explanation], table: _Table) -> str:
     """Return an entry of the list: an error, or a text of several with their causes."""
     if len(explanations) == 1:
         return table.listed(explanations[0])
-    text = message(explanations[0], table.runs)
+    text = error_message(explanations[0], table.runs)
     return f"<li><code>{escape(text)}</code><ul>{''.join(map(table.cause, explanations))}</ul></li>"

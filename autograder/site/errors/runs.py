@@ -51,7 +51,7 @@ class ErrorRun:
     pictures: dict[str, str] = field(default_factory=dict)
 
 
-def run(name: str) -> tuple[ErrorRun, Graph | None] | None:
+def run_errors(name: str) -> tuple[ErrorRun, Graph | None] | None:
     """Run the program of an explanation. Returns what it told, and the graph at the line that told it.
 
     Returns None if nothing fits the explanation's pattern.
@@ -103,7 +103,7 @@ def main(file: Path, names: list[str]) -> None:
     importlib.import_module("torch._dynamo")  # else each process imports it
     exec(PREAMBLE, {})
     with multiprocessing.get_context("fork").Pool(_AT_ONCE, maxtasksperchild=1) as pool:
-        told = dict(zip(names, pool.map(run, names, chunksize=1), strict=True))
+        told = dict(zip(names, pool.map(run_errors, names, chunksize=1), strict=True))
     runs = {}
     for name, (error, graph) in ((name, each) for name, each in told.items() if each):
         pictures = {language: drawn(graph, language) for language in LANGUAGES} if graph else {}

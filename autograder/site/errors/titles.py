@@ -17,7 +17,7 @@ _SENTENCE = re.compile(r"(?<=[.?!]) ")
 _CLAUSE = re.compile(r"(?<=[.:?!;]) ")
 
 
-def message(explanation: Explanation, runs: Mapping[str, ErrorRun]) -> str:
+def error_message(explanation: Explanation, runs: Mapping[str, ErrorRun]) -> str:
     """Return the class and the message of an error as torch words it, as people search for it, in one line."""
     if explanation.met or explanation.name not in runs:
         return _cut(explanation.met or readable(explanation.pattern.pattern))
@@ -30,7 +30,7 @@ def titles_of(explanations: Sequence[Explanation], runs: Mapping[str, ErrorRun],
 
     It is the message. Where several explanations have the same, the cause is behind it.
     """
-    messages = {each.name: message(each, runs) for each in explanations}
+    messages = {each.name: error_message(each, runs) for each in explanations}
     count = Counter(messages.values())
     return {
         each.name: f"{text} — {_clause(each, language).replace('`', '')}" if count[text] > 1 else text

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import UserError
-from autograder.grading.collecting.archive import Refused, Unpacked, unpack
+from autograder.grading.collecting.archive import RefusedArchive, Unpacked, unpack
 from autograder.grading.collecting.deliveries import sort_files
 from autograder.grading.collecting.senders import Senders
 from autograder.grading.tables.roster import Roster, Student
@@ -81,17 +81,17 @@ def test_a_folder_of_archives(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["../x", "/etc/x", "a/../../x", "C:\\x", "a\\..\\..\\x"])
 def test_an_archive_that_leads_outside_is_refused(path: str, tmp_path: Path) -> None:
-    with pytest.raises(Refused, match="outside its folder"):
+    with pytest.raises(RefusedArchive, match="outside its folder"):
         taken(packed({path: b"1", "good": b"2"}), tmp_path)
     assert not list((tmp_path / "into").iterdir())
 
 
 def test_links_and_bombs_are_refused(tmp_path: Path) -> None:
     (tmp_path / "1").mkdir()
-    with pytest.raises(Refused, match="link"):
+    with pytest.raises(RefusedArchive, match="link"):
         taken(packed({"x": b"/etc/passwd"}, external_attr=(stat.S_IFLNK | 0o777) << 16), tmp_path / "1")
     (tmp_path / "2").mkdir()
-    with pytest.raises(Refused, match="fill the disk"):
+    with pytest.raises(RefusedArchive, match="fill the disk"):
         taken(packed({str(number): bytes(70 << 20) for number in range(4)}), tmp_path / "2")
 
 

@@ -14,7 +14,7 @@ import pytest
 from autograder import exercises
 from autograder.authoring.recorded_answers import recorded_answers
 from autograder.grading.conspicuous.outside_torch import counted_in
-from autograder.grading.conspicuous.places import MOST_PLACES, Kind, Place, ReleasedCode, find_places
+from autograder.grading.conspicuous.places import MOST_PLACES, ConspicuousPlace, Kind, ReleasedCode, find_places
 from autograder.lessons.collection import COURSE
 from autograder.lessons.source import solutions
 from grading.conspicuous import hiding, programs
@@ -31,7 +31,9 @@ def f(*args):
 ANSWERS = Path(__file__).parents[2] / "exercises" / "answers"
 
 
-def places(*cells: str, files: dict[str, bytes] | None = None, counted: Set[str] = frozenset()) -> list[Place]:
+def places(
+    *cells: str, files: dict[str, bytes] | None = None, counted: Set[str] = frozenset()
+) -> list[ConspicuousPlace]:
     files = files or {}
     modules = {path: data for path, data in files.items() if path.endswith(".py")}
     known = ReleasedCode.of([RELEASED], transform)
@@ -113,7 +115,10 @@ def test_the_courses_own_solutions_are_left_alone() -> None:
 
 def test_a_place_has_the_cell_the_line_and_the_words() -> None:
     found = places("x = 1", "import numpy as np\n\nnp.sum = f", files={"help.py": b"import gc\ngc.get_referents()"})
-    assert found == [Place(1, 3, Kind.ASSIGNED, "numpy.sum"), Place(2, 2, Kind.USED, "gc.get_referents")]
+    assert found == [
+        ConspicuousPlace(1, 3, Kind.ASSIGNED, "numpy.sum"),
+        ConspicuousPlace(2, 2, Kind.USED, "gc.get_referents"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.grading.batch.summary import table
+from autograder.grading.batch.end_of_run import results_table
 from autograder.grading.files.inert_names import inert_name, one_line
 from autograder.grading.submission.pipeline import Result, State
 
@@ -24,7 +24,7 @@ def test_a_name_is_one_printable_line(name: str) -> None:
 
 @given(st.text(), st.text(), st.text())
 def test_no_name_makes_up_a_line_of_the_table(student: str, reason: str, note: str) -> None:
-    shown = table("NAME", [Result(student, State.GRADED, 1.0, [], notes=[f"ignored: {note}", reason])])
+    shown = results_table("NAME", [Result(student, State.GRADED, 1.0, [], notes=[f"ignored: {note}", reason])])
     assert len(shown.split("\n")) == 5
     assert len(shown.splitlines()) == 5
     assert "\x1b" not in shown

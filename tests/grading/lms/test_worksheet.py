@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from autograder.grading.lms.interface.cells import Ledger
 from autograder.grading.lms.interface.grade_table import GradeTable, ReturnedGrade
 from autograder.grading.lms.interface.origin import Sender
+from autograder.grading.lms.interface.table_cells import Ledger
 from autograder.grading.lms.systems import read_grade_table
 from autograder.grading.tables.roster import Roster, Student
 from support.lms import WORKSHEET_EN, WORKSHEET_RU

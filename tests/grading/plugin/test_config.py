@@ -12,7 +12,7 @@ from nbgrader.converters import GenerateAssignment
 from nbgrader.utils import as_timezone
 from traitlets.config import Config
 
-from autograder.grading.plugin.config import configure
+from autograder.grading.plugin.nbgrader_settings import configure
 from autograder.lessons import notebooks
 
 

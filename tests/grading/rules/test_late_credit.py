@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.grading.rules.course_file import Rules, parse_rules
-from autograder.grading.rules.late_credit import HandIn, credits, describe, read_extensions
+from autograder.grading.rules.late_credit import HandIn, credits, describe_credit, read_extensions
 from autograder.grading.rules.toml_table import BadRule
 
 RULES = parse_rules(
@@ -89,10 +89,10 @@ def test_a_wrong_extension_is_named(text: str, message: str) -> None:
 
 
 def test_spans_in_words() -> None:
-    assert [describe(span).en for span in (2 * DAY, DAY + 61 * MINUTE, timedelta(seconds=30), timedelta(0))] == [
+    assert [describe_credit(span).en for span in (2 * DAY, DAY + 61 * MINUTE, timedelta(seconds=30), timedelta(0))] == [
         "2 d",
         "1 d 1 h 1 min",
         "1 min",
         "0 min",
     ]
-    assert describe(DAY + 61 * MINUTE).ru.replace("\N{NO-BREAK SPACE}", " ") == "1 дн. 1 ч 1 мин"
+    assert describe_credit(DAY + 61 * MINUTE).ru.replace("\N{NO-BREAK SPACE}", " ") == "1 дн. 1 ч 1 мин"

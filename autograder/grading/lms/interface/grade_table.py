@@ -14,8 +14,8 @@ from pathlib import Path
 from ...tables import names
 from ...tables.csv_text import CsvText
 from ...tables.roster import Roster, Student, Unplaced
-from .cells import Ledger, equal_numbers
 from .origin import Sender
+from .table_cells import Ledger, equal_numbers
 
 
 @dataclass(frozen=True)

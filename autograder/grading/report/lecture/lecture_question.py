@@ -16,9 +16,9 @@ from ....lessons.mistakes import mistakes_of
 from ....lessons.source import Lesson
 from ....messages.report import WORDS
 from ..counts import Graded, Wrong
-from .places import best_place
+from .asked_values import best_place
 from .program import mistaken_program
-from .question import FEWEST, MOST, Question, lesson_of, order
+from .question import FEWEST, MOST, Question, find_lesson, order
 from .table_question import row_questions, table_question
 
 _MOST_SENTENCES = 4  # choices that are sentences
@@ -46,7 +46,7 @@ def lecture_question(graded: Graded) -> Question | None:
 
 def _on_mistake(wrong: Wrong, groups: Sequence[Wrong], lessons: Sequence[Lesson]) -> Question | None:
     """Return a question on a recognised mistake: what a table holds, what comes out, or what is wrong."""
-    exercise, mistake, lesson = wrong.exercise, wrong.mistake or "", lesson_of(wrong.exercise, lessons)
+    exercise, mistake, lesson = wrong.exercise, wrong.mistake or "", find_lesson(wrong.exercise, lessons)
     if lesson is None:
         return None
     if exercise.asks_for == "dict":

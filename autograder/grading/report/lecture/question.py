@@ -51,7 +51,7 @@ class Question:
         return len(self.code.splitlines()) <= _MOST_LINES
 
 
-def lesson_of(exercise: Exercise, lessons: Sequence[Lesson]) -> Lesson | None:
+def find_lesson(exercise: Exercise, lessons: Sequence[Lesson]) -> Lesson | None:
     return next((each for each in lessons if each.of("answer", exercise.name)), None)
 
 

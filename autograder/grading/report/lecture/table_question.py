@@ -15,7 +15,7 @@ from ....messages.report import WORDS
 from ..counts import Answered
 from ..table_rows import Row, TableCounts
 from .program import table_program
-from .question import MOST, Question, lesson_of, order
+from .question import MOST, Question, find_lesson, order
 
 
 def row_questions(answered: Answered, lessons: Sequence[Lesson]) -> list[tuple[int, Callable[[], Question | None]]]:
@@ -24,7 +24,7 @@ def row_questions(answered: Answered, lessons: Sequence[Lesson]) -> list[tuple[i
     A row of which the lesson has no program, as in a student's own table, is left out.
     """
     exercise = answered.exercise
-    truth, lesson = _truth(exercise), lesson_of(exercise, lessons)
+    truth, lesson = _truth(exercise), find_lesson(exercise, lessons)
     return [
         (row.wrong.total(), partial(_on_row, answered, lesson, counts, row))
         for counts in answered.tables

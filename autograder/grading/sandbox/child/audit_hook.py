@@ -39,7 +39,7 @@ _LENDING = re.compile(
 _OPENING = re.compile(_LENDING.pattern + r"|.*/IPython/core/interactiveshell\.py:.*")  # IPython has its own `open`
 
 
-class Refused(PermissionError):
+class RefusedEvent(PermissionError):
     """The exception raised in student code at a refused access."""
 
 
@@ -102,7 +102,7 @@ def watch(functions: Mapping[int, str], refused: list[str]) -> None:
             busy.pop()
         if student:
             refused.append(what)
-            raise Refused(message("run.refused", what=what).read(None))
+            raise RefusedEvent(message("run.refused", what=what).read(None))
 
     sys.addaudithook(hook)
     _lend_profiler()

@@ -16,7 +16,7 @@ from traitlets import Type
 from traitlets.config import Config
 
 from ....messages.learners import message
-from .audit_hook import Refused
+from .audit_hook import RefusedEvent
 from .compiler import Compiler
 from .shell_commands import Store, run_command
 
@@ -173,7 +173,7 @@ class Shell(InteractiveShell):
         defines would be missing, and the student would lose points.
         """
         failed: bool = await super().run_code(code_obj, result, async_=async_)
-        return failed and not isinstance(getattr(result, "error_in_exec", None), Refused)
+        return failed and not isinstance(getattr(result, "error_in_exec", None), RefusedEvent)
 
     def _showtraceback(self, etype: Any, evalue: Any, stb: list[str]) -> None:
         name, said = getattr(etype, "__name__", str(etype)), _said(evalue)

@@ -37,8 +37,8 @@ from ...conspicuous.places import ReleasedCode, find_places
 from ...demonstrations.needless_cells import Demonstrations
 from ...limits import Limits
 from ..wire.channel import LARGEST_ANSWER, Channel, Closed, Malformed, bind_methods
-from ..wire.requests import Reply
 from ..wire.run_codec import pack_run
+from ..wire.wire_messages import ChildReply
 from .guard import Guard, LessonModules
 from .shell import Shell, Stream
 from .stand_ins import StandIns
@@ -96,7 +96,7 @@ def serve(
         while True:
             asked = channel.receive()
             try:
-                answer: Reply = getattr(worker, f"do_{asked.pop('do')}")(**asked)
+                answer: ChildReply = getattr(worker, f"do_{asked.pop('do')}")(**asked)
             except BaseException:  # a bug of the grader, or broken by the submission: the two cannot be told apart
                 answer = {"fault": _fault()}
             if os.getpid() != me:  # a fork that the submission made of this process
@@ -162,12 +162,12 @@ class Worker:
         self._released.bindings.own |= {path.partition("/")[0].removesuffix(".py") for path in files}
         return self._known
 
-    def do_begin(self, lesson: str, files: dict[str, str]) -> Reply:
+    def do_begin(self, lesson: str, files: dict[str, str]) -> ChildReply:
         """Prepare an assignment as the method `begin` does. The answer is an empty dict."""
         self.begin(lesson, files)
         return {}
 
-    def do_take(self, files: dict[str, str]) -> Reply:
+    def do_take(self, files: dict[str, str]) -> ChildReply:
         """Write a student's own files into the notebook's folder. The answer is an empty dict.
 
         `files` maps relative paths to contents in base64. The exercises are already loaded, so these files cannot
@@ -181,7 +181,7 @@ class Worker:
         importlib.invalidate_caches()
         return {}
 
-    def do_look(self, sources: list[str], locked: list[int], files: dict[str, str]) -> Reply:
+    def do_look(self, sources: list[str], locked: list[int], files: dict[str, str]) -> ChildReply:
         """List the conspicuous places in a submission's code, before any of it runs.
 
         `sources` are the code cells, `locked` the numbers of those with checks and tests, `files` the student's own
@@ -206,7 +206,7 @@ class Worker:
         named = [*own, *modules]
         return {"places": [[named[each.source], each.line, each.kind, each.what] for each in places]}
 
-    def do_cell(self, source: str) -> Reply:
+    def do_cell(self, source: str) -> ChildReply:
         """Run one cell. The answer has the key `outputs`: the cell's outputs in nbformat's form.
 
         The outputs include text that C code or other programs write to the file descriptors 1 and 2. A cell that
@@ -234,7 +234,7 @@ class Worker:
             outputs.stream(name, self._descriptors.take(number, max(outputs.left, 0)).decode(errors="replace"))
         return {"outputs": outputs.cells}
 
-    def do_observe(self, exercise: str, seed: str, programs: str = "") -> Reply:
+    def do_observe(self, exercise: str, seed: str, programs: str = "") -> ChildReply:
         """Run an exercise's probe on the cases of `seed`, with the current definitions of the notebook.
 
         The answer has the key `runs`: a list with the encoded observation of each case. If the learner has defined
@@ -274,11 +274,11 @@ class Worker:
         self._changed.append("another thread ran during the check")
         return runs
 
-    def do_code(self, exercise: str) -> Reply:
+    def do_code(self, exercise: str) -> ChildReply:
         """Return a digest of the code of a learner's answer, under the key `code`."""
         return {"code": code_digest(self._shell.user_ns.get(self._known[exercise].asks))}
 
-    def do_guard(self, with_torch: bool = False) -> Reply:
+    def do_guard(self, with_torch: bool = False) -> ChildReply:
         """Return the names of tampered objects, under the key `changed`.
 
         These objects are changed now, or were changed at the last observation. At most 20 names are returned. Names of
@@ -288,7 +288,7 @@ class Worker:
             now = self._guard.changed(with_torch)
         return {"changed": list(dict.fromkeys([*self._changed, *now]))[:20]}
 
-    def do_modules(self) -> Reply:
+    def do_modules(self) -> ChildReply:
         """Return the names of all imported modules, under the key `modules`."""
         return {"modules": sorted(sys.modules)}
 

@@ -15,8 +15,8 @@ from ...limits import Limits
 from ...wall_kinds import Wall
 from ..wall.libc import CannotIsolate
 from ..wire.channel import LARGEST_ANSWER, Channel
-from ..wire.requests import ServerRequest
 from ..wire.run_codec import Rehearsal
+from ..wire.wire_messages import ServerRequest
 from .fork_server_process import LARGEST_REPLY, ForkServerProcess
 from .resource_watch import Ending
 from .student_process import START_SECONDS, Ended, StudentProcess

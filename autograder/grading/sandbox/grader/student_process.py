@@ -15,7 +15,7 @@ from typing import Any, cast
 from ....checking.containment.deadline import Deadline, busy, waited
 from ...limits import Limits
 from ..wire.channel import Channel, Closed, Malformed, TimedOut
-from ..wire.requests import ChildRequest, Reply
+from ..wire.wire_messages import ChildReply, ChildRequest
 from .resource_watch import Ending, ResourceWatch
 
 START_SECONDS = 60.0  # on a busy machine: to fork and isolate a child, or to send a child a message
@@ -60,14 +60,14 @@ class StudentProcess:
         self._send({"key": key})
         self._channel.agree(key)
 
-    def ask(self, do: ChildRequest, **arguments: Any) -> Reply:
+    def ask(self, do: ChildRequest, **arguments: Any) -> ChildReply:
         """Send one request to the child and return its answer.
 
         `arguments` are those of the method of `Worker` for the request `do`.
         Raises Ended if the child is gone, exceeds a limit or sends an invalid message.
         """
         self._send({"do": do, **arguments})
-        return cast(Reply, self.receive(self._limits.cell_seconds + _GRACE))
+        return cast(ChildReply, self.receive(self._limits.cell_seconds + _GRACE))
 
     def _send(self, message: dict[str, Any]) -> None:
         try:

@@ -10,7 +10,7 @@ import sysconfig
 from pathlib import Path
 
 from ...limits import MOST_FILES
-from .libc import check, libc
+from .libc import check_call, libc
 
 EXERCISES = Path(__file__).parents[3] / "exercises"
 HOME, TMP = "/home/student", "/tmp"
@@ -90,9 +90,9 @@ def change() -> None:
     Raises CannotIsolate if the kernel refuses.
     """
     os.chdir(_NEW_ROOT)
-    check("pivot_root", libc.syscall(_PIVOT_ROOT[os.uname().machine], b".", b"old"))
+    check_call("pivot_root", libc.syscall(_PIVOT_ROOT[os.uname().machine], b".", b"old"))
     os.chdir("/")
-    check("umount2", libc.umount2(b"/old", _DETACH))
+    check_call("umount2", libc.umount2(b"/old", _DETACH))
     os.rmdir("/old")
     _mount_empty(1 << 30)
     _mount(None, "/", None, _BIND | _REMOUNT | _READ_ONLY | _NO_SUID | _NO_DEV)
@@ -147,4 +147,4 @@ def _show(opened: int, inside: Path, is_folder: bool) -> None:
 def _mount(source: str | None, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
     encoded = (part.encode() if part is not None else None for part in (source, target, kind))
     result = libc.mount(*encoded, ctypes.c_ulong(flags), data.encode() if data is not None else None)
-    check(f"mount {target}", result)
+    check_call(f"mount {target}", result)

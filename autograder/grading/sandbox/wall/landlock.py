@@ -19,7 +19,7 @@ from pathlib import Path
 from ...limits import Limits
 from ...wall_kinds import Wall
 from . import filesystem, seccomp
-from .libc import CannotIsolate, check, libc
+from .libc import CannotIsolate, check_call, libc
 from .privileges import NOBODY, end_with_parent, forbid_new_privileges, limit, seal, set_dumpable
 
 # From <linux/landlock.h>; the numbers are part of the kernel's interface and do not change.
@@ -93,10 +93,10 @@ def _restrict(rules: Iterable[_Rule], handled: _Handled) -> None:
     for path, allowed in rules:
         opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
         rule = _Beneath(allowed, opened)
-        check("landlock_add_rule", libc.syscall(_ADD, ruleset, _PATH_BENEATH, ctypes.byref(rule), 0))
+        check_call("landlock_add_rule", libc.syscall(_ADD, ruleset, _PATH_BENEATH, ctypes.byref(rule), 0))
         os.close(opened)
     forbid_new_privileges()
-    check("landlock_restrict_self", libc.syscall(_RESTRICT, ruleset, 0))
+    check_call("landlock_restrict_self", libc.syscall(_RESTRICT, ruleset, 0))
     os.close(ruleset)
 
 

@@ -15,7 +15,7 @@ class CannotIsolate(Exception):
     """
 
 
-def check(what: str, result: int) -> None:
+def check_call(what: str, result: int) -> None:
     """Raise CannotIsolate if `result`, the return value of a system call, is not 0.
 
     `what` is the name of the system call in the error message.

@@ -24,7 +24,7 @@ from ...limits import Limits
 from ...wall_kinds import Wall
 from . import filesystem as root
 from . import seccomp as syscalls
-from .libc import CannotIsolate, check, libc
+from .libc import CannotIsolate, check_call, libc
 from .privileges import become_nobody, effective_capabilities, end_with_parent, limit, seal, set_dumpable
 
 # From <sched.h>; the numbers are part of the kernel's interface and do not change.
@@ -61,7 +61,7 @@ def isolate_fork_server() -> None:
                 f"as user nobody {unreadable[0]} cannot be read: install Python and the course elsewhere"
             )
     user, group = os.geteuid(), os.getegid()
-    check("unshare", libc.unshare(_NEW_MOUNTS | _NEW_PIDS | (0 if as_root else _NEW_USER)))
+    check_call("unshare", libc.unshare(_NEW_MOUNTS | _NEW_PIDS | (0 if as_root else _NEW_USER)))
     if not as_root:
         _map_user(user, group)
     _fork_first()
@@ -83,14 +83,14 @@ def new_pid_namespace() -> Iterator[None]:
 
     This is a context manager.
     """
-    check("unshare(CLONE_NEWPID)", libc.unshare(_NEW_PIDS))
+    check_call("unshare(CLONE_NEWPID)", libc.unshare(_NEW_PIDS))
     server = os.getpid()
     try:
         yield
     finally:
         if os.getpid() == server:
             own = os.open("/proc/self/ns/pid", os.O_RDONLY)
-            check("setns", libc.setns(own, _NEW_PIDS))
+            check_call("setns", libc.setns(own, _NEW_PIDS))
             os.close(own)
 
 
@@ -100,17 +100,17 @@ def isolate_child(limits: Limits) -> None:
     File descriptors stay open: the caller closes them.
     Raises CannotIsolate if the kernel refuses.
     """
-    check("unshare", libc.unshare(_NEW_MOUNTS | _NEW_UTS | _NEW_IPC | _NEW_NET))
+    check_call("unshare", libc.unshare(_NEW_MOUNTS | _NEW_UTS | _NEW_IPC | _NEW_NET))
     _start_loopback()
     root.renew(limits.disk_bytes)
-    check("sethostname", libc.sethostname(b"grading", 7))
+    check_call("sethostname", libc.sethostname(b"grading", 7))
     # Whether the grader may read the memory of any child. A user other than root has CAP_SYS_PTRACE in the fork server
     # only.
     may_look = os.geteuid() == 0 and bool(effective_capabilities() >> _SYS_PTRACE & 1)
     if os.geteuid() == 0:
         become_nobody()
     user, group = os.geteuid(), os.getegid()
-    check("unshare(CLONE_NEWUSER)", libc.unshare(_NEW_USER))
+    check_call("unshare(CLONE_NEWUSER)", libc.unshare(_NEW_USER))
     _map_user(user, group)
     _forbid_more_namespaces()
     seal(Wall.FULL)

@@ -13,7 +13,7 @@ from pathlib import Path
 from ...limits import Limits
 from ...wall_kinds import Wall
 from . import seccomp
-from .libc import check, libc
+from .libc import check_call, libc
 
 # From <sys/prctl.h>; the numbers are part of the kernel's interface and do not change.
 _SET_PARENT_DEATH_SIGNAL, _SET_DUMPABLE, _DROP_BOUNDING, _SET_NO_NEW_PRIVILEGES, _SIGKILL = 1, 4, 24, 38, 9
@@ -38,17 +38,17 @@ def set_dumpable(allowed: bool) -> None:
 
     After a change of ids, a process does not own its /proc files until it is dumpable.
     """
-    check("prctl(PR_SET_DUMPABLE)", libc.prctl(_SET_DUMPABLE, int(allowed), 0, 0, 0))
+    check_call("prctl(PR_SET_DUMPABLE)", libc.prctl(_SET_DUMPABLE, int(allowed), 0, 0, 0))
 
 
 def end_with_parent() -> None:
     """Let the kernel kill this process as soon as its parent process ends."""
-    check("prctl", libc.prctl(_SET_PARENT_DEATH_SIGNAL, _SIGKILL, 0, 0, 0))
+    check_call("prctl", libc.prctl(_SET_PARENT_DEATH_SIGNAL, _SIGKILL, 0, 0, 0))
 
 
 def forbid_new_privileges() -> None:
     """Let no program give this process or its descendants a privilege that they lack."""
-    check("prctl(PR_SET_NO_NEW_PRIVS)", libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
+    check_call("prctl(PR_SET_NO_NEW_PRIVS)", libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
 
 
 class _Header(ctypes.Structure):
@@ -67,9 +67,9 @@ def seal(wall: Wall) -> None:
     forbid_new_privileges()
     for capability in range(64):
         libc.prctl(_DROP_BOUNDING, capability, 0, 0, 0)  # fails beyond the last one
-    check("capset", libc.capset(ctypes.byref(_Header(_CAPABILITIES_3, 0)), (_Data * 2)()))
+    check_call("capset", libc.capset(ctypes.byref(_Header(_CAPABILITIES_3, 0)), (_Data * 2)()))
     end_with_parent()  # a change of user has cleared it
-    check("prctl(PR_SET_SECCOMP)", seccomp.refuse(wall))
+    check_call("prctl(PR_SET_SECCOMP)", seccomp.refuse(wall))
 
 
 def limit(limits: Limits, *, count: bool = True) -> None:

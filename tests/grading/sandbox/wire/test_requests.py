@@ -8,7 +8,7 @@ import pytest
 
 from autograder.grading.sandbox.child.worker import Worker
 from autograder.grading.sandbox.server.fork_server import ForkServer
-from autograder.grading.sandbox.wire.requests import ChildRequest, ServerRequest
+from autograder.grading.sandbox.wire.wire_messages import ChildRequest, ServerRequest
 
 
 @pytest.mark.parametrize(("requests", "answers"), [(ChildRequest, Worker), (ServerRequest, ForkServer)])

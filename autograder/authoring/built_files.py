@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ..lessons.source import Lesson, digest
+from ..lessons.source import Lesson, source_digest
 
 
 def write(files: Mapping[Path, str | bytes]) -> Iterator[Path]:
@@ -39,7 +39,9 @@ def accept(lesson: Lesson) -> int:
     for english, russian in zip(lesson.cells, lesson.cells[1:]):
         if english.kind != "markdown" or (english.language, russian.language) != ("en", "ru"):
             continue
-        header = re.sub(r' of="\w*"', "", lines[russian.line - 1].rstrip("\n")) + f' of="{digest(english.source)}"\n'
+        header = (
+            re.sub(r' of="\w*"', "", lines[russian.line - 1].rstrip("\n")) + f' of="{source_digest(english.source)}"\n'
+        )
         changed += header != lines[russian.line - 1]
         lines[russian.line - 1] = header
     lesson.path.write_text("".join(lines), encoding="utf-8")

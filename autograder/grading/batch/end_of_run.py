@@ -11,7 +11,7 @@ from datetime import timedelta
 from ...language import decimal, quantity
 from ..course.course import Course
 from ..files.inert_names import one_line
-from ..gradebook.standings import standings
+from ..gradebook.standings import student_standings
 from ..submission.pipeline import Result, State
 from .asking_again import describe_requests
 from .rule_changes import stale_grades
@@ -20,7 +20,7 @@ GONE = "graded before, but nothing of theirs lies in submitted/ any more"
 _NAMED = 8  # students in one line
 
 
-def table(name: str, results: list[Result]) -> str:
+def results_table(name: str, results: list[Result]) -> str:
     """Return a text with the outcome of grading, for the terminal.
 
     The text lists each submission with reasons or notes. The last line has the number of submissions in each state.
@@ -46,7 +46,7 @@ def summary(course: Course, name: str) -> list[str]:
     The list is empty if no student is in the gradebook. `name` is the assignment's.
     """
     with course.gradebook() as gradebook:
-        found = standings(gradebook.db, name)
+        found = student_standings(gradebook.db, name)
         maximum = float(gradebook.find_assignment(name).max_score)
     if not found:
         return []

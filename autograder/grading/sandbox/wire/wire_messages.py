@@ -26,7 +26,7 @@ class ChildRequest(StrEnum):
     MODULES = "modules"
 
 
-class Reply(TypedDict, total=False):
+class ChildReply(TypedDict, total=False):
     """A child's reply to a request, with some of these keys.
 
     A student may have forged it, so the grader checks every value.

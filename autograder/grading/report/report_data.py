@@ -18,7 +18,7 @@ from ..collecting.unplaced import count_unplaced
 from ..course.course import Course
 from ..course.hidden_cases import lesson_of
 from ..files.notebook_file import Unreadable, read
-from ..gradebook.standings import Standing, standings
+from ..gradebook.standings import StudentStanding, student_standings
 from .counts import Answered, Graded
 
 _NOT_GRADED = Text("handed in, but not graded yet", "работа сдана, но ещё не проверена")
@@ -94,7 +94,7 @@ class _Stored:
     maximum: float
     notebooks: list[str]
     names: dict[str, str]  # of all students
-    standings: dict[str, Standing]
+    standings: dict[str, StudentStanding]
     waiting: dict[str, dict[str, bool]]
 
 
@@ -115,7 +115,7 @@ def _from_gradebook(course: Course, assignment: str) -> _Stored:
                 waiting[student][cell] = manual is not None
             notebooks = sorted(notebook.name for notebook in wanted.notebooks)
             names = {each.id: " ".join(filter(None, (each.last_name, each.first_name))) for each in book.students}
-            return _Stored(float(wanted.max_score), notebooks, names, standings(book.db, assignment), waiting)
+            return _Stored(float(wanted.max_score), notebooks, names, student_standings(book.db, assignment), waiting)
     except MissingEntry as missing:
         raise UserError(
             f"the gradebook of {course.root} has no assignment {assignment}: "

@@ -14,7 +14,7 @@ _Path = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Place:
+class AskedValue:
     """A value in an observation that a question can ask for.
 
     `case` is the index of the case, `aspect` names the value. `mine` is the value that the mistake gives, `right` the
@@ -28,7 +28,7 @@ class Place:
     others: Mapping[str, Text]
 
 
-def best_place(exercise: Exercise, mistake: str, expected: Expected) -> Place | None:
+def best_place(exercise: Exercise, mistake: str, expected: Expected) -> AskedValue | None:
     """Return the value for which the mistakes of the exercise give the most different choices.
 
     Returns None if `mistake` gives no value that a short text can tell.
@@ -45,7 +45,7 @@ def best_place(exercise: Exercise, mistake: str, expected: Expected) -> Place | 
                 found = [choice_for(each, right, aspect.name, path) for each in all_runs]
                 others = {each.en: each for each in (mine, wanted, *found) if each}
                 if best is None or len(others) > len(best.others):
-                    best = Place(case, aspect.name, mine, wanted, others)
+                    best = AskedValue(case, aspect.name, mine, wanted, others)
     return best
 
 

@@ -34,7 +34,7 @@ from .hidden_students import HiddenStudents, hidden_students
 from .newcomers import from_paths, from_tables
 from .released_cells import released_notebooks
 from .senders import Senders
-from .submission_times import Moment, SubmissionTimes
+from .submission_times import SubmissionTime, SubmissionTimes
 from .unplaced import UnplacedFile, doubt_of_unplaced, keep_unplaced
 
 _REQUEST = "kept as a request to look again"
@@ -62,7 +62,7 @@ class Account:
     remarks: list[str] = field(default_factory=list)
 
 
-class Collection:
+class CollectedWork:
     """A run of `autograder collect`, for any number of archives.
 
     `tables` are tables of grades of LMSs, such as Moodle's worksheet. If `adds` is True, unknown people become
@@ -85,7 +85,7 @@ class Collection:
         `arrival` is the time for submissions whose time is otherwise unknown. If it is None, their time stays unknown.
         Raises UserError if the archive and the table have no participant in common.
         """
-        self._arrival = Moment(arrival, "arrival") if arrival else Moment()
+        self._arrival = SubmissionTime(arrival, "arrival") if arrival else SubmissionTime()
         self._hidden: dict[str, HiddenStudents] = {}
         collected = students_with_attempts(self._course)
         senders = Senders(unpacked, self._course.roster, self._tables, collected)
@@ -170,8 +170,9 @@ class Collection:
                 renamed = _renamed(notebooks, self._released[assignment])
                 draft = f"; only a draft in {sender.form}: not submitted" if line and line.draft else ""
                 named = f"; {sender.form} names {delivery.origin.name} now" if revealed else ""
+                shown = self._times.shown(SubmissionTime(time, kept.time_from))
                 account.lines[student.id] += [
-                    f"{assignment} {said}{self._times.shown(Moment(time, kept.time_from))}{renamed}{draft}{named}",
+                    f"{assignment} {said}{shown}{renamed}{draft}{named}",
                     *(
                         describe_request(self._course, about)
                         for about in self._course.attempts(assignment).of(student.id)
