@@ -3,8 +3,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-# Tests that need no browser, no kernel and no nbgrader.
-QUICK := checking messages pictures learner/test_check.py test_architecture.py test_docstrings.py test_measure.py
+# The tests to run after a change of an exercise, a mistake, a sentence or a picture.
+QUICK := cards checking exercises explained messages pictures learner/test_check.py test_architecture.py \
+	test_docstrings.py test_measure.py
 
 # Whole files, so that their courses and engines are made once; the longest begin first.
 WORKERS := --numprocesses=4 --dist=loadfile --no-loadscope-reorder

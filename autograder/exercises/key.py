@@ -9,37 +9,10 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 
 from ..checking.expected import Expected
 from ..language import Text
-
-
-class Theme(StrEnum):
-    """The subject of a misconception, or why it has none."""
-
-    ACCUMULATION = "accumulation"  # what a gradient buffer held before
-    SCALING = "scaling"  # mean or sum, a factor too many or too few
-    RECORDING = "recording"  # what autograd records, and what is cut off
-    GRAPH_LIFE = "graph_life"  # how long a graph and its saved tensors live
-    IN_PLACE = "in_place"  # changes in place, aliases, shared memory
-    DERIVATIVE = "derivative"  # the derivative itself is wrong
-    AXES = "axes"  # shapes, transposes, broadcasting
-    PRECISION = "precision"  # dtypes, rounding, NaN
-    DEVICE = "device"  # where a tensor lies
-    ORDER = "order"  # right steps at a wrong time
-    COST = "cost"  # a right result with more work or memory than allowed
-    STATE = "state"  # a mode, hook or setting left behind
-    RETURN = "return"  # a function does not return its result
-    TEST = "test"  # a learner's test accepts what is wrong, or refuses what is right
-    MISSING = "missing"  # no theme: a part of the task is not done
-    OWN = "own"  # no theme: a misconception about one exercise alone
-    SLIP = "slip"  # no theme: a slip, unrelated to any concept
-
-    @property
-    def is_shared(self) -> bool:
-        """False for MISSING, OWN and SLIP, which say why a misconception belongs to no theme."""
-        return self not in (Theme.MISSING, Theme.OWN, Theme.SLIP)
+from .theme import Theme
 
 
 @dataclass(frozen=True)

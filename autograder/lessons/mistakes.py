@@ -27,7 +27,8 @@ from typing import Any
 from ..cells import BrokenSource, Cell, define, execute, read_cells
 from ..checking.exercise import Exercise
 from ..exercises import globals_for, path_of
-from ..exercises.key import Misconception, Theme
+from ..exercises.key import Misconception
+from ..exercises.theme import Theme
 from ..language import Text
 
 KEYS = {"mistake", "theme", "like", "plain"}

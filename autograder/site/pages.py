@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pygments.formatters import HtmlFormatter
 
 from ..language import LANGUAGES
+from ..look import palette
 from ..messages.site import WORDS
 from .blocks import Block, inner, markdown
 from .headings import Heading, listed_headings
@@ -94,7 +95,7 @@ def sitemap(names: Sequence[str], addresses: Addresses) -> str:
 
 def style() -> str:
     """Return the style sheet, with the colours of code in light and dark."""
-    sheet = (TEMPLATES / "site.css").read_text(encoding="utf-8")
+    sheet = palette() + (TEMPLATES / "site.css").read_text(encoding="utf-8")
     light = HtmlFormatter(style=_LIGHT).get_style_defs(".highlight")
     dark = HtmlFormatter(style=_DARK).get_style_defs(".highlight")
     return f"{light}\n@media screen and (prefers-color-scheme: dark) {{\n{dark}\n}}\n{sheet}"

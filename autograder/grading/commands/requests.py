@@ -18,11 +18,11 @@ from ...errors import UserError
 from ...grade_ids import CellKind, GradeId
 from ...language import quantity, with_offset
 from ..batch.asking_again import describe_requests, put_back
+from ..class_counts.counts import verdict_in
 from ..course.course import Course, open_course
 from ..files.inert_names import one_line
 from ..files.locks import locked
 from ..files.notebook_file import Unreadable, read
-from ..report.counts import verdict_in
 from ..requests.found import find_requests, time_of
 from ..requests.store import Request
 from ..terminal import printable

@@ -9,6 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ...language import LANGUAGES, Text, with_offset
+from ...look import LOOK
 from ...messages.feedback import RECEIPT
 from ..batch.counted_attempts import within_limit
 from ..course.attempts import Attempt
@@ -16,7 +17,9 @@ from ..course.course import Course
 from ..files.nbgrader_files import SECRET, TIMESTAMP
 from ..rules.course_file import BEST
 
-_TEMPLATES = Environment(loader=FileSystemLoader(Path(__file__).parent), undefined=StrictUndefined, autoescape=True)
+_TEMPLATES = Environment(
+    loader=FileSystemLoader([Path(__file__).parent, LOOK]), undefined=StrictUndefined, autoescape=True
+)
 
 
 def write_receipt(course: Course, assignment: str, student: str, until: datetime) -> None:

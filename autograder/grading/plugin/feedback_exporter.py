@@ -21,6 +21,7 @@ from ... import exercises
 from ...grade_ids import CellKind, GradeId
 from ...language import LANGUAGES, decimal
 from ...lessons.mathml import render_markdown
+from ...look import LOOK
 from ...messages.feedback import WORDS
 from ...messages.markup import inline
 from ..course.course import course_of
@@ -68,6 +69,7 @@ class FeedbackExporter(HTMLExporter):  # type: ignore[misc]
             "exclude_anchor_links": True,
             "template_name": "autograder_feedback",
             "extra_template_basedirs": [str(TEMPLATES)],
+            "extra_template_paths": [str(LOOK)],
         }
         config = super().default_config
         config.FeedbackExporter.update(mine)

@@ -8,8 +8,9 @@ from datetime import UTC, tzinfo
 
 from markupsafe import Markup
 
-from .counts import Graded
-from .themes import LESSONS, TITLES, Stuck, by_student, stuck_students
+from ...language import Text
+from ..class_counts.counts import Graded
+from .themes import LESSONS, Stuck, by_student, stuck_students
 from .view import ENVIRONMENT, View, named
 
 
@@ -47,7 +48,7 @@ class Overview(View):
         return named({key: name for graded in self.pages.values() for key, name in graded.names.items()}, id)
 
     def theme(self, stuck: Stuck) -> Markup:
-        return self.inline(TITLES[stuck.theme])
+        return self.inline(stuck.theme.heading or Text.same(stuck.theme))
 
     def page_of(self, assignment: str) -> str:
         """Return the file name of an assignment's page."""

@@ -20,14 +20,14 @@ from ...messages.learners import MESSAGES
 from ...messages.markup import inline
 from ...messages.reasons import describe_reason
 from ...messages.report import TOKEN, WORDS, said
+from ..class_counts.class_data import count_class
+from ..class_counts.counts import BROKEN, FLAGS, HELD_BACK, NO_VERDICT, Answered, Graded, Wrong
 from ..course.course import open_course
-from .counts import BROKEN, FLAGS, HELD_BACK, NO_VERDICT, Answered, Graded, Wrong
 from .item_statistics import ItemStatistics, item_statistics
 from .lecture.lecture_question import lecture_question
 from .lecture.projected import Projected
 from .overview import Overview
 from .plots import COLOURS, bins, histogram, shares
-from .report_data import collect
 from .similar_answers import Alike, similar_in
 from .solution_copies import copies_in
 from .view import ENVIRONMENT, View, named
@@ -51,7 +51,7 @@ def report_course(root: Path, assignment: str | None, language: str | None) -> l
         raise UserError(f"nothing has been graded in {course.root}: run `autograder grade {course.root}` first")
     folder = course.root / "report"
     ending = _ending(language)
-    pages = {f"{name}{ending}": _Page(collect(course, name), language, zone, folder) for name in chosen}
+    pages = {f"{name}{ending}": _Page(count_class(course, name), language, zone, folder) for name in chosen}
     made = []
     for name, page in pages.items():
         made.append(_write(folder / name, page.html()))

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from ...lessons.source import solutions_in
+from ..class_counts.counts import Graded
 from .answer_tokens import Token, by_recency, lines_of, numbered, places_outside, tokens_of, windows_of
-from .counts import Graded
 from .similar_texts import alike, equal_parts
 
 _OWN = 20  # tokens of an answer's own: fewer prove nothing

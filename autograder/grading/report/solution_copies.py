@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...lessons.source import Lesson, solutions_in, without_solution
+from ..class_counts.counts import Graded
 from .answer_tokens import Token, numbered, places_outside, tokens_of, windows_of
-from .counts import Graded
 
 _OWN = 40  # tokens that the exercise does not give
 

@@ -7,27 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...exercises import misconceptions_of
-from ...exercises.key import Theme
-from ...language import Text
-from .counts import Graded, Wrong
+from ...exercises.theme import Theme
+from ..class_counts.counts import Graded, Wrong
 
 LESSONS = 3  # so many lessons with mistakes of one theme make a student stuck
-TITLES = {
-    Theme.ACCUMULATION: Text("gradients add up in `.grad`", "градиенты накапливаются в `.grad`"),
-    Theme.SCALING: Text("mean or sum: by what to divide", "среднее или сумма: на что делить"),
-    Theme.RECORDING: Text("what autograd records, and what is cut off", "что записывает autograd и что отсоединено"),
-    Theme.GRAPH_LIFE: Text("how long a graph lives", "сколько живёт граф"),
-    Theme.IN_PLACE: Text("changes in place, and names for one memory", "изменения на месте и общая память"),
-    Theme.DERIVATIVE: Text("the derivative itself", "сама производная"),
-    Theme.AXES: Text("shapes and axes", "формы и оси"),
-    Theme.PRECISION: Text("rounding, types of numbers, NaN", "округление, типы чисел, NaN"),
-    Theme.DEVICE: Text("on which device a tensor lies", "на каком устройстве лежит тензор"),
-    Theme.ORDER: Text("the order of the steps", "порядок действий"),
-    Theme.COST: Text("more work or memory than needed", "лишняя работа или лишняя память"),
-    Theme.STATE: Text("what code leaves behind", "что код оставляет после себя"),
-    Theme.RETURN: Text("a function must return its result", "функция должна вернуть результат"),
-    Theme.TEST: Text("what a test accepts and refuses", "что тест принимает и что отвергает"),
-}
 
 
 @dataclass(frozen=True)
@@ -62,7 +45,7 @@ def _themed(graded: Graded) -> list[tuple[Theme, Wrong]]:
     for answered in graded.exercises.values():
         for wrong in answered.wrong(recognised=True):
             known = misconceptions_of(wrong.exercise).get(wrong.mistake or "")
-            if known and known.theme.is_shared:
+            if known and known.theme.heading:
                 found.append((known.theme, wrong))
     return found
 

@@ -12,13 +12,14 @@ from markupsafe import Markup
 
 from ...language import Text, decimal, with_offset
 from ...lessons.mathml import to_mathml
+from ...look import LOOK
 from ...messages.markup import inline
 from ...messages.report import WORDS
-from .counts import Graded
+from ..class_counts.counts import Graded
 
 _FORMULA = re.compile(r"\$([^$<]+)\$")
 ENVIRONMENT = Environment(
-    loader=FileSystemLoader(Path(__file__).parents[1] / "templates" / "report"),
+    loader=FileSystemLoader([Path(__file__).parents[1] / "templates" / "report", LOOK]),
     autoescape=True,
     undefined=StrictUndefined,
     trim_blocks=True,

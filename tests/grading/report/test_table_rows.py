@@ -9,7 +9,7 @@ from nbformat.v4 import new_output
 from autograder import exercises
 from autograder.checking.judge import unobserved
 from autograder.checking.verdict import MIME
-from autograder.grading.report.counts import Answered, Graded
+from autograder.grading.class_counts.counts import Answered, Graded
 from autograder.language import Note
 from support.course import Course
 from support.report import exercise, plain, report

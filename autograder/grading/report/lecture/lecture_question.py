@@ -15,7 +15,7 @@ from ....language import LANGUAGES, Text
 from ....lessons.mistakes import mistakes_of
 from ....lessons.source import Lesson
 from ....messages.report import WORDS
-from ..counts import Graded, Wrong
+from ...class_counts.counts import Graded, Wrong
 from .asked_values import best_place
 from .program import mistaken_program
 from .question import FEWEST, MOST, Question, find_lesson, order

@@ -12,8 +12,8 @@ from ....exercises import key_of, misconceptions_of
 from ....language import Text
 from ....lessons.source import Lesson
 from ....messages.report import WORDS
-from ..counts import Answered
-from ..table_rows import Row, TableCounts
+from ...class_counts.counts import Answered
+from ...class_counts.table_rows import Row, TableCounts
 from .program import table_program
 from .question import MOST, Question, find_lesson, order
 

@@ -9,7 +9,7 @@ import pytest
 from autograder import exercises
 from autograder.checking.containment.surroundings import undisturbed
 from autograder.checking.values import prediction
-from autograder.grading.report.counts import Answered, Graded, Wrong
+from autograder.grading.class_counts.counts import Answered, Graded, Wrong
 from autograder.grading.report.lecture.lecture_question import lecture_question
 from autograder.grading.report.lecture.question import Question
 from autograder.lessons.collection import COURSE

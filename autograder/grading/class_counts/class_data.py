@@ -28,7 +28,7 @@ _NOT_IN_BOOK = Text(
 )
 
 
-def collect(course: Course, assignment: str) -> Graded:
+def count_class(course: Course, assignment: str) -> Graded:
     """Return the data of the class report on an assignment.
 
     Raises UserError with the remedy if there is no graded submission.

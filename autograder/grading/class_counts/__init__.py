@@ -1,0 +1,1 @@
+"""Counts of a class on an assignment: verdicts, mistakes, rows of tables."""
