@@ -75,7 +75,7 @@ def configure(c: Config, course_id: str, language: str | None, root: str = ".") 
     c.FeedbackExporter.preprocessors = [Harmless]
     c.GenerateFeedback.exporter_class = _FEEDBACK + "FeedbackExporter"
     c.GenerateFeedback.preprocessors = _with(
-        GenerateFeedback.preprocessors, {preprocessors.GetGrades: _FEEDBACK + "Grades"}
+        GenerateFeedback.preprocessors, {preprocessors.GetGrades: _FEEDBACK + "FeedbackGrades"}
     )
 
 
