@@ -91,7 +91,7 @@ def _differing(found: list[dict[str, Any]], solution: list[dict[str, Any]]) -> l
 def _completed(runs: list[Run], encoded: Sequence[dict[str, Any]], solution: list[Run]) -> list[Run]:
     """Return a mistake's runs with the values that only the solution's runs hold.
 
-    A run of an older key names nothing that it lacks. It is whole.
+    A run that names nothing it lacks is whole.
     """
     found = []
     for run, data, right in zip(runs, encoded, solution):

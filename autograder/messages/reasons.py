@@ -209,8 +209,7 @@ REASONS: dict[str, Text] = {
         "{where}: too long or nested too deeply to be looked at",
         "{where}: слишком длинная или слишком глубоко вложенная, не просмотрена",
     ),
-    "deleted": Text("deleted: {cell}", "удалена ячейка: {cell}"),  # in records of version 1.0 and older
-    # -- no sentence of ours: an error of the operating system, or a record of an older version ------------------
+    # -- no sentence of ours: an error of the operating system ----------------------------------------------------
     "text": Text.same("{text}"),
 }
 

@@ -6,10 +6,8 @@ import contextlib
 import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from ...language import Note
-from ...messages.reasons import make_reason
 from ..files.atomic import file_of
 
 Reasons = dict[str, list[Note]]  # by released name of a notebook; "" for those about the whole submission
@@ -89,13 +87,8 @@ class RemarksFolder:
         with contextlib.suppress(OSError, ValueError, TypeError, AttributeError, KeyError):
             data = json.loads(path.read_text(encoding="utf-8"))
             said = {
-                key: {name: [_reason(each) for each in listed] for name, listed in data.get(key, {}).items()}
+                key: {name: [Note(**each) for each in listed] for name, listed in data.get(key, {}).items()}
                 for key in ("reasons", "places")
             }
             return str(data.pop("student")), Remarks(**{**data, **said})
         return "", Remarks()
-
-
-def _reason(stored: Any) -> Note:
-    """Return the note for a reason from a file. Older versions stored an English sentence instead of an id."""
-    return make_reason("text", text=stored) if isinstance(stored, str) else Note(**stored)
