@@ -8,7 +8,7 @@ from ...language import Note
 class Refused(Exception):
     """An answer that is not what the exercise asks for.
 
-    A probe raises it, also inside the answer. A card shows the sentence `id` of `messages/learners.py`, filled in with
+    A probe raises it, also inside the answer. A card shows the sentence `id` of `messages/learners/cards.py`, filled in with
     `parameters`, in the learner's language.
     """
 
