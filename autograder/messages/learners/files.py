@@ -1,4 +1,4 @@
-"""Sentences on files of a learner's: answers, working copies, the notebook to hand in."""
+"""Sentences on a learner's files: answers, working copies, finished notebooks."""
 
 from __future__ import annotations
 

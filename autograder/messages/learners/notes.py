@@ -1,4 +1,4 @@
-"""Notes on a verdict: what an answer left behind, and what was done with it."""
+"""Notes on a verdict, such as on files that an answer left."""
 
 from __future__ import annotations
 
