@@ -50,7 +50,7 @@ def judge(
         return unobserved(exercise, VerdictState.NOT_ATTEMPTED, Note("absent.given", {}))
 
     right = _right(exercise, runs, expected.solution)
-    notes = (*notes, *_scores(exercise, right, runs, expected.solution))
+    notes = (*notes, *_scoreboards(exercise, right, runs, expected.solution))
     failing = _first_failing(exercise, right)
     changed = tuple(filter(_is_harmful, notes))
     if failing is None and not changed:
@@ -143,7 +143,7 @@ def _right(exercise: Exercise, runs: Sequence[Run], solution: Sequence[Run]) -> 
     return {aspect.name: len(runs) == len(solution) and everywhere(aspect.name) for aspect in exercise.aspects}
 
 
-def _scores(
+def _scoreboards(
     exercise: Exercise, right: Mapping[str, bool], runs: Sequence[Run], solution: Sequence[Run]
 ) -> Iterator[Note]:
     """Yield a note with three figures for each measured aspect with a scoreboard.

@@ -18,10 +18,10 @@ from ...errors import UserError
 from ...extras import require
 from ...language import quantity
 from ..batch.batch import core_threads
-from ..batch.changed_points import list_point_changes, points_now
 from ..batch.counted_attempts import forget_other_scores, grade_counted, with_other_attempts
 from ..batch.end_of_run import next_commands, results_table, summary
 from ..batch.graders import open_graders
+from ..batch.points_before_and_after import list_point_changes, points_now
 from ..batch.regrade import grade_again
 from ..batch.rule_changes import follow_rules
 from ..course.course import Course, open_course

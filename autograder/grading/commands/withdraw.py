@@ -10,8 +10,8 @@ from pathlib import Path
 
 from ...errors import UserError
 from ...language import quantity
-from ..batch.changed_points import list_point_changes, points_now
 from ..batch.counted_attempts import counted
+from ..batch.points_before_and_after import list_point_changes, points_now
 from ..batch.spent_late_days import update_penalties
 from ..course.course import Course, open_course
 from ..course.remarks import Remarks
