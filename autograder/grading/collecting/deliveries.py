@@ -130,7 +130,7 @@ def _recognise_notebooks(delivery: Delivery, released: Mapping[str, ReleasedNote
         found = [
             assignment
             for assignment, notebooks in released.items()
-            if any(SubmittedNotebook.of(raw, each).is_of_release for each in notebooks.values())
+            if any(SubmittedNotebook(raw, each).is_of_release for each in notebooks.values())
         ]
         if not found:
             delivery.unread[path] = _describe_stranger(raw, released)

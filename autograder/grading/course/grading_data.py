@@ -21,7 +21,7 @@ from ..limits import Limits, Wall
 from ..rules.course_file import PER_STUDENT
 from .assignment_files import EncodedFiles, encoded_files
 from .course import Course
-from .own_copy import own_notebooks
+from .own_copy import OwnNotebook
 from .personal_tables import PersonalTables
 
 
@@ -87,7 +87,12 @@ class AssignmentSnapshot:
 
     def released_to(self, student: str) -> ReleasedNotebooks:
         """Return the notebooks as a student got them."""
-        return own_notebooks(self.released, self.personal, student) if self.personal else self.released
+        if self.personal is None:
+            return self.released
+        return {
+            name: OwnNotebook(each.cells, each.kernel, each.order, tables=self.personal, student=student, name=name)
+            for name, each in self.released.items()
+        }
 
     def draw_tables(self, students: Sequence[str]) -> None:
         """Draw the own tables of students in advance: what is printed meanwhile in this process would be lost."""

@@ -14,7 +14,7 @@ from ...lessons.source import CHECK
 from ...messages.reasons import make_reason
 from ..files.inert_names import one_line
 from ..files.submitted_cells import origin_of, source_of
-from ..gradebook.release import ReleasedNotebook, ReleasedNotebooks
+from ..gradebook.release import ReleasedNotebook
 from .personal_tables import PersonalTables, own_cells
 
 _LONGEST = 100  # characters of a student's id
@@ -30,6 +30,10 @@ class OwnNotebook(ReleasedNotebook):
     tables: PersonalTables = field(kw_only=True)
     student: str = field(kw_only=True)
     name: str = field(kw_only=True)
+
+    @property
+    def numbers(self) -> Mapping[str, int]:
+        return self.tables.numbers(self.student, self.name)
 
     def match(self, submitted: Mapping[str, Any]) -> ReleasedNotebook:
         """Return the copy from which a submitted notebook is graded, with its tables and what is expected of them.
@@ -53,28 +57,11 @@ class OwnNotebook(ReleasedNotebook):
             own_cells(self.cells, own),
             self.kernel,
             self.order,
-            numbers={each: table.number for each, table in own.items()},
             expected={each: table.expected for each, table in own.items()},
             foreign=frozenset(foreign),
             programs=frozenset(filter(None, sources)),
             reasons=tuple(reasons),
         )
-
-
-def own_notebooks(common: ReleasedNotebooks, tables: PersonalTables, student: str) -> ReleasedNotebooks:
-    """Return the notebooks of an assignment as a student got them. `common` are those of the course."""
-    return {
-        name: OwnNotebook(
-            each.cells,
-            each.kernel,
-            each.order,
-            numbers=tables.numbers(student, name),
-            tables=tables,
-            student=student,
-            name=name,
-        )
-        for name, each in common.items()
-    }
 
 
 def _made_for(submitted: Mapping[str, Any]) -> str:

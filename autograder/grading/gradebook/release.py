@@ -61,20 +61,23 @@ class ReleasedNotebook:
 
     `kernel` is the notebook's kernelspec, or None. `order` holds all cells of the source notebook, in all languages. It
     is empty if they are unknown: the gradebook stores only cells with a grade id, and not their order.
-    The other fields are empty if all students got the same. `numbers` are those of the exercises' variants in it,
-    `expected` the results that are expected of these. `foreign` are exercises that came to the student in another
-    variant. `programs` are sources of cells that were handed out in place of the common ones. `reasons` tell why an
-    instructor should look at what was handed in.
+    The other fields are empty if all students got the same. `expected` are results that are expected of this copy
+    alone, by exercise. `foreign` are exercises of which the student has used another copy. `programs` are sources of
+    cells that were handed out in place of common ones. `reasons` tell why an instructor should look at the copy.
     """
 
     cells: ReleasedCells
     kernel: dict[str, Any] | None
     order: CellOrder = ()
-    numbers: Mapping[str, int] = field(default_factory=dict)
     expected: Mapping[str, Expected] = field(default_factory=dict)
     foreign: frozenset[str] = frozenset()
     programs: frozenset[str] = frozenset()
     reasons: tuple[Note, ...] = ()
+
+    @property
+    def numbers(self) -> Mapping[str, int]:
+        """The numbers of the variants in it, by exercise. Empty if all students got the same."""
+        return {}
 
     @property
     def points(self) -> dict[str, float]:

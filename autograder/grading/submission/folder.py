@@ -13,6 +13,7 @@ from ...language import Note
 from ...messages.reasons import describe_reason, make_reason
 from ..course.remarks import Reasons
 from ..files.nbgrader_files import TIMESTAMP, FutureTime, utc_time
+from ..files.notebook_file import parse
 from ..gradebook.release import ReleasedNotebooks
 from .attachments import Extras, find_extras
 from .notebook_choice import choose
@@ -47,7 +48,8 @@ class HandedIn:
 
         Raises Unreadable if the notebook is invalid.
         """
-        return SubmittedNotebook.of(self.notebooks[name].parse(f"{name}.ipynb"), self.released[name])
+        raw = parse(self.notebooks[name].data, f"{name}.ipynb")
+        return SubmittedNotebook(raw, self.released[name].match(raw))
 
     @property
     def digest(self) -> str:

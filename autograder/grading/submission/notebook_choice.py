@@ -13,7 +13,7 @@ from ...messages.reasons import SEVERAL, describe_reason, make_reason
 from ..course.remarks import Reasons
 from ..files.file_kinds import kind_of, looks_like_notebook, may_be_notebook
 from ..files.inert_names import one_line
-from ..files.notebook_file import LARGEST_NOTEBOOK, Unreadable
+from ..files.notebook_file import LARGEST_NOTEBOOK, Unreadable, parse
 from ..gradebook.release import ReleasedNotebook, ReleasedNotebooks
 from .submitted_notebook import SubmittedFile, SubmittedNotebook
 
@@ -67,33 +67,25 @@ def choose(folder: Path, released: ReleasedNotebooks, there: Sequence[str], besi
     others = [path for path in there if path not in exact.values()]
     others += [path for path, data in beside.items() if may_be_notebook(path) and looks_like_notebook(data)]
     done = Choice()
-    if not others:  # the usual case: no comparison is needed
-        done.notebooks = {name: SubmittedFile.read(folder, path) for name, path in exact.items()}
-    else:
-        candidates, why = _candidates(folder, released, others)
-        for name in released:
-            _choose_one(done, name, released[name], candidates[name], folder, exact.get(name))
-        done.notes += [f"not graded: {one_line(path)} ({reason})" for path, reason in why.items()]
+    candidates, why = _candidates(folder, released, others)
+    for name in released:
+        if candidates[name]:
+            _choose_one(done, name, released[name], candidates[name], folder)
+        elif name in exact:  # the usual case: no comparison is needed
+            done.notebooks[name] = SubmittedFile.read(folder, exact[name])
+    done.notes += [f"not graded: {one_line(path)} ({reason})" for path, reason in why.items()]
     for name, file in done.notebooks.items():
         if file.zeros:
             done.notes.append(f"zero bytes at the end of {name}.ipynb were ignored: a crash or a full disk leaves them")
     if not done.notebooks:
+        where = {"folder": str(folder), "expected": ", ".join(f"{name}.ipynb" for name in released)}
         kinds = [kind_of(data, one_line(path)) for path, data in sorted(beside.items()) if path not in others]
-        raise Unreadable(_nothing(folder, released, done.notes, [kind for kind in kinds if kind]))
+        instead = [describe_reason(kind).en for kind in kinds if kind][:_NAMED]
+        found = "; ".join([*(note.removeprefix("not graded: ") for note in done.notes), *instead])
+        if not found:
+            raise Unreadable(make_reason("no_notebook", **where))
+        raise Unreadable(make_reason("no_notebook_but", **where, found=found))
     return done
-
-
-def _nothing(folder: Path, released: ReleasedNotebooks, notes: Sequence[str], kinds: Sequence[Note]) -> Note:
-    """Return the reason why nothing can be graded in `folder`: what is there instead of a notebook.
-
-    `notes` are those on other notebooks. `kinds` tell of files of other kinds.
-    """
-    where = {"folder": str(folder), "expected": ", ".join(f"{name}.ipynb" for name in released)}
-    if not notes and not kinds:
-        return make_reason("no_notebook", **where)
-    instead = [describe_reason(kind).en for kind in kinds[:_NAMED]]
-    found = "; ".join([*(note.removeprefix("not graded: ") for note in notes), *instead])
-    return make_reason("no_notebook_but", **where, found=found)
 
 
 def _candidates(
@@ -114,13 +106,13 @@ def _candidates(
             continue
         try:
             file = SubmittedFile.read(folder, path, left)
-            raw = file.parse("it")
+            raw = parse(file.data, "it")
         except Unreadable as error:
             why[path] = str(error)
             continue
         left -= len(file.data)
         for name, each in released.items():
-            notebook = SubmittedNotebook.of(raw, each)
+            notebook = SubmittedNotebook(raw, each.match(raw))
             if notebook.is_of_release:
                 found[name].append(_Candidate(file, notebook.answers))
                 break
@@ -130,31 +122,20 @@ def _candidates(
 
 
 def _choose_one(
-    done: Choice,
-    name: str,
-    released: ReleasedNotebook,
-    others: Sequence[_Candidate],
-    folder: Path,
-    exact: str | None,
+    done: Choice, name: str, released: ReleasedNotebook, others: Sequence[_Candidate], folder: Path
 ) -> None:
     """Choose the notebook to grade as the released notebook `name`, and add the choice to `done`.
 
-    `exact` is the path of the submitted notebook with this name, or None. `others` are candidates with other names. If
-    there is no candidate at all, `done` is not changed.
-    Raises Unreadable if the only notebook cannot be read.
+    `others` are the candidates with other names, at least one.
     """
-    candidates, reasons = list(others), list[Note]()
-    if exact is not None:
+    candidates, reasons, exact = list(others), list[Note](), f"{name}.ipynb"
+    if there := os.path.lexists(folder / exact):
         try:
             file = SubmittedFile.read(folder, exact)
-            answers = SubmittedNotebook.of(file.parse(exact), released).answers if others else {}
-            candidates.insert(0, _Candidate(file, answers))
+            raw = parse(file.data, exact)
+            candidates.insert(0, _Candidate(file, SubmittedNotebook(raw, released.match(raw)).answers))
         except Unreadable as error:
-            if not others:
-                raise
             reasons.append(error.reason)
-    if not candidates:
-        return
     first = candidates[0]
     stays = first.file.path == exact and first.answers
     taken = first if stays else max(candidates, key=lambda each: each.rank)
@@ -162,8 +143,8 @@ def _choose_one(
     if different:
         rest = ", ".join(each.name for each in different)
         reasons.append(make_reason(SEVERAL, taken=taken.name, rest=rest))
-    if taken.file.path != f"{name}.ipynb":
-        blank = f", as {name}.ipynb has no answers" if exact is not None and not reasons else ""
+    if taken.file.path != exact:
+        blank = f", as {exact} has no answers" if there and not reasons else ""
         done.notes.append(f"graded: {taken.name}{blank}")
     for each in candidates:
         if each is not taken and each not in different:

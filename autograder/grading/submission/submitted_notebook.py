@@ -10,7 +10,7 @@ from typing import Any
 
 from ...grade_ids import find_lost
 from ..files.inert_names import one_line
-from ..files.notebook_file import LARGEST_NOTEBOOK, load, parse, without_padding
+from ..files.notebook_file import LARGEST_NOTEBOOK, load, without_padding
 from ..files.submitted_cells import grade_id_of, origin_of, source_of
 from ..gradebook.release import ReleasedNotebook
 
@@ -22,7 +22,7 @@ class SubmittedFile:
     """The file of a submitted notebook, read once.
 
     `path` is relative to the submission's folder. `data` are the contents without the zero bytes at the end, of which
-    there were `zeros`.
+    there were `zeros`. The JSON is not kept with them: that of ten notebooks can take 2 GB of memory.
     """
 
     path: str
@@ -39,14 +39,6 @@ class SubmittedFile:
         data = without_padding(whole)
         return cls(path, data, len(whole) - len(data))
 
-    def parse(self, name: str) -> Mapping[str, Any]:
-        """Return the notebook's JSON. `name` is the file name in error messages.
-
-        The JSON is not kept: that of ten notebooks can take 2 GB of memory.
-        Raises Unreadable if the notebook is invalid.
-        """
-        return parse(self.data, name)
-
 
 @dataclass(frozen=True)
 class SubmittedNotebook:
@@ -57,11 +49,6 @@ class SubmittedNotebook:
 
     raw: Mapping[str, Any]
     released: ReleasedNotebook
-
-    @classmethod
-    def of(cls, raw: Mapping[str, Any], released: ReleasedNotebook) -> SubmittedNotebook:
-        """Return the notebook beside the copy of `released` from which it was made."""
-        return cls(raw, released.match(raw))
 
     @cached_property
     def cells(self) -> list[Mapping[str, Any]]:
@@ -88,14 +75,10 @@ class SubmittedNotebook:
     def answers(self) -> dict[str, str]:
         """A dict from grade id to source, for the answer cells that differ from the release."""
         sources = dict(zip(self.names, self.sources))
-        to_fill_in = {
-            name: cell
-            for name, cell in self.released.cells.items()
-            if (cell.solution or cell.task) and not cell.locked and name in sources
-        }
-        return {
-            name: sources[name] for name, cell in to_fill_in.items() if sources[name].strip() != cell.source.strip()
-        }
+        cells = self.released.cells.items()
+        to_fill_in = {name: cell.source for name, cell in cells if (cell.solution or cell.task) and not cell.locked}
+        there = sources.keys() & to_fill_in
+        return {name: sources[name] for name in there if sources[name].strip() != to_fill_in[name].strip()}
 
     @property
     def is_of_release(self) -> bool:
