@@ -53,7 +53,7 @@ class HandedIn:
 
     @property
     def digest(self) -> str:
-        """A hash of notebooks, other files, timestamp, reasons, maximum points and numbers of own tables.
+        """A hash of notebooks, other files, timestamp, reasons, maximum points and numbers of variants.
 
         If the hash is the same as before, the submission need not be graded again.
         """

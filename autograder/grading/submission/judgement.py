@@ -185,8 +185,8 @@ class LessonJudge:
     def of(self, released: ReleasedNotebook) -> LessonJudge:
         """Return a judge of answers in one released notebook, which shares the stored judgements.
 
-        What the notebook itself expects takes precedence. If an exercise came to the student in another variant, a note
-        on the card tells so.
+        The results that are expected of this notebook alone take precedence. If the student has used another copy of
+        an exercise, a note on the card tells so.
         """
         judge = copy.copy(self)
         judge.answers = replace(self.answers, expected={**self.answers.expected, **released.expected})

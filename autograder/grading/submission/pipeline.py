@@ -93,7 +93,7 @@ class GradedSubmission:
 
 
 def prepare(course: CourseSnapshot, assignment: AssignmentSnapshot, students: Sequence[str] = ()) -> None:
-    """Prepare this process's grader for all notebooks of an assignment, and the own tables of `students`.
+    """Prepare this process's grader for all notebooks of an assignment, and draw the tables of `students`.
 
     Raises UserError if nothing can be graded, CannotIsolate if the kernel refuses isolation.
     """
