@@ -17,6 +17,7 @@ from autograder.grading.requests.found import find_requests, time_of
 from autograder.grading.submission.folder import read_submission
 from autograder.grading.submission.outputs import LimitOutput, OutputBudget, safe_outputs
 from autograder.grading.submission.sanitize import sanitize
+from autograder.grading.submission.submitted_notebook import SubmittedNotebook
 from fuzz.mutations import change_bytes, change_text
 from grading.submission.mutations import HARMFUL, HARMLESS, ODD, anywhere
 
@@ -100,7 +101,7 @@ def read(data: bytes) -> None:
         _read_cells(raw)
     found = read_submission(_SUBMITTED, _RELEASED, [], True)
     assert found.digest
-    assert found.raw[NAME]
+    assert found.notebooks[NAME].data
 
 
 def _read_cells(raw: dict[str, Any]) -> None:
@@ -109,7 +110,7 @@ def _read_cells(raw: dict[str, Any]) -> None:
     (_SUBMITTED / "timestamp.txt").write_text(time, encoding="utf-8", errors="replace")
     time_of(_SUBMITTED)
     try:
-        notebook = sanitize(raw, _RELEASED[NAME].cells, _RELEASED[NAME].kernel).notebook
+        notebook = sanitize(SubmittedNotebook(raw, _RELEASED[NAME])).notebook
     except Unreadable:
         return
     room = OutputBudget()

@@ -18,10 +18,12 @@ import pytest
 
 from autograder.checking.exercise import Exercise
 from autograder.checking.observe import observe
+from autograder.grading.gradebook.release import ReleasedNotebook
 from autograder.grading.limits import Limits
 from autograder.grading.shared_lock import SharedLock
 from autograder.grading.submission.grader import Grader, Job
 from autograder.grading.submission.notebook_run import Outcome
+from autograder.grading.submission.sanitize import Sanitized
 from autograder.grading.wall_kinds import Wall
 from autograder.lessons.source import Lesson
 from autograder.messages.learners import message
@@ -127,7 +129,8 @@ def test_what_lacked_time_is_tried_again_once(waited: float, tries: int, monkeyp
     left = iter(outcomes)
     grader = Grader(Limits())
     monkeypatch.setattr(grader, "_run", lambda *_: next(left))
-    done = grader.run(Job(Path(), "x", {}, {}), nbformat.v4.new_notebook(), {})
+    clean = Sanitized(nbformat.v4.new_notebook(), ReleasedNotebook({}, None))
+    done = grader.run(Job(Path(), "x", {}, {}), clean, {})
     assert done is outcomes[tries - 1]
 
 

@@ -13,7 +13,6 @@ from _pytest.mark import ParameterSet
 
 from autograder.checking.exercise import Exercise
 from autograder.grading.limits import Limits
-from autograder.grading.submission.sanitize import sanitize
 from autograder.lessons.collection import COURSE
 from autograder.lessons.source import Lesson
 from hostile.habits import ALL, HARMED, LOSES, known
@@ -126,7 +125,7 @@ def test_copies_of_a_check_and_split_answers_are_no_reason_to_look(assignment: A
     half = {**copy.deepcopy(raw["cells"][answer]), "id": "half", "source": "lines_above = 1"}
     raw["cells"][check + 1 : check + 1] = [{**raw["cells"][check], "id": "below"}]
     raw["cells"][answer:answer] = [{**raw["cells"][check], "id": "above"}, half]
-    assert sanitize(raw, assignment.released, None).repeated == []
+    assert assignment.sanitized(raw).repeated == []
     outcome, _ = assignment.hand_in(raw)
     assert (outcome.flags, points(outcome)) == ([], assignment.all_points())
 
@@ -135,7 +134,7 @@ def test_copies_that_differ_in_what_is_graded_are_told(assignment: Assignment) -
     raw = assignment.notebook(assignment.solved)
     check = next(cell for cell in raw["cells"] if cell["source"].endswith('check("train_epoch")'))
     raw["cells"].insert(0, {**check, "id": "other", "source": "100"})
-    assert sanitize(raw, assignment.released, None).repeated == ["check-train_epoch"]
+    assert assignment.sanitized(raw).repeated == ["check-train_epoch"]
 
 
 def test_a_warning_of_the_probe_is_nobodys_fault(tmp_path: Path) -> None:

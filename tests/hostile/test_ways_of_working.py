@@ -12,7 +12,6 @@ import pytest
 from autograder.checking.exercise import Exercise
 from autograder.grading.limits import Limits
 from autograder.grading.submission.notebook_run import Outcome, run_notebook
-from autograder.grading.submission.sanitize import sanitize
 from autograder.grading.wall_kinds import Wall
 from autograder.lessons.source import Lesson
 from support.assignment import Assignment, open_assignment, points
@@ -56,7 +55,7 @@ def graded(
 ) -> tuple[Outcome, Any]:
     raw = assignment.notebook({**assignment.solved, **(answers or {})}, first=first, last=last)
     raw["cells"] = raw["cells"][1:]  # the tests' own cell
-    clean = sanitize(raw, assignment.released, None)
+    clean = assignment.sanitized(raw)
     outcome = run_notebook(assignment.engine, clean.notebook, assignment.judge, files or {}, beside)
     return outcome, clean.notebook
 

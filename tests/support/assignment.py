@@ -17,14 +17,15 @@ import pytest
 import support
 from autograder.checking.exercise import Exercise
 from autograder.grading.course import hidden_cases as hidden
-from autograder.grading.gradebook.release import Released, released_cells
+from autograder.grading.gradebook.release import Released, ReleasedNotebook, released_cells
 from autograder.grading.limits import Limits
 from autograder.grading.sandbox.grader import student_process
 from autograder.grading.sandbox.grader.engine import Engine
 from autograder.grading.submission.judgement import LessonJudge
 from autograder.grading.submission.notebook_run import Outcome, run_notebook
-from autograder.grading.submission.sanitize import sanitize
+from autograder.grading.submission.sanitize import Sanitized, sanitize
 from autograder.grading.submission.self_test import warm_up
+from autograder.grading.submission.submitted_notebook import SubmittedNotebook
 from autograder.grading.wall_kinds import Wall
 from autograder.lessons.notebooks import source_notebook, student_notebook
 from autograder.lessons.source import Lesson, solutions
@@ -50,8 +51,11 @@ class Assignment:
 
     def hand_in(self, raw: dict[str, Any]) -> tuple[Outcome, Any]:
         """Grade a notebook; its outcome and what becomes of it."""
-        clean = sanitize(raw, self.released, None)
+        clean = self.sanitized(raw)
         return run_notebook(self.engine, clean.notebook, self.judge, {}), clean.notebook
+
+    def sanitized(self, raw: dict[str, Any]) -> Sanitized:
+        return sanitize(SubmittedNotebook(raw, ReleasedNotebook(self.released, None)))
 
     def notebook(self, answers: dict[str, str], first: str = "", last: str = "") -> dict[str, Any]:
         """The assignment's imports, answers and checks, with a cell of one's own before and one after them."""

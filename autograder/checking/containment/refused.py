@@ -8,8 +8,8 @@ from ...language import Note
 class Refused(Exception):
     """An answer that is not what the exercise asks for.
 
-    A probe raises it, also inside the answer. A card shows the sentence `id` of `messages/learners/cards.py`, filled in with
-    `parameters`, in the learner's language.
+    A probe raises it, also inside the answer. A card shows the sentence `id` of `messages/learners/cards.py`, filled in
+    with `parameters`, in the learner's language.
     """
 
     def __init__(self, id: str, **parameters: object) -> None:

@@ -32,8 +32,8 @@ from ..requests.found import find_requests, time_of
 from ..rules.late_penalty import describe_change
 from ..submission.folder import read_submission
 from ..submission.pipeline import GradedSubmission, Result, State, fault, grade_submission, prepare
-from ..submission.unchanged_answers import unchanged_cells
 from ..wall_kinds import Wall
+from .unchanged_answers import unchanged_cells
 
 _LONG = 4.0  # seconds without a result before the running students are reported
 
@@ -169,8 +169,8 @@ class Batch:
         if student not in self._known or self._remarks.read(student).failed:
             return False
         try:
-            own = assignment.own_notebooks(student)
-            found = read_submission(folder, assignment.released, self._course.ignore, assignment.due, own)
+            released = assignment.released_to(student)
+            found = read_submission(folder, released, self._course.ignore, assignment.due)
             return recorded(self._place(student)).submitted == found.digest
         except (Unreadable, OSError):
             return False

@@ -16,7 +16,7 @@ from ..files.notebook_file import Unreadable, load, parse
 from ..gradebook.release import ReleasedNotebooks
 from ..lms.interface.origin import Origin
 from ..lms.interface.system import Lms
-from ..submission.unchanged_answers import has_cells_of, other_assignment
+from ..submission.submitted_notebook import SubmittedNotebook, stated_assignment
 from ..tables.roster import Student, Unplaced
 from .archive import Unpacked, UnpackedFile
 from .safe_paths import SafePaths
@@ -130,7 +130,7 @@ def _recognise_notebooks(delivery: Delivery, released: Mapping[str, ReleasedNote
         found = [
             assignment
             for assignment, notebooks in released.items()
-            if any(has_cells_of(raw, notebook.cells) for notebook in notebooks.values())
+            if any(SubmittedNotebook(raw, each).is_of_release for each in notebooks.values())
         ]
         if not found:
             delivery.unread[path] = _describe_stranger(raw, released)
@@ -148,7 +148,7 @@ def _recognise_notebooks(delivery: Delivery, released: Mapping[str, ReleasedNote
 
 def _describe_stranger(raw: Mapping[str, Any], released: Mapping[str, ReleasedNotebooks]) -> str:
     """Return why a notebook without enough cells of the course's assignments cannot be graded."""
-    named = other_assignment(raw, "", {})
+    named = stated_assignment(raw)
     if named is None:
         return "it has none of this course's cells"
     if named in released:

@@ -6,7 +6,9 @@ Another process can grade with these data alone.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 
 from traitlets.config import Config
@@ -20,7 +22,8 @@ from ..rules.course_file import PER_STUDENT
 from ..wall_kinds import Wall
 from .assignment_files import EncodedFiles, encoded_files
 from .course import Course
-from .personal_tables import OwnNotebooks, PersonalTables
+from .own_copy import OwnNotebook
+from .personal_tables import PersonalTables
 
 
 @dataclass(frozen=True)
@@ -83,9 +86,20 @@ class AssignmentSnapshot:
         digest = hashlib.sha256(repr((source, released, files, due, personal)).encode()).hexdigest()
         return cls(name, released, files, due, digest, personal=personal)
 
-    def own_notebooks(self, student: str) -> OwnNotebooks | None:
-        """Return the notebooks as a student gets them, or None if all students get the same."""
-        return OwnNotebooks(self.personal, student, self.released) if self.personal else None
+    def released_to(self, student: str) -> ReleasedNotebooks:
+        """Return the notebooks as a student got them."""
+        if self.personal is None:
+            return self.released
+        return {
+            name: OwnNotebook(each.cells, each.kernel, each.order, tables=self.personal, student=student, name=name)
+            for name, each in self.released.items()
+        }
+
+    def draw_tables(self, students: Sequence[str]) -> None:
+        """Draw the own tables of students in advance: what is printed meanwhile in this process would be lost."""
+        if self.personal:
+            for name, student in product(self.released, students):
+                self.personal.draw(student, name)
 
 
 def _cell_order(path: Path) -> CellOrder:

@@ -10,7 +10,7 @@ import ast
 import hashlib
 import hmac
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -24,7 +24,7 @@ from ...checking.expected import Expected, expect
 from ...grade_ids import CellKind, GradeId
 from ...lessons.source import CHECK, lesson_source
 from ...lessons.variants import VariantTable, draw_table, variants_of
-from ..gradebook.release import Released, ReleasedCells, ReleasedNotebook, ReleasedNotebooks
+from ..gradebook.release import Released, ReleasedCells, ReleasedNotebooks
 from .hidden_cases import lesson_of, read_secret
 
 _LARGEST = 999_999  # a number that is short to read, and so large that two students hardly ever share one
@@ -103,9 +103,9 @@ class PersonalTables:
         found = hmac.new(self.key.encode(), f"{exercise} {student}".encode(), hashlib.sha256).digest()
         return 1 + int.from_bytes(found[:8]) % _LARGEST
 
-    def numbers(self, student: str) -> dict[str, int]:
-        """Return a dict from exercise name to the number of a student's variant."""
-        return {exercise: self.number(student, exercise) for each in self.lessons.values() for exercise in each}
+    def numbers(self, student: str, notebook: str) -> dict[str, int]:
+        """Return a dict from exercise name to the number of a student's variant. `notebook` is a released name."""
+        return {exercise: self.number(student, exercise) for exercise in self.lessons.get(notebook, {})}
 
     def draw(self, student: str, notebook: str) -> dict[str, OwnTable]:
         """Return a dict from exercise name to a student's tables in one notebook. `notebook` is its released name.
@@ -113,7 +113,7 @@ class PersonalTables:
         Raises BrokenSource if a program cannot be run.
         """
         lessons = self.lessons.get(notebook, {})
-        return {name: _draw(lesson, name, self.number(student, name)) for name, lesson in lessons.items()}
+        return {name: _draw(lessons[name], name, number) for name, number in self.numbers(student, notebook).items()}
 
     def holder(self, student: str, made_for: str) -> str:
         """Return the student whose tables count for `student`: a team hands in the copy of one member.
@@ -122,28 +122,6 @@ class PersonalTables:
         """
         team = self.teams.get(student)
         return made_for if team and team == self.teams.get(made_for) else student
-
-
-class OwnNotebooks(Mapping[str, ReleasedNotebook]):
-    """The notebooks of an assignment, as one student gets them.
-
-    The keys are released names. `numbers` maps the exercises of tables to the numbers of the student's variants.
-    Programs are run only when their notebook is looked up, as they take a while.
-    """
-
-    def __init__(self, tables: PersonalTables, student: str, common: ReleasedNotebooks) -> None:
-        self._tables, self._student, self._common = tables, student, common
-        self.numbers = tables.numbers(student)
-
-    def __getitem__(self, name: str) -> ReleasedNotebook:
-        common = self._common[name]
-        return replace(common, cells=_own_cells(common.cells, self._tables.draw(self._student, name)))
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._common)
-
-    def __len__(self) -> int:
-        return len(self._common)
 
 
 def tables_with_variants(course: Path, notebook: str) -> dict[str, Exercise]:
@@ -165,7 +143,8 @@ def own_source(name: GradeId, source: str, tables: Mapping[str, OwnTable]) -> st
     return table.checked_in(source) if table and name.kind is CellKind.CHECK else source
 
 
-def _own_cells(cells: ReleasedCells, tables: Mapping[str, OwnTable]) -> ReleasedCells:
+def own_cells(cells: ReleasedCells, tables: Mapping[str, OwnTable]) -> ReleasedCells:
+    """Return the cells of a student's own copy. `cells` are those of the common notebook."""
     return {name: _own_cell(name, cell, own_source(GradeId(name), cell.source, tables)) for name, cell in cells.items()}
 
 

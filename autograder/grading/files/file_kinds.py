@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import re
 import struct
@@ -146,14 +145,6 @@ def may_be_notebook(name: str) -> bool:
 def looks_like_notebook(data: bytes) -> bool:
     """Return whether the contents of a file begin as a notebook's do, or have its keys."""
     return bool(_NOTEBOOK.match(_text(data)))
-
-
-def without_padding(data: bytes) -> bytes:
-    """Return the contents of a notebook without zero bytes at the end, which a crash or a full disk leaves.
-
-    In UTF-16 and UTF-32 zero bytes are parts of characters, and stay.
-    """
-    return data.rstrip(b"\0") if data.endswith(b"\0") and json.detect_encoding(data) == "utf-8" else data
 
 
 def _text(data: bytes) -> bytes:

@@ -13,7 +13,7 @@ from nbformat.notebooknode import NotebookNode
 
 from ...language import Note
 from ...messages.reasons import describe_reason, make_reason
-from .file_kinds import kind_of, without_padding
+from .file_kinds import kind_of
 
 LARGEST_NOTEBOOK = 100 << 20  # bytes of a notebook file, its outputs included
 _MOST_VALUES = 2_000_000  # numbers, texts and the like; so many take 200 MB and 2 s
@@ -71,15 +71,28 @@ def load(path: Path, largest: int = LARGEST_NOTEBOOK) -> bytes:
         os.close(descriptor)
 
 
+def without_padding(data: bytes) -> bytes:
+    """Return the contents of a notebook without zero bytes at the end, which a crash or a full disk leaves.
+
+    In UTF-16 and UTF-32 zero bytes are parts of characters, and stay.
+    """
+    return data.rstrip(b"\0") if data.endswith(b"\0") and json.detect_encoding(data) == "utf-8" else data
+
+
 def parse(data: bytes, name: str) -> dict[str, Any]:
     """Return the JSON of a notebook in format 4. `data` are the bytes of its file.
 
     Notebooks in format 2 or 3 are converted. Zero bytes at the end are ignored. `name` is the file name in error
     messages. Raises Unreadable if the notebook is invalid.
     """
-    if not data.startswith(b"{") and (kind := kind_of(data, name)):
-        raise Unreadable(kind)
-    data = without_padding(data)
+    try:
+        return _parsed(without_padding(data), name)
+    except Unreadable as error:
+        raise Unreadable(kind_of(data, name) or error.reason) from error
+
+
+def _parsed(data: bytes, name: str) -> dict[str, Any]:
+    """Return the JSON of a notebook. Raises Unreadable as `parse` does, whatever kind of file it is."""
     if _has_many_values(data):
         raise Unreadable(make_reason("many_values", name=name, most=f"{_MOST_VALUES:,}"))
     try:
@@ -87,8 +100,6 @@ def parse(data: bytes, name: str) -> dict[str, Any]:
     except RecursionError as error:
         raise Unreadable(make_reason("nested", name=name)) from error
     except ValueError as error:
-        if kind := kind_of(data, name):
-            raise Unreadable(kind) from error
         if _is_cut_off(data, error):
             raise Unreadable(make_reason("cut_off", name=name)) from error
         raise Unreadable(make_reason("no_json", name=name, why=str(error))) from error

@@ -1,4 +1,4 @@
-"""Cells of a submitted notebook, whose JSON may hold anything."""
+"""Cells and metadata of a submitted notebook, whose JSON may hold anything."""
 
 from __future__ import annotations
 
@@ -21,3 +21,10 @@ def grade_id_of(cell: Mapping[str, Any]) -> str:
     ours = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     name = ours.get("grade_id") if isinstance(ours, dict) else None
     return name if isinstance(name, str) else ""
+
+
+def origin_of(notebook: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a submitted notebook says of its origin, such as lesson, language and student. May be empty."""
+    metadata = notebook.get("metadata")
+    told = metadata.get("autograder") if isinstance(metadata, dict) else None
+    return told if isinstance(told, dict) else {}

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+from ...checking.expected import Expected
+from ...language import Note
 
 
 @dataclass(frozen=True)
@@ -54,15 +57,36 @@ CellOrder = tuple[tuple[str, str], ...]  # grade id and text of each cell; the t
 
 @dataclass(frozen=True)
 class ReleasedNotebook:
-    """A notebook of an assignment as released to students.
+    """A notebook of an assignment, as students or one student got it.
 
     `kernel` is the notebook's kernelspec, or None. `order` holds all cells of the source notebook, in all languages. It
     is empty if they are unknown: the gradebook stores only cells with a grade id, and not their order.
+    The other fields are empty if all students got the same. `expected` are results that are expected of this copy
+    alone, by exercise. `foreign` are exercises of which the student has used another copy. `programs` are sources of
+    cells that were handed out in place of common ones. `reasons` tell why an instructor should look at the copy.
     """
 
     cells: ReleasedCells
     kernel: dict[str, Any] | None
     order: CellOrder = ()
+    expected: Mapping[str, Expected] = field(default_factory=dict)
+    foreign: frozenset[str] = frozenset()
+    programs: frozenset[str] = frozenset()
+    reasons: tuple[Note, ...] = ()
+
+    @property
+    def numbers(self) -> Mapping[str, int]:
+        """The numbers of the variants in it, by exercise. Empty if all students got the same."""
+        return {}
+
+    @property
+    def points(self) -> dict[str, float]:
+        """The maximum points of the graded cells, by grade id."""
+        return {name: cell.points for name, cell in sorted(self.cells.items()) if cell.points is not None}
+
+    def match(self, submitted: Mapping[str, Any]) -> ReleasedNotebook:
+        """Return the release from which a submitted notebook is graded. `submitted` is the notebook's JSON."""
+        return self
 
 
 ReleasedNotebooks = Mapping[str, ReleasedNotebook]  # by released name: the file name without .ipynb

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import atexit
 import threading
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-
-from nbformat.notebooknode import NotebookNode
 
 from ...checking.allocations import live_bytes
 from ...checking.exercise import Exercise
@@ -35,6 +32,7 @@ from ..shared_lock import SharedLock
 from ..wall_kinds import Wall
 from .judgement import LessonJudge
 from .notebook_run import Outcome, run_notebook
+from .sanitize import Sanitized
 from .self_test import grade_solution, warm_up
 
 _INTERRUPTED = "a process ended while the course's own solution was graded, so nobody's answers were: grade again"
@@ -74,22 +72,6 @@ class Job:
         if self.expected is not None:
             return LessonJudge(hidden.ExpectedResults(*self.lesson, self.expected))
         return LessonJudge(hidden.expected_results(self.course, *self.lesson))
-
-
-@dataclass(frozen=True)
-class OwnAnswers:
-    """The expected results of one student's own tables, by exercise.
-
-    `foreign` are the exercises whose table in the student's notebook is somebody else's. `programs` are the sources of
-    the cells with the student's programs, as handed out.
-    """
-
-    expected: Mapping[str, Expected] = field(default_factory=dict)
-    foreign: frozenset[str] = frozenset()
-    programs: frozenset[str] = frozenset()
-
-
-_COMMON = OwnAnswers()  # where all students get the same tables
 
 
 class Grader:
@@ -143,29 +125,29 @@ class Grader:
             else:
                 self._tested[job] = engine
 
-    def run(self, job: Job, notebook: NotebookNode, beside: EncodedFiles, own: OwnAnswers = _COMMON) -> Outcome:
+    def run(self, job: Job, clean: Sanitized, beside: EncodedFiles) -> Outcome:
         """Run a sanitized notebook and return the outcome. Outputs are written into the notebook.
 
-        `beside` are the student's own files, `own` what is expected of this student alone.
+        `beside` are the student's own files.
         If the child died, the notebook is run once more. If the fork server died, the notebook is run again, until no
         engine can be started. If the notebook ran out of time on a busy machine, it is run again while nothing else
         runs.
         Raises the same exceptions as `prepare`.
         """
         with self._lock.shared():
-            outcome = self._run(job, notebook, beside, own)
+            outcome = self._run(job, clean, beside)
         if outcome.lacked_time:
             with self._lock.exclusive():
-                outcome = self._run(job, notebook, beside, own)
+                outcome = self._run(job, clean, beside)
         return outcome
 
-    def _run(self, job: Job, notebook: NotebookNode, beside: EncodedFiles, own: OwnAnswers) -> Outcome:
+    def _run(self, job: Job, clean: Sanitized, beside: EncodedFiles) -> Outcome:
         """Run a notebook. If its child or the fork server died, run the notebook again."""
         tries = 2
         while True:
             engine = self.prepare(job)
-            judge = job.judge.of_student(own.expected, own.foreign) if job.judge else None
-            outcome = run_notebook(engine, notebook, judge, job.files, beside, own.programs)
+            judge = job.judge.of(clean.released) if job.judge else None
+            outcome = run_notebook(engine, clean.notebook, judge, job.files, beside, clean.released.programs)
             if outcome.ended is Ending.DIED and self._engine.lost(engine):
                 continue
             tries -= 1

@@ -28,6 +28,7 @@ from ...grade_ids import CellKind, GradeId
 from ...language import Note
 from ...messages.learners import message
 from ..course.hidden_cases import ExpectedResults
+from ..gradebook.release import ReleasedNotebook
 from ..sandbox.grader.resource_watch import Ending
 from ..sandbox.wire.run_codec import unpack_run
 from .outputs import output
@@ -186,15 +187,15 @@ class LessonJudge:
         self._forgetting = threading.Lock()
         self._foreign: AbstractSet[str] = frozenset()
 
-    def of_student(self, own: Mapping[str, Expected], foreign: AbstractSet[str]) -> LessonJudge:
-        """Return a judge of one student's answers, which shares the stored judgements.
+    def of(self, released: ReleasedNotebook) -> LessonJudge:
+        """Return a judge of answers in one released notebook, which shares the stored judgements.
 
-        `own` are the expected results of the student's own tables. `foreign` are the exercises whose table in the
-        notebook is not the student's own: a note on the card tells so.
+        The results that are expected of this notebook alone take precedence. If the student has used another copy of
+        an exercise, a note on the card tells so.
         """
         judge = copy.copy(self)
-        judge.answers = replace(self.answers, expected={**self.answers.expected, **own})
-        judge._foreign = foreign
+        judge.answers = replace(self.answers, expected={**self.answers.expected, **released.expected})
+        judge._foreign = released.foreign
         return judge
 
     def judge(self, name: str, runs: Any, code: Any = None) -> Judgement:

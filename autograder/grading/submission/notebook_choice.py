@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,11 +11,11 @@ from pathlib import Path
 from ...language import Note
 from ...messages.reasons import SEVERAL, describe_reason, make_reason
 from ..course.remarks import Reasons
-from ..files.file_kinds import kind_of, looks_like_notebook, may_be_notebook, without_padding
+from ..files.file_kinds import kind_of, looks_like_notebook, may_be_notebook
 from ..files.inert_names import one_line
-from ..files.notebook_file import LARGEST_NOTEBOOK, Unreadable, load, parse
+from ..files.notebook_file import LARGEST_NOTEBOOK, Unreadable, parse
 from ..gradebook.release import ReleasedNotebook, ReleasedNotebooks
-from .unchanged_answers import answers_of, has_cells_of
+from .submitted_notebook import SubmittedFile, SubmittedNotebook
 
 _MOST = 10  # notebooks with other names than the released ones that are examined
 _NAMED = 5  # files of other kinds that are named
@@ -24,14 +25,12 @@ _CLEAN = re.compile(r"clean|final|чистов|итог|окончат", re.I)
 
 @dataclass
 class Choice:
-    """The notebooks to grade.
+    """The notebooks to grade, and what is said of the choice.
 
-    All fields but `notes` are dicts whose keys are released names. `raw` holds the contents of the notebook files.
-    `renamed` holds submitted paths, for notebooks that the student renamed.
+    The keys of `notebooks` and `reasons` are released names.
     """
 
-    raw: dict[str, bytes] = field(default_factory=dict)
-    renamed: dict[str, str] = field(default_factory=dict)
+    notebooks: dict[str, SubmittedFile] = field(default_factory=dict)
     reasons: Reasons = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -40,18 +39,18 @@ class Choice:
 class _Candidate:
     """A submitted notebook that may be graded as a released notebook."""
 
-    path: str
-    data: bytes
+    file: SubmittedFile
     answers: dict[str, str]  # by grade id, only those that differ from the release
 
     @property
     def name(self) -> str:
-        return one_line(self.path)
+        return one_line(self.file.path)
 
     @property
-    def rank(self) -> tuple[bool, int]:
-        """A key that is larger for a better choice: with answers, and not called a draft."""
-        return bool(self.answers), bool(_CLEAN.search(self.path)) - bool(_DRAFT.search(self.path))
+    def rank(self) -> tuple[bool, int, int]:
+        """A key that is larger for a better choice: with answers, not called a draft, with more answers."""
+        path = self.file.path
+        return bool(self.answers), bool(_CLEAN.search(path)) - bool(_DRAFT.search(path)), len(self.answers)
 
 
 def choose(folder: Path, released: ReleasedNotebooks, there: Sequence[str], beside: Mapping[str, bytes]) -> Choice:
@@ -63,30 +62,28 @@ def choose(folder: Path, released: ReleasedNotebooks, there: Sequence[str], besi
     notebooks with different answers are a reason for a review.
     Raises Unreadable if no notebook can be graded; the message names what is there instead.
     """
-    exact = {name: folder / f"{name}.ipynb" for name in released}
-    exact = {name: path for name, path in exact.items() if path.is_symlink() or path.exists()}
-    others = [path for path in there if path not in {f"{name}.ipynb" for name in exact}]
+    exact = {name: f"{name}.ipynb" for name in released}
+    exact = {name: path for name, path in exact.items() if os.path.lexists(folder / path)}
+    others = [path for path in there if path not in exact.values()]
     others += [path for path, data in beside.items() if may_be_notebook(path) and looks_like_notebook(data)]
     done = Choice()
-    if not others:  # the usual case: no comparison is needed
-        done.raw = {name: load(path) for name, path in exact.items()}
-    else:
-        candidates, why = _candidates(folder, released, others)
-        for name in released:
-            _choose_one(done, name, exact.get(name), candidates[name], released[name])
-        done.notes += [f"not graded: {one_line(path)} ({reason})" for path, reason in why.items()]
-    for name, data in done.raw.items():
-        done.raw[name] = without_padding(data)
-        if len(done.raw[name]) < len(data):
+    candidates, why = _candidates(folder, released, others)
+    for name in released:
+        if candidates[name]:
+            _choose_one(done, name, released[name], candidates[name], folder)
+        elif name in exact:  # the usual case: no comparison is needed
+            done.notebooks[name] = SubmittedFile.read(folder, exact[name])
+    done.notes += [f"not graded: {one_line(path)} ({reason})" for path, reason in why.items()]
+    for name, file in done.notebooks.items():
+        if file.zeros:
             done.notes.append(f"zero bytes at the end of {name}.ipynb were ignored: a crash or a full disk leaves them")
-    if not done.raw:
-        expected = ", ".join(f"{name}.ipynb" for name in released)
-        where = {"folder": str(folder), "expected": expected}
+    if not done.notebooks:
+        where = {"folder": str(folder), "expected": ", ".join(f"{name}.ipynb" for name in released)}
         kinds = [kind_of(data, one_line(path)) for path, data in sorted(beside.items()) if path not in others]
-        instead = [describe_reason(kind).en for kind in kinds if kind]
-        if not done.notes and not instead:
+        instead = [describe_reason(kind).en for kind in kinds if kind][:_NAMED]
+        found = "; ".join([*(note.removeprefix("not graded: ") for note in done.notes), *instead])
+        if not found:
             raise Unreadable(make_reason("no_notebook", **where))
-        found = "; ".join([*(note.removeprefix("not graded: ") for note in done.notes), *instead[:_NAMED]])
         raise Unreadable(make_reason("no_notebook_but", **where, found=found))
     return done
 
@@ -108,56 +105,51 @@ def _candidates(
             why[path] = f"more than {_MOST} notebooks"
             continue
         try:
-            data = load(folder / path, left)
-            raw = parse(data, "it")
+            file = SubmittedFile.read(folder, path, left)
+            raw = parse(file.data, "it")
         except Unreadable as error:
             why[path] = str(error)
             continue
-        left -= len(data)
-        name = next((name for name in released if has_cells_of(raw, released[name].cells)), None)
-        if name is None:
-            why[path] = "it has none of this assignment's cells"
+        left -= len(file.data)
+        for name, each in released.items():
+            notebook = SubmittedNotebook(raw, each.match(raw))
+            if notebook.is_of_release:
+                found[name].append(_Candidate(file, notebook.answers))
+                break
         else:
-            found[name].append(_Candidate(path, data, answers_of(raw, released[name].cells)))
+            why[path] = "it has none of this assignment's cells"
     return found, why
 
 
 def _choose_one(
-    done: Choice, name: str, exact: Path | None, others: list[_Candidate], released: ReleasedNotebook
+    done: Choice, name: str, released: ReleasedNotebook, others: Sequence[_Candidate], folder: Path
 ) -> None:
     """Choose the notebook to grade as the released notebook `name`, and add the choice to `done`.
 
-    `exact` is the path of the submitted notebook with this name, or None. `others` are candidates with other names. If
-    there is no candidate at all, `done` is not changed.
-    Raises Unreadable if the only notebook cannot be read.
+    `others` are the candidates with other names, at least one.
     """
-    candidates, reasons = list(others), list[Note]()
-    if exact is not None:
+    candidates, reasons, exact = list(others), list[Note](), f"{name}.ipynb"
+    if there := os.path.lexists(folder / exact):
         try:
-            data = load(exact)
-            answers = answers_of(parse(data, exact.name), released.cells) if others else {}
-            candidates.insert(0, _Candidate(exact.name, data, answers))
+            file = SubmittedFile.read(folder, exact)
+            raw = parse(file.data, exact)
+            candidates.insert(0, _Candidate(file, SubmittedNotebook(raw, released.match(raw)).answers))
         except Unreadable as error:
-            if not others:
-                raise
             reasons.append(error.reason)
-    if not candidates:
-        return
     first = candidates[0]
-    stays = exact is not None and first.path == exact.name and first.answers
-    taken = first if stays else max(candidates, key=lambda each: (*each.rank, len(each.answers)))
+    stays = first.file.path == exact and first.answers
+    taken = first if stays else max(candidates, key=lambda each: each.rank)
     different = [each for each in candidates if each.answers and each.answers != taken.answers]
     if different:
         rest = ", ".join(each.name for each in different)
         reasons.append(make_reason(SEVERAL, taken=taken.name, rest=rest))
-    if taken.path != f"{name}.ipynb":
-        blank = f", as {name}.ipynb has no answers" if exact is not None and not reasons else ""
+    if taken.file.path != exact:
+        blank = f", as {exact} has no answers" if there and not reasons else ""
         done.notes.append(f"graded: {taken.name}{blank}")
-        done.renamed[name] = taken.path
     for each in candidates:
         if each is not taken and each not in different:
             same = "the same answers" if each.answers else "no answers"
             done.notes.append(f"not graded: {each.name} ({same})")
-    done.raw[name] = taken.data
+    done.notebooks[name] = taken.file
     if reasons:
         done.reasons[name] = reasons

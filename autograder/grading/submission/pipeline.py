@@ -16,21 +16,18 @@ from ...language import Note
 from ...messages.reasons import describe_reason, make_reason
 from ..course.assignment_files import EncodedFiles, encoded
 from ..course.grading_data import AssignmentSnapshot, CourseSnapshot
-from ..course.own_copy import OwnCopy
-from ..course.personal_tables import OwnNotebooks
 from ..course.remarks import Remarks
 from ..files.atomic import describe_error
-from ..files.notebook_file import Unreadable, parse
+from ..files.notebook_file import Unreadable
 from ..gradebook.scores import NotebookScores
 from ..sandbox.grader.resource_watch import Ending
 from ..sandbox.wall.libc import CannotIsolate
 from .folder import HandedIn, read_submission
-from .grader import Job, OwnAnswers, process_grader
+from .grader import Job, process_grader
 from .outputs import LimitOutput
 from .review_reasons import list_changes, list_incidents
 from .sanitize import Sanitized, sanitize
 from .scores import scores_of
-from .unchanged_answers import other_assignment
 
 _BESIDE = "{}: the student's text beside the untouched cell, or in place of the lost one, is the answer"
 
@@ -96,16 +93,14 @@ class GradedSubmission:
 
 
 def prepare(course: CourseSnapshot, assignment: AssignmentSnapshot, students: Sequence[str] = ()) -> None:
-    """Prepare this process's grader for all notebooks of an assignment, and the own tables of `students`.
+    """Prepare this process's grader for all notebooks of an assignment, and draw the tables of `students`.
 
     Raises UserError if nothing can be graded, CannotIsolate if the kernel refuses isolation.
     """
     grader = process_grader(course.limits, course.isolation)
     for name in assignment.released:
         grader.prepare(_job(course, assignment, name))
-        for student in students:
-            if assignment.personal:
-                assignment.personal.draw(student, name)  # here, as nothing may be printed meanwhile
+    assignment.draw_tables(students)
 
 
 def grade_submission(course: CourseSnapshot, assignment: AssignmentSnapshot, folder: Path) -> GradedSubmission:
@@ -149,11 +144,10 @@ def run_submission(
         found.renamed,
     )
     beside = encoded(found.extras.own)
-    wanted = [name for name in found.raw if only in (None, name)]
-    clean = {name: _clean(name, found.raw[name], assignment, folder.parent.name) for name in wanted}
+    clean = {name: _clean(found, name, assignment) for name in found.notebooks if only in (None, name)}
     del found  # a notebook may be large, and running takes a while
-    for name, (notebook, copy) in clean.items():
-        _run_notebook(graded, course, assignment, name, notebook, copy, beside)
+    for name, notebook in clean.items():
+        _run_notebook(graded, course, assignment, name, notebook, beside)
     graded.result.reasons, graded.result.notes = remarks.everything, remarks.notes
     graded.result.places = remarks.seen
     if graded.result.reasons:
@@ -166,30 +160,22 @@ def clean_notebook(course: CourseSnapshot, assignment: AssignmentSnapshot, folde
 
     Raises Unreadable if the submission cannot be graded.
     """
-    found = _read(course, assignment, folder)
-    return _clean(name, found.raw[name], assignment, folder.parent.name)[0]
+    return _clean(_read(course, assignment, folder), name, assignment)
 
 
 def _read(course: CourseSnapshot, assignment: AssignmentSnapshot, folder: Path) -> HandedIn:
-    own = assignment.own_notebooks(folder.parent.name)
-    return read_submission(folder, assignment.released, course.ignore, assignment.due, own)
+    return read_submission(folder, assignment.released_to(folder.parent.name), course.ignore, assignment.due)
 
 
-def _clean(name: str, data: bytes, assignment: AssignmentSnapshot, student: str) -> tuple[Sanitized, OwnCopy | None]:
-    """Return the sanitized notebook for the contents `data` of a notebook file, and whose tables it has.
+def _clean(found: HandedIn, name: str, assignment: AssignmentSnapshot) -> Sanitized:
+    """Return a submission's sanitized notebook. `name` is its released name.
 
-    `name` is the notebook's released name. The copy is None if all students get the same tables.
     Raises Unreadable if the notebook is invalid, or another assignment's.
     """
-    file, released = f"{name}.ipynb", assignment.released[name]
-    raw = parse(data, file)
-    copy = None
-    if assignment.personal:
-        copy = OwnCopy.of(raw, assignment.personal, student, name, released.order)
-        released = OwnNotebooks(assignment.personal, copy.holder, assignment.released)[name]
-    if lesson := other_assignment(raw, assignment.name, released.cells):
+    notebook, file = found.notebook(name), f"{name}.ipynb"
+    if lesson := notebook.other_assignment(assignment.name):
         raise Unreadable(make_reason("other_lesson", name=file, lesson=lesson))
-    return sanitize(raw, released.cells, released.kernel, file, released.order), copy
+    return sanitize(notebook, file)
 
 
 def _run_notebook(
@@ -198,16 +184,14 @@ def _run_notebook(
     assignment: AssignmentSnapshot,
     name: str,
     clean: Sanitized,
-    copy: OwnCopy | None,
     beside: EncodedFiles,
 ) -> None:
     """Run one sanitized notebook (`clean`), and add scores and remarks to `graded`.
 
-    `name` is the notebook's released name. `copy` tells whose tables it has. `beside` are the student's own files.
+    `name` is the notebook's released name. `beside` are the student's own files.
     """
     job, grader = _job(course, assignment, name), process_grader(course.limits, course.isolation)
-    own = OwnAnswers(copy.expected, copy.foreign, copy.programs) if copy else OwnAnswers()
-    outcome = grader.run(job, clean.notebook, beside, own)
+    outcome = grader.run(job, clean, beside)
     if outcome.ended is Ending.DIED:
         graded.digest = ""  # the machine may be at fault: the next run tries again
     limited, _ = LimitOutput(config=course.output).preprocess(clean.notebook, {})
@@ -220,7 +204,7 @@ def _run_notebook(
         graded.remarks.notes.extend(map(says.format, cells))
     graded.remarks.notes.extend(outcome.notes)
     graded.remarks.places[name] = outcome.places
-    reasons = [*(copy.reasons if copy else ()), *list_changes(clean), *list_incidents(outcome)]
+    reasons = [*clean.released.reasons, *list_changes(clean), *list_incidents(outcome)]
     graded.remarks.reasons.setdefault(name, []).extend(reasons)
 
 

@@ -15,28 +15,29 @@ from typing import Any
 import nbformat
 from nbformat.notebooknode import NotebookNode
 
-from ...grade_ids import CellKind, GradeId, find_lost
+from ...grade_ids import CellKind, GradeId
 from ...language import LANGUAGES
 from ...messages.reasons import make_reason
 from ..files.notebook_file import Unreadable
 from ..files.pictures import kept_attachments
-from ..files.submitted_cells import grade_id_of, source_of
-from ..gradebook.release import CellOrder, ReleasedCells
+from ..files.submitted_cells import origin_of
+from ..gradebook.release import ReleasedNotebook
+from .submitted_notebook import SubmittedNotebook
 from .written_answers import Places, find_written
 
 _MOST_CELLS, _MOST_TEXT = 5_000, 8 << 20  # cells, and characters of all sources
-_KINDS = ["code", "markdown", "raw"]
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 @dataclass
 class Sanitized:
-    """The notebook to run, and cells that differ from the release.
+    """The notebook to run, its release, and cells that differ.
 
     The lists hold grade ids of cells.
     """
 
     notebook: NotebookNode
+    released: ReleasedNotebook
     missing: list[str] = field(default_factory=list)  # released cells without points that the student deleted
     restored: list[str] = field(default_factory=list)  # deleted cells for points by hand, which were put back
     tests: list[str] = field(default_factory=list)  # deleted cells with points and a locked text, put back as well
@@ -45,39 +46,32 @@ class Sanitized:
     changed: list[str] = field(default_factory=list)  # locked cells with another text
 
 
-def sanitize(
-    raw: Mapping[str, Any],
-    released: ReleasedCells,
-    kernel: Mapping[str, Any] | None,
-    name: str = "the notebook",
-    order: CellOrder = (),
-) -> Sanitized:
+def sanitize(submitted: SubmittedNotebook, name: str = "the notebook") -> Sanitized:
     """Rebuild a submitted notebook: the student's sources, everything else as released.
 
-    `raw` is the notebook's JSON in format 4. `kernel` is the kernelspec of the released notebook, or None. `name` is
-    the file name in error messages. `order` are all cells as released, if they are known.
+    `name` is the file name in error messages.
     Cells with points that the student deleted are put back, since formgrader shows the points of no other cell.
     Raises Unreadable if the notebook is too large to run.
     """
-    cells = [cell for cell in raw["cells"] if isinstance(cell, dict) and cell.get("cell_type") in _KINDS]
-    sources = [source_of(cell) for cell in cells]
+    cells, sources, released = submitted.cells, submitted.sources, submitted.released.cells
     length = sum(map(len, sources))
     if len(cells) > _MOST_CELLS or length > _MOST_TEXT:
         raise Unreadable(make_reason("large_notebook", name=name, cells=len(cells), count=f"{length:,}"))
-    names = grade_ids_of(cells, released)
-    written = find_written(cells, sources, names, released, order)
-    names = [each if each not in written else "" for each in names]
+    written = find_written(submitted)
+    names = [each if each not in written else "" for each in submitted.names]
     for name, position in written.items():
         names[position] = name
     last = {name: index for index, name in enumerate(names) if name in released}
-    done = Sanitized(_empty(raw, kernel), missing=[name for name in released if name not in last], beside=[*written])
+    missing = [name for name in released if name not in last]
+    done = Sanitized(_empty(submitted), submitted.released, missing=missing, beside=[*written])
     # Copies of one text earn the same points. An answer without separate points may be split: both halves are run.
     texts = {name: {text for each, text in zip(names, sources) if each == name} for name in last}
     done.repeated = sorted(name for name in last if released[name].points is not None and len(texts[name]) > 1)
     graded = [name for name in done.missing if released[name].points is not None]
     done.restored = [name for name in graded if not released[name].locked]
     done.tests = [name for name in graded if released[name].locked]
-    put_back = _put_back(graded, last, Places(sources, names, order or tuple((name, "") for name in released)))
+    order = submitted.released.order or tuple((name, "") for name in released)
+    put_back = _put_back(graded, last, Places(sources, names, order))
     ids: set[str] = set()
     pasted = kept_attachments(iter(cells))
 
@@ -131,33 +125,18 @@ def _new_cell(
     return NotebookNode(cell_type=kind, id=id, metadata=metadata, source=source, **run)
 
 
-def _empty(raw: Mapping[str, Any], kernel: Mapping[str, Any] | None) -> NotebookNode:
-    """Return a notebook without cells. Of the metadata in `raw`, only language and lesson are kept."""
+def _empty(submitted: SubmittedNotebook) -> NotebookNode:
+    """Return a notebook without cells. Of the submitted metadata, only language and lesson are kept."""
     metadata: dict[str, Any] = {"language_info": {"name": "python"}}
-    if kernel:
-        metadata["kernelspec"] = dict(kernel)
-    told = raw.get("metadata")
-    told = told.get("autograder") if isinstance(told, dict) else None
-    if isinstance(told, dict):  # keep the language and the lesson, nothing else
+    if submitted.released.kernel:
+        metadata["kernelspec"] = dict(submitted.released.kernel)
+    if told := origin_of(submitted.raw):
         language, lesson = told.get("language"), told.get("lesson")
         ours = {"language": language} if language in LANGUAGES else {}
         ours |= {"lesson": lesson} if isinstance(lesson, str) and _ID.fullmatch(lesson) else {}
         metadata["autograder"] = ours
     made: NotebookNode = nbformat.from_dict({"cells": [], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})
     return made
-
-
-def grade_ids_of(cells: Sequence[Mapping[str, Any]], released: ReleasedCells) -> list[str]:
-    """Return the grade id of each submitted cell, or an empty text for a cell that has none.
-
-    A released cell that has lost its metadata is recognised by its source.
-    """
-    names = [grade_id_of(cell) for cell in cells]
-    lost = find_lost(
-        [(name, source_of(cell)) for name, cell in zip(names, cells)],
-        {name: cell.source for name, cell in released.items()},
-    )
-    return [lost.get(position, name) for position, name in enumerate(names)]
 
 
 def _cell_id(cell: Mapping[str, Any], index: int, taken: set[str]) -> str:

@@ -22,13 +22,14 @@ from ...lessons.source import Lesson
 from ...messages.reasons import describe_reason
 from ..course import hidden_cases as hidden
 from ..course.assignment_files import EncodedFiles
-from ..gradebook.release import ReleasedCells, released_cells
+from ..gradebook.release import ReleasedCells, ReleasedNotebook, released_cells
 from ..sandbox.grader.engine import Engine
 from ..sandbox.wire.run_codec import Rehearsal
 from ..sandbox.wire.wire_messages import ChildRequest
 from .judgement import LessonJudge
 from .notebook_run import run_notebook
 from .sanitize import sanitize
+from .submitted_notebook import SubmittedNotebook
 
 _STARTS, _CHECKS = re.compile(r"^start\(", re.M), re.compile(r"^check\(", re.M)
 
@@ -60,7 +61,8 @@ def grade_solution(engine: Engine, judge: LessonJudge, released: ReleasedCells, 
     Raises UserError if the notebook does not get all points.
     """
     answers = judge.answers
-    clean = sanitize(_solved(source_notebook(answers.lesson, answers.exercises)), released, None)
+    solved = _solved(source_notebook(answers.lesson, answers.exercises))
+    clean = sanitize(SubmittedNotebook(solved, ReleasedNotebook(released, None)))
     outcome = run_notebook(engine, clean.notebook, judge, files)
     wrong = [
         f"{name}: {card_text(verdict, answers.exercises[name], 'en')}"

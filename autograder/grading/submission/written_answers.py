@@ -6,7 +6,8 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..gradebook.release import CellOrder, Released, ReleasedCells
+from ..gradebook.release import CellOrder, Released
+from .submitted_notebook import SubmittedNotebook
 
 _COMPARED = 500  # characters of a text
 _ALIKE = 0.7  # a text of an older release, after a few words have changed
@@ -58,29 +59,23 @@ class Places:
         return bool(text) and bool(difflib.get_close_matches(text[:_COMPARED], released, 1, _ALIKE))
 
 
-def find_written(
-    cells: Sequence[Mapping[str, Any]],
-    sources: Sequence[str],
-    names: Sequence[str],
-    released: ReleasedCells,
-    order: CellOrder,
-) -> dict[str, int]:
+def find_written(notebook: SubmittedNotebook) -> dict[str, int]:
     """Return the positions of free answers that their own cells do not hold, by grade id.
 
     Such a cell is missing or untouched, and the student's text stands where it was, below it or above it. Of several
-    texts the last one is taken. `names` are the grade ids of the submitted `cells`. `order` are all cells as released;
-    without it nothing is found.
+    texts the last one is taken. If the order of the released cells is unknown, nothing is found.
     """
+    cells, names, order = notebook.cells, notebook.names, notebook.released.order
     if not order:
         return {}
-    places, found = Places(sources, names, order), dict[str, int]()
-    for name, known in released.items():
+    places, found = Places(notebook.sources, names, order), dict[str, int]()
+    for name, known in notebook.released.cells.items():
         if not _is_written(known):
             continue
         there = [position for position, each in enumerate(names) if each == name]
         if not there:
             texts = places.texts_below(places.before(name), cells)
-        elif sources[there[-1]].strip() == known.source.strip():
+        elif notebook.sources[there[-1]].strip() == known.source.strip():
             texts = places.texts_below(there[-1], cells) or places.texts_above(there[-1], cells)
         else:
             continue

@@ -15,7 +15,8 @@ from autograder.grading.files import notebook_file
 from autograder.grading.files.notebook_file import Unreadable
 from autograder.grading.gradebook.book import Book
 from autograder.grading.gradebook.release import ReleasedNotebook
-from autograder.grading.submission import sanitize
+from autograder.grading.submission.sanitize import Sanitized, sanitize
+from autograder.grading.submission.submitted_notebook import SubmittedNotebook
 from autograder.lessons.collection import COURSE
 from grading.submission.mutations import HARMFUL, HARMLESS, Json, mutated, shown
 from support.course import Course, run_autograder
@@ -47,10 +48,10 @@ def released(course: Course) -> ReleasedNotebook:
         return Book(book).released(NAME)[NAME]
 
 
-def sanitized(path: Path, released: ReleasedNotebook) -> sanitize.Sanitized | str:
+def sanitized(path: Path, released: ReleasedNotebook) -> Sanitized | str:
     """The notebook made anew, or why it cannot be."""
     try:
-        return sanitize.sanitize(notebook_file.read(path), released.cells, released.kernel)
+        return sanitize(SubmittedNotebook(notebook_file.read(path), released))
     except Unreadable as error:
         return str(error)
 
@@ -63,7 +64,7 @@ def check_reason(reason: str, file: str) -> None:
 
 def test_a_mutated_notebook_is_made_anew_or_refused(honest: Json, released: ReleasedNotebook, tmp_path: Path) -> None:
     path = tmp_path / f"{NAME}.ipynb"
-    right = shown(sanitize.sanitize(honest, released.cells, released.kernel).notebook)
+    right = shown(sanitize(SubmittedNotebook(honest, released)).notebook)
     outcomes = dict.fromkeys([*HARMFUL, *HARMLESS], 0)
     for number in range(COUNT):
         name, data = mutated(honest, number)
@@ -82,7 +83,7 @@ def test_a_mutated_notebook_is_made_anew_or_refused(honest: Json, released: Rele
     assert refused <= {*HARMFUL} - {"wrong_types", "wrong_fields", "keys_gone", "surrogates", "cells_shuffled", "deep"}
 
 
-def check_clean(clean: sanitize.Sanitized, released: ReleasedNotebook) -> None:
+def check_clean(clean: Sanitized, released: ReleasedNotebook) -> None:
     """Check that a notebook can be run, written and read again.
 
     It has each released cell at most once, as it was.

@@ -11,7 +11,8 @@ from nbgrader.api import Gradebook
 
 from autograder import exercises
 from autograder.grading.gradebook.book import Book
-from autograder.grading.submission import sanitize
+from autograder.grading.submission.sanitize import sanitize
+from autograder.grading.submission.submitted_notebook import SubmittedNotebook
 from autograder.language import LANGUAGES
 from autograder.lessons.collection import COURSE
 from autograder.lessons.notebooks import source_notebook, student_notebook
@@ -57,7 +58,7 @@ def test_notebooks_are_made_anew_as_nbgrader_does(lesson: Lesson, book: str) -> 
     assert released.cells
     for submission in handed_in(lesson):
         raw = submission.notebook(notebooks[submission.language])
-        clean, other = sanitize.sanitize(raw, released.cells, released.kernel), theirs(raw, about)
+        clean, other = sanitize(SubmittedNotebook(raw, released)), theirs(raw, about)
         ours = clean.notebook  # nbgrader puts no deleted check back
         put_back = {*clean.restored, *clean.tests}
         ours.cells = [c for c in ours.cells if c.metadata.get("nbgrader", {}).get("grade_id") not in put_back]
