@@ -17,7 +17,7 @@ from autograder.checking.verdict import Verdict, VerdictState
 from autograder.grading.collecting.archive import unpack
 from autograder.grading.conspicuous.bindings import Bindings
 from autograder.grading.conspicuous.places import find_places
-from autograder.grading.files.notebook_file import parse
+from autograder.grading.files.notebook_file import parse_notebook
 from autograder.grading.report.similar_answers import similar_answers
 from autograder.history import begun_tables, folder, standings, verdicts
 from autograder.pictures.draw import picture
@@ -180,7 +180,7 @@ def test_reading_a_notebook() -> None:
     def read(size: int) -> Callable[[], object]:
         cells = [nbformat.v4.new_code_cell(f"x = {number}") for number in range(size)]
         data = nbformat.writes(nbformat.v4.new_notebook(cells=cells)).encode()
-        return lambda: parse(data, "notebook")
+        return lambda: parse_notebook(data, "notebook")
 
     assert growth(read, (12, 50, 200)) < MOST
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from autograder.grading.files.notebook_file import Unreadable, parse, write_notebook
-from autograder.grading.gradebook.release import Released, ReleasedNotebook
+from autograder.grading.files.notebook_file import Unreadable, parse_notebook, write_notebook
+from autograder.grading.gradebook.released_notebooks import Released, ReleasedNotebook
 from autograder.grading.plugin.safe_html import Harmless
 from autograder.grading.requests.found import find_requests, time_of
-from autograder.grading.submission.folder import read_submission
-from autograder.grading.submission.outputs import LimitOutput, OutputBudget, safe_outputs
+from autograder.grading.submission.handed_in import read_submission
+from autograder.grading.submission.limited_outputs import LimitOutput, OutputBudget, safe_outputs
 from autograder.grading.submission.sanitize import sanitize
 from autograder.grading.submission.submitted_notebook import SubmittedNotebook
 from fuzz.mutations import change_bytes, change_text
@@ -94,7 +94,7 @@ def read(data: bytes) -> None:
     (_SUBMITTED / f"{NAME}.ipynb").write_bytes(data)
     list(find_requests(_SUBMITTED))
     try:
-        raw = parse(data, NAME)
+        raw = parse_notebook(data, NAME)
     except Unreadable:
         pass
     else:

@@ -18,7 +18,7 @@ import pytest
 
 from autograder.checking.exercise import Exercise
 from autograder.checking.observe import observe
-from autograder.grading.gradebook.release import ReleasedNotebook
+from autograder.grading.gradebook.released_notebooks import ReleasedNotebook
 from autograder.grading.limits import Limits
 from autograder.grading.shared_lock import SharedLock
 from autograder.grading.submission.grader import Grader, Job

@@ -13,7 +13,7 @@ import pytest
 from autograder import exercises
 from autograder.grading.limits import Limits
 from autograder.grading.sandbox.grader.engine import Engine
-from autograder.grading.submission.self_test import warm_up
+from autograder.grading.submission.self_test import warm_up_engine
 from autograder.lessons.collection import COURSE
 
 pytestmark = pytest.mark.long(20)
@@ -26,7 +26,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """An engine that has rehearsed every lesson, as for a whole course."""
     with Engine(Limits(cell_seconds=300, total_seconds=400)) as engine:  # one test reads every file
         for lesson in COURSE.read():
-            warm_up(engine, lesson, COURSE.exercises(lesson), {})
+            warm_up_engine(engine, lesson, COURSE.exercises(lesson), {})
         yield engine
 
 

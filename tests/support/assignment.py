@@ -17,14 +17,14 @@ import pytest
 import support
 from autograder.checking.exercise import Exercise
 from autograder.grading.course import hidden_cases as hidden
-from autograder.grading.gradebook.release import Released, ReleasedNotebook, released_cells
+from autograder.grading.gradebook.released_notebooks import Released, ReleasedNotebook, released_cells
 from autograder.grading.limits import Limits
 from autograder.grading.sandbox.grader import student_process
 from autograder.grading.sandbox.grader.engine import Engine
 from autograder.grading.submission.judgement import LessonJudge
 from autograder.grading.submission.notebook_run import Outcome, run_notebook
 from autograder.grading.submission.sanitize import Sanitized, sanitize
-from autograder.grading.submission.self_test import warm_up
+from autograder.grading.submission.self_test import warm_up_engine
 from autograder.grading.submission.submitted_notebook import SubmittedNotebook
 from autograder.grading.wall_kinds import Wall
 from autograder.lessons.notebooks import source_notebook, student_notebook
@@ -134,5 +134,5 @@ def open_assignment(
     solved = {name: solutions(exercise)[0] for name, exercise in exercises.items()}
     with Engine(limits, wall=wall) as engine, pytest.MonkeyPatch.context() as patch:
         patch.setattr(student_process, "_GRACE", 1.0)  # what ignores its time limit computes 2 s less
-        warm_up(engine, lesson, exercises, {})
+        warm_up_engine(engine, lesson, exercises, {})
         yield Assignment(engine, judge, released, blank, solved, folder / "course", asked)

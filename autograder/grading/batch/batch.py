@@ -26,12 +26,12 @@ from ..course.registration import is_registered, register
 from ..course.remarks import Remarks
 from ..files.atomic import describe_error, remove_leftovers, swap_in, temporary_sibling
 from ..files.locks import locked
-from ..files.notebook_file import Unreadable, read
+from ..files.notebook_file import Unreadable, read_file
 from ..gradebook.book import Book, BookClosed
 from ..requests.found import find_requests, time_of
 from ..rules.late_penalty import describe_change
-from ..submission.folder import read_submission
-from ..submission.pipeline import GradedSubmission, Result, State, fault, grade_submission, prepare
+from ..submission.handed_in import read_submission
+from ..submission.pipeline import GradedSubmission, Result, State, fault, grade_submission, prepare_grader
 from ..wall_kinds import Wall
 from .unchanged_answers import unchanged_cells
 
@@ -145,7 +145,7 @@ class Batch:
         """
         data = self._course_snapshot, self._assignment_snapshot
         if folders:
-            executor.submit(prepare, *data, [folder.parent.name for folder in folders]).result()
+            executor.submit(prepare_grader, *data, [folder.parent.name for folder in folders]).result()
         waiting, running = iter(folders), dict[Future[GradedSubmission], str]()
         while True:
             for folder in itertools.islice(waiting, ahead - len(running)):  # unwritten results cost memory
@@ -263,4 +263,4 @@ class Batch:
         known = self._known.get(graded.result.student)
         for name, scores in graded.scores.items() if known and known.by_hand else ():
             with contextlib.suppress(Unreadable):
-                scores.same = unchanged_cells(read(place / f"{name}.ipynb"), graded.notebooks[name])
+                scores.same = unchanged_cells(read_file(place / f"{name}.ipynb"), graded.notebooks[name])

@@ -20,7 +20,7 @@ from ..course.turnout import not_few
 from ..course.withdrawals import WITHDRAWN, withdrawn
 from ..files.locks import locked
 from ..files.nbgrader_files import SECRET
-from ..gradebook.release import ReleasedNotebooks
+from ..gradebook.released_notebooks import ReleasedNotebooks
 from ..lms.interface.grade_table import GradeTable
 from ..lms.interface.origin import Sender, is_hidden_id
 from ..lms.kept_tables import keep_table

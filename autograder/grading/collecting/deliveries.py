@@ -12,8 +12,8 @@ from ...language import Note
 from ...messages.reasons import describe_reason
 from ..files.file_kinds import kind_of, may_be_notebook
 from ..files.nbgrader_files import SECRET, TIMESTAMP
-from ..files.notebook_file import Unreadable, load, parse
-from ..gradebook.release import ReleasedNotebooks
+from ..files.notebook_file import Unreadable, load_file, parse_notebook
+from ..gradebook.released_notebooks import ReleasedNotebooks
 from ..lms.interface.origin import Origin
 from ..lms.interface.system import Lms
 from ..submission.submitted_notebook import SubmittedNotebook, stated_assignment
@@ -122,7 +122,7 @@ def _recognise_notebooks(delivery: Delivery, released: Mapping[str, ReleasedNote
         if not may_be_notebook(path):
             continue
         try:
-            raw = parse(load(file.place), Path(path).name)
+            raw = parse_notebook(load_file(file.place), Path(path).name)
         except Unreadable as error:
             if suffix == ".ipynb":
                 delivery.unread[path] = str(error)
@@ -158,6 +158,6 @@ def _describe_stranger(raw: Mapping[str, Any], released: Mapping[str, ReleasedNo
 
 def _kind_of(path: Path, name: str) -> Note | None:
     try:
-        return kind_of(load(path), name)
+        return kind_of(load_file(path), name)
     except Unreadable:
         return None

@@ -7,10 +7,10 @@ from pathlib import Path
 from ...errors import UserError
 from ..course.course import Course
 from ..course.registration import is_registered
-from ..files.notebook_file import load, parse
+from ..files.notebook_file import load_file, parse_notebook
 from ..files.submitted_cells import grade_id_of, source_of
 from ..gradebook.book import Book
-from ..gradebook.release import Released, ReleasedNotebook, ReleasedNotebooks
+from ..gradebook.released_notebooks import Released, ReleasedNotebook, ReleasedNotebooks
 
 
 def released_notebooks(course: Course, book: Book) -> dict[str, ReleasedNotebooks]:
@@ -39,7 +39,7 @@ def _from_source(folder: Path) -> ReleasedNotebooks:
     found = {}
     for path in sorted(folder.glob("*.ipynb")):
         cells = {}
-        for cell in parse(load(path), path.name)["cells"]:
+        for cell in parse_notebook(load_file(path), path.name)["cells"]:
             if name := grade_id_of(cell):
                 ours = cell["metadata"]["nbgrader"]
                 solution, task = bool(ours.get("solution")), bool(ours.get("task"))

@@ -14,7 +14,7 @@ from ..course.course import Course, open_course
 from ..course.personal_tables import PersonalTables
 from ..creating.own_copies import own_copy
 from ..files.inert_names import one_line
-from ..gradebook.release import ReleasedNotebook, released_cells
+from ..gradebook.released_notebooks import ReleasedNotebook, released_cells
 from ..rules.course_file import PER_STUDENT, RULES_FILE
 from ..rules.toml_table import EXAMPLES
 from ..tables.roster import STUDENTS_FILE

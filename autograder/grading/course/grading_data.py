@@ -14,9 +14,9 @@ from pathlib import Path
 from traitlets.config import Config
 
 from ...checking.expected import Expected
-from ..files.notebook_file import Unreadable, read
+from ..files.notebook_file import Unreadable, read_file
 from ..gradebook.book import Book
-from ..gradebook.release import CellOrder, ReleasedNotebooks
+from ..gradebook.released_notebooks import CellOrder, ReleasedNotebooks
 from ..limits import Limits
 from ..rules.course_file import PER_STUDENT
 from ..wall_kinds import Wall
@@ -105,7 +105,7 @@ class AssignmentSnapshot:
 def _cell_order(path: Path) -> CellOrder:
     """Return the cells of a source notebook in order. The result is empty if the notebook cannot be read."""
     try:
-        cells = read(path)["cells"]
+        cells = read_file(path)["cells"]
         return tuple(
             (name, "" if name else "".join(cell["source"]).strip())
             for cell in cells

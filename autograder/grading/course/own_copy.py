@@ -14,7 +14,7 @@ from ...lessons.source import CHECK
 from ...messages.reasons import make_reason
 from ..files.inert_names import one_line
 from ..files.submitted_cells import origin_of, source_of
-from ..gradebook.release import ReleasedNotebook
+from ..gradebook.released_notebooks import ReleasedNotebook
 from .personal_tables import PersonalTables, own_cells
 
 _LONGEST = 100  # characters of a student's id

@@ -24,7 +24,7 @@ from ...checking.expected import Expected, expect
 from ...grade_ids import CellKind, GradeId
 from ...lessons.source import CHECK, lesson_source
 from ...lessons.variants import VariantTable, draw_table, variants_of
-from ..gradebook.release import Released, ReleasedCells, ReleasedNotebooks
+from ..gradebook.released_notebooks import Released, ReleasedCells, ReleasedNotebooks
 from .hidden_cases import lesson_of, read_secret
 
 _LARGEST = 999_999  # a number that is short to read, and so large that two students hardly ever share one

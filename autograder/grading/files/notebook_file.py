@@ -35,15 +35,15 @@ class Unreadable(Exception):
         return describe_reason(self.reason).en
 
 
-def read(path: Path) -> dict[str, Any]:
+def read_file(path: Path) -> dict[str, Any]:
     """Return the JSON of a submitted notebook file in format 4.
 
     Notebooks in format 2 or 3 are converted. Raises Unreadable if the notebook is invalid.
     """
-    return parse(load(path), path.name)
+    return parse_notebook(load_file(path), path.name)
 
 
-def load(path: Path, largest: int = LARGEST_NOTEBOOK) -> bytes:
+def load_file(path: Path, largest: int = LARGEST_NOTEBOOK) -> bytes:
     """Return the bytes of a submitted file.
 
     Raises Unreadable if `path` is not a regular file, or the file has more than `largest` bytes.
@@ -79,7 +79,7 @@ def without_padding(data: bytes) -> bytes:
     return data.rstrip(b"\0") if data.endswith(b"\0") and json.detect_encoding(data) == "utf-8" else data
 
 
-def parse(data: bytes, name: str) -> dict[str, Any]:
+def parse_notebook(data: bytes, name: str) -> dict[str, Any]:
     """Return the JSON of a notebook in format 4. `data` are the bytes of its file.
 
     Notebooks in format 2 or 3 are converted. Zero bytes at the end are ignored. `name` is the file name in error

@@ -25,7 +25,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from ..files.nbgrader_files import utc_time
 from ..rules.late_penalty import LatePenalty, apply_penalty, no_penalty
 from .database import LockedElsewhere, database_message, is_temporary
-from .release import Released, ReleasedNotebook, ReleasedNotebooks
+from .released_notebooks import Released, ReleasedNotebook, ReleasedNotebooks
 from .removal import describe_submission, remove_submission, restore_submission
 from .rows import AssignmentLayout, NotebookLayout, Rows, layout_of
 from .scores import NotebookScores, Score

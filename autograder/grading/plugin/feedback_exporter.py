@@ -26,7 +26,7 @@ from ...messages.feedback import WORDS
 from ...messages.markup import inline
 from ..course.course import course_of
 from ..rules.late_explanation import explain_lateness
-from ..submission.outputs import without_outputs_for_instructor
+from ..submission.limited_outputs import without_outputs_for_instructor
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 

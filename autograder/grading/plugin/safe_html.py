@@ -16,7 +16,7 @@ from ...checking.verdict import MIME, Verdict
 from ...language import LANGUAGES
 from ...messages.feedback import GONE
 from ..files.pictures import kept_attachments
-from ..submission.outputs import safe_outputs
+from ..submission.limited_outputs import safe_outputs
 
 _TAGS = (
     "p|h[1-6]|a|img|em|strong|del|code|pre|span|div|details|summary|br|hr|ul|ol|li|blockquote"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..files.nbgrader_files import TIMESTAMP, in_utc
-from ..files.notebook_file import Unreadable, load, parse
+from ..files.notebook_file import Unreadable, load_file, parse_notebook
 from ..tables.csv_text import encoding_of
 
 _FILE = re.compile(r"(regrade|пересмотр)\.(txt|md)", re.IGNORECASE)
@@ -27,11 +27,11 @@ def find_requests(folder: Path) -> Iterator[str]:
             continue
         try:
             if is_request_file(path):
-                data = load(path, _LARGEST)
+                data = load_file(path, _LARGEST)
                 mark, encoding = encoding_of(data)
                 yield from _cut(data.removeprefix(mark).decode(encoding, "replace"))
             elif path.suffix == ".ipynb":
-                yield from _in_notebook(parse(load(path), path.name))
+                yield from _in_notebook(parse_notebook(load_file(path), path.name))
         except (Unreadable, OSError):  # grading itself tells about files that cannot be read
             continue
 
@@ -53,7 +53,7 @@ def time_of(folder: Path) -> str:
     Returns "" if nbgrader's file `timestamp.txt` is missing, empty or invalid.
     """
     try:
-        text = load(folder / TIMESTAMP, _LARGEST).decode("utf-8")
+        text = load_file(folder / TIMESTAMP, _LARGEST).decode("utf-8")
         return in_utc(text) or ""
     except (Unreadable, OSError, ValueError):
         return ""

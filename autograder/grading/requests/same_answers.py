@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ..files.nbgrader_files import SECRET, TIMESTAMP
-from ..files.notebook_file import Unreadable, load, parse
+from ..files.notebook_file import Unreadable, load_file, parse_notebook
 from ..files.submitted_cells import grade_id_of, source_of
 from .found import is_request_file, is_request_text
 
@@ -34,7 +34,7 @@ def answers_in(files: Mapping[str, Path], ignore: Sequence[str]) -> Answers:
         data, found[name] = path.read_bytes(), None
         try:
             if path.suffix == ".ipynb":
-                found[name] = tuple(_cells(parse(load(path), path.name)))
+                found[name] = tuple(_cells(parse_notebook(load_file(path), path.name)))
                 notebooks.append(name)
         except Unreadable:
             pass

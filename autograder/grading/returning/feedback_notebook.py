@@ -18,7 +18,7 @@ from ...messages.feedback import WORDS
 from ..plugin.feedback_exporter import language_of, title
 from ..rules.applied_rules import CourseRules
 from ..rules.late_explanation import explain_lateness
-from ..submission.outputs import without_outputs_for_instructor
+from ..submission.limited_outputs import without_outputs_for_instructor
 
 
 def feedback_notebook(

@@ -24,7 +24,7 @@ from ...errors import UserError
 from ...messages.reasons import make_reason
 from ..course import hidden_cases
 from ..course.grading_data import AssignmentSnapshot, CourseSnapshot
-from ..submission.pipeline import GradedSubmission, Result, State, grade_submission, prepare
+from ..submission.pipeline import GradedSubmission, Result, State, grade_submission, prepare_grader
 from ..terminal import printable
 from .packing import PackedSubmission, pack
 from .version import versions
@@ -58,7 +58,7 @@ class DaskExecutor(Executor):
         self._refused: set[str] = set()  # addresses of workers with other versions
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        if fn is prepare:
+        if fn is prepare_grader:
             course, assignment, _ = args
             return self._prepare(course, assignment)
         assert fn is grade_submission

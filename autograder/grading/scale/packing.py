@@ -7,7 +7,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..files.notebook_file import LARGEST_NOTEBOOK, Unreadable, load
+from ..files.notebook_file import LARGEST_NOTEBOOK, Unreadable, load_file
 from ..submission.attachments import LARGEST_TOGETHER
 
 _MOST_ENTRIES = 6_000  # more than grading looks at
@@ -80,7 +80,7 @@ def _entry(path: Path, folder: Path) -> Entry:
         return Entry(inside, "other", b"", *about)
     try:
         largest = LARGEST_NOTEBOOK if path.suffix.lower() == ".ipynb" else LARGEST_TOGETHER
-        return Entry(inside, "file", load(path, largest), *about)
+        return Entry(inside, "file", load_file(path, largest), *about)
     except Unreadable:
         return Entry(inside, "large", b"", *about)
 

@@ -12,7 +12,7 @@ from cryptography.fernet import Fernet
 from distributed import Worker, WorkerPlugin, get_worker
 
 from ..course.grading_data import AssignmentSnapshot, CourseSnapshot
-from ..submission.pipeline import GradedSubmission, grade_submission, prepare
+from ..submission.pipeline import GradedSubmission, grade_submission, prepare_grader
 from .packing import PackedSubmission, unpack_submission
 from .version import differences, versions
 
@@ -56,7 +56,7 @@ def grade_batch(
     with _preparing:
         if digest not in _prepared:
             data = pickle.loads(Fernet(key).decrypt(_sealed[digest]))
-            prepare(*data)
+            prepare_grader(*data)
             _prepared[digest] = data
     data = _prepared[digest]
     graded = []

@@ -13,7 +13,7 @@ from ...messages.reasons import make_reason
 from ..course.graded_folder import GRADING_RECORD
 from ..files.inert_names import inert_name, one_line
 from ..files.nbgrader_files import SECRET, TIMESTAMP
-from ..files.notebook_file import Unreadable, load
+from ..files.notebook_file import Unreadable, load_file
 
 MOST_FILES, LARGEST_TOGETHER = 200, 20 << 20  # files other than notebooks, and their total bytes
 _MOST_ENTRIES = 5_000  # files that are examined
@@ -77,7 +77,7 @@ def find_extras(folder: Path, ignore: Sequence[str]) -> Extras:
             if (folder / path).lstat().st_size > LARGEST_TOGETHER - total:
                 found.ignored[path] = f"more than {LARGEST_TOGETHER >> 20} MB together"
                 continue
-            data = load(folder / path, LARGEST_TOGETHER - total)
+            data = load_file(folder / path, LARGEST_TOGETHER - total)
         except (Unreadable, OSError) as error:
             found.ignored[path] = str(error)
         else:

@@ -20,7 +20,7 @@ from ...errors import UserError
 from ...lessons.source import Lesson
 from ..course import hidden_cases as hidden
 from ..course.assignment_files import EncodedFiles
-from ..gradebook.release import ReleasedCells
+from ..gradebook.released_notebooks import ReleasedCells
 from ..limits import Limits
 from ..sandbox.grader.engine import Engine
 from ..sandbox.grader.fork_server_process import ForkServerProcess
@@ -33,7 +33,7 @@ from ..wall_kinds import Wall
 from .judgement import LessonJudge
 from .notebook_run import Outcome, run_notebook
 from .sanitize import Sanitized
-from .self_test import grade_solution, warm_up
+from .self_test import grade_solution, warm_up_engine
 
 _INTERRUPTED = "a process ended while the course's own solution was graded, so nobody's answers were: grade again"
 
@@ -158,7 +158,7 @@ class Grader:
 def _warm_up(engine: Engine, job: Job) -> None:
     """Warm up an engine for a job's lesson, and fork a first child."""
     if job.lesson:
-        warm_up(engine, *job.lesson, job.files)
+        warm_up_engine(engine, *job.lesson, job.files)
     engine.fork().kill()  # checks that isolation works, and pays the extra cost of a first fork
 
 

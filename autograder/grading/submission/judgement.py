@@ -28,13 +28,13 @@ from ...grade_ids import CellKind, GradeId
 from ...language import Note
 from ...messages.learners import message
 from ..course.hidden_cases import ExpectedResults
-from ..gradebook.release import ReleasedNotebook
+from ..gradebook.released_notebooks import ReleasedNotebook
 from ..sandbox.grader.resource_watch import Ending
 from ..sandbox.wire.run_codec import unpack_run
-from .outputs import output
+from .limited_outputs import output
 
 
-def digest(runs: list[dict[str, Any]]) -> str:
+def observation_digest(runs: list[dict[str, Any]]) -> str:
     """Return a hash of encoded observations. Text that the answer printed makes no difference.
 
     `runs` are those of the exercise's cases, as `run_codec` encodes them.
@@ -231,7 +231,7 @@ def _judged(exercise: Exercise, expected: Expected, runs: list[dict[str, Any]], 
     if len(unpacked) != len(expected.solution):
         raise ValueError("another number of cases")
     verdict = without_inputs(judge(exercise, unpacked, expected, lambda: code))
-    return Judgement(verdict, digest(runs), predictions(exercise, unpacked[0], expected.solution[0]))
+    return Judgement(verdict, observation_digest(runs), predictions(exercise, unpacked[0], expected.solution[0]))
 
 
 def unreached_verdict(exercise: Exercise, why: Ending) -> Verdict:

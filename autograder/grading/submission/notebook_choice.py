@@ -13,8 +13,8 @@ from ...messages.reasons import SEVERAL, describe_reason, make_reason
 from ..course.remarks import Reasons
 from ..files.file_kinds import kind_of, looks_like_notebook, may_be_notebook
 from ..files.inert_names import one_line
-from ..files.notebook_file import LARGEST_NOTEBOOK, Unreadable, parse
-from ..gradebook.release import ReleasedNotebook, ReleasedNotebooks
+from ..files.notebook_file import LARGEST_NOTEBOOK, Unreadable, parse_notebook
+from ..gradebook.released_notebooks import ReleasedNotebook, ReleasedNotebooks
 from .submitted_notebook import SubmittedFile, SubmittedNotebook
 
 _MOST = 10  # notebooks with other names than the released ones that are examined
@@ -53,7 +53,9 @@ class _Candidate:
         return bool(self.answers), bool(_CLEAN.search(path)) - bool(_DRAFT.search(path)), len(self.answers)
 
 
-def choose(folder: Path, released: ReleasedNotebooks, there: Sequence[str], beside: Mapping[str, bytes]) -> Choice:
+def choose_notebooks(
+    folder: Path, released: ReleasedNotebooks, there: Sequence[str], beside: Mapping[str, bytes]
+) -> Choice:
     """Choose the notebooks to grade in a submission's `folder`.
 
     `there` are the relative paths of the submitted notebooks. `beside` maps relative paths of the other files to their
@@ -106,7 +108,7 @@ def _candidates(
             continue
         try:
             file = SubmittedFile.read(folder, path, left)
-            raw = parse(file.data, "it")
+            raw = parse_notebook(file.data, "it")
         except Unreadable as error:
             why[path] = str(error)
             continue
@@ -132,7 +134,7 @@ def _choose_one(
     if there := os.path.lexists(folder / exact):
         try:
             file = SubmittedFile.read(folder, exact)
-            raw = parse(file.data, exact)
+            raw = parse_notebook(file.data, exact)
             candidates.insert(0, _Candidate(file, SubmittedNotebook(raw, released.match(raw)).answers))
         except Unreadable as error:
             reasons.append(error.reason)

@@ -34,7 +34,7 @@ from .judgement import (
     missing_module,
     unreached_verdict,
 )
-from .outputs import OutputBudget, for_instructor, safe_outputs, stopped_output
+from .limited_outputs import OutputBudget, for_instructor, safe_outputs, stopped_output
 
 _MOST_NOTES = 20
 _STOOD_IN = "{} is not installed here: a stand-in without effect took its place"

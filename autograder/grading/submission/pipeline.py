@@ -22,10 +22,10 @@ from ..files.notebook_file import Unreadable
 from ..gradebook.scores import NotebookScores
 from ..sandbox.grader.resource_watch import Ending
 from ..sandbox.wall.libc import CannotIsolate
-from .folder import HandedIn, read_submission
 from .grader import Job, process_grader
-from .outputs import LimitOutput
-from .review_reasons import list_changes, list_incidents
+from .handed_in import HandedIn, read_submission
+from .limited_outputs import LimitOutput
+from .review_reasons import list_cell_changes, list_incidents
 from .sanitize import Sanitized, sanitize
 from .scores import scores_of
 
@@ -92,7 +92,7 @@ class GradedSubmission:
     scores: dict[str, NotebookScores] = field(default_factory=dict)
 
 
-def prepare(course: CourseSnapshot, assignment: AssignmentSnapshot, students: Sequence[str] = ()) -> None:
+def prepare_grader(course: CourseSnapshot, assignment: AssignmentSnapshot, students: Sequence[str] = ()) -> None:
     """Prepare this process's grader for all notebooks of an assignment, and draw the tables of `students`.
 
     Raises UserError if nothing can be graded, CannotIsolate if the kernel refuses isolation.
@@ -204,7 +204,7 @@ def _run_notebook(
         graded.remarks.notes.extend(map(says.format, cells))
     graded.remarks.notes.extend(outcome.notes)
     graded.remarks.places[name] = outcome.places
-    reasons = [*clean.released.reasons, *list_changes(clean), *list_incidents(outcome)]
+    reasons = [*clean.released.reasons, *list_cell_changes(clean), *list_incidents(outcome)]
     graded.remarks.reasons.setdefault(name, []).extend(reasons)
 
 

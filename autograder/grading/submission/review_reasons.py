@@ -9,7 +9,7 @@ from .notebook_run import Outcome
 from .sanitize import Sanitized
 
 
-def list_changes(clean: Sanitized) -> list[Note]:
+def list_cell_changes(clean: Sanitized) -> list[Note]:
     """Return reasons for a review because graded cells were deleted or repeated.
 
     The list is empty if no review is needed. `clean` is the sanitized notebook.

@@ -21,7 +21,7 @@ from ...messages.reasons import make_reason
 from ..files.notebook_file import Unreadable
 from ..files.pictures import kept_attachments
 from ..files.submitted_cells import origin_of
-from ..gradebook.release import ReleasedNotebook
+from ..gradebook.released_notebooks import ReleasedNotebook
 from .submitted_notebook import SubmittedNotebook
 from .written_answers import Places, find_written
 

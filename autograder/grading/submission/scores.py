@@ -12,7 +12,7 @@ from ...checking.verdict import MIME, VerdictState
 from ...language import Text
 from ...lessons.source import CHECK
 from ..gradebook.scores import NotebookScores, Score
-from .outputs import output
+from .limited_outputs import output
 
 _NO_VERDICT = Text(
     "The check gave no verdict, so it earns nothing. Most likely the answer replaced `check` or stopped the kernel.",

@@ -22,7 +22,7 @@ from ...lessons.source import Lesson
 from ...messages.reasons import describe_reason
 from ..course import hidden_cases as hidden
 from ..course.assignment_files import EncodedFiles
-from ..gradebook.release import ReleasedCells, ReleasedNotebook, released_cells
+from ..gradebook.released_notebooks import ReleasedCells, ReleasedNotebook, released_cells
 from ..sandbox.grader.engine import Engine
 from ..sandbox.wire.run_codec import Rehearsal
 from ..sandbox.wire.wire_messages import ChildRequest
@@ -34,7 +34,7 @@ from .submitted_notebook import SubmittedNotebook
 _STARTS, _CHECKS = re.compile(r"^start\(", re.M), re.compile(r"^check\(", re.M)
 
 
-def warm_up(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: EncodedFiles) -> None:
+def warm_up_engine(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: EncodedFiles) -> None:
     """Let the fork server run a rehearsal of a lesson, for children that are forked later.
 
     `known` maps exercise names to exercises. `files` are the assignment's.
@@ -86,7 +86,7 @@ def grade_packaged_lesson(engine: Engine, lesson: Lesson, known: dict[str, Exerc
     `known` maps exercise names to exercises.
     Raises UserError if they do not get all points, and what `warm_up` raises.
     """
-    warm_up(engine, lesson, known, {})
+    warm_up_engine(engine, lesson, known, {})
     public = {name: exercises.key_of(each).expected for name, each in known.items()}
     judge = LessonJudge(hidden.ExpectedResults(lesson, known, public))
     grade_solution(engine, judge, released_cells(student_notebook(source_notebook(lesson, known), "en")), {})

@@ -10,9 +10,9 @@ from typing import Any
 
 from ...grade_ids import find_lost
 from ..files.inert_names import one_line
-from ..files.notebook_file import LARGEST_NOTEBOOK, load, without_padding
+from ..files.notebook_file import LARGEST_NOTEBOOK, load_file, without_padding
 from ..files.submitted_cells import grade_id_of, origin_of, source_of
-from ..gradebook.release import ReleasedNotebook
+from ..gradebook.released_notebooks import ReleasedNotebook
 
 _KINDS = ["code", "markdown", "raw"]
 
@@ -35,7 +35,7 @@ class SubmittedFile:
 
         Raises Unreadable if it is not a regular file, or has more than `largest` bytes.
         """
-        whole = load(folder / path, largest)
+        whole = load_file(folder / path, largest)
         data = without_padding(whole)
         return cls(path, data, len(whole) - len(data))
 

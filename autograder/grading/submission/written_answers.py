@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..gradebook.release import CellOrder, Released
+from ..gradebook.released_notebooks import CellOrder, Released
 from .submitted_notebook import SubmittedNotebook
 
 _COMPARED = 500  # characters of a text

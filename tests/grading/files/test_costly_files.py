@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autograder.grade_ids import find_lost
-from autograder.grading.files.notebook_file import Unreadable, parse
+from autograder.grading.files.notebook_file import Unreadable, parse_notebook
 from autograder.grading.report.similar_answers import similar_answers
 from autograder.grading.requests.found import find_requests
 from support.limited import limited
@@ -42,18 +42,18 @@ JSON = {
 def test_json_of_any_kind_costs_little(data: bytes) -> None:
     def work() -> None:
         with contextlib.suppress(Unreadable):
-            parse(data, "x.ipynb")
+            parse_notebook(data, "x.ipynb")
 
     limited(work)
 
 
 def test_many_commas_in_texts_are_no_values() -> None:
     text = '1, 2, {[\\"\\\\' * 1_000_000
-    assert parse(of_cells(text, text), "x.ipynb")["cells"][1]["source"] == text
+    assert parse_notebook(of_cells(text, text), "x.ipynb")["cells"][1]["source"] == text
 
 
 def test_an_old_notebook_is_converted_as_nbformat_does() -> None:
-    cells = parse(old_notebook(1), "x.ipynb")["cells"]
+    cells = parse_notebook(old_notebook(1), "x.ipynb")["cells"]
     assert [cell["source"] for cell in cells] == ["###### a b", "x"]
 
 

@@ -10,7 +10,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from traitlets.config import Config
 
 from autograder.grading.plugin.safe_html import Harmless, is_plain
-from autograder.grading.submission.outputs import safe_outputs
+from autograder.grading.submission.limited_outputs import safe_outputs
 from autograder.lessons.collection import COURSE
 
 ATTACKS = [

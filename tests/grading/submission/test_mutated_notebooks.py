@@ -14,7 +14,7 @@ import pytest
 from autograder.grading.files import notebook_file
 from autograder.grading.files.notebook_file import Unreadable
 from autograder.grading.gradebook.book import Book
-from autograder.grading.gradebook.release import ReleasedNotebook
+from autograder.grading.gradebook.released_notebooks import ReleasedNotebook
 from autograder.grading.submission.sanitize import Sanitized, sanitize
 from autograder.grading.submission.submitted_notebook import SubmittedNotebook
 from autograder.lessons.collection import COURSE
@@ -51,7 +51,7 @@ def released(course: Course) -> ReleasedNotebook:
 def sanitized(path: Path, released: ReleasedNotebook) -> Sanitized | str:
     """The notebook made anew, or why it cannot be."""
     try:
-        return sanitize(SubmittedNotebook(notebook_file.read(path), released))
+        return sanitize(SubmittedNotebook(notebook_file.read_file(path), released))
     except Unreadable as error:
         return str(error)
 

@@ -9,7 +9,7 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from nbgrader.utils import determine_grade
 
 from autograder.checking.verdict import MIME
-from autograder.grading.submission.outputs import LimitOutput
+from autograder.grading.submission.limited_outputs import LimitOutput
 from autograder.grading.submission.scores import is_check, verdict_first
 
 

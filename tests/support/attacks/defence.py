@@ -19,8 +19,8 @@ from typing import Any
 import nbformat
 
 from autograder.checking.verdict import MIME
+from autograder.grading.submission.limited_outputs import without_outputs_for_instructor
 from autograder.grading.submission.notebook_run import Outcome
-from autograder.grading.submission.outputs import without_outputs_for_instructor
 from autograder.grading.submission.scores import is_check, score_of
 from autograder.grading.wall_kinds import Wall
 from autograder.messages.reasons import describe_reason

@@ -13,10 +13,10 @@ from ...language import Note
 from ...messages.reasons import describe_reason, make_reason
 from ..course.remarks import Reasons
 from ..files.nbgrader_files import TIMESTAMP, FutureTime, utc_time
-from ..files.notebook_file import parse
-from ..gradebook.release import ReleasedNotebooks
+from ..files.notebook_file import parse_notebook
+from ..gradebook.released_notebooks import ReleasedNotebooks
 from .attachments import Extras, find_extras
-from .notebook_choice import choose
+from .notebook_choice import choose_notebooks
 from .submitted_notebook import SubmittedFile, SubmittedNotebook
 
 _LONGEST = 200  # bytes of timestamp.txt
@@ -48,7 +48,7 @@ class HandedIn:
 
         Raises Unreadable if the notebook is invalid.
         """
-        raw = parse(self.notebooks[name].data, f"{name}.ipynb")
+        raw = parse_notebook(self.notebooks[name].data, f"{name}.ipynb")
         return SubmittedNotebook(raw, self.released[name].match(raw))
 
     @property
@@ -82,7 +82,7 @@ def read_submission(folder: Path, released: ReleasedNotebooks, ignore: Sequence[
     Raises Unreadable if there is no notebook to grade, or the notebook cannot be read.
     """
     extras = find_extras(folder, ignore)
-    chosen = choose(folder, released, extras.notebooks, extras.own)
+    chosen = choose_notebooks(folder, released, extras.notebooks, extras.own)
     for file in chosen.notebooks.values():
         extras.files.pop(file.path, None)  # it is a notebook, whatever its name says
     timestamp, doubt = _timestamp(folder / TIMESTAMP, due)
