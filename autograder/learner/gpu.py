@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 
 from ..language import grouped
-from ..lessons.gpu_recordings import Measured, recorded
+from ..lessons.gpu_recordings import Measured, read_recording
 from ..messages.learners import message
 from ..session import SESSION
 from .replies import Reply, TableReply
@@ -21,7 +21,7 @@ def on_gpu(measure: Callable[[], Measured]) -> TableReply | Reply:
     """
     if torch.cuda.is_available():
         return _table("gpu.here", measure(), device=torch.cuda.get_device_name(), torch=torch.__version__)
-    found = recorded(measure)
+    found = read_recording(measure)
     if found is None:
         return Reply((message("gpu.nowhere"),))
     return _table("gpu.recorded", found["measured"], device=found["device"], torch=found["torch"])

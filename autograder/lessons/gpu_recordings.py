@@ -20,7 +20,7 @@ Measured = dict[str, "bool | int | float"]  # bytes, counts or flags by label
 Claims = Callable[[Any], dict[str, bool]]  # what a lesson says of measured values, and whether it is true of these
 
 
-def recorded(measure: Callable[[], Measured]) -> dict[str, Any] | None:
+def read_recording(measure: Callable[[], Measured]) -> dict[str, Any] | None:
     """Return the recording of a measuring function, or None if there is none."""
     path = RECORDINGS / f"{measure.__name__}.json"
     if not path.exists():
@@ -37,7 +37,7 @@ def check_claims(measure: Callable[[], Measured], claims: Claims) -> None:
     """
     if torch.cuda.is_available():
         measured = measure()
-    elif recording := recorded(measure):
+    elif recording := read_recording(measure):
         measured = recording["measured"]
     else:
         return

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class LiveBytes:
+class BytesOverTime:
     """Live bytes during one run of a learner's function.
 
     `samples` holds the bytes alive after each operation. `settled` holds the bytes just before the next operation, when
@@ -60,7 +60,7 @@ class LiveBytes:
 class Memory(Plot):
     """A plot of live bytes for each of several functions."""
 
-    courses: tuple[LiveBytes, ...]
+    courses: tuple[BytesOverTime, ...]
 
     def title(self) -> str:
         return self.say("memory.title")
@@ -92,7 +92,7 @@ class Memory(Plot):
         figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower left", ncols=2)
         return figure
 
-    def _panel(self, axes: Axes, course: LiveBytes, size: int) -> None:
+    def _panel(self, axes: Axes, course: BytesOverTime, size: int) -> None:
         count = len(course.samples)
         for index, (first, last) in enumerate(course.backwards):
             label = self.say("memory.phase.backward") if index == 0 else None
@@ -167,7 +167,7 @@ class _Watch:
             leaf.grad = gradient
 
 
-def _course(name: str, way: Callable[[Any], Any], x: Any) -> LiveBytes | Note:
+def _course(name: str, way: Callable[[Any], Any], x: Any) -> BytesOverTime | Note:
     modules = [way] if isinstance(way, torch.nn.Module) else []
     with traced(modules) as trace:
         watch = _Watch(trace)
@@ -181,7 +181,7 @@ def _course(name: str, way: Callable[[Any], Any], x: Any) -> LiveBytes | Note:
             watch.put_back()
     if not samples or not max(samples):
         return Note("memory.no_tensors", {"name": name})
-    return LiveBytes(
+    return BytesOverTime(
         name, samples, settled, tuple(backward for backward in watch.backwards if backward[0] <= backward[1])
     )
 
