@@ -12,8 +12,8 @@ DISTRIBUTION = "autograd-course"
 MODULES = {
     "pictures": ("graphviz", "matplotlib", "pygraphviz"),
     "lab": ("ipykernel", "jupyterlab", "nbclient", "nbformat"),
-    "instructor": ("latex2mathml", "nbgrader", "nh3", "rapidfuzz", "sqlalchemy", "yaml"),
-    "site": ("jinja2", "nbconvert", "pagefind_bin"),
+    "instructor": ("jinja2", "latex2mathml", "nbconvert", "nbgrader", "nh3", "rapidfuzz", "sqlalchemy", "yaml"),
+    "site": ("pagefind_bin",),
     "hub": ("jupyterhub",),
     "scale": ("cryptography", "distributed"),
 }

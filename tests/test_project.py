@@ -1,5 +1,6 @@
 """The project: the recipe for authors, and environments of pip and conda."""
 
+import ast
 import json
 import os
 import re
@@ -7,6 +8,8 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import nbformat
@@ -266,6 +269,26 @@ def test_a_learner_needs_torch_and_numpy_alone():
     for name, modules in extras.MODULES.items():
         packages = {each.split(">")[0].replace("-", "_") for each in project["optional-dependencies"][name]}
         assert set(modules) - {"nbformat", "yaml"} <= packages  # they come with nbclient and pyyaml
+
+
+def test_what_the_package_imports_is_declared():
+    """What only comes along with another package is gone when that package changes."""
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    declared = {re.split(r"[>\[]", each)[0] for extra in project["optional-dependencies"].values() for each in extra}
+    by_module = packages_distributions()
+    code = [file for file in (REPOSITORY / "autograder").rglob("*.py") if "cures" not in file.parts]
+    names = {name for file in code for name in _imported(file)} - sys.stdlib_module_names - {"autograder", "torch"}
+    parts = {"IPython", "dask", "jupyter_client", "jupyter_core", "jupyter_server", "matplotlib_inline", "nbformat"}
+    names -= parts | {"google", "numpy", "pygments"}  # of Jupyter and Dask; Colab's; a dependency; of nbconvert
+    assert {name for name in names if not declared & {each.lower() for each in by_module.get(name, [])}} == set()
+
+
+def _imported(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            yield node.module.partition(".")[0]
 
 
 def test_the_tested_versions_satisfy_the_ranges():
