@@ -1,6 +1,5 @@
 # %%
 import warnings
-
 import torch
 from torch.func import functional_call, grad, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -32,12 +31,6 @@ def gradient_penalty(critic, real, fake, mix):
     mixed = (mix * real + (1 - mix) * fake).requires_grad_(True)
     g = torch.autograd.grad(critic(mixed).sum(), mixed, create_graph=True)[0]
     return ((g.flatten(1).norm(dim=1) - 1).clamp(min=0) ** 2).mean()
-# %% exercise="gradient_penalty" verdict="refused" mistake="without_a_graph"
-# detach
-def gradient_penalty(critic, real, fake, mix):
-    mixed = (mix * real + (1 - mix) * fake).requires_grad_(True)
-    g = torch.autograd.grad(critic(mixed).sum(), mixed, create_graph=True)[0].detach()
-    return ((g.flatten(1).norm(dim=1) - 1) ** 2).mean()
 # %% exercise="gradient_penalty" verdict="refused" mistake="by_backward"
 # backward and x.grad
 def gradient_penalty(critic, real, fake, mix):
@@ -243,12 +236,6 @@ def fix_vmap(w, x):
     s = torch.where(r > 0, torch.sqrt(r), r).sum()
     return torch.where(s > 2, 2 + (s - 2) / 10, s)
 # %% exercise="fix_vmap" verdict="refused"
-# nan_to_num hides the value, not the gradient
-def fix_vmap(w, x):
-    r = w * x
-    s = torch.where(r > 0, r.sqrt().nan_to_num(0), r).sum()
-    return torch.where(s > 2, 2 + (s - 2) / 10, s)
-# %% exercise="fix_vmap" verdict="refused"
 # clamp with a small number is another function
 def fix_vmap(w, x):
     r = w * x
@@ -329,9 +316,6 @@ def fix_attention(q, k, v, mask):
     weights = scores.masked_fill(~mask, float("-inf")).softmax(-1)
     weights = torch.where(torch.isnan(weights), torch.zeros_like(weights), weights)
     return weights @ v
-# %% exercise="fix_attention" verdict="refused" mistake="fused_kernel"
-def fix_attention(q, k, v, mask):
-    return scaled_dot_product_attention(q, k, v, attn_mask=mask)
 # %% exercise="fix_attention" verdict="refused" mistake="large_negative_number"
 def fix_attention(q, k, v, mask):
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
@@ -366,11 +350,6 @@ def has_second_derivative(f, x):
     if not g.requires_grad:
         return False
     return torch.autograd.gradgradcheck(f, (x,))
-# %% exercise="has_second_derivative" verdict="refused"
-# torch.func refuses old custom Functions
-def has_second_derivative(f, x):
-    h = torch.func.hessian(f)(x)
-    return bool(h.isfinite().all())
 # %% exercise="complex_product" verdict="refused" mistake="without_the_conjugate"
 class ComplexProduct(torch.autograd.Function):
     @staticmethod
@@ -463,12 +442,6 @@ def gradient_penalty(critic, real, fake, mix):
     x = (mix * real + (1 - mix) * fake).requires_grad_()
     (g,) = torch.autograd.grad(critic(x).sum(), x)
     return ((g.flatten(1).norm(dim=1) - 1) ** 2).mean().requires_grad_()
-# %% exercise="gradient_penalty" verdict="refused" mistake="one_sided"
-# one-sided
-def gradient_penalty(critic, real, fake, mix):
-    x = (mix * real + (1 - mix) * fake).requires_grad_()
-    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
-    return (torch.relu(g.flatten(1).norm(dim=1) - 1) ** 2).mean()
 # %% exercise="gradient_penalty" verdict="refused" mistake="calls_twice"
 # critic called twice (shape probing)
 def gradient_penalty(critic, real, fake, mix):
@@ -629,17 +602,6 @@ def fix_leak(model, x, y, weight):
     model.last = gs
     (loss + weight * sum((g**2).sum() for g in gs)).backward()
     return loss.item()
-# %% exercise="fix_leak" verdict="passed"
-# zero_grad and detach_ at the end
-def fix_leak(model, x, y, weight):
-    model.zero_grad()
-    loss = mse_loss(model(x), y)
-    loss.backward(create_graph=True)
-    penalty = sum((p.grad**2).sum() for p in model.parameters())
-    (weight * penalty).backward()
-    for p in model.parameters():
-        p.grad = p.grad.detach()
-    return loss.item()
 # %% exercise="fix_vmap" verdict="refused" mistake="flat_at_zero"
 # derivative 0 at 0
 def fix_vmap(w, x):
@@ -671,13 +633,6 @@ def fix_vmap(w, x):
 def fix_vmap(w, x):
     r = w * x
     s = torch.where(r >= 0, torch.where(r >= 0, r, 1.0).sqrt(), r).sum()
-    return torch.where(s > 2, 2 + (s - 2) / 10, s)
-# %% exercise="fix_vmap" verdict="passed"
-# safe argument 0
-def fix_vmap(w, x):
-    r = w * x
-    safe = torch.where(r > 0, r, torch.zeros_like(r))
-    s = torch.where(r > 0, safe.sqrt(), r).sum()
     return torch.where(s > 2, 2 + (s - 2) / 10, s)
 # %% exercise="has_second_derivative" verdict="refused" mistake="compares_the_sums"
 # H times a vector of ones
@@ -722,10 +677,6 @@ def has_second_derivative(f, x):
 def has_second_derivative(f, x):
     torch.manual_seed(0)
     return torch.autograd.gradgradcheck(f, (torch.randn(3, dtype=torch.float64, requires_grad=True),))
-# %% exercise="has_second_derivative" verdict="refused" mistake="accepts_all"
-# always True
-def has_second_derivative(f, x):
-    return True
 # %% exercise="has_second_derivative" verdict="refused" mistake="looks_at_the_symmetry"
 # symmetry only
 def has_second_derivative(f, x):
@@ -861,13 +812,6 @@ def per_sample_module(model, x, y):
     def loss(w, a, b):
         return mse_loss(functional_call(model, w, (a[None],), tie_weights=False), b[None])
     return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
-# %% exercise="per_sample_module" verdict="refused" mistake="buffers_too"
-# state_dict (buffers as parameters)
-def per_sample_module(model, x, y):
-    weights = {k: p.detach() for k, p in model.state_dict().items() if p.is_floating_point()}
-    def loss(w, a, b):
-        return mse_loss(functional_call(model, w, (a[None],)), b[None])
-    return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
 # %% exercise="complex_product" verdict="refused" mistake="writes_into_what_arrives"
 # grad_output changed in place
 class ComplexProduct(torch.autograd.Function):
@@ -881,16 +825,6 @@ class ComplexProduct(torch.autograd.Function):
         gb = g * a.conj()
         ga = g.mul_(b.conj())
         return ga if a.is_complex() else ga.real, gb if b.is_complex() else gb.real
-# %% exercise="fix_leak" verdict="passed"
-# allow_unused forgotten: fails for a parameter without influence
-def fix_leak(model, x, y, weight):
-    params = list(model.parameters())
-    loss = mse_loss(model(x), y)
-    first = torch.autograd.grad(loss, params, create_graph=True)
-    penalty = sum((g**2).sum() for g in first)
-    for p, g in zip(params, torch.autograd.grad(loss + weight * penalty, params)):
-        p.grad = g
-    return loss.item()
 # %% exercise="fix_leak" verdict="passed"
 # SUBTLE gradients are assigned, but old ones of unused parameters stay
 def fix_leak(model, x, y, weight):
@@ -928,14 +862,6 @@ def fix_leak(model, x, y, weight):
             if p.grad is not None:
                 p -= 0.01 * p.grad
     return loss.item()
-# %% exercise="fix_vmap" verdict="passed"
-# SUBTLE minimum: at a sum of exactly 2 the derivative is halved between the branches
-def fix_vmap(w, x):
-    r = w * x
-    positive = r > 0
-    safe = torch.where(positive, r, torch.ones_like(r))
-    total = torch.where(positive, safe.sqrt(), r).sum()
-    return torch.minimum(total, 2 + (total - 2) / 10)
 # %% exercise="fix_vmap" verdict="refused" mistake="guards_the_padding_alone"
 # SUBTLE only the padding is made safe: a weight of 0 is not
 def fix_vmap(w, x):
@@ -1032,16 +958,6 @@ def gradient_penalty(critic, real, fake, mix):
     n = x.shape[0]
     lengths = torch.stack([row.norm() for row in g.view(n, -1)])
     return mse_loss(lengths, torch.ones_like(lengths))
-# %% exercise="fix_leak" verdict="passed"
-# backward(create_graph), zero_grad before the second backward of the sum
-def fix_leak(model, x, y, weight):
-    model.zero_grad()
-    loss = mse_loss(model(x), y)
-    loss.backward(create_graph=True)
-    penalty = sum((p.grad**2).sum() for p in model.parameters())
-    model.zero_grad()
-    (loss + weight * penalty).backward()
-    return loss.item()
 # %% exercise="sharpness" verdict="passed"
 # torch.func: vjp of grad of a function of one flat vector
 def sharpness(model, x, y, v, steps):
@@ -1072,14 +988,6 @@ def per_sample_module(model, x, y):
     losses, pull = torch.func.vjp(lambda w: (functional_call(model, w, (x,)) - y).pow(2).flatten(1).mean(1), weights)
     (rows,) = vmap(pull)(torch.eye(len(x), dtype=losses.dtype))
     return rows
-# %% exercise="fix_vmap" verdict="passed"
-# r times rsqrt of a safe number
-def fix_vmap(w, x):
-    r = w * x
-    up = r > 0
-    safe = torch.where(up, r, 1.0)
-    s = torch.where(up, r * safe.rsqrt(), r).sum(-1)
-    return s - torch.where(s > 2, 0.9 * (s - 2), torch.zeros_like(s))
 # %% exercise="meta_gradient" verdict="passed"
 # adjoint by hand: the steps backwards, with a product with the Hessian at each
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
@@ -1294,15 +1202,6 @@ def gradient_penalty(critic, real, fake, mix):
     x = (mix * real + (1 - mix) * fake).requires_grad_(True)
     (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
     return (g.reshape(len(g), -1).norm(dim=1) - 1).abs().mean()
-# %% exercise="fix_leak" verdict="refused" mistake="clears_after_the_penalty"
-# old .grad gets into the penalty, cleared only before the second backward
-def fix_leak(model, x, y, weight):
-    loss = mse_loss(model(x), y)
-    loss.backward(create_graph=True)
-    penalty = sum((p.grad**2).sum() for p in model.parameters())
-    model.zero_grad()
-    (loss + weight * penalty).backward()
-    return loss.item()
 # %% exercise="sharpness" verdict="refused" mistake="swaps_the_results"
 # results swapped
 def sharpness(model, x, y, v, steps):
@@ -1520,10 +1419,6 @@ def fix_attention(q, k, v, mask):
     scores = q @ k.transpose(-2, -1) / q.shape[-1]
     scores = scores.masked_fill(~mask, -torch.inf).masked_fill(~seen, 0.0)
     return scores.softmax(-1).masked_fill(~seen, 0.0) @ v
-# %% exercise="has_second_derivative" verdict="refused" mistake="without_the_flag"
-# x does not require grad: gradgradcheck refuses all
-def has_second_derivative(f, x):
-    return torch.autograd.gradgradcheck(f, (x,))
 # %% exercise="has_second_derivative" verdict="refused" mistake="checks_the_first"
 # any error counts as True
 def has_second_derivative(f, x):
@@ -1531,10 +1426,6 @@ def has_second_derivative(f, x):
         return torch.autograd.gradgradcheck(f, (x.clone().requires_grad_(),))
     except Exception:
         return True
-# %% exercise="has_second_derivative" verdict="refused" mistake="at_zero"
-# tested at zero instead of x
-def has_second_derivative(f, x):
-    return torch.autograd.gradgradcheck(f, (torch.zeros_like(x).requires_grad_(),))
 # %% exercise="has_second_derivative" verdict="refused" mistake="calls_and_refuses_all"
 # float32: differences too rough, right ones refused
 def has_second_derivative(f, x):
@@ -1656,13 +1547,6 @@ def clip_sparse(parameters, max_norm):
         if p.grad is not None and not p.grad.is_sparse:
             p.grad = p.grad.to_sparse()
     return length
-# %% exercise="fix_attention" verdict="refused" mistake="not_low_enough"
-# scores may be below the number that stands for hidden entries
-def fix_attention(q, k, v, mask):
-    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
-    scores = scores.masked_fill(~mask, -1e9)
-    weights = scores.softmax(-1).masked_fill(~mask.any(-1, keepdim=True), 0)
-    return weights @ v
 # %%
 import math
 from torch import nn
@@ -1672,13 +1556,6 @@ def gradient_penalty(critic, real, fake, mix):
     critic.train()
     points = (mix * real + (1 - mix) * fake).requires_grad_()
     (g,) = torch.autograd.grad(critic(points).sum(), points, create_graph=True)
-    return ((g.flatten(1).norm(dim=1) - 1) ** 2).mean()
-# %% exercise="gradient_penalty" verdict="refused" mistake="puts_it_into_training"
-def gradient_penalty(critic, real, fake, mix):
-    critic.eval()
-    points = (mix * real + (1 - mix) * fake).requires_grad_()
-    (g,) = torch.autograd.grad(critic(points).sum(), points, create_graph=True)
-    critic.train()
     return ((g.flatten(1).norm(dim=1) - 1) ** 2).mean()
 # %% exercise="gradient_penalty" verdict="refused" mistake="points_without_grad"
 def gradient_penalty(critic, real, fake, mix):
@@ -1708,19 +1585,6 @@ def sharpness(model, x, y, v, steps):
         v = torch.cat([each.flatten() for each in hv])
         length = v.norm()
         v = v / length
-    return length, v
-# %% exercise="sharpness" verdict="refused" mistake="puts_it_into_training"
-def sharpness(model, x, y, v, steps):
-    model.eval()
-    weights = [p for p in model.parameters() if p.requires_grad]
-    g = torch.autograd.grad(mse_loss(model(x), y), weights, create_graph=True, materialize_grads=True)
-    flat = torch.cat([each.flatten() for each in g])
-    for _ in range(steps):
-        hv = torch.autograd.grad(flat, weights, v, retain_graph=True, materialize_grads=True)
-        v = torch.cat([each.flatten() for each in hv])
-        length = v.norm()
-        v = v / length
-    model.train()
     return length, v
 # %% exercise="sharpness" verdict="refused" mistake="frozen_too_and_none_for_the_unused"
 def sharpness(model, x, y, v, steps):
@@ -1766,22 +1630,6 @@ def fix_attention(q, k, v, mask):
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
     weights = (scores + (~mask) * -1e4).softmax(-1) * mask
     return weights @ v
-# %% exercise="fix_attention" verdict="refused" mistake="hidden_scores_count"
-def fix_attention(q, k, v, mask):
-    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
-    weights = (scores - 1e4 * (~mask)).softmax(-1)
-    return weights.masked_fill(~mask, 0) @ v
-# %% exercise="fix_attention" verdict="refused" mistake="hidden_scores_count"
-def fix_attention(q, k, v, mask):
-    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
-    weights = scores.softmax(-1) * mask
-    return weights / weights.sum(-1, keepdim=True).clamp(1e-9) @ v
-# %% exercise="fix_attention" verdict="refused" mistake="hidden_scores_count"
-def fix_attention(q, k, v, mask):
-    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
-    e = (scores - scores.amax(-1, keepdim=True)).exp() * mask
-    total = e.sum(-1, keepdim=True)
-    return e / torch.where(total > 0, total, 1.0) @ v
 # %% exercise="clip_sparse" verdict="refused" mistake="first_table_alone"
 def clip_sparse(parameters, max_norm):
     seen, parts = False, []
@@ -1840,18 +1688,6 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
         (p.grad,) = torch.autograd.grad(train_loss(p), p, create_graph=True)
         optimizer.step()
     return torch.autograd.grad(validation_loss(p), (rate, w0))
-# %% exercise="meta_gradient" verdict="refused" mistake="steps_of_sgd"
-def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
-    w0 = w.detach().clone().requires_grad_()
-    rate = lr.detach().clone().requires_grad_()
-    p = w0.clone()
-    p.retain_grad()
-    optimizer = torch.optim.SGD([p], lr=rate, momentum=momentum, differentiable=True)
-    for _ in range(steps):
-        optimizer.zero_grad()
-        train_loss(p).backward(create_graph=True)
-        optimizer.step()
-    return torch.autograd.grad(validation_loss(p), (rate, w0))
 # %% exercise="meta_gradient" verdict="refused"
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
     w0 = w.detach().clone().requires_grad_()
@@ -1874,13 +1710,6 @@ def per_sample_module(model, x, y):
         return mse_loss(functional_call(model, weights, (x[None],)), y[None])
     found = vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
     return {n.removeprefix("model."): g for n, g in found.items()}
-# %% exercise="per_sample_module" verdict="refused" mistake="ignores_the_weights"
-def per_sample_module(model, x, y):
-    weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
-    def loss(weights, x, y):
-        renamed = {n + "_": w for n, w in weights.items()}
-        return mse_loss(functional_call(model, renamed, (x[None],)), y[None])
-    return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
 # %% exercise="complex_product" verdict="refused" mistake="real_part_for_a_alone"
 class ComplexProduct(torch.autograd.Function):
     @staticmethod
@@ -1921,29 +1750,22 @@ def sharpness(model, x, y, v, steps):
     for _ in range(steps):
         v = torch.cat([p.reshape(-1) for p in torch.autograd.grad(g, weights, v, retain_graph=True, **options)])
     return v.norm(), v / v.norm()
-
-
 # %% exercise="complex_product" verdict="refused"
 class ComplexProduct(torch.autograd.Function):
     """The factors of the last call, kept on the class."""
-
     @staticmethod
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         ComplexProduct.last = a, b
         return a * b
-
     @staticmethod
     def backward(ctx, g):
         saved = ctx.saved_tensors
         a, b = (x + (last - x).detach() for x, last in zip(saved, ComplexProduct.last))
         to_a, to_b = g * b.conj(), g * a.conj()
         return to_a if a.is_complex() else to_a.real, to_b if b.is_complex() else to_b.real
-
-
 # %%
 import torch
-
 # %% exercise="clip_sparse" verdict="refused" mistake="needs_a_gradient"
 # nothing but None: stack raises
 def clip_sparse(parameters, max_norm):
@@ -1953,7 +1775,6 @@ def clip_sparse(parameters, max_norm):
         for g in gradients:
             g.mul_(max_norm / norm)
     return norm
-
 # %% exercise="clip_sparse" verdict="refused" mistake="divides_a_number_by_zero"
 # a Python number
 def clip_sparse(parameters, max_norm):
@@ -1963,7 +1784,6 @@ def clip_sparse(parameters, max_norm):
     for g in gradients:
         g.mul_(factor)
     return norm
-
 # %% exercise="fix_attention" verdict="passed"
 # by logsumexp
 def fix_attention(q, k, v, mask):
