@@ -1,4 +1,4 @@
-"""Mutations of notebooks, of bytes, structure and format, that no student's program would write.
+"""Mutations of notebooks, of bytes, structure and format.
 
 A mutation is `harmless` when what the student wrote is still all there: then nothing may be lost by it.
 """
@@ -15,6 +15,8 @@ from typing import Any
 
 import nbformat
 from nbformat.notebooknode import NotebookNode
+
+from fuzz.mutations import change_bytes
 
 SEED = 20261121
 Json = dict[str, Any]
@@ -58,18 +60,8 @@ def garbage(raw: Json, chance: random.Random) -> bytes:
 
 
 @harmful
-def bits_flipped(raw: Json, chance: random.Random) -> bytes:
-    data = bytearray(text(raw).encode())
-    for _ in range(chance.randrange(1, 30)):
-        data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
-    return bytes(data)
-
-
-@harmful
-def bytes_inserted(raw: Json, chance: random.Random) -> bytes:
-    data = text(raw).encode()
-    at = chance.randrange(len(data))
-    return data[:at] + chance.choice([b"\0", b"\xff", b"\xed\xa0\x80", b"\xc0\xaf", b"\x1b[2J", b"\r"]) + data[at:]
+def other_bytes(raw: Json, chance: random.Random) -> bytes:
+    return change_bytes(text(raw).encode(), chance, (b"\xed\xa0\x80", b"\xc0\xaf", b"\x1b[2J", b"\r"))
 
 
 @harmful
@@ -99,12 +91,12 @@ def no_object(raw: Json, chance: random.Random) -> str:
 
 @harmful
 def deep(raw: Json, chance: random.Random) -> str:
-    """About as deep as Python can read, and deeper."""
-    depth = chance.choice([300, 900, 950, 970, 980, 985, 990, 995, 1000, 5000, 100_000])
-    value = chance.choice(["[", '{"a":']) * depth
-    value += "1" + "".join({"[": "]", "{": "}"}[c] for c in reversed(value) if c in "[{")
-    where = chance.choice(['"cells"', '"nbformat"', '"metadata"', '"more"'])
-    return json.dumps(raw)[:-1] + f", {where}: {value}}}"
+    """Put lists in lists anywhere: about as deep as Python can read, and deeper."""
+    found, key = anywhere(raw, chance)
+    found[key] = chance.choice([_DEEP, [_DEEP], {"x": _DEEP}])
+    depth = chance.choice(_DEPTHS)
+    left, right = chance.choice([("[", "]"), ('{"a":', "}")])
+    return json.dumps(raw).replace(f'"{_DEEP}"', left * depth + "1" + right * depth)
 
 
 @harmful
@@ -123,7 +115,23 @@ def duplicate_keys(raw: Json, chance: random.Random) -> str:
 
 # ---------------------------------------------------------------------------------------------------------- structure
 
-ODD: list[Any] = [None, True, 0, -1, 1e300, "", "x", "\ud800", "\0", [], {}, [[]], [{}], {"a": 1}, ["\udfff"], [None]]
+_DEEP = "@deep"  # `json` itself cannot write lists in so many lists
+_DEPTHS = (50, 300, 900, *range(940, 1001, 5), 5000, 100_000)
+_PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+_JPEG = "/9j/4AAEAAD///7/wAARCAABAAEDASIAAhEBAxEB/9k="
+PICTURES = {"image/png": _PNG, "image/jpeg": _JPEG}
+ODD: list[Any] = [
+    None, True, 0, -1, 1e300, float("nan"), 10**400, "", "x", "\ud800", "\0", [], {}, [[]], [{}], {"a": 1}, ["\udfff"],
+    [None], "markdown", "code", "heading", "html", {"a.png": PICTURES},
+    "2026-09-20 12:00:00 UTC", "10:00", "1 2 3",
+]  # fmt: skip
+OUTPUTS: list[Json] = [
+    {"output_type": "stream", "name": "stdout", "text": "1\n"},
+    {"output_type": "error", "ename": "E", "evalue": "x", "traceback": ["\x1b[31mE", 1]},
+    {"output_type": "display_data", "data": {"image/png": _PNG, "text/plain": "x", "text/latex": "$x$"}},
+    {"output_type": "execute_result", "data": {"text/html": "<table><tr><td style='x'>1</td></tr></table>"}},
+    {"output_type": "display_data", "data": {"image/jpeg": _JPEG, "text/html": "<svg><style><a href='javascript:x'>"}},
+]
 
 
 def containers(value: Any) -> Iterator[Any]:
@@ -149,8 +157,9 @@ def wrong_types(raw: Json, chance: random.Random) -> Json:
 @harmful
 def wrong_fields(raw: Json, chance: random.Random) -> Json:
     """Put odd values into fields that the grader reads."""
+    fields = ["cell_type", "source", "metadata", "id", "outputs", "execution_count", "nbgrader", "attachments", "level"]
     for cell in raw["cells"]:
-        field = chance.choice(["cell_type", "source", "metadata", "id", "outputs", "execution_count", "nbgrader"])
+        field = chance.choice([*fields, "input"])
         where = cell["metadata"] if field == "nbgrader" else cell
         if chance.random() < 0.5:
             where[field] = copy.deepcopy(chance.choice(ODD))
@@ -229,7 +238,7 @@ def tags_and_attachments(raw: Json, chance: random.Random) -> Json:
             "deletable": chance.choice(ODD),
             "jupyter": {"source_hidden": True},
         }
-        cell["attachments"] = {"a.png": {"image/png": "AAAA"}}
+        cell["attachments"] = {"a.png": PICTURES}
         cell["execution_count"] = chance.choice(ODD)
         cell["outputs"] = copy.deepcopy(chance.choice([ODD, [{"output_type": "error"}], None]))
     return raw
@@ -242,14 +251,6 @@ def nbgrader_fields(raw: Json, chance: random.Random) -> Json:
         for key in chance.sample(["points", "locked", "solution", "grade", "task", "schema_version", "checksum"], 3):
             if about:
                 about[key] = copy.deepcopy(chance.choice([*ODD, 1e6, 99]))
-    return raw
-
-
-@harmful
-def nbgrader_replaced(raw: Json, chance: random.Random) -> Json:
-    for cell in raw["cells"]:
-        if chance.random() < 0.3:
-            cell["metadata"]["nbgrader"] = copy.deepcopy(chance.choice(ODD))
     return raw
 
 
@@ -305,19 +306,27 @@ def format_3_broken(raw: Json, chance: random.Random) -> Json:
 def many_outputs(raw: Json, chance: random.Random) -> Json:
     output = {"output_type": "stream", "name": "stdout", "text": "x" * 100_000}
     raw["cells"][-1]["outputs"] = [output] * chance.choice([10, 50])
+    raw["cells"][0]["outputs"] = copy.deepcopy(chance.choices(OUTPUTS, k=chance.choice([1, 3, 250])))
     return raw
 
 
+def bytes_of(made: bytes | str | Json) -> bytes:
+    """Return the file of a notebook that a mutation made."""
+    if isinstance(made, bytes):
+        return made
+    return (made if isinstance(made, str) else json.dumps(made)).encode("utf-8", "surrogatepass")
+
+
 def mutated(honest: Json, number: int) -> tuple[str, bytes]:
-    """The name of a mutation and what it makes of the notebook: the same for the same number, each name in turn."""
+    """Return the name of a mutation and the file that it makes of a notebook.
+
+    One number always gives one file. The mutations take turns.
+    """
     kinds = [*HARMFUL.items(), *HARMLESS.items()]
     name, mutation = kinds[number % len(kinds)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # nbformat's, on what is broken here on purpose
-        made = mutation(copy.deepcopy(honest), random.Random(SEED + number))
-    if isinstance(made, bytes):
-        return name, made
-    return name, (made if isinstance(made, str) else json.dumps(made)).encode("utf-8", "surrogatepass")
+        return name, bytes_of(mutation(copy.deepcopy(honest), random.Random(SEED + number)))
 
 
 def shown(notebook: NotebookNode) -> list[tuple[str, str, Any]]:

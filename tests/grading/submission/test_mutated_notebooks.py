@@ -17,7 +17,7 @@ from autograder.grading.gradebook.book import Book
 from autograder.grading.gradebook.release import ReleasedNotebook
 from autograder.grading.submission import sanitize
 from autograder.lessons.collection import COURSE
-from grading.submission.mutations import HARMFUL, HARMLESS, Json, mutated, shown
+from fuzz.broken_notebooks import HARMFUL, HARMLESS, Json, mutated, shown
 from support.course import Course, run_autograder
 from support.submissions import all_of, read
 
