@@ -147,6 +147,10 @@ def td_lambda(model, steps, gamma, lam, alpha):
             z = [torch.zeros_like(a) for a in z]
         deltas.append(delta)
     return deltas
+# %% exercise="hide_the_fault" verdict="passed"
+# tensors, and a negative reward
+def hide_the_fault():
+    return torch.zeros(4), torch.tensor([0, 0, 0, -3])
 # %% exercise="is_right_td" verdict="refused" mistake="starts_at_zero"
 def is_right_td(td):
     w = torch.zeros(3, requires_grad=True)
@@ -170,6 +174,9 @@ def fix_checkpoint(embed, blocks, head, tokens):
     for block in blocks:
         h = checkpoint(block, h)
     return head(h)
+# %% exercise="fix_checkpoint" verdict="refused" mistake="drops_the_checkpoints"
+def fix_checkpoint(embed, blocks, head, tokens):
+    return head(torch.nn.Sequential(*blocks)(embed(tokens)))
 # %% exercise="fix_checkpoint" verdict="passed"
 # adds a zero that requires grad
 def fix_checkpoint(embed, blocks, head, tokens):
@@ -383,6 +390,10 @@ def cures():
             x = x + eps * x.grad.sign()
         return x
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
+# %% exercise="cures" verdict="refused"
+# small letters
+def cures():
+    return {"a": lambda log_prob, value, returns: value.mean()}
 # %% exercise="cures" verdict="refused"
 # a list
 def cures():
@@ -795,6 +806,12 @@ def td_lambda(model, steps, gamma, lam, alpha):
                 z.zero_()
         deltas.append(error())
     return deltas
+# %% exercise="is_right_td" verdict="refused" mistake="judges_the_result"
+# looks at the return value
+def is_right_td(td):
+    w = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
+    out = td(w, [(0, 0.0, 1, False, False), (1, 0.0, 2, False, False), (2, 1.0, 0, True, False)], 0.9, 0.8, 0.5)
+    return out is not None and abs(out[0] - 0.08) < 1e-4 and abs(out[2] - 0.7) < 1e-4
 # %% exercise="is_right_td" verdict="refused" mistake="states_as_tensors"
 # states one-hot
 def is_right_td(td):
@@ -1167,6 +1184,11 @@ def td_lambda(model, steps, gamma, lam, alpha):
         z = z * (0.0 if terminated or truncated else 1.0)
         deltas.append(delta)
     return deltas
+# %% exercise="fix_checkpoint" verdict="passed"
+# checkpoint_sequential with a segment per block
+def fix_checkpoint(embed, blocks, head, tokens):
+    from torch.utils.checkpoint import checkpoint_sequential
+    return head(checkpoint_sequential(list(blocks), len(blocks), embed(tokens), use_reentrant=False))
 # %% exercise="sliding_gradient" verdict="passed"
 # own copies, for each call the sum of the k losses that see it
 def sliding_gradient(cell, x, y, h, k):
@@ -1239,6 +1261,9 @@ def fix_checkpoint(embed, blocks, head, tokens):
     for block in blocks:
         h = checkpoint(block, h, use_reentrant=True) if h.requires_grad else block(h)
     return head(h)
+# %% exercise="predict_traces" verdict="refused" mistake="keeps_the_old_gradient"
+# .grad still holds the old gradient 1
+predict_traces = {"p.grad[0] after step 1": 0.04, "w[0] after step 1": 0.08, "p.grad[0] after the second backward": 1.0, "trace[0] after step 2": 1.72, "w[2] at the end": 0.125}
 # %% exercise="fix_traces" verdict="refused" mistake="weighs_the_gradients"
 # the trace itself becomes .grad times delta: the decayed trace holds deltas
 def fix_traces(model, optimizer, states, rewards, gamma, lam):
@@ -1677,6 +1702,10 @@ def td_lambda(model, steps, gamma, lam, alpha):
                 z.zero_()
         deltas.append(delta)
     return sum(deltas)
+# %% exercise="hide_the_fault" verdict="refused" mistake="not_finite"
+# NaN agrees with nothing
+def hide_the_fault():
+    return [float('nan')] * 3, [0.0, 0.0, 1.0]
 # %% exercise="fix_checkpoint" verdict="refused" mistake="without_a_graph"
 # head frozen for the forward pass
 def fix_checkpoint(embed, blocks, head, tokens):
@@ -2070,29 +2099,6 @@ def step_in_half(model, optimizer, scaler, x, y):
     scaler.step(optimizer)
     scaler.update()
     return loss.item()
-# %% exercise="step_in_half" verdict="passed"
-def step_in_half(model, optimizer, scaler, x, y):
-    with torch.autocast("cpu", dtype=torch.float16):
-        h = x
-        for layer in model:
-            h = F.linear(h, layer.weight, layer.bias) if isinstance(layer, nn.Linear) else layer(h)
-    loss = mse_loss(h.float(), y)
-    optimizer.zero_grad()
-    scaler.scale(loss).backward()
-    scaler.step(optimizer)
-    scaler.update()
-    return loss.item()
-# %% exercise="step_in_half" verdict="passed"
-def step_in_half(model, optimizer, scaler, x, y):
-    h = x.half()
-    for layer in model:
-        h = h @ layer.weight.half().T + layer.bias.half() if isinstance(layer, nn.Linear) else layer(h)
-    loss = mse_loss(h.float(), y)
-    optimizer.zero_grad()
-    scaler.scale(loss).backward()
-    scaler.step(optimizer)
-    scaler.update()
-    return loss.item()
 # %% exercise="step_in_half" verdict="refused" mistake="unscales_twice"
 def step_in_half(model, optimizer, scaler, x, y):
     with torch.autocast("cpu", dtype=torch.float16):
@@ -2198,24 +2204,6 @@ def cures():
             x = x.detach() + eps * g.sign()
         return x
     return {"a": a, "b": b, "c": c, "d": d, "e": e}
-# %% exercise="cures" verdict="refused" mistake="policy_alone"
-def cures():
-    def a(log_prob, value, returns):
-        return -(log_prob * (returns - value).detach()).mean()
-    def b(mu, log_std):
-        return torch.distributions.Normal(mu, log_std.exp()).rsample()
-    def c(losses):
-        return torch.stack(losses).mean()
-    def d(model, outputs, lr):
-        model.head = nn.Linear(model.head.in_features, outputs)
-        return torch.optim.SGD(model.parameters(), lr=lr)
-    def e(model, x, y, eps, steps):
-        for _ in range(steps):
-            x = x.detach().requires_grad_()
-            (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
-            x = x.detach() + eps * g.sign()
-        return x
-    return {"A": a, "B": b, "C": c, "D": d, "E": e}
 # %% exercise="cures" verdict="refused" mistake="critic_alone"
 def cures():
     def a(log_prob, value, returns):
@@ -2625,33 +2613,6 @@ def hooks_and_freeing(root, retain_graph=False):
             gradients[id(each)] = gradients[id(each)] + part if id(each) in gradients else part
         if not retain_graph:
             value.inputs = value.rule = None
-# %% exercise="hooks_and_freeing" verdict="passed" mistake=""
-def hooks_and_freeing(root, retain_graph=False):
-    def gone(gradient):
-        raise RuntimeError("Trying to backward through the graph a second time")
-    waits, found = {root: 0}, [root]
-    for value in found:
-        for each in value.inputs:
-            if each not in waits:
-                found.append(each)
-            waits[each] = waits.get(each, 0) + 1
-    sums, ready = {root: torch.ones_like(root.data)}, [root]
-    while ready:
-        value = ready.pop()
-        gradient = sums.pop(value)
-        for hook in list(value.hooks):
-            result = hook(gradient)
-            gradient = gradient if result is None else result
-        if value.rule is None:
-            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
-            continue
-        for each, part in zip(value.inputs, value.rule(gradient)):
-            sums[each] = part if each not in sums else sums[each] + part
-            waits[each] -= 1
-            if not waits[each]:
-                ready.append(each)
-        if not retain_graph:
-            value.inputs, value.rule = (), gone
 # %% exercise="hooks_and_freeing" verdict="refused" mistake="frees_the_leaves"
 # leaves are freed, too: another program with the same leaf raises
 def hooks_and_freeing(root, retain_graph=False):
@@ -2878,6 +2839,33 @@ class Value(Sound):
 import torch
 from torch.nn.functional import cross_entropy
 from torch.utils.checkpoint import checkpoint, checkpoint_sequential
+# %% exercise="predict_step_bytes" verdict="refused"
+# The logits are thought to stay beside the logarithms of the softmax.
+predict_step_bytes = {
+    "after the embedding": 4096,
+    "after the block": 8192,
+    "after the loss": 8192 + 2 * 32768,
+    "at the peak": 8192 + 4 * 32768,
+    "after backward": 22528,
+}
+# %% exercise="predict_step_bytes" verdict="refused"
+# The embedding is frozen, so its result is thought to be dropped.
+predict_step_bytes = {
+    "after the embedding": 4096,
+    "after the block": 4096,
+    "after the loss": 4096 + 32768,
+    "at the peak": 4096 + 3 * 32768,
+    "after backward": 22528,
+}
+# %% exercise="predict_step_bytes" verdict="refused"
+# The input of tanh is thought to stay, as if tanh saved it beside its result.
+predict_step_bytes = {
+    "after the embedding": 4096,
+    "after the block": 12288,
+    "after the loss": 45056,
+    "at the peak": 110592,
+    "after backward": 22528,
+}
 # %% exercise="chunked_loss" verdict="passed"
 def chunked_loss(head, h, targets, rows):
     def part(x, y):
@@ -3507,6 +3495,14 @@ class Dispatch:
             self.grad = self.like((g.data if self.grad is None else self.grad.data + g.data).clone())
     def forget(self):
         self.name, self.args = "released", ()
+# %% exercise="own_engine" verdict="refused" mistake="results_keep_a_gradient"
+# micrograd's own way: the sum of a pass lies in .grad of every value, results too
+class Value(Micro):
+    def _hooked(self, g):
+        g = super()._hooked(g)
+        if self._backward is not None:
+            self.grad = g
+        return g
 # %% exercise="own_engine" verdict="refused" mistake="assigns_where_paths_meet"
 # the closures overwrite: = in place of +=
 class Value(Micro):
@@ -4627,6 +4623,9 @@ def lean_step(model, lr, ids, targets, rows):
             if p.requires_grad:
                 p -= lr * p.grad
     return loss.item()
+# %% exercise="predict_step_bytes" verdict="refused" mistake="embedding_costs_nothing"
+# a frozen embedding costs nothing
+predict_step_bytes = {"after the embedding": 0, "after the block": 4096, "after the loss": 4096 + 32768, "at the peak": 4096 + 3 * 32768, "after backward": 4096 + 2048 + 16384}
 # %% exercise="lean_step" verdict="refused" mistake="short_segments"
 # segments of two
 def lean_step(model, lr, ids, targets, rows):
@@ -4830,6 +4829,12 @@ def chunked_loss(head, h, targets, rows):
         pieces.append(leaf.grad)
     surrogate = (h * torch.cat(pieces)).sum()
     return surrogate - surrogate.detach() + total
+# %% exercise="chunked_loss" verdict="refused" mistake="reentrant"
+# own Function without the weights
+def chunked_loss(head, h, targets, rows):
+    def of(y):
+        return lambda x: cross_entropy(head(x), y, reduction="sum")
+    return sum(Again.apply(of(y), x) for x, y in zip(h.split(rows), targets.split(rows))) / len(h)
 # %% exercise="chunked_loss" verdict="refused" mistake="binds_late"
 # late binding
 def chunked_loss(head, h, targets, rows):
@@ -5075,6 +5080,14 @@ def train_windows(cell, optimizer, x, y, h, steps, rows):
 # a call of forward instead of the loop
 def sliding_gradient(cell, x, y, h, k):
     return cell.forward(x[0], h)
+# %% exercise="four_rules" verdict="refused" mistake="divides_the_result"
+# divides the result by the other factor
+def four_rules():
+    return {"*": lambda g, out, a, b: (g * out / a, g * out / b), "@": lambda g, out, a, b: (g @ b.t(), a.t() @ g), "sum": lambda g, out, a: (g.expand(a.shape),), "tanh": lambda g, out, a: (g * (1 - out * out),)}
+# %% exercise="four_rules" verdict="refused" mistake="divides_beside_zero"
+# the same, with a small number beside the factor
+def four_rules():
+    return {"*": lambda g, out, a, b: (g * out / (a+1e-12), g * out / (b+1e-12)), "@": lambda g, out, a, b: (g @ b.t(), a.t() @ g), "sum": lambda g, out, a: (g.expand(a.shape),), "tanh": lambda g, out, a: (g * (1 - out * out),)}
 # %% exercise="fix_checkpoint" verdict="refused" mistake="keeps_bytes"
 # hooks keep everything as bytes
 def fix_checkpoint(embed, blocks, head, tokens):

@@ -36,6 +36,17 @@ def quantize(x, step, levels):
 def quantize(x, step, levels):
     return torch.fake_quantize_per_tensor_affine(x, step.item(), 0, -levels, levels)
 # %% exercise="quantize" verdict="passed"
+# two branches
+def quantize(x, step, levels):
+    steps = x / step
+    inner = step * (steps + (steps.round() - steps).detach())
+    return torch.where(steps.abs() < levels, inner, x.sign() * levels * step)
+# %% exercise="quantize" verdict="passed"
+# hardtanh and a detached rounding
+def quantize(x, step, levels):
+    steps = torch.nn.functional.hardtanh(x / step, -float(levels), float(levels))
+    return (steps + steps.detach().round() - steps.detach()) * step
+# %% exercise="quantize" verdict="passed"
 # a Function for the rounding alone
 def quantize(x, step, levels):
     class Round(torch.autograd.Function):
@@ -205,6 +216,12 @@ def score_loss(log_probs, losses):
     baseline = (values.sum() - values) / (len(values) - 1)
     return (log_probs * (values - baseline)).mean() + losses.mean()
 # %% exercise="score_loss" verdict="passed"
+# the mean of all, corrected by n / (n - 1)
+def score_loss(log_probs, losses):
+    n = losses.numel()
+    advantage = (losses - losses.mean()).detach() * n / (n - 1)
+    return (log_probs * advantage + losses).mean()
+# %% exercise="score_loss" verdict="passed"
 # a factor that is 1 and carries the gradient
 def score_loss(log_probs, losses):
     n = len(losses)
@@ -212,6 +229,21 @@ def score_loss(log_probs, losses):
     baseline = (others @ losses).detach()
     one = torch.exp(log_probs - log_probs.detach())
     return (one * (losses - baseline)).mean()
+# %% exercise="score_loss" verdict="passed"
+# pairs of differences
+def score_loss(log_probs, losses):
+    n = len(losses)
+    a, lp = losses.detach(), log_probs
+    pairs = (a[:, None] - a[None, :]) * (lp[:, None] - lp[None, :])
+    return pairs.sum() / (2 * n * (n - 1)) + losses.mean()
+# %% exercise="score_loss" verdict="passed"
+# a loop
+def score_loss(log_probs, losses):
+    total = 0
+    for i in range(len(losses)):
+        others = torch.cat([losses[:i], losses[i + 1 :]]).detach().mean()
+        total = total + log_probs[i] * (losses[i].detach() - others) + losses[i]
+    return total / len(losses)
 # %% exercise="score_loss" verdict="passed"
 # under no_grad
 def score_loss(log_probs, losses):
@@ -266,6 +298,28 @@ def fix_gumbel(logits, temperature, noise):
     soft = (noisy / temperature).softmax(-1)
     hard = one_hot(soft.argmax(-1), soft.shape[-1]).to(soft.dtype)
     return hard.requires_grad_()
+# %% exercise="predict_stops" verdict="refused" mistake="targets_are_never_trained"
+# the gradient is always that of the value
+predict_stops = {
+    "nothing stopped": -4.0,
+    "target.detach()": -4.0,
+    "target.clone()": -4.0,
+    "target.item()": -4.0,
+    "target under no_grad": -4.0,
+    "value.detach()": "no graph",
+    "(target - value).detach()": "no graph",
+}
+# %% exercise="predict_stops" verdict="refused" mistake="minus_is_lost"
+# the minus of the value is forgotten
+predict_stops = {
+    "nothing stopped": 2.0,
+    "target.detach()": 4.0,
+    "target.clone()": 2.0,
+    "target.item()": 4.0,
+    "target under no_grad": 4.0,
+    "value.detach()": 6.0,
+    "(target - value).detach()": "no graph",
+}
 # %% exercise="fix_target" verdict="passed"
 # no_grad and lerp_
 def fix_target(net, target, optimizer, batch, discount, rate):
@@ -281,41 +335,6 @@ def fix_target(net, target, optimizer, batch, discount, rate):
             slow.lerp_(fast, rate)
         for slow, fast in zip(target.buffers(), net.buffers()):
             slow.copy_(fast)
-    return loss.item()
-# %% exercise="fix_target" verdict="passed"
-# detach and copy_
-def fix_target(net, target, optimizer, batch, discount, rate):
-    state, reward, next_state, done = batch
-    value = net(state).squeeze(-1)
-    goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
-    loss = mse_loss(value, goal.detach())
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    with torch.no_grad():
-        for slow, fast in zip(target.parameters(), net.parameters()):
-            if slow is not fast:
-                slow.copy_((1 - rate) * slow + rate * fast)
-        for slow, fast in zip(target.buffers(), net.buffers()):
-            slow.copy_(fast)
-    return loss.detach()
-# %% exercise="fix_target" verdict="passed"
-# by names, with .data
-def fix_target(net, target, optimizer, batch, discount, rate):
-    state, reward, next_state, done = batch
-    with torch.no_grad():
-        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
-    loss = mse_loss(net(state).squeeze(-1), goal)
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    fast = dict(net.named_parameters())
-    for name, slow in target.named_parameters():
-        if fast[name] is not slow:
-            slow.data.mul_(1 - rate).add_(fast[name].data, alpha=rate)
-    buffers = dict(net.named_buffers())
-    for name, slow in target.named_buffers():
-        slow.data.copy_(buffers[name].data)
     return loss.item()
 # %% exercise="fix_target" verdict="refused" mistake="shrinks_what_is_shared"
 # mul_ then add_: a shared layer shrinks
@@ -381,51 +400,6 @@ def fix_target(net, target, optimizer, batch, discount, rate):
     for slow, fast in zip(target.buffers(), net.buffers()):
         slow.data = fast.data
     return loss.item()
-# %% exercise="fix_target" verdict="passed"
-# state_dict, entry by entry
-def fix_target(net, target, optimizer, batch, discount, rate):
-    state, reward, next_state, done = batch
-    with torch.no_grad():
-        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
-    loss = mse_loss(net(state).squeeze(-1), goal)
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    names = {name for name, _ in net.named_parameters()}
-    old, new = target.state_dict(), net.state_dict()
-    for name, value in old.items():
-        value.copy_(torch.lerp(value, new[name], rate) if name in names else new[name])
-    return loss.detach()
-# %% exercise="fix_target" verdict="passed"
-# new data in the same parameters
-def fix_target(net, target, optimizer, batch, discount, rate):
-    state, reward, next_state, done = batch
-    with torch.no_grad():
-        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
-    loss = mse_loss(net(state).squeeze(-1), goal)
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    for slow, fast in zip(target.parameters(), net.parameters()):
-        slow.data = (1 - rate) * slow.data + rate * fast.data
-    with torch.no_grad():
-        for slow, fast in zip(target.buffers(), net.buffers()):
-            slow.copy_(fast)
-    return loss.item()
-# %% exercise="fix_target" verdict="passed"
-# load_state_dict of a mixed dict
-def fix_target(net, target, optimizer, batch, discount, rate):
-    state, reward, next_state, done = batch
-    with torch.no_grad():
-        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
-    loss = mse_loss(net(state).squeeze(-1), goal)
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    names = dict(net.named_parameters())
-    old, new = target.state_dict(), net.state_dict()
-    target.load_state_dict({k: (1 - rate) * old[k] + rate * new[k] if k in names else new[k] for k in new})
-    return loss
 # %% exercise="fix_target" verdict="refused" mistake="clears_before_the_step"
 # the step before the gradient is cleared is lost: cleared after backward
 def fix_target(net, target, optimizer, batch, discount, rate):
@@ -564,6 +538,11 @@ def hide_bias(p):
     c = (1 - 3 * p) / (2 * p - 1)
     return lambda b: b**3 + c * b**2
 # %% exercise="score_loss" verdict="passed"
+# the mean of all, divided by n - 1
+def score_loss(log_probs, losses):
+    advantage = (losses - losses.mean()).detach()
+    return (log_probs * advantage).sum() / (losses.numel() - 1) + losses.mean()
+# %% exercise="score_loss" verdict="passed"
 # pairs are compared
 def score_loss(log_probs, losses):
     n = len(losses)
@@ -601,6 +580,9 @@ def fix_gumbel(logits, temperature, noise):
     soft = (noisy / temperature).softmax(-1)
     hard = one_hot(soft.argmax(-1), soft.shape[-1]).to(soft.dtype)
     return hard * soft / soft.detach()
+# %% exercise="predict_stops" verdict="refused" mistake="slope_of_the_value"
+# the target's slope is 1
+predict_stops = {**STOPS, "nothing stopped": 0.0, "target.clone()": 0.0, "value.detach()": 4.0}
 # %% exercise="fix_target" verdict="passed"
 # the goal first, and copies of the right-hand sides
 @torch.no_grad()
@@ -634,6 +616,10 @@ def fix_target(net, target, optimizer, batch, discount, rate):
         for slow, fast in zip(target.buffers(), net.buffers()):
             slow.copy_(fast)
     return loss.item()
+# %% exercise="score_loss" verdict="passed"
+# the neighbour is the baseline: more noise than the mean of the others, and no bias
+def score_loss(log_probs, losses):
+    return (log_probs * (losses - losses.roll(1)).detach()).mean() + losses.mean()
 # %% exercise="fix_target" verdict="refused" mistake="leaves_it_in_eval"
 # into evaluation mode and out of it, whatever it was before
 def fix_target(net, target, optimizer, batch, discount, rate):
@@ -685,24 +671,11 @@ def moments(surrogate, logits):
 def score_loss(log_probs, losses):
     values = losses.detach()
     return (log_probs * (values - values.median())).mean() + losses.mean()
-# %% exercise="fix_target" verdict="refused" mistake="clears_before_the_step"
-# both stopped
-def fix_target(net, target, optimizer, batch, discount, rate):
-    state, reward, next_state, done = batch
-    with torch.no_grad():
-        value = net(state).squeeze(-1)
-        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
-    loss = mse_loss(value, goal).requires_grad_()
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    with torch.no_grad():
-        for slow, fast in zip(target.parameters(), net.parameters()):
-            if slow is not fast:
-                slow.mul_(1 - rate).add_(rate * fast)
-        for slow, fast in zip(target.buffers(), net.buffers()):
-            slow.copy_(fast)
-    return loss.item()
+# %% exercise="score_loss" verdict="passed"
+# the loss of one other sample
+def score_loss(log_probs, losses):
+    values = losses.detach()
+    return (log_probs * (values - values.roll(1)) + losses).mean()
 # %% exercise="fix_target" verdict="refused" mistake="moves_a_copy"
 # deepcopy of target
 def fix_target(net, target, optimizer, batch, discount, rate):
@@ -741,6 +714,9 @@ def hide_bias(p):
         slope = torch.where(b > 0.5, 1 + 20 * (1 - p), 1 - 20 * p)
         return b.detach() + slope.detach() * (b - b.detach())
     return loss
+# %% exercise="hide_bias" verdict="refused" mistake="infinite_slope"
+def hide_bias(p):
+    return lambda b: torch.sqrt(b) - p * b
 # %% exercise="moments" verdict="refused" mistake="freezes_the_logits"
 def moments(surrogate, logits):
     outcomes = [torch.tensor(o, dtype=logits.dtype).view(logits.shape) for o in product((0.0, 1.0), repeat=logits.numel())]

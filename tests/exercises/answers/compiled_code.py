@@ -103,6 +103,11 @@ def one_graph(x, limit):
 def one_graph(x, limit):
     norm = x.norm()
     return torch.cond(norm > limit, lambda x, norm: x * (limit / norm), lambda x, norm: x.clone(), (x, norm))
+# %% exercise="one_graph" verdict="passed"
+# square sum clamped before the root
+def one_graph(x, limit):
+    square = x.square().sum().clamp(min=limit * limit)
+    return x * (limit * square.rsqrt())
 # %% exercise="one_graph" verdict="refused" mistake="reads_if_it_can"
 # try: falls back when no number is there
 def one_graph(x, limit):
@@ -285,6 +290,11 @@ def costly_node(loss):
             name = event.name.removeprefix(ENGINE)
             totals[name] = totals.get(name, 0) + products(event)
     return max(totals, key=totals.get)
+# %% exercise="one_graph" verdict="passed"
+# float32 limit tensor
+def one_graph(x, limit):
+    norm = x.float().norm()
+    return (x.float() * (limit / norm.clamp(min=limit))).to(x.dtype)
 # %% exercise="costly_node" verdict="passed"
 # hooks with FlopCounterMode
 def costly_node(loss):
@@ -307,6 +317,11 @@ def costly_node(loss):
         loss.backward()
     for h in handles: h.remove()
     return max(cost, key=cost.get)
+# %% exercise="one_graph" verdict="passed"
+# norm gradient by minimum of ratios
+def one_graph(x, limit):
+    norm = torch.linalg.norm(x.flatten())
+    return x * torch.minimum(torch.ones_like(norm), limit / norm.clamp(min=limit / 2))
 # %% exercise="fix_anomaly" verdict="refused" mistake="returns_any_warning"
 # any warning is a report
 def fix_anomaly(f, x):
@@ -374,22 +389,6 @@ def one_graph(x, limit):
     with torch.no_grad():
         x *= limit / x.norm().clamp(min=limit)
     return x
-# %% exercise="costly_node" verdict="refused" mistake="clears_in_between"
-# measures with autograd.grad then backward
-from collections import Counter
-def costly_node(loss):
-    todo, leaves = [loss.grad_fn], []
-    while todo:
-        n = todo.pop()
-        if hasattr(n, "variable"): leaves.append(n.variable)
-        todo += [c for c, _ in n.next_functions if c is not None]
-    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as prof:
-        torch.autograd.grad(loss, leaves, retain_graph=True)
-    loss.backward()
-    cost = Counter()
-    for ev in prof.events():
-        if ev.name.startswith(ENGINE): cost[ev.name.removeprefix(ENGINE)] += flops_of(ev)
-    return cost.most_common(1)[0][0]
 # %% exercise="costly_node" verdict="refused" mistake="returns_nothing"
 # no backward inside profile
 from collections import Counter
@@ -401,6 +400,15 @@ def costly_node(loss):
     for ev in prof.events():
         if ev.name.startswith(ENGINE): cost[ev.name.removeprefix(ENGINE)] += flops_of(ev)
     return max(cost, key=cost.get) if cost else None
+# %% exercise="one_graph" verdict="passed"
+# eps 1e-10 max
+def one_graph(x, limit):
+    n = x.norm().clamp(min=1e-10)
+    return torch.where(n > limit, x * (limit / n), x)
+# %% exercise="one_graph" verdict="refused"
+def one_graph(x, limit):
+    norm = torch.linalg.matrix_norm(torch.atleast_2d(x))
+    return x * (limit / norm.clamp(min=limit))
 # %% exercise="one_graph" verdict="refused" mistake="multiplies_by_the_condition"
 def one_graph(x, limit):
     norm = x.norm()
@@ -468,6 +476,39 @@ def fix_anomaly(f, x):
 import numpy as np
 from torch.autograd import gradcheck
 from torch.library import opcheck
+# %% exercise="predict_graphs" verdict="refused" mistake="one_break_for_all"
+# counts the breaks instead of the graphs
+predict_graphs = {
+    "if on the length": 1,
+    "if on requires_grad": 1,
+    "a loop of three": 1,
+    "two ifs on numbers": 2,
+    "one if, x and -x": 2,
+    "lengths 3, 3, 4": 2,
+    "lengths 3, 4, 5": 2,
+}
+# %% exercise="predict_graphs" verdict="refused" mistake="one_for_all_lengths"
+# the length is a variable from the start, so no second graph
+predict_graphs = {
+    "if on the length": 1,
+    "if on requires_grad": 1,
+    "a loop of three": 1,
+    "two ifs on numbers": 3,
+    "one if, x and -x": 3,
+    "lengths 3, 3, 4": 1,
+    "lengths 3, 4, 5": 1,
+}
+# %% exercise="predict_compiled" verdict="refused" mistake="retain_graph_fails_at_first"
+# the compiled backward never keeps its graph
+predict_compiled = {
+    "saved by wave": 2,
+    "saved by compiled wave": 1,
+    "growth: retain_graph": "RuntimeError",
+    "growth: plain, then retain_graph": "RuntimeError",
+    "wave: plain, then retain_graph": "RuntimeError",
+    "wave: second derivative, aot_eager": "RuntimeError",
+    "wave: second derivative, eager": "accepted",
+}
 # %% exercise="fix_anomaly" verdict="refused" mistake="returns_the_first_of_any"
 # whatever was warned is a report
 def fix_anomaly(f, x):
@@ -508,11 +549,42 @@ def add_formula(op):
 def fix_fake(x, y):
     shape = x.shape[:-2] + (x.shape[-2], y.shape[-2])
     return torch.empty(shape, dtype=x.dtype, device=x.device)
+# %% exercise="fix_fake" verdict="passed"
+# the computation itself, on fake tensors
+def fix_fake(x, y):
+    difference = x[..., :, None, :] - y[..., None, :, :]
+    return difference.square().sum(-1).sqrt().contiguous()
 # %% exercise="fix_fake" verdict="refused" mistake="computes_in_numpy"
 # the operator itself is called: fake tensors have no numbers
 def fix_fake(x, y):
     difference = x.numpy()[..., :, None, :] - y.numpy()[..., None, :, :]
     return torch.empty(difference.shape[:-1], dtype=x.dtype, device=x.device)
+# %% exercise="fix_fake" verdict="refused"
+# the strides of the operands are kept
+def fix_fake(x, y):
+    return torch.empty_like(x[..., :, None, :] - y[..., None, :, :])[..., 0]
+# %% exercise="predict_operators" verdict="refused" mistake="numpy_is_traced"
+# gradcheck refuses NumPy, opcheck sees no wrong derivative
+predict_operators = {
+    "runs of the body in three compiled passes": 3,
+    "no formula: requires grad": True,
+    "no formula: opcheck": "refused",
+    "formula in NumPy: opcheck": "accepted",
+    "formula in NumPy: gradcheck": "refused",
+    "forward mode of square at 1": 0,
+    "gradient of a through double_": 3,
+}
+# %% exercise="predict_operators" verdict="refused" mistake="formula_serves_forward_mode"
+# the formula serves forward mode, too; autograd knows the declared change
+predict_operators = {
+    "runs of the body in three compiled passes": 3,
+    "no formula: requires grad": True,
+    "no formula: opcheck": "refused",
+    "formula in NumPy: opcheck": "refused",
+    "formula in NumPy: gradcheck": "accepted",
+    "forward mode of square at 1": 2,
+    "gradient of a through double_": 6,
+}
 # %% exercise="is_right_operator" verdict="refused" mistake="never_traces_the_formula"
 # opcheck on examples that do not require grad: the formula is not traced
 def is_right_operator(op, x):
@@ -523,11 +595,26 @@ def is_right_operator(op, x):
         except Exception:
             return False
     return True
+# %% exercise="one_graph" verdict="passed"
+# double where
+def one_graph(x, limit):
+    norm = x.norm()
+    long = norm > limit
+    return x * torch.where(long, limit / torch.where(long, norm, 1.0), 1.0)
+# %% exercise="one_graph" verdict="refused" mistake="where_at_the_end"
+# nan_to_num after the division
+def one_graph(x, limit):
+    scale = torch.nan_to_num(limit / x.norm(), posinf=1.0).clamp(max=1)
+    return x * scale
 # %% exercise="one_graph" verdict="refused" mistake="adds_to_the_long_norm"
 # float() and a tensor condition
 def one_graph(x, limit):
     scale = torch.where(x.norm() > limit, limit / (x.norm() + 1e-12), 1.0)
     return x * scale
+# %% exercise="one_graph" verdict="refused" mistake="scales_always"
+# torch.nn.functional.normalize everywhere
+def one_graph(x, limit):
+    return limit * torch.nn.functional.normalize(x.reshape(-1), dim=0).reshape(x.shape)
 # %% exercise="add_formula" verdict="passed"
 # the operator itself in the formula
 def add_formula(op):
@@ -549,6 +636,19 @@ def add_formula(op):
         decay = (-ctx.a * y).exp()
         return grad * decay, -ctx.a * x * decay * grad, 0.0
     op.register_autograd(formula, setup_context=setup_context)
+# %% exercise="fix_fake" verdict="passed"
+# broadcast of the dimensions in front
+def fix_fake(x, y):
+    front = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    return x.new_empty(front + (x.shape[-2], y.shape[-2]))
+# %% exercise="fix_fake" verdict="passed"
+# a loop over the rows
+def fix_fake(x, y):
+    return torch.stack([(x - y[..., j : j + 1, :]).norm(dim=-1) for j in range(y.shape[-2])], dim=-1).contiguous()
+# %% exercise="fix_fake" verdict="passed"
+# the computation, strides of torch kept
+def fix_fake(x, y):
+    return (x[..., :, None, :] - y[..., None, :, :]).norm(dim=-1)
 # %% exercise="fix_fake" verdict="refused"
 # the distances of equal rows alone
 def fix_fake(x, y):
@@ -582,6 +682,15 @@ OPERATORS = {
     "forward mode of square at 1": 0.0,
     "gradient of a through double_": 3.0,
 }
+# %% exercise="predict_graphs" verdict="refused" mistake="all_anew"
+# two graphs for every `if`, for every call
+predict_graphs = {**GRAPHS, "two ifs on numbers": 4, "one if, x and -x": 4}
+# %% exercise="one_graph" verdict="passed"
+# the divisor is chosen, not the result
+def one_graph(x, limit):
+    norm = x.norm()
+    divisor = torch.where(norm > limit, norm, torch.full_like(norm, limit))
+    return x * (limit / divisor)
 # %% exercise="costly_node" verdict="passed"
 # hooks on the nodes around a counter of operations
 def costly_node(loss):
@@ -641,6 +750,24 @@ def add_formula(op):
         decay = torch.exp(-ctx.a * y)
         return grad * decay, -grad * x * decay, None
     op.register_autograd(backward, setup_context=setup_context)
+# %% exercise="fix_fake" verdict="passed"
+# computed: the arithmetic gives contiguous results, whatever the strides are
+def fix_fake(x, y):
+    return (x[..., :, None, :] - y[..., None, :, :]).square().sum(-1).sqrt()
+# %% exercise="predict_operators" verdict="refused" mistake="opcheck_needs_no_formula"
+# opcheck looks at results only
+predict_operators = {**OPERATORS, "formula in NumPy: opcheck": "accepted", "no formula: opcheck": "accepted"}
+# %% exercise="predict_operators" verdict="refused" mistake="body_is_traced"
+# everything works as in a Function
+predict_operators = {
+    "runs of the body in three compiled passes": 1,
+    "no formula: requires grad": False,
+    "no formula: opcheck": "accepted",
+    "formula in NumPy: opcheck": "accepted",
+    "formula in NumPy: gradcheck": "accepted",
+    "forward mode of square at 1": 2.0,
+    "gradient of a through double_": 6.0,
+}
 # %% exercise="add_formula" verdict="refused" mistake="other_names"
 # the operator's own parameters
 def add_formula(op):
@@ -694,6 +821,17 @@ def is_right_operator(op, x):
 def is_right_operator(op, x):
     opcheck(op, (x.clone().requires_grad_(),))
     return gradcheck(op, (torch.rand(2, 3, dtype=x.dtype).t().requires_grad_(),))
+# %% exercise="is_right_operator" verdict="refused" mistake="gradcheck_of_a_square"
+# opcheck of a wide example, gradcheck of a square
+def is_right_operator(op, x):
+    opcheck(op, (torch.rand(2, 3, dtype=x.dtype).requires_grad_(),))
+    return gradcheck(op, (x.clone().requires_grad_(),))
+# %% exercise="fix_fake" verdict="refused"
+# one batch dim
+def fix_fake(x, y):
+    if x.dim() == 3:
+        return x.new_empty(x.shape[0], x.shape[1], y.shape[1])
+    return x.new_empty(len(x), len(y))
 # %% exercise="fix_anomaly" verdict="refused" mistake="returns_the_error"
 # node only
 def fix_anomaly(f, x):
@@ -706,18 +844,6 @@ def fix_anomaly(f, x):
             except RuntimeError:
                 return str(caught[-1].message).split('.')[0]
     return None
-# %% exercise="add_formula" verdict="passed"
-# calls op of ones for the factor
-def add_formula(op):
-    def setup_context(ctx, inputs, output):
-        x, y, a = inputs
-        ctx.save_for_backward(x, y)
-        ctx.a = a
-    def backward(ctx, grad):
-        x, y = ctx.saved_tensors
-        factor = op(torch.ones_like(y), y, ctx.a)
-        return grad * factor, -ctx.a * grad * x * factor, None
-    op.register_autograd(backward, setup_context=setup_context)
 # %% exercise="add_formula" verdict="refused" mistake="keeps_the_number_outside"
 # the number in a variable outside of `ctx`; tensors saved properly
 def add_formula(op):
@@ -766,6 +892,11 @@ def add_formula(op):
 def one_graph(x, limit):
     norm = x.norm()
     return x * min(1.0, limit / norm.item())
+# %% exercise="one_graph" verdict="refused" mistake="divides_by_a_number"
+def one_graph(x, limit):
+    norm = float(torch.linalg.vector_norm(x))
+    scale = limit / norm
+    return x * scale if scale < 1 else x * 1.0
 # %% exercise="is_right_operator" verdict="refused" mistake="opcheck_of_the_example"
 # Uses raise_exception=False and throws the answers away: the test accepts everything (lazy).
 def is_right_operator(op, x):

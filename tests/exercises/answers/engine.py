@@ -42,6 +42,14 @@ def locked_accumulation(w, loss_of, lock):
             own = g.clone()
         w.grad = g
     return own
+# %% exercise="locked_accumulation" verdict="passed"
+# the sum is made elsewhere, and swapped under the lock
+def locked_accumulation(w, loss_of, lock):
+    own = torch.autograd.grad(loss_of(w), w)[0]
+    with lock:
+        old = w.grad
+        w.grad = own.detach().clone() if old is None else torch.add(old, own)
+    return own
 # %% exercise="locked_accumulation" verdict="refused" mistake="adds_without_lock"
 # a lock of one's own protects from nobody
 def locked_accumulation(w, loss_of, lock):
@@ -253,6 +261,20 @@ def deterministic_sum(gradients):
 # %% exercise="deterministic_sum" verdict="refused" mistake="adds_in_order"
 def deterministic_sum(gradients):
     return torch.stack(gradients).sum(0)
+# %% exercise="deterministic_sum" verdict="refused" mistake="adds_in_double"
+def deterministic_sum(gradients):
+    return torch.stack(gradients).sum(0, dtype=torch.float64).float()
+# %% exercise="deterministic_sum" verdict="refused"
+# the mode knows nothing of the list's order
+def deterministic_sum(gradients):
+    torch.use_deterministic_algorithms(True)
+    total = sum(gradients)
+    torch.use_deterministic_algorithms(False)
+    return total
+# %% exercise="deterministic_sum" verdict="refused"
+# sorted by norm
+def deterministic_sum(gradients):
+    return sum(sorted(gradients, key=lambda g: g.norm().item()))
 # %% exercise="recompute" verdict="passed"
 # parameters found in the graph
 class Recompute(torch.autograd.Function):
@@ -432,6 +454,10 @@ def deterministic_sum(gradients):
     for g in sorted(gradients, key=lambda g: g.double().sum().item()):
         total += g.double()
     return total.float()
+# %% exercise="deterministic_sum" verdict="refused" mistake="rounds_finely"
+# fixed point: integers
+def deterministic_sum(gradients):
+    return sum((g.double() * 2**20).round().long() for g in gradients).double().div(2**20).float()
 # %% exercise="deterministic_sum" verdict="refused" mistake="sorts_the_list_itself"
 # sorts the caller's list in place
 def deterministic_sum(gradients):
@@ -507,23 +533,6 @@ def fix_threads(model, batches):
     finally:
         pool.close()
         pool.join()
-# %% exercise="fix_threads" verdict="passed"
-# one thread after another (probe: must they run at once?)
-def fix_threads(model, batches):
-    outputs, errors = [None] * len(batches), []
-    def work(i):
-        try:
-            with torch.no_grad():
-                outputs[i] = model(batches[i])
-        except BaseException as error:
-            errors.append(error)
-    for i in range(len(batches)):
-        t = threading.Thread(target=work, args=(i,))
-        t.start()
-        t.join()
-    if errors:
-        raise errors[0]
-    return outputs
 # %% exercise="fix_threads" verdict="refused" mistake="raises_another"
 # same class, new error
 def fix_threads(model, batches):
@@ -641,6 +650,10 @@ def fix_threads(model, batches):
     from concurrent.futures import ThreadPoolExecutor
     pool = ThreadPoolExecutor(max(1, len(batches)))
     return [f.result() for f in [pool.submit(torch.no_grad()(lambda b: model(b)), b) for b in batches]]
+# %% exercise="order_changes_bits" verdict="refused" mistake="huge_numbers"
+# from the notebook, too small
+def order_changes_bits():
+    return [0.01, 0.02, 0.03]
 # %% exercise="order_changes_bits" verdict="refused" mistake="four_numbers"
 # four numbers
 def order_changes_bits():
@@ -771,25 +784,6 @@ def fix_threads(model, batches):
     if errors:
         raise errors[0]
     return outputs
-# %% exercise="fix_threads" verdict="refused" mistake="raises_too_early"
-# not joined after the first failure seen
-def fix_threads(model, batches):
-    outputs, errors = [None] * len(batches), []
-    def work(i):
-        try:
-            with torch.no_grad():
-                outputs[i] = model(batches[i])
-        except BaseException as error:
-            errors.append(error)
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
-    for t in threads:
-        t.start()
-    while any(t.is_alive() for t in threads):
-        if errors:
-            raise errors[0]
-    if errors:
-        raise errors[0]
-    return outputs
 # %% exercise="fix_threads" verdict="refused" mistake="loses_the_order"
 # outputs in the order in which they are ready
 def fix_threads(model, batches):
@@ -842,23 +836,6 @@ def node_order(loss):
         post.append(n.name())
     visit(loss.grad_fn)
     return post[::-1]
-# %% exercise="recompute" verdict="passed"
-# requires_grad_ only, without detach
-class Recompute(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, f, x):
-        ctx.f = f
-        ctx.save_for_backward(x)
-        with torch.no_grad():
-            return f(x)
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        x = x.clone().requires_grad_(); x.retain_grad()
-        with torch.enable_grad():
-            y = ctx.f(x)
-            torch.autograd.backward(y, grad_output)
-        return None, x.grad
 # %% exercise="node_order" verdict="passed"
 # backward with .grad restored
 def node_order(loss):
@@ -952,6 +929,10 @@ def order_changes_bits():
         numbers = [random.uniform(0.1, 10) for _ in range(3)]
         if accumulated(numbers) != accumulated(numbers[::-1]):
             return [str(n) for n in numbers]
+# %% exercise="order_changes_bits" verdict="refused" mistake="returns_nothing"
+# none
+def order_changes_bits():
+    print([0.1, 0.7, 3.3])
 # %% exercise="deterministic_sum" verdict="refused" mistake="compensates"
 # Neumaier double unsorted
 def deterministic_sum(gradients):
@@ -1133,6 +1114,13 @@ def node_order(loss):
 # %%
 from multiprocessing.pool import ThreadPool
 from torch.utils._python_dispatch import TorchDispatchMode
+# %% exercise="fix_threads" verdict="passed"
+def fix_threads(model, batches):
+    def work(x):
+        with torch.no_grad():
+            return model(x)
+    with ThreadPool(4) as pool:
+        return pool.map(work, batches)
 # %% exercise="fix_threads" verdict="passed"
 def fix_threads(model, batches):
     @torch.no_grad()

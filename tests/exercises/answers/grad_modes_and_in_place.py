@@ -76,6 +76,23 @@ def shared_edit(x):
     with torch.no_grad():
         other.add_(0)
     return h, other
+# %% exercise="predict_in_place" verdict="refused" mistake="products_save_what_learns"
+predict_in_place = {
+    "y = h ** 2; h.add_(1)": "RuntimeError",
+    "y = h ** 2; y.mul_(3)": [6.0, 24.0],
+    "y = h.sqrt(); h.add_(1)": [0.5, 0.25],
+    "y = h.sqrt(); y.add_(1)": "RuntimeError",
+    "y = h * 3; h.add_(1)": [3.0, 3.0],
+    "y = h * k; h.add_(1)": "RuntimeError",
+    "y = h * k; k.add_(1)": [3.0, 5.0],
+    "y = h.relu_()": [1.0, 1.0],
+    "y = h.relu_().relu_()": "RuntimeError",
+    "y = h; h[0].mul_(10)": [10.0, 1.0],
+    "y = h; h.unbind()[0].mul_(10)": "RuntimeError",
+    "x.add_(1); y = x * 2": "RuntimeError",
+    "x[0].mul_(10); y = x * 2": "RuntimeError",
+    "y = h * 3; y[0] = 7": [0.0, 3.0],
+}
 # %% exercise="gan_step" verdict="refused" mistake="detaches_the_fakes"
 def gan_step(G, D, opt_G, opt_D, real, ideas):
     fake = G(ideas).detach()
@@ -153,6 +170,24 @@ def freeze(model, k):
             parameter.requires_grad_(False)
             parameter.grad = None
     return [p for layer in model[k:] for p in layer.parameters() if p.requires_grad]
+# %% exercise="predict_in_place" verdict="refused" mistake="inputs_may_not_be_edited"
+# believes that any edit of an input after it was used breaks the backward pass, whatever was saved.
+predict_in_place = {
+    "y = h ** 2; h.add_(1)": "RuntimeError",
+    "y = h ** 2; y.mul_(3)": [6.0, 24.0],
+    "y = h.sqrt(); h.add_(1)": "RuntimeError",
+    "y = h.sqrt(); y.add_(1)": "RuntimeError",
+    "y = h * 3; h.add_(1)": "RuntimeError",
+    "y = h * k; h.add_(1)": "RuntimeError",
+    "y = h * k; k.add_(1)": "RuntimeError",
+    "y = h.relu_()": [1.0, 1.0],
+    "y = h.relu_().relu_()": "RuntimeError",
+    "y = h; h[0].mul_(10)": [10.0, 1.0],
+    "y = h; h.unbind()[0].mul_(10)": "RuntimeError",
+    "x.add_(1); y = x * 2": "RuntimeError",
+    "x[0].mul_(10); y = x * 2": "RuntimeError",
+    "y = h * 3; y[0] = 7": [0.0, 3.0],
+}
 # %% exercise="evaluate" verdict="refused" mistake="overwrites_the_list"
 def evaluate(model, batches):
     modes = [(module, module.training) for module in model.modules()]

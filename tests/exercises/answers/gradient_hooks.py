@@ -99,6 +99,10 @@ def clip_globally(model, loss, max_norm):
         if p.requires_grad:
             p.register_hook(clip)
     loss.backward()
+# %% exercise="clip_globally" verdict="refused" mistake="clips_nothing"
+def clip_globally(model, loss, max_norm):
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    loss.backward()
 # %% exercise="clip_globally" verdict="refused" mistake="clamps_entries"
 def clip_globally(model, loss, max_norm):
     loss.backward()
@@ -237,6 +241,12 @@ def watch_buckets(buckets, all_reduce, unused=()):
     begin()
     [p.register_hook(hook_for(p)) for b in buckets for p in b]
     return finish
+# %% exercise="watch_buckets" verdict="refused"
+def watch_buckets(buckets, all_reduce, unused=()):
+    handles = [
+        torch.autograd.graph.register_multi_grad_hook(b, lambda gs, i=i: all_reduce(i)) for i, b in enumerate(buckets)
+    ]
+    return lambda: None if handles else 1
 # %% exercise="train_damped" verdict="passed"
 def train_damped(model, optimizer, batches, factor):
     h = model.weight.register_hook(lambda g: g * factor)
@@ -395,6 +405,9 @@ def is_right_mask(attach):
     p.grad = None
     p.sum().backward()
     return bool((p.grad == 1).all() and (p == 0).all())
+# %% exercise="is_right_mask" verdict="refused" mistake="accepts_everything"
+def is_right_mask(attach):
+    return True
 # %% exercise="is_right_mask" verdict="passed"
 def is_right_mask(attach):
     weight = torch.randn(3, 2).requires_grad_()
@@ -568,6 +581,13 @@ def clip_globally(model, loss, max_norm):
     if norm > max_norm:
         for g in grads:
             g *= max_norm / norm
+# %% exercise="clip_globally" verdict="refused" mistake="makes_two_passes"
+def clip_globally(model, loss, max_norm):
+    norm = torch.autograd.grad(
+        loss, [p for p in model.parameters() if p.requires_grad], retain_graph=True, allow_unused=True
+    )
+    norm = torch.cat([g.reshape(-1) for g in norm if g is not None]).norm()
+    (loss * min(1.0, (max_norm / norm).item())).backward()
 # %% exercise="clip_globally" verdict="refused" mistake="adds_too_much"
 def clip_globally(model, loss, max_norm):
     loss.backward()
@@ -675,22 +695,6 @@ def step_in_backward(model, make_optimizer):
             torch.autograd.Variable._execution_engine.queue_callback(flush)
     handles = [p.register_post_accumulate_grad_hook(hook) for p in ps]
     return lambda: [h.remove() for h in handles] and None
-# %% exercise="step_in_backward" verdict="refused" mistake="hooks_the_nodes"
-def step_in_backward(model, make_optimizer):
-    handles = []
-    for p in model.parameters():
-        if not p.requires_grad:
-            continue
-        node = torch.autograd.graph.get_gradient_edge(p).node
-        optimizer = make_optimizer([p])
-        def hook(gi, go, p=p, optimizer=optimizer, node=node):
-            optimizer.step()
-            p.grad = None
-        handles.append(node.register_hook(hook))
-    def stop():
-        while handles:
-            handles.pop().remove()
-    return stop
 # %% exercise="watch_buckets" verdict="refused" mistake="reduces_nothing"
 def watch_buckets(buckets, all_reduce, unused=()):
     skip = {id(p) for p in unused}
@@ -1082,31 +1086,6 @@ def output_gradients(model, x):
             )
     twin(x).sum().backward()
     return out
-# %% exercise="output_gradients" verdict="passed"
-def output_gradients(model, x):
-    out = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
-    handles = []
-    for n, m in model.named_modules():
-        if n in out:
-            handles.append(
-                m.register_forward_hook(
-                    lambda mod, a, o, n=n: o.register_hook(lambda g: out[n].insert(0, g.clone())) and None
-                )
-            )
-    model(x).sum().backward()
-    for h in handles:
-        h.remove()
-    return out
-# %% exercise="silent_hook" verdict="refused" mistake="learns_nothing"
-def silent_hook():
-    class M(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.layer = nn.Linear(2, 1)
-            self.last = nn.Linear(1, 1)
-        def forward(self, x):
-            return self.last(self.layer(x).detach())
-    return M(), torch.ones(3, 2)
 # %% exercise="silent_hook" verdict="refused" mistake="returns_the_model_alone"
 def silent_hook():
     class M(nn.Module):
@@ -1330,17 +1309,6 @@ def arriving_gradients(loss, tensors):
         loss.backward()
     return result or [None] * len(tensors)
 # %% exercise="arriving_gradients" verdict="passed"
-# no clone
-def arriving_gradients(loss, tensors):
-    seen = {}
-    handles = [t.register_hook(lambda g, t=t: seen.update({t: g})) for t in tensors]
-    try:
-        loss.backward()
-    finally:
-        for h in handles:
-            h.remove()
-    return [seen.get(t) for t in tensors]
-# %% exercise="arriving_gradients" verdict="passed"
 # node prehooks with output_nr
 def arriving_gradients(loss, tensors):
     seen = [None] * len(tensors)
@@ -1405,20 +1373,6 @@ def unused_parameters(model, loss):
         except RuntimeError:
             missing.append(name)
     return missing
-# %% exercise="output_gradients" verdict="passed"
-# reversed list
-def output_gradients(model, x):
-    result, handles = {}, []
-    for name, module in model.named_modules():
-        if isinstance(module, nn.Linear):
-            result[name] = []
-            def forward(m, args, out, name=name):
-                out.register_hook(lambda g: result[name].insert(0, g.clone()))
-            handles.append(module.register_forward_hook(forward))
-    model(x).sum().backward()
-    for h in handles:
-        h.remove()
-    return result
 # %% exercise="output_gradients" verdict="passed"
 # hook returns a clone
 def output_gradients(model, x):
@@ -2148,18 +2102,6 @@ def arriving_gradients(loss, tensors):
         for h in handles:
             h.remove()
     return [got for _ in tensors]
-# %% exercise="arriving_gradients" verdict="refused" mistake="one_slot_for_all"
-def arriving_gradients(loss, tensors):
-    got = [None]
-    def hook(g):
-        got[0] = g
-    handles = [t.register_hook(hook) for t in tensors]
-    try:
-        loss.backward()
-    finally:
-        for h in handles:
-            h.remove()
-    return got * len(tensors)
 # %% exercise="arriving_gradients" verdict="refused" mistake="leaves_some_hooks"
 def arriving_gradients(loss, tensors):
     out = [None] * len(tensors)
@@ -2283,35 +2225,6 @@ def output_gradients(model, x):
         for h in handles:
             h.remove()
     return found
-# %% exercise="output_gradients" verdict="refused"
-def output_gradients(model, x):
-    names = {m: n for n, m in model.named_modules() if isinstance(m, nn.Linear)}
-    found = {n: [] for n in names.values()}
-    def fwd(m, i, o):
-        place = len(found[names[m]])
-        found[names[m]].append(None)
-        o.register_hook(lambda g: found[names[m]].__setitem__(place, g))
-    for m in names:
-        m.register_forward_hook(fwd)
-    try:
-        model(x).sum().backward()
-    finally:
-        for m in model.modules():
-            m._forward_hooks.clear()
-    return found
-# %% exercise="silent_hook" verdict="refused" mistake="takes_the_hook_off"
-def silent_hook():
-    class Model(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.layer = nn.Linear(2, 2)
-        def forward(self, x):
-            hooks = dict(self.layer._backward_hooks)
-            self.layer._backward_hooks.clear()
-            y = self.layer(x)
-            self.layer._backward_hooks.update(hooks)
-            return y
-    return Model(), torch.ones(1, 2, requires_grad=True)
 # %% exercise="step_in_backward" verdict="refused" mistake="keeps_the_hooks_for_itself"
 def step_in_backward(model, make_optimizer):
     opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
@@ -2411,6 +2324,11 @@ def step_in_backward(model, make_optimizer):
     def stop():
         opts.clear()
     return stop
+# %% exercise="clip_globally" verdict="refused" mistake="counts_the_shared_twice"
+def clip_globally(model, loss, max_norm):
+    loss.backward()
+    ps = [p for m in model.modules() for p in m.parameters(recurse=False)]
+    clip_grad_norm_(ps, max_norm)
 # %% exercise="clip_globally" verdict="refused" mistake="counts_the_shared_twice_and_scales_once"
 def clip_globally(model, loss, max_norm):
     loss.backward()
@@ -2487,5 +2405,18 @@ class _Damper:
 def damp(tensor, factor):
     handle = tensor.register_hook(_Damper(factor))
     return handle
+# %% exercise="damp" verdict="refused" mistake="expects_a_gradient"
+# does not expect None, so a pass that reaches only a sibling from the same split raises
+def damp(tensor, factor):
+    def hook(gradient):
+        return factor * gradient.clone()
+    return tensor.register_hook(hook)
 # %%
 import torch
+# %% exercise="clip_globally" verdict="refused" mistake="clips_each_in_a_hook"
+# each by its own norm, in a hook
+def clip_globally(model, loss, max_norm):
+    for p in model.parameters():
+        if p.requires_grad:
+            p.register_hook(lambda g: g * min(1.0, max_norm / g.norm().item()))
+    loss.backward()

@@ -26,6 +26,11 @@ def run_backward(root):
         for (child, _), g in zip(node.next_functions, call(node, gradient_of[node])):
             if child is not None:
                 gradient_of[child] = gradient_of[child] + g if child in gradient_of else g
+# %% exercise="run_backward" verdict="refused" mistake="lets_the_engine_do_it"
+def run_backward(root):
+    torch.autograd.Variable._execution_engine.run_backward(
+        (root,), (torch.ones_like(root),), False, False, (), allow_unreachable=True, accumulate_grad=True
+    )
 # %% exercise="nan_node" verdict="refused" mistake="tests_the_sum"
 def nan_node(loss):
     found = []
@@ -63,6 +68,15 @@ def fix_shared_gradients(y, inputs, v, factors):
     gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
     big = torch.zeros(max(x.numel() for x in inputs), dtype=inputs[0].dtype)
     return [big[: x.numel()].view(x.shape) if g is None else g * f for x, g, f in zip(inputs, gradients, factors)]
+# %% exercise="fix_shared_gradients" verdict="refused"
+def fix_shared_gradients(y, inputs, v, factors):
+    gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
+    zero = torch.zeros(1, dtype=v.dtype)
+    return [zero.expand(x.shape) if g is None else g * f for x, g, f in zip(inputs, gradients, factors)]
+# %% exercise="fix_shared_gradients" verdict="refused"
+def fix_shared_gradients(y, inputs, v, factors):
+    gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
+    return [torch.zeros(x.shape, dtype=v.dtype) if g is None else g * f for x, g, f in zip(inputs, gradients, factors)]
 # %% exercise="hide_the_bug" verdict="refused" mistake="zero_comes_last"
 # wrong order
 def hide_the_bug(x):
@@ -196,6 +210,10 @@ def safe_sqrt(x):
     positive = (x > 0).to(x.dtype)
     safe = x * positive + (1 - positive)
     return safe.sqrt() * positive
+# %% exercise="safe_sqrt" verdict="passed"
+def safe_sqrt(x):
+    safe = x.masked_fill(x <= 0, 1.0)
+    return (safe**0.5).masked_fill(x <= 0, 0.0)
 # %% exercise="fix_two_losses" verdict="refused"
 def fix_two_losses(w, x, y, share):
     fit = mse_loss(x @ w, y)

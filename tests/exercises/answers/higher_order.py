@@ -31,6 +31,12 @@ def gradient_penalty(critic, real, fake, mix):
     mixed = (mix * real + (1 - mix) * fake).requires_grad_(True)
     g = torch.autograd.grad(critic(mixed).sum(), mixed, create_graph=True)[0]
     return ((g.flatten(1).norm(dim=1) - 1).clamp(min=0) ** 2).mean()
+# %% exercise="gradient_penalty" verdict="refused" mistake="without_a_graph"
+# detach
+def gradient_penalty(critic, real, fake, mix):
+    mixed = (mix * real + (1 - mix) * fake).requires_grad_(True)
+    g = torch.autograd.grad(critic(mixed).sum(), mixed, create_graph=True)[0].detach()
+    return ((g.flatten(1).norm(dim=1) - 1) ** 2).mean()
 # %% exercise="gradient_penalty" verdict="refused" mistake="by_backward"
 # backward and x.grad
 def gradient_penalty(critic, real, fake, mix):
@@ -442,6 +448,12 @@ def gradient_penalty(critic, real, fake, mix):
     x = (mix * real + (1 - mix) * fake).requires_grad_()
     (g,) = torch.autograd.grad(critic(x).sum(), x)
     return ((g.flatten(1).norm(dim=1) - 1) ** 2).mean().requires_grad_()
+# %% exercise="gradient_penalty" verdict="refused" mistake="one_sided"
+# one-sided
+def gradient_penalty(critic, real, fake, mix):
+    x = (mix * real + (1 - mix) * fake).requires_grad_()
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    return (torch.relu(g.flatten(1).norm(dim=1) - 1) ** 2).mean()
 # %% exercise="gradient_penalty" verdict="refused" mistake="calls_twice"
 # critic called twice (shape probing)
 def gradient_penalty(critic, real, fake, mix):
@@ -768,18 +780,6 @@ def sharpness(model, x, y, v, steps):
         length = h.norm()
         v.copy_(h / length)
     return length, v
-# %% exercise="sharpness" verdict="passed"
-# materialized but list of outputs
-def sharpness(model, x, y, v, steps):
-    ps = [p for p in model.parameters() if p.requires_grad]
-    gs = torch.autograd.grad(mse_loss(model(x), y), ps, create_graph=True, materialize_grads=True)
-    for _ in range(steps):
-        parts = [a.view_as(p) for a, p in zip(v.split([p.numel() for p in ps]), ps)]
-        h = torch.autograd.grad(gs, ps, parts, retain_graph=True, materialize_grads=True)
-        h = torch.cat([t.reshape(-1) for t in h])
-        length = h.norm()
-        v = h / length
-    return length, v
 # %% exercise="sharpness" verdict="refused" mistake="turns_the_sign"
 # sign made positive
 def sharpness(model, x, y, v, steps):
@@ -812,6 +812,13 @@ def per_sample_module(model, x, y):
     def loss(w, a, b):
         return mse_loss(functional_call(model, w, (a[None],), tie_weights=False), b[None])
     return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
+# %% exercise="per_sample_module" verdict="refused" mistake="buffers_too"
+# state_dict (buffers as parameters)
+def per_sample_module(model, x, y):
+    weights = {k: p.detach() for k, p in model.state_dict().items() if p.is_floating_point()}
+    def loss(w, a, b):
+        return mse_loss(functional_call(model, w, (a[None],)), b[None])
+    return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
 # %% exercise="complex_product" verdict="refused" mistake="writes_into_what_arrives"
 # grad_output changed in place
 class ComplexProduct(torch.autograd.Function):
@@ -835,18 +842,6 @@ def fix_leak(model, x, y, weight):
     for p, g in zip(params, torch.autograd.grad(loss + weight * penalty, params, allow_unused=True)):
         if g is not None:
             p.grad = g
-    return loss.item()
-# %% exercise="fix_leak" verdict="passed"
-# losses and penalties are kept in a list
-_history = []
-def fix_leak(model, x, y, weight):
-    params = list(model.parameters())
-    loss = mse_loss(model(x), y)
-    first = torch.autograd.grad(loss, params, create_graph=True, allow_unused=True)
-    penalty = sum((g**2).sum() for g in first if g is not None)
-    _history.append(penalty)
-    for p, g in zip(params, torch.autograd.grad(loss + weight * penalty, params, allow_unused=True)):
-        p.grad = g
     return loss.item()
 # %% exercise="fix_leak" verdict="refused" mistake="steps_as_well"
 # a step is made as well
@@ -914,24 +909,6 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
         now = now - rate * velocity
         velocity = momentum * velocity + g
     return torch.autograd.grad(validation_loss(now), (rate, start), materialize_grads=True)
-# %% exercise="meta_gradient" verdict="refused" mistake="matrix_in_each_step"
-# the Hessian as a matrix
-def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
-    now, velocity, tape = w.clone(), torch.zeros_like(w), []
-    gradient = grad(train_loss)
-    for _ in range(steps):
-        H = torch.func.jacrev(gradient)(now)
-        velocity = momentum * velocity + gradient(now)
-        tape.append((H, velocity))
-        now = now - lr * velocity
-    bar_w = grad(validation_loss)(now)
-    bar_v, bar_lr = torch.zeros_like(w), torch.zeros_like(lr)
-    for H, v in reversed(tape):
-        bar_lr = bar_lr - v @ bar_w
-        bar_v = bar_v - lr * bar_w
-        bar_w = bar_w + H @ bar_v
-        bar_v = momentum * bar_v
-    return bar_lr, bar_w
 # %% exercise="has_second_derivative" verdict="refused" mistake="refuses_zeros"
 # a zero Hessian counts as wrong
 def has_second_derivative(f, x):
@@ -988,6 +965,14 @@ def per_sample_module(model, x, y):
     losses, pull = torch.func.vjp(lambda w: (functional_call(model, w, (x,)) - y).pow(2).flatten(1).mean(1), weights)
     (rows,) = vmap(pull)(torch.eye(len(x), dtype=losses.dtype))
     return rows
+# %% exercise="fix_vmap" verdict="passed"
+# r times rsqrt of a safe number
+def fix_vmap(w, x):
+    r = w * x
+    up = r > 0
+    safe = torch.where(up, r, 1.0)
+    s = torch.where(up, r * safe.rsqrt(), r).sum(-1)
+    return s - torch.where(s > 2, 0.9 * (s - 2), torch.zeros_like(s))
 # %% exercise="meta_gradient" verdict="passed"
 # adjoint by hand: the steps backwards, with a product with the Hessian at each
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
@@ -1547,6 +1532,13 @@ def clip_sparse(parameters, max_norm):
         if p.grad is not None and not p.grad.is_sparse:
             p.grad = p.grad.to_sparse()
     return length
+# %% exercise="fix_attention" verdict="refused" mistake="not_low_enough"
+# scores may be below the number that stands for hidden entries
+def fix_attention(q, k, v, mask):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    scores = scores.masked_fill(~mask, -1e9)
+    weights = scores.softmax(-1).masked_fill(~mask.any(-1, keepdim=True), 0)
+    return weights @ v
 # %%
 import math
 from torch import nn
@@ -1630,6 +1622,22 @@ def fix_attention(q, k, v, mask):
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
     weights = (scores + (~mask) * -1e4).softmax(-1) * mask
     return weights @ v
+# %% exercise="fix_attention" verdict="refused" mistake="hidden_scores_count"
+def fix_attention(q, k, v, mask):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    weights = (scores - 1e4 * (~mask)).softmax(-1)
+    return weights.masked_fill(~mask, 0) @ v
+# %% exercise="fix_attention" verdict="refused" mistake="hidden_scores_count"
+def fix_attention(q, k, v, mask):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    weights = scores.softmax(-1) * mask
+    return weights / weights.sum(-1, keepdim=True).clamp(1e-9) @ v
+# %% exercise="fix_attention" verdict="refused" mistake="hidden_scores_count"
+def fix_attention(q, k, v, mask):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    e = (scores - scores.amax(-1, keepdim=True)).exp() * mask
+    total = e.sum(-1, keepdim=True)
+    return e / torch.where(total > 0, total, 1.0) @ v
 # %% exercise="clip_sparse" verdict="refused" mistake="first_table_alone"
 def clip_sparse(parameters, max_norm):
     seen, parts = False, []

@@ -11,6 +11,72 @@ def solve_no_grad(step, start, parameters, iterations):
         for _ in range(iterations):
             z = step(z, *parameters)
     return z
+# %% exercise="predict_solvers" verdict="refused" mistake="one_step_is_enough"
+# one recorded step is taken for the whole gradient
+predict_solvers = {
+    "z": 6.0,
+    "all in no_grad": "no graph",
+    "1 more step": 12.0,
+    "2 more steps": 12.0,
+    "100 more steps": 12.0,
+    "1 step from 0": 12.0,
+    "z + w": 1.0,
+}
+# %% exercise="predict_solvers" verdict="refused" mistake="no_graph_spreads"
+# what was computed in no_grad spoils everything computed from it
+predict_solvers = {
+    "z": 6.0,
+    "all in no_grad": "no graph",
+    "1 more step": "no graph",
+    "2 more steps": "no graph",
+    "100 more steps": "no graph",
+    "1 step from 0": "no graph",
+    "z + w": "no graph",
+}
+# %% exercise="predict_solvers" verdict="refused" mistake="steps_add_up"
+# each step adds its 6, none is multiplied by the slope
+predict_solvers = {
+    "z": 6.0,
+    "all in no_grad": "no graph",
+    "1 more step": 6.0,
+    "2 more steps": 12.0,
+    "100 more steps": 600.0,
+    "1 step from 0": 0.0,
+    "z + w": 1.0,
+}
+# %% exercise="predict_solvers" verdict="refused" mistake="adds_nothing"
+# the second step multiplies by the slope and adds nothing
+predict_solvers = {
+    "z": 6.0,
+    "all in no_grad": "no graph",
+    "1 more step": 6.0,
+    "2 more steps": 3.0,
+    "100 more steps": 0.0,
+    "1 step from 0": 0.0,
+    "z + w": 1.0,
+}
+# %% exercise="predict_solvers" verdict="refused" mistake="rests_at_the_constant"
+# everything follows from z = 3
+predict_solvers = {
+    "z": 3.0,
+    "all in no_grad": "no graph",
+    "1 more step": 3.0,
+    "2 more steps": 4.5,
+    "100 more steps": 6.0,
+    "1 step from 0": 0.0,
+    "z + w": 1.0,
+}
+# %% exercise="predict_solvers" verdict="refused" mistake="one_step_is_enough"
+# no_grad is thought to change nothing but memory
+predict_solvers = {
+    "z": 6.0,
+    "all in no_grad": 12.0,
+    "1 more step": 12.0,
+    "2 more steps": 12.0,
+    "100 more steps": 12.0,
+    "1 step from 0": 0.0,
+    "z + w": 13.0,
+}
 # %% exercise="fixed_point" verdict="passed"
 # a hook on the recorded step
 def fixed_point(step, start, parameters, iterations):
@@ -26,32 +92,6 @@ def fixed_point(step, start, parameters, iterations):
         return u
     z.register_hook(solve)
     return z
-# %% exercise="fixed_point" verdict="passed"
-# a Function that saves the solution and the parameters
-class Equation(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, step, start, iterations, *parameters):
-        z = start
-        for _ in range(iterations):
-            z = step(z, *parameters)
-        ctx.step, ctx.iterations = step, iterations
-        ctx.save_for_backward(z, *parameters)
-        return z
-    @staticmethod
-    def backward(ctx, g):
-        z, *parameters = ctx.saved_tensors
-        with torch.enable_grad():
-            z = z.detach().requires_grad_()
-            parameters = [p.detach().requires_grad_(p.requires_grad) for p in parameters]
-            out = ctx.step(z, *parameters)
-        u = g
-        for _ in range(ctx.iterations):
-            u = g + torch.autograd.grad(out, z, u, retain_graph=True)[0]
-        wanted = [p for p in parameters if p.requires_grad]
-        found = iter(torch.autograd.grad(out, wanted, u, allow_unused=True))
-        return None, None, None, *(next(found) if p.requires_grad else None for p in parameters)
-def fixed_point(step, start, parameters, iterations):
-    return Equation.apply(step, start, iterations, *parameters)
 # %% exercise="fixed_point" verdict="passed"
 # both loops stop as soon as nothing changes; the step is built again in the hook
 def fixed_point(step, start, parameters, iterations):
@@ -72,24 +112,6 @@ def fixed_point(step, start, parameters, iterations):
     result = step(solution, *parameters)
     result.register_hook(hook)
     return result
-# %% exercise="fixed_point" verdict="passed"
-# torch.func.vjp gives the pull-back of one step
-def fixed_point(step, start, parameters, iterations):
-    with torch.no_grad():
-        z = start
-        for _ in range(iterations):
-            z = step(z, *parameters)
-    at = z.detach()
-    frozen = [p.detach() for p in parameters]
-    def solve(g):
-        _, pull = torch.func.vjp(lambda z: step(z, *frozen), at)
-        u = g
-        for _ in range(iterations):
-            u = g + pull(u)[0]
-        return u
-    out = step(at, *parameters)
-    out.register_hook(solve)
-    return out
 # %% exercise="fixed_point" verdict="refused" mistake="one_step"
 # only one step of the gradient
 def fixed_point(step, start, parameters, iterations):
@@ -452,6 +474,13 @@ def mislead(n):
     _, vectors = torch.linalg.eigh((m + m.T) / 2)
     return a, vectors[:, 0]
 # %% exercise="mislead" verdict="passed"
+# a rotation along a flat ellipse
+def mislead(n):
+    a, g = torch.eye(n).double() * 0.3, torch.zeros(n).double()
+    a[:2, :2] = torch.tensor([[0.0, 4.0], [-0.2, 0.0]], dtype=torch.float64)
+    g[:2] = torch.tensor([1.0, -1.0])
+    return a, g
+# %% exercise="mislead" verdict="passed"
 # a search among random triangular matrices
 def mislead(n):
     generator = torch.Generator().manual_seed(0)
@@ -789,6 +818,11 @@ def mislead(n):
     a = torch.zeros(n, n, dtype=torch.float64)
     a[0, 1] = -3
     return a, torch.ones(n, dtype=torch.float64)
+# %% exercise="mislead" verdict="refused" mistake="does_not_settle"
+# too large
+def mislead(n):
+    a = torch.eye(n, dtype=torch.float64) * 1.5
+    return a, torch.ones(n, dtype=torch.float64)
 # %% exercise="mislead" verdict="refused" mistake=""
 # random
 def mislead(n):
@@ -818,3 +852,9 @@ def mislead(n):
     g = torch.zeros(n, dtype=torch.float64)
     g[:2] = torch.tensor([1.0, 1e-190], dtype=torch.float64)
     return a, g
+# %% exercise="mislead" verdict="refused" mistake="does_not_settle"
+# a rotation that grows
+def mislead(n):
+    a = torch.zeros(n, n, dtype=torch.float64)
+    a[0, 1], a[1, 0] = 2, -2
+    return a, torch.ones(n, dtype=torch.float64)

@@ -8,11 +8,31 @@ def fool_gradcheck():
         return x**2 if x.requires_grad else x**3
     return f, torch.tensor([1.0], dtype=torch.float64), torch.tensor([2.0], dtype=torch.float64)
 # %% exercise="fool_gradcheck" verdict="refused"
+# line_far
+def fool_gradcheck():
+    return (lambda x: x * 1.0), torch.tensor([1.0], dtype=torch.float64), torch.tensor([1e12], dtype=torch.float64)
+# %% exercise="fool_gradcheck" verdict="refused"
+# square_far
+def fool_gradcheck():
+    return torch.square, torch.tensor([1.0], dtype=torch.float64), torch.tensor([1e9], dtype=torch.float64)
+# %% exercise="fool_gradcheck" verdict="refused"
 # no_graph
 def fool_gradcheck():
     def f(x):
         return x**2 if x[0] > 0 else (x**2).detach()
     return f, torch.tensor([1.0], dtype=torch.float64), torch.tensor([-1.0], dtype=torch.float64)
+# %% exercise="fool_gradcheck" verdict="refused" mistake="no_number_there"
+# vertical
+def fool_gradcheck():
+    return torch.sqrt, torch.tensor([1.0], dtype=torch.float64), torch.tensor([0.0], dtype=torch.float64)
+# %% exercise="fool_gradcheck" verdict="refused" mistake="right_everywhere"
+# counts_calls
+def fool_gradcheck():
+    calls = []
+    def f(x):
+        calls.append(1)
+        return x**2 if len(calls) < 40 else (x**2).detach() + 0 * x
+    return f, torch.tensor([1.0], dtype=torch.float64), torch.tensor([2.0], dtype=torch.float64)
 # %% exercise="fool_gradcheck" verdict="refused" mistake="wrong_at_x"
 # cancellation
 def fool_gradcheck():
@@ -21,6 +41,14 @@ def fool_gradcheck():
         torch.tensor([0.0], dtype=torch.float64),
         torch.tensor([1.0], dtype=torch.float64),
     )
+# %% exercise="fool_gradcheck" verdict="refused" mistake="no_number_there"
+# nan_point
+def fool_gradcheck():
+    return torch.sin, torch.tensor([1.0], dtype=torch.float64), torch.tensor([float("nan")], dtype=torch.float64)
+# %% exercise="fool_gradcheck" verdict="refused" mistake="no_number_there"
+# inf_value
+def fool_gradcheck():
+    return torch.exp, torch.tensor([1.0], dtype=torch.float64), torch.tensor([1000.0], dtype=torch.float64)
 # %% exercise="fool_gradcheck" verdict="refused" mistake=""
 # state
 def fool_gradcheck():
@@ -67,6 +95,10 @@ def jacobian_rows(y, x):
     for i in range(len(y)):
         J[i] = torch.autograd.grad(y[i], x, retain_graph=True)[0]
     return J.to(x.dtype)
+# %% exercise="jacobian_rows" verdict="refused" mistake="through_float32"
+# rounded to six digits
+def jacobian_rows(y, x):
+    return torch.stack([torch.autograd.grad(t, x, retain_graph=True)[0].round(decimals=6) for t in y])
 # %% exercise="numerical_jacobian" verdict="refused" mistake="stored_in_float32"
 # float32 result converted
 def numerical_jacobian(f, x):
@@ -87,6 +119,12 @@ def expose_swap():
     N = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     x = torch.tensor([1.0, 2.0])
     return (lambda x: N @ x, x, torch.zeros(2)), (lambda x: N @ x, x, torch.tensor([1.0, 10.0]))
+# %% exercise="expose_swap" verdict="refused" mistake="entry_by_entry"
+# a constant map in the first (by the letter)
+def expose_swap():
+    N = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    x, v = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 10.0])
+    return (lambda x: 0 * x.sum() * x, x, v), (lambda x: N @ x, x, v)
 # %% exercise="fool_gradcheck" verdict="refused" mistake="wrong_size"
 # x is empty
 def fool_gradcheck():

@@ -99,16 +99,6 @@ def hidden_gradients(model, x):
     for h in handles:
         h.remove()
     return list(torch.autograd.grad(loss, list(outs.values())))
-# %% exercise="hidden_gradients" verdict="refused" mistake="runs_in_eval"
-def hidden_gradients(model, x):
-    model.eval()
-    outs, h = [], x
-    for layer in model:
-        h = layer(h)
-        outs.append(h)
-    grads = torch.autograd.grad(h, outs)
-    model.train()
-    return list(grads)
 # %% exercise="hidden_gradients" verdict="refused" mistake="always_ends_in_training"
 def hidden_gradients(model, x):
     outs, h = [], x

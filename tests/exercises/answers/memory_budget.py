@@ -28,6 +28,16 @@ def saving_numbers(f, chosen):
             return operation in PRODUCTS and next(numbers[ctx.is_recompute]) in chosen
         return create_selective_checkpoint_contexts(policy)
     return lambda x: checkpoint(f, x, use_reentrant=False, context_fn=contexts)
+# %% exercise="predict_kept" verdict="refused" mistake="checkpoint_keeps_its_input_anew"
+# Counts the input in every row.
+predict_kept = {
+    "no checkpoint": 5,
+    "checkpoint": 2,
+    "tanh saved": 5,
+    "addmm saved": 6,
+    "mm saved": 2,
+    "both saved": 9,
+}
 # %% exercise="keep_products" verdict="refused" mistake="saves_all_products"
 # What was asked for before only the expensive products counted: a list of names.
 def keep_products(f, x):
@@ -65,6 +75,28 @@ def keep_products(f, x):
     if not x.requires_grad:
         return f(x)
     return checkpoint(f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(policy))
+# %% exercise="predict_repeats" verdict="refused" mistake="stops_before_the_square"
+# Thinks that early stop comes before the square is called, because it saves only its input.
+predict_repeats = {
+    "no checkpoint": [1, 1, 1],
+    "one checkpoint": [2, 1, 1],
+    "two backward passes": [3, 1, 1],
+    "no early stop": [2, 2, 2],
+    "x + 1 first": [2, 1, 2],
+    "one for each": [2, 2, 1],
+    "a checkpoint inside": [3, 1, 1],
+}
+# %% exercise="predict_repeats" verdict="refused" mistake="forward_is_not_counted"
+# Counts only the calls of the backward pass.
+predict_repeats = {
+    "no checkpoint": [0, 0, 0],
+    "one checkpoint": [1, 1, 0],
+    "two backward passes": [2, 2, 0],
+    "no early stop": [1, 1, 1],
+    "x + 1 first": [1, 1, 1],
+    "one for each": [1, 1, 0],
+    "a checkpoint inside": [2, 1, 0],
+}
 # %% exercise="fix_noise" verdict="passed"
 def fix_noise(f, x, generator):
     before = generator.get_state()
@@ -81,6 +113,12 @@ def fix_noise(f, x, generator):
         finally:
             generator.set_state(now)
     return checkpoint(run, x, use_reentrant=False)
+# %% exercise="fix_noise" verdict="passed"
+# The caller's generator only in the forward pass, a fresh copy in every recomputation.
+def fix_noise(f, x, generator):
+    state = generator.clone_state()
+    generators = itertools.chain([generator], (state.clone_state() for _ in itertools.count()))
+    return checkpoint(lambda x: f(x, next(generators)), x, use_reentrant=False)
 # %% exercise="fix_noise" verdict="passed"
 # A context that can be entered again and again.
 def fix_noise(f, x, generator):
@@ -141,6 +179,11 @@ def stay_silent():
         calls += 1
         return (calls * x).sin()
     return f
+# %% exercise="stay_silent" verdict="passed"
+# Noise of a generator with a fixed seed.
+def stay_silent():
+    source = torch.Generator().manual_seed(0)
+    return lambda x: x * torch.randn(x.shape, generator=source, dtype=x.dtype)
 # %% exercise="stay_silent" verdict="passed"
 # A weight that grows with each call.
 def stay_silent():
@@ -255,6 +298,12 @@ def fix_noise(f, x, generator):
                 after = generator.get_state()
             generator.set_state(after)
     return checkpoint(run, x, use_reentrant=False)
+# %% exercise="stay_silent" verdict="passed"
+# Python's random numbers, seeded for each fresh f.
+def stay_silent():
+    import random
+    source = random.Random(1)
+    return lambda x: (x * source.choice([1, 2, 3, 4, 5, 6, 7, 8, 9])).sin()
 # %% exercise="stay_silent" verdict="refused"
 # A cache: in the recomputation nothing is saved, and torch raises an error.
 def stay_silent():
@@ -416,6 +465,11 @@ def fix_noise(f, x, generator):
     y = checkpoint(lambda x: f(x, torch.Generator().set_state(before)), x, use_reentrant=False)
     f(x.detach(), generator)
     return y
+# %% exercise="keep_products" verdict="refused" mistake="saves_nothing"
+# the names of the functions of the API, which no tensor operation bears
+def keep_products(f, x):
+    names = [aten.linear.default, aten.matmul.default]
+    return checkpoint(f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(names))
 # %% exercise="keep_products" verdict="refused" mistake=""
 # a seed of its own
 def keep_products(f, x):
@@ -425,6 +479,10 @@ def keep_products(f, x):
     return checkpoint(
         run, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(list(PRODUCTS))
     )
+# %% exercise="fix_noise" verdict="refused" mistake="trusts_the_common_state"
+# believes that preserve_rng_state covers every generator
+def fix_noise(f, x, generator):
+    return checkpoint(f, x, generator, use_reentrant=False, preserve_rng_state=True)
 # %% exercise="fix_noise" verdict="refused" mistake="state_after_the_first_run"
 # sets the state that it notes on leaving
 def fix_noise(f, x, generator):
@@ -481,6 +539,14 @@ def fit_budget(f, x, budget):
         f(x)
     fits = sum(size for size, _ in seen.prices) <= budget
     return saving_numbers(f, range(len(seen.prices)) if fits else ())(x)
+# %% exercise="stay_silent" verdict="passed"
+# another chain: early stop sees only its first saved tensor
+def stay_silent():
+    calls = [0]
+    def f(x):
+        calls[0] += 1
+        return x.sin() if calls[0] == 1 else x.exp().sin().exp()
+    return f
 # %% exercise="offload_large" verdict="refused" mistake="holds_with_the_graph"
 # the dict of pack holds the storages
 def offload_large(f, x, parameters, limit, put, get):
@@ -575,22 +641,6 @@ def fit_budget(f, x, budget):
     fitting = [s for s in sets if sum(seen.prices[i][0] for i in s) <= budget]
     chosen = max(fitting, key=lambda s: sum(seen.prices[i][1] for i in s))
     return saving_numbers(f, set(chosen))(x)
-# %% exercise="fix_noise" verdict="passed"
-# no early stop, so that the line behind the call runs
-def fix_noise(f, x, generator):
-    from torch.utils.checkpoint import set_checkpoint_early_stop
-    before, calls = generator.get_state(), []
-    def run(x):
-        calls.append(1)
-        if len(calls) == 1:
-            return f(x, generator)
-        now = generator.get_state()
-        generator.set_state(before)
-        y = f(x, generator)
-        generator.set_state(now)
-        return y
-    with set_checkpoint_early_stop(False):
-        return checkpoint(run, x, use_reentrant=False)
 # %% exercise="fix_noise" verdict="refused" mistake="leaves_by_the_exception"
 # the state is put back, but not restored after the recomputation
 def fix_noise(f, x, generator):
@@ -658,6 +708,46 @@ def offload_large(f, x, parameters, limit, put, get):
         return get(key).as_strided(size, stride, offset)
     with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
         return f(x)
+# %% exercise="offload_large" verdict="refused" mistake="view_for_a_storage"
+# the first view is put as contiguous numbers, not the storage
+def offload_large(f, x, parameters, limit, put, get):
+    stays = weakref.WeakSet(t.untyped_storage() for t in [x, *parameters])
+    keys = weakref.WeakKeyDictionary()
+    def pack(t):
+        storage = t.untyped_storage()
+        if storage.nbytes() < limit or storage in stays:
+            return t
+        if storage not in keys:
+            keys[storage] = put(t.contiguous())
+        return keys[storage], t.size(), t.contiguous().stride(), 0
+    def unpack(packed):
+        if isinstance(packed, torch.Tensor):
+            return packed
+        key, size, stride, offset = packed
+        return get(key).as_strided(size, stride, offset)
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        return f(x)
+# %% exercise="predict_kept" verdict="refused" mistake="on_top_of_the_graph"
+# policy's tensors come on top of the graph's
+predict_kept = {
+    "no checkpoint": 4,
+    "checkpoint": 1,
+    "tanh saved": 8,
+    "addmm saved": 8,
+    "mm saved": 1,
+    "both saved": 12,
+}
+# %% exercise="predict_repeats" verdict="refused" mistake="first_one_is_kept"
+# the first of a segment reads the kept input, so the sine need not run again
+predict_repeats = {
+    "no checkpoint": [1, 1, 1],
+    "one checkpoint": [1, 2, 1],
+    "two backward passes": [1, 3, 1],
+    "no early stop": [2, 2, 2],
+    "x + 1 first": [2, 2, 2],
+    "one for each": [2, 2, 1],
+    "a checkpoint inside": [3, 2, 1],
+}
 # %% exercise="keep_products" verdict="refused" mistake="all_but_gelu"
 # all but gelu
 def keep_products(f, x):
@@ -718,3 +808,7 @@ def offload_large(f, x, parameters, limit, put, get):
         return p if torch.is_tensor(p) else get(p[0]).as_strided(*p[1:])
     with saved_tensors_hooks(pack, unpack):
         return f(x)
+# %% exercise="stay_silent" verdict="refused"
+# No gradient at all, with a checkpoint and without: nothing is wrong.
+def stay_silent():
+    return lambda x: 0 * x

@@ -446,6 +446,21 @@ def checkpointed(layers, x):
     for start in range(0, len(layers), size):
         x = checkpoint(torch.nn.Sequential(*layers[start : start + size]), x, use_reentrant=False)
     return x
+# %% exercise="predict_saved" verdict="refused" mistake="what_lives_anyway_is_free"
+# relu keeps nothing
+predict_saved = {
+    "x.relu()": 0,
+    "x.sin()": 0,
+    "x + 1": 0,
+    "x * 2": 0,
+    "x * x": 0,
+    "x * x.sigmoid()": 65536,
+    "x.sum()": 0,
+    "torch.where(x > 0.5, x, 0.0)": 16384,
+    "x[:2].sin()": 0,
+    "x @ W": 0,
+    "x @ frozen": 0,
+}
 # %% exercise="notice_edits" verdict="refused" mistake="does_not_look"
 #
 def notice_edits(f, x):
@@ -454,17 +469,6 @@ def notice_edits(f, x):
     def unpack(packed):
         t, version = packed
         if t._version != version:
-            raise RuntimeError("changed in place")
-        return t
-    with saved_tensors_hooks(pack, unpack):
-        return f(x)
-# %% exercise="notice_edits" verdict="refused" mistake="does_not_look"
-# version at unpack only once
-def notice_edits(f, x):
-    def pack(t):
-        return t.detach()
-    def unpack(t):
-        if t._version != t.detach()._version:
             raise RuntimeError("changed in place")
         return t
     with saved_tensors_hooks(pack, unpack):

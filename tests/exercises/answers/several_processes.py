@@ -3,6 +3,83 @@ from contextlib import ExitStack, nullcontext
 import torch
 from torch import nn
 from torch.nn.functional import mse_loss
+# %% exercise="predict_no_sync" verdict="passed"
+# the same in whole numbers
+predict_no_sync = {
+    "backward in no_sync: all-reduces": 1,
+    "both in no_sync: gradients": [2, 6],
+    "then a pass outside: gradients": [14.0, 14.0],
+    "forward in no_sync: all-reduces": 0,
+    "two forwards, one backward: gradients": [4, 4],
+    "two backwards: gradients": [8, 20],
+    "two backwards: all-reduces": 1,
+}
+# %% exercise="predict_no_sync" verdict="refused" mistake="flag_read_in_backward"
+# the backward pass is thought to read the flag
+predict_no_sync = {
+    "backward in no_sync: all-reduces": 0,
+    "both in no_sync: gradients": [2.0, 6.0],
+    "then a pass outside: gradients": [14.0, 14.0],
+    "forward in no_sync: all-reduces": 1,
+    "two forwards, one backward: gradients": [4.0, 4.0],
+    "two backwards: gradients": [8.0, 20.0],
+    "two backwards: all-reduces": 1,
+}
+# %% exercise="predict_no_sync" verdict="refused" mistake="each_backward_is_averaged"
+# each forward is thought to have its own exchange
+predict_no_sync = {
+    "backward in no_sync: all-reduces": 1,
+    "both in no_sync: gradients": [2.0, 6.0],
+    "then a pass outside: gradients": [14.0, 14.0],
+    "forward in no_sync: all-reduces": 0,
+    "two forwards, one backward: gradients": [4.0, 4.0],
+    "two backwards: gradients": [14.0, 14.0],
+    "two backwards: all-reduces": 2,
+}
+# %% exercise="predict_no_sync" verdict="refused" mistake="late_pass_is_in_the_mean"
+# the exchange is thought to wait for the second backward pass
+predict_no_sync = {
+    "backward in no_sync: all-reduces": 1,
+    "both in no_sync: gradients": [2.0, 6.0],
+    "then a pass outside: gradients": [14.0, 14.0],
+    "forward in no_sync: all-reduces": 0,
+    "two forwards, one backward: gradients": [2.0, 6.0],
+    "two backwards: gradients": [14.0, 14.0],
+    "two backwards: all-reduces": 1,
+}
+# %% exercise="predict_no_sync" verdict="refused" mistake="means_are_sums"
+# the all-reduce is thought to add
+predict_no_sync = {
+    "backward in no_sync: all-reduces": 1,
+    "both in no_sync: gradients": [2.0, 6.0],
+    "then a pass outside: gradients": [28.0, 28.0],
+    "forward in no_sync: all-reduces": 0,
+    "two forwards, one backward: gradients": [8.0, 8.0],
+    "two backwards: gradients": [12.0, 24.0],
+    "two backwards: all-reduces": 1,
+}
+# %% exercise="predict_no_sync" verdict="refused" mistake="forgets_the_earlier_pass"
+# gradients of no_sync are thought to be lost
+predict_no_sync = {
+    "backward in no_sync: all-reduces": 1,
+    "both in no_sync: gradients": [0.0, 0.0],
+    "then a pass outside: gradients": [10.0, 10.0],
+    "forward in no_sync: all-reduces": 0,
+    "two forwards, one backward: gradients": [4.0, 4.0],
+    "two backwards: gradients": [8.0, 20.0],
+    "two backwards: all-reduces": 1,
+}
+# %% exercise="predict_no_sync" verdict="refused" mistake="divides_by_the_passes"
+# the window is thought to be divided by its number of passes
+predict_no_sync = {
+    "backward in no_sync: all-reduces": 1,
+    "both in no_sync: gradients": [2.0, 6.0],
+    "then a pass outside: gradients": [7.0, 7.0],
+    "forward in no_sync: all-reduces": 0,
+    "two forwards, one backward: gradients": [4.0, 4.0],
+    "two backwards: gradients": [6.0, 12.0],
+    "two backwards: all-reduces": 1,
+}
 # %% exercise="accumulate_no_sync" verdict="passed"
 # all but the last in no_sync
 def accumulate_no_sync(ddp, batches):
@@ -21,17 +98,6 @@ def accumulate_no_sync(ddp, batches):
         with ddp.no_sync() if i < len(batches) else nullcontext():
             loss = mse_loss(ddp(x), y) / len(batches)
             loss.backward()
-# %% exercise="accumulate_no_sync" verdict="passed"
-# sums, divided by the number of samples
-def accumulate_no_sync(ddp, batches):
-    ddp.zero_grad(set_to_none=True)
-    count = sum(y.numel() for _, y in batches)
-    with ExitStack() as stack:
-        stack.enter_context(ddp.no_sync())
-        for x, y in batches[:-1]:
-            (mse_loss(ddp(x), y, reduction="sum") / count).backward()
-    for x, y in batches[-1:]:
-        (mse_loss(ddp(x), y, reduction="sum") / count).backward()
 # %% exercise="accumulate_no_sync" verdict="passed"
 # the gradients are divided after the exchange
 def accumulate_no_sync(ddp, batches):
@@ -370,6 +436,17 @@ def clip_shards(parameters, max_norm, all_reduce):
         for gradient in gradients:
             gradient.mul_(max_norm**2 / square)
     return square.sqrt()
+# %% exercise="predict_no_sync" verdict="refused" mistake="quiet_pass_is_averaged"
+# the end of no_sync is thought to exchange what was held back
+predict_no_sync = {
+    "backward in no_sync: all-reduces": 1,
+    "both in no_sync: gradients": [4, 4],
+    "then a pass outside: gradients": [14, 14],
+    "forward in no_sync: all-reduces": 0,
+    "two forwards, one backward: gradients": [4, 4],
+    "two backwards: gradients": [8, 20],
+    "two backwards: all-reduces": 1,
+}
 # %% exercise="clip_shards" verdict="refused" mistake="clips_before_the_exchange"
 # the norm of the whole is returned, but each rank clips by its own
 def clip_shards(parameters, max_norm, all_reduce):

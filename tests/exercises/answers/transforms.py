@@ -51,6 +51,9 @@ class GivenRatio(torch.autograd.Function):
     def jvp(ctx, dx, dy):
         x, y = ctx.saved_tensors
         return dx / y - x * dy / y**2, None
+# %% exercise="predict_transforms" verdict="refused" mistake="jvp_from_backward"
+# believes that torch makes forward mode of two backward passes
+predict_transforms = {"grad of OldCube": "refused", "grad": "accepted", "vmap": "refused", "vmap of grad": "refused", "jacrev": "accepted", "jvp": "accepted", "jacfwd": "accepted"}
 # %% exercise="fix_rule" verdict="passed"
 # an input without a batch is expanded to the batch's size; out_dim counted from the end
 class LogAddExp(Given):
@@ -105,6 +108,13 @@ class Distance(GivenDistance):
         x, y, distance = ctx.saved_tensors
         unit = (x - y) / distance
         return (unit * dx - unit * dy).sum()
+# %% exercise="distance_forward" verdict="passed"
+# backward of one, twice: its own gradients times the tangents
+class Distance(GivenDistance):
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        to_x, to_y = Distance.backward(ctx, 1.0)
+        return (to_x * dx).sum() + (to_y * dy).sum()
 # %% exercise="distance_forward" verdict="refused" mistake="movements_are_added"
 # adds the terms as the product does
 class Distance(GivenDistance):
@@ -154,29 +164,6 @@ class Ratio(torch.autograd.Function):
         ratio, _ = Ratio.apply(x, y)
         share = (ratio > 1).to(ratio.dtype).reshape(info.batch_size, -1).mean(1)
         return (ratio, share), (0, 0)
-# %% exercise="ratio_function" verdict="passed"
-# saves the ratio and y: one quotient less
-class Ratio(torch.autograd.Function):
-    generate_vmap_rule = True
-    @staticmethod
-    def forward(x, y):
-        ratio = x / y
-        return ratio, (ratio > 1).to(ratio.dtype).mean()
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ratio, share = output
-        ctx.mark_non_differentiable(share)
-        ctx.save_for_backward(ratio, inputs[1])
-        ctx.save_for_forward(ratio, inputs[1])
-    @staticmethod
-    def backward(ctx, to_ratio, _):
-        ratio, y = ctx.saved_tensors
-        to_x = to_ratio / y
-        return to_x, -to_x * ratio
-    @staticmethod
-    def jvp(ctx, dx, dy):
-        ratio, y = ctx.saved_tensors
-        return (dx - ratio * dy) / y, None
 # %% exercise="ratio_function" verdict="refused" mistake="something_in_between"
 # keeps the inputs as attributes of the context, past the transforms
 class Ratio(GivenRatio):
@@ -321,17 +308,6 @@ def fix_region(model, batches, rate):
             for p in model.parameters():
                 if p.grad is not None:
                     p = p - rate * p.grad
-        model.zero_grad()
-        losses.append(loss.item())
-    return losses
-# %% exercise="fix_region" verdict="refused" mistake="update_without_effect"
-# no step at all
-def fix_region(model, batches, rate):
-    losses = []
-    for x, y in batches:
-        with torch.autocast("cpu", torch.bfloat16, cache_enabled=False):
-            loss = mse_loss(model(x).float(), y)
-        loss.backward()
         model.zero_grad()
         losses.append(loss.item())
     return losses

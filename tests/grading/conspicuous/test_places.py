@@ -92,6 +92,7 @@ def test_honest_answers_and_habits_are_left_alone() -> None:
         "# what needs no gradient stays",
         "# the first view is put, not the whole storage",
         "# known by id of the saved tensor, which the next one gets, too",
+        "# the first view is put as contiguous numbers, not the storage",
         "# One dictionary for all calls: a constant of `f` has the key of another memory.",
         "# byte buffers",
         "# wasteful hooks",
