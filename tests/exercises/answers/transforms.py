@@ -115,6 +115,13 @@ class Distance(GivenDistance):
     def jvp(ctx, dx, dy):
         to_x, to_y = Distance.backward(ctx, 1.0)
         return (to_x * dx).sum() + (to_y * dy).sum()
+# %% exercise="distance_forward" verdict="refused" mistake="one_for_each_input"
+# the sum is forgotten
+class Distance(GivenDistance):
+    @staticmethod
+    def jvp(ctx, dx, dy):
+        x, y, distance = ctx.saved_tensors
+        return (x - y) / distance * (dx - dy)
 # %% exercise="distance_forward" verdict="refused" mistake="movements_are_added"
 # adds the terms as the product does
 class Distance(GivenDistance):
