@@ -2225,6 +2225,19 @@ def output_gradients(model, x):
         for h in handles:
             h.remove()
     return found
+# %% exercise="silent_hook" verdict="refused" mistake="takes_the_hook_off"
+def silent_hook():
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(2, 2)
+        def forward(self, x):
+            hooks = dict(self.layer._backward_hooks)
+            self.layer._backward_hooks.clear()
+            y = self.layer(x)
+            self.layer._backward_hooks.update(hooks)
+            return y
+    return Model(), torch.ones(1, 2, requires_grad=True)
 # %% exercise="step_in_backward" verdict="refused" mistake="keeps_the_hooks_for_itself"
 def step_in_backward(model, make_optimizer):
     opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
