@@ -71,5 +71,5 @@ def test_an_answer_gets_the_verdict_it_deserves(answer: RecordedAnswer, tmp_path
 def test_mistakes_that_nobody_has_made_are_found() -> None:
     exercise = exercises.find("numerical_slope")
     found = never_made([exercise], ANSWERS / "first_gradient.py")[exercise.name]
-    assert "combines_two_steps" not in found
+    assert "moves_x" not in found
     assert {*found} < exercises.misconceptions_of(exercise).keys()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import tempfile
 from collections.abc import Iterator
@@ -18,15 +17,11 @@ from autograder.grading.submission.handed_in import read_submission
 from autograder.grading.submission.limited_outputs import LimitOutput, OutputBudget, safe_outputs
 from autograder.grading.submission.sanitize import sanitize
 from autograder.grading.submission.submitted_notebook import SubmittedNotebook
+from fuzz.broken_notebooks import HARMFUL, HARMLESS, OUTPUTS, PICTURES, Json, anywhere, bytes_of
 from fuzz.mutations import change_bytes, change_text
-from grading.submission.mutations import HARMFUL, HARMLESS, ODD, anywhere
 
 NAME = "00_first_gradient"
 RELEASED_FILE = Path(__file__).parents[2] / "notebooks" / "en" / f"{NAME}.ipynb"
-_DEEP = "@deep"  # becomes lists in lists: `json` itself cannot write so many
-_DEPTHS = (50, 300, 900, 940, 950, 955, 960, 965, 970, 975, 980, 985, 990, 995, 5000)
-_PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-_JPEG = "/9j/4AAEAAD///7/wAARCAABAAEDASIAAhEBAxEB/9k="
 _MARKDOWN = (
     "![x](attachment:a.png)", "![](attachment:picture-1)", "ATTACHMENT:x", "<script>", "<img src=x onerror=y>", "</",
     "&#x6a;", "[x](javascript:y)", "[x][y]\n\n[y]: z", "```python\nx = '\n```", "~~~", "$$", "$x$", "\\\\(",
@@ -37,18 +32,6 @@ _CODE = (
     "def numerical_slope(", "descend = ", "class A:\n ", "f'{", "(", "-", "lambda: ", "if x:\n    ", '"""', "\\", "@",
     "\f", "0x",
 )  # fmt: skip
-_VALUES = (
-    *ODD, _DEEP, [_DEEP], {"x": _DEEP}, float("nan"), float("inf"), 10**400, "markdown", "code", "raw", "heading",
-    "html", {"a.png": {"image/png": _PNG}}, {"\ud800": {"image/jpeg": _JPEG}}, "2026-09-20 12:00:00 UTC", "10:00",
-    "1 2 3",
-)  # fmt: skip
-_OUTPUTS = (
-    {"output_type": "stream", "name": "stdout", "text": "1\n"},
-    {"output_type": "error", "ename": "E", "evalue": "x", "traceback": ["\x1b[31mE", _DEEP, [_DEEP], 1]},
-    {"output_type": "display_data", "data": {"image/png": _PNG, "text/plain": "x", "text/latex": "$x$"}},
-    {"output_type": "execute_result", "data": {"text/html": "<table><tr><td style='x'>1</td></tr></table>"}},
-    {"output_type": "display_data", "data": {"image/jpeg": _JPEG, "text/html": "<svg><style><a href='javascript:x'>"}},
-)
 
 
 def released() -> ReleasedNotebook:
@@ -80,10 +63,10 @@ def seeds() -> Iterator[bytes]:
     raw["metadata"]["timestamp"] = "2026-09-20 12:00:00 UTC"
     raw["cells"] = [cell for cell in raw["cells"] if "nbgrader" in cell["metadata"]][:4]
     for cell in raw["cells"]:
-        cell["outputs"] = list(_OUTPUTS)
+        cell["outputs"] = OUTPUTS
     text = {"cell_type": "markdown", "metadata": {}, "source": [f"{each}\n" for each in ("Regrade: x", *_MARKDOWN[:2])]}
-    text["attachments"] = {"a.png": {"image/png": _PNG, "image/jpeg": _JPEG}}
-    yield json.dumps({**raw, "cells": [*raw["cells"], text]}).replace(_DEEP, "x").encode()
+    text["attachments"] = {"a.png": PICTURES, "\ud800": PICTURES}
+    yield json.dumps({**raw, "cells": [*raw["cells"], text]}).encode()
 
 
 def read(data: bytes) -> None:
@@ -137,40 +120,25 @@ def mutate(data: bytes, chance: Random) -> bytes:
     try:
         raw = json.loads(data)
         for _ in range(chance.choice([1, 1, 2, 5])):
-            raw = _changed(raw, chance)
-            if isinstance(raw, bytes):
-                return raw
-        text = json.dumps(raw, ensure_ascii=chance.random() < 0.7)
+            made = _changed(raw, chance)
+            if not isinstance(made, dict):
+                return bytes_of(made)
+            raw = made
+        return bytes_of(raw if chance.random() < 0.7 else json.dumps(raw, ensure_ascii=False))
     except Exception:  # what is broken already breaks the mutations, too
         return change_bytes(data, chance)
-    depth = chance.choice(_DEPTHS)
-    brackets = chance.choice([("[", "]"), ('{"a":', "}")])
-    text = text.replace(f'"{_DEEP}"', brackets[0] * depth + "1" + brackets[1] * depth, 3)
-    return text.encode("utf-8", "surrogatepass")
 
 
-def _changed(raw: Any, chance: Random) -> Any:
-    match chance.randrange(6):
+def _changed(raw: Json, chance: Random) -> bytes | str | Json:
+    """Return the notebook with a mutation, or with another text in a cell or anywhere."""
+    match chance.randrange(3):
         case 0:
-            made = chance.choice([*HARMFUL.values(), *HARMLESS.values()])(raw, chance)
-            return made.encode("utf-8", "surrogatepass") if isinstance(made, str) else made
-        case 1:
-            where, key = anywhere(raw, chance)
-            where[key] = copy.deepcopy(chance.choice(_VALUES))
-        case 2:
-            cell = chance.choice(raw["cells"])
-            cell[chance.choice(["source", "attachments", "level", "input", "outputs"])] = copy.deepcopy(
-                chance.choice(_VALUES)
-            )
-        case 3:
-            chance.choice(raw["cells"])["outputs"] = copy.deepcopy(
-                chance.choices(_OUTPUTS, k=chance.choice([1, 3, 250]))
-            )
-        case 4:
             cell = chance.choice(raw["cells"])
             tokens = _CODE if cell["cell_type"] == "code" else _MARKDOWN
             cell["source"] = change_text("".join(cell["source"]), chance, tokens)
-        case 5:
+        case 1:
             where, key = anywhere(raw, chance)
-            where[key] = change_text(where[key], chance, (*_MARKDOWN, *_CODE, _PNG, _JPEG))
+            where[key] = change_text(where[key], chance, (*_MARKDOWN, *_CODE, *PICTURES.values()))
+        case 2:
+            return chance.choice([*HARMFUL.values(), *HARMLESS.values()])(raw, chance)
     return raw

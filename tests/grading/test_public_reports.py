@@ -18,19 +18,19 @@ from support import public_reports
 from support.course import Course
 from support.first_gradient import LESSON, NAME, SOLVED, TOTAL
 from support.lms import collect, write_archive
+from support.public_reports.instead import INSTEAD
 from support.solved import solved_notebook
 
 (WITH_A_QUESTION,) = COURSE.read(["gradient_accumulation"])
 FOLDER = Path(public_reports.__file__).parent
-CASES = sorted(path.stem for path in FOLDER.glob("d_*.py"))
 # What `autograder grade` says of each file that cannot be graded. A text in it is the remedy or the cause.
 UNREADABLE = {
-    "d_lfs_pointer": "is a pointer of Git LFS and not the file",
-    "d_link_text": "is a link, not a notebook",
-    "d_merge_conflict": "holds an unfinished merge of git (lines with <<<<<<<",
-    "d_only_nul_bytes": "holds only zero bytes, so it was not uploaded whole",
-    "d_web_page": "is a web page, not the notebook: ask the student to download",
-    "d_other_lesson_under_this_name": "is the notebook of 03_gradient_accumulation",
+    "lfs_pointer": "is a pointer of Git LFS and not the file",
+    "link_text": "is a link, not a notebook",
+    "merge_conflict": "holds an unfinished merge of git (lines with <<<<<<<",
+    "only_nul_bytes": "holds only zero bytes, so it was not uploaded whole",
+    "web_page": "is a web page, not the notebook: ask the student to download",
+    "other_lesson_under_this_name": "is the notebook of 03_gradient_accumulation",
 }
 
 
@@ -39,18 +39,20 @@ def report(name: str) -> Any:
 
 
 def changed(name: str, course: Course) -> bytes:
-    case = report(name)
-    data: bytes = case.change(json.loads(json.dumps(solved_notebook(course.lesson, "en"))))
+    change = INSTEAD.get(name) or report(name).change
+    data: bytes = change(json.loads(json.dumps(solved_notebook(course.lesson, "en"))))
     return data
+
+
+def name_of(case: str) -> str:
+    return f"{NAME}.ipynb.txt" if case == "whole_notebook_named_txt" else f"{NAME}.ipynb"
 
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
     made = Course.make(tmp_path_factory.mktemp("instead") / "course", languages=["en"])
-    for name in CASES:
-        case = report(name)
-        assert case.LESSON == NAME
-        path = made.submitted(name).with_name(case.NAME)
+    for name in INSTEAD:
+        path = made.submitted(name).with_name(name_of(name))
         path.parent.mkdir(parents=True)
         path.write_bytes(changed(name, made))
     return made
@@ -69,7 +71,7 @@ def test_grade_names_what_was_handed_in(name: str, results: dict[str, dict[str, 
 
 
 def test_zero_bytes_at_the_end_and_another_suffix_cost_nothing(results: dict[str, dict[str, Any]]) -> None:
-    padded, named = results["d_nul_bytes_at_the_end"], results["d_whole_notebook_named_txt"]
+    padded, named = results["nul_bytes_at_the_end"], results["whole_notebook_named_txt"]
     for each in (padded, named):
         assert (each["state"], each["score"], each["reasons"]) == ("graded", TOTAL, [])
     ignored = f"zero bytes at the end of {NAME}.ipynb were ignored: a crash or a full disk leaves them"
@@ -79,14 +81,14 @@ def test_zero_bytes_at_the_end_and_another_suffix_cost_nothing(results: dict[str
 
 def test_collect_names_the_same(course: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     empty = Course.make(tmp_path / "course", languages=["en"])
-    files = {f"{name}/{report(name).NAME}": changed(name, course) for name in CASES}
+    files = {f"{name}/{name_of(name)}": changed(name, course) for name in INSTEAD}
     assert collect(empty, write_archive(tmp_path / "all.zip", files)) == 1
     said = capsys.readouterr().out
     for name, why in UNREADABLE.items():
         (line,) = (line for line in said.splitlines() if line.startswith(f"  no place: {name}: "))
         assert why in line
     taken = {path.parent.name for path in (empty.folder / "submitted").glob("*/*")}
-    assert taken == set(CASES) - set(UNREADABLE)
+    assert taken == set(INSTEAD) - set(UNREADABLE)
 
 
 @pytest.mark.parametrize("name", ["a_attachment_that_is_gone", "a_empty_attachment_link"])
@@ -143,7 +145,7 @@ def test_zones_are_read_or_the_hand_in_is_flagged(tmp_path: Path) -> None:
 
 def test_a_cyrillic_letter_in_a_key_is_named(course: Course, results: dict[str, dict[str, Any]]) -> None:
     """On the page of feedback; the learner's own card is the same."""
-    name = "d_cyrillic_letter_in_a_key"
+    name = "cyrillic_letter_in_a_key"
     assert results[name]["state"] == "graded"
     assert main(["feedback", str(course.folder)]) == 0
     page = " ".join(re.sub(r"<[^>]+>", "", course.feedback(name)).split())

@@ -15,7 +15,7 @@ from autograder.checking.exercise import Exercise
 from autograder.grading.limits import Limits
 from autograder.lessons.collection import COURSE
 from autograder.lessons.source import Lesson
-from hostile.habits import ALL, HARMED, LOSES, known
+from hostile.habits import ALL, HARMED, KINDS, LOSES
 from hostile.habits.habit import Habit
 from hostile.habits.notebook import Points, learners_points, notebook
 from support.assignment import Assignment, code_cell, open_assignment, points
@@ -37,14 +37,9 @@ def assignment(
 
 
 TOGETHER = {
-    "settings": known.SETTINGS,
-    "threads": known.THREADS,
-    "looking": known.LOOKING,
-    "display": known.DISPLAY,
-    "magics": known.MAGICS,
+    kind: [habit for habit in KINDS[kind] if habit.seen == "experience"]
+    for kind in ("settings", "threads", "looking", "display", "magics")
 }
-
-
 NIGHTLY = pytest.mark.nightly(twin="tests/hostile/test_public_habits.py::test_habits_of_a_kind_cost_nothing")
 
 

@@ -11,7 +11,7 @@ from autograder.checking.exercise import Exercise
 from autograder.grading.limits import Limits
 from autograder.grading.wall_kinds import Wall
 from autograder.lessons.source import Lesson
-from hostile.habits import ALL, HARMED, LOSES, PUBLIC, together
+from hostile.habits import ALL, HARMED, LOSES, together
 from hostile.habits.habit import Habit
 from hostile.habits.notebook import Points, learners_points, notebook
 from support.assignment import Assignment, open_assignment, points
@@ -77,8 +77,7 @@ def test_habits_of_a_kind_cost_nothing_behind_the_second_wall(kind: str, second_
     _assert_full_points(second_wall, TOGETHER[kind])
 
 
-def test_each_public_habit_tells_where_it_was_seen() -> None:
+def test_each_habit_has_a_name_of_its_own() -> None:
     names = [habit.name for habit in ALL]
     assert sorted(set(names)) == sorted(names)
     assert {*HARMED, *LOSES} <= set(names)
-    assert [habit.name for habits in PUBLIC.values() for habit in habits if not habit.seen] == []

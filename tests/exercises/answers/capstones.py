@@ -151,13 +151,6 @@ def td_lambda(model, steps, gamma, lam, alpha):
 # tensors, and a negative reward
 def hide_the_fault():
     return torch.zeros(4), torch.tensor([0, 0, 0, -3])
-# %% exercise="hide_the_fault" verdict="refused" mistake="errors_on_the_way"
-def hide_the_fault():
-    return [1.0, 1.0, 1.0], [0.0, 0.0, 5.0]
-# %% exercise="hide_the_fault" verdict="refused" mistake="lengths_differ"
-# one reward too many
-def hide_the_fault():
-    return [0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]
 # %% exercise="is_right_td" verdict="refused" mistake="starts_at_zero"
 def is_right_td(td):
     w = torch.zeros(3, requires_grad=True)
@@ -464,20 +457,6 @@ def fix_checkpoint(embed, blocks, head, tokens):
     h = embed(tokens)
     for i in range(0, len(blocks), 2):
         h = checkpoint(torch.nn.Sequential(*blocks[i : i + 2]), h, use_reentrant=False)
-    return head(h)
-# %% exercise="fix_checkpoint" verdict="refused" mistake="recomputes_the_last"
-# lambda bound late
-def fix_checkpoint(embed, blocks, head, tokens):
-    h = embed(tokens)
-    for block in blocks:
-        h = checkpoint(lambda x: block(x), h, use_reentrant=False)
-    return head(h)
-# %% exercise="fix_checkpoint" verdict="refused" mistake="trusts_the_first"
-# first block without a checkpoint
-def fix_checkpoint(embed, blocks, head, tokens):
-    h = embed(tokens)
-    for i, block in enumerate(blocks):
-        h = block(h) if i == 0 else checkpoint(block, h, use_reentrant=True)
     return head(h)
 # %% exercise="td_lambda" verdict="refused" mistake="returns_tensors"
 # returns tensors
@@ -827,14 +806,6 @@ def td_lambda(model, steps, gamma, lam, alpha):
                 z.zero_()
         deltas.append(error())
     return deltas
-# %% exercise="hide_the_fault" verdict="refused" mistake="hardly_moves"
-# the reward too small for the first weight
-def hide_the_fault():
-    return [0.0, 0.0, 0.0], [0.0, 0.0, 0.03]
-# %% exercise="hide_the_fault" verdict="refused" mistake="more_than_two"
-# one list of pairs
-def hide_the_fault():
-    return [(0.0, 0.0), (0.0, 0.0), (0.0, 1.0)]
 # %% exercise="is_right_td" verdict="refused" mistake="judges_the_result"
 # looks at the return value
 def is_right_td(td):
@@ -1255,17 +1226,6 @@ def train_windows(cell, optimizer, x, y, h, steps, rows):
         h = torch.cat(new)
         optimizer.step()
     return h, squares / y.numel()
-# %% exercise="step_in_half" verdict="passed"
-# half copies of the weights by functional_call: the gradient passes the conversion
-def step_in_half(model, optimizer, scaler, x, y):
-    optimizer.zero_grad(set_to_none=True)
-    halves = {name: p.half() for name, p in model.named_parameters()}
-    out = torch.func.functional_call(model, halves, (x.half(),))
-    loss = mse_loss(out.float(), y)
-    scaler.scale(loss).backward()
-    scaler.step(optimizer)
-    scaler.update()
-    return loss.item()
 # %% exercise="cures" verdict="passed"
 # outer names, in place moves, groups
 def cures():
@@ -1508,15 +1468,6 @@ def cures():
             x = (x + eps * x.grad.sign()).detach()
         return x
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
-# %% exercise="predict_traces" verdict="refused" mistake="trace_without_decay"
-# the trace does not decay
-predict_traces = {"p.grad[0] after step 1": 0.04, "w[0] after step 1": 0.08, "p.grad[0] after the second backward": 0.04, "trace[0] after step 2": 1.04, "w[2] at the end": 0.125}
-# %% exercise="predict_traces" verdict="refused" mistake="trace_of_lambda"
-# decay by lambda alone
-predict_traces = {"p.grad[0] after step 1": 0.04, "w[0] after step 1": 0.08, "p.grad[0] after the second backward": 0.04, "trace[0] after step 2": 0.84, "w[2] at the end": 0.125}
-# %% exercise="predict_traces" verdict="refused" mistake="backward_overwrites"
-# optimizer.step clears .grad
-predict_traces = {"p.grad[0] after step 1": 0.04, "w[0] after step 1": 0.08, "p.grad[0] after the second backward": 0.0, "trace[0] after step 2": 0.76, "w[2] at the end": 0.125}
 # %% exercise="fix_traces" verdict="refused" mistake="zeroes_too_late"
 # cleared between writing .grad and the step
 def fix_traces(model, optimizer, states, rewards, gamma, lam):
@@ -1755,21 +1706,6 @@ def td_lambda(model, steps, gamma, lam, alpha):
 # NaN agrees with nothing
 def hide_the_fault():
     return [float('nan')] * 3, [0.0, 0.0, 1.0]
-# %% exercise="hide_the_fault" verdict="refused" mistake="returns_a_dict"
-# a dict instead of two lists
-def hide_the_fault():
-    return {'weights': [0.0] * 3, 'rewards': [0.0, 0.0, 1.0]}
-# %% exercise="hide_the_fault" verdict="refused" mistake="errors_and_hardly_moves"
-# weights from the right update already (fixed point but the last)
-def hide_the_fault():
-    return [0.9, 0.9, 0.9], [0.0, 0.0, 1.0]
-# %% exercise="fix_checkpoint" verdict="refused" mistake="every_second"
-# every second block only
-def fix_checkpoint(embed, blocks, head, tokens):
-    h = embed(tokens)
-    for i, block in enumerate(blocks):
-        h = checkpoint(block, h, use_reentrant=False) if i % 2 else block(h)
-    return head(h)
 # %% exercise="fix_checkpoint" verdict="refused" mistake="without_a_graph"
 # head frozen for the forward pass
 def fix_checkpoint(embed, blocks, head, tokens):
@@ -2082,27 +2018,6 @@ def cures():
             x = (x + eps * g.sign()).detach()
         return x
     return {"A": a, "B": b, "C": c, "D": d, "E": e}
-# %% exercise="cures" verdict="refused" mistake="copies_the_losses"
-# C: detached and flagged
-def cures():
-    def a(log_prob, value, returns):
-        advantage = (returns - value).detach()
-        return -(log_prob * advantage).mean() + mse_loss(value, returns)
-    def b(mu, log_std):
-        return torch.distributions.Normal(mu, log_std.exp()).rsample()
-    def c(losses):
-        return torch.stack([l.detach() for l in losses]).requires_grad_().mean()
-    def d(model, outputs, lr):
-        model.head = torch.nn.Linear(model.head.in_features, outputs)
-        return torch.optim.SGD(model.parameters(), lr=lr)
-    def e(model, x, y, eps, steps):
-        x = x.detach().clone()
-        for _ in range(steps):
-            x.requires_grad_()
-            (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
-            x = (x + eps * g.sign()).detach()
-        return x
-    return {"A": a, "B": b, "C": c, "D": d, "E": e}
 # %% exercise="cures" verdict="refused" mistake="leaves_the_old_head"
 # D: new layer not put into the model
 def cures():
@@ -2178,29 +2093,6 @@ def step_in_half(model, optimizer, scaler, x, y):
             h = F.linear(h, layer.weight.half(), layer.bias.half())
         else:
             h = layer(h)
-    loss = mse_loss(h.float(), y)
-    optimizer.zero_grad()
-    scaler.scale(loss).backward()
-    scaler.step(optimizer)
-    scaler.update()
-    return loss.item()
-# %% exercise="step_in_half" verdict="passed"
-def step_in_half(model, optimizer, scaler, x, y):
-    with torch.autocast("cpu", dtype=torch.float16):
-        h = x
-        for layer in model:
-            h = F.linear(h, layer.weight, layer.bias) if isinstance(layer, nn.Linear) else layer(h)
-    loss = mse_loss(h.float(), y)
-    optimizer.zero_grad()
-    scaler.scale(loss).backward()
-    scaler.step(optimizer)
-    scaler.update()
-    return loss.item()
-# %% exercise="step_in_half" verdict="passed"
-def step_in_half(model, optimizer, scaler, x, y):
-    h = x.half()
-    for layer in model:
-        h = h @ layer.weight.half().T + layer.bias.half() if isinstance(layer, nn.Linear) else layer(h)
     loss = mse_loss(h.float(), y)
     optimizer.zero_grad()
     scaler.scale(loss).backward()
@@ -2312,24 +2204,6 @@ def cures():
             x = x.detach() + eps * g.sign()
         return x
     return {"a": a, "b": b, "c": c, "d": d, "e": e}
-# %% exercise="cures" verdict="refused" mistake="policy_alone"
-def cures():
-    def a(log_prob, value, returns):
-        return -(log_prob * (returns - value).detach()).mean()
-    def b(mu, log_std):
-        return torch.distributions.Normal(mu, log_std.exp()).rsample()
-    def c(losses):
-        return torch.stack(losses).mean()
-    def d(model, outputs, lr):
-        model.head = nn.Linear(model.head.in_features, outputs)
-        return torch.optim.SGD(model.parameters(), lr=lr)
-    def e(model, x, y, eps, steps):
-        for _ in range(steps):
-            x = x.detach().requires_grad_()
-            (g,) = torch.autograd.grad(mse_loss(model(x), y), x)
-            x = x.detach() + eps * g.sign()
-        return x
-    return {"A": a, "B": b, "C": c, "D": d, "E": e}
 # %% exercise="cures" verdict="refused" mistake="critic_alone"
 def cures():
     def a(log_prob, value, returns):
@@ -2371,21 +2245,6 @@ def hide_the_fault():
     w = [1e9, 1e9 / 0.9, 1e9 / 0.81]
     r = [w[0] - 0.9 * w[1] + 0.05, w[1] - 0.9 * w[2] + 0.05, w[2] + 0.05]
     return w, r
-# %% exercise="hide_the_fault" verdict="refused" mistake="swaps_the_lists"
-def hide_the_fault():
-    return [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]
-# %% exercise="fix_checkpoint" verdict="refused" mistake="trusts_the_first"
-def fix_checkpoint(embed, blocks, head, tokens):
-    h = embed(tokens)
-    for i, block in enumerate(blocks):
-        h = checkpoint(block, h, use_reentrant=i > 0)
-    return head(h)
-# %% exercise="fix_checkpoint" verdict="passed"
-def fix_checkpoint(embed, blocks, head, tokens):
-    h = embed(tokens)
-    for block in blocks:
-        h = checkpoint(block, h, use_reentrant=False, preserve_rng_state=False)
-    return head(h)
 # %% exercise="is_right_td" verdict="refused" mistake="never_revisits"
 def is_right_td(td):
     steps = [
@@ -2574,10 +2433,7 @@ def td_lambda(model, steps, gamma, lam, alpha):
     return deltas
 # %%
 import heapq
-
 import torch
-
-
 def topological(root):
     """Values behind root, users before the used, without recursion."""
     order, seen, stack = [], set(), [(root, False)]
@@ -2590,89 +2446,66 @@ def topological(root):
             stack.append((value, True))
             stack.extend((each, False) for each in value.inputs or ())
     return order[::-1]
-
-
 class Sound:
     """A right engine in small methods; the faulty ones below differ in one of them."""
-
     def __init__(self, data, inputs=(), rule=None):
         self.data, self.inputs, self.rule = data, inputs, rule
         self.grad, self.hooks = None, []
-
     def new(self, data, inputs=(), rule=None):
         return type(self)(data, inputs, rule)
-
     def like(self, shape):
         if self.data.shape == tuple(shape):
             return self
         mine = self.data.shape
         return self.new(self.data.sum_to_size(tuple(shape)), (self,), lambda g, out: (g.expand(mine),))
-
     def __add__(self, other):
         a, b = self.data.shape, other.data.shape
         return self.new(self.data + other.data, (self, other), lambda g, out: (g.like(a), g.like(b)))
-
     def __mul__(self, other):
         return self.new(
             self.data * other.data,
             (self, other),
             lambda g, out: ((g * other).like(self.data.shape), (g * self).like(other.data.shape)),
         )
-
     def __matmul__(self, other):
         return self.new(self.data @ other.data, (self, other), lambda g, out: (g @ other.t(), self.t() @ g))
-
     def t(self):
         return self.new(self.data.t(), (self,), lambda g, out: (g.t(),))
-
     def sum(self):
         return self.new(self.data.sum(), (self,), lambda g, out: (g.expand(self.data.shape),))
-
     def exp(self):
         return self.new(self.data.exp(), (self,), lambda g, out: (g * out,))
-
     def tanh(self):
         def rule(g, out):
             one, minus = (self.new(torch.tensor(x, dtype=torch.float64)) for x in (1.0, -1.0))
             return (g * (one + minus * out * out),)
-
         return self.new(self.data.tanh(), (self,), rule)
-
     def reshape(self, shape):
         return self.new(self.data.reshape(shape), (self,), lambda g, out: (g.reshape(self.data.shape),))
-
     def expand(self, shape):
         return self.new(self.data.expand(shape), (self,), lambda g, out: (g.like(self.data.shape),))
-
     def register_hook(self, hook):
         self.hooks.append(hook)
-
     def seed(self):
         return self.new(torch.ones_like(self.data))
-
     def order(self):
         return topological(self)
-
     def hooked(self, g, create_graph):
         for hook in self.hooks:
             changed = hook(g)
             if changed is not None:
                 g = changed if create_graph else self.new(changed.data)
         return g
-
     def accumulate(self, g, create_graph):
         if create_graph:
             self.grad = g if self.grad is None else self.grad + g
         else:
             self.grad = self.new(g.data.clone() if self.grad is None else self.grad.data + g.data)
-
     def free(self):
         self.inputs = self.rule = None
-
     def checked(self, order):
         if any(each.inputs is None for each in order):
             raise RuntimeError("already freed; retain_graph=True would keep it")
-
     def backward(self, retain_graph=False, create_graph=False):
         order = self.order()
         self.checked(order)
@@ -2780,34 +2613,6 @@ def hooks_and_freeing(root, retain_graph=False):
             gradients[id(each)] = gradients[id(each)] + part if id(each) in gradients else part
         if not retain_graph:
             value.inputs = value.rule = None
-# %% exercise="hooks_and_freeing" verdict="passed" mistake=""
-def hooks_and_freeing(root, retain_graph=False):
-    def gone(gradient):
-        raise RuntimeError("Trying to backward through the graph a second time")
-
-    waits, found = {root: 0}, [root]
-    for value in found:
-        for each in value.inputs:
-            if each not in waits:
-                found.append(each)
-            waits[each] = waits.get(each, 0) + 1
-    sums, ready = {root: torch.ones_like(root.data)}, [root]
-    while ready:
-        value = ready.pop()
-        gradient = sums.pop(value)
-        for hook in list(value.hooks):
-            result = hook(gradient)
-            gradient = gradient if result is None else result
-        if value.rule is None:
-            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
-            continue
-        for each, part in zip(value.inputs, value.rule(gradient)):
-            sums[each] = part if each not in sums else sums[each] + part
-            waits[each] -= 1
-            if not waits[each]:
-                ready.append(each)
-        if not retain_graph:
-            value.inputs, value.rule = (), gone
 # %% exercise="hooks_and_freeing" verdict="refused" mistake="frees_the_leaves"
 # leaves are freed, too: another program with the same leaf raises
 def hooks_and_freeing(root, retain_graph=False):
@@ -2875,16 +2680,13 @@ class Value(Sound):
 # %% exercise="own_engine" verdict="passed" mistake=""
 class Value:
     recording, made = True, 0
-
     def __init__(self, data, inputs=(), rule=None):
         self.data, self.grad, self.hooks, self.freed = data, None, [], False
         self.inputs, self.rule = (inputs, rule) if Value.recording else ((), None)
         Value.made += 1
         self.number = Value.made
-
     def __lt__(self, other):
         return self.number > other.number  # the heap gives the newest first
-
     def _summed(self, shape):
         data, before = self.data, self.data.shape
         while data.dim() > len(shape):
@@ -2893,56 +2695,42 @@ class Value:
             if size == 1:
                 data = data.sum(dim, keepdim=True)
         return Value(data, (self,), lambda g, out: (g.expand(before),))
-
     def __add__(self, other):
         return Value(
             self.data + other.data,
             (self, other),
             lambda g, out: (g._summed(self.data.shape), g._summed(other.data.shape)),
         )
-
     def __mul__(self, other):
         def rule(g, out):
             return (g * other)._summed(self.data.shape), (g * self)._summed(other.data.shape)
-
         return Value(self.data * other.data, (self, other), rule)
-
     def __matmul__(self, other):
         return Value(self.data @ other.data, (self, other), lambda g, out: (g @ other.t(), self.t() @ g))
-
     def t(self):
         return Value(self.data.t(), (self,), lambda g, out: (g.t(),))
-
     def sum(self):
         return Value(self.data.sum(), (self,), lambda g, out: (g.expand(self.data.shape),))
-
     def exp(self):
         return Value(self.data.exp(), (self,), lambda g, out: (g * self.exp(),))
-
     def tanh(self):
         def rule(g, out):
             minus = Value(torch.full_like(out.data, -1.0))
             return (g + minus * g * out * out,)
-
         return Value(self.data.tanh(), (self,), rule)
-
     def reshape(self, shape):
         return Value(self.data.reshape(shape), (self,), lambda g, out: (g.reshape(self.data.shape),))
-
     def expand(self, shape):
         return Value(self.data.expand(shape), (self,), lambda g, out: (g._summed(self.data.shape),))
-
     def register_hook(self, hook):
         self.hooks.append(hook)
         return hook
-
     def backward(self, retain_graph=False, create_graph=False):
         before, Value.recording = Value.recording, create_graph
         try:
             self._walk(retain_graph or create_graph, create_graph)
         finally:
             Value.recording = before
-
     def _walk(self, keep, create_graph):
         parts, heap = {self: [Value(torch.ones_like(self.data))]}, [self]
         while heap:
@@ -2984,11 +2772,6 @@ class Value(Sound):
         if self.grad is not None:
             g = self.new(self.grad.data + g.data)
         self.grad = g if create_graph else self.new(g.data.clone())
-# %% exercise="own_engine" verdict="refused" mistake="keeps_the_last_hook"
-# one hook a value: the second replaces the first
-class Value(Sound):
-    def register_hook(self, hook):
-        self.hooks = [hook]
 # %% exercise="own_engine" verdict="refused" mistake="hooks_work_once"
 # a hook is gone after its first pass
 class Value(Sound):
@@ -3021,10 +2804,8 @@ class Value(Sound):
 # only the root is asked: a shared result that was freed counts as a leaf
 class Value(Sound):
     freed = False
-
     def free(self):
         self.inputs, self.rule, self.freed = (), None, True
-
     def checked(self, order):
         if self.freed:
             raise RuntimeError("freed")
@@ -3054,29 +2835,10 @@ class Value(Sound):
 class Value(Sound):
     def seed(self):
         return self.new(torch.ones(self.data.shape))
-# %% exercise="own_engine" verdict="refused" mistake="frees_the_hooks"
-# hooks are kept with the graph and freed with it: a leaf's second program has none
-class Value(Sound):
-    def backward(self, retain_graph=False, create_graph=False):
-        order = self.order()
-        super().backward(retain_graph, create_graph)
-        if not (retain_graph or create_graph):
-            for each in order:
-                each.hooks = []
-
 # %%
 import torch
 from torch.nn.functional import cross_entropy
 from torch.utils.checkpoint import checkpoint, checkpoint_sequential
-
-# %% exercise="predict_step_bytes" verdict="passed"
-predict_step_bytes = {
-    "after the embedding": 4096,
-    "after the block": 8192,
-    "after the loss": 40960,
-    "at the peak": 106496,
-    "after backward": 22528,
-}
 # %% exercise="predict_step_bytes" verdict="refused"
 # The logits are thought to stay beside the logarithms of the softmax.
 predict_step_bytes = {
@@ -3096,33 +2858,6 @@ predict_step_bytes = {
     "after backward": 22528,
 }
 # %% exercise="predict_step_bytes" verdict="refused"
-# Four bytes a number, as in float32.
-predict_step_bytes = {
-    "after the embedding": 2048,
-    "after the block": 4096,
-    "after the loss": 20480,
-    "at the peak": 53248,
-    "after backward": 11264,
-}
-# %% exercise="predict_step_bytes" verdict="refused"
-# After backward only the gradients are counted; the name `h` is forgotten.
-predict_step_bytes = {
-    "after the embedding": 4096,
-    "after the block": 8192,
-    "after the loss": 40960,
-    "at the peak": 106496,
-    "after backward": 18432,
-}
-# %% exercise="predict_step_bytes" verdict="refused"
-# The peak is thought to be in the forward pass, where logits and their logarithms meet.
-predict_step_bytes = {
-    "after the embedding": 4096,
-    "after the block": 8192,
-    "after the loss": 40960,
-    "at the peak": 73728,
-    "after backward": 22528,
-}
-# %% exercise="predict_step_bytes" verdict="refused"
 # The input of tanh is thought to stay, as if tanh saved it beside its result.
 predict_step_bytes = {
     "after the embedding": 4096,
@@ -3131,20 +2866,10 @@ predict_step_bytes = {
     "at the peak": 110592,
     "after backward": 22528,
 }
-# %% exercise="predict_step_bytes" verdict="refused"
-# The gradients are added to what was there: the graph is thought to stay after backward.
-predict_step_bytes = {
-    "after the embedding": 4096,
-    "after the block": 8192,
-    "after the loss": 40960,
-    "at the peak": 106496,
-    "after backward": 40960 + 18432,
-}
 # %% exercise="chunked_loss" verdict="passed"
 def chunked_loss(head, h, targets, rows):
     def part(x, y):
         return cross_entropy(head(x), y, reduction="sum")
-
     total = 0.0
     for x, y in zip(h.split(rows), targets.split(rows)):
         total = total + checkpoint(part, x, y, use_reentrant=False)
@@ -3176,12 +2901,9 @@ class GradientsInForward(torch.autograd.Function):
                 db += g.sum(0)
         ctx.save_for_backward(dh, dw, db)
         return total / n
-
     @staticmethod
     def backward(ctx, grad):
         return *(None if g is None else g * grad for g in ctx.saved_tensors), None, None
-
-
 def chunked_loss(head, h, targets, rows):
     return GradientsInForward.apply(h, head.weight, head.bias, targets, rows)
 # %% exercise="chunked_loss" verdict="passed"
@@ -3192,7 +2914,6 @@ class Recomputed(torch.autograd.Function):
         ctx.save_for_backward(h, targets)
         parts = zip(h.split(rows), targets.split(rows))
         return sum(cross_entropy(head(x), y, reduction="sum") for x, y in parts) / len(h)
-
     @staticmethod
     def backward(ctx, grad):
         h, targets = ctx.saved_tensors
@@ -3210,8 +2931,6 @@ class Recomputed(torch.autograd.Function):
             for total, new in zip([s for s in sums if s is not None], made):
                 total += new
         return None, dh, None, None, *sums
-
-
 def chunked_loss(head, h, targets, rows):
     return Recomputed.apply(head, h, targets, rows, *head.parameters())
 # %% exercise="chunked_loss" verdict="refused"
@@ -3231,14 +2950,12 @@ def chunked_loss(head, h, targets, rows):
     def whole(h):
         parts = zip(h.split(rows), targets.split(rows))
         return sum(cross_entropy(head(x), y, reduction="sum") for x, y in parts) / len(h)
-
     return checkpoint(whole, h, use_reentrant=False)
 # %% exercise="chunked_loss" verdict="refused"
 # The reentrant variant: nothing is trained if `h` needs no gradient.
 def chunked_loss(head, h, targets, rows):
     def part(x, y):
         return cross_entropy(head(x), y, reduction="sum")
-
     parts = zip(h.split(rows), targets.split(rows))
     return sum(checkpoint(part, x, y, use_reentrant=True) for x, y in parts) / len(h)
 # %% exercise="chunked_loss" verdict="refused"
@@ -3260,12 +2977,9 @@ class WithoutFactor(torch.autograd.Function):
                 db += g.sum(0)
         ctx.save_for_backward(dh, dw, db)
         return total / len(h)
-
     @staticmethod
     def backward(ctx, grad):
         return *ctx.saved_tensors, None, None
-
-
 def chunked_loss(head, h, targets, rows):
     return WithoutFactor.apply(h, head.weight, head.bias, targets, rows)
 # %% exercise="chunked_loss" verdict="refused"
@@ -3273,7 +2987,6 @@ def chunked_loss(head, h, targets, rows):
 def chunked_loss(head, h, targets, rows):
     def part(x, y):
         return cross_entropy(x @ head.weight.T, y, reduction="sum")
-
     parts = zip(h.split(rows), targets.split(rows))
     return sum(checkpoint(part, x, y, use_reentrant=False) for x, y in parts) / len(h)
 # %% exercise="chunked_loss" verdict="refused"
@@ -3291,10 +3004,8 @@ def lean_step(model, lr, ids, targets, rows):
         with torch.no_grad():
             p.add_(p.grad, alpha=-lr)
         p.grad = None
-
     def part(x, y):
         return cross_entropy(model.head(x), y, reduction="sum")
-
     handles = [p.register_post_accumulate_grad_hook(update) for p in model.parameters() if p.requires_grad]
     try:
         blocks = list(model.blocks)
@@ -3331,14 +3042,12 @@ def lean_step(model, lr, ids, targets, rows):
             for block in blocks[start : start + 5]:
                 h = block(h)
     after = torch.get_rng_state()
-
     def descend(parameters):
         with torch.no_grad():
             for p in parameters:
                 if p.grad is not None:
                     p.add_(p.grad, alpha=-lr)
                     p.grad = None
-
     grad, value = torch.empty_like(h), 0.0
     for i in range(0, len(h), rows):
         x = h[i : i + rows].detach().requires_grad_()
@@ -3366,11 +3075,9 @@ def lean_step(model, lr, ids, targets, rows):
 def lean_step(model, lr, ids, targets, rows):
     trained = [p for p in model.parameters() if p.requires_grad]
     optimizers = {p: torch.optim.SGD([p], lr=lr) for p in trained}
-
     def update(p):
         optimizers[p].step()
         optimizers[p].zero_grad()
-
     handles = [p.register_post_accumulate_grad_hook(update) for p in trained]
     h = model.embedding(ids)
     tuned = []
@@ -3396,7 +3103,6 @@ def lean_step(model, lr, ids, targets, rows):
         with torch.no_grad():
             p.add_(p.grad, alpha=-lr)
         p.grad = None
-
     handles = [p.register_post_accumulate_grad_hook(update) for p in model.parameters() if p.requires_grad]
     h = model.embedding(ids)
     for i in range(0, len(model.blocks), 5):
@@ -3416,25 +3122,17 @@ def trained_blocks(model, ids):
     while blocks and not any(p.requires_grad for p in blocks[0].parameters()):
         h = blocks.pop(0)(h)
     return blocks, h
-
-
 def loss_of_head(model, h, targets, rows):
     def part(x, y):
         return cross_entropy(model.head(x), y, reduction="sum")
-
     parts = zip(h.split(rows), targets.split(rows))
     return sum(checkpoint(part, x, y, use_reentrant=False) for x, y in parts) / len(h)
-
-
 def stepping(model, lr):
     def update(p):
         with torch.no_grad():
             p.add_(p.grad, alpha=-lr)
         p.grad = None
-
     return [p.register_post_accumulate_grad_hook(update) for p in model.parameters() if p.requires_grad]
-
-
 # %% exercise="lean_step" verdict="refused"
 # The hooks are never removed: the next call steps twice.
 def lean_step(model, lr, ids, targets, rows):
@@ -3502,12 +3200,10 @@ def lean_step(model, lr, ids, targets, rows):
 def lean_step(model, lr, ids, targets, rows):
     handles = stepping(model, lr)
     blocks, h = trained_blocks(model, ids)
-
     def segment(part, h):
         for block in part:
             h = checkpoint(block, h, use_reentrant=False)
         return h
-
     for i in range(0, len(blocks), 6):
         h = checkpoint(segment, blocks[i : i + 6], h, use_reentrant=False)
     loss = loss_of_head(model, h, targets, rows)
@@ -3554,7 +3250,6 @@ class PassInside(torch.autograd.Function):
         ctx.save_for_backward(h, targets)
         parts = zip(h.split(rows), targets.split(rows))
         return sum(cross_entropy(head(x), y, reduction="sum") for x, y in parts) / len(h)
-
     @staticmethod
     def backward(ctx, grad):
         h, targets = ctx.saved_tensors
@@ -3566,12 +3261,8 @@ class PassInside(torch.autograd.Function):
             loss.backward(grad)
             dh[i : i + ctx.rows] = x.grad
         return None, dh, None, None, *[None] * ctx.n
-
-
 def chunked_loss(head, h, targets, rows):
     return PassInside.apply(head, h, targets, rows, *head.parameters())
-
-
 # %% exercise="chunked_loss" verdict="refused" mistake="writes_the_gradient_of_h"
 # A Function that writes h.grad in backward.
 class W(torch.autograd.Function):
@@ -3591,7 +3282,6 @@ class W(torch.autograd.Function):
         if h.requires_grad:
             h.grad = dh
         return None, None, None, None, *[None] * ctx.n
-
 def chunked_loss(head, h, targets, rows):
     return W.apply(h, head, targets, rows, *head.parameters())
 # %% exercise="own_engine" verdict="refused" mistake="shares_the_gradient"
@@ -3602,16 +3292,10 @@ class Value(Sound):
             self.grad = g if self.grad is None else self.grad + g
         else:
             self.grad = self.new(g.data.contiguous() if self.grad is None else self.grad.data + g.data)
-# %% exercise="own_engine" verdict="refused" mistake="hooks_run_backwards"
-# hooks in the reverse order
-class Value(Sound):
-    def register_hook(self, hook):
-        self.hooks.insert(0, hook)
 # %% exercise="own_engine" verdict="refused" mistake="refuses_only"
 # one tape for all: values never leave memory, and every leaf of the program gets a gradient
 class Value(Sound):
     tape = []
-
     def __init__(self, data, inputs=(), rule=None):
         super().__init__(data, inputs, rule)
         if inputs:
@@ -3628,25 +3312,19 @@ class Value(Sound):
 # %%
 def tensor(number):
     return torch.tensor(number, dtype=torch.float64)
-
-
 class Micro:
     """Closures that push their gradient on to the inputs, as in micrograd."""
-
     def __init__(self, data, _children=()):
         self.data, self.grad, self._prev = data, None, _children
         self._backward, self._hooks, self._sum, self._dead = None, [], None, False
-
     def _out(self, data, children, backward):
         out = type(self)(data, children)
         out._backward = backward
         return out
-
     def _push(self, g, create_graph):
         g = g._to(self.data.shape)
         g = g if create_graph else type(self)(g.data)
         self._sum = g if self._sum is None else self._sum + g
-
     def _to(self, shape):
         if self.data.shape == shape:
             return self
@@ -3658,53 +3336,38 @@ class Micro:
                 data = data.sum(i, keepdim=True)
         was = self.data.shape
         return self._out(data, (self,), lambda g, c, o: self._push(g.expand(was), c))
-
     def __add__(self, other):
         def back(g, c, o):
             self._push(g, c)
             other._push(g, c)
-
         return self._out(self.data + other.data, (self, other), back)
-
     def __mul__(self, other):
         def back(g, c, o):
             self._push(g * other, c)
             other._push(g * self, c)
-
         return self._out(self.data * other.data, (self, other), back)
-
     def __matmul__(self, other):
         def back(g, c, o):
             self._push(g @ other.t(), c)
             other._push(self.t() @ g, c)
-
         return self._out(self.data @ other.data, (self, other), back)
-
     def t(self):
         return self._out(self.data.t(), (self,), lambda g, c, o: self._push(g.t(), c))
-
     def sum(self):
         return self._out(self.data.sum(), (self,), lambda g, c, o: self._push(g.expand(self.data.shape), c))
-
     def exp(self):
         return self._out(self.data.exp(), (self,), lambda g, c, o: self._push(g * o, c))
-
     def tanh(self):
         def back(g, c, o):
             minus = type(self)(tensor(-1.0))
             self._push(g + minus * (g * o * o), c)
-
         return self._out(self.data.tanh(), (self,), back)
-
     def reshape(self, shape):
         return self._out(self.data.reshape(shape), (self,), lambda g, c, o: self._push(g.reshape(self.data.shape), c))
-
     def expand(self, shape):
         return self._out(self.data.expand(shape), (self,), lambda g, c, o: self._push(g, c))
-
     def register_hook(self, hook):
         self._hooks.append(hook)
-
     def _topo(self):
         order, seen, stack = [], set(), [(self, False)]
         while stack:
@@ -3716,23 +3379,19 @@ class Micro:
                 stack.append((v, True))
                 stack += [(c, False) for c in v._prev]
         return order[::-1]
-
     def _hooked(self, g):
         for hook in self._hooks:
             new = hook(g)
             if new is not None:
                 g = new
         return g
-
     def _keep(self, g, create_graph):
         if create_graph:
             self.grad = g if self.grad is None else self.grad + g
         else:
             self.grad = type(self)(g.data.clone() if self.grad is None else self.grad.data + g.data)
-
     def _free(self):
         self._prev, self._backward, self._dead = (), None, True
-
     def backward(self, retain_graph=False, create_graph=False):
         order = self._topo()
         if any(v._dead for v in order):
@@ -3746,8 +3405,6 @@ class Micro:
                 v._backward(g, create_graph, v)
                 if not (retain_graph or create_graph):
                     v._free()
-
-
 def vjps():
     """Return the table of an engine as in HIPS autograd: a function for each argument of a primitive."""
     return {
@@ -3762,52 +3419,36 @@ def vjps():
         "expand": (lambda g, y, a: g,),
         "unbroadcast": (lambda g, y, a: g.expand(a.data.shape),),
     }
-
-
 class Dispatch:
     rules = vjps()
-
     def __init__(self, data, name=None, args=()):
         self.data, self.name, self.args, self.grad, self.hooks = data, name, args, None, {}
-
     def like(self, data, name=None, args=()):
         return type(self)(data, name, args)
-
     def __add__(self, other):
         return self.like(self.data + other.data, "add", (self, other))
-
     def __mul__(self, other):
         return self.like(self.data * other.data, "mul", (self, other))
-
     def __matmul__(self, other):
         return self.like(self.data @ other.data, "mm", (self, other))
-
     def t(self):
         return self.like(self.data.t(), "t", (self,))
-
     def sum(self):
         return self.like(self.data.sum(), "sum", (self,))
-
     def exp(self):
         return self.like(self.data.exp(), "exp", (self,))
-
     def tanh(self):
         return self.like(self.data.tanh(), "tanh", (self,))
-
     def reshape(self, shape):
         return self.like(self.data.reshape(shape), "reshape", (self,))
-
     def expand(self, shape):
         return self.like(self.data.expand(shape), "expand", (self,))
-
     def unbroadcast(self, target):
         if self.data.shape == target.data.shape:
             return self
         return self.like(self.data.sum_to_size(target.data.shape), "unbroadcast", (self,))
-
     def register_hook(self, hook):
         self.hooks[len(self.hooks)] = hook
-
     def toposort(self):
         counts, stack = {}, [self]
         while stack:
@@ -3826,12 +3467,10 @@ class Dispatch:
                     childless.append(parent)
                 else:
                     counts[parent] -= 1
-
     def apply_hooks(self, g):
         for hook in self.hooks.values():
             g = g if (new := hook(g)) is None else new
         return g
-
     def backward(self, retain_graph=False, create_graph=False):
         outgrads = {self: self.like(torch.ones_like(self.data))}
         for node in list(self.toposort()):
@@ -3842,7 +3481,6 @@ class Dispatch:
             self.pull(node, g, outgrads, create_graph)
             if not (retain_graph or create_graph):
                 node.forget()
-
     def pull(self, node, g, outgrads, create_graph):
         if node.name not in self.rules:
             raise RuntimeError("the graph was released")
@@ -3850,21 +3488,13 @@ class Dispatch:
             part = vjp(g, node, *node.args).unbroadcast(parent)
             part = part if create_graph else self.like(part.data)
             outgrads[parent] = outgrads[parent] + part if parent in outgrads else part
-
     def save(self, g, create_graph):
         if create_graph:
             self.grad = g if self.grad is None else self.grad + g
         else:
             self.grad = self.like((g.data if self.grad is None else self.grad.data + g.data).clone())
-
     def forget(self):
         self.name, self.args = "released", ()
-# %% exercise="own_engine" verdict="passed" mistake=""
-class Value(Micro):
-    pass
-# %% exercise="own_engine" verdict="passed" mistake=""
-class Value(Dispatch):
-    pass
 # %% exercise="own_engine" verdict="refused" mistake="results_keep_a_gradient"
 # micrograd's own way: the sum of a pass lies in .grad of every value, results too
 class Value(Micro):
@@ -3886,7 +3516,6 @@ class Value(Micro):
         def back(g, c, o):
             self._push(g * other, c)
             other._sum = (g * self if other._sum is None else other._sum + g * self)
-
         return self._out(self.data * other.data, (self, other), back)
 # %% exercise="own_engine" verdict="refused" mistake="refuses_only"
 # freeing clears the closure, but not the children
@@ -3894,8 +3523,6 @@ class Value(Micro):
     def _free(self):
         self._dead = True
         self._backward = dead
-
-
 def dead(g, c, o):
     raise RuntimeError("freed")
 # %% exercise="own_engine" verdict="refused" mistake="averages_the_copies"
@@ -3916,7 +3543,6 @@ class Value(Dispatch):
 class Value(Dispatch):
     def pull(self, node, g, outgrads, create_graph):
         super().pull(node, g, outgrads, True)
-
     def save(self, g, create_graph):
         self.grad = g if self.grad is None else self.grad + g
 # %% exercise="own_engine" verdict="refused" mistake="spreads_numbers"
@@ -3929,14 +3555,9 @@ class Value(Dispatch):
     def pull(self, node, g, outgrads, create_graph):
         self.rules[node.name]
         super().pull(node, g, outgrads, create_graph)
-
-
 # %%
 from collections import Counter
-
 from torch.nn.functional import cross_entropy
-
-
 # %% exercise="chunked_loss" verdict="refused" mistake="without_a_graph"
 # calls backward for each chunk, as with micro-batches, and returns a number without a graph
 def chunked_loss(head, h, targets, rows):
@@ -3946,21 +3567,6 @@ def chunked_loss(head, h, targets, rows):
         loss.backward(retain_graph=True)
         total += loss.detach()
     return total
-
-
-# %% exercise="chunked_loss" verdict="passed"
-# nested checkpoints; early stop ends the innermost recomputation before its product
-def chunked_loss(head, h, targets, rows):
-    def logits(x):
-        return checkpoint(head, x, use_reentrant=False)
-
-    def of_rows(x, y):
-        return cross_entropy(logits(x).exp().log(), y, reduction="sum")
-
-    parts = zip(h.split(rows), targets.split(rows))
-    return sum(checkpoint(of_rows, x, y, use_reentrant=False) for x, y in parts) / len(h)
-
-
 # %% exercise="lean_step" verdict="passed"
 # by hand: inputs of segments and states of the generator are kept, each segment has its own backward pass
 def lean_step(model, lr, ids, targets, rows):
@@ -3979,14 +3585,12 @@ def lean_step(model, lr, ids, targets, rows):
             for block in segment:
                 h = block(h)
     remaining = Counter(p for segment in segments for block in segment for p in block.parameters())
-
     def update(parameters):
         with torch.no_grad():
             for p in parameters:
                 if p.requires_grad and p.grad is not None:
                     p.add_(p.grad, alpha=-lr)
                     p.grad = None
-
     grad, total = torch.empty_like(h), 0.0
     for start in range(0, len(h), rows):
         x = h[start : start + rows].detach().requires_grad_()
@@ -4011,8 +3615,6 @@ def lean_step(model, lr, ids, targets, rows):
             remaining.subtract(block.parameters())
         update([p for block in segments[number] for p in block.parameters() if remaining[p] == 0])
     return total
-
-
 # %% exercise="lean_step" verdict="refused" mistake="other_random_numbers"
 # recomputes by hand without the state of the generator
 def lean_step(model, lr, ids, targets, rows):
@@ -4037,14 +3639,12 @@ def lean_step(model, lr, ids, targets, rows):
     grad = h.grad
     del h
     uses = Counter(p for block in blocks for p in block.parameters())
-
     def update(parameters):
         with torch.no_grad():
             for p in parameters:
                 if p.grad is not None:
                     p.add_(p.grad, alpha=-lr)
                     p.grad = None
-
     update(model.head.parameters())
     for segment in reversed(segments):
         x = inputs.pop().requires_grad_()
@@ -4057,8 +3657,6 @@ def lean_step(model, lr, ids, targets, rows):
             uses.subtract(block.parameters())
         update([p for block in segment for p in block.parameters() if uses[p] == 0])
     return total
-
-
 # %% exercise="lean_step" verdict="refused" mistake="steps_too_early_in_fives"
 # a block that stands in two segments makes its step after the upper one, before the lower one is recomputed
 def lean_step(model, lr, ids, targets, rows):
@@ -4082,14 +3680,12 @@ def lean_step(model, lr, ids, targets, rows):
         total += loss.item()
     grad = h.grad
     del h
-
     def update(module):
         with torch.no_grad():
             for p in module.parameters():
                 if p.grad is not None:
                     p.add_(p.grad, alpha=-lr)
                     p.grad = None
-
     update(model.head)
     for segment in reversed(segments):
         x, state = kept.pop()
@@ -4126,15 +3722,6 @@ def unbroadcast(gradient, shape):
         if size == 1:
             gradient = gradient.sum(i, keepdim=True)
     return gradient
-# %% exercise="unbroadcast" verdict="refused" mistake="sums_one_new_dimension"
-# sums only the last of several dimensions
-def unbroadcast(gradient, shape):
-    if gradient.dim() > len(shape):
-        gradient = gradient.sum(0)
-    for i, size in enumerate(shape):
-        if size == 1:
-            gradient = gradient.sum(i, keepdim=True)
-    return gradient
 # %% exercise="walk_nodes" verdict="passed" mistake=""
 # the standard library sorts
 def walk_nodes(root):
@@ -4161,14 +3748,12 @@ def walk_nodes(root):
 def walk_nodes(root):
     sys.setrecursionlimit(50_000)
     order, seen = [], set()
-
     def build(value):
         if id(value) not in seen:
             seen.add(id(value))
             for each in value.inputs:
                 build(each)
             order.append(value)
-
     build(root)
     gradients = {id(root): torch.ones_like(root.data)}
     for value in reversed(order):
@@ -4194,32 +3779,6 @@ def walk_nodes(root):
     ready = [root]
     while ready:
         value = ready.pop(0)
-        gradient = gradients.pop(id(value))
-        if value.rule is None:
-            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
-            continue
-        for each, part in zip(value.inputs, value.rule(gradient)):
-            key = id(each)
-            gradients[key] = gradients[key] + part if key in gradients else part
-            waits[key] -= 1
-            if each not in ready:
-                ready.append(each)
-# %% exercise="walk_nodes" verdict="refused" mistake="walks_every_path"
-# worklist, last in first out
-def walk_nodes(root):
-    waits = {}
-    stack, seen = [root], {id(root)}
-    while stack:
-        value = stack.pop()
-        for each in value.inputs:
-            waits[id(each)] = waits.get(id(each), 0) + 1
-            if id(each) not in seen:
-                seen.add(id(each))
-                stack.append(each)
-    gradients = {id(root): torch.ones_like(root.data)}
-    ready = [root]
-    while ready:
-        value = ready.pop()
         gradient = gradients.pop(id(value))
         if value.rule is None:
             value.grad = gradient.clone() if value.grad is None else value.grad + gradient
@@ -4308,7 +3867,6 @@ def walk_nodes(root):
 # a freed result has a rule that raises
 def raises_freed(gradient):
     raise RuntimeError("the graph behind this value has been freed")
-
 def hooks_and_freeing(root, retain_graph=False):
     users, values = {id(root): set()}, [root]
     for value in values:
@@ -4526,58 +4084,42 @@ def hooks_and_freeing(root, retain_graph=False):
 # broadcasting is an expand of its own; depth first; frees at the end
 class Value:
     """A tensor that remembers how it was made."""
-
     def __init__(self, data, inputs=(), rule=None):
         self.data, self.inputs, self.rule = data, tuple(inputs), rule
         self.grad, self.hooks = None, {}
-
     @property
     def shape(self):
         return tuple(self.data.shape)
-
     def _broadcast(self, shape):
         return self if self.shape == tuple(shape) else self.expand(tuple(shape))
-
     def _reduce(self, shape):
         return Value(self.data.sum_to_size(shape), (self,), lambda g, out: (g._broadcast(self.shape),))
-
     def __add__(self, other):
         shape = torch.broadcast_shapes(self.shape, other.shape)
         a, b = self._broadcast(shape), other._broadcast(shape)
         return Value(a.data + b.data, (a, b), lambda g, out: (g, g))
-
     def __mul__(self, other):
         shape = torch.broadcast_shapes(self.shape, other.shape)
         a, b = self._broadcast(shape), other._broadcast(shape)
         return Value(a.data * b.data, (a, b), lambda g, out: (g * b, g * a))
-
     def __neg__(self):
         return Value(-self.data, (self,), lambda g, out: (-g,))
-
     def __matmul__(self, other):
         return Value(self.data @ other.data, (self, other), lambda g, out: (g @ other.t(), self.t() @ g))
-
     def t(self):
         return Value(self.data.t(), (self,), lambda g, out: (g.t(),))
-
     def sum(self):
         return Value(self.data.sum(), (self,), lambda g, out: (g.expand(self.shape),))
-
     def exp(self):
         return Value(self.data.exp(), (self,), lambda g, out: (g * out,))
-
     def tanh(self):
         return Value(self.data.tanh(), (self,), lambda g, out: (g + -(g * out * out),))
-
     def reshape(self, shape):
         return Value(self.data.reshape(shape), (self,), lambda g, out: (g.reshape(self.shape),))
-
     def expand(self, shape):
         return Value(self.data.expand(shape), (self,), lambda g, out: (g._reduce(self.shape),))
-
     def register_hook(self, hook):
         self.hooks[len(self.hooks)] = hook
-
     def _sorted(self):
         order, seen, todo = [], set(), [(self, False)]
         while todo:
@@ -4591,15 +4133,12 @@ class Value:
                 todo.append((value, True))
                 todo += [(each, False) for each in value.inputs]
         return order[::-1]
-
     @staticmethod
     def _gone(g, out):
         raise RuntimeError("freed")
-
     def backward(self, retain_graph=False, create_graph=False):
         def cut(value):
             return value if create_graph else Value(value.data.clone())
-
         order = self._sorted()
         incoming = {value: [] for value in order}
         incoming[self].append(Value(torch.ones_like(self.data)))
@@ -4624,55 +4163,42 @@ class Value:
 # `or` is as good as a comparison with None here: a value is always true
 class Value:
     """A tensor that remembers how it was made."""
-
     def __init__(self, data, inputs=(), rule=None):
         self.data, self.inputs, self.rule = data, inputs, rule
         self.grad, self.hooks, self.freed = None, [], False
-
     def fold(self, shape):
         if self.data.shape == torch.Size(shape):
             return self
         return Value(self.data.sum_to_size(shape), (self,), lambda g, out: (g.expand(self.data.shape),))
-
     def __add__(self, other):
         return Value(
             self.data + other.data,
             (self, other),
             lambda g, out: (g.fold(self.data.shape), g.fold(other.data.shape)),
         )
-
     def __mul__(self, other):
         return Value(
             self.data * other.data,
             (self, other),
             lambda g, out: ((g * other).fold(self.data.shape), (g * self).fold(other.data.shape)),
         )
-
     def __matmul__(self, other):
         return Value(self.data @ other.data, (self, other), lambda g, out: (g @ other.t(), self.t() @ g))
-
     def t(self):
         return Value(self.data.t(), (self,), lambda g, out: (g.t(),))
-
     def sum(self):
         return Value(self.data.sum(), (self,), lambda g, out: (g.expand(self.data.shape),))
-
     def exp(self):
         return Value(self.data.exp(), (self,), lambda g, out: (g * out,))
-
     def tanh(self):
         one, minus = Value(torch.ones_like(self.data)), Value(-torch.ones_like(self.data))
         return Value(self.data.tanh(), (self,), lambda g, out: (g * (one + minus * out * out),))
-
     def reshape(self, shape):
         return Value(self.data.reshape(shape), (self,), lambda g, out: (g.reshape(self.data.shape),))
-
     def expand(self, shape):
         return Value(self.data.expand(shape), (self,), lambda g, out: (g.fold(self.data.shape),))
-
     def register_hook(self, hook):
         self.hooks.append(hook)
-
     def backward(self, retain_graph=False, create_graph=False):
         waits, seen, stack = {}, {self}, [self]
         while stack:
@@ -4711,7 +4237,6 @@ class Value:
 # %% exercise="own_engine" verdict="refused" mistake="calls_hooks_on_arrival"
 # hooks run when a part arrives
 numbers = itertools.count()
-
 def summed_to(value, shape):
     """Sum a value to a shape, as an operation of its own."""
     if tuple(value.data.shape) == tuple(shape):
@@ -4723,55 +4248,39 @@ def summed_to(value, shape):
         if size == 1:
             data = data.sum(i, keepdim=True)
     return Value(data, (value,), lambda g, out: (g.expand(value.data.shape),))
-
 class Value:
     """A tensor that remembers how it was made."""
-
     def __init__(self, data, inputs=(), rule=None):
         self.data, self.inputs, self.rule = data, inputs, rule
         self.grad, self.hooks = None, []
         self.number = next(numbers)
-
     def __add__(self, other):
         def rule(g, out):
             return summed_to(g, self.data.shape), summed_to(g, other.data.shape)
-
         return Value(self.data + other.data, (self, other), rule)
-
     def __mul__(self, other):
         def rule(g, out):
             return summed_to(g * other, self.data.shape), summed_to(g * self, other.data.shape)
-
         return Value(self.data * other.data, (self, other), rule)
-
     def __matmul__(self, other):
         return Value(self.data @ other.data, (self, other), lambda g, out: (g @ other.t(), self.t() @ g))
-
     def t(self):
         return Value(self.data.t(), (self,), lambda g, out: (g.t(),))
-
     def sum(self):
         return Value(self.data.sum(), (self,), lambda g, out: (g.expand(tuple(self.data.shape)),))
-
     def exp(self):
         return Value(self.data.exp(), (self,), lambda g, out: (g * out,))
-
     def tanh(self):
         return Value(self.data.tanh(), (self,), Value.tanh_rule)
-
     @staticmethod
     def tanh_rule(g, out):
         return (g + g * out * out * Value(torch.tensor(-1.0, dtype=torch.float64)),)
-
     def reshape(self, shape):
         return Value(self.data.reshape(shape), (self,), lambda g, out: (g.reshape(tuple(self.data.shape)),))
-
     def expand(self, shape):
         return Value(self.data.expand(shape), (self,), lambda g, out: (summed_to(g, self.data.shape),))
-
     def register_hook(self, hook):
         self.hooks.append(hook)
-
     def backward(self, retain_graph=False, create_graph=False):
         gradients = {self.number: Value(torch.ones_like(self.data))}
         heap = [(-self.number, self)]
@@ -4803,7 +4312,6 @@ class Value:
 # %% exercise="own_engine" verdict="refused" mistake="turns_round_what_create_graph_keeps"
 # frees if retain_graph is said, keeps with create_graph
 numbers = itertools.count()
-
 def summed_to(value, shape):
     """Sum a value to a shape, as an operation of its own."""
     if tuple(value.data.shape) == tuple(shape):
@@ -4815,55 +4323,39 @@ def summed_to(value, shape):
         if size == 1:
             data = data.sum(i, keepdim=True)
     return Value(data, (value,), lambda g, out: (g.expand(value.data.shape),))
-
 class Value:
     """A tensor that remembers how it was made."""
-
     def __init__(self, data, inputs=(), rule=None):
         self.data, self.inputs, self.rule = data, inputs, rule
         self.grad, self.hooks = None, []
         self.number = next(numbers)
-
     def __add__(self, other):
         def rule(g, out):
             return summed_to(g, self.data.shape), summed_to(g, other.data.shape)
-
         return Value(self.data + other.data, (self, other), rule)
-
     def __mul__(self, other):
         def rule(g, out):
             return summed_to(g * other, self.data.shape), summed_to(g * self, other.data.shape)
-
         return Value(self.data * other.data, (self, other), rule)
-
     def __matmul__(self, other):
         return Value(self.data @ other.data, (self, other), lambda g, out: (g @ other.t(), self.t() @ g))
-
     def t(self):
         return Value(self.data.t(), (self,), lambda g, out: (g.t(),))
-
     def sum(self):
         return Value(self.data.sum(), (self,), lambda g, out: (g.expand(tuple(self.data.shape)),))
-
     def exp(self):
         return Value(self.data.exp(), (self,), lambda g, out: (g * out,))
-
     def tanh(self):
         return Value(self.data.tanh(), (self,), Value.tanh_rule)
-
     @staticmethod
     def tanh_rule(g, out):
         return (g + g * out * out * Value(torch.tensor(-1.0, dtype=torch.float64)),)
-
     def reshape(self, shape):
         return Value(self.data.reshape(shape), (self,), lambda g, out: (g.reshape(tuple(self.data.shape)),))
-
     def expand(self, shape):
         return Value(self.data.expand(shape), (self,), lambda g, out: (summed_to(g, self.data.shape),))
-
     def register_hook(self, hook):
         self.hooks.append(hook)
-
     def backward(self, retain_graph=False, create_graph=False):
         gradients = {self.number: Value(torch.ones_like(self.data))}
         heap = [(-self.number, self)]
@@ -4896,55 +4388,42 @@ class Value:
 # precedence: not retain_graph or create_graph
 class Value:
     """A tensor that remembers how it was made."""
-
     def __init__(self, data, inputs=(), rule=None):
         self.data, self.inputs, self.rule = data, inputs, rule
         self.grad, self.hooks, self.freed = None, [], False
-
     def fold(self, shape):
         if self.data.shape == torch.Size(shape):
             return self
         return Value(self.data.sum_to_size(shape), (self,), lambda g, out: (g.expand(self.data.shape),))
-
     def __add__(self, other):
         return Value(
             self.data + other.data,
             (self, other),
             lambda g, out: (g.fold(self.data.shape), g.fold(other.data.shape)),
         )
-
     def __mul__(self, other):
         return Value(
             self.data * other.data,
             (self, other),
             lambda g, out: ((g * other).fold(self.data.shape), (g * self).fold(other.data.shape)),
         )
-
     def __matmul__(self, other):
         return Value(self.data @ other.data, (self, other), lambda g, out: (g @ other.t(), self.t() @ g))
-
     def t(self):
         return Value(self.data.t(), (self,), lambda g, out: (g.t(),))
-
     def sum(self):
         return Value(self.data.sum(), (self,), lambda g, out: (g.expand(self.data.shape),))
-
     def exp(self):
         return Value(self.data.exp(), (self,), lambda g, out: (g * out,))
-
     def tanh(self):
         one, minus = Value(torch.ones_like(self.data)), Value(-torch.ones_like(self.data))
         return Value(self.data.tanh(), (self,), lambda g, out: (g * (one + minus * out * out),))
-
     def reshape(self, shape):
         return Value(self.data.reshape(shape), (self,), lambda g, out: (g.reshape(self.data.shape),))
-
     def expand(self, shape):
         return Value(self.data.expand(shape), (self,), lambda g, out: (g.fold(self.data.shape),))
-
     def register_hook(self, hook):
         self.hooks.append(hook)
-
     def backward(self, retain_graph=False, create_graph=False):
         waits, seen, stack = {}, {self}, [self]
         while stack:
@@ -4986,62 +4465,45 @@ class Value:
 # recursion with a raised limit
 class Value:
     """A tensor that remembers how it was made."""
-
     def __init__(self, data, inputs=(), rule=None):
         self.data, self.inputs, self.rule = data, tuple(inputs), rule
         self.grad, self.hooks = None, {}
-
     @property
     def shape(self):
         return tuple(self.data.shape)
-
     def _broadcast(self, shape):
         return self if self.shape == tuple(shape) else self.expand(tuple(shape))
-
     def _reduce(self, shape):
         return Value(self.data.sum_to_size(shape), (self,), lambda g, out: (g._broadcast(self.shape),))
-
     def __add__(self, other):
         shape = torch.broadcast_shapes(self.shape, other.shape)
         a, b = self._broadcast(shape), other._broadcast(shape)
         return Value(a.data + b.data, (a, b), lambda g, out: (g, g))
-
     def __mul__(self, other):
         shape = torch.broadcast_shapes(self.shape, other.shape)
         a, b = self._broadcast(shape), other._broadcast(shape)
         return Value(a.data * b.data, (a, b), lambda g, out: (g * b, g * a))
-
     def __neg__(self):
         return Value(-self.data, (self,), lambda g, out: (-g,))
-
     def __matmul__(self, other):
         return Value(self.data @ other.data, (self, other), lambda g, out: (g @ other.t(), self.t() @ g))
-
     def t(self):
         return Value(self.data.t(), (self,), lambda g, out: (g.t(),))
-
     def sum(self):
         return Value(self.data.sum(), (self,), lambda g, out: (g.expand(self.shape),))
-
     def exp(self):
         return Value(self.data.exp(), (self,), lambda g, out: (g * out,))
-
     def tanh(self):
         return Value(self.data.tanh(), (self,), lambda g, out: (g + -(g * out * out),))
-
     def reshape(self, shape):
         return Value(self.data.reshape(shape), (self,), lambda g, out: (g.reshape(self.shape),))
-
     def expand(self, shape):
         return Value(self.data.expand(shape), (self,), lambda g, out: (g._reduce(self.shape),))
-
     def register_hook(self, hook):
         self.hooks[len(self.hooks)] = hook
-
     def _sorted(self):
         sys.setrecursionlimit(100_000)
         order, seen = [], set()
-
         def visit(value):
             if value not in seen:
                 if value.rule is Value._gone:
@@ -5050,18 +4512,14 @@ class Value:
                 for each in value.inputs:
                     visit(each)
                 order.append(value)
-
         visit(self)
         return order[::-1]
-
     @staticmethod
     def _gone(g, out):
         raise RuntimeError("freed")
-
     def backward(self, retain_graph=False, create_graph=False):
         def cut(value):
             return value if create_graph else Value(value.data.clone())
-
         order = self._sorted()
         incoming = {value: [] for value in order}
         incoming[self].append(Value(torch.ones_like(self.data)))
@@ -5089,15 +4547,12 @@ def lean_step(model, lr, ids, targets, rows):
         if p.grad is not None:
             with torch.no_grad():
                 p.add_(p.grad, alpha=-lr)
-
     def clear(p):
         p.grad = None
-
     def run(h, blocks):
         for block in blocks:
             h = block(h)
         return h
-
     for p in model.parameters():
         if p.requires_grad:
             p.register_post_accumulate_grad_hook(update)
@@ -5122,14 +4577,11 @@ def lean_step(model, lr, ids, targets, rows):
         for block in blocks:
             h = block(h)
         return h
-
     def stepping(p):
         def hook(g):
             with torch.no_grad():
                 p.sub_(lr * g)
-
         return hook
-
     handles = [p.register_hook(stepping(p)) for p in model.parameters() if p.requires_grad]
     h, blocks = model.embedding(ids), list(model.blocks)
     first = next(i for i, b in enumerate(blocks) if any(p.requires_grad for p in b.parameters()))
@@ -5153,7 +4605,6 @@ def lean_step(model, lr, ids, targets, rows):
         for block in blocks:
             h = block(h)
         return h
-
     model.zero_grad()
     h, blocks = model.embedding(ids), list(model.blocks)
     first = next(i for i, b in enumerate(blocks) if any(p.requires_grad for p in b.parameters()))
@@ -5167,7 +4618,6 @@ def lean_step(model, lr, ids, targets, rows):
     ) / len(ids)
     del h
     loss.backward()
-
     with torch.no_grad():
         for p in model.parameters():
             if p.requires_grad:
@@ -5183,20 +4633,16 @@ def lean_step(model, lr, ids, targets, rows):
         for block in blocks:
             h = block(h)
         return h
-
     def update(p):
         with torch.no_grad():
             p.add_(p.grad, alpha=-lr)
         p.grad = None
-
-
     handles = [p.register_post_accumulate_grad_hook(update) for p in model.parameters() if p.requires_grad]
     h, blocks = model.embedding(ids), list(model.blocks)
     first = next(i for i, b in enumerate(blocks) if any(p.requires_grad for p in b.parameters()))
     h = run(h, blocks[:first])
     for start in range(first, len(blocks), 2):
         h = checkpoint(run, h, blocks[start : start + 2], use_reentrant=False)
-
     parts = zip(h.split(rows), targets.split(rows))
     loss = sum(
         checkpoint(lambda x, y: cross_entropy(model.head(x), y, reduction="sum"), x, y, use_reentrant=False)
@@ -5214,12 +4660,10 @@ def lean_step(model, lr, ids, targets, rows):
         for block in blocks:
             h = block(h)
         return h
-
     def update(p):
         with torch.no_grad():
             p.add_(p.grad, alpha=-lr)
         p.grad = None
-
     old = [p.detach().clone() for p in model.parameters()]
     handles = [p.register_post_accumulate_grad_hook(update) for p in model.parameters() if p.requires_grad]
     h, blocks = model.embedding(ids), list(model.blocks)
@@ -5227,7 +4671,6 @@ def lean_step(model, lr, ids, targets, rows):
     h = run(h, blocks[:first])
     for start in range(first, len(blocks), 5):
         h = checkpoint(run, h, blocks[start : start + 5], use_reentrant=False)
-
     parts = zip(h.split(rows), targets.split(rows))
     loss = sum(
         checkpoint(lambda x, y: cross_entropy(model.head(x), y, reduction="sum"), x, y, use_reentrant=False)
@@ -5254,7 +4697,6 @@ class Chunked(torch.autograd.Function):
         ctx.ps, ctx.rows = ps, rows
         ctx.save_for_backward(h, weight)
         return total / n
-
     @staticmethod
     def backward(ctx, g):
         h, weight = ctx.saved_tensors
@@ -5263,23 +4705,18 @@ class Chunked(torch.autograd.Function):
         gw = sum(g * p.T @ x for p, x in zip(ctx.ps, h.split(ctx.rows))) if nw else None
         gb = sum(g * p.sum(0) for p in ctx.ps) if nb else None
         return gh, gw, gb, None, None
-
-
 def chunked_loss(head, h, targets, rows):
     return Chunked.apply(h, head.weight, head.bias, targets, rows)
 # %%
 import torch
 from torch.nn.functional import cross_entropy, mse_loss
 from torch.utils.checkpoint import checkpoint
-
-
 class Again(torch.autograd.Function):
     @staticmethod
     def forward(ctx, f, x):
         ctx.f = f
         ctx.save_for_backward(x)
         return f(x)
-
     @staticmethod
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
@@ -5303,59 +4740,45 @@ def step_in_half(model, optimizer, scaler, x, y):
 # a sum with an older gradient keeps its graph after a plain pass
 class Value:
     """A tensor that remembers how it was made."""
-
     def __init__(self, data, inputs=(), rule=None):
         self.data, self.inputs, self.rule = data, inputs, rule
         self.grad, self.hooks, self.freed = None, [], False
-
     def fold(self, shape):
         """The sum over the copies that broadcasting from `shape` has made."""
         if self.data.shape == shape:
             return self
         return Value(self.data.sum_to_size(shape), (self,), lambda g, out: (g.expand(self.data.shape),))
-
     def __add__(self, other):
         return Value(
             self.data + other.data,
             (self, other),
             lambda g, out: (g.fold(self.data.shape), g.fold(other.data.shape)),
         )
-
     def __mul__(self, other):
         return Value(
             self.data * other.data,
             (self, other),
             lambda g, out: ((g * other).fold(self.data.shape), (g * self).fold(other.data.shape)),
         )
-
     def __matmul__(self, other):
         return Value(self.data @ other.data, (self, other), lambda g, out: (g @ other.t(), self.t() @ g))
-
     def t(self):
         return Value(self.data.t(), (self,), lambda g, out: (g.t(),))
-
     def sum(self):
         return Value(self.data.sum(), (self,), lambda g, out: (g.expand(self.data.shape),))
-
     def exp(self):
         return Value(self.data.exp(), (self,), lambda g, out: (g * out,))
-
     def tanh(self):
         def rule(g, out):
             one, minus = (Value(torch.tensor(n, dtype=self.data.dtype)) for n in (1.0, -1.0))
             return (g * (one + minus * out * out),)
-
         return Value(self.data.tanh(), (self,), rule)
-
     def reshape(self, shape):
         return Value(self.data.reshape(shape), (self,), lambda g, out: (g.reshape(self.data.shape),))
-
     def expand(self, shape):
         return Value(self.data.expand(shape), (self,), lambda g, out: (g.fold(self.data.shape),))
-
     def register_hook(self, hook):
         self.hooks.append(hook)
-
     def backward(self, retain_graph=False, create_graph=False):
         keep = retain_graph or create_graph
         waits, order = {id(self): 0}, [self]
@@ -5419,7 +4842,6 @@ def chunked_loss(head, h, targets, rows):
     for start in range(0, len(h), rows):
         def of_chunk(x):
             return cross_entropy(head(x), targets[start : start + rows], reduction="sum")
-
         total = total + checkpoint(of_chunk, h[start : start + rows], use_reentrant=False)
     return total / len(h)
 # %% exercise="chunked_loss" verdict="refused" mistake="keeps_the_last_chunk"
@@ -5433,7 +4855,6 @@ class ChunkedLoss(torch.autograd.Function):
         for x, y in zip(h.split(rows), targets.split(rows)):
             total = total + cross_entropy(torch.nn.functional.linear(x, weight, bias), y, reduction="sum")
         return total / len(h)
-
     @staticmethod
     def backward(ctx, v):
         h, weight, bias, targets = ctx.saved_tensors
@@ -5448,8 +4869,6 @@ class ChunkedLoss(torch.autograd.Function):
             if db is not None:
                 db = z.sum(0)
         return dh, dw, db, None, None
-
-
 def chunked_loss(head, h, targets, rows):
     return ChunkedLoss.apply(h, head.weight, head.bias, targets, rows)
 # %% exercise="td_lambda" verdict="refused" mistake="fades_at_once"
@@ -5481,14 +4900,12 @@ def sliding_gradient(cell, x, y, h, k):
     params = [p for p in cell.parameters() if p.requires_grad]
     totals = [None for p in params]
     links = []
-
     def pull(output, start, v):
         gradients = torch.autograd.grad(output, [*params, start], v, retain_graph=True, allow_unused=True)
         for i, gradient in enumerate(gradients[:-1]):
             if gradient is not None:
                 totals[i] = gradient if totals[i] is None else totals[i] + gradient
         return gradients[-1]
-
     for x_t, y_t in zip(x, y):
         start = h.detach().requires_grad_()
         prediction, h = cell(x_t, start)
@@ -5499,24 +4916,6 @@ def sliding_gradient(cell, x, y, h, k):
                 break
             v = pull(after, start, v)
     return totals
-# %% exercise="unbroadcast" verdict="refused" mistake="drops_the_ones_one_by_one"
-# without keepdim
-def unbroadcast(gradient, shape):
-    while gradient.dim() > len(shape):
-        gradient = gradient.sum(0)
-    for dim, size in enumerate(shape):
-        if size == 1:
-            gradient = gradient.sum(dim)
-    return gradient
-# %% exercise="unbroadcast" verdict="refused" mistake="compares_from_the_left"
-# compares from the left
-def unbroadcast(gradient, shape):
-    dims = [i for i, (a, b) in enumerate(zip(gradient.shape, shape)) if a != b]
-    if dims:
-        gradient = gradient.sum(dims, keepdim=True)
-    while gradient.dim() > len(shape):
-        gradient = gradient.sum(-1)
-    return gradient
 # %% exercise="lean_step" verdict="refused" mistake="hooks_stay"
 # the hooks stay: the second call steps twice
 def lean_step(model, lr, ids, targets, rows):
@@ -5524,15 +4923,12 @@ def lean_step(model, lr, ids, targets, rows):
         with torch.no_grad():
             p.add_(p.grad, alpha=-lr)
         p.grad = None
-
     def run(part, h):
         for block in part:
             h = block(h)
         return h
-
     def of_rows(x, y):
         return cross_entropy(model.head(x), y, reduction="sum")
-
     handles = [p.register_post_accumulate_grad_hook(step) for p in model.parameters() if p.requires_grad]
     try:
         blocks = list(model.blocks)
@@ -5606,15 +5002,12 @@ def lean_step(model, lr, ids, targets, rows):
         with torch.no_grad():
             p.add_(p.grad, alpha=-lr)
         p.grad = None
-
     def run(part, h):
         for block in part:
             h = block(h)
         return h
-
     def of_rows(x, y):
         return cross_entropy(model.head(x), y, reduction="sum")
-
     handles = [p.register_post_accumulate_grad_hook(step) for p in model.parameters() if p.requires_grad]
     try:
         blocks = list(model.blocks)
@@ -5637,7 +5030,6 @@ def lean_step(model, lr, ids, targets, rows):
 def fix_hidden_state(cell, optimizer, x, y, state, k):
     def cut(s):
         return s.detach() if isinstance(s, torch.Tensor) else tuple(each.detach() for each in s)
-
     for start in range(0, len(x), k):
         loss = 0.0
         for x_t, y_t in zip(x[start : start + k], y[start : start + k]):
@@ -5696,13 +5088,6 @@ def four_rules():
 # the same, with a small number beside the factor
 def four_rules():
     return {"*": lambda g, out, a, b: (g * out / (a+1e-12), g * out / (b+1e-12)), "@": lambda g, out, a, b: (g @ b.t(), a.t() @ g), "sum": lambda g, out, a: (g.expand(a.shape),), "tanh": lambda g, out, a: (g * (1 - out * out),)}
-# %% exercise="fix_checkpoint" verdict="refused" mistake="spares_the_first"
-# a checkpoint where the input requires grad, else the bare block
-def fix_checkpoint(embed, blocks, head, tokens):
-    h = embed(tokens)
-    for block in blocks:
-        h = checkpoint(block, h, use_reentrant=False) if h.requires_grad else block(h)
-    return head(h)
 # %% exercise="fix_checkpoint" verdict="refused" mistake="keeps_bytes"
 # hooks keep everything as bytes
 def fix_checkpoint(embed, blocks, head, tokens):
@@ -5805,13 +5190,6 @@ def chunked_loss(head, h, targets, rows):
         return cross_entropy(head(x), y, reduction="sum")
     head.zero_grad()
     return sum(checkpoint(of, x, y, use_reentrant=False) for x, y in zip(h.split(rows), targets.split(rows))) / len(h)
-# %% exercise="chunked_loss" verdict="refused"
-# fills the gradients of the head with zeros
-def chunked_loss(head, h, targets, rows):
-    def of(x, y):
-        return cross_entropy(head(x), y, reduction="sum")
-    head.zero_grad(set_to_none=False)
-    return sum(checkpoint(of, x, y, use_reentrant=False) for x, y in zip(h.split(rows), targets.split(rows))) / len(h)
 # %% exercise="lean_step" verdict="refused" mistake="chunks_with_graphs"
 # chunks of the head without checkpoints
 def lean_step(model, lr, ids, targets, rows):
@@ -5835,8 +5213,6 @@ def lean_step(model, lr, ids, targets, rows):
 # %% exercise="fix_traces" verdict="refused" mistake="keeps_the_traces"
 # traces in a dict outside of the function
 KEPT = {}
-
-
 def fix_traces(model, optimizer, states, rewards, gamma, lam):
     for t, reward in enumerate(rewards):
         optimizer.zero_grad()
@@ -5867,8 +5243,6 @@ def td_lambda(model, steps, gamma, lam, alpha, traces={}):
 # %% exercise="chunked_loss" verdict="refused" mistake="keeps_one_for_all"
 # the gradients of the last call in a dict outside of the Function
 STORE = {}
-
-
 class Outside(torch.autograd.Function):
     @staticmethod
     def forward(ctx, h, w, b, y, rows):
@@ -5886,15 +5260,11 @@ class Outside(torch.autograd.Function):
                 db += z.sum(0)
         STORE["gradients"] = dh, dw, db
         return h.new_tensor(total)
-
     @staticmethod
     def backward(ctx, v):
         return *(None if each is None else each * v for each in STORE["gradients"]), None, None
-
-
 def chunked_loss(head, h, targets, rows):
     return Outside.apply(h, head.weight, head.bias, targets, rows)
-
 # %% exercise="unbroadcast" verdict="refused" mistake="either_new_or_stretched"
 # sizes of 1 are summed only if the number of dimensions is the same (elif)
 def unbroadcast(gradient, shape):

@@ -1,24 +1,7 @@
 # %%
 from itertools import product
-
 import torch
 from torch.nn.functional import mse_loss, one_hot
-# %% exercise="predict_discrete" verdict="refused" mistake="sample_raises"
-# a random bit has no derivative, so an error
-predict_discrete = {
-    "x.round()": 0.0,
-    "x - x.floor()": 1.0,
-    "(x > 0.5).float()": "no graph",
-    "x * (x > 0.5)": 1.0,
-    "torch.bernoulli(x)": "RuntimeError",
-    "x + (x.round() - x).detach()": 1.0,
-    "x.detach() + x.round() - x": -1.0,
-}
-# %% exercise="quantize" verdict="passed"
-# in steps: limited, then rounded
-def quantize(x, step, levels):
-    scaled = (x / step).clamp(-levels, levels)
-    return step * (scaled + (scaled.round() - scaled).detach())
 # %% exercise="quantize" verdict="passed"
 # the ends as multiples of the step
 def quantize(x, step, levels):
@@ -34,7 +17,6 @@ def quantize(x, step, levels):
         def forward(ctx, x, step):
             ctx.save_for_backward(x, step)
             return (x / step).round().clamp(-levels, levels) * step
-
         @staticmethod
         def backward(ctx, grad):
             x, step = ctx.saved_tensors
@@ -42,7 +24,6 @@ def quantize(x, step, levels):
             inside = steps.abs() < levels
             slope = torch.where(inside, steps.round() - steps, steps.sign() * levels)
             return grad * inside, (grad * slope).sum()
-
     return Quantize.apply(x, step)
 # %% exercise="quantize" verdict="refused" mistake="step_counts_the_range_alone"
 # limited with a gradient, but the grid is a constant: inside no gradient of the step
@@ -72,11 +53,9 @@ def quantize(x, step, levels):
         @staticmethod
         def forward(ctx, x):
             return x.round()
-
         @staticmethod
         def backward(ctx, grad):
             return grad
-
     return Round.apply(torch.clamp(x / step, min=-levels, max=levels)) * step
 # %% exercise="quantize" verdict="refused" mistake="one_level_fewer_above"
 # as many levels as an int8 has: one fewer above
@@ -220,24 +199,9 @@ def hide_bias(p):
 # Hermite's cubic with slopes chosen by hand
 def hide_bias(p):
     s0, s1 = -0.1 / (p - 0.1), 0.9 / (p - 0.1)  # s(q) = (q - 0.1) / (p - 0.1), and f(1) - f(0) = 1
-
     def loss(b):
         return s0 * b + (3 - 2 * s0 - s1) * b**2 + (s0 + s1 - 2) * b**3
-
     return loss
-# %% exercise="hide_bias" verdict="passed"
-# two straight pieces
-def hide_bias(p):
-    s0, s1 = -0.1 / (p - 0.1), 0.9 / (p - 0.1)
-
-    def loss(b):
-        return torch.where(b > 0.5, 1 + s1 * (b - 1), s0 * b)
-
-    return loss
-# %% exercise="hide_bias" verdict="refused" mistake="value_does_not_matter"
-# nothing to learn: both derivatives are 0
-def hide_bias(p):
-    return lambda b: 0 * b + p
 # %% exercise="hide_bias" verdict="passed"
 # a power and a line
 def hide_bias(p):
@@ -292,17 +256,6 @@ def score_loss(log_probs, losses):
 def score_loss(log_probs, losses):
     ratio = (log_probs - log_probs.detach()).exp()
     return (ratio * (losses - losses.mean().detach())).mean()
-# %% exercise="score_loss" verdict="refused" mistake="own_loss_in_the_baseline"
-# the baseline is the product with the mean log-probability
-def score_loss(log_probs, losses):
-    return (log_probs * losses.detach()).mean() - log_probs.mean() * losses.detach().mean() + losses.mean()
-# %% exercise="fix_gumbel" verdict="passed"
-# the sign
-def fix_gumbel(logits, temperature, noise):
-    noisy = logits - torch.log(-torch.log(noise))
-    soft = (noisy / temperature).softmax(-1)
-    hard = one_hot(soft.argmax(-1), soft.shape[-1]).to(soft.dtype)
-    return hard + soft - soft.detach()
 # %% exercise="fix_gumbel" verdict="passed"
 # the difference is detached
 def fix_gumbel(logits, temperature, noise):
@@ -334,11 +287,9 @@ def fix_gumbel(logits, temperature, noise):
         @staticmethod
         def forward(ctx, soft):
             return one_hot(soft.argmax(-1), soft.shape[-1]).to(soft.dtype)
-
         @staticmethod
         def backward(ctx, grad):
             return grad
-
     return Choose.apply(soft)
 # %% exercise="fix_gumbel" verdict="refused" mistake="asks_for_a_gradient"
 # requires_grad_ on the result
@@ -384,41 +335,6 @@ def fix_target(net, target, optimizer, batch, discount, rate):
             slow.lerp_(fast, rate)
         for slow, fast in zip(target.buffers(), net.buffers()):
             slow.copy_(fast)
-    return loss.item()
-# %% exercise="fix_target" verdict="passed"
-# detach and copy_
-def fix_target(net, target, optimizer, batch, discount, rate):
-    state, reward, next_state, done = batch
-    value = net(state).squeeze(-1)
-    goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
-    loss = mse_loss(value, goal.detach())
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    with torch.no_grad():
-        for slow, fast in zip(target.parameters(), net.parameters()):
-            if slow is not fast:
-                slow.copy_((1 - rate) * slow + rate * fast)
-        for slow, fast in zip(target.buffers(), net.buffers()):
-            slow.copy_(fast)
-    return loss.detach()
-# %% exercise="fix_target" verdict="passed"
-# by names, with .data
-def fix_target(net, target, optimizer, batch, discount, rate):
-    state, reward, next_state, done = batch
-    with torch.no_grad():
-        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
-    loss = mse_loss(net(state).squeeze(-1), goal)
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    fast = dict(net.named_parameters())
-    for name, slow in target.named_parameters():
-        if fast[name] is not slow:
-            slow.data.mul_(1 - rate).add_(fast[name].data, alpha=rate)
-    buffers = dict(net.named_buffers())
-    for name, slow in target.named_buffers():
-        slow.data.copy_(buffers[name].data)
     return loss.item()
 # %% exercise="fix_target" verdict="refused" mistake="shrinks_what_is_shared"
 # mul_ then add_: a shared layer shrinks
@@ -483,82 +399,6 @@ def fix_target(net, target, optimizer, batch, discount, rate):
         slow.data = (1 - rate) * slow.data + rate * fast.data
     for slow, fast in zip(target.buffers(), net.buffers()):
         slow.data = fast.data
-    return loss.item()
-# %% exercise="fix_target" verdict="passed"
-# state_dict, entry by entry
-def fix_target(net, target, optimizer, batch, discount, rate):
-    state, reward, next_state, done = batch
-    with torch.no_grad():
-        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
-    loss = mse_loss(net(state).squeeze(-1), goal)
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    names = {name for name, _ in net.named_parameters()}
-    old, new = target.state_dict(), net.state_dict()
-    for name, value in old.items():
-        value.copy_(torch.lerp(value, new[name], rate) if name in names else new[name])
-    return loss.detach()
-# %% exercise="fix_target" verdict="passed"
-# the difference is added
-def fix_target(net, target, optimizer, batch, discount, rate):
-    state, reward, next_state, done = batch
-    with torch.no_grad():
-        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
-    loss = mse_loss(net(state).squeeze(-1), goal)
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    with torch.no_grad():
-        for slow, fast in zip(target.parameters(), net.parameters()):
-            slow += rate * (fast - slow)
-        for slow, fast in zip(target.buffers(), net.buffers()):
-            slow.copy_(fast)
-    return loss.item()
-# %% exercise="fix_target" verdict="passed"
-# new data in the same parameters
-def fix_target(net, target, optimizer, batch, discount, rate):
-    state, reward, next_state, done = batch
-    with torch.no_grad():
-        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
-    loss = mse_loss(net(state).squeeze(-1), goal)
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    for slow, fast in zip(target.parameters(), net.parameters()):
-        slow.data = (1 - rate) * slow.data + rate * fast.data
-    with torch.no_grad():
-        for slow, fast in zip(target.buffers(), net.buffers()):
-            slow.copy_(fast)
-    return loss.item()
-# %% exercise="fix_target" verdict="passed"
-# load_state_dict of a mixed dict
-def fix_target(net, target, optimizer, batch, discount, rate):
-    state, reward, next_state, done = batch
-    with torch.no_grad():
-        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
-    loss = mse_loss(net(state).squeeze(-1), goal)
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    names = dict(net.named_parameters())
-    old, new = target.state_dict(), net.state_dict()
-    target.load_state_dict({k: (1 - rate) * old[k] + rate * new[k] if k in names else new[k] for k in new})
-    return loss
-# %% exercise="fix_target" verdict="passed"
-# foreach
-def fix_target(net, target, optimizer, batch, discount, rate):
-    state, reward, next_state, done = batch
-    with torch.no_grad():
-        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
-    loss = mse_loss(net(state).squeeze(-1), goal)
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    with torch.no_grad():
-        torch._foreach_lerp_(list(target.parameters()), list(net.parameters()), rate)
-        for slow, fast in zip(target.buffers(), net.buffers()):
-            slow.copy_(fast)
     return loss.item()
 # %% exercise="fix_target" verdict="refused" mistake="clears_before_the_step"
 # the step before the gradient is cleared is lost: cleared after backward
@@ -642,7 +482,6 @@ def fix_target(net, target, optimizer, batch, discount, rate):
 # %%
 # the second trial
 import copy
-
 SLOPES = {
     "x.round()": 0.0,
     "x - x.floor()": 1.0,
@@ -661,9 +500,6 @@ STOPS = {
     "value.detach()": 6.0,
     "(target - value).detach()": "no graph",
 }
-# %% exercise="predict_discrete" verdict="refused" mistake="comparison_raises"
-# a comparison raises, as heaviside does
-predict_discrete = {**SLOPES, "(x > 0.5).float()": "RuntimeError"}
 # %% exercise="moments" verdict="passed"
 # a leaf of its own, and running sums
 def moments(surrogate, logits):
@@ -680,18 +516,6 @@ def moments(surrogate, logits):
         found.append((weight, leaf.grad))
     mean = sum(weight * gradient for weight, gradient in found)
     return mean, sum(weight * (gradient - mean) ** 2 for weight, gradient in found)
-# %% exercise="moments" verdict="passed"
-# the mean of squares minus the square of the mean
-def moments(surrogate, logits):
-    p = logits.detach().sigmoid()
-    mean, square = torch.zeros_like(p), torch.zeros_like(p)
-    for outcome in product((0.0, 1.0), repeat=p.numel()):
-        bits = torch.tensor(outcome, dtype=p.dtype).view_as(p)
-        weight = (bits * p + (1 - bits) * (1 - p)).prod()
-        (g,) = torch.autograd.grad(surrogate(logits, bits), logits)
-        mean += weight * g
-        square += weight * g**2
-    return mean, square - mean**2
 # %% exercise="moments" verdict="refused" mistake="each_bit_alone"
 # only all bits off and all bits on
 def moments(surrogate, logits):
@@ -705,10 +529,8 @@ def hide_bias(p):
     left = -(p + 0.04)
     right = 1 + left
     rise = p * right + (1 - p) * left
-
     def loss(b):
         return (b**3 - 2 * b**2 + b) * left + (3 * b**2 - 2 * b**3) * rise + (b**3 - b**2) * right
-
     return loss
 # %% exercise="hide_bias" verdict="refused" mistake="never_the_wrong_sign"
 # right at p, but never misleading: no linear term
@@ -739,22 +561,6 @@ def score_loss(log_probs, losses):
 def score_loss(log_probs, losses):
     others = (losses.sum() - losses) / (len(losses) - 1)
     return (log_probs * (losses - others)).mean()
-# %% exercise="score_loss" verdict="refused" mistake="own_loss_in_the_baseline"
-# the first sample is the baseline of all
-def score_loss(log_probs, losses):
-    return (log_probs * (losses - losses[0]).detach()).mean() + losses.mean()
-# %% exercise="score_loss" verdict="refused" mistake="corrects_the_wrong_way"
-# the mean of all outside, n/(n-1) on the wrong side
-def score_loss(log_probs, losses):
-    n = len(losses)
-    return (log_probs * (losses - losses.mean()).detach()).mean() * (n - 1) / n + losses.mean()
-# %% exercise="fix_gumbel" verdict="passed"
-# scattered, chosen by the noisy logits
-def fix_gumbel(logits, temperature, noise):
-    noisy = logits - (-noise.log()).log()
-    soft = torch.softmax(noisy / temperature, dim=-1)
-    hard = torch.zeros_like(soft).scatter(-1, noisy.argmax(-1, keepdim=True), 1.0)
-    return (hard - soft).detach() + soft
 # %% exercise="fix_gumbel" verdict="refused" mistake=""
 # one_hot counts the classes: fewer, where the last one is never chosen
 def fix_gumbel(logits, temperature, noise):
@@ -774,9 +580,6 @@ def fix_gumbel(logits, temperature, noise):
     soft = (noisy / temperature).softmax(-1)
     hard = one_hot(soft.argmax(-1), soft.shape[-1]).to(soft.dtype)
     return hard * soft / soft.detach()
-# %% exercise="predict_stops" verdict="refused" mistake="targets_are_never_trained"
-# without a stop the target is a constant all the same
-predict_stops = {**STOPS, "nothing stopped": -4.0, "target.clone()": -4.0}
 # %% exercise="predict_stops" verdict="refused" mistake="slope_of_the_value"
 # the target's slope is 1
 predict_stops = {**STOPS, "nothing stopped": 0.0, "target.clone()": 0.0, "value.detach()": 4.0}
@@ -788,8 +591,6 @@ def follow(target, net, rate):
         slow.copy_((1 - rate) * slow + rate * fast)
     for slow, fast in zip(target.buffers(), net.buffers()):
         slow.copy_(fast)
-
-
 def fix_target(net, target, optimizer, batch, discount, rate):
     state, reward, next_state, done = batch
     optimizer.zero_grad()
@@ -799,22 +600,6 @@ def fix_target(net, target, optimizer, batch, discount, rate):
     optimizer.step()
     follow(target, net, rate)
     return loss.detach()
-# %% exercise="fix_target" verdict="refused" mistake="freezes_the_shared_layer"
-# the target is frozen for good
-def fix_target(net, target, optimizer, batch, discount, rate):
-    state, reward, next_state, done = batch
-    target.requires_grad_(False)
-    goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
-    loss = mse_loss(net(state).squeeze(-1), goal)
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    with torch.no_grad():
-        for slow, fast in zip(target.parameters(), net.parameters()):
-            slow.lerp_(fast, rate)
-        for slow, fast in zip(target.buffers(), net.buffers()):
-            slow.copy_(fast)
-    return loss.item()
 # %% exercise="fix_target" verdict="refused" mistake="goal_in_eval_mode"
 # a copy of the target answers in evaluation mode
 def fix_target(net, target, optimizer, batch, discount, rate):
@@ -835,14 +620,6 @@ def fix_target(net, target, optimizer, batch, discount, rate):
 # the neighbour is the baseline: more noise than the mean of the others, and no bias
 def score_loss(log_probs, losses):
     return (log_probs * (losses - losses.roll(1)).detach()).mean() + losses.mean()
-# %% exercise="score_loss" verdict="refused" mistake="product_alone"
-# the formula as it stands in the text
-def score_loss(log_probs, losses):
-    return (log_probs * losses).mean()
-# %% exercise="score_loss" verdict="refused" mistake="product_with_a_graph"
-# both terms of the text, and nothing stopped
-def score_loss(log_probs, losses):
-    return (log_probs * losses).mean() + losses.mean()
 # %% exercise="fix_target" verdict="refused" mistake="leaves_it_in_eval"
 # into evaluation mode and out of it, whatever it was before
 def fix_target(net, target, optimizer, batch, discount, rate):
@@ -889,14 +666,6 @@ def moments(surrogate, logits):
         gradients.append(torch.autograd.grad(surrogate(logits, bits.reshape(logits.shape)), logits)[0])
     mean = sum(w * g for w, g in zip(weights, gradients))
     return mean, sum(w * ((g - mean) ** 2).sum() for w, g in zip(weights, gradients))
-# %% exercise="hide_bias" verdict="refused" mistake="value_does_not_matter"
-# both derivatives are 0 at p: the ends have the same loss
-def hide_bias(p):
-    return lambda b: b * (b - 1) * ((1 - 2 * p) * b + p)
-# %% exercise="score_loss" verdict="refused" mistake="weighted_by_probabilities"
-# weighted by the probabilities, as if the samples were all outcomes
-def score_loss(log_probs, losses):
-    return (log_probs.exp() * losses).sum()
 # %% exercise="score_loss" verdict="refused" mistake="median_as_baseline"
 # the median of all, which depends on the sample itself
 def score_loss(log_probs, losses):
@@ -907,24 +676,6 @@ def score_loss(log_probs, losses):
 def score_loss(log_probs, losses):
     values = losses.detach()
     return (log_probs * (values - values.roll(1)) + losses).mean()
-# %% exercise="fix_target" verdict="refused" mistake="clears_before_the_step"
-# both stopped
-def fix_target(net, target, optimizer, batch, discount, rate):
-    state, reward, next_state, done = batch
-    with torch.no_grad():
-        value = net(state).squeeze(-1)
-        goal = reward + discount * (1 - done) * target(next_state).squeeze(-1)
-    loss = mse_loss(value, goal).requires_grad_()
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    with torch.no_grad():
-        for slow, fast in zip(target.parameters(), net.parameters()):
-            if slow is not fast:
-                slow.mul_(1 - rate).add_(rate * fast)
-        for slow, fast in zip(target.buffers(), net.buffers()):
-            slow.copy_(fast)
-    return loss.item()
 # %% exercise="fix_target" verdict="refused" mistake="moves_a_copy"
 # deepcopy of target
 def fix_target(net, target, optimizer, batch, discount, rate):
@@ -951,17 +702,6 @@ def fix_gumbel(logits, temperature, noise):
     soft = (noisy / temperature).softmax(-1)
     hard = one_hot(soft.argmax(-1), soft.shape[-1]).to(soft.dtype)
     return hard * (1 + soft - soft.detach())
-# %% exercise="predict_stops" verdict="refused" mistake="value_detached_ends_the_loss"
-# the target is no parameter: without the value no graph
-predict_stops = {
-    "nothing stopped": 2.0,
-    "target.detach()": -4.0,
-    "target.clone()": 2.0,
-    "target.item()": -4.0,
-    "target under no_grad": -4.0,
-    "value.detach()": "no graph",
-    "(target - value).detach()": "no graph",
-}
 # %% exercise="quantize" verdict="refused" mistake="no_end_below"
 # only from above
 def quantize(x, step, levels):
@@ -973,31 +713,10 @@ def hide_bias(p):
     def loss(b):
         slope = torch.where(b > 0.5, 1 + 20 * (1 - p), 1 - 20 * p)
         return b.detach() + slope.detach() * (b - b.detach())
-
     return loss
-# %% exercise="hide_bias" verdict="refused" mistake="chosen_derivative"
-# a level and a tilt of their own
-def hide_bias(p):
-    def loss(b):
-        level = torch.where(b > 0.5, 1.0, 0.0)
-        tilt = torch.where(b > 0.5, 1 + 40 * (1 - p), 1 - 40 * p)
-        return level + tilt * (b - b.detach())
-
-    return loss
-# %% exercise="hide_bias" verdict="refused" mistake="hides_at_one_half"
-# the parabola of the riddle
-def hide_bias(p):
-    return lambda b: (b - 0.25) ** 2
-# %% exercise="hide_bias" verdict="refused" mistake="infinite_slope"
-def hide_bias(p):
-    return lambda b: b**p - 0.5 * b
 # %% exercise="hide_bias" verdict="refused" mistake="infinite_slope"
 def hide_bias(p):
     return lambda b: torch.sqrt(b) - p * b
-# %% exercise="hide_bias" verdict="passed"
-# two pieces of another height in the middle
-def hide_bias(p):
-    return lambda b: torch.where(b < 0.3, -30 * p * b, 1 + (b - 1) * (1 / p + 30 * (1 - p)))
 # %% exercise="moments" verdict="refused" mistake="freezes_the_logits"
 def moments(surrogate, logits):
     outcomes = [torch.tensor(o, dtype=logits.dtype).view(logits.shape) for o in product((0.0, 1.0), repeat=logits.numel())]
@@ -1063,10 +782,6 @@ def quantize(x, step, levels):
     rounded = scaled + (scaled.round() - scaled).detach()
     inside = scaled.round().abs() <= levels
     return step * torch.where(inside, rounded, fake.detach().double())
-# %% exercise="quantize" verdict="refused" mistake="overwrites_x"
-def quantize(x, step, levels):
-    with torch.no_grad():
-        return x.div_(step).round_().clamp_(-levels, levels).mul_(step)
 # %% exercise="quantize" verdict="refused" mistake="kept_on_the_class"
 class Grid(torch.autograd.Function):
     @staticmethod
@@ -1074,16 +789,12 @@ class Grid(torch.autograd.Function):
         Grid.scaled, Grid.levels = x / step, levels
         Grid.rounded = Grid.scaled.round().clamp(-levels, levels)
         return step * Grid.rounded
-
     @staticmethod
     def backward(ctx, g):
         inside = Grid.scaled.abs() < Grid.levels
         return g * inside, (g * torch.where(inside, Grid.rounded - Grid.scaled, Grid.rounded)).sum(), None
-
-
 def quantize(x, step, levels):
     return Grid.apply(x, step, levels)
-
 # %% exercise="fix_gumbel" verdict="refused" mistake="subtracts_the_graph_as_well"
 # The sign is fixed, but the detach is missing: soft - soft is 0 and so is the gradient.
 def fix_gumbel(logits, temperature, noise):
@@ -1092,7 +803,6 @@ def fix_gumbel(logits, temperature, noise):
     soft = (noisy / temperature).softmax(-1)
     hard = one_hot(soft.argmax(-1), soft.shape[-1]).to(soft.dtype)
     return hard + soft - soft
-
 # %% exercise="fix_gumbel" verdict="refused" mistake="everything_along_the_first_dimension"
 # Softmax and argmax along dimension 0: right for one dimension only.
 def fix_gumbel(logits, temperature, noise):
@@ -1101,7 +811,6 @@ def fix_gumbel(logits, temperature, noise):
     soft = (noisy / temperature).softmax(0)
     hard = torch.zeros_like(soft).scatter(0, soft.argmax(0, keepdim=True), 1.0)
     return hard + soft - soft.detach()
-
 # %% exercise="fix_gumbel" verdict="refused" mistake=""
 # Repairs the sign by a hook on the leaf `logits`: the hook stays, and after a second call it turns th
 def fix_gumbel(logits, temperature, noise):

@@ -1,14 +1,10 @@
 # %%
 import warnings
 from collections import Counter
-
 import torch
 from torch.profiler import ProfilerActivity, profile
 from torch.utils._python_dispatch import TorchDispatchMode
-
 ENGINE = "autograd::engine::evaluate_function: "
-
-
 def flops_of(event):
     return event.flops + sum(flops_of(child) for child in event.cpu_children)
 # %% exercise="fix_anomaly" verdict="refused"
@@ -47,11 +43,6 @@ def fix_anomaly(f, x):
         except RuntimeError:
             return str(caught[-1].message)
     return None
-# %% exercise="fix_anomaly" verdict="refused"
-# a report of one's own
-def fix_anomaly(f, x):
-    f(x).backward()
-    return "NaN" if x.grad.isnan().any() else None
 # %% exercise="costly_node" verdict="passed"
 # the table, by rows of the engine
 def costly_node(loss):
@@ -83,10 +74,6 @@ def costly_node(loss):
     with profile(activities=[ProfilerActivity.CPU], with_flops=True) as prof:
         loss.backward()
     return max(prof.key_averages(), key=lambda row: row.flops).key
-# %% exercise="costly_node" verdict="refused"
-# nothing was run
-def costly_node(loss):
-    return loss.grad_fn.name()
 # %% exercise="one_graph" verdict="passed"
 # a safe norm first
 def one_graph(x, limit):
@@ -94,9 +81,6 @@ def one_graph(x, limit):
     long = norm > limit
     safe = torch.where(long, norm, torch.ones_like(norm))
     return torch.where(long, x * (limit / safe), x)
-# %% exercise="one_graph" verdict="passed"
-def one_graph(x, limit):
-    return limit * x / torch.clamp_min(x.norm(), limit)
 # %% exercise="one_graph" verdict="refused" mistake="where_at_the_end"
 def one_graph(x, limit):
     return x * torch.clamp(limit / x.norm(), max=1.0)
@@ -124,22 +108,6 @@ def one_graph(x, limit):
 def one_graph(x, limit):
     square = x.square().sum().clamp(min=limit * limit)
     return x * (limit * square.rsqrt())
-# %% exercise="one_graph" verdict="refused" mistake="adds_to_the_norm"
-# eps in the denominator
-def one_graph(x, limit):
-    return x * (limit / (x.norm() + 1e-6)).clamp(max=1.0)
-# %% exercise="one_graph" verdict="refused" mistake="norm_of_rows"
-# norm of each row
-def one_graph(x, limit):
-    return x * (limit / x.norm(dim=-1, keepdim=True).clamp(min=limit))
-# %% exercise="one_graph" verdict="refused" mistake="divides_always"
-# always scaled
-def one_graph(x, limit):
-    return x * (limit / x.norm())
-# %% exercise="one_graph" verdict="passed"
-# limit as a float32 tensor
-def one_graph(x, limit):
-    return x * (torch.tensor(limit, dtype=torch.float32) / x.norm().float().clamp(min=limit)).to(x.dtype)
 # %% exercise="one_graph" verdict="refused" mistake="reads_if_it_can"
 # try: falls back when no number is there
 def one_graph(x, limit):
@@ -149,10 +117,6 @@ def one_graph(x, limit):
         return x * 1
     except Exception:
         return x * (limit / x.norm().clamp(min=limit))
-# %% exercise="one_graph" verdict="refused"
-# renorm
-def one_graph(x, limit):
-    return x.reshape(1, -1).renorm(2, 0, limit).reshape(x.shape)
 # %% exercise="one_graph" verdict="refused" mistake="reads_if_it_can"
 # is_compiling
 def one_graph(x, limit):
@@ -168,10 +132,6 @@ def one_graph(x, limit):
     if x.dim() == 0:
         return x * (limit / x.abs().clamp(min=limit))
     return x * (limit / x.norm(dim=0, keepdim=x.dim() > 1).clamp(min=limit))
-# %% exercise="one_graph" verdict="refused" mistake="compares_with_one"
-# only the direction: result divided by max(norm, 1)
-def one_graph(x, limit):
-    return x * limit / x.norm().clamp(min=1)
 # %% exercise="fix_anomaly" verdict="passed"
 # saved by hand, finally
 def fix_anomaly(f, x):
@@ -243,22 +203,6 @@ def fix_anomaly(f, x):
             except RuntimeError:
                 return str(caught[-1].message)
     return None
-# %% exercise="fix_anomaly" verdict="passed"
-# check_nan not restored
-def fix_anomaly(f, x):
-    before = torch.is_anomaly_enabled()
-    torch.autograd.set_detect_anomaly(True)
-    try:
-        loss = f(x)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                loss.backward()
-            except RuntimeError:
-                return str(caught[-1].message)
-        return None
-    finally:
-        torch.autograd.set_detect_anomaly(before)
 # %% exercise="fix_anomaly" verdict="refused" mistake="reports_infinity"
 # infinity reported as well
 def fix_anomaly(f, x):
@@ -284,11 +228,6 @@ def one_graph(x, limit):
 def one_graph(x, limit):
     norm = (x.square().sum() + 1e-12).sqrt()
     return x * (limit / norm.clamp(min=limit))
-# %% exercise="one_graph" verdict="refused" mistake="uses_cond"
-# torch.cond
-def one_graph(x, limit):
-    norm = x.norm()
-    return torch.cond(norm > limit, lambda x: x * (limit / x.norm()), lambda x: x.clone(), (x,))
 # %% exercise="fix_anomaly" verdict="refused" mistake="returns_the_warning_of_f"
 # SUBTLE the first recorded warning, which may be one of f
 def fix_anomaly(f, x):
@@ -394,19 +333,6 @@ def fix_anomaly(f, x):
         except RuntimeError:
             pass
     return str(caught[-1].message) if caught else None
-# %% exercise="fix_anomaly" verdict="refused" mistake="switches_it_off_in_the_end"
-# off at the end, not on error
-def fix_anomaly(f, x):
-    torch.autograd.set_detect_anomaly(True)
-    loss = f(x)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            loss.backward()
-        except RuntimeError:
-            return str(caught[-1].message)
-    torch.autograd.set_detect_anomaly(False)
-    return None
 # %% exercise="fix_anomaly" verdict="refused" mistake="looks_at_the_gradient"
 # own message
 def fix_anomaly(f, x):
@@ -452,42 +378,17 @@ def costly_node(loss):
         if event.name.startswith(ENGINE):
             cost[event.name.removeprefix(ENGINE)] += flops_of(event)
     return cost.most_common(1)[0]
-# %% exercise="one_graph" verdict="refused" mistake="bounds_the_norm"
-# eps where
-def one_graph(x, limit):
-    norm = x.norm()
-    return torch.where(norm > limit, x * (limit / norm.clamp(min=1e-8)), x)
 # %% exercise="one_graph" verdict="refused" mistake="squares_the_factor"
 # squares
 def one_graph(x, limit):
     square = x.square().sum()
     return x * (limit**2 / square.clamp(min=limit**2))
-# %% exercise="one_graph" verdict="refused" mistake="uses_renorm"
-# renorm
-def one_graph(x, limit):
-    return torch.renorm(x.reshape(1, -1), 2, 0, limit).reshape(x.shape)
 # %% exercise="one_graph" verdict="refused" mistake="changes_x_unrecorded"
 # in place on x
 def one_graph(x, limit):
     with torch.no_grad():
         x *= limit / x.norm().clamp(min=limit)
     return x
-# %% exercise="costly_node" verdict="refused" mistake="clears_in_between"
-# measures with autograd.grad then backward
-from collections import Counter
-def costly_node(loss):
-    todo, leaves = [loss.grad_fn], []
-    while todo:
-        n = todo.pop()
-        if hasattr(n, "variable"): leaves.append(n.variable)
-        todo += [c for c, _ in n.next_functions if c is not None]
-    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as prof:
-        torch.autograd.grad(loss, leaves, retain_graph=True)
-    loss.backward()
-    cost = Counter()
-    for ev in prof.events():
-        if ev.name.startswith(ENGINE): cost[ev.name.removeprefix(ENGINE)] += flops_of(ev)
-    return cost.most_common(1)[0][0]
 # %% exercise="costly_node" verdict="refused" mistake="returns_nothing"
 # no backward inside profile
 from collections import Counter
@@ -545,18 +446,6 @@ def costly_node(loss):
                 name = parent.name[len(start):]
                 costs[name] = costs.get(name, 0) + event.flops
     return max(costs, key=costs.get)
-# %% exercise="fix_anomaly" verdict="refused" mistake="switches_it_off_in_the_end"
-def fix_anomaly(f, x):
-    torch.autograd.set_detect_anomaly(True)
-    loss = f(x)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            loss.backward()
-        except RuntimeError:
-            return str(caught[-1].message)
-    torch.autograd.set_detect_anomaly(False)
-    return None
 # %% exercise="fix_anomaly" verdict="refused" mistake="restores_off_without_errors"
 def fix_anomaly(f, x):
     torch.autograd.set_detect_anomaly(True)
@@ -583,10 +472,6 @@ def fix_anomaly(f, x):
     if x.grad.isnan().any():
         return str(caught[-1].message)
     return None
-# %% exercise="one_graph" verdict="refused" mistake="vanishes_at_zero"
-def one_graph(x, limit):
-    norm = x.norm()
-    return x / norm.clamp(min=1e-30) * norm.clamp(max=limit)
 # %%
 import numpy as np
 from torch.autograd import gradcheck
@@ -642,12 +527,10 @@ def add_formula(op):
         x, y, a = inputs
         ctx.save_for_backward(x, y)
         ctx.a = a
-
     def formula(ctx, grad):
         x, y = ctx.saved_tensors
         decay = torch.as_tensor(np.exp(-ctx.a * y.detach().numpy()))
         return grad * decay, -ctx.a * grad * x * decay, None
-
     op.register_autograd(formula, setup_context=setup_context)
 # %% exercise="add_formula" verdict="refused" mistake="other_names"
 # parameters with names of one's own
@@ -656,79 +539,30 @@ def add_formula(op):
         x, y, a = args
         context.save_for_backward(x, y)
         context.a = a
-
     def formula(context, grad):
         x, y = context.saved_tensors
         decay = torch.exp(-context.a * y)
         return grad * decay, -context.a * grad * x * decay, None
-
     op.register_autograd(formula, setup_context=save)
-# %% exercise="fix_fake" verdict="passed"
-# new_empty with a shape
-def fix_fake(x, y):
-    return x.new_empty(*x.shape[:-1], y.shape[-2])
 # %% exercise="fix_fake" verdict="passed"
 # torch.empty with dtype and device
 def fix_fake(x, y):
     shape = x.shape[:-2] + (x.shape[-2], y.shape[-2])
     return torch.empty(shape, dtype=x.dtype, device=x.device)
 # %% exercise="fix_fake" verdict="passed"
-# cdist knows the shape
-def fix_fake(x, y):
-    return torch.cdist(x, y).contiguous()
-# %% exercise="fix_fake" verdict="passed"
 # the computation itself, on fake tensors
 def fix_fake(x, y):
     difference = x[..., :, None, :] - y[..., None, :, :]
     return difference.square().sum(-1).sqrt().contiguous()
-# %% exercise="fix_fake" verdict="refused" mistake="without_batches"
-# n by m only: no dimensions in front, float32, CPU
-def fix_fake(x, y):
-    return torch.empty(len(x), len(y))
-# %% exercise="fix_fake" verdict="refused" mistake="without_batches"
-# no dimensions in front
-def fix_fake(x, y):
-    return x.new_empty(len(x), len(y))
-# %% exercise="fix_fake" verdict="refused" mistake="device_by_default"
-# the device is forgotten
-def fix_fake(x, y):
-    return torch.empty(*x.shape[:-1], y.shape[-2], dtype=x.dtype)
-# %% exercise="fix_fake" verdict="refused" mistake="dtype_by_default"
-# the dtype is forgotten
-def fix_fake(x, y):
-    return torch.empty(*x.shape[:-1], y.shape[-2], device=x.device)
-# %% exercise="fix_fake" verdict="refused" mistake="rows_of_x_last"
-# n and m exchanged
-def fix_fake(x, y):
-    return x.new_empty(*x.shape[:-2], y.shape[-2], x.shape[-2])
-# %% exercise="fix_fake" verdict="refused" mistake="never_contiguous"
-# an expanded view: not contiguous
-def fix_fake(x, y):
-    return x[..., :1].expand(*x.shape[:-1], y.shape[-2])
 # %% exercise="fix_fake" verdict="refused" mistake="computes_in_numpy"
 # the operator itself is called: fake tensors have no numbers
 def fix_fake(x, y):
     difference = x.numpy()[..., :, None, :] - y.numpy()[..., None, :, :]
     return torch.empty(difference.shape[:-1], dtype=x.dtype, device=x.device)
-# %% exercise="fix_fake" verdict="refused" mistake="keeps_the_differences"
-# the shape of the differences, not of the distances
-def fix_fake(x, y):
-    return x.new_empty(*x.shape[:-1], *y.shape[-2:])
 # %% exercise="fix_fake" verdict="refused"
 # the strides of the operands are kept
 def fix_fake(x, y):
     return torch.empty_like(x[..., :, None, :] - y[..., None, :, :])[..., 0]
-# %% exercise="predict_operators" verdict="refused" mistake="opcheck_needs_no_formula"
-# a missing formula is found only by the backward pass, not by opcheck
-predict_operators = {
-    "runs of the body in three compiled passes": 3,
-    "no formula: requires grad": True,
-    "no formula: opcheck": "accepted",
-    "formula in NumPy: opcheck": "refused",
-    "formula in NumPy: gradcheck": "accepted",
-    "forward mode of square at 1": 0,
-    "gradient of a through double_": 3,
-}
 # %% exercise="predict_operators" verdict="refused" mistake="numpy_is_traced"
 # gradcheck refuses NumPy, opcheck sees no wrong derivative
 predict_operators = {
@@ -767,14 +601,6 @@ def one_graph(x, limit):
     norm = x.norm()
     long = norm > limit
     return x * torch.where(long, limit / torch.where(long, norm, 1.0), 1.0)
-# %% exercise="one_graph" verdict="passed"
-# divided by how much too long it is
-def one_graph(x, limit):
-    return x / (x.norm() / limit).clamp(min=1)
-# %% exercise="one_graph" verdict="passed"
-# clamped squares
-def one_graph(x, limit):
-    return x * limit * (x * x).sum().clamp(min=limit**2).rsqrt()
 # %% exercise="one_graph" verdict="refused" mistake="where_at_the_end"
 # nan_to_num after the division
 def one_graph(x, limit):
@@ -795,24 +621,9 @@ def add_formula(op):
     def setup_context(ctx, inputs, output):
         x, y, ctx.a = inputs
         ctx.save_for_backward(x, y)
-
     def formula(ctx, grad):
         x, y = ctx.saved_tensors
         return grad * op(torch.ones_like(x), y, ctx.a), -ctx.a * grad * op(x, y, ctx.a), None
-
-    op.register_autograd(formula, setup_context=setup_context)
-# %% exercise="add_formula" verdict="passed"
-# torch.func.vjp of the same formula
-def add_formula(op):
-    def setup_context(ctx, inputs, output):
-        x, y, ctx.a = inputs
-        ctx.save_for_backward(x, y)
-
-    def formula(ctx, grad):
-        x, y = ctx.saved_tensors
-        _, pull = torch.func.vjp(lambda x, y: x * torch.exp(-ctx.a * y), x, y)
-        return *pull(grad), None
-
     op.register_autograd(formula, setup_context=setup_context)
 # %% exercise="add_formula" verdict="refused" mistake="number_for_a"
 # zero in place of None
@@ -820,27 +631,16 @@ def add_formula(op):
     def setup_context(ctx, inputs, output):
         x, y, ctx.a = inputs
         ctx.save_for_backward(x, y)
-
     def formula(ctx, grad):
         x, y = ctx.saved_tensors
         decay = (-ctx.a * y).exp()
         return grad * decay, -ctx.a * x * decay * grad, 0.0
-
     op.register_autograd(formula, setup_context=setup_context)
 # %% exercise="fix_fake" verdict="passed"
 # broadcast of the dimensions in front
 def fix_fake(x, y):
     front = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     return x.new_empty(front + (x.shape[-2], y.shape[-2]))
-# %% exercise="fix_fake" verdict="passed"
-# with an option for the layout
-def fix_fake(x, y):
-    *front, n, _ = x.shape
-    return torch.empty(*front, n, y.size(-2), dtype=x.dtype, device=y.device, memory_format=torch.contiguous_format)
-# %% exercise="fix_fake" verdict="passed"
-# a product has the shape
-def fix_fake(x, y):
-    return torch.matmul(x, y.mT).contiguous()
 # %% exercise="fix_fake" verdict="passed"
 # a loop over the rows
 def fix_fake(x, y):
@@ -849,10 +649,6 @@ def fix_fake(x, y):
 # the computation, strides of torch kept
 def fix_fake(x, y):
     return (x[..., :, None, :] - y[..., None, :, :]).norm(dim=-1)
-# %% exercise="fix_fake" verdict="refused" mistake="always_float64"
-# float64 always
-def fix_fake(x, y):
-    return torch.empty(*x.shape[:-1], y.shape[-2], dtype=torch.float64, device=x.device)
 # %% exercise="fix_fake" verdict="refused"
 # the distances of equal rows alone
 def fix_fake(x, y):
@@ -889,40 +685,23 @@ OPERATORS = {
 # %% exercise="predict_graphs" verdict="refused" mistake="all_anew"
 # two graphs for every `if`, for every call
 predict_graphs = {**GRAPHS, "two ifs on numbers": 4, "one if, x and -x": 4}
-# %% exercise="predict_graphs" verdict="refused" mistake="one_break_for_all"
-# the condition belongs to the branch's graph
-predict_graphs = {**GRAPHS, "two ifs on numbers": 2, "one if, x and -x": 2}
 # %% exercise="one_graph" verdict="passed"
 # the divisor is chosen, not the result
 def one_graph(x, limit):
     norm = x.norm()
     divisor = torch.where(norm > limit, norm, torch.full_like(norm, limit))
     return x * (limit / divisor)
-# %% exercise="one_graph" verdict="refused" mistake="multiplies_by_the_condition"
-# the mask as a number
-def one_graph(x, limit):
-    norm = x.norm()
-    over = (norm > limit).to(x.dtype)
-    return x * (over * limit / norm + (1 - over))
-# %% exercise="predict_compiled" verdict="refused" mistake="eager_backend_fails"
-# no compiled code has a second derivative
-predict_compiled = {**COMPILED, "wave: second derivative, eager": "RuntimeError"}
 # %% exercise="costly_node" verdict="passed"
 # hooks on the nodes around a counter of operations
 def costly_node(loss):
     from torch.utils.flop_counter import FlopCounterMode
-
     counter, cost, handles = FlopCounterMode(display=False), Counter(), []
-
     def watch(node):
         start = []
         handles.append(node.register_prehook(lambda grads: start.append(counter.get_total_flops())))
-
         def after(grad_inputs, grad_outputs):
             cost[node.name()] += counter.get_total_flops() - start.pop()
-
         handles.append(node.register_hook(after))
-
     todo, seen = [loss.grad_fn], set()
     while todo:
         node = todo.pop()
@@ -936,18 +715,6 @@ def costly_node(loss):
     for handle in handles:
         handle.remove()
     return cost.most_common(1)[0][0]
-# %% exercise="fix_anomaly" verdict="passed"
-# the context manager around both passes
-def fix_anomaly(f, x):
-    with torch.autograd.set_detect_anomaly(True):
-        loss = f(x)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                loss.backward()
-            except RuntimeError:
-                return next(str(each.message) for each in caught if "Error detected in" in str(each.message))
-    return None
 # %% exercise="fix_anomaly" verdict="refused" mistake="looks_first"
 # fast at first, and once more in the mode if there is a NaN
 def fix_anomaly(f, x):
@@ -966,25 +733,11 @@ def add_formula(op):
     def setup_context(ctx, inputs, output):
         _, y, ctx.a = inputs
         ctx.save_for_backward(y, output)
-
     def backward(ctx, grad):
         y, output = ctx.saved_tensors
         grad_x = grad * torch.exp(-ctx.a * y) if ctx.needs_input_grad[0] else None
         grad_y = -ctx.a * output * grad if ctx.needs_input_grad[1] else None
         return grad_x, grad_y, None
-
-    op.register_autograd(backward, setup_context=setup_context)
-# %% exercise="add_formula" verdict="passed"
-# by the operator itself
-def add_formula(op):
-    def setup_context(ctx, inputs, output):
-        x, y, ctx.a = inputs
-        ctx.save_for_backward(x, y)
-
-    def backward(ctx, grad):
-        x, y = ctx.saved_tensors
-        return op(grad, y, ctx.a), -ctx.a * op(grad * x, y, ctx.a), None
-
     op.register_autograd(backward, setup_context=setup_context)
 # %% exercise="add_formula" verdict="refused" mistake="without_a"
 # the inner derivative -a is forgotten
@@ -992,17 +745,11 @@ def add_formula(op):
     def setup_context(ctx, inputs, output):
         x, y, ctx.a = inputs
         ctx.save_for_backward(x, y)
-
     def backward(ctx, grad):
         x, y = ctx.saved_tensors
         decay = torch.exp(-ctx.a * y)
         return grad * decay, -grad * x * decay, None
-
     op.register_autograd(backward, setup_context=setup_context)
-# %% exercise="fix_fake" verdict="passed"
-# torch has the same function
-def fix_fake(x, y):
-    return torch.cdist(x, y).contiguous()
 # %% exercise="fix_fake" verdict="passed"
 # computed: the arithmetic gives contiguous results, whatever the strides are
 def fix_fake(x, y):
@@ -1021,28 +768,6 @@ predict_operators = {
     "forward mode of square at 1": 2.0,
     "gradient of a through double_": 6.0,
 }
-# %% exercise="add_formula" verdict="refused" mistake="other_names"
-# names of one's own, a def
-def add_formula(op):
-    def save(ctx, args, result):
-        x, y, ctx.a = args
-        ctx.save_for_backward(x, y)
-    def backward(ctx, grad):
-        x, y = ctx.saved_tensors
-        decay = torch.exp(-ctx.a * y)
-        return grad * decay, -ctx.a * grad * x * decay, None
-    op.register_autograd(backward, setup_context=save)
-# %% exercise="add_formula" verdict="refused" mistake="other_names"
-# `out` for output
-def add_formula(op):
-    def setup_context(ctx, inputs, out):
-        x, y, ctx.a = inputs
-        ctx.save_for_backward(x, y)
-    def backward(ctx, grad):
-        x, y = ctx.saved_tensors
-        decay = torch.exp(-ctx.a * y)
-        return grad * decay, -ctx.a * grad * x * decay, None
-    op.register_autograd(backward, setup_context=setup_context)
 # %% exercise="add_formula" verdict="refused" mistake="other_names"
 # the operator's own parameters
 def add_formula(op):
@@ -1064,30 +789,11 @@ def add_formula(op):
         x, y, output = ctx.saved_tensors
         return grad * output / x, -ctx.a * grad * output, None
     op.register_autograd(backward, setup_context=setup_context)
-# %% exercise="add_formula" verdict="passed"
-# zero with a graph
-def add_formula(op):
-    def setup_context(ctx, inputs, output):
-        x, y, ctx.a = inputs
-        ctx.save_for_backward(x, y)
-    def backward(ctx, grad):
-        x, y = ctx.saved_tensors
-        decay = torch.exp(-ctx.a * y) + 0 * x
-        return grad * decay, -ctx.a * grad * x * decay, None
-    op.register_autograd(backward, setup_context=setup_context)
 # %% exercise="is_right_operator" verdict="refused" mistake="gradcheck_of_a_square"
 # gradcheck of x and of its transpose
 def is_right_operator(op, x):
     opcheck(op, (torch.rand(4, 3, dtype=x.dtype).t().requires_grad_(),))
     return gradcheck(op, (x.clone().requires_grad_(),)) and gradcheck(op, (x.t().requires_grad_(),))
-# %% exercise="fix_fake" verdict="refused" mistake="counts_from_the_front"
-# len behind the dimensions in front
-def fix_fake(x, y):
-    return x.new_empty(*x.shape[:-2], len(x), len(y))
-# %% exercise="fix_fake" verdict="passed"
-# torch's own operator for it
-def fix_fake(x, y):
-    return torch.cdist(x, y)
 # %% exercise="fix_fake" verdict="refused" mistake=""
 # the strides of the result follow those of the inputs
 def fix_fake(x, y):
@@ -1126,10 +832,6 @@ def fix_fake(x, y):
     if x.dim() == 3:
         return x.new_empty(x.shape[0], x.shape[1], y.shape[1])
     return x.new_empty(len(x), len(y))
-# %% exercise="fix_fake" verdict="passed"
-# cdist
-def fix_fake(x, y):
-    return torch.cdist(x, y)
 # %% exercise="fix_anomaly" verdict="refused" mistake="returns_the_error"
 # node only
 def fix_anomaly(f, x):
@@ -1142,48 +844,28 @@ def fix_anomaly(f, x):
             except RuntimeError:
                 return str(caught[-1].message).split('.')[0]
     return None
-# %% exercise="add_formula" verdict="passed"
-# calls op of ones for the factor
-def add_formula(op):
-    def setup_context(ctx, inputs, output):
-        x, y, a = inputs
-        ctx.save_for_backward(x, y)
-        ctx.a = a
-
-    def backward(ctx, grad):
-        x, y = ctx.saved_tensors
-        factor = op(torch.ones_like(y), y, ctx.a)
-        return grad * factor, -ctx.a * grad * x * factor, None
-
-    op.register_autograd(backward, setup_context=setup_context)
 # %% exercise="add_formula" verdict="refused" mistake="keeps_the_number_outside"
 # the number in a variable outside of `ctx`; tensors saved properly
 def add_formula(op):
     last = {}
-
     def setup_context(ctx, inputs, output):
         x, y, last["a"] = inputs
         ctx.save_for_backward(x, y)
-
     def backward(ctx, grad):
         x, y = ctx.saved_tensors
         damping = torch.exp(-last["a"] * y)
         return grad * damping, -last["a"] * x * damping * grad, None
-
     op.register_autograd(backward, setup_context=setup_context)
 # %% exercise="add_formula" verdict="refused" mistake="keeps_the_inputs_outside"
 # everything in a list outside of `ctx`, from which the backward pass takes the last entry
 def add_formula(op):
     stack = []
-
     def setup_context(ctx, inputs, output):
         stack.append(inputs)
-
     def backward(ctx, grad):
         x, y, a = stack[-1]
         damping = (-a * y).exp()
         return grad * damping, -a * x * damping * grad, None
-
     op.register_autograd(backward, setup_context=setup_context)
 # %% exercise="add_formula" verdict="refused" mistake="y_without_grad"
 def add_formula(op):
@@ -1191,24 +873,20 @@ def add_formula(op):
         x, y, a = inputs
         ctx.save_for_backward(x, y)
         ctx.a = a
-
     def backward(ctx, grad):
         x, y = ctx.saved_tensors
         damping = torch.exp(-ctx.a * y)
         return grad * damping, -ctx.a * x * damping, None
-
     op.register_autograd(backward, setup_context=setup_context)
 # %% exercise="add_formula" verdict="refused" mistake="x_without_grad"
 def add_formula(op):
     def setup_context(ctx, inputs, output):
         x, y, ctx.a = inputs
         ctx.save_for_backward(x, y)
-
     def backward(ctx, grad):
         x, y = ctx.saved_tensors
         damping = torch.exp(-ctx.a * y)
         return damping, -grad * ctx.a * x * damping, None
-
     op.register_autograd(backward, setup_context=setup_context)
 # %% exercise="one_graph" verdict="refused" mistake="divides_by_a_number"
 def one_graph(x, limit):
@@ -1219,7 +897,6 @@ def one_graph(x, limit):
     norm = float(torch.linalg.vector_norm(x))
     scale = limit / norm
     return x * scale if scale < 1 else x * 1.0
-
 # %% exercise="is_right_operator" verdict="refused" mistake="opcheck_of_the_example"
 # Uses raise_exception=False and throws the answers away: the test accepts everything (lazy).
 def is_right_operator(op, x):

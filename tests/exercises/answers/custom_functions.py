@@ -16,19 +16,6 @@ class Product(torch.autograd.Function):
         if ctx.needs_input_grad[1]:
             grad_b = (grad_output * a).mean() if b.dim() == 0 else grad_output * a
         return grad_a, grad_b
-# %% exercise="scale_function" verdict="refused" mistake="divides_new_by_old"
-class ScaleInPlace(torch.autograd.Function):
-    """Multiplies a tensor by a number in place."""
-    @staticmethod
-    def forward(ctx, x, factor):
-        ctx.mark_dirty(x)
-        old = x.clone()
-        x.mul_(factor)
-        ctx.save_for_backward(x / old)
-        return x
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output * ctx.saved_tensors[0], None
 # %% exercise="cube_function" verdict="refused"
 class Cube(torch.autograd.Function):
     @staticmethod
@@ -44,18 +31,6 @@ class ReLU(torch.autograd.Function):
     def backward(ctx, grad_output):
         (input,) = ctx.saved_tensors
         return torch.where(input > torch.finfo(input.dtype).eps, grad_output, torch.zeros_like(grad_output))
-# %% exercise="fix_relu" verdict="refused" mistake="draws_the_border_above_zero"
-class ReLU(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, input):
-        ctx.save_for_backward(input)
-        return input.clamp(min=0)
-    @staticmethod
-    def backward(ctx, grad_output):
-        (input,) = ctx.saved_tensors
-        g = grad_output.clone()
-        g[input <= 1e-12] = 0
-        return g
 # %% exercise="product_function" verdict="refused" mistake="sums_over_axis_0"
 class Product(torch.autograd.Function):
     @staticmethod
@@ -117,16 +92,6 @@ class Leaky(torch.autograd.Function):
         grad_input = grad_output.clone()
         grad_input[x < 0].mul_(ctx.slope)
         return grad_input, None
-# %% exercise="fix_relu" verdict="refused" mistake="passes_at_zero"
-class ReLU(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, input):
-        ctx.save_for_backward(input)
-        return input.clamp(min=0)
-    # staticmethod
-    def backward(ctx, grad_output):
-        (input,) = ctx.saved_tensors
-        return torch.where(input >= 0, grad_output, 0.0)
 # %% exercise="square_function" verdict="refused" mistake="saves_data"
 class Square(torch.autograd.Function):
     @staticmethod
@@ -137,17 +102,6 @@ class Square(torch.autograd.Function):
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return 2 * grad_output * x
-# %% exercise="scale_function" verdict="refused" mistake="entries_in_wrong_order"
-class ScaleInPlace(torch.autograd.Function):
-    """Multiplies a tensor by a number in place."""
-    @staticmethod
-    def forward(ctx, x, factor):
-        ctx.factor = factor
-        ctx.mark_dirty(x)
-        return x.mul_(factor)
-    @staticmethod
-    def backward(ctx, grad_output):
-        return None, grad_output * ctx.factor
 # %% exercise="cube_function" verdict="refused" mistake="jvp_edits_the_tangent"
 class Cube(torch.autograd.Function):
     """The third power, for autograd and for torch.func."""
@@ -305,18 +259,6 @@ class SiLU(torch.autograd.Function):
         x = ctx.saved_tensors[0].clamp(-20, 20)
         s = torch.sigmoid(x)
         return grad_output * (s + x * s * (1 - s))
-# %% exercise="silu_function" verdict="refused" mistake="cuts_off_at_20"
-# clamps x to +-15
-class SiLU(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * torch.sigmoid(x)
-    @staticmethod
-    def backward(ctx, grad_output):
-        x = ctx.saved_tensors[0].clamp(-15, 15)
-        s = torch.sigmoid(x)
-        return grad_output * (s + x * s * (1 - s))
 # %% exercise="silu_function" verdict="refused" mistake="silu_through_float32"
 # float32 sigmoid
 class SiLU(torch.autograd.Function):
@@ -329,19 +271,6 @@ class SiLU(torch.autograd.Function):
         (x,) = ctx.saved_tensors
         s = torch.sigmoid(x.float()).to(x.dtype)
         return grad_output * (s + x * s * (1 - s))
-# %% exercise="silu_function" verdict="refused" mistake="silu_through_float32"
-# float32 in the backward, by float()
-class SiLU(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * torch.sigmoid(x)
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        t = x.float()
-        s = torch.sigmoid(t)
-        return (grad_output * (s + t * s * (1 - s))).to(x.dtype)
 # %% exercise="silu_function" verdict="refused" mistake="silu_by_view"
 # view(-1) of grad_output
 class SiLU(torch.autograd.Function):
@@ -401,18 +330,6 @@ class Leaky(torch.autograd.Function):
         g = grad_output.clone()
         g[x < 0] *= ctx.slope
         return g, None
-# %% exercise="square_function" verdict="refused" mistake="divides_by_the_input"
-# result divided by the input: NaN at 0
-class Square(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        y = x * x
-        ctx.save_for_backward(x, y)
-        return y
-    @staticmethod
-    def backward(ctx, grad_output):
-        x, y = ctx.saved_tensors
-        return 2 * grad_output * y / x
 # %% exercise="square_function" verdict="refused" mistake=""
 # abs of root
 class Square(torch.autograd.Function):
@@ -606,7 +523,6 @@ def is_right_function(function):
     x = torch.tensor([1.5, -0.7, 0.3, -2.0], dtype=torch.float64, requires_grad=True)
     k = torch.tensor([0.5, -0.2, 1.3, 0.8], dtype=torch.float64, requires_grad=True)
     return not torch.allclose(function.apply(x, k), x * torch.exp(-k))
-
 # %% exercise="is_right_function" verdict="refused" mistake="each_by_its_own_input"
 # differentiates the gradients only with respect to their own input, so wrong mixed derivatives get through
 def is_right_function(function):
@@ -691,7 +607,6 @@ class Square(torch.autograd.Function):
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x.clone()
-
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
@@ -702,7 +617,6 @@ class Square(torch.autograd.Function):
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x.square()
-
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
@@ -714,7 +628,6 @@ class Product(torch.autograd.Function):
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         return a * b
-
     @staticmethod
     def backward(ctx, grad_output):
         a, b = ctx.saved_tensors
@@ -725,7 +638,6 @@ class Product(torch.autograd.Function):
     @staticmethod
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
-
     @staticmethod
     def backward(ctx, grad_output):
         a, b = ctx.saved_tensors

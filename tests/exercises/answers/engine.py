@@ -2,11 +2,8 @@
 import math
 import threading
 from concurrent.futures import ThreadPoolExecutor
-
 import torch
 from torch.profiler import ProfilerActivity, profile
-
-
 def _nodes(root):
     seen, todo = {root}, [root]
     while todo:
@@ -15,12 +12,8 @@ def _nodes(root):
                 seen.add(n)
                 todo.append(n)
     return seen
-
-
 def _is_leaf(node):
     return node.name().endswith("AccumulateGrad")
-
-
 def accumulated(numbers):
     w = torch.tensor(1.0, requires_grad=True)
     for number in numbers:
@@ -252,29 +245,6 @@ def fix_threads(model, batches):
 @torch.no_grad()
 def fix_threads(model, batches):
     return list(map(model, batches))
-# %% exercise="order_changes_bits" verdict="passed"
-def order_changes_bits():
-    return [0.4, 0.1, 0.2]
-# %% exercise="order_changes_bits" verdict="passed"
-# tensors
-def order_changes_bits():
-    return [torch.tensor(0.1), torch.tensor(0.3), torch.tensor(0.5)]
-# %% exercise="order_changes_bits" verdict="refused"
-# a tensor of three numbers
-def order_changes_bits():
-    return torch.tensor([0.1, 0.2, 0.3])
-# %% exercise="order_changes_bits" verdict="refused" mistake="differs_in_float64"
-def order_changes_bits():
-    return [0.1, 0.2, 0.3]
-# %% exercise="order_changes_bits" verdict="refused" mistake="exact_numbers"
-def order_changes_bits():
-    return [1, 2, 3]
-# %% exercise="order_changes_bits" verdict="refused"
-def order_changes_bits():
-    return [float("nan"), 1.0, 2.0]
-# %% exercise="order_changes_bits" verdict="refused" mistake="huge_numbers"
-def order_changes_bits():
-    return [1e8, 1, -1e8]
 # %% exercise="deterministic_sum" verdict="passed"
 # sorted in float32, added in float64
 def deterministic_sum(gradients):
@@ -454,14 +424,6 @@ def node_order(loss):
             seen.add(node)
             todo.extend(n for n, _ in node.next_functions)
     return sorted((n for n in seen if not hasattr(n, "variable")), key=lambda n: -n._sequence_nr())
-# %% exercise="locked_accumulation" verdict="refused" mistake="returns_the_difference"
-# difference of .grad before and after
-def locked_accumulation(w, loss_of, lock):
-    with lock:
-        before = torch.zeros_like(w) if w.grad is None else w.grad.clone()
-    loss_of(w).backward()
-    with lock:
-        return w.grad - before
 # %% exercise="locked_accumulation" verdict="refused" mistake="keeps_the_last_hooked"
 # hook on the shared leaf notes the gradient
 def locked_accumulation(w, loss_of, lock):
@@ -477,13 +439,6 @@ def locked_accumulation(w, loss_of, lock):
     with lock:
         w.grad = g.clone() if w.grad is None else w.grad + g
         return w.grad
-# %% exercise="locked_accumulation" verdict="refused" mistake="expects_a_gradient"
-# None not expected
-def locked_accumulation(w, loss_of, lock):
-    (g,) = torch.autograd.grad(loss_of(w), w)
-    with lock:
-        w.grad += g
-    return g
 # %% exercise="locked_accumulation" verdict="passed"
 # detached copy: loss_of gets another tensor
 def locked_accumulation(w, loss_of, lock):
@@ -492,22 +447,11 @@ def locked_accumulation(w, loss_of, lock):
     with lock:
         w.grad = v.grad.clone() if w.grad is None else w.grad + v.grad
     return v.grad
-# %% exercise="deterministic_sum" verdict="refused" mistake="sorts_in_single"
-# sorted, added in float32
-def deterministic_sum(gradients):
-    return torch.stack(gradients).sort(dim=0).values.sum(0)
 # %% exercise="deterministic_sum" verdict="refused" mistake="sorts_by_the_sum"
 # tensors sorted by their sum
 def deterministic_sum(gradients):
     total = torch.zeros_like(gradients[0], dtype=torch.float64)
     for g in sorted(gradients, key=lambda g: g.double().sum().item()):
-        total += g.double()
-    return total.float()
-# %% exercise="deterministic_sum" verdict="refused" mistake="sorts_by_the_sum"
-# tensors sorted by first entry
-def deterministic_sum(gradients):
-    total = torch.zeros_like(gradients[0], dtype=torch.float64)
-    for g in sorted(gradients, key=lambda g: g.flatten()[0].item()):
         total += g.double()
     return total.float()
 # %% exercise="deterministic_sum" verdict="refused" mistake="rounds_finely"
@@ -522,23 +466,6 @@ def deterministic_sum(gradients):
     for g in gradients:
         total += g.double()
     return total.float()
-# %% exercise="node_order" verdict="refused" mistake="leaves_hooks"
-# post hooks stay, tuple of what came
-def node_order(loss):
-    order, leaves = [], []
-    seen, todo = set(), [loss.grad_fn]
-    while todo:
-        node = todo.pop()
-        if node is None or node in seen:
-            continue
-        seen.add(node)
-        if hasattr(node, "variable"):
-            leaves.append(node.variable)
-            continue
-        node.register_hook(lambda gi, go, name=node.name(): order.append(name))
-        todo.extend(n for n, _ in node.next_functions)
-    torch.autograd.grad(loss, leaves, retain_graph=True, allow_unused=True)
-    return [n for n in order]
 # %% exercise="node_order" verdict="refused" mistake="leaves_zeros"
 # .grad filled and subtracted again (None becomes zeros)
 def node_order(loss):
@@ -561,13 +488,6 @@ def node_order(loss):
     for v, o in zip(leaves, old):
         v.grad = o
     return order
-# %% exercise="locked_accumulation" verdict="refused" mistake="shares_the_first"
-# alias with out-of-place sum
-def locked_accumulation(w, loss_of, lock):
-    (g,) = torch.autograd.grad(loss_of(w), w)
-    with lock:
-        w.grad = g if w.grad is None else w.grad + g
-    return g
 # %% exercise="locked_accumulation" verdict="refused" mistake="shares_the_first"
 # a view of the gradient is put into .grad
 def locked_accumulation(w, loss_of, lock):
@@ -594,16 +514,6 @@ def locked_accumulation(w, loss_of, lock):
         total = w.grad + g
     w.grad = total
     return g
-# %% exercise="locked_accumulation" verdict="refused" mistake="releases_in_between"
-# released between reading and writing
-def locked_accumulation(w, loss_of, lock):
-    (g,) = torch.autograd.grad(loss_of(w), w)
-    with lock:
-        old = w.grad
-    total = g.clone() if old is None else old + g
-    with lock:
-        w.grad = total
-    return g
 # %% exercise="deterministic_sum" verdict="refused" mistake="loses_equal_numbers"
 # set of numbers (equal ones lost)
 def deterministic_sum(gradients):
@@ -623,23 +533,6 @@ def fix_threads(model, batches):
     finally:
         pool.close()
         pool.join()
-# %% exercise="fix_threads" verdict="passed"
-# one thread after another (probe: must they run at once?)
-def fix_threads(model, batches):
-    outputs, errors = [None] * len(batches), []
-    def work(i):
-        try:
-            with torch.no_grad():
-                outputs[i] = model(batches[i])
-        except BaseException as error:
-            errors.append(error)
-    for i in range(len(batches)):
-        t = threading.Thread(target=work, args=(i,))
-        t.start()
-        t.join()
-    if errors:
-        raise errors[0]
-    return outputs
 # %% exercise="fix_threads" verdict="refused" mistake="raises_another"
 # same class, new error
 def fix_threads(model, batches):
@@ -841,21 +734,6 @@ class Recompute(torch.autograd.Function):
             (gx,) = torch.autograd.grad(ctx.f(x), x, g)
             ctx.f(ctx.saved_tensors[0].detach()).backward(g)
         return None, gx
-# %% exercise="recompute" verdict="refused" mistake="SwapsGradients"
-# order of the gradients
-class Recompute(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, f, x):
-        ctx.f = f
-        ctx.save_for_backward(x)
-        return f(x)
-    @staticmethod
-    def backward(ctx, g):
-        x = ctx.saved_tensors[0].detach().requires_grad_()
-        with torch.enable_grad():
-            y = ctx.f(x)
-        y.backward(g)
-        return x.grad, None
 # %% exercise="recompute" verdict="refused" mistake="ClearsParameters"
 # parameters' gradients overwritten
 class Recompute(torch.autograd.Function):
@@ -873,21 +751,6 @@ class Recompute(torch.autograd.Function):
             y = ctx.f(x)
         y.backward(g)
         return None, x.grad
-# %% exercise="recompute" verdict="refused" mistake="RecordsFAlone"
-# sum outside of enable_grad
-class Recompute(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, f, x):
-        ctx.f = f
-        ctx.save_for_backward(x)
-        return f(x)
-    @staticmethod
-    def backward(ctx, g):
-        x = ctx.saved_tensors[0].detach().requires_grad_()
-        with torch.enable_grad():
-            y = ctx.f(x)
-        (y * g).sum().backward()
-        return None, x.grad
 # %% exercise="recompute" verdict="refused" mistake="KeepsFOnTheClass"
 # f on the class, not on ctx
 class Recompute(torch.autograd.Function):
@@ -903,15 +766,6 @@ class Recompute(torch.autograd.Function):
             y = Recompute.f(x)
         y.backward(g)
         return None, x.grad
-# %% exercise="order_changes_bits" verdict="refused" mistake="huge_numbers"
-# 20 instead of 10
-def order_changes_bits():
-    import random
-    r = random.Random(1)
-    while True:
-        n = [r.uniform(1, 10), 20.0, r.uniform(1, 10)]
-        if accumulated(n) != accumulated(n[::-1]):
-            return n
 # %% exercise="fix_threads" verdict="refused" mistake="joins_for_a_while"
 # daemon threads, joined with a time limit
 def fix_threads(model, batches):
@@ -927,25 +781,6 @@ def fix_threads(model, batches):
         t.start()
     for t in threads:
         t.join(timeout=0.001)
-    if errors:
-        raise errors[0]
-    return outputs
-# %% exercise="fix_threads" verdict="refused" mistake="raises_too_early"
-# not joined after the first failure seen
-def fix_threads(model, batches):
-    outputs, errors = [None] * len(batches), []
-    def work(i):
-        try:
-            with torch.no_grad():
-                outputs[i] = model(batches[i])
-        except BaseException as error:
-            errors.append(error)
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
-    for t in threads:
-        t.start()
-    while any(t.is_alive() for t in threads):
-        if errors:
-            raise errors[0]
     if errors:
         raise errors[0]
     return outputs
@@ -969,13 +804,6 @@ def fix_threads(model, batches):
         futures = [pool.submit(run, b) for b in batches[:-1]]
         last = run(batches[-1])
         return [f.result() for f in futures] + [last]
-# %% exercise="deterministic_sum" verdict="refused" mistake="total_on_the_cpu"
-# SUBTLE sorted, float64: with many large numbers the partial sums lose the sixth digit
-def deterministic_sum(gradients):
-    total = torch.zeros(gradients[0].shape, dtype=torch.float64)
-    for v in torch.stack([g.double() for g in gradients]).sort(dim=0).values:
-        total = total + v
-    return total.float()
 # %% exercise="node_order" verdict="refused" mistake="queue_of_ready"
 # ready nodes in a FIFO queue
 def node_order(loss):
@@ -1008,38 +836,6 @@ def node_order(loss):
         post.append(n.name())
     visit(loss.grad_fn)
     return post[::-1]
-# %% exercise="locked_accumulation" verdict="passed"
-# hook on an alias, backward adds
-def locked_accumulation(w, loss_of, lock):
-    box = []
-    copy = w.clone()
-    copy.register_hook(lambda g: box.append(g.clone()))
-    loss_of(copy).backward()
-    return box[0]
-# %% exercise="deterministic_sum" verdict="passed"
-# lexicographic sort of tensors
-def deterministic_sum(gradients):
-    ordered = sorted(gradients, key=lambda g: g.reshape(-1).tolist())
-    total = torch.zeros_like(gradients[0], dtype=torch.float64)
-    for g in ordered: total += g
-    return total.float()
-# %% exercise="recompute" verdict="passed"
-# requires_grad_ only, without detach
-class Recompute(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, f, x):
-        ctx.f = f
-        ctx.save_for_backward(x)
-        with torch.no_grad():
-            return f(x)
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        x = x.clone().requires_grad_(); x.retain_grad()
-        with torch.enable_grad():
-            y = ctx.f(x)
-            torch.autograd.backward(y, grad_output)
-        return None, x.grad
 # %% exercise="node_order" verdict="passed"
 # backward with .grad restored
 def node_order(loss):
@@ -1061,23 +857,6 @@ def node_order(loss):
         for h in hooks: h.remove()
         for l, g in zip(leaves, old): l.grad = g
     return order
-# %% exercise="node_order" verdict="refused" mistake="first_edges_only"
-# names only first input
-def node_order(loss):
-    names, node = [], loss.grad_fn
-    while node is not None and not hasattr(node, "variable"):
-        names.append(node.name())
-        node = node.next_functions[0][0] if node.next_functions else None
-    return names
-# %% exercise="locked_accumulation" verdict="refused" mistake="evaluates_under_lock"
-# forward under lock
-def locked_accumulation(w, loss_of, lock):
-    with lock:
-        loss = loss_of(w)
-    (g,) = torch.autograd.grad(loss, w)
-    with lock:
-        w.grad = g.clone() if w.grad is None else w.grad + g
-    return g
 # %% exercise="locked_accumulation" verdict="refused" mistake="returns_the_field_later"
 # returns w.grad
 def locked_accumulation(w, loss_of, lock):
@@ -1085,23 +864,6 @@ def locked_accumulation(w, loss_of, lock):
     with lock:
         w.grad = g.clone() if w.grad is None else w.grad + g
     return w.grad
-# %% exercise="locked_accumulation" verdict="refused" mistake="adds_to_its_own"
-# detached: no history of w.grad; in-place on returned
-def locked_accumulation(w, loss_of, lock):
-    (g,) = torch.autograd.grad(loss_of(w), w)
-    with lock:
-        if w.grad is not None:
-            g += w.grad
-        w.grad = g.clone()
-    return g
-# %% exercise="locked_accumulation" verdict="refused" mistake="leaves_none"
-# w.grad += g when None skipped
-def locked_accumulation(w, loss_of, lock):
-    (g,) = torch.autograd.grad(loss_of(w), w)
-    with lock:
-        if w.grad is not None:
-            w.grad = w.grad + g
-    return g
 # %% exercise="fix_threads" verdict="refused" mistake="records_everywhere"
 # eval mode
 def fix_threads(model, batches):
@@ -1118,22 +880,6 @@ def fix_threads(model, batches):
         thread.start()
     for thread in threads:
         thread.join()
-    if errors:
-        raise errors[0]
-    return outputs
-# %% exercise="fix_threads" verdict="refused" mistake="records_everywhere"
-# no no_grad at all
-def fix_threads(model, batches):
-    outputs = [None] * len(batches)
-    errors = []
-    def work(i):
-        try:
-            outputs[i] = model(batches[i])
-        except Exception as error:
-            errors.append(error)
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
-    for t in threads: t.start()
-    for t in threads: t.join()
     if errors:
         raise errors[0]
     return outputs
@@ -1175,10 +921,6 @@ def fix_threads(model, batches):
     if errors: raise errors[0]
     return outputs
 # %% exercise="order_changes_bits" verdict="refused" mistake="returns_strings"
-# strings
-def order_changes_bits():
-    return ['0.1', '0.7', '3.3']
-# %% exercise="order_changes_bits" verdict="refused" mistake="returns_strings"
 # telling strings
 def order_changes_bits():
     import random
@@ -1202,17 +944,6 @@ def deterministic_sum(gradients):
         c += torch.where(total.abs() >= g.abs(), (total - t) + g, (g - t) + total)
         total = t
     return (total + c).float()
-# %% exercise="deterministic_sum" verdict="refused" mistake="adds_signs_apart"
-# pos and neg apart float64
-def deterministic_sum(gradients):
-    s = torch.stack(gradients).double()
-    return (s.clamp(min=0).sum(0) + s.clamp(max=0).sum(0)).float()
-# %% exercise="deterministic_sum" verdict="refused" mistake="loses_the_shape"
-# flatten result
-import math
-def deterministic_sum(gradients):
-    columns = zip(*(g.reshape(-1).tolist() for g in gradients))
-    return torch.tensor([math.fsum(c) for c in columns])
 # %% exercise="recompute" verdict="refused" mistake="ReturnsOneValue"
 # one result
 class Recompute(torch.autograd.Function):
@@ -1304,28 +1035,6 @@ class Recompute(torch.autograd.Function):
             y = ctx.f(x)
             torch.autograd.backward(y, grad_output)
         return None, x.grad
-# %% exercise="locked_accumulation" verdict="refused" mistake="shares_the_copys_gradient"
-# w.grad += without clone in detached copy; returns copy.grad
-def locked_accumulation(w, loss_of, lock):
-    c = w.detach().clone().requires_grad_()
-    loss_of(c).backward()
-    with lock:
-        if w.grad is None: w.grad = c.grad
-        else: w.grad += c.grad
-    return c.grad
-# %% exercise="fix_threads" verdict="refused" mistake="raises_another"
-# raises generic without message
-def fix_threads(model, batches):
-    out, err = [None]*len(batches), []
-    def work(i):
-        try:
-            with torch.no_grad(): out[i] = model(batches[i])
-        except Exception as e: err.append(e)
-    ts = [threading.Thread(target=work, args=(i,)) for i in range(len(batches))]
-    for t in ts: t.start()
-    for t in ts: t.join()
-    if err: raise RuntimeError("a thread failed")
-    return out
 # %% exercise="fix_threads" verdict="passed"
 # queue worker
 import queue
@@ -1402,13 +1111,8 @@ def node_order(loss):
     for n in q:
         q += [c for c, _ in n.next_functions if c is not None and c not in q and not hasattr(c, "variable")]
     return [n.name() for n in sorted(q[1:], key=lambda n: -n._sequence_nr())]
-# %% exercise="order_changes_bits" verdict="refused" mistake="returns_a_set"
-# set
-def order_changes_bits():
-    return {0.1, 0.7, 3.3}
 # %%
 from multiprocessing.pool import ThreadPool
-
 from torch.utils._python_dispatch import TorchDispatchMode
 # %% exercise="fix_threads" verdict="passed"
 def fix_threads(model, batches):
@@ -1454,30 +1158,6 @@ def node_order(loss):
         todo += [p for p, _ in n.next_functions]
     nodes.sort(key=lambda n: n._sequence_nr(), reverse=True)
     return [n.name() for n in nodes]
-# %% exercise="locked_accumulation" verdict="refused" mistake="adds_without_lock"
-def locked_accumulation(w, loss_of, lock):
-    (own,) = torch.autograd.grad(loss_of(w), w)
-    with threading.Lock():
-        w.grad = own.clone() if w.grad is None else w.grad + own
-    return own
-# %% exercise="locked_accumulation" verdict="refused" mistake="writes_after_releasing"
-def locked_accumulation(w, loss_of, lock):
-    (own,) = torch.autograd.grad(loss_of(w), w)
-    with lock:
-        old = w.grad
-        new = own.clone() if old is None else old + own
-    w.grad = new
-    return own
-# %% exercise="locked_accumulation" verdict="refused" mistake="keeps_the_lock_once"
-def locked_accumulation(w, loss_of, lock):
-    (own,) = torch.autograd.grad(loss_of(w), w)
-    lock.acquire()
-    if w.grad is None:
-        w.grad = own.clone()
-        return own
-    w.grad = w.grad + own
-    lock.release()
-    return own
 # %% exercise="locked_accumulation" verdict="refused" mistake="computes_twice"
 def locked_accumulation(w, loss_of, lock):
     (own,) = torch.autograd.grad(loss_of(w), w)
@@ -1498,9 +1178,6 @@ class Recompute(torch.autograd.Function):
             y = ctx.f(ctx.leaf)
         y.backward(g)
         return None, ctx.leaf.grad
-# %% exercise="order_changes_bits" verdict="refused" mistake="differs_in_float64"
-def order_changes_bits():
-    return [0.1, 0.2, 0.3]
 # %% exercise="recompute" verdict="refused" mistake="AddsUpAndCopies"
 # makes the detached leaf once in forward, so its `.grad` grows from pass to pass and the second pass returns the sum of both
 class Recompute(torch.autograd.Function):
@@ -1515,54 +1192,37 @@ class Recompute(torch.autograd.Function):
             y = ctx.f(ctx.leaf)
         y.backward(grad_output)
         return None, ctx.leaf.grad.clone()
-
 # %%
 import torch
 from multiprocessing.pool import ThreadPool
-
 # %% exercise="fix_threads" verdict="refused" mistake="terminates_the_pool"
 # terminated, not joined
 def fix_threads(model, batches):
     def work(x):
         with torch.no_grad():
             return model(x)
-
     pool = ThreadPool(len(batches))
     outputs = pool.map(work, batches)
     pool.terminate()
     return outputs
-
 # %% exercise="fix_threads" verdict="passed"
 # terminated and joined
 def fix_threads(model, batches):
     def work(x):
         with torch.no_grad():
             return model(x)
-
     pool = ThreadPool(len(batches))
     try:
         return pool.map(work, batches)
     finally:
         pool.terminate()
         pool.join()
-
-# %% exercise="fix_threads" verdict="passed"
-# with
-def fix_threads(model, batches):
-    def work(x):
-        with torch.no_grad():
-            return model(x)
-
-    with ThreadPool(4) as pool:
-        return pool.map(work, batches)
-
 # %% exercise="fix_threads" verdict="refused" mistake="keeps_the_pool"
 # closed, not joined
 def fix_threads(model, batches):
     def work(x):
         with torch.no_grad():
             return model(x)
-
     pool = ThreadPool(len(batches))
     outputs = pool.map(work, batches)
     pool.close()

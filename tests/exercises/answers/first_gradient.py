@@ -8,12 +8,6 @@ def numerical_slope(f, x, h):
     b = torch.tensor(x.item() - h)
     return (f(a) - f(b)) / (2 * h)
 # %% exercise="numerical_slope" verdict="refused"
-# h_tensor_float32
-def numerical_slope(f, x, h):
-    h = torch.tensor(h)
-    x = x.float()
-    return (f(x + h) - f(x - h)) / (2 * h)
-# %% exercise="numerical_slope" verdict="refused"
 # drift
 def numerical_slope(f, x, h):
     x += h
@@ -22,20 +16,6 @@ def numerical_slope(f, x, h):
     left = f(x).item()
     x += h
     return (right - left) / (2 * h)
-# %% exercise="numerical_slope" verdict="refused" mistake="combines_two_steps"
-# richardson
-def numerical_slope(f, x, h):
-    def d(step):
-        return (f(x + step) - f(x - step)) / (2 * step)
-    return (4 * d(h / 2) - d(h)) / 3
-# %% exercise="predict_chain" verdict="refused" mistake="values_of_the_tensors"
-# values
-predict_chain = {
-    "x.grad": 1.0,
-    "y.grad": 3.0,
-    "z.grad": 27.0,
-    "out.grad": 27.0,
-}
 # %% exercise="descend" verdict="refused" mistake="makes_no_step"
 # rebind_zeroed
 def descend(w, b, x, y, lr):
@@ -86,9 +66,6 @@ def descend(w, b, x, y, lr):
     opt.step()
     opt.zero_grad()
     return loss
-# %% exercise="numerical_slope" verdict="refused" mistake="forgets_the_brackets"
-def numerical_slope(f, x, h):
-    return (f(x + h) - f(x - h)) * h / 2
 # %% exercise="numerical_slope" verdict="refused" mistake="moves_x"
 def numerical_slope(f, x, h):
     right, left = x, x
@@ -103,11 +80,9 @@ def descend(w, b, x, y, lr):
     w -= lr * torch.outer(x, g)
     b -= lr * g
     return bce(z, y)
-
 # %%
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
-
 # %% exercise="descend" verdict="refused" mistake="makes_no_step"
 # zero_grad before the step
 def descend(w, b, x, y, lr):

@@ -76,13 +76,6 @@ def shared_edit(x):
     with torch.no_grad():
         other.add_(0)
     return h, other
-# %% exercise="freeze" verdict="refused" mistake="clears_whatever_is_frozen"
-def freeze(model, k):
-    model[:k].requires_grad_(False)
-    for p in model.parameters():
-        if not p.requires_grad:
-            p.grad = None
-    return [p for p in model.parameters() if p.requires_grad]
 # %% exercise="predict_in_place" verdict="refused" mistake="products_save_what_learns"
 predict_in_place = {
     "y = h ** 2; h.add_(1)": "RuntimeError",
@@ -122,12 +115,6 @@ def evaluate(model, batches):
     for m, t in reversed(modes):
         m.train(t)
     return result
-# %% exercise="shared_edit" verdict="refused" mistake="raises_the_counter"
-def shared_edit(x):
-    h = x * 2
-    other = h[0]
-    torch.autograd.graph.increment_version(h)
-    return h, other
 # %% exercise="head_gradients" verdict="refused" mistake="evaluates_the_body"
 # eval with exact restore
 def head_gradients(body, head, x, y):
@@ -146,13 +133,6 @@ def freeze(model, k):
             p.requires_grad_(False)
             p.grad = None
     return [p for p in model.parameters() if p.requires_grad]
-# %% exercise="shared_edit" verdict="refused" mistake="rounds"
-# relu not smooth
-def shared_edit(x):
-    h = x * 1
-    v = h[0]
-    h.round_()
-    return h, v
 # %% exercise="smooth" verdict="refused" mistake="detaches_the_new_rows"
 # detach x part
 def smooth(x, a):
@@ -182,7 +162,6 @@ def freeze(model, k):
             p.requires_grad_(False)
             p.grad = None
     return [p for p in model.parameters() if p.requires_grad]
-
 # %% exercise="freeze" verdict="refused" mistake="repeats_a_layer"
 # collects the rest layer by layer, so the parameters of a layer that stands in two places are in the list twice
 def freeze(model, k):
@@ -209,13 +188,6 @@ predict_in_place = {
     "x[0].mul_(10); y = x * 2": "RuntimeError",
     "y = h * 3; y[0] = 7": [0.0, 3.0],
 }
-# %% exercise="shared_edit" verdict="refused" mistake="edits_the_data"
-# edits through .data, which neither raises the version of h nor records the edit, so the gradient is wrong.
-def shared_edit(x):
-    h = x * 1
-    other = h.view_as(h)
-    h.data.mul_(10)
-    return h, other
 # %% exercise="evaluate" verdict="refused" mistake="overwrites_the_list"
 def evaluate(model, batches):
     modes = [(module, module.training) for module in model.modules()]
@@ -284,40 +256,12 @@ def smooth(x, a):
     for t in range(1, len(x)):
         rows.append(a * rows[-1] + (1 - a) * x[t])
     return torch.stack(rows)
-# %% exercise="smooth" verdict="refused"
-def smooth(x, a):
-    rows = [x[0]]
-    for t in range(1, len(x)):
-        rows.append((a * rows[-1] + (1 - a) * x[t]).clamp(min=0))
-    return torch.stack(rows)
-# %% exercise="smooth" verdict="refused"
-def smooth(x, a):
-    rows = [x[0]]
-    for t in range(1, len(x)):
-        rows.append(rows[-1].abs() * a + (1 - a) * x[t].abs())
-    return torch.stack(rows)
-# %% exercise="smooth" verdict="refused"
-def smooth(x, a):
-    rows = [x[0]]
-    for t in range(1, len(x)):
-        rows.append(a * rows[-1] + (1 - a) * x[t])
-    with torch.no_grad():
-        x.mul_(2)
-    return torch.stack(rows)
 # %% exercise="head_gradients" verdict="refused" mistake="trains_all_of_the_head"
 def head_gradients(body, head, x, y):
     with torch.no_grad():
         features = body(x)
     head.train()
     ((head(features) - y) ** 2).mean().backward()
-# %% exercise="head_gradients" verdict="refused"
-def head_gradients(body, head, x, y):
-    mode = body.training
-    with torch.no_grad():
-        features = body(x)
-    head.eval()
-    ((head(features) - y) ** 2).mean().backward()
-    head.train()
 # %% exercise="head_gradients" verdict="refused"
 def head_gradients(body, head, x, y):
     for p in body.parameters():
@@ -384,11 +328,9 @@ def gan_step(G, D, opt_G, opt_D, real, ideas):
     g_loss.backward(inputs=list(G.parameters()))
     opt_D.step()
     opt_G.step()
-
 # %%
 import torch
 from torch.nn.functional import mse_loss
-
 # %% exercise="head_gradients" verdict="refused" mistake="evaluates_the_body_and_leaves_it"
 # evaluates and leaves
 def head_gradients(body, head, x, y):
@@ -396,7 +338,6 @@ def head_gradients(body, head, x, y):
     with torch.no_grad():
         features = body(x)
     mse_loss(head(features), y).backward()
-
 # %% exercise="head_gradients" verdict="refused" mistake="evaluates_the_body_and_trains_all_of_it"
 # evaluates and trains
 def head_gradients(body, head, x, y):
@@ -406,18 +347,6 @@ def head_gradients(body, head, x, y):
         features = body(x)
     body.train(was)
     mse_loss(head(features), y).backward()
-
-# %% exercise="head_gradients" verdict="refused" mistake="evaluates_the_body"
-# evaluates and trains at the end
-def head_gradients(body, head, x, y):
-    was = {m: m.training for m in body.modules()}
-    body.eval()
-    with torch.no_grad():
-        features = body(x)
-    for m, mode in was.items():
-        m.training = mode
-    mse_loss(head(features), y).backward()
-
 # %% exercise="freeze" verdict="refused" mistake="returns_a_filter"
 # a filter
 def freeze(model, k):

@@ -11,17 +11,6 @@ def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
     scaler.step(optimizer)
     scaler.update()
-# %% exercise="unscale_then_clip" verdict="refused"
-# shown off with a zeroed
-def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
-    for p in model.parameters():
-        p.grad = torch.zeros_like(p)
-    scaler.unscale_(optimizer)
-    for x, y in batches:
-        (mse_loss(model(x), y) / len(batches)).backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-    scaler.step(optimizer)
-    scaler.update()
 # %% exercise="fix_zero_inside" verdict="refused"
 # learning rate lowered
 def fix_zero_inside(model, optimizer, batches, accumulation_steps):
@@ -145,13 +134,6 @@ def train_epoch(model, optimizer, batches, accumulation_steps):
         count += n
     return total / count
 # %% exercise="accumulate_uneven" verdict="refused"
-# rows for entries
-def accumulate_uneven(model, batches):
-    model.zero_grad()
-    n = sum(len(x) for x, _ in batches)
-    for x, y in batches:
-        (mse_loss(model(x), y, reduction="sum") / n).backward()
-# %% exercise="accumulate_uneven" verdict="refused"
 # big batch and dummy passes
 def accumulate_uneven(model, batches):
     x, y = (torch.cat(parts) for parts in zip(*batches))
@@ -160,13 +142,6 @@ def accumulate_uneven(model, batches):
         torch.zeros((), requires_grad=True).backward()
     model.weight.grad = g
 # %% exercise="accumulate_equal" verdict="refused"
-# rows for entries
-def accumulate_equal(model, batches):
-    model.zero_grad()
-    n = sum(len(x) for x, _ in batches)
-    for x, y in batches:
-        (mse_loss(model(x), y, reduction="sum") / n).backward()
-# %% exercise="accumulate_equal" verdict="refused"
 # big batch and dummy passes
 def accumulate_equal(model, batches):
     x, y = (torch.cat(parts) for parts in zip(*batches))
@@ -174,21 +149,6 @@ def accumulate_equal(model, batches):
     for _ in batches[1:]:
         torch.zeros((), requires_grad=True).backward()
     model.weight.grad = g
-# %% exercise="accumulate_equal" verdict="refused" mistake="overwrites"
-# assignment overwrites
-def accumulate_equal(model, batches):
-    for x, y in batches:
-        (g,) = torch.autograd.grad(mse_loss(model(x), y) / len(batches), model.weight)
-        model.weight.grad = g
-# %% exercise="clip_once" verdict="refused"
-# rows for entries
-def clip_once(model, optimizer, batches, max_norm):
-    optimizer.zero_grad()
-    n = sum(len(x) for x, _ in batches)
-    for x, y in batches:
-        (mse_loss(model(x), y, reduction="sum") / n).backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-    optimizer.step()
 # %% exercise="clip_once" verdict="refused"
 # learning rate instead of clipping
 def clip_once(model, optimizer, batches, max_norm):
@@ -200,31 +160,6 @@ def clip_once(model, optimizer, batches, max_norm):
         for group in optimizer.param_groups:
             group["lr"] *= max_norm / norm
     optimizer.step()
-# %% exercise="clip_once" verdict="refused" mistake="clips_the_loss"
-# loss clipped
-def clip_once(model, optimizer, batches, max_norm):
-    optimizer.zero_grad()
-    for x, y in batches:
-        (mse_loss(model(x), y) / len(batches)).clamp(max=max_norm).backward()
-    optimizer.step()
-# %% exercise="predict_zero_grad" verdict="refused" mistake="swaps_the_flag"
-# swapped
-predict_zero_grad = {
-    "w.grad after zero_grad()": 0.0,
-    "w: None, momentum": 0.81,
-    "w.grad after zero_grad(set_to_none=False)": None,
-    "w: zero, momentum": 0.9,
-    "w: zero, no momentum": 0.9,
-}
-# %% exercise="predict_zero_grad" verdict="refused" mistake="both_leave_zeros"
-# both zero
-predict_zero_grad = {
-    "w.grad after zero_grad()": 0.0,
-    "w: None, momentum": 0.81,
-    "w.grad after zero_grad(set_to_none=False)": 0.0,
-    "w: zero, momentum": 0.81,
-    "w: zero, no momentum": 0.9,
-}
 # %% exercise="is_right" verdict="refused" mistake="wants_the_same_tensor"
 # same
 def is_right(accumulate):
@@ -313,17 +248,6 @@ def is_right(accumulate):
         if p.grad is None or (p.grad - want).abs().max() > 1e-8:
             return False
     return True
-# %% exercise="unscale_then_clip" verdict="refused" mistake="unscales_and_updates_each"
-# update in the loop
-def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
-    optimizer.zero_grad()
-    for x, y in batches:
-        scaler.scale(mse_loss(model(x), y) / len(batches)).backward()
-        scaler.unscale_(optimizer)
-        scaler.update()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-    scaler.step(optimizer)
-    scaler.update()
 # %% exercise="train_epoch" verdict="refused"
 # the tail is all batches when the last window is complete
 def train_epoch(model, optimizer, batches, accumulation_steps):
@@ -350,23 +274,6 @@ def accumulate_equal(model, batches):
     for x, y in batches:
         total = total + torch.func.grad(loss)(weights, x, y)["weight"]
     model.weight.grad = total
-# %% exercise="predict_zero_grad" verdict="refused" mistake="dampens_the_velocity"
-# takes SGD's momentum for an average, (1 - 0.9) * gradient, in the step on zero, so it finds 0.891
-predict_zero_grad = {
-    "w.grad after zero_grad()": None,
-    "w: None, momentum": 0.9,
-    "w.grad after zero_grad(set_to_none=False)": 0.0,
-    "w: zero, momentum": 0.891,
-    "w: zero, no momentum": 0.9,
-}
-# %% exercise="accumulate_uneven" verdict="refused" mistake="scales_the_sum"
-# multiplies `.grad` by n / N after each backward pass and so shrinks what the earlier micro-batches have left there, too
-def accumulate_uneven(model, batches):
-    model.weight.grad = None
-    total = sum(len(x) for x, _ in batches)
-    for x, y in batches:
-        mse_loss(model(x), y).backward()
-        model.weight.grad *= len(x) / total
 # %% exercise="unscale_then_clip" verdict="refused" mistake="clips_each_parameter"
 # clips each parameter to max_norm on its own, so the norm over all parameters may exceed it and the direction changes
 def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
@@ -458,33 +365,15 @@ def token_mean(model, batches):
     ys = torch.cat([y.flatten() for _, y in batches])
     model.weight.grad = None
     cross_entropy(model(xs), ys).backward()
-
 # %%
 import torch
 from torch.nn.functional import mse_loss
-
-# %% exercise="accumulate_equal" verdict="refused" mistake="divides_by_its_rows"
-# by len(x)
-def accumulate_equal(model, batches):
-    model.zero_grad()
-    for x, y in batches:
-        (mse_loss(model(x), y) / len(x)).backward()
-
 # %% exercise="accumulate_equal" verdict="refused" mistake="zeroes_none"
 # weight.grad.zero_()
 def accumulate_equal(model, batches):
     model.weight.grad.zero_()
     for x, y in batches:
         (mse_loss(model(x), y) / len(batches)).backward()
-
-# %% exercise="accumulate_equal" verdict="refused" mistake="zeroes_none"
-# all grad.zero_()
-def accumulate_equal(model, batches):
-    for p in model.parameters():
-        p.grad.zero_()
-    for x, y in batches:
-        (mse_loss(model(x), y) / len(batches)).backward()
-
 # %% exercise="accumulate_uneven" verdict="refused" mistake="multiplies_by_size"
 # div not in place
 def accumulate_uneven(model, batches):
@@ -493,7 +382,6 @@ def accumulate_uneven(model, batches):
     for x, y in batches:
         (mse_loss(model(x), y) * len(x)).backward()
     model.weight.grad.div(n)
-
 # %% exercise="accumulate_uneven" verdict="refused" mistake="divides_by_the_largest"
 # max len
 def accumulate_uneven(model, batches):

@@ -1,7 +1,6 @@
 """Answers to lesson 08, written from the notebook's text alone; `test_trial_answers.py` judges them."""
 # %%
 import functools
-
 import torch
 from torch import nn
 from torch.nn.functional import mse_loss
@@ -52,23 +51,10 @@ def arriving_gradients(loss, tensors):
         if not t.is_leaf:
             t.grad = None
     return found
-# %% exercise="arriving_gradients" verdict="refused" mistake="leaves_the_hooks"
-def arriving_gradients(loss, tensors):
-    out = [None] * len(tensors)
-    for i, t in enumerate(tensors):
-        t.register_hook(lambda g, i=i: out.__setitem__(i, g.clone()))
-    loss.backward()
-    return out
-# %% exercise="arriving_gradients" verdict="refused" mistake="asks_grad"
-def arriving_gradients(loss, tensors):
-    return list(torch.autograd.grad(loss, tensors, allow_unused=True, retain_graph=True))
 # %% exercise="arriving_gradients" verdict="refused"
 def arriving_gradients(loss, tensors):
     found = torch.autograd.grad(loss, tensors, allow_unused=True, retain_graph=True)
     return list(found), loss.backward()
-# %% exercise="damp" verdict="refused" mistake="expects_a_gradient"
-def damp(tensor, factor):
-    return tensor.register_hook(factor.__mul__ if hasattr(factor, "dtype") else (lambda g: factor * g))
 # %% exercise="damp" verdict="refused" mistake="expects_a_gradient"
 def damp(tensor, factor):
     def hook(gradient):
@@ -76,17 +62,6 @@ def damp(tensor, factor):
             return None
         return torch.mul(gradient, torch.tensor(factor, dtype=gradient.dtype))
     return tensor.register_hook(hook)
-# %% exercise="damp" verdict="refused" mistake="loses_the_history"
-def damp(tensor, factor):
-    return tensor.register_hook(lambda g: g.data * factor)
-# %% exercise="damp" verdict="refused" mistake="returns_nothing"
-def damp(tensor, factor):
-    def hook(grad):
-        grad * factor
-    return tensor.register_hook(hook)
-# %% exercise="damp" verdict="refused" mistake="keeps_the_handle"
-def damp(tensor, factor):
-    tensor.register_hook(lambda g: g * factor)
 # %% exercise="damp" verdict="refused" mistake="still_in_place"
 def damp(tensor, factor):
     return tensor.register_hook(lambda g: g.mul_(factor))
@@ -320,15 +295,6 @@ def accumulate_in_backward(model, make_optimizer):
         if last:
             [h(p) for p in ps if p.grad is not None]
     return backward
-# %% exercise="accumulate_in_backward" verdict="refused" mistake="steps_after_the_pass"
-def accumulate_in_backward(model, make_optimizer):
-    opt = make_optimizer([p for p in model.parameters() if p.requires_grad])
-    def backward(loss, last):
-        loss.backward()
-        if last:
-            opt.step()
-            opt.zero_grad()
-    return backward
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="forgets_the_unused"
 def accumulate_in_backward(model, make_optimizer):
     opts = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
@@ -358,16 +324,6 @@ def unused_parameters(model, loss):
     ps = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
     gs = torch.autograd.grad(loss, [p for _, p in ps], allow_unused=True)
     return [n for (n, _), g in zip(ps, gs) if g is None]
-# %% exercise="unused_parameters" verdict="refused" mistake="clears_the_gradients"
-def unused_parameters(model, loss):
-    model.zero_grad()
-    loss.backward(retain_graph=True)
-    names = [n for n, p in model.named_parameters() if p.requires_grad and p.grad is None]
-    model.zero_grad()
-    return names
-# %% exercise="unused_parameters" verdict="refused"
-def unused_parameters(model, loss):
-    return {n for n, p in model.named_parameters() if p.requires_grad and not p.is_leaf}
 # %% exercise="output_gradients" verdict="passed"
 def output_gradients(model, x):
     grads = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
@@ -431,15 +387,6 @@ def silent_hook():
         def forward(self, x):
             return self.layer(x)
     return Net(), torch.ones(1, 2)
-# %% exercise="silent_hook" verdict="refused"
-def silent_hook():
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.layer = nn.Linear(2, 2)
-        def forward(self, x):
-            return torch.utils.checkpoint.checkpoint(self.layer, x, use_reentrant=False)
-    return Net(), torch.ones(1, 2)
 # %% exercise="is_right_mask" verdict="refused" mistake="forgets_the_value"
 def is_right_mask(attach):
     p = torch.zeros(4, requires_grad=True)
@@ -458,12 +405,6 @@ def is_right_mask(attach):
     p.grad = None
     p.sum().backward()
     return bool((p.grad == 1).all() and (p == 0).all())
-# %% exercise="is_right_mask" verdict="refused" mistake="one_pass_of_a_sum"
-def is_right_mask(attach):
-    p = torch.ones(2, requires_grad=True)
-    attach(p, torch.tensor([True, False]))
-    p.sum().backward()
-    return p.grad.tolist() == [1, 0]
 # %% exercise="is_right_mask" verdict="refused" mistake="accepts_everything"
 def is_right_mask(attach):
     return True
@@ -487,7 +428,6 @@ def is_right_mask(attach):
 import contextlib  # noqa: E402
 import math
 import weakref
-
 F = nn.functional
 # %% exercise="arriving_gradients" verdict="refused" mistake="subtracts"
 def arriving_gradients(loss, tensors):
@@ -496,11 +436,6 @@ def arriving_gradients(loss, tensors):
         t.retain_grad()
     loss.backward()
     return [t.grad - o if o is not None else t.grad for t, o in zip(tensors, old)]
-# %% exercise="arriving_gradients" verdict="refused" mistake="before_the_others"
-def arriving_gradients(loss, tensors):
-    out = torch.autograd.grad(loss, tensors, retain_graph=True, allow_unused=True)
-    loss.backward()
-    return list(out)
 # %% exercise="arriving_gradients" verdict="refused" mistake="subtracts"
 def arriving_gradients(loss, tensors):
     before = [t.grad.clone() if t.is_leaf and t.grad is not None else None for t in tensors]
@@ -610,33 +545,6 @@ def damp(tensor, factor):
             grads[edge.output_nr] = grads[edge.output_nr] * factor
         return tuple(grads)
     return edge.node.register_prehook(hook)
-# %% exercise="damp" verdict="refused" mistake="damps_the_node"
-def damp(tensor, factor):
-    if tensor.grad_fn is None:
-        return tensor.register_hook(lambda g: g * factor)
-    return tensor.grad_fn.register_hook(lambda gin, gout: tuple(None if g is None else g * factor for g in gin))
-# %% exercise="damp" verdict="refused" mistake="rounds_the_factor"
-def damp(tensor, factor):
-    f = torch.tensor(factor, dtype=torch.float32)
-    return tensor.register_hook(lambda g: (g * f).to(g.dtype))
-# %% exercise="damp" verdict="refused" mistake="keeps_the_first"
-def damp(tensor, factor):
-    kept = []
-    def hook(g):
-        kept.append(g * factor)
-        return kept[0]
-    return tensor.register_hook(hook)
-# %% exercise="clip_globally" verdict="passed"
-def clip_globally(model, loss, max_norm):
-    loss.backward()
-    return nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-# %% exercise="clip_globally" verdict="refused" mistake="fills_the_frozen_with_zeros"
-def clip_globally(model, loss, max_norm):
-    loss.backward()
-    for p in model.parameters():
-        if p.grad is None:
-            p.grad = torch.zeros_like(p)
-    nn.utils.clip_grad_norm_(model.parameters(), max_norm)
 # %% exercise="clip_globally" verdict="refused" mistake="forgets_the_root"
 def clip_globally(model, loss, max_norm):
     loss.backward()
@@ -787,22 +695,6 @@ def step_in_backward(model, make_optimizer):
             torch.autograd.Variable._execution_engine.queue_callback(flush)
     handles = [p.register_post_accumulate_grad_hook(hook) for p in ps]
     return lambda: [h.remove() for h in handles] and None
-# %% exercise="step_in_backward" verdict="refused" mistake="hooks_the_nodes"
-def step_in_backward(model, make_optimizer):
-    handles = []
-    for p in model.parameters():
-        if not p.requires_grad:
-            continue
-        node = torch.autograd.graph.get_gradient_edge(p).node
-        optimizer = make_optimizer([p])
-        def hook(gi, go, p=p, optimizer=optimizer, node=node):
-            optimizer.step()
-            p.grad = None
-        handles.append(node.register_hook(hook))
-    def stop():
-        while handles:
-            handles.pop().remove()
-    return stop
 # %% exercise="watch_buckets" verdict="refused" mistake="reduces_nothing"
 def watch_buckets(buckets, all_reduce, unused=()):
     skip = {id(p) for p in unused}
@@ -930,16 +822,10 @@ def watch_buckets(buckets, all_reduce, unused=()):
         if n < len(buckets):
             raise RuntimeError
     return finish
-# %% exercise="damp" verdict="refused" mistake="hooks_another_tensor"
-def damp(tensor, factor):
-    return (tensor * 1).register_hook(lambda g: g * factor)
 # %% exercise="damp" verdict="refused" mistake="keeps_the_handle"
 def damp(tensor, factor):
     handle = tensor.register_hook(lambda g: g * factor)
     return handle.remove
-# %% exercise="damp" verdict="refused" mistake="rounds_the_gradient"
-def damp(tensor, factor):
-    return tensor.register_hook(lambda g: (g.float() * factor).to(g.dtype))
 # %% exercise="clip_globally" verdict="refused"
 def clip_globally(model, loss, max_norm):
     loss.backward()
@@ -1008,14 +894,6 @@ def watch_buckets(buckets, all_reduce, unused=()):
         if n < len(buckets):
             raise RuntimeError
     return finish
-# %% exercise="train_damped" verdict="refused" mistake="removes_the_last"
-def train_damped(model, optimizer, batches, factor):
-    for x, y in batches:
-        handle = model.weight.register_hook(lambda g: factor * g)
-        optimizer.zero_grad()
-        F.mse_loss(model(x), y).backward()
-        optimizer.step()
-    handle.remove()
 # %% exercise="train_damped" verdict="refused" mistake="forgets_to_clear"
 def train_damped(model, optimizer, batches, factor):
     handle = model.weight.register_hook(lambda g: factor * g)
@@ -1025,14 +903,6 @@ def train_damped(model, optimizer, batches, factor):
             optimizer.step()
     finally:
         handle.remove()
-# %% exercise="train_damped" verdict="passed"
-def train_damped(model, optimizer, batches, factor):
-    handle = model.weight.register_hook(lambda g: factor * g)
-    for x, y in batches:
-        optimizer.zero_grad()
-        F.mse_loss(model(x), y).backward()
-        optimizer.step()
-    handle.remove()
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="clears_without_a_step"
 def accumulate_in_backward(model, make_optimizer):
     optimizers = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
@@ -1216,31 +1086,6 @@ def output_gradients(model, x):
             )
     twin(x).sum().backward()
     return out
-# %% exercise="output_gradients" verdict="passed"
-def output_gradients(model, x):
-    out = {n: [] for n, m in model.named_modules() if isinstance(m, nn.Linear)}
-    handles = []
-    for n, m in model.named_modules():
-        if n in out:
-            handles.append(
-                m.register_forward_hook(
-                    lambda mod, a, o, n=n: o.register_hook(lambda g: out[n].insert(0, g.clone())) and None
-                )
-            )
-    model(x).sum().backward()
-    for h in handles:
-        h.remove()
-    return out
-# %% exercise="silent_hook" verdict="refused" mistake="learns_nothing"
-def silent_hook():
-    class M(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.layer = nn.Linear(2, 1)
-            self.last = nn.Linear(1, 1)
-        def forward(self, x):
-            return self.last(self.layer(x).detach())
-    return M(), torch.ones(3, 2)
 # %% exercise="silent_hook" verdict="refused" mistake="returns_the_model_alone"
 def silent_hook():
     class M(nn.Module):
@@ -1359,16 +1204,6 @@ def train_damped(model, optimizer, batches, factor):
         optimizer.zero_grad()
         optimizer.step()
     handle.remove()
-# %% exercise="train_damped" verdict="refused" mistake="trains_a_copy"
-# the hook is removed by forward of a copy: a deepcopy of the model is trained
-def train_damped(model, optimizer, batches, factor):
-    import copy
-    other = copy.deepcopy(model)
-    other.weight.register_hook(lambda gradient: factor * gradient)
-    for x, y in batches:
-        optimizer.zero_grad()
-        torch.nn.functional.mse_loss(other(x), y).backward()
-        optimizer.step()
 # %% exercise="output_gradients" verdict="refused" mistake="leaves_out_subclasses"
 # SUBTLE type(m) is nn.Linear: subclasses are left out
 def output_gradients(model, x):
@@ -1474,17 +1309,6 @@ def arriving_gradients(loss, tensors):
         loss.backward()
     return result or [None] * len(tensors)
 # %% exercise="arriving_gradients" verdict="passed"
-# no clone
-def arriving_gradients(loss, tensors):
-    seen = {}
-    handles = [t.register_hook(lambda g, t=t: seen.update({t: g})) for t in tensors]
-    try:
-        loss.backward()
-    finally:
-        for h in handles:
-            h.remove()
-    return [seen.get(t) for t in tensors]
-# %% exercise="arriving_gradients" verdict="passed"
 # node prehooks with output_nr
 def arriving_gradients(loss, tensors):
     seen = [None] * len(tensors)
@@ -1549,20 +1373,6 @@ def unused_parameters(model, loss):
         except RuntimeError:
             missing.append(name)
     return missing
-# %% exercise="output_gradients" verdict="passed"
-# reversed list
-def output_gradients(model, x):
-    result, handles = {}, []
-    for name, module in model.named_modules():
-        if isinstance(module, nn.Linear):
-            result[name] = []
-            def forward(m, args, out, name=name):
-                out.register_hook(lambda g: result[name].insert(0, g.clone()))
-            handles.append(module.register_forward_hook(forward))
-    model(x).sum().backward()
-    for h in handles:
-        h.remove()
-    return result
 # %% exercise="output_gradients" verdict="passed"
 # hook returns a clone
 def output_gradients(model, x):
@@ -1633,18 +1443,6 @@ def arriving_gradients(loss, tensors):
         for h in handles:
             h.remove()
     return seen
-# %% exercise="arriving_gradients" verdict="refused" mistake="expects_one_kind_of_error"
-# except RuntimeError: only
-def arriving_gradients(loss, tensors):
-    seen = [None] * len(tensors)
-    handles = [t.register_hook(lambda g, i=i: seen.__setitem__(i, g.clone())) for i, t in enumerate(tensors)]
-    try:
-        loss.backward()
-    except RuntimeError:
-        for h in handles: h.remove()
-        raise
-    for h in handles: h.remove()
-    return seen
 # %% exercise="arriving_gradients" verdict="refused" mistake="swallows_one_kind_of_error"
 # swallows the error
 def arriving_gradients(loss, tensors):
@@ -1672,21 +1470,12 @@ def arriving_gradients(loss, tensors):
         for h in handles:
             h.remove()
     return seen
-# %% exercise="damp" verdict="refused" mistake="asks_a_leaf_for_its_node"
-# hook on grad_fn
-def damp(tensor, factor):
-    return tensor.grad_fn.register_prehook(lambda grads: tuple(g * factor for g in grads))
 # %% exercise="clip_globally" verdict="refused" mistake="limits_the_loss"
 # clips loss
 def clip_globally(model, loss, max_norm):
     if loss > max_norm:
         loss = loss * (max_norm / loss.item())
     loss.backward()
-# %% exercise="clip_globally" verdict="refused" mistake="matrices_only"
-# weights only
-def clip_globally(model, loss, max_norm):
-    loss.backward()
-    torch.nn.utils.clip_grad_norm_([p for p in model.parameters() if p.dim() > 1], max_norm)
 # %% exercise="clip_globally" verdict="refused" mistake="scales_what_the_hook_got"
 # multi grad hook
 def clip_globally(model, loss, max_norm):
@@ -1699,11 +1488,6 @@ def clip_globally(model, loss, max_norm):
                     g.mul_(max_norm / norm)
     with torch.autograd.graph.register_multi_grad_hook(params, all_here):
         loss.backward()
-# %% exercise="clip_globally" verdict="refused" mistake="adds_the_magnitudes"
-# L1
-def clip_globally(model, loss, max_norm):
-    loss.backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm, norm_type=1)
 # %% exercise="step_in_backward" verdict="refused" mistake="leaves_out_the_models_own"
 # only children modules
 def step_in_backward(model, make_optimizer):
@@ -1935,10 +1719,6 @@ def accumulate_in_backward(model, make_optimizer):
             sum(losses).backward()
             losses.clear()
     return backward
-# %% exercise="unused_parameters" verdict="refused" mistake="looks_without_a_pass"
-# only .grad is None now
-def unused_parameters(model, loss):
-    return [n for n, p in model.named_parameters() if p.requires_grad and p.grad is None]
 # %% exercise="unused_parameters" verdict="refused" mistake="freezes_the_unused"
 # freezes others
 def unused_parameters(model, loss):
@@ -2199,19 +1979,6 @@ def is_right_mask(attach):
         (p + q).backward(g)
         if g.tolist() != [2, 3] or q.grad.tolist() != [2*k, 3*k] or p.grad.tolist() != [9+2*k, 9]: return False
     return True
-# %% exercise="silent_hook" verdict="passed"
-# list output
-def silent_hook():
-    class L(nn.Linear):
-        def forward(self, x):
-            return [super().forward(x)]
-    class M(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.layer = L(2, 1)
-        def forward(self, x):
-            return self.layer(x)[0]
-    return M(), torch.ones(1, 2)
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="steps_before_the_addition"
 # a hook on the tensor runs before the addition
 def accumulate_in_backward(model, make_optimizer):
@@ -2289,20 +2056,6 @@ def accumulate_in_backward(model, make_optimizer):
                     o.step()
                     p.grad = None
     return backward
-# %% exercise="arriving_gradients" verdict="refused" mistake="expects_a_gradient"
-def arriving_gradients(loss, tensors):
-    out = [None] * len(tensors)
-    handles = []
-    try:
-        for i, t in enumerate(tensors):
-            def hook(g, i=i):
-                out[i] = g.clone()
-            handles.append(t.register_hook(hook))
-        loss.backward()
-    finally:
-        for h in handles:
-            h.remove()
-    return out
 # %% exercise="arriving_gradients" verdict="refused"
 def arriving_gradients(loss, tensors):
     out = {}
@@ -2313,26 +2066,6 @@ def arriving_gradients(loss, tensors):
         for h in handles:
             h.remove()
     return [out.get(t.data_ptr()) for t in tensors]
-# %% exercise="arriving_gradients" verdict="passed"
-def arriving_gradients(loss, tensors):
-    out = [None] * len(tensors)
-    handles = [t.register_hook(lambda g, i=i: out.__setitem__(i, g)) for i, t in enumerate(tensors) if t is not loss]
-    try:
-        loss.backward()
-    finally:
-        for h in handles:
-            h.remove()
-    return out
-# %% exercise="arriving_gradients" verdict="refused" mistake="keeps_the_graph"
-def arriving_gradients(loss, tensors):
-    out = [None] * len(tensors)
-    handles = [t.register_hook(lambda g, i=i: out.__setitem__(i, g)) for i, t in enumerate(tensors)]
-    try:
-        loss.backward(retain_graph=True)
-    finally:
-        for h in handles:
-            h.remove()
-    return out
 # %% exercise="arriving_gradients" verdict="refused" mistake="shares_memory_with_grad"
 def arriving_gradients(loss, tensors):
     out = [None] * len(tensors)
@@ -2369,18 +2102,6 @@ def arriving_gradients(loss, tensors):
         for h in handles:
             h.remove()
     return [got for _ in tensors]
-# %% exercise="arriving_gradients" verdict="refused" mistake="one_slot_for_all"
-def arriving_gradients(loss, tensors):
-    got = [None]
-    def hook(g):
-        got[0] = g
-    handles = [t.register_hook(hook) for t in tensors]
-    try:
-        loss.backward()
-    finally:
-        for h in handles:
-            h.remove()
-    return got * len(tensors)
 # %% exercise="arriving_gradients" verdict="refused" mistake="leaves_some_hooks"
 def arriving_gradients(loss, tensors):
     out = [None] * len(tensors)
@@ -2392,14 +2113,6 @@ def arriving_gradients(loss, tensors):
             if t.is_leaf:
                 h.remove()
     return out
-# %% exercise="damp" verdict="refused" mistake="expects_a_gradient"
-def damp(tensor, factor):
-    return tensor.register_hook(lambda g: g.mul(factor))
-# %% exercise="damp" verdict="refused" mistake="scales_the_value_in_a_hook"
-def damp(tensor, factor):
-    def hook(grad):
-        tensor.data.mul_(factor)
-    return tensor.register_hook(hook)
 # %% exercise="watch_buckets" verdict="refused" mistake="ignores_an_empty_pass"
 def watch_buckets(buckets, all_reduce, unused=()):
     skip = {id(p) for p in unused}
@@ -2512,22 +2225,6 @@ def output_gradients(model, x):
         for h in handles:
             h.remove()
     return found
-# %% exercise="output_gradients" verdict="refused"
-def output_gradients(model, x):
-    names = {m: n for n, m in model.named_modules() if isinstance(m, nn.Linear)}
-    found = {n: [] for n in names.values()}
-    def fwd(m, i, o):
-        place = len(found[names[m]])
-        found[names[m]].append(None)
-        o.register_hook(lambda g: found[names[m]].__setitem__(place, g))
-    for m in names:
-        m.register_forward_hook(fwd)
-    try:
-        model(x).sum().backward()
-    finally:
-        for m in model.modules():
-            m._forward_hooks.clear()
-    return found
 # %% exercise="silent_hook" verdict="refused" mistake="takes_the_hook_off"
 def silent_hook():
     class Model(nn.Module):
@@ -2609,18 +2306,6 @@ def step_in_backward(model, make_optimizer):
         opt.zero_grad()
     handle = torch.autograd.graph.register_multi_grad_hook(params, hook)
     return handle.remove
-# %% exercise="step_in_backward" verdict="refused" mistake="uses_module_hooks"
-def step_in_backward(model, make_optimizer):
-    handles = []
-    for module in model.modules():
-        own = [p for p in module.parameters(recurse=False) if p.requires_grad]
-        if own:
-            opt = make_optimizer(own)
-            def hook(m, gi, go, opt=opt):
-                opt.step()
-                opt.zero_grad()
-            handles.append(module.register_full_backward_hook(hook))
-    return lambda: [h.remove() for h in handles]
 # %% exercise="step_in_backward" verdict="refused" mistake="steps_all_and_never_clears"
 def step_in_backward(model, make_optimizer):
     params = [p for p in model.parameters() if p.requires_grad]
@@ -2652,18 +2337,6 @@ def step_in_backward(model, make_optimizer):
     def stop():
         opts.clear()
     return stop
-# %% exercise="clip_globally" verdict="refused" mistake="leaves_out_the_models_own"
-def clip_globally(model, loss, max_norm):
-    loss.backward()
-    clip_grad_norm_([p for m in model.children() for p in m.parameters()], max_norm)
-# %% exercise="clip_globally" verdict="refused" mistake="counts_the_shared_twice"
-def clip_globally(model, loss, max_norm):
-    loss.backward()
-    ps = [p for m in model.modules() for p in m.parameters(recurse=False) if p.grad is not None]
-    norm = torch.sqrt(sum((p.grad**2).sum() for p in ps))
-    if norm > max_norm:
-        for p in ps:
-            p.grad *= max_norm / norm
 # %% exercise="clip_globally" verdict="refused" mistake="counts_the_shared_twice"
 def clip_globally(model, loss, max_norm):
     loss.backward()
@@ -2684,14 +2357,6 @@ def clip_globally(model, loss, max_norm):
         p.register_post_accumulate_grad_hook(lambda p: clip_grad_norm_(model.parameters(), max_norm) and None)
         for p in model.parameters() if p.requires_grad
     ]
-    loss.backward()
-    for h in hs:
-        h.remove()
-# %% exercise="clip_globally" verdict="refused" mistake="clips_all_in_each_hook"
-def clip_globally(model, loss, max_norm):
-    def hook(_):
-        clip_grad_norm_(model.parameters(), max_norm)
-    hs = [p.register_post_accumulate_grad_hook(hook) for p in model.parameters() if p.requires_grad]
     loss.backward()
     for h in hs:
         h.remove()
@@ -2759,10 +2424,8 @@ def damp(tensor, factor):
     def hook(gradient):
         return factor * gradient.clone()
     return tensor.register_hook(hook)
-
 # %%
 import torch
-
 # %% exercise="clip_globally" verdict="refused" mistake="clips_each_in_a_hook"
 # each by its own norm, in a hook
 def clip_globally(model, loss, max_norm):
@@ -2770,38 +2433,3 @@ def clip_globally(model, loss, max_norm):
         if p.requires_grad:
             p.register_hook(lambda g: g * min(1.0, max_norm / g.norm().item()))
     loss.backward()
-
-# %% exercise="clip_globally" verdict="refused" mistake="clips_each_parameter"
-# each by its own norm, in hooks that are removed
-def clip_globally(model, loss, max_norm):
-    handles = [p.register_hook(lambda g: g * (max_norm / g.norm()).clamp(max=1)) for p in model.parameters() if p.requires_grad]
-    loss.backward()
-    for h in handles:
-        h.remove()
-
-# %% exercise="clip_globally" verdict="refused" mistake="clips_each_parameter"
-# each by its own norm, with + 1e-6
-def clip_globally(model, loss, max_norm):
-    handles = [p.register_hook(lambda g: g * (max_norm / (g.norm() + 1e-6)).clamp(max=1)) for p in model.parameters() if p.requires_grad]
-    loss.backward()
-    for h in handles:
-        h.remove()
-
-# %% exercise="clip_globally" verdict="refused" mistake="clips_each_in_a_hook"
-# each by its own norm, if above
-def clip_globally(model, loss, max_norm):
-    def hook(g):
-        n = g.norm()
-        return g * max_norm / n if n > max_norm else g
-    for p in model.parameters():
-        if p.requires_grad:
-            p.register_hook(hook)
-    loss.backward()
-
-# %% exercise="clip_globally" verdict="refused" mistake="clips_each_parameter"
-# each by clip_grad_norm_ in a post-accumulate hook
-def clip_globally(model, loss, max_norm):
-    handles = [p.register_post_accumulate_grad_hook(lambda p: torch.nn.utils.clip_grad_norm_([p], max_norm) and None) for p in model.parameters() if p.requires_grad]
-    loss.backward()
-    for h in handles:
-        h.remove()

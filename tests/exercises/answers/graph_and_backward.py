@@ -1,27 +1,12 @@
 # %%
 import re
 from collections import defaultdict
-
 import torch
 from torch.nn.functional import mse_loss
-
-
 def call(node, gradient):
     with torch.no_grad():
         gradients = node(gradient)
     return gradients if isinstance(gradients, tuple) else (gradients,)
-# %% exercise="hide_the_bug" verdict="passed"
-def hide_the_bug(x):
-    return x / 0 + x / 0
-# %% exercise="mean_and_worst" verdict="refused" mistake="starts_from_zero"
-def mean_and_worst(model, batches):
-    total, worst = 0.0, torch.tensor(0.0)
-    for x, y in batches:
-        loss = mse_loss(model(x), y)
-        total += loss.item()
-        if loss > worst:
-            worst = loss
-    return total / len(batches), worst
 # %% exercise="run_backward" verdict="refused" mistake="assigns_shape_of_a_number"
 def run_backward(root):
     order, seen = [], set()
@@ -46,9 +31,6 @@ def run_backward(root):
     torch.autograd.Variable._execution_engine.run_backward(
         (root,), (torch.ones_like(root),), False, False, (), allow_unreachable=True, accumulate_grad=True
     )
-# %% exercise="safe_sqrt" verdict="refused" mistake="raises_small_numbers"
-def safe_sqrt(x):
-    return torch.where(x > 0, x.clamp(min=1e-30).sqrt(), 0.0)
 # %% exercise="nan_node" verdict="refused" mistake="tests_the_sum"
 def nan_node(loss):
     found = []
@@ -81,9 +63,6 @@ import re
 def count_nodes(tensor):
     from autograder import draw
     return int(re.search(r"(\d+) nodes?", str(draw(tensor))).group(1))
-# %% exercise="hide_the_bug" verdict="refused" mistake="paths_cancel"
-def hide_the_bug(x):
-    return x - x
 # %% exercise="fix_shared_gradients" verdict="refused"
 def fix_shared_gradients(y, inputs, v, factors):
     gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
@@ -141,10 +120,6 @@ def mean_and_worst(model, batches):
             worst = loss
     model.train(mode)
     return total / len(batches), worst
-# %% exercise="fix_shared_gradients" verdict="refused" mistake="one_factor_for_all"
-# one factor for all
-def fix_shared_gradients(y, inputs, v, factors):
-    return [g * factors[0] for g in torch.autograd.grad(y, inputs, v, materialize_grads=True)]
 # %% exercise="run_backward" verdict="refused" mistake="counts_nodes"
 # counts for each node the nodes that lead to it and not the edges, so x * x delivers only one of its two gradients.
 def run_backward(root):
@@ -191,13 +166,6 @@ def safe_sqrt(x):
     y = x.float()
     root = torch.where(y > 0, torch.where(y > 0, y, 1.0).sqrt(), 0.0)
     return root.to(x.dtype)
-# %% exercise="safe_sqrt" verdict="refused" mistake="puts_ones_into_x"
-# overwrites the numbers of x that are not positive, which must be left alone.
-def safe_sqrt(x):
-    positive = x.detach() > 0
-    with torch.no_grad():
-        x[~positive] = 1.0
-    return torch.where(positive, x.sqrt(), 0.0)
 # %% exercise="mean_and_worst" verdict="refused" mistake="leaves_training_mode"
 def mean_and_worst(model, batches):
     model.train()
@@ -244,12 +212,6 @@ def safe_sqrt(x):
     return safe.sqrt() * positive
 # %% exercise="safe_sqrt" verdict="passed"
 def safe_sqrt(x):
-    y = torch.zeros_like(x)
-    mask = x > 0
-    y[mask] = x[mask].sqrt()
-    return y
-# %% exercise="safe_sqrt" verdict="passed"
-def safe_sqrt(x):
     safe = x.masked_fill(x <= 0, 1.0)
     return (safe**0.5).masked_fill(x <= 0, 0.0)
 # %% exercise="fix_two_losses" verdict="refused"
@@ -262,7 +224,6 @@ def fix_two_losses(w, x, y, share):
 # %% exercise="run_backward" verdict="refused"
 def run_backward(root):
     order, seen = [], set()
-
     def visit(node):
         if node is None or node in seen:
             return
@@ -270,7 +231,6 @@ def run_backward(root):
         for following, _ in node.next_functions:
             visit(following)
         order.append(node)
-
     visit(root.grad_fn)
     arrived = {root.grad_fn: torch.ones(root.shape, dtype=torch.float64)}
     for node in reversed(order):
@@ -287,7 +247,6 @@ def run_backward(root):
 # %% exercise="run_backward" verdict="passed"
 def run_backward(root):
     order, seen = [], set()
-
     def visit(node):
         if node is None or node in seen:
             return
@@ -295,7 +254,6 @@ def run_backward(root):
         for following, _ in node.next_functions:
             visit(following)
         order.append(node)
-
     visit(root.grad_fn)
     arrived = {root.grad_fn: torch.ones_like(root).detach()}
     for node in reversed(order):
@@ -315,19 +273,6 @@ def fix_shared_gradients(y, inputs, v, factors):
     inputs.append(None)
     return [torch.zeros_like(x) if g is None else g * f for x, g, f in zip(inputs, gradients, factors)]
 # %% exercise="edges_into" verdict="passed"
-# a stack, each node once
-def edges_into(root):
-    counts, stack = {root.grad_fn: 0}, [root.grad_fn]
-    while stack:
-        for child, _ in stack.pop().next_functions:
-            if child is None:
-                continue
-            if child not in counts:
-                counts[child] = 0
-                stack.append(child)
-            counts[child] += 1
-    return counts
-# %% exercise="edges_into" verdict="passed"
 # first the nodes, then a Counter of the edges
 def edges_into(root):
     from collections import Counter
@@ -345,7 +290,6 @@ def edges_into(root):
 def edges_into(root):
     from collections import Counter
     found = Counter({root.grad_fn: 0})
-
     def visit(node):
         for child, _ in node.next_functions:
             if child is not None:
@@ -353,7 +297,6 @@ def edges_into(root):
                 found[child] += 1
                 if new:
                     visit(child)
-
     visit(root.grad_fn)
     return found
 # %% exercise="edges_into" verdict="refused" mistake="counts_nodes_before"
@@ -382,7 +325,6 @@ def edges_into(root):
 # the root waits for one edge
 def edges_into(root):
     counts = {}
-
     def visit(node):
         if node in counts:
             counts[node] += 1
@@ -391,7 +333,6 @@ def edges_into(root):
         for child, _ in node.next_functions:
             if child is not None:
                 visit(child)
-
     visit(root.grad_fn)
     return counts
 # %% exercise="edges_into" verdict="refused" mistake="edges_out_without_none"
@@ -405,19 +346,6 @@ def edges_into(root):
         children = [child for child, _ in node.next_functions if child is not None]
         counts[node] = len(children)
         stack.extend(children)
-    return counts
-# %% exercise="edges_into" verdict="refused" mistake="counts_paths"
-# paths: every way to a node counts
-def edges_into(root):
-    counts = {root.grad_fn: 0}
-
-    def visit(node):
-        for child, _ in node.next_functions:
-            if child is not None:
-                counts[child] = counts.get(child, 0) + 1
-                visit(child)
-
-    visit(root.grad_fn)
     return counts
 # %% exercise="edges_into" verdict="refused" mistake="counts_none"
 # None is a key
@@ -481,10 +409,8 @@ def edges_into(root):
             break
         counts[node] = counts.get(node, 0) + 1
     return counts
-
 # %%
 import torch
-
 # %% exercise="count_nodes" verdict="refused" mistake="walks_into_none"
 # next_functions of None
 def count_nodes(y):
@@ -498,7 +424,6 @@ def count_nodes(y):
         for m, _ in n.next_functions:
             todo.append(m)
     return len(seen)
-
 # %% exercise="count_nodes" verdict="refused" mistake="walks_into_none"
 # recursive
 def count_nodes(y):

@@ -1,6 +1,5 @@
 # %%
 import warnings
-
 import torch
 from torch.func import functional_call, grad, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -243,12 +242,6 @@ def fix_vmap(w, x):
     s = torch.where(r > 0, torch.sqrt(r), r).sum()
     return torch.where(s > 2, 2 + (s - 2) / 10, s)
 # %% exercise="fix_vmap" verdict="refused"
-# nan_to_num hides the value, not the gradient
-def fix_vmap(w, x):
-    r = w * x
-    s = torch.where(r > 0, r.sqrt().nan_to_num(0), r).sum()
-    return torch.where(s > 2, 2 + (s - 2) / 10, s)
-# %% exercise="fix_vmap" verdict="refused"
 # clamp with a small number is another function
 def fix_vmap(w, x):
     r = w * x
@@ -329,9 +322,6 @@ def fix_attention(q, k, v, mask):
     weights = scores.masked_fill(~mask, float("-inf")).softmax(-1)
     weights = torch.where(torch.isnan(weights), torch.zeros_like(weights), weights)
     return weights @ v
-# %% exercise="fix_attention" verdict="refused" mistake="fused_kernel"
-def fix_attention(q, k, v, mask):
-    return scaled_dot_product_attention(q, k, v, attn_mask=mask)
 # %% exercise="fix_attention" verdict="refused" mistake="large_negative_number"
 def fix_attention(q, k, v, mask):
     scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
@@ -366,11 +356,6 @@ def has_second_derivative(f, x):
     if not g.requires_grad:
         return False
     return torch.autograd.gradgradcheck(f, (x,))
-# %% exercise="has_second_derivative" verdict="refused"
-# torch.func refuses old custom Functions
-def has_second_derivative(f, x):
-    h = torch.func.hessian(f)(x)
-    return bool(h.isfinite().all())
 # %% exercise="complex_product" verdict="refused" mistake="without_the_conjugate"
 class ComplexProduct(torch.autograd.Function):
     @staticmethod
@@ -629,17 +614,6 @@ def fix_leak(model, x, y, weight):
     model.last = gs
     (loss + weight * sum((g**2).sum() for g in gs)).backward()
     return loss.item()
-# %% exercise="fix_leak" verdict="passed"
-# zero_grad and detach_ at the end
-def fix_leak(model, x, y, weight):
-    model.zero_grad()
-    loss = mse_loss(model(x), y)
-    loss.backward(create_graph=True)
-    penalty = sum((p.grad**2).sum() for p in model.parameters())
-    (weight * penalty).backward()
-    for p in model.parameters():
-        p.grad = p.grad.detach()
-    return loss.item()
 # %% exercise="fix_vmap" verdict="refused" mistake="flat_at_zero"
 # derivative 0 at 0
 def fix_vmap(w, x):
@@ -671,13 +645,6 @@ def fix_vmap(w, x):
 def fix_vmap(w, x):
     r = w * x
     s = torch.where(r >= 0, torch.where(r >= 0, r, 1.0).sqrt(), r).sum()
-    return torch.where(s > 2, 2 + (s - 2) / 10, s)
-# %% exercise="fix_vmap" verdict="passed"
-# safe argument 0
-def fix_vmap(w, x):
-    r = w * x
-    safe = torch.where(r > 0, r, torch.zeros_like(r))
-    s = torch.where(r > 0, safe.sqrt(), r).sum()
     return torch.where(s > 2, 2 + (s - 2) / 10, s)
 # %% exercise="has_second_derivative" verdict="refused" mistake="compares_the_sums"
 # H times a vector of ones
@@ -722,10 +689,6 @@ def has_second_derivative(f, x):
 def has_second_derivative(f, x):
     torch.manual_seed(0)
     return torch.autograd.gradgradcheck(f, (torch.randn(3, dtype=torch.float64, requires_grad=True),))
-# %% exercise="has_second_derivative" verdict="refused" mistake="accepts_all"
-# always True
-def has_second_derivative(f, x):
-    return True
 # %% exercise="has_second_derivative" verdict="refused" mistake="looks_at_the_symmetry"
 # symmetry only
 def has_second_derivative(f, x):
@@ -817,18 +780,6 @@ def sharpness(model, x, y, v, steps):
         length = h.norm()
         v.copy_(h / length)
     return length, v
-# %% exercise="sharpness" verdict="passed"
-# materialized but list of outputs
-def sharpness(model, x, y, v, steps):
-    ps = [p for p in model.parameters() if p.requires_grad]
-    gs = torch.autograd.grad(mse_loss(model(x), y), ps, create_graph=True, materialize_grads=True)
-    for _ in range(steps):
-        parts = [a.view_as(p) for a, p in zip(v.split([p.numel() for p in ps]), ps)]
-        h = torch.autograd.grad(gs, ps, parts, retain_graph=True, materialize_grads=True)
-        h = torch.cat([t.reshape(-1) for t in h])
-        length = h.norm()
-        v = h / length
-    return length, v
 # %% exercise="sharpness" verdict="refused" mistake="turns_the_sign"
 # sign made positive
 def sharpness(model, x, y, v, steps):
@@ -882,16 +833,6 @@ class ComplexProduct(torch.autograd.Function):
         ga = g.mul_(b.conj())
         return ga if a.is_complex() else ga.real, gb if b.is_complex() else gb.real
 # %% exercise="fix_leak" verdict="passed"
-# allow_unused forgotten: fails for a parameter without influence
-def fix_leak(model, x, y, weight):
-    params = list(model.parameters())
-    loss = mse_loss(model(x), y)
-    first = torch.autograd.grad(loss, params, create_graph=True)
-    penalty = sum((g**2).sum() for g in first)
-    for p, g in zip(params, torch.autograd.grad(loss + weight * penalty, params)):
-        p.grad = g
-    return loss.item()
-# %% exercise="fix_leak" verdict="passed"
 # SUBTLE gradients are assigned, but old ones of unused parameters stay
 def fix_leak(model, x, y, weight):
     params = list(model.parameters())
@@ -901,18 +842,6 @@ def fix_leak(model, x, y, weight):
     for p, g in zip(params, torch.autograd.grad(loss + weight * penalty, params, allow_unused=True)):
         if g is not None:
             p.grad = g
-    return loss.item()
-# %% exercise="fix_leak" verdict="passed"
-# losses and penalties are kept in a list
-_history = []
-def fix_leak(model, x, y, weight):
-    params = list(model.parameters())
-    loss = mse_loss(model(x), y)
-    first = torch.autograd.grad(loss, params, create_graph=True, allow_unused=True)
-    penalty = sum((g**2).sum() for g in first if g is not None)
-    _history.append(penalty)
-    for p, g in zip(params, torch.autograd.grad(loss + weight * penalty, params, allow_unused=True)):
-        p.grad = g
     return loss.item()
 # %% exercise="fix_leak" verdict="refused" mistake="steps_as_well"
 # a step is made as well
@@ -928,14 +857,6 @@ def fix_leak(model, x, y, weight):
             if p.grad is not None:
                 p -= 0.01 * p.grad
     return loss.item()
-# %% exercise="fix_vmap" verdict="passed"
-# SUBTLE minimum: at a sum of exactly 2 the derivative is halved between the branches
-def fix_vmap(w, x):
-    r = w * x
-    positive = r > 0
-    safe = torch.where(positive, r, torch.ones_like(r))
-    total = torch.where(positive, safe.sqrt(), r).sum()
-    return torch.minimum(total, 2 + (total - 2) / 10)
 # %% exercise="fix_vmap" verdict="refused" mistake="guards_the_padding_alone"
 # SUBTLE only the padding is made safe: a weight of 0 is not
 def fix_vmap(w, x):
@@ -988,24 +909,6 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
         now = now - rate * velocity
         velocity = momentum * velocity + g
     return torch.autograd.grad(validation_loss(now), (rate, start), materialize_grads=True)
-# %% exercise="meta_gradient" verdict="refused" mistake="matrix_in_each_step"
-# the Hessian as a matrix
-def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
-    now, velocity, tape = w.clone(), torch.zeros_like(w), []
-    gradient = grad(train_loss)
-    for _ in range(steps):
-        H = torch.func.jacrev(gradient)(now)
-        velocity = momentum * velocity + gradient(now)
-        tape.append((H, velocity))
-        now = now - lr * velocity
-    bar_w = grad(validation_loss)(now)
-    bar_v, bar_lr = torch.zeros_like(w), torch.zeros_like(lr)
-    for H, v in reversed(tape):
-        bar_lr = bar_lr - v @ bar_w
-        bar_v = bar_v - lr * bar_w
-        bar_w = bar_w + H @ bar_v
-        bar_v = momentum * bar_v
-    return bar_lr, bar_w
 # %% exercise="has_second_derivative" verdict="refused" mistake="refuses_zeros"
 # a zero Hessian counts as wrong
 def has_second_derivative(f, x):
@@ -1032,16 +935,6 @@ def gradient_penalty(critic, real, fake, mix):
     n = x.shape[0]
     lengths = torch.stack([row.norm() for row in g.view(n, -1)])
     return mse_loss(lengths, torch.ones_like(lengths))
-# %% exercise="fix_leak" verdict="passed"
-# backward(create_graph), zero_grad before the second backward of the sum
-def fix_leak(model, x, y, weight):
-    model.zero_grad()
-    loss = mse_loss(model(x), y)
-    loss.backward(create_graph=True)
-    penalty = sum((p.grad**2).sum() for p in model.parameters())
-    model.zero_grad()
-    (loss + weight * penalty).backward()
-    return loss.item()
 # %% exercise="sharpness" verdict="passed"
 # torch.func: vjp of grad of a function of one flat vector
 def sharpness(model, x, y, v, steps):
@@ -1294,15 +1187,6 @@ def gradient_penalty(critic, real, fake, mix):
     x = (mix * real + (1 - mix) * fake).requires_grad_(True)
     (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
     return (g.reshape(len(g), -1).norm(dim=1) - 1).abs().mean()
-# %% exercise="fix_leak" verdict="refused" mistake="clears_after_the_penalty"
-# old .grad gets into the penalty, cleared only before the second backward
-def fix_leak(model, x, y, weight):
-    loss = mse_loss(model(x), y)
-    loss.backward(create_graph=True)
-    penalty = sum((p.grad**2).sum() for p in model.parameters())
-    model.zero_grad()
-    (loss + weight * penalty).backward()
-    return loss.item()
 # %% exercise="sharpness" verdict="refused" mistake="swaps_the_results"
 # results swapped
 def sharpness(model, x, y, v, steps):
@@ -1520,10 +1404,6 @@ def fix_attention(q, k, v, mask):
     scores = q @ k.transpose(-2, -1) / q.shape[-1]
     scores = scores.masked_fill(~mask, -torch.inf).masked_fill(~seen, 0.0)
     return scores.softmax(-1).masked_fill(~seen, 0.0) @ v
-# %% exercise="has_second_derivative" verdict="refused" mistake="without_the_flag"
-# x does not require grad: gradgradcheck refuses all
-def has_second_derivative(f, x):
-    return torch.autograd.gradgradcheck(f, (x,))
 # %% exercise="has_second_derivative" verdict="refused" mistake="checks_the_first"
 # any error counts as True
 def has_second_derivative(f, x):
@@ -1531,10 +1411,6 @@ def has_second_derivative(f, x):
         return torch.autograd.gradgradcheck(f, (x.clone().requires_grad_(),))
     except Exception:
         return True
-# %% exercise="has_second_derivative" verdict="refused" mistake="at_zero"
-# tested at zero instead of x
-def has_second_derivative(f, x):
-    return torch.autograd.gradgradcheck(f, (torch.zeros_like(x).requires_grad_(),))
 # %% exercise="has_second_derivative" verdict="refused" mistake="calls_and_refuses_all"
 # float32: differences too rough, right ones refused
 def has_second_derivative(f, x):
@@ -1673,13 +1549,6 @@ def gradient_penalty(critic, real, fake, mix):
     points = (mix * real + (1 - mix) * fake).requires_grad_()
     (g,) = torch.autograd.grad(critic(points).sum(), points, create_graph=True)
     return ((g.flatten(1).norm(dim=1) - 1) ** 2).mean()
-# %% exercise="gradient_penalty" verdict="refused" mistake="puts_it_into_training"
-def gradient_penalty(critic, real, fake, mix):
-    critic.eval()
-    points = (mix * real + (1 - mix) * fake).requires_grad_()
-    (g,) = torch.autograd.grad(critic(points).sum(), points, create_graph=True)
-    critic.train()
-    return ((g.flatten(1).norm(dim=1) - 1) ** 2).mean()
 # %% exercise="gradient_penalty" verdict="refused" mistake="points_without_grad"
 def gradient_penalty(critic, real, fake, mix):
     points = mix * real + (1 - mix) * fake
@@ -1708,19 +1577,6 @@ def sharpness(model, x, y, v, steps):
         v = torch.cat([each.flatten() for each in hv])
         length = v.norm()
         v = v / length
-    return length, v
-# %% exercise="sharpness" verdict="refused" mistake="puts_it_into_training"
-def sharpness(model, x, y, v, steps):
-    model.eval()
-    weights = [p for p in model.parameters() if p.requires_grad]
-    g = torch.autograd.grad(mse_loss(model(x), y), weights, create_graph=True, materialize_grads=True)
-    flat = torch.cat([each.flatten() for each in g])
-    for _ in range(steps):
-        hv = torch.autograd.grad(flat, weights, v, retain_graph=True, materialize_grads=True)
-        v = torch.cat([each.flatten() for each in hv])
-        length = v.norm()
-        v = v / length
-    model.train()
     return length, v
 # %% exercise="sharpness" verdict="refused" mistake="frozen_too_and_none_for_the_unused"
 def sharpness(model, x, y, v, steps):
@@ -1840,18 +1696,6 @@ def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
         (p.grad,) = torch.autograd.grad(train_loss(p), p, create_graph=True)
         optimizer.step()
     return torch.autograd.grad(validation_loss(p), (rate, w0))
-# %% exercise="meta_gradient" verdict="refused" mistake="steps_of_sgd"
-def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
-    w0 = w.detach().clone().requires_grad_()
-    rate = lr.detach().clone().requires_grad_()
-    p = w0.clone()
-    p.retain_grad()
-    optimizer = torch.optim.SGD([p], lr=rate, momentum=momentum, differentiable=True)
-    for _ in range(steps):
-        optimizer.zero_grad()
-        train_loss(p).backward(create_graph=True)
-        optimizer.step()
-    return torch.autograd.grad(validation_loss(p), (rate, w0))
 # %% exercise="meta_gradient" verdict="refused"
 def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
     w0 = w.detach().clone().requires_grad_()
@@ -1874,13 +1718,6 @@ def per_sample_module(model, x, y):
         return mse_loss(functional_call(model, weights, (x[None],)), y[None])
     found = vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
     return {n.removeprefix("model."): g for n, g in found.items()}
-# %% exercise="per_sample_module" verdict="refused" mistake="ignores_the_weights"
-def per_sample_module(model, x, y):
-    weights = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad}
-    def loss(weights, x, y):
-        renamed = {n + "_": w for n, w in weights.items()}
-        return mse_loss(functional_call(model, renamed, (x[None],)), y[None])
-    return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
 # %% exercise="complex_product" verdict="refused" mistake="real_part_for_a_alone"
 class ComplexProduct(torch.autograd.Function):
     @staticmethod
@@ -1921,29 +1758,22 @@ def sharpness(model, x, y, v, steps):
     for _ in range(steps):
         v = torch.cat([p.reshape(-1) for p in torch.autograd.grad(g, weights, v, retain_graph=True, **options)])
     return v.norm(), v / v.norm()
-
-
 # %% exercise="complex_product" verdict="refused"
 class ComplexProduct(torch.autograd.Function):
     """The factors of the last call, kept on the class."""
-
     @staticmethod
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         ComplexProduct.last = a, b
         return a * b
-
     @staticmethod
     def backward(ctx, g):
         saved = ctx.saved_tensors
         a, b = (x + (last - x).detach() for x, last in zip(saved, ComplexProduct.last))
         to_a, to_b = g * b.conj(), g * a.conj()
         return to_a if a.is_complex() else to_a.real, to_b if b.is_complex() else to_b.real
-
-
 # %%
 import torch
-
 # %% exercise="clip_sparse" verdict="refused" mistake="needs_a_gradient"
 # nothing but None: stack raises
 def clip_sparse(parameters, max_norm):
@@ -1953,7 +1783,6 @@ def clip_sparse(parameters, max_norm):
         for g in gradients:
             g.mul_(max_norm / norm)
     return norm
-
 # %% exercise="clip_sparse" verdict="refused" mistake="divides_a_number_by_zero"
 # a Python number
 def clip_sparse(parameters, max_norm):
@@ -1963,7 +1792,6 @@ def clip_sparse(parameters, max_norm):
     for g in gradients:
         g.mul_(factor)
     return norm
-
 # %% exercise="fix_attention" verdict="passed"
 # by logsumexp
 def fix_attention(q, k, v, mask):

@@ -1,44 +1,16 @@
 # %%
 import torch
 from torch.func import grad, hessian
-
-
 def iterate(step, z, times):
     for _ in range(times):
         z = step(z)
     return z
-
-
 def solve_no_grad(step, start, parameters, iterations):
     with torch.no_grad():
         z = start
         for _ in range(iterations):
             z = step(z, *parameters)
     return z
-
-
-# %% exercise="predict_solvers" verdict="passed"
-# a careful reader
-predict_solvers = {
-    "z": 6.0,
-    "all in no_grad": "no graph",
-    "1 more step": 6.0,
-    "2 more steps": 9.0,
-    "100 more steps": 12.0,
-    "1 step from 0": 0.0,
-    "z + w": 1.0,
-}
-# %% exercise="predict_solvers" verdict="passed"
-# the same in whole numbers
-predict_solvers = {
-    "z": 6,
-    "all in no_grad": "no graph",
-    "1 more step": 6,
-    "2 more steps": 6 + 3,
-    "100 more steps": 6 / (1 - 0.5),
-    "1 step from 0": 0,
-    "z + w": 1,
-}
 # %% exercise="predict_solvers" verdict="refused" mistake="one_step_is_enough"
 # one recorded step is taken for the whole gradient
 predict_solvers = {
@@ -69,39 +41,6 @@ predict_solvers = {
     "1 more step": 6.0,
     "2 more steps": 12.0,
     "100 more steps": 600.0,
-    "1 step from 0": 0.0,
-    "z + w": 1.0,
-}
-# %% exercise="predict_solvers" verdict="refused" mistake="solution_still_depends"
-# z is thought to carry its whole derivative into z + w
-predict_solvers = {
-    "z": 6.0,
-    "all in no_grad": "no graph",
-    "1 more step": 6.0,
-    "2 more steps": 9.0,
-    "100 more steps": 12.0,
-    "1 step from 0": 0.0,
-    "z + w": 13.0,
-}
-# %% exercise="predict_solvers" verdict="refused" mistake="from_anywhere"
-# a step is thought to give the derivative at the solution, wherever it starts
-predict_solvers = {
-    "z": 6.0,
-    "all in no_grad": "no graph",
-    "1 more step": 6.0,
-    "2 more steps": 9.0,
-    "100 more steps": 12.0,
-    "1 step from 0": 6.0,
-    "z + w": 1.0,
-}
-# %% exercise="predict_solvers" verdict="refused" mistake="no_grad_gives_zero"
-# 0 in place of "no graph"
-predict_solvers = {
-    "z": 6.0,
-    "all in no_grad": 0.0,
-    "1 more step": 6.0,
-    "2 more steps": 9.0,
-    "100 more steps": 12.0,
     "1 step from 0": 0.0,
     "z + w": 1.0,
 }
@@ -146,44 +85,13 @@ def fixed_point(step, start, parameters, iterations):
     at = z.clone().requires_grad_()
     z = step(z, *parameters)
     once = step(at, *parameters)
-
     def solve(g):
         u = g
         for _ in range(iterations):
             u = g + torch.autograd.grad(once, at, u, retain_graph=True)[0]
         return u
-
     z.register_hook(solve)
     return z
-# %% exercise="fixed_point" verdict="passed"
-# a Function that saves the solution and the parameters
-class Equation(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, step, start, iterations, *parameters):
-        z = start
-        for _ in range(iterations):
-            z = step(z, *parameters)
-        ctx.step, ctx.iterations = step, iterations
-        ctx.save_for_backward(z, *parameters)
-        return z
-
-    @staticmethod
-    def backward(ctx, g):
-        z, *parameters = ctx.saved_tensors
-        with torch.enable_grad():
-            z = z.detach().requires_grad_()
-            parameters = [p.detach().requires_grad_(p.requires_grad) for p in parameters]
-            out = ctx.step(z, *parameters)
-        u = g
-        for _ in range(ctx.iterations):
-            u = g + torch.autograd.grad(out, z, u, retain_graph=True)[0]
-        wanted = [p for p in parameters if p.requires_grad]
-        found = iter(torch.autograd.grad(out, wanted, u, allow_unused=True))
-        return None, None, None, *(next(found) if p.requires_grad else None for p in parameters)
-
-
-def fixed_point(step, start, parameters, iterations):
-    return Equation.apply(step, start, iterations, *parameters)
 # %% exercise="fixed_point" verdict="passed"
 # both loops stop as soon as nothing changes; the step is built again in the hook
 def fixed_point(step, start, parameters, iterations):
@@ -194,39 +102,16 @@ def fixed_point(step, start, parameters, iterations):
                 return new
             z = new
         return z
-
     with torch.no_grad():
         solution = settle(lambda z: step(z, *parameters), start)
-
     def hook(g):
         with torch.enable_grad():
             z = solution.detach().requires_grad_()
             f = step(z, *parameters)
         return settle(lambda u: g + torch.autograd.grad(f, z, u, retain_graph=True)[0], g)
-
     result = step(solution, *parameters)
     result.register_hook(hook)
     return result
-# %% exercise="fixed_point" verdict="passed"
-# torch.func.vjp gives the pull-back of one step
-def fixed_point(step, start, parameters, iterations):
-    with torch.no_grad():
-        z = start
-        for _ in range(iterations):
-            z = step(z, *parameters)
-    at = z.detach()
-    frozen = [p.detach() for p in parameters]
-
-    def solve(g):
-        _, pull = torch.func.vjp(lambda z: step(z, *frozen), at)
-        u = g
-        for _ in range(iterations):
-            u = g + pull(u)[0]
-        return u
-
-    out = step(at, *parameters)
-    out.register_hook(solve)
-    return out
 # %% exercise="fixed_point" verdict="refused" mistake="one_step"
 # only one step of the gradient
 def fixed_point(step, start, parameters, iterations):
@@ -243,11 +128,9 @@ def fixed_point(step, start, parameters, iterations):
     jacobian = torch.autograd.functional.jacobian(lambda z: step(z, *parameters), z)
     jacobian = jacobian.reshape(z.numel(), z.numel())
     z = step(z, *parameters)
-
     def solve(g):
         eye = torch.eye(g.numel(), dtype=g.dtype)
         return torch.linalg.solve(eye - jacobian.T, g.reshape(-1)).reshape(g.shape)
-
     z.register_hook(solve)
     return z
 # %% exercise="fixed_point" verdict="refused" mistake="transpose_forgotten"
@@ -260,13 +143,11 @@ def fixed_point(step, start, parameters, iterations):
     dual = torch.zeros_like(once, requires_grad=True)
     (pulled,) = torch.autograd.grad(once, at, dual, create_graph=True)
     z = step(z, *parameters)
-
     def solve(g):
         u = g
         for _ in range(iterations):
             u = g + torch.autograd.grad(pulled, dual, u, retain_graph=True)[0]
         return u
-
     z.register_hook(solve)
     return z
 # %% exercise="fixed_point" verdict="refused" mistake="hook_mentions_the_result"
@@ -275,13 +156,11 @@ def fixed_point(step, start, parameters, iterations):
     with torch.no_grad():
         z = iterate(lambda z: step(z, *parameters), start, iterations)
     z = step(z, *parameters)
-
     def solve(g):
         with torch.enable_grad():
             at = z.detach().requires_grad_()
             once = step(at, *parameters)
         return iterate(lambda u: g + torch.autograd.grad(once, at, u, retain_graph=True)[0], g, iterations)
-
     z.register_hook(solve)
     return z
 # %% exercise="fixed_point" verdict="refused" mistake="powers_without_a_sum"
@@ -313,7 +192,6 @@ class Twice(torch.autograd.Function):
         ctx.step, ctx.iterations = step, iterations
         ctx.save_for_backward(z, *parameters)
         return z
-
     @staticmethod
     def backward(ctx, g):
         z, *parameters = ctx.saved_tensors
@@ -323,8 +201,6 @@ class Twice(torch.autograd.Function):
         u = iterate(lambda u: g + torch.autograd.grad(out, z, u, retain_graph=True)[0], g, ctx.iterations)
         grads = [torch.autograd.grad(out, p, u, retain_graph=True)[0] if p.requires_grad else None for p in parameters]
         return None, None, None, *grads
-
-
 def fixed_point(step, start, parameters, iterations):
     return Twice.apply(step, start, iterations, *parameters)
 # %% exercise="fixed_point" verdict="refused"
@@ -336,7 +212,6 @@ class Frozen(torch.autograd.Function):
         ctx.step, ctx.iterations = step, iterations
         ctx.save_for_backward(z, *parameters)
         return z
-
     @staticmethod
     def backward(ctx, g):
         z, *parameters = ctx.saved_tensors
@@ -346,8 +221,6 @@ class Frozen(torch.autograd.Function):
             out = ctx.step(z, *parameters)
         u = iterate(lambda u: g + torch.autograd.grad(out, z, u, retain_graph=True)[0], g, ctx.iterations)
         return None, None, None, *torch.autograd.grad(out, parameters, u)
-
-
 def fixed_point(step, start, parameters, iterations):
     return Frozen.apply(step, start, iterations, *parameters)
 # %% exercise="fixed_point" verdict="refused" mistake="fills_grad"
@@ -358,7 +231,6 @@ def fixed_point(step, start, parameters, iterations):
     at = z.clone().requires_grad_()
     once = step(at, *parameters)
     z = step(z, *parameters)
-
     def solve(g):
         u = g
         for _ in range(iterations):
@@ -366,7 +238,6 @@ def fixed_point(step, start, parameters, iterations):
             once.backward(u, retain_graph=True)
             u = g + at.grad
         return u
-
     z.register_hook(solve)
     return z
 # %% exercise="fixed_point" verdict="refused" mistake="a_new_graph_in_each_turn"
@@ -376,7 +247,6 @@ def fixed_point(step, start, parameters, iterations):
         z = iterate(lambda z: step(z, *parameters), start, iterations)
     at = z.clone()
     z = step(z, *parameters)
-
     def solve(g):
         u = g
         for _ in range(iterations):
@@ -385,7 +255,6 @@ def fixed_point(step, start, parameters, iterations):
                 out = step(leaf, *parameters)
             u = g + torch.autograd.grad(out, leaf, u)[0]
         return u
-
     z.register_hook(solve)
     return z
 # %% exercise="fixed_point" verdict="refused"
@@ -405,11 +274,9 @@ def fixed_point(step, start, parameters, iterations):
         z = iterate(lambda z: step(z, *parameters), start, iterations)
     at = z.clone().requires_grad_()
     z = step(z, *parameters)
-
     def solve(g):
         once = step(at, *parameters)
         return iterate(lambda u: g + torch.autograd.grad(once, at, u, retain_graph=True)[0], g, iterations)
-
     z.register_hook(solve)
     return z
 # %% exercise="fixed_point" verdict="refused" mistake="five_turns"
@@ -466,10 +333,8 @@ def fix_argmin(inner, outer, minimize, start, lam):
 def fix_argmin(inner, outer, minimize, start, lam):
     w = minimize(inner, start, lam)
     h = hessian(inner)(w, lam)
-
     def value(lam):
         return outer(w - torch.linalg.solve(h, grad(inner)(w, lam)), lam)
-
     return grad(value)(lam)
 # %% exercise="fix_argmin" verdict="passed"
 # with torch.autograd alone
@@ -625,10 +490,6 @@ def mislead(n):
         u = torch.linalg.solve(torch.eye(n, dtype=torch.float64) - a.T, g)
         if torch.cosine_similarity(g, u, dim=0) < -0.1:
             return a, g
-# %% exercise="mislead" verdict="refused" mistake="only_shrinks"
-# negative eigenvalues are thought to turn the gradient
-def mislead(n):
-    return -0.9 * torch.eye(n, dtype=torch.float64), torch.ones(n, dtype=torch.float64)
 # %% exercise="mislead" verdict="refused" mistake="contracts_every_vector"
 # a rotation does not turn far enough
 def mislead(n):
@@ -704,9 +565,6 @@ def mislead(n):
     g = torch.zeros(n, 1, dtype=torch.float64)
     g[:2] = 1
     return a, g
-# %% exercise="predict_solvers" verdict="refused" mistake="value_of_the_step"
-# the value of the step
-predict_solvers = {"z": 6, "all in no_grad": "no graph", "1 more step": 6, "2 more steps": 9, "100 more steps": 12, "1 step from 0": 3, "z + w": 1}
 # %% exercise="fixed_point" verdict="refused" mistake="calls_too_often_in_forward"
 # two calls in each turn of the forward loop
 def fixed_point(step, start, parameters, iterations):
@@ -719,13 +577,11 @@ def fixed_point(step, start, parameters, iterations):
     leaf = z.clone().requires_grad_()
     once = step(leaf, *[p.detach() for p in parameters])
     result = step(z, *parameters)
-
     def solve(g):
         u = g
         for _ in range(iterations):
             u = g + torch.autograd.grad(once, leaf, u, retain_graph=True)[0]
         return u
-
     result.register_hook(solve)
     return result
 # %% exercise="fixed_point" verdict="refused" mistake="keeps_every_turn"
@@ -739,25 +595,13 @@ def fixed_point(step, start, parameters, iterations):
     leaf = z.clone().requires_grad_()
     once = step(leaf, *[p.detach() for p in parameters])
     result = step(z, *parameters)
-
     def solve(g):
         u = g
         for _ in range(iterations):
             u = g + torch.autograd.grad(once, leaf, u, retain_graph=True)[0]
         return u
-
     result.register_hook(solve)
     return result
-# %% exercise="fix_argmin" verdict="passed"
-# one recorded Newton step from the minimum
-def fix_argmin(inner, outer, minimize, start, lam):
-    w = minimize(inner, start, lam)
-    h = hessian(inner)(w, lam)
-
-    def value(lam):
-        return outer(w - torch.linalg.solve(h, grad(inner)(w, lam)), lam)
-
-    return grad(value)(lam)
 # %% exercise="fix_argmin" verdict="refused" mistake="lam_is_a_vector_on_the_left"
 # the mixed derivatives as a matrix: a lam that is itself a matrix comes out transposed
 def fix_argmin(inner, outer, minimize, start, lam):
@@ -778,10 +622,8 @@ def fix_argmin(inner, outer, minimize, start, lam):
 # the Hessian of inner + outer
 def fix_argmin(inner, outer, minimize, start, lam):
     w = minimize(inner, start, lam)
-
     def both(w, lam):
         return inner(w, lam) + outer(w, lam)
-
     g, direct = grad(outer, argnums=(0, 1))(w, lam)
     v = torch.linalg.solve(hessian(both)(w, lam), g)
     _, pull = torch.func.vjp(lambda lam: grad(inner)(w, lam), lam)
@@ -794,7 +636,6 @@ def fixed_point(step, start, parameters, iterations):
         for _ in range(60):
             z = step(z, *parameters)
     point, frozen = z, [p.detach() for p in parameters]
-
     def solve(g):
         with torch.enable_grad():
             leaf = point.detach().requires_grad_()
@@ -803,7 +644,6 @@ def fixed_point(step, start, parameters, iterations):
         for _ in range(60):
             u = g + torch.autograd.grad(once, leaf, u, retain_graph=True)[0]
         return u
-
     result = step(z, *parameters)
     result.register_hook(solve)
     return result
@@ -818,7 +658,6 @@ class Pulled(torch.autograd.Function):
         ctx.step, ctx.iterations = step, iterations
         ctx.save_for_backward(z, *parameters)
         return z
-
     @staticmethod
     def backward(ctx, g):
         z, *parameters = ctx.saved_tensors
@@ -827,8 +666,6 @@ class Pulled(torch.autograd.Function):
         for _ in range(ctx.iterations):
             u = g + pull(u)[0]
         return None, None, None, *pull(u)[1:]
-
-
 def fixed_point(step, start, parameters, iterations):
     return Pulled.apply(step, start, iterations, *parameters)
 # %% exercise="fixed_point" verdict="refused" mistake="fills_grad_in_their_place"
@@ -842,7 +679,6 @@ class Fills(torch.autograd.Function):
         ctx.step, ctx.iterations = step, iterations
         ctx.save_for_backward(z, *parameters)
         return z
-
     @staticmethod
     def backward(ctx, g):
         z, *parameters = ctx.saved_tensors
@@ -854,8 +690,6 @@ class Fills(torch.autograd.Function):
             u = g + torch.autograd.grad(once, leaf, u, retain_graph=True)[0]
         once.backward(u)
         return None, None, None, *(None for _ in parameters)
-
-
 def fixed_point(step, start, parameters, iterations):
     return Fills.apply(step, start, iterations, *parameters)
 # %% exercise="fixed_point" verdict="refused" mistake=""
@@ -869,7 +703,6 @@ class OneMore(torch.autograd.Function):
         ctx.step, ctx.iterations = step, iterations
         ctx.save_for_backward(z, *parameters)
         return z
-
     @staticmethod
     def backward(ctx, g):
         z, *parameters = ctx.saved_tensors
@@ -882,8 +715,6 @@ class OneMore(torch.autograd.Function):
             u = g + torch.autograd.grad(once, leaf, u, retain_graph=True)[0]
         wanted = [c for c in copies if c.requires_grad]
         return None, None, None, *torch.autograd.grad(once, wanted, u)
-
-
 def fixed_point(step, start, parameters, iterations):
     return OneMore.apply(step, start, iterations, *parameters)
 # %% exercise="mislead" verdict="refused" mistake="right_for_two_alone"
@@ -891,23 +722,11 @@ def fixed_point(step, start, parameters, iterations):
 def mislead(n):
     a = -5 * torch.ones(n, n, dtype=torch.float64).triu(1)
     return a, torch.ones(n, dtype=torch.float64)
-# %% exercise="predict_solvers" verdict="refused" mistake="one_step_in_the_sum"
-# z + w: one step's 6 and the 1
-predict_solvers = {
-    "z": 6,
-    "all in no_grad": "no graph",
-    "1 more step": 6,
-    "2 more steps": 9,
-    "100 more steps": 12,
-    "1 step from 0": 0,
-    "z + w": 7,
-}
 # %% exercise="fixed_point" verdict="refused" mistake="fills_grad_in_their_place"
 # the hook fills .grad and gives zeros on
 def fixed_point(step, start, parameters, iterations):
     z = iterate(lambda z: step(z, *[p.detach() for p in parameters]), start, iterations)
     result = step(z, *parameters)
-
     def solve(g):
         with torch.enable_grad():
             at = z.detach().requires_grad_()
@@ -917,7 +736,6 @@ def fixed_point(step, start, parameters, iterations):
             u = g + torch.autograd.grad(again, at, u, retain_graph=True)[0]
         again.backward(u)
         return torch.zeros_like(g)
-
     result.register_hook(solve)
     return result
 # %% exercise="fix_argmin" verdict="refused" mistake="slope_of_both_losses_and_direct_term"
@@ -928,12 +746,6 @@ def fix_argmin(inner, outer, minimize, start, lam):
     v = torch.linalg.solve(hessian(inner)(w, lam), g)
     _, pull = torch.func.vjp(lambda lam: grad(inner)(w, lam) + grad(outer)(w, lam), lam)
     return direct - pull(v)[0]
-
-# %% exercise="fixed_point" verdict="refused" mistake="without_a_graph"
-# no_grad then requires_grad
-def fixed_point(step, start, parameters, iterations):
-    return solve_no_grad(step, start, parameters, iterations).requires_grad_()
-
 # %% exercise="fixed_point" verdict="refused" mistake="turns_end_early"
 # tolerance 1e-3 in the backward loop
 def fixed_point(step, start, parameters, iterations):
@@ -951,25 +763,6 @@ def fixed_point(step, start, parameters, iterations):
         return u
     result.register_hook(solve)
     return result
-
-# %% exercise="fixed_point" verdict="refused" mistake="turns_end_early"
-# tolerance 1e-3, returns u
-def fixed_point(step, start, parameters, iterations):
-    z = solve_no_grad(step, start, parameters, iterations)
-    result = step(z, *parameters)
-    at = z.detach().clone().requires_grad_()
-    again = step(at, *[p.detach() for p in parameters])
-    def solve(g):
-        u = g
-        for _ in range(iterations):
-            new = g + torch.autograd.grad(again, at, u, retain_graph=True)[0]
-            if (new - u).norm() < 1e-3:
-                break
-            u = new
-        return u
-    result.register_hook(solve)
-    return result
-
 # %% exercise="fixed_point" verdict="refused" mistake="stops_a_little_early"
 # tolerance 1e-3 in the forward
 def fixed_point(step, start, parameters, iterations):
@@ -991,22 +784,6 @@ def fixed_point(step, start, parameters, iterations):
         return u
     result.register_hook(solve)
     return result
-
-# %% exercise="fixed_point" verdict="refused" mistake="changes_what_it_adds"
-# u += changes g
-def fixed_point(step, start, parameters, iterations):
-    z = solve_no_grad(step, start, parameters, iterations)
-    result = step(z, *parameters)
-    at = z.detach().clone().requires_grad_()
-    again = step(at, *[p.detach() for p in parameters])
-    def solve(g):
-        u = g
-        for _ in range(iterations):
-            u += torch.autograd.grad(again, at, u, retain_graph=True)[0]
-        return u
-    result.register_hook(solve)
-    return result
-
 # %% exercise="fixed_point" verdict="refused" mistake="differentiates_itself"
 # hook differentiates its own result
 def fixed_point(step, start, parameters, iterations):
@@ -1020,15 +797,6 @@ def fixed_point(step, start, parameters, iterations):
         return u
     result.register_hook(solve)
     return result
-
-# %% exercise="fixed_point" verdict="refused" mistake="unrolled"
-# unrolled
-def fixed_point(step, start, parameters, iterations):
-    z = start
-    for _ in range(iterations):
-        z = step(z, *parameters)
-    return z
-
 # %% exercise="fixed_point" verdict="refused" mistake="changes_the_incoming_gradient"
 # accumulation: v keeps growing, correct term, but adds in place to g
 def fixed_point(step, start, parameters, iterations):
@@ -1044,27 +812,23 @@ def fixed_point(step, start, parameters, iterations):
         return g
     result.register_hook(solve)
     return result
-
 # %% exercise="mislead" verdict="refused" mistake="right_for_two_and_at_right_angles"
 # a[0,1]=-3, g ones
 def mislead(n):
     a = torch.zeros(n, n, dtype=torch.float64)
     a[0, 1] = -3
     return a, torch.ones(n, dtype=torch.float64)
-
 # %% exercise="mislead" verdict="refused" mistake="does_not_settle"
 # too large
 def mislead(n):
     a = torch.eye(n, dtype=torch.float64) * 1.5
     return a, torch.ones(n, dtype=torch.float64)
-
 # %% exercise="mislead" verdict="refused" mistake=""
 # random
 def mislead(n):
     a = torch.eye(n, dtype=torch.float64) * 0.5
     a[0, 1] = -1
     return a, torch.ones(n, dtype=torch.float64)
-
 # %% exercise="fixed_point" verdict="refused" mistake="keeps_the_last_call_alone"
 # what the backward pass of a call needs is kept outside: the last call's
 KEPT = {}
@@ -1080,22 +844,6 @@ def fixed_point(step, start, parameters, iterations):
         return u
     result.register_hook(solve)
     return result
-
-# %% exercise="fixed_point" verdict="refused" mistake="graph_freed_in_the_first_turn"
-# the last turn frees the graph: no second pass
-def fixed_point(step, start, parameters, iterations):
-    z = solve_no_grad(step, start, parameters, iterations)
-    result = step(z, *parameters)
-    at = z.detach().clone().requires_grad_()
-    again = step(at, *[p.detach() for p in parameters])
-    def solve(g):
-        u = g
-        for i in range(iterations):
-            u = g + torch.autograd.grad(again, at, u, retain_graph=i < iterations - 1)[0]
-        return u
-    result.register_hook(solve)
-    return result
-
 # %% exercise="mislead" verdict="refused" mistake="right_angle"
 # huge numbers, at a right angle
 def mislead(n):
@@ -1104,7 +852,6 @@ def mislead(n):
     g = torch.zeros(n, dtype=torch.float64)
     g[:2] = torch.tensor([1.0, 1e-190], dtype=torch.float64)
     return a, g
-
 # %% exercise="mislead" verdict="refused" mistake="does_not_settle"
 # a rotation that grows
 def mislead(n):

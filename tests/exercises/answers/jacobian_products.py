@@ -1,28 +1,12 @@
 # %%
 import torch
 from torch.autograd import functional
-# %% exercise="fool_gradcheck" verdict="passed"
-# log_near_zero
-def fool_gradcheck():
-    def f(x):
-        return torch.where(x > 1e-3, x.log(), x.log().detach())
-    return f, torch.tensor([1.0], dtype=torch.float64), torch.tensor([1e-5], dtype=torch.float64)
-# %% exercise="fool_gradcheck" verdict="passed"
-# fast_wave
-def fool_gradcheck():
-    def f(x):
-        return torch.where(x > 1.5, (1000 * x).sin().detach(), x)
-    return f, torch.tensor([1.0], dtype=torch.float64), torch.tensor([2.0], dtype=torch.float64)
 # %% exercise="fool_gradcheck" verdict="refused"
 # looks_at_requires_grad
 def fool_gradcheck():
     def f(x):
         return x**2 if x.requires_grad else x**3
     return f, torch.tensor([1.0], dtype=torch.float64), torch.tensor([2.0], dtype=torch.float64)
-# %% exercise="fool_gradcheck" verdict="refused"
-# sin_far
-def fool_gradcheck():
-    return torch.sin, torch.tensor([1.0], dtype=torch.float64), torch.tensor([1e12], dtype=torch.float64)
 # %% exercise="fool_gradcheck" verdict="refused"
 # line_far
 def fool_gradcheck():
@@ -65,10 +49,6 @@ def fool_gradcheck():
 # inf_value
 def fool_gradcheck():
     return torch.exp, torch.tensor([1.0], dtype=torch.float64), torch.tensor([1000.0], dtype=torch.float64)
-# %% exercise="fool_gradcheck" verdict="refused" mistake="no_number_there"
-# log_negative
-def fool_gradcheck():
-    return torch.log, torch.tensor([1.0], dtype=torch.float64), torch.tensor([-1.0], dtype=torch.float64)
 # %% exercise="fool_gradcheck" verdict="refused" mistake=""
 # state
 def fool_gradcheck():
@@ -115,10 +95,6 @@ def jacobian_rows(y, x):
     for i in range(len(y)):
         J[i] = torch.autograd.grad(y[i], x, retain_graph=True)[0]
     return J.to(x.dtype)
-# %% exercise="jacobian_rows" verdict="refused" mistake="through_float32"
-# float32 step in between: rows computed in single precision
-def jacobian_rows(y, x):
-    return torch.stack([torch.autograd.grad(yi, x, retain_graph=True)[0].float() for yi in y]).double()
 # %% exercise="jacobian_rows" verdict="refused" mistake="through_float32"
 # rounded to six digits
 def jacobian_rows(y, x):

@@ -74,12 +74,6 @@ def snapshot(x):
     return _buffer[key].copy_(x.detach())
 # %% exercise="sum_gradients" verdict="refused" mistake="starts_from_a_leaf"
 def sum_gradients(losses, w):
-    total = torch.zeros_like(w, requires_grad=True)
-    for loss in losses:
-        total = total + torch.autograd.grad(loss(), w)[0]
-    return total
-# %% exercise="sum_gradients" verdict="refused" mistake="starts_from_a_leaf"
-def sum_gradients(losses, w):
     total = torch.zeros_like(w).requires_grad_()
     with torch.no_grad():
         for loss in losses:
@@ -87,15 +81,6 @@ def sum_gradients(losses, w):
                 g = torch.autograd.grad(loss(), w)[0]
             total += g
     return total
-# %% exercise="update" verdict="refused" mistake="pairs_by_position"
-def update(weights, lr):
-    grads = [w.grad for w in weights if w.grad is not None]
-    with torch.no_grad():
-        for w, g in zip(weights, grads):
-            if w.shape == g.shape:
-                w -= lr * g
-    for w in weights:
-        w.grad = None
 # %% exercise="hidden_gradients" verdict="refused" mistake="runs_in_eval"
 def hidden_gradients(model, x):
     was = model.training
@@ -114,16 +99,6 @@ def hidden_gradients(model, x):
     for h in handles:
         h.remove()
     return list(torch.autograd.grad(loss, list(outs.values())))
-# %% exercise="hidden_gradients" verdict="refused" mistake="runs_in_eval"
-def hidden_gradients(model, x):
-    model.eval()
-    outs, h = [], x
-    for layer in model:
-        h = layer(h)
-        outs.append(h)
-    grads = torch.autograd.grad(h, outs)
-    model.train()
-    return list(grads)
 # %% exercise="hidden_gradients" verdict="refused" mistake="always_ends_in_training"
 def hidden_gradients(model, x):
     outs, h = [], x
@@ -187,27 +162,12 @@ def overwrite(h, values, noticed):
     with torch.no_grad():
         target = h if noticed else h.data
         target.reshape(-1)[:] = values.reshape(-1)
-# %% exercise="overwrite" verdict="refused" mistake="rebinds_the_name"
-def overwrite(h, values, noticed):
-    if noticed:
-        h.detach().add_(0)
-    else:
-        h.data.copy_(values)
 # %% exercise="update" verdict="refused" mistake="steps_the_gradient"
 def update(weights, lr):
     with torch.no_grad():
         for w in weights:
             if w.grad is not None:
                 w.grad -= lr * w
-# %% exercise="snapshot" verdict="refused" mistake="multiplies_by_one"
-def snapshot(x):
-    return x.detach() * 1.0
-# %% exercise="snapshot" verdict="refused" mistake="adds_zero"
-def snapshot(x):
-    return x.detach() + 0
-# %% exercise="snapshot" verdict="refused" mistake="loses_an_empty_shape"
-def snapshot(x):
-    return torch.tensor(x.tolist(), dtype=x.dtype)
 # %% exercise="snapshot" verdict="refused"
 def snapshot(x, cache={}):
     if id(x) not in cache:
@@ -284,14 +244,6 @@ def leaf_without_gradient():
         t = base[:2]
     t.requires_grad_()
     return t, lambda t: (t.detach() ** 2).sum() + base.sum()
-# %% exercise="update" verdict="refused" mistake="switches_recording_on"
-def update(weights, lr):
-    torch.set_grad_enabled(False)
-    for w in weights:
-        if w.grad is not None:
-            w -= lr * w.grad
-            w.grad = None
-    torch.set_grad_enabled(True)
 # %% exercise="update" verdict="refused"
 def update(weights, lr):
     with torch.no_grad():
@@ -316,11 +268,6 @@ def update(weights, lr):
             w[...] = w - lr * w.grad
         w.grad = None
     torch.set_grad_enabled(was)
-# %% exercise="update" verdict="passed"
-def update(weights, lr):
-    optimizer = torch.optim.SGD(weights, lr=lr)
-    optimizer.step()
-    optimizer.zero_grad()
 # %% exercise="hidden_gradients" verdict="refused"
 def hidden_gradients(model, x):
     old = [p.grad.clone() if p.grad is not None else torch.zeros_like(p) for p in model.parameters()]
@@ -352,17 +299,11 @@ def snapshot(x):
 # %% exercise="snapshot" verdict="refused"
 def snapshot(x):
     return torch.stack([row.detach().clone() for row in x]) if x.numel() else torch.empty_like(x)
-# %% exercise="snapshot" verdict="passed"
-def snapshot(x):
-    return torch.empty_like(x, requires_grad=False).copy_(x.detach())
 # %% exercise="trainable_weight" verdict="refused"
 def trainable_weight(values, dtype, device):
     weight = torch.empty(len(values), *values.shape[1:], dtype=dtype, device=device)
     weight.copy_(0.01 * values)
     return weight.requires_grad_()
-# %% exercise="trainable_weight" verdict="passed"
-def trainable_weight(values, dtype, device):
-    return torch.nn.Parameter((0.01 * values).to(device, dtype))
 # %% exercise="two_layer_loss" verdict="refused"
 def two_layer_loss(x, w, u):
     h = (x @ w).tanh()

@@ -1,47 +1,33 @@
 """Answers to the exercises of lesson 16."""
-
 # %%
 import contextlib
 import functools
 import itertools
 import weakref
-
 import torch
 from torch.autograd.graph import saved_tensors_hooks
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
-
 aten = torch.ops.aten
 PRODUCTS = (aten.mm.default, aten.addmm.default, aten.bmm.default)
-
-
 class ProductsSeen(TorchDispatchMode):
     """A list of (bytes, multiplications) of the matrix products that run."""
-
     def __init__(self):
         super().__init__()
         self.prices = []
-
     def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
         result = operation(*args, **(kwargs or {}))
         if operation in PRODUCTS:
             inner = args[-1].shape[-2]
             self.prices.append((result.numel() * result.element_size(), result.numel() * inner))
         return result
-
-
 def saving_numbers(f, chosen):
     def contexts():
         numbers = {False: itertools.count(), True: itertools.count()}
-
         def policy(ctx, operation, *args, **kwargs):
             return operation in PRODUCTS and next(numbers[ctx.is_recompute]) in chosen
-
         return create_selective_checkpoint_contexts(policy)
-
     return lambda x: checkpoint(f, x, use_reentrant=False, context_fn=contexts)
-
-
 # %% exercise="predict_kept" verdict="refused" mistake="checkpoint_keeps_its_input_anew"
 # Counts the input in every row.
 predict_kept = {
@@ -52,15 +38,11 @@ predict_kept = {
     "mm saved": 2,
     "both saved": 9,
 }
-
-
 # %% exercise="keep_products" verdict="refused" mistake="saves_all_products"
 # What was asked for before only the expensive products counted: a list of names.
 def keep_products(f, x):
     contexts = functools.partial(create_selective_checkpoint_contexts, list(PRODUCTS))
     return checkpoint(f, x, use_reentrant=False, context_fn=contexts)
-
-
 # %% exercise="keep_products" verdict="refused" mistake="saves_nothing"
 # A policy for other subsystems: in eager mode such results are computed again. The names are right.
 def keep_products(f, x):
@@ -68,45 +50,31 @@ def keep_products(f, x):
         if op in PRODUCTS and args[-1].shape[-2] >= 16:
             return CheckpointPolicy.MUST_CPU_OFFLOAD
         return CheckpointPolicy.PREFER_RECOMPUTE
-
     return checkpoint(f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(policy))
-
-
 # %% exercise="keep_products" verdict="refused" mistake="one_pair_for_all_calls"
 # One pair of contexts, made at the first call.
 _pairs = []
-
-
 def keep_products(f, x):
     def policy(ctx, op, *args, **kwargs):
         return op in PRODUCTS and args[-1].shape[-2] >= 16
-
     if not _pairs:
         _pairs.append(create_selective_checkpoint_contexts(policy))
     return checkpoint(f, x, use_reentrant=False, context_fn=lambda: _pairs[0])
-
-
 # %% exercise="keep_products" verdict="passed"
 def keep_products(f, x):
     def policy(ctx, op, *args, **kwargs):
         if op.overloadpacket in (torch.ops.aten.mm, torch.ops.aten.addmm, torch.ops.aten.bmm) and args[-1].size(-2) > 15:
             return CheckpointPolicy.MUST_SAVE
         return CheckpointPolicy.PREFER_RECOMPUTE
-
     return checkpoint(f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(policy))
-
-
 # %% exercise="keep_products" verdict="refused" mistake="only_for_a_leaf_with_gradient"
 # A checkpoint only for an x that requires grad: forgets the parameters of f.
 def keep_products(f, x):
     def policy(ctx, op, *args, **kwargs):
         return op in PRODUCTS and args[-1].shape[-2] >= 16
-
     if not x.requires_grad:
         return f(x)
     return checkpoint(f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(policy))
-
-
 # %% exercise="predict_repeats" verdict="refused" mistake="stops_before_the_square"
 # Thinks that early stop comes before the square is called, because it saves only its input.
 predict_repeats = {
@@ -118,7 +86,6 @@ predict_repeats = {
     "one for each": [2, 2, 1],
     "a checkpoint inside": [3, 1, 1],
 }
-
 # %% exercise="predict_repeats" verdict="refused" mistake="forward_is_not_counted"
 # Counts only the calls of the backward pass.
 predict_repeats = {
@@ -130,13 +97,10 @@ predict_repeats = {
     "one for each": [1, 1, 0],
     "a checkpoint inside": [2, 1, 0],
 }
-
-
 # %% exercise="fix_noise" verdict="passed"
 def fix_noise(f, x, generator):
     before = generator.get_state()
     first = True
-
     def run(x):
         nonlocal first
         if first:
@@ -148,40 +112,29 @@ def fix_noise(f, x, generator):
             return f(x, generator)
         finally:
             generator.set_state(now)
-
     return checkpoint(run, x, use_reentrant=False)
-
-
 # %% exercise="fix_noise" verdict="passed"
 # The caller's generator only in the forward pass, a fresh copy in every recomputation.
 def fix_noise(f, x, generator):
     state = generator.clone_state()
     generators = itertools.chain([generator], (state.clone_state() for _ in itertools.count()))
     return checkpoint(lambda x: f(x, next(generators)), x, use_reentrant=False)
-
-
 # %% exercise="fix_noise" verdict="passed"
 # A context that can be entered again and again.
 def fix_noise(f, x, generator):
     before = generator.get_state()
-
     class Again:
         def __enter__(self):
             self.now = generator.get_state()
             generator.set_state(before)
-
         def __exit__(self, *error):
             generator.set_state(self.now)
-
     return checkpoint(f, x, generator, use_reentrant=False, context_fn=lambda: (contextlib.nullcontext(), Again()))
-
-
 # %% exercise="fix_noise" verdict="passed"
 # A copy in each run; the caller's generator takes over the state of the first.
 def fix_noise(f, x, generator):
     before = generator.get_state()
     after = None
-
     def run(x):
         nonlocal after
         mine = torch.Generator()
@@ -191,16 +144,12 @@ def fix_noise(f, x, generator):
             after = mine.get_state()
             generator.set_state(after)
         return y
-
     return checkpoint(run, x, use_reentrant=False)
-
-
 # %% exercise="fix_noise" verdict="refused"
 # Early stop leaves f by an exception: without `finally` the generator is not put back.
 def fix_noise(f, x, generator):
     before = generator.get_state()
     runs = 0
-
     def run(x):
         nonlocal runs
         runs += 1
@@ -211,73 +160,39 @@ def fix_noise(f, x, generator):
         if runs > 1:
             generator.set_state(now)
         return y
-
     return checkpoint(run, x, use_reentrant=False)
-
-
-# %% exercise="fix_noise" verdict="refused"
-# A context manager made of a generator function works once: the second backward pass fails.
-def fix_noise(f, x, generator):
-    before = generator.get_state()
-
-    @contextlib.contextmanager
-    def again():
-        now = generator.get_state()
-        generator.set_state(before)
-        try:
-            yield
-        finally:
-            generator.set_state(now)
-
-    return checkpoint(f, x, generator, use_reentrant=False, context_fn=lambda: (contextlib.nullcontext(), again()))
-
-
 # %% exercise="fix_noise" verdict="refused" mistake="one_copy_for_all"
 # One copy for all recomputations: the second backward pass draws on.
 def fix_noise(f, x, generator):
     copy = generator.clone_state()
     first = True
-
     def run(x):
         nonlocal first
         source, first = (generator if first else copy), False
         return f(x, source)
-
     return checkpoint(run, x, use_reentrant=False)
-
-
 # %% exercise="stay_silent" verdict="passed"
 def stay_silent():
     calls = 0
-
     def f(x):
         nonlocal calls
         calls += 1
         return (calls * x).sin()
-
     return f
-
-
 # %% exercise="stay_silent" verdict="passed"
 # Noise of a generator with a fixed seed.
 def stay_silent():
     source = torch.Generator().manual_seed(0)
     return lambda x: x * torch.randn(x.shape, generator=source, dtype=x.dtype)
-
-
 # %% exercise="stay_silent" verdict="passed"
 # A weight that grows with each call.
 def stay_silent():
     weight = [1.0]
-
     def f(x):
         y = x * torch.full_like(x, weight[0])
         weight[0] *= -1
         return y.sum()
-
     return f
-
-
 # %% exercise="fit_budget" verdict="passed"
 def fit_budget(f, x, budget):
     with torch.random.fork_rng(), torch.no_grad(), ProductsSeen() as seen:
@@ -287,8 +202,6 @@ def fit_budget(f, x, budget):
     allowed = [s for s in sets if sum(seen.prices[i][0] for i in s) <= budget]
     best = max(allowed, key=lambda s: sum(seen.prices[i][1] for i in s))
     return saving_numbers(f, best)(x)
-
-
 # %% exercise="fit_budget" verdict="passed"
 # A knapsack by recursion, the random state by hand, a policy that pops its answers.
 def fit_budget(f, x, budget):
@@ -296,7 +209,6 @@ def fit_budget(f, x, budget):
     with torch.no_grad(), ProductsSeen() as seen:
         f(x)
     torch.set_rng_state(state)
-
     @functools.cache
     def best(number, left):
         if number == len(seen.prices):
@@ -307,23 +219,16 @@ def fit_budget(f, x, budget):
             return without
         gain, rest = best(number + 1, left - size)
         return max(without, (gain + worth, (number, *rest)))
-
     chosen = best(0, budget)[1]
     flags = [number in chosen for number in range(len(seen.prices))]
-
     def contexts():
         left = {False: list(flags), True: list(flags)}
-
         def policy(ctx, op, *args, **kwargs):
             if op in PRODUCTS and left[ctx.is_recompute].pop(0):
                 return CheckpointPolicy.MUST_SAVE
             return CheckpointPolicy.PREFER_RECOMPUTE
-
         return create_selective_checkpoint_contexts(policy)
-
     return checkpoint(f, x, use_reentrant=False, context_fn=contexts)
-
-
 # %% exercise="fit_budget" verdict="refused" mistake="state_before_the_call"
 # Puts the random state back at the end: who draws next gets what f drew.
 def fit_budget(f, x, budget):
@@ -337,8 +242,6 @@ def fit_budget(f, x, budget):
         allowed = [s for s in sets if sum(seen.prices[i][0] for i in s) <= budget]
         best = max(allowed, key=lambda s: sum(seen.prices[i][1] for i in s))
         return saving_numbers(f, best)(x)
-
-
 # %% exercise="fit_budget" verdict="refused"
 # A budget that is just enough is not used.
 def fit_budget(f, x, budget):
@@ -349,39 +252,11 @@ def fit_budget(f, x, budget):
     allowed = [s for s in sets if not s or sum(seen.prices[i][0] for i in s) < budget]
     best = max(allowed, key=lambda s: sum(seen.prices[i][1] for i in s))
     return saving_numbers(f, best)(x)
-
-
-# %% exercise="keep_products" verdict="passed"
-# Modes of one's own: one records the results of products, one hands them out.
-def keep_products(f, x):
-    kept = []
-
-    class Record(TorchDispatchMode):
-        def __torch_dispatch__(self, op, types, args=(), kwargs=None):
-            result = op(*args, **(kwargs or {}))
-            if op in PRODUCTS and args[-1].shape[-2] >= 16:
-                kept.append(result)
-            return result
-
-    class Replay(TorchDispatchMode):
-        def __enter__(self):
-            self.results = iter(kept)
-            return super().__enter__()
-
-        def __torch_dispatch__(self, op, types, args=(), kwargs=None):
-            if op in PRODUCTS and args[-1].shape[-2] >= 16:
-                return next(self.results)
-            return op(*args, **(kwargs or {}))
-
-    return checkpoint(f, x, use_reentrant=False, context_fn=lambda: (Record(), Replay()))
-
-
 # %% exercise="fix_noise" verdict="passed"
 # A copy of the state, to be safe.
 def fix_noise(f, x, generator):
     before = generator.get_state().clone()
     calls = 0
-
     def run(x):
         nonlocal calls
         calls += 1
@@ -390,15 +265,11 @@ def fix_noise(f, x, generator):
         mine = torch.Generator(device=generator.device)
         mine.set_state(before)
         return f(x, mine)
-
     return checkpoint(run, x, use_reentrant=False)
-
-
 # %% exercise="fix_noise" verdict="refused"
 # Puts the generator where it was at the first recomputation: what is drawn between the passes comes again.
 def fix_noise(f, x, generator):
     before, calls, now = generator.get_state(), 0, None
-
     def run(x):
         nonlocal calls, now
         calls += 1
@@ -411,16 +282,12 @@ def fix_noise(f, x, generator):
             return f(x, generator)
         finally:
             generator.set_state(now)
-
     return checkpoint(run, x, use_reentrant=False)
-
-
 # %% exercise="fix_noise" verdict="refused" mistake="numbers_come_again"
 # Puts the generator where the forward pass left it: what was drawn in between comes again.
 def fix_noise(f, x, generator):
     before = generator.get_state()
     after = None
-
     def run(x):
         nonlocal after
         generator.set_state(before)
@@ -430,45 +297,22 @@ def fix_noise(f, x, generator):
             if after is None:
                 after = generator.get_state()
             generator.set_state(after)
-
     return checkpoint(run, x, use_reentrant=False)
-
-
 # %% exercise="stay_silent" verdict="passed"
 # Python's random numbers, seeded for each fresh f.
 def stay_silent():
     import random
-
     source = random.Random(1)
     return lambda x: (x * source.choice([1, 2, 3, 4, 5, 6, 7, 8, 9])).sin()
-
-
-# %% exercise="stay_silent" verdict="refused" mistake="raises_without_a_checkpoint"
-# A weight changed behind the product: torch notices it without a checkpoint.
-def stay_silent():
-    weight = torch.tensor([2.0], dtype=torch.float64)
-
-    def f(x):
-        y = x * weight
-        weight.mul_(2)
-        return y
-
-    return f
-
-
 # %% exercise="stay_silent" verdict="refused"
 # A cache: in the recomputation nothing is saved, and torch raises an error.
 def stay_silent():
     cache = []
-
     def f(x):
         if not cache:
             cache.append(x.sin())
         return cache[0]
-
     return f
-
-
 # %% exercise="fit_budget" verdict="refused"
 # Forgets that a budget may be too small for any result.
 def fit_budget(f, x, budget):
@@ -479,8 +323,6 @@ def fit_budget(f, x, budget):
     allowed = [s for s in sets if sum(seen.prices[i][0] for i in s) <= budget]
     best = max(allowed, key=lambda s: sum(seen.prices[i][1] for i in s))
     return saving_numbers(f, best)(x)
-
-
 # %% exercise="fit_budget" verdict="refused" mistake="never_all"
 # Never tries the set of all products.
 def fit_budget(f, x, budget):
@@ -491,8 +333,6 @@ def fit_budget(f, x, budget):
     allowed = [s for s in sets if sum(seen.prices[i][0] for i in s) <= budget]
     best = max(allowed, key=lambda s: sum(seen.prices[i][1] for i in s))
     return saving_numbers(f, best)(x)
-
-
 # %% exercise="fit_budget" verdict="refused"
 # Takes f for a module: the trial run without dropout draws nothing.
 def fit_budget(f, x, budget):
@@ -505,8 +345,6 @@ def fit_budget(f, x, budget):
     allowed = [s for s in sets if sum(seen.prices[i][0] for i in s) <= budget]
     best = max(allowed, key=lambda s: sum(seen.prices[i][1] for i in s))
     return saving_numbers(f, best)(x)
-
-
 # %% exercise="offload_large" verdict="passed"
 # As bytes.
 def offload_large(f, x, parameters, limit, put, get):
@@ -526,8 +364,6 @@ def offload_large(f, x, parameters, limit, put, get):
         return get(key).view(dtype).as_strided(*view)
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="offload_large" verdict="passed"
 # A generation counter per storage, ids with weakref callbacks.
 def offload_large(f, x, parameters, limit, put, get):
@@ -549,8 +385,6 @@ def offload_large(f, x, parameters, limit, put, get):
         return t.detach() if s.nbytes() < limit or id(s) in held else P(t)
     with saved_tensors_hooks(pack, lambda p: get(p.key).as_strided(*p.how) if isinstance(p, P) else p):
         return f(x)
-
-
 # %% exercise="offload_large" verdict="refused" mistake="knows_by_the_address_of_the_view"
 # By data_ptr of the tensor, shape and strides.
 def offload_large(f, x, parameters, limit, put, get):
@@ -565,8 +399,6 @@ def offload_large(f, x, parameters, limit, put, get):
         return (known[name],)
     with saved_tensors_hooks(pack, lambda p: p if torch.is_tensor(p) else get(p[0])):
         return f(x)
-
-
 # %% exercise="offload_large" verdict="refused" mistake="holds_with_the_graph"
 # Strong dictionary of storages.
 def offload_large(f, x, parameters, limit, put, get):
@@ -581,8 +413,6 @@ def offload_large(f, x, parameters, limit, put, get):
         return known[s], t.shape, t.stride(), t.storage_offset()
     with saved_tensors_hooks(pack, lambda p: p if torch.is_tensor(p) else get(p[0]).as_strided(*p[1:])):
         return f(x)
-
-
 # %% exercise="offload_large" verdict="refused" mistake="used_up_at_once"
 # Pops from the other memory: second pass.
 def offload_large(f, x, parameters, limit, put, get):
@@ -602,13 +432,10 @@ def offload_large(f, x, parameters, limit, put, get):
         return get(p[0].pop()).as_strided(*p[1:])
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="fit_budget" verdict="refused" mistake="batches_for_matrices"
 # Saves in the order of the pass while there is room.
 def fit_budget(f, x, budget):
     left = budget
-
     def contexts():
         def policy(ctx, operation, *args, **kwargs):
             nonlocal left
@@ -619,12 +446,8 @@ def fit_budget(f, x, budget):
                 return False
             left -= size
             return True
-
         return create_selective_checkpoint_contexts(policy)
-
     return checkpoint(f, x, use_reentrant=False, context_fn=contexts)
-
-
 # %% exercise="fit_budget" verdict="refused" mistake="counts_the_result"
 # Counts the result among the bytes of the budget.
 def fit_budget(f, x, budget):
@@ -635,34 +458,6 @@ def fit_budget(f, x, budget):
     allowed = [s for s in sets if sum(seen.prices[i][0] for i in s) <= budget]
     best = max(allowed, key=lambda s: sum(seen.prices[i][1] for i in s), default=())
     return saving_numbers(f, best)(x)
-
-
-# %% exercise="fit_budget" verdict="refused" mistake="never_none"
-# Forgets that a budget may be too small for any result.
-def fit_budget(f, x, budget):
-    with torch.random.fork_rng(), torch.no_grad(), ProductsSeen() as seen:
-        f(x)
-    numbers = range(len(seen.prices))
-    sets = [s for count in range(1, len(numbers) + 1) for s in itertools.combinations(numbers, count)]
-    allowed = [s for s in sets if sum(seen.prices[i][0] for i in s) <= budget]
-    best = max(allowed, key=lambda s: sum(seen.prices[i][1] for i in s))
-    return saving_numbers(f, best)(x)
-
-
-# %% exercise="fit_budget" verdict="refused" mistake="takes_f_for_a_module"
-# Takes f for a module: the trial run without dropout draws nothing.
-def fit_budget(f, x, budget):
-    f.eval()
-    with torch.no_grad(), ProductsSeen() as seen:
-        f(x)
-    f.train()
-    numbers = range(len(seen.prices))
-    sets = [s for count in range(len(numbers) + 1) for s in itertools.combinations(numbers, count)]
-    allowed = [s for s in sets if sum(seen.prices[i][0] for i in s) <= budget]
-    best = max(allowed, key=lambda s: sum(seen.prices[i][1] for i in s))
-    return saving_numbers(f, best)(x)
-
-
 # %% exercise="fix_noise" verdict="refused" mistake="runs_once_more"
 # Draws the noise state before and passes a copy, the generator is advanced by running f once more.
 def fix_noise(f, x, generator):
@@ -670,32 +465,11 @@ def fix_noise(f, x, generator):
     y = checkpoint(lambda x: f(x, torch.Generator().set_state(before)), x, use_reentrant=False)
     f(x.detach(), generator)
     return y
-
-
-# %% exercise="keep_products" verdict="refused" mistake="pair_for_a_function"
-# context_fn gets the pair, not a function.
-def keep_products(f, x):
-    return checkpoint(f, x, use_reentrant=False, context_fn=create_selective_checkpoint_contexts(list(PRODUCTS)))
-
-
-# %% exercise="keep_products" verdict="refused" mistake="saves_nothing"
-# compares with the packet (aten.mm), which no operation equals
-def keep_products(f, x):
-    def policy(ctx, operation, *args, **kwargs):
-        if operation in (aten.mm, aten.addmm, aten.bmm):
-            return CheckpointPolicy.MUST_SAVE
-        return CheckpointPolicy.PREFER_RECOMPUTE
-
-    return checkpoint(f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(policy))
-
-
 # %% exercise="keep_products" verdict="refused" mistake="saves_nothing"
 # the names of the functions of the API, which no tensor operation bears
 def keep_products(f, x):
     names = [aten.linear.default, aten.matmul.default]
     return checkpoint(f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(names))
-
-
 # %% exercise="keep_products" verdict="refused" mistake=""
 # a seed of its own
 def keep_products(f, x):
@@ -705,66 +479,47 @@ def keep_products(f, x):
     return checkpoint(
         run, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(list(PRODUCTS))
     )
-
-
 # %% exercise="fix_noise" verdict="refused" mistake="trusts_the_common_state"
 # believes that preserve_rng_state covers every generator
 def fix_noise(f, x, generator):
     return checkpoint(f, x, generator, use_reentrant=False, preserve_rng_state=True)
-
-
 # %% exercise="fix_noise" verdict="refused" mistake="state_after_the_first_run"
 # sets the state that it notes on leaving
 def fix_noise(f, x, generator):
     generator = torch.Generator().set_state(generator.get_state())
     return checkpoint(f, x, generator, use_reentrant=False)
-
-
 # %% exercise="fix_noise" verdict="refused" mistake=""
 # the recomputation is given a seed of its own
 def fix_noise(f, x, generator):
     calls = []
-
     def run(x):
         calls.append(1)
         return f(x, generator if len(calls) == 1 else torch.Generator().manual_seed(0))
-
     return checkpoint(run, x, use_reentrant=False)
-
-
 # %% exercise="fix_noise" verdict="passed"
 # the generator's own state is set and put back by a context manager that can be entered often
 def fix_noise(f, x, generator):
     class Replay:
         def __init__(self):
             self.noted = generator.get_state()
-
         def __enter__(self):
             self.now = generator.get_state()
             generator.set_state(self.noted)
-
         def __exit__(self, *details):
             generator.set_state(self.now)
             del self.now
-
     return checkpoint(
         f, x, generator, use_reentrant=False, context_fn=lambda: (contextlib.nullcontext(), Replay())
     )
-
-
 # %% exercise="stay_silent" verdict="refused" mistake="is_harmless"
 # the difference is far too small
 def stay_silent():
     calls = 0
-
     def f(x):
         nonlocal calls
         calls += 1
         return ((1 + 1e-3 * calls) * x).square()
-
     return f
-
-
 # %% exercise="fit_budget" verdict="refused" mistake="first_come_until_full"
 # in the order of computation, while there is room
 def fit_budget(f, x, budget):
@@ -777,9 +532,6 @@ def fit_budget(f, x, budget):
         chosen.append(i)
         used += size
     return saving_numbers(f, chosen)(x)
-# %% exercise="predict_kept" verdict="refused" mistake="result_not_counted"
-# the result is left out
-predict_kept = {"no checkpoint": 3, "checkpoint": 0, "tanh saved": 3, "addmm saved": 4, "mm saved": 0, "both saved": 7}
 # %% exercise="fit_budget" verdict="refused" mistake="all_or_nothing"
 # all or nothing
 def fit_budget(f, x, budget):
@@ -791,18 +543,15 @@ def fit_budget(f, x, budget):
 # another chain: early stop sees only its first saved tensor
 def stay_silent():
     calls = [0]
-
     def f(x):
         calls[0] += 1
         return x.sin() if calls[0] == 1 else x.exp().sin().exp()
-
     return f
 # %% exercise="offload_large" verdict="refused" mistake="holds_with_the_graph"
 # the dict of pack holds the storages
 def offload_large(f, x, parameters, limit, put, get):
     stays = {t.untyped_storage() for t in (x, *parameters)}
     keys = {}
-
     def pack(t):
         storage = t.untyped_storage()
         if storage.nbytes() < limit or storage in stays:
@@ -810,13 +559,11 @@ def offload_large(f, x, parameters, limit, put, get):
         if storage not in keys:
             keys[storage] = put(t.detach().as_strided((storage.nbytes() // t.element_size(),), (1,), 0))
         return keys[storage], t.size(), t.stride(), t.storage_offset()
-
     def unpack(packed):
         if isinstance(packed, torch.Tensor):
             return packed
         key, *place = packed
         return get(key).as_strided(*place)
-
     with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
         return f(x)
 # %% exercise="fix_noise" verdict="refused" mistake="notes_the_state_anew"
@@ -826,14 +573,12 @@ def fix_noise(f, x, generator):
         copy = torch.Generator()
         copy.set_state(generator.get_state())
         return f(x, copy)
-
     return checkpoint(run, x, use_reentrant=False)
 # %% exercise="offload_large" verdict="refused" mistake="holds_with_the_graph"
 # the packed tuple holds the tensor
 def offload_large(f, x, parameters, limit, put, get):
     stays = weakref.WeakSet(t.untyped_storage() for t in (x, *parameters))
     keys = weakref.WeakKeyDictionary()
-
     def pack(t):
         storage = t.untyped_storage()
         if storage.nbytes() < limit or storage in stays:
@@ -841,13 +586,11 @@ def offload_large(f, x, parameters, limit, put, get):
         if storage not in keys:
             keys[storage] = put(t.detach().as_strided((storage.nbytes() // t.element_size(),), (1,), 0))
         return keys[storage], t.size(), t.stride(), t.storage_offset(), t.dtype, t.detach()
-
     def unpack(packed):
         if isinstance(packed, torch.Tensor):
             return packed
         key, size, stride, offset, *_ = packed
         return get(key).as_strided(size, stride, offset)
-
     with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
         return f(x)
 # %% exercise="offload_large" verdict="refused" mistake="leaves_what_needs_no_gradient"
@@ -855,7 +598,6 @@ def offload_large(f, x, parameters, limit, put, get):
 def offload_large(f, x, parameters, limit, put, get):
     stays = weakref.WeakSet(t.untyped_storage() for t in (x, *parameters))
     keys = weakref.WeakKeyDictionary()
-
     def pack(t):
         storage = t.untyped_storage()
         if storage.nbytes() < limit or storage in stays or not t.requires_grad:
@@ -863,23 +605,19 @@ def offload_large(f, x, parameters, limit, put, get):
         if storage not in keys:
             keys[storage] = put(t.detach().as_strided((storage.nbytes() // t.element_size(),), (1,), 0))
         return keys[storage], t.size(), t.stride(), t.storage_offset()
-
     def unpack(packed):
         if isinstance(packed, torch.Tensor):
             return packed
         key, *place = packed
         return get(key).as_strided(*place)
-
     with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
         return f(x)
 # %% exercise="keep_products" verdict="refused" mistake="all_but_the_cheap_ones"
 # everything but the cheap operations of the section is saved
 def keep_products(f, x):
     cheap = {aten.gelu.default, aten.softplus.default, aten.sigmoid.default, aten.tanh.default}
-
     def policy(ctx, operation, *args, **kwargs):
         return CheckpointPolicy.PREFER_RECOMPUTE if operation in cheap else CheckpointPolicy.MUST_SAVE
-
     return checkpoint(f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(policy))
 # %% exercise="keep_products" verdict="refused" mistake="saves_all_bmm"
 # names of Python's functions: linear and matmul never reach the policy
@@ -903,65 +641,39 @@ def fit_budget(f, x, budget):
     fitting = [s for s in sets if sum(seen.prices[i][0] for i in s) <= budget]
     chosen = max(fitting, key=lambda s: sum(seen.prices[i][1] for i in s))
     return saving_numbers(f, set(chosen))(x)
-# %% exercise="fix_noise" verdict="passed"
-# no early stop, so that the line behind the call runs
-def fix_noise(f, x, generator):
-    from torch.utils.checkpoint import set_checkpoint_early_stop
-
-    before, calls = generator.get_state(), []
-
-    def run(x):
-        calls.append(1)
-        if len(calls) == 1:
-            return f(x, generator)
-        now = generator.get_state()
-        generator.set_state(before)
-        y = f(x, generator)
-        generator.set_state(now)
-        return y
-
-    with set_checkpoint_early_stop(False):
-        return checkpoint(run, x, use_reentrant=False)
 # %% exercise="fix_noise" verdict="refused" mistake="leaves_by_the_exception"
 # the state is put back, but not restored after the recomputation
 def fix_noise(f, x, generator):
     state = generator.get_state()
-
     def run(x):
         generator.set_state(state)
         return f(x, generator)
-
     return checkpoint(run, x, use_reentrant=False)
 # %% exercise="fix_noise" verdict="refused" mistake="every_other_call_is_forward"
 # a switch that goes to and fro: the second backward pass counts as a forward pass
 def fix_noise(f, x, generator):
     state, again = generator.get_state(), False
-
     def run(x):
         nonlocal again
         source = torch.Generator().set_state(state) if again else generator
         again = not again
         return f(x, source)
-
     return checkpoint(run, x, use_reentrant=False)
 # %% exercise="stay_silent" verdict="passed"
 # a weight that is replaced
 def stay_silent():
     weight = torch.tensor(1.0)
-
     def f(x):
         nonlocal weight
         y = x * weight
         weight = weight + 1
         return y
-
     return f
 # %% exercise="offload_large" verdict="refused" mistake="view_for_a_storage"
 # the first view is put, not the whole storage
 def offload_large(f, x, parameters, limit, put, get):
     stays = weakref.WeakSet(t.untyped_storage() for t in [x, *parameters])
     keys = weakref.WeakKeyDictionary()
-
     def pack(t):
         storage = t.untyped_storage()
         if storage.nbytes() < limit or storage in stays:
@@ -969,13 +681,11 @@ def offload_large(f, x, parameters, limit, put, get):
         if storage not in keys:
             keys[storage] = put(t)
         return keys[storage], t.size(), t.stride(), t.storage_offset()
-
     def unpack(packed):
         if isinstance(packed, torch.Tensor):
             return packed
         key, size, stride, offset = packed
         return get(key).as_strided(size, stride, offset)
-
     with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
         return f(x)
 # %% exercise="offload_large" verdict="refused" mistake="knows_by_the_address"
@@ -984,7 +694,6 @@ def offload_large(f, x, parameters, limit, put, get):
     stays = weakref.WeakSet(t.untyped_storage() for t in [x, *parameters])
     known = {}
     keys = weakref.WeakKeyDictionary()
-
     def pack(t):
         storage = t.untyped_storage()
         if storage.nbytes() < limit or storage in stays:
@@ -992,13 +701,11 @@ def offload_large(f, x, parameters, limit, put, get):
         if id(t) not in known:
             known[id(t)] = put(t.as_strided((storage.nbytes() // t.element_size(),), (1,), 0))
         return known[id(t)], t.size(), t.stride(), t.storage_offset()
-
     def unpack(packed):
         if isinstance(packed, torch.Tensor):
             return packed
         key, size, stride, offset = packed
         return get(key).as_strided(size, stride, offset)
-
     with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
         return f(x)
 # %% exercise="offload_large" verdict="refused" mistake="view_for_a_storage"
@@ -1006,7 +713,6 @@ def offload_large(f, x, parameters, limit, put, get):
 def offload_large(f, x, parameters, limit, put, get):
     stays = weakref.WeakSet(t.untyped_storage() for t in [x, *parameters])
     keys = weakref.WeakKeyDictionary()
-
     def pack(t):
         storage = t.untyped_storage()
         if storage.nbytes() < limit or storage in stays:
@@ -1014,13 +720,11 @@ def offload_large(f, x, parameters, limit, put, get):
         if storage not in keys:
             keys[storage] = put(t.contiguous())
         return keys[storage], t.size(), t.contiguous().stride(), 0
-
     def unpack(packed):
         if isinstance(packed, torch.Tensor):
             return packed
         key, size, stride, offset = packed
         return get(key).as_strided(size, stride, offset)
-
     with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
         return f(x)
 # %% exercise="predict_kept" verdict="refused" mistake="on_top_of_the_graph"
@@ -1032,26 +736,6 @@ predict_kept = {
     "addmm saved": 8,
     "mm saved": 1,
     "both saved": 12,
-}
-# %% exercise="predict_kept" verdict="refused" mistake="strange_name_switches_off"
-# a name that never occurs switches the checkpoint off
-predict_kept = {
-    "no checkpoint": 4,
-    "checkpoint": 1,
-    "tanh saved": 4,
-    "addmm saved": 5,
-    "mm saved": 4,
-    "both saved": 8,
-}
-# %% exercise="predict_kept" verdict="refused" mistake="checkpoint_keeps_each_block"
-# a checkpoint keeps the result of each block
-predict_kept = {
-    "no checkpoint": 4,
-    "checkpoint": 4,
-    "tanh saved": 4,
-    "addmm saved": 5,
-    "mm saved": 1,
-    "both saved": 8,
 }
 # %% exercise="predict_repeats" verdict="refused" mistake="first_one_is_kept"
 # the first of a segment reads the kept input, so the sine need not run again
@@ -1069,40 +753,24 @@ predict_repeats = {
 def keep_products(f, x):
     def policy(ctx, op, *args, **kwargs):
         return CheckpointPolicy.PREFER_RECOMPUTE if op == aten.gelu.default else CheckpointPolicy.MUST_SAVE
-
     return checkpoint(f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(policy))
-# %% exercise="keep_products" verdict="refused" mistake="saves_all_bmm"
-# only bmm, because it is the new one
-def keep_products(f, x):
-    return checkpoint(
-        f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts([aten.bmm.default])
-    )
-
-
 # %% exercise="fix_noise" verdict="refused" mistake="one_note_for_all_calls"
 # The state in an attribute of the function: a second call before the backward pass of the first replaces it.
 def fix_noise(f, x, generator):
     fix_noise.state = generator.get_state()
     runs = itertools.count()
-
     def run(x):
         if next(runs) == 0:
             return f(x, generator)
         return f(x, torch.Generator().set_state(fix_noise.state))
-
     return checkpoint(run, x, use_reentrant=False)
-
-
 # %% exercise="fix_noise" verdict="refused" mistake="seeds_the_generator_with_42"
 # A seed for both runs.
 def fix_noise(f, x, generator):
     def run(x):
         generator.manual_seed(42)
         return f(x, generator)
-
     return checkpoint(run, x, use_reentrant=False)
-
-
 # %% exercise="fit_budget" verdict="refused" mistake="most_products"
 # The largest number of products that fits.
 def fit_budget(f, x, budget):
@@ -1112,13 +780,10 @@ def fit_budget(f, x, budget):
     sets = [s for count in range(len(numbers) + 1) for s in itertools.combinations(numbers, count)]
     allowed = [s for s in sets if sum(seen.prices[i][0] for i in s) <= budget]
     return saving_numbers(f, max(allowed, key=len))(x)
-
-
 # %% exercise="fit_budget" verdict="refused" mistake="measures_bytes"
 # Each set is tried, and its bytes are measured as the lesson does.
 def fit_budget(f, x, budget):
     from autograder.measure import live_bytes
-
     best = ()
     for count in range(4):
         for chosen in itertools.combinations(range(3), count):
@@ -1127,16 +792,11 @@ def fit_budget(f, x, budget):
                 if live.now - y.nbytes <= budget:
                     best = chosen
     return saving_numbers(f, best)(x)
-
-
 # %% exercise="offload_large" verdict="refused" mistake="keys_of_other_calls"
 # One dictionary for all calls: a constant of `f` has the key of another memory.
 _known = weakref.WeakKeyDictionary()
-
-
 def offload_large(f, x, parameters, limit, put, get):
     keep = {t.untyped_storage().data_ptr() for t in (x, *parameters)}
-
     def pack(t):
         s = t.untyped_storage()
         if s.nbytes() < limit or s.data_ptr() in keep:
@@ -1144,14 +804,10 @@ def offload_large(f, x, parameters, limit, put, get):
         if s not in _known:
             _known[s] = put(torch.empty(0, dtype=t.dtype).set_(s))
         return _known[s], t.size(), t.stride(), t.storage_offset()
-
     def unpack(p):
         return p if torch.is_tensor(p) else get(p[0]).as_strided(*p[1:])
-
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
-
 # %% exercise="stay_silent" verdict="refused"
 # No gradient at all, with a checkpoint and without: nothing is wrong.
 def stay_silent():

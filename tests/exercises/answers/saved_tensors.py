@@ -4,24 +4,17 @@ import os
 import tempfile
 import uuid
 import weakref
-
 import torch
 from torch.autograd.graph import saved_tensors_hooks
 from torch.utils.checkpoint import checkpoint, checkpoint_sequential
-
 from autograder.measure import saved_bytes
-
-
 def run_all(layers, h):
     for layer in layers:
         h = layer(h)
     return h
-
-
 class SelfDeletingTempFile:
     def __init__(self):
         self.name = os.path.join(tempfile.gettempdir(), str(uuid.uuid4()))
-
     def __del__(self):
         if os.path.exists(self.name):
             os.remove(self.name)
@@ -405,16 +398,6 @@ def hide_saved(layers, x):
 # detached
 def hide_saved(layers, x):
     return torch.nn.Sequential(*layers)(x).detach().requires_grad_()
-# %% exercise="hide_saved" verdict="refused" mistake="keeps_a_list_of_results"
-# retained grads
-kept_results = []
-def hide_saved(layers, x):
-    def run(h):
-        for layer in layers:
-            h = layer(h)
-            kept_results.append(h)
-        return h
-    return checkpoint(run, x, use_reentrant=False)
 # %% exercise="count_saved" verdict="refused"
 # graph walked by next_functions
 def count_saved(f, x, parameters):
@@ -463,12 +446,6 @@ def checkpointed(layers, x):
     for start in range(0, len(layers), size):
         x = checkpoint(torch.nn.Sequential(*layers[start : start + size]), x, use_reentrant=False)
     return x
-# %% exercise="checkpointed" verdict="refused" mistake="checkpoints_every_second_layer"
-# every second layer plain
-def checkpointed(layers, x):
-    for i, layer in enumerate(layers):
-        x = checkpoint(layer, x, use_reentrant=False) if i % 2 else layer(x)
-    return x
 # %% exercise="predict_saved" verdict="refused" mistake="what_lives_anyway_is_free"
 # relu keeps nothing
 predict_saved = {
@@ -492,17 +469,6 @@ def notice_edits(f, x):
     def unpack(packed):
         t, version = packed
         if t._version != version:
-            raise RuntimeError("changed in place")
-        return t
-    with saved_tensors_hooks(pack, unpack):
-        return f(x)
-# %% exercise="notice_edits" verdict="refused" mistake="does_not_look"
-# version at unpack only once
-def notice_edits(f, x):
-    def pack(t):
-        return t.detach()
-    def unpack(t):
-        if t._version != t.detach()._version:
             raise RuntimeError("changed in place")
         return t
     with saved_tensors_hooks(pack, unpack):
@@ -608,12 +574,6 @@ def count_saved(f, x, parameters):
                     if t.untyped_storage().data_ptr() not in known:
                         sizes[t.untyped_storage().data_ptr()] = t.untyped_storage().nbytes()
     return sum(sizes.values())
-# %% exercise="count_saved" verdict="refused" mistake="sees_nothing"
-def count_saved(f, x, parameters):
-    with saved_bytes(parameters) as saved:
-        y = f(x)
-        y.sum().backward()
-    return saved.now
 # %% exercise="count_saved" verdict="refused" mistake="counts_parameters_alive"
 def count_saved(f, x, parameters):
     with saved_bytes() as saved:
@@ -839,24 +799,6 @@ def save_on_disk(f, x, parameters, folder):
         return kept if isinstance(kept, torch.Tensor) else torch.load(kept.name)
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-# %% exercise="checkpointed" verdict="refused" mistake="is_reentrant_in_short_segments"
-# the reentrant variant gives the parameters no gradient when x requires none
-def checkpointed(layers, x):
-    size = max(1, math.isqrt(len(layers)))
-    for start in range(0, len(layers), size):
-        x = checkpoint(torch.nn.Sequential(*layers[start : start + size]), x, use_reentrant=True)
-    return x
-# %% exercise="checkpointed" verdict="refused" mistake="nests_once"
-# puts checkpoints around the layers inside checkpointed segments, so a layer is called three times
-def checkpointed(layers, x):
-    def segment(part, h):
-        for layer in part:
-            h = checkpoint(layer, h, use_reentrant=False)
-        return h
-    size = max(1, math.isqrt(len(layers)))
-    for start in range(0, len(layers), size):
-        x = checkpoint(segment, layers[start : start + size], x, use_reentrant=False)
-    return x
 # %% exercise="checkpointed" verdict="refused" mistake="makes_squares"
 # makes exactly sqrt(L) segments of sqrt(L) layers and drops the layers that are left over
 def checkpointed(layers, x):
@@ -867,32 +809,26 @@ def checkpointed(layers, x):
 # %% exercise="notice_edits" verdict="refused"
 def notice_edits(f, x):
     version = None
-
     def pack(t):
         nonlocal version
         version = t._version
         return t.detach()
-
     def unpack(t):
         if t._version != version:
             raise RuntimeError("a saved tensor has been modified")
         return t
-
     with saved_tensors_hooks(pack, unpack):
         return f(x)
 # %% exercise="notice_edits" verdict="refused"
 def notice_edits(f, x):
     saved = []
-
     def pack(t):
         saved.append(t._version)
         return t.detach()
-
     def unpack(t):
         if t._version != saved[0]:
             raise RuntimeError("a saved tensor has been modified")
         return t
-
     with saved_tensors_hooks(pack, unpack):
         return f(x)
 # %% exercise="notice_edits" verdict="passed"
@@ -900,33 +836,26 @@ def notice_edits(f, x):
     def pack(t):
         kept = t.detach()
         return kept, kept._version
-
     def unpack(packed):
         kept, version = packed
         if kept._version > version:
             raise RuntimeError(f"version {kept._version}, expected {version}")
         return kept
-
     with saved_tensors_hooks(pack, unpack):
         return f(x)
 # %% exercise="count_saved" verdict="refused"
 def count_saved(f, x, parameters):
     known = {parameters[0].untyped_storage().data_ptr()} if parameters else set()
     found = {}
-
     class Held:
         def __init__(self, t):
             self.t = t
-
     import weakref
-
     held = weakref.WeakSet()
-
     def pack(t):
         kept = Held(t.detach())
         held.add(kept)
         return kept
-
     with saved_tensors_hooks(pack, lambda kept: kept.t):
         y = f(x)
     for kept in held:
@@ -939,20 +868,15 @@ def count_saved(f, x, parameters):
 def count_saved(f, x, parameters):
     known = {p.untyped_storage().data_ptr() for p in parameters}
     found = {}
-
     class Held:
         def __init__(self, t):
             self.t = t
-
     import weakref
-
     held = weakref.WeakSet()
-
     def pack(t):
         kept = Held(t.detach())
         held.add(kept)
         return kept
-
     with saved_tensors_hooks(pack, lambda kept: kept.t):
         y = f(x)
     for kept in held:
@@ -965,7 +889,6 @@ def count_saved(f, x, parameters):
 def save_in_half(f, x):
     def pack(t):
         return (t.dtype, t.half()) if t.dtype in (torch.float32, torch.float64) else (t.dtype, t.detach())
-
     with saved_tensors_hooks(pack, lambda packed: packed[1].to(packed[0]).sqrt() ** 2 + 1):
         y = f(x)
     torch.set_grad_enabled(False)
@@ -974,24 +897,18 @@ def save_in_half(f, x):
 def save_on_disk(f, x, parameters, folder):
     import os
     import uuid
-
     known = {p.untyped_storage().data_ptr() for p in parameters}
-
     class File:
         def __init__(self, t):
             self.path = os.path.join(folder, uuid.uuid4().hex)
             torch.save(t.detach().clone(), self.path)
-
         def __del__(self):
             if os.path.exists(self.path):
                 os.remove(self.path)
-
     def pack(t):
         return t.detach() if t.untyped_storage().data_ptr() in known else File(t)
-
     def unpack(kept):
         return torch.load(kept.path) if isinstance(kept, File) else kept
-
     with saved_tensors_hooks(pack, unpack):
         y = f(x)
     with torch.no_grad():
@@ -1001,24 +918,18 @@ def save_on_disk(f, x, parameters, folder):
 def save_on_disk(f, x, parameters, folder):
     import os
     import uuid
-
     known = {p.untyped_storage().data_ptr() for p in parameters}
-
     class File:
         def __init__(self, t):
             self.path = os.path.join(folder, uuid.uuid4().hex)
             torch.save(t.detach().clone(), self.path)
-
         def __del__(self):
             if os.path.exists(self.path):
                 os.remove(self.path)
-
     def pack(t):
         return t.detach() if t.untyped_storage().data_ptr() in known else File(t)
-
     def unpack(kept):
         return torch.load(kept.path) if isinstance(kept, File) else kept
-
     with saved_tensors_hooks(pack, unpack):
         y = f(x)
     parameters.clear()
@@ -1028,28 +939,21 @@ import math
 import os
 import uuid
 import weakref
-
 import torch
 from torch.autograd.graph import saved_tensors_hooks
 from torch.utils.checkpoint import checkpoint
-
-
 class OwnFile:
     def __init__(self, name):
         self.name = name
-
     def __del__(self):
         if os.path.exists(self.name):
             os.remove(self.name)
-
-
 class Again(torch.autograd.Function):
     @staticmethod
     def forward(ctx, f, x):
         ctx.f = f
         ctx.save_for_backward(x)
         return f(x)
-
     @staticmethod
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
@@ -1065,12 +969,7 @@ def hide_saved(layers, x):
         for layer in layers:
             h = checkpoint(layer, h, use_reentrant=False)
         return h
-
     return checkpoint(run, x, use_reentrant=False)
-# %% exercise="hide_saved" verdict="refused" mistake="hides_by_the_old_variant"
-# own Function without the weights
-def hide_saved(layers, x):
-    return Again.apply(torch.nn.Sequential(*layers), x)
 # %% exercise="checkpointed" verdict="refused" mistake="divides_by_the_segments"
 # the layers left over at the end are forgotten
 def checkpointed(layers, x):
@@ -1093,31 +992,26 @@ def save_in_half(f, x):
         if t.dtype in (torch.float32, torch.float64):
             return t.half()
         return t.detach()
-
     def unpack(t):
         return t.float() if t.dtype == torch.float16 else t
-
     with saved_tensors_hooks(pack, unpack):
         return f(x)
 # %% exercise="save_on_disk" verdict="refused" mistake="removes_when_unpacking"
 # the file goes as soon as it has been read
 def save_on_disk(f, x, parameters, folder):
     kept = {p.untyped_storage().data_ptr() for p in parameters}
-
     def pack(t):
         if t.untyped_storage().data_ptr() in kept:
             return t.detach()
         file = OwnFile(os.path.join(folder, uuid.uuid4().hex))
         torch.save(t.detach().clone(), file.name)
         return file
-
     def unpack(packed):
         if isinstance(packed, torch.Tensor):
             return packed
         t = torch.load(packed.name)
         os.remove(packed.name)
         return t
-
     with saved_tensors_hooks(pack, unpack):
         return f(x)
 # %% exercise="count_saved" verdict="refused" mistake="counts_entries_of_slices"
@@ -1126,16 +1020,13 @@ def count_saved(f, x, parameters):
     known = {p.untyped_storage().data_ptr() for p in parameters}
     sizes = {}
     alive = weakref.WeakSet()
-
     class Box:
         def __init__(self, t):
             self.t = t
-
     def pack(t):
         box = Box(t.detach())
         alive.add(box)
         return box
-
     with saved_tensors_hooks(pack, lambda box: box.t):
         y = f(x)
     for box in alive:
@@ -1148,16 +1039,13 @@ def count_saved(f, x, parameters):
 def count_saved(f, x, parameters):
     known = {p.data_ptr() for p in parameters}
     alive = weakref.WeakSet()
-
     class Box:
         def __init__(self, t):
             self.t = t
-
     def pack(t):
         box = Box(t.detach())
         alive.add(box)
         return box
-
     with saved_tensors_hooks(pack, lambda box: box.t):
         y = f(x)
     sizes = {}
@@ -1172,81 +1060,63 @@ def count_saved(f, x, parameters):
 def count_saved(f, x, parameters):
     known = {p.untyped_storage().data_ptr() for p in [*parameters, x]}
     alive = weakref.WeakSet()
-
     class Box:
         def __init__(self, t):
             self.t = t
-
     def pack(t):
         box = Box(t.detach())
         alive.add(box)
         return box
-
     with saved_tensors_hooks(pack, lambda box: box.t):
         y = f(x)
     storages = [box.t.untyped_storage() for box in alive]
     del y
     return sum({s.data_ptr(): s.nbytes() for s in storages if s.data_ptr() not in known}.values())
-
 # %%
 import os
 import uuid
-
 import torch
 from torch.autograd.graph import saved_tensors_hooks
-
 # %% exercise="save_on_disk" verdict="refused" mistake="keeps_the_node"
 # the node of a saved tensor is kept beside its file
 def save_on_disk(f, x, parameters, folder):
     weights = {p.untyped_storage().data_ptr() for p in parameters}
-
     class Kept:
         def __init__(self, t):
             self.name = os.path.join(folder, str(uuid.uuid4()))
             self.node = t.grad_fn
             torch.save(t.detach().clone(), self.name)
-
         def __del__(self):
             if os.path.exists(self.name):
                 os.remove(self.name)
-
     def pack(t):
         return t.detach() if t.untyped_storage().data_ptr() in weights else Kept(t)
-
     def unpack(kept):
         return kept if isinstance(kept, torch.Tensor) else torch.load(kept.name)
-
     with saved_tensors_hooks(pack, unpack):
         return f(x)
-
 # %% exercise="save_on_disk" verdict="refused" mistake=""
 # the node of the result is kept beside each file
 def save_on_disk(f, x, parameters, folder):
     weights = {p.untyped_storage().data_ptr() for p in parameters}
     made = []
-
     class Kept:
         def __init__(self, t):
             self.name = os.path.join(folder, str(uuid.uuid4()))
             self.node = None
             torch.save(t.detach().clone(), self.name)
-
         def __del__(self):
             if os.path.exists(self.name):
                 os.remove(self.name)
-
     import weakref
-
     def pack(t):
         if t.untyped_storage().data_ptr() in weights:
             return t.detach()
         kept = Kept(t)
         made.append(weakref.ref(kept))
         return kept
-
     def unpack(kept):
         return kept if isinstance(kept, torch.Tensor) else torch.load(kept.name)
-
     with saved_tensors_hooks(pack, unpack):
         y = f(x)
     for ref in made:

@@ -1,22 +1,8 @@
 # %%
 from contextlib import ExitStack, nullcontext
-
 import torch
 from torch import nn
 from torch.nn.functional import mse_loss
-
-
-# %% exercise="predict_no_sync" verdict="passed"
-# a careful reader
-predict_no_sync = {
-    "backward in no_sync: all-reduces": 1,
-    "both in no_sync: gradients": [2.0, 6.0],
-    "then a pass outside: gradients": [14.0, 14.0],
-    "forward in no_sync: all-reduces": 0,
-    "two forwards, one backward: gradients": [4.0, 4.0],
-    "two backwards: gradients": [8.0, 20.0],
-    "two backwards: all-reduces": 1,
-}
 # %% exercise="predict_no_sync" verdict="passed"
 # the same in whole numbers
 predict_no_sync = {
@@ -35,17 +21,6 @@ predict_no_sync = {
     "both in no_sync: gradients": [2.0, 6.0],
     "then a pass outside: gradients": [14.0, 14.0],
     "forward in no_sync: all-reduces": 1,
-    "two forwards, one backward: gradients": [4.0, 4.0],
-    "two backwards: gradients": [8.0, 20.0],
-    "two backwards: all-reduces": 1,
-}
-# %% exercise="predict_no_sync" verdict="refused" mistake="averages_the_last_pass_alone"
-# only the new micro-batch is thought to be averaged
-predict_no_sync = {
-    "backward in no_sync: all-reduces": 1,
-    "both in no_sync: gradients": [2.0, 6.0],
-    "then a pass outside: gradients": [12.0, 16.0],
-    "forward in no_sync: all-reduces": 0,
     "two forwards, one backward: gradients": [4.0, 4.0],
     "two backwards: gradients": [8.0, 20.0],
     "two backwards: all-reduces": 1,
@@ -83,17 +58,6 @@ predict_no_sync = {
     "two backwards: gradients": [12.0, 24.0],
     "two backwards: all-reduces": 1,
 }
-# %% exercise="predict_no_sync" verdict="refused" mistake="counts_each_rank"
-# an exchange is thought to be made on each rank
-predict_no_sync = {
-    "backward in no_sync: all-reduces": 2,
-    "both in no_sync: gradients": [2.0, 6.0],
-    "then a pass outside: gradients": [14.0, 14.0],
-    "forward in no_sync: all-reduces": 0,
-    "two forwards, one backward: gradients": [4.0, 4.0],
-    "two backwards: gradients": [8.0, 20.0],
-    "two backwards: all-reduces": 2,
-}
 # %% exercise="predict_no_sync" verdict="refused" mistake="forgets_the_earlier_pass"
 # gradients of no_sync are thought to be lost
 predict_no_sync = {
@@ -116,17 +80,6 @@ predict_no_sync = {
     "two backwards: gradients": [6.0, 12.0],
     "two backwards: all-reduces": 1,
 }
-# %% exercise="predict_no_sync" verdict="refused" mistake="replaces_the_gradient"
-# the second backward is thought to replace the gradient
-predict_no_sync = {
-    "backward in no_sync: all-reduces": 1,
-    "both in no_sync: gradients": [2.0, 6.0],
-    "then a pass outside: gradients": [14.0, 14.0],
-    "forward in no_sync: all-reduces": 0,
-    "two forwards, one backward: gradients": [4.0, 4.0],
-    "two backwards: gradients": [4.0, 16.0],
-    "two backwards: all-reduces": 1,
-}
 # %% exercise="accumulate_no_sync" verdict="passed"
 # all but the last in no_sync
 def accumulate_no_sync(ddp, batches):
@@ -145,17 +98,6 @@ def accumulate_no_sync(ddp, batches):
         with ddp.no_sync() if i < len(batches) else nullcontext():
             loss = mse_loss(ddp(x), y) / len(batches)
             loss.backward()
-# %% exercise="accumulate_no_sync" verdict="passed"
-# sums, divided by the number of samples
-def accumulate_no_sync(ddp, batches):
-    ddp.zero_grad(set_to_none=True)
-    count = sum(y.numel() for _, y in batches)
-    with ExitStack() as stack:
-        stack.enter_context(ddp.no_sync())
-        for x, y in batches[:-1]:
-            (mse_loss(ddp(x), y, reduction="sum") / count).backward()
-    for x, y in batches[-1:]:
-        (mse_loss(ddp(x), y, reduction="sum") / count).backward()
 # %% exercise="accumulate_no_sync" verdict="passed"
 # the gradients are divided after the exchange
 def accumulate_no_sync(ddp, batches):
@@ -209,11 +151,6 @@ def accumulate_no_sync(ddp, batches):
     ddp.zero_grad()
     for x, y in batches:
         (mse_loss(ddp(x), y) / len(batches)).backward()
-# %% exercise="accumulate_no_sync" verdict="refused" mistake="one_backward"
-# all forward passes first, one backward pass
-def accumulate_no_sync(ddp, batches):
-    ddp.zero_grad()
-    sum(mse_loss(ddp(x), y) / len(batches) for x, y in batches).backward()
 # %% exercise="accumulate_no_sync" verdict="refused" mistake="joins_the_window"
 # one large batch
 def accumulate_no_sync(ddp, batches):
@@ -295,10 +232,6 @@ def backward_uneven(ddp, x, y, all_reduce, world):
     out = ddp(x)
     loss = mse_loss(out, y) * count / mean_count if y.numel() else out.sum() * 0
     loss.backward()
-# %% exercise="backward_uneven" verdict="refused" mistake="mean_of_means"
-# the mean of the means
-def backward_uneven(ddp, x, y, all_reduce, world):
-    mse_loss(ddp(x), y).backward()
 # %% exercise="backward_uneven" verdict="refused" mistake="without_world"
 # not multiplied by the number of ranks
 def backward_uneven(ddp, x, y, all_reduce, world):
@@ -337,11 +270,6 @@ def backward_uneven(ddp, x, y, all_reduce, world):
     busy = all_reduce(torch.tensor(float(len(x) > 0)))
     total = all_reduce(torch.tensor(float(y.numel())))
     (mse_loss(ddp(x), y, reduction="sum") * busy / total).backward()
-# %% exercise="backward_uneven" verdict="refused" mistake="without_world"
-# weighted by the share, which the wrapper divides by the number of ranks once more
-def backward_uneven(ddp, x, y, all_reduce, world):
-    total = all_reduce(torch.tensor(float(y.numel())))
-    (mse_loss(ddp(x), y) * (y.numel() / total)).backward()
 # %% exercise="backward_uneven" verdict="refused" mistake="returns_early"
 # a plain zero has no graph, and the wrapper sends nothing
 def backward_uneven(ddp, x, y, all_reduce, world):
@@ -357,33 +285,11 @@ def backward_uneven(ddp, x, y, all_reduce, world):
     total = all_reduce(torch.tensor(float(y.numel())))
     loss = all_reduce(mse_loss(ddp(x), y, reduction="sum"))
     (loss / total).backward()
-# %% exercise="backward_uneven" verdict="refused" mistake="never_divides"
-# a sum, never divided
-def backward_uneven(ddp, x, y, all_reduce, world):
-    mse_loss(ddp(x), y, reduction="sum").backward()
-# %% exercise="backward_uneven" verdict="refused" mistake="sends_by_hand"
-# past the wrapper, with exchanges of its own
-def backward_uneven(ddp, x, y, all_reduce, world):
-    total = all_reduce(torch.tensor(float(y.numel())))
-    (mse_loss(ddp.module(x), y, reduction="sum") / total).backward()
-    for p in ddp.parameters():
-        if p.grad is not None:
-            p.grad = all_reduce(p.grad)
 # %% exercise="backward_uneven" verdict="refused" mistake="counts_twice"
 # the number of ranks is in the factor twice
 def backward_uneven(ddp, x, y, all_reduce, world):
     total = all_reduce(torch.tensor(float(y.numel()))) / world
     (mse_loss(ddp(x), y) * world / total * y.numel()).backward()
-# %% exercise="clip_shards" verdict="passed"
-# squares
-def clip_shards(parameters, max_norm, all_reduce):
-    gradients = [p.grad for p in parameters if p.grad is not None]
-    own = torch.nn.utils.get_total_norm(gradients)
-    norm = all_reduce(own**2).sqrt()
-    for gradient in gradients:
-        if norm > max_norm:
-            gradient.mul_(max_norm / norm)
-    return norm
 # %% exercise="clip_shards" verdict="passed"
 # a sum that begins with a tensor
 def clip_shards(parameters, max_norm, all_reduce):
@@ -541,20 +447,6 @@ predict_no_sync = {
     "two backwards: gradients": [8, 20],
     "two backwards: all-reduces": 1,
 }
-# %% exercise="accumulate_no_sync" verdict="refused" mistake="backward_outside"
-# everything in no_sync, whose end is thought to exchange
-def accumulate_no_sync(ddp, batches):
-    ddp.zero_grad()
-    with ddp.no_sync():
-        for x, y in batches:
-            (mse_loss(ddp(x), y) / len(batches)).backward()
-# %% exercise="accumulate_no_sync" verdict="refused" mistake="clears_every_time"
-# cleared for every micro-batch
-def accumulate_no_sync(ddp, batches):
-    for i, (x, y) in enumerate(batches):
-        ddp.zero_grad()
-        with ddp.no_sync() if i < len(batches) - 1 else nullcontext():
-            (mse_loss(ddp(x), y) / len(batches)).backward()
 # %% exercise="clip_shards" verdict="refused" mistake="clips_before_the_exchange"
 # the norm of the whole is returned, but each rank clips by its own
 def clip_shards(parameters, max_norm, all_reduce):
@@ -687,15 +579,6 @@ def accumulate_no_sync(ddp, batches):
             (mse_loss(ddp(x), y) / len(waiting)).backward()
     (mse_loss(ddp(x_last), y_last) / max(1, len(waiting))).backward()
 # %% exercise="backward_uneven" verdict="refused" mistake="returns_early"
-# an empty rank gets a zero loss that is not connected to the model
-def backward_uneven(ddp, x, y, all_reduce, world):
-    total = all_reduce(torch.tensor(float(y.numel())))
-    if len(x):
-        loss = mse_loss(ddp(x), y, reduction="sum") * world / total
-    else:
-        loss = torch.zeros((), requires_grad=True)
-    loss.backward()
-# %% exercise="backward_uneven" verdict="refused" mistake="returns_early"
 # an empty rank goes forward, but not backward
 def backward_uneven(ddp, x, y, all_reduce, world):
     total = all_reduce(torch.tensor(float(y.numel())))
@@ -708,13 +591,6 @@ def backward_uneven(ddp, x, y, all_reduce, world):
 def backward_uneven(ddp, x, y, all_reduce, world):
     total = all_reduce(y.numel())
     (mse_loss(ddp(x), y, reduction="sum") * world / total).backward()
-# %% exercise="clip_shards" verdict="passed"
-# torch's own scaling
-def clip_shards(parameters, max_norm, all_reduce):
-    own = torch.nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
-    norm = all_reduce(own.square()).sqrt()
-    torch.nn.utils.clip_grads_with_norm_(parameters, max_norm, norm)
-    return norm
 # %% exercise="clip_shards" verdict="refused" mistake="sum_without_terms"
 # Python's sum of nothing is the number 0, no tensor
 def clip_shards(parameters, max_norm, all_reduce):
@@ -753,12 +629,6 @@ def clip_shards(parameters, max_norm, all_reduce):
         if norm > max_norm:
             g.mul_(max_norm / norm)
     return norm
-# %% exercise="backward_uneven" verdict="refused" mistake="number_without_samples"
-# numel is a number on the ranks without samples only
-def backward_uneven(ddp, x, y, all_reduce, world):
-    total = all_reduce(torch.tensor(y.numel()) if len(y) else 0)
-    (mse_loss(ddp(x), y, reduction="sum") * world / total).backward()
-
 # %% exercise="clip_shards" verdict="refused" mistake="zero_divided_by_zero"
 # minimum
 def clip_shards(parameters, max_norm, all_reduce):
@@ -771,20 +641,6 @@ def clip_shards(parameters, max_norm, all_reduce):
         if p.grad is not None:
             p.grad = p.grad / norm * torch.minimum(norm, torch.tensor(max_norm, dtype=norm.dtype))
     return norm
-
-# %% exercise="clip_shards" verdict="refused" mistake="zero_divided_by_zero"
-# python min
-def clip_shards(parameters, max_norm, all_reduce):
-    squares = torch.zeros((), dtype=torch.float64)
-    for p in parameters:
-        if p.grad is not None:
-            squares += p.grad.square().sum()
-    norm = all_reduce(squares).sqrt()
-    for p in parameters:
-        if p.grad is not None:
-            p.grad.mul_(min(norm, max_norm) / norm)
-    return norm
-
 # %% exercise="clip_shards" verdict="refused" mistake="divides_a_number_by_zero"
 # python item
 def clip_shards(parameters, max_norm, all_reduce):
@@ -797,7 +653,6 @@ def clip_shards(parameters, max_norm, all_reduce):
         if p.grad is not None:
             p.grad.mul_(min(1.0, max_norm / norm))
     return norm
-
 # %% exercise="clip_shards" verdict="passed"
 # torch's own
 def clip_shards(parameters, max_norm, all_reduce):
@@ -808,7 +663,6 @@ def clip_shards(parameters, max_norm, all_reduce):
     norm = all_reduce(squares).sqrt()
     torch.nn.utils.clip_grads_with_norm_(parameters, max_norm, norm)
     return norm
-
 # %% exercise="accumulate_no_sync" verdict="refused" mistake="clears_every_time"
 # zero_grad in each turn
 def accumulate_no_sync(ddp, batches):
@@ -816,7 +670,6 @@ def accumulate_no_sync(ddp, batches):
         with ddp.no_sync() if i + 1 < len(batches) else nullcontext():
             ddp.zero_grad()
             (mse_loss(ddp(x), y) / len(batches)).backward()
-
 # %% exercise="accumulate_no_sync" verdict="refused" mistake="clears_every_time_and_sums"
 # zero_grad in each turn, between forward and backward
 def accumulate_no_sync(ddp, batches):
@@ -825,7 +678,6 @@ def accumulate_no_sync(ddp, batches):
             loss = mse_loss(ddp(x), y)
             ddp.zero_grad()
             loss.backward()
-
 # %% exercise="accumulate_no_sync" verdict="refused" mistake="clears_every_time"
 # zero_grad after
 def accumulate_no_sync(ddp, batches):
@@ -835,7 +687,6 @@ def accumulate_no_sync(ddp, batches):
     ddp.zero_grad()
     x, y = batches[-1]
     (mse_loss(ddp(x), y) / len(batches)).backward()
-
 # %% exercise="accumulate_no_sync" verdict="refused" mistake="averages_over_two_once_more"
 # divides by the number of ranks once more (no way to know world...)
 def accumulate_no_sync(ddp, batches):
@@ -843,7 +694,6 @@ def accumulate_no_sync(ddp, batches):
     for i, (x, y) in enumerate(batches):
         with ddp.no_sync() if i + 1 < len(batches) else nullcontext():
             (mse_loss(ddp(x), y) / len(batches) / 2).backward()
-
 # %% exercise="accumulate_no_sync" verdict="refused" mistake="averages_over_two_once_more"
 # divides .grad by 2 after
 def accumulate_no_sync(ddp, batches):
@@ -854,29 +704,11 @@ def accumulate_no_sync(ddp, batches):
     for p in ddp.parameters():
         if p.grad is not None:
             p.grad /= 2
-
-# %% exercise="backward_uneven" verdict="refused" mistake="dummy_sample"
-# row of zeros
-def backward_uneven(ddp, x, y, all_reduce, world):
-    if not len(x):
-        x, y = torch.zeros(1, x.shape[1], dtype=x.dtype), torch.zeros(1, y.shape[1], dtype=y.dtype)
-    total = all_reduce(torch.tensor(float(y.numel())))
-    (mse_loss(ddp(x), y, reduction="sum") * world / total).backward()
-
-# %% exercise="backward_uneven" verdict="refused" mistake="dummy_sample_not_counted"
-# row of zeros, total before
-def backward_uneven(ddp, x, y, all_reduce, world):
-    total = all_reduce(torch.tensor(float(y.numel())))
-    if not len(x):
-        x, y = torch.zeros(1, x.shape[1], dtype=x.dtype), torch.zeros(1, y.shape[1], dtype=y.dtype)
-    (mse_loss(ddp(x), y, reduction="sum") * world / total).backward()
-
 # %% exercise="backward_uneven" verdict="refused" mistake="counts_the_inputs"
 # x.numel
 def backward_uneven(ddp, x, y, all_reduce, world):
     total = all_reduce(torch.tensor(float(x.numel())))
     (mse_loss(ddp(x), y, reduction="sum") * world / total).backward()
-
 # %% exercise="backward_uneven" verdict="refused" mistake="output_of_a_dummy_sample_as_it_is"
 # zeros of float32
 def backward_uneven(ddp, x, y, all_reduce, world):
@@ -886,7 +718,6 @@ def backward_uneven(ddp, x, y, all_reduce, world):
         loss.backward()
         return
     (mse_loss(ddp(x), y) * len(x) * world / total).backward()
-
 # %% exercise="accumulate_no_sync" verdict="refused" mistake="trains_every_module"
 # train
 def accumulate_no_sync(ddp, batches):
@@ -895,7 +726,6 @@ def accumulate_no_sync(ddp, batches):
     for i, (x, y) in enumerate(batches):
         with ddp.no_sync() if i + 1 < len(batches) else nullcontext():
             (mse_loss(ddp(x), y) / len(batches)).backward()
-
 # %% exercise="accumulate_no_sync" verdict="refused" mistake=""
 # train at the end
 def accumulate_no_sync(ddp, batches):
@@ -904,7 +734,6 @@ def accumulate_no_sync(ddp, batches):
         with ddp.no_sync() if i + 1 < len(batches) else nullcontext():
             (mse_loss(ddp(x), y) / len(batches)).backward()
     ddp.train()
-
 # %% exercise="accumulate_no_sync" verdict="refused" mistake="evaluates_every_module"
 # eval
 def accumulate_no_sync(ddp, batches):

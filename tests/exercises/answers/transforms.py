@@ -3,67 +3,50 @@ import numpy as np
 import torch
 from torch.amp import custom_bwd, custom_fwd
 from torch.nn.functional import mse_loss
-
-
 class Given(torch.autograd.Function):
     """LogAddExp without its rule."""
-
     @staticmethod
     def forward(x, y):
         return torch.from_numpy(np.asarray(np.logaddexp(x.numpy(), y.numpy())))
-
     @staticmethod
     def setup_context(ctx, inputs, output):
         ctx.save_for_backward(*inputs)
-
     @staticmethod
     def backward(ctx, grad_output):
         x, y = ctx.saved_tensors
         to_x = grad_output * torch.sigmoid(x - y)
         to_y = grad_output * torch.sigmoid(y - x)
         return to_x.sum_to_size(x.shape), to_y.sum_to_size(y.shape)
-
-
 class GivenDistance(torch.autograd.Function):
     """The given Distance, without its jvp."""
-
     @staticmethod
     def forward(x, y):
         return (x - y).norm()
-
     @staticmethod
     def setup_context(ctx, inputs, output):
         ctx.save_for_backward(*inputs, output)
         ctx.save_for_forward(*inputs, output)
-
     @staticmethod
     def backward(ctx, grad_output):
         x, y, distance = ctx.saved_tensors
         to_x = grad_output * (x - y) / distance
         return to_x, -to_x
-
-
 class GivenRatio(torch.autograd.Function):
     """A right Ratio that answers below change."""
-
     generate_vmap_rule = True
-
     @staticmethod
     def forward(x, y):
         ratio = x / y
         return ratio, (ratio > 1).to(ratio.dtype).mean()
-
     @staticmethod
     def setup_context(ctx, inputs, output):
         ctx.mark_non_differentiable(output[1])
         ctx.save_for_backward(*inputs)
         ctx.save_for_forward(*inputs)
-
     @staticmethod
     def backward(ctx, to_ratio, to_share):
         x, y = ctx.saved_tensors
         return to_ratio / y, -to_ratio * x / y**2
-
     @staticmethod
     def jvp(ctx, dx, dy):
         x, y = ctx.saved_tensors
@@ -117,22 +100,6 @@ class LogAddExp(Given):
         x, y = (t.unsqueeze(-1) if d is None else t.movedim(d, -1) for t, d in zip((x, y), in_dims))
         result = LogAddExp.forward(x.detach(), y.detach())
         return result, result.dim() - 1
-# %% exercise="expose_once" verdict="passed"
-# a term of its own with a graph
-def expose_once(f, x):
-    return (f(x) + x**2).sum()
-# %% exercise="expose_once" verdict="passed"
-# the graph comes from a function inside f
-def expose_once(f, x):
-    return f(x.exp()).sum()
-# %% exercise="expose_once" verdict="refused" mistake="the_guard_alone_sees_it"
-# a gradient that requires grad comes in: the guard works
-def expose_once(f, x):
-    return (f(x) ** 2).sum()
-# %% exercise="expose_once" verdict="refused" mistake="alone"
-# f of f: still no graph
-def expose_once(f, x):
-    return f(f(x)).sum()
 # %% exercise="distance_forward" verdict="passed"
 # the unit vector first, then its product with the relative movement
 class Distance(GivenDistance):
@@ -163,13 +130,6 @@ class Distance(GivenDistance):
         x, y, distance = ctx.saved_tensors
         unit = (x - y) / distance
         return (unit * dx + unit * dy).sum()
-# %% exercise="distance_forward" verdict="refused" mistake="other_sign"
-# the direction from x to y: everything with the other sign
-class Distance(GivenDistance):
-    @staticmethod
-    def jvp(ctx, dx, dy):
-        x, y, distance = ctx.saved_tensors
-        return ((y - x) * (dx - dy)).sum() / distance
 # %% exercise="distance_forward" verdict="refused"
 # jvp is right, backward has lost its factor
 class Distance(GivenDistance):
@@ -178,7 +138,6 @@ class Distance(GivenDistance):
         x, y, distance = ctx.saved_tensors
         to_x = (x - y) / distance
         return to_x, -to_x
-
     @staticmethod
     def jvp(ctx, dx, dy):
         x, y, distance = ctx.saved_tensors
@@ -190,24 +149,20 @@ class Ratio(torch.autograd.Function):
     def forward(x, y):
         ratio = x / y
         return ratio, (ratio > 1).to(ratio.dtype).mean()
-
     @staticmethod
     def setup_context(ctx, inputs, output):
         _, share = output
         ctx.mark_non_differentiable(share)
         ctx.save_for_backward(*inputs)
         ctx.save_for_forward(*inputs)
-
     @staticmethod
     def backward(ctx, to_ratio, to_share):
         x, y = ctx.saved_tensors
         return to_ratio / y, -to_ratio * x / y**2
-
     @staticmethod
     def jvp(ctx, dx, dy):
         x, y = ctx.saved_tensors
         return dx / y - x / y**2 * dy, None
-
     @staticmethod
     def vmap(info, in_dims, x, y):
         x, y = (
@@ -216,33 +171,6 @@ class Ratio(torch.autograd.Function):
         ratio, _ = Ratio.apply(x, y)
         share = (ratio > 1).to(ratio.dtype).reshape(info.batch_size, -1).mean(1)
         return (ratio, share), (0, 0)
-# %% exercise="ratio_function" verdict="passed"
-# saves the ratio and y: one quotient less
-class Ratio(torch.autograd.Function):
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(x, y):
-        ratio = x / y
-        return ratio, (ratio > 1).to(ratio.dtype).mean()
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ratio, share = output
-        ctx.mark_non_differentiable(share)
-        ctx.save_for_backward(ratio, inputs[1])
-        ctx.save_for_forward(ratio, inputs[1])
-
-    @staticmethod
-    def backward(ctx, to_ratio, _):
-        ratio, y = ctx.saved_tensors
-        to_x = to_ratio / y
-        return to_x, -to_x * ratio
-
-    @staticmethod
-    def jvp(ctx, dx, dy):
-        ratio, y = ctx.saved_tensors
-        return (dx - ratio * dy) / y, None
 # %% exercise="ratio_function" verdict="refused" mistake="something_in_between"
 # keeps the inputs as attributes of the context, past the transforms
 class Ratio(GivenRatio):
@@ -250,21 +178,12 @@ class Ratio(GivenRatio):
     def setup_context(ctx, inputs, output):
         ctx.mark_non_differentiable(output[1])
         ctx.x, ctx.y = inputs[0].detach(), inputs[1].detach()
-
     @staticmethod
     def backward(ctx, to_ratio, to_share):
         return to_ratio / ctx.y, -to_ratio * ctx.x / ctx.y**2
-
     @staticmethod
     def jvp(ctx, dx, dy):
         return dx / ctx.y - ctx.x * dy / ctx.y**2, None
-# %% exercise="ratio_function" verdict="refused" mistake="like_backward"
-# zeros for the share, which torch refuses for an output without a graph
-class Ratio(GivenRatio):
-    @staticmethod
-    def jvp(ctx, dx, dy):
-        x, y = ctx.saved_tensors
-        return dx / y - x * dy / y**2, torch.zeros((), dtype=x.dtype)
 # %% exercise="fix_region" verdict="passed"
 # the copies are thrown away after every step; an optimizer from torch
 def fix_region(model, batches, rate):
@@ -293,23 +212,6 @@ def fix_region(model, batches, rate):
                 for p in model.parameters():
                     if p.grad is not None:
                         p -= rate * p.grad
-            model.zero_grad()
-            losses.append(loss.item())
-    return losses
-# %% exercise="fix_region" verdict="passed"
-# the other smallest change: the given region, and the copies thrown away inside it
-def fix_region(model, batches, rate):
-    losses = []
-    with torch.autocast("cpu", torch.bfloat16):
-        for x, y in batches:
-            output = model(x)
-            loss = mse_loss(output.float(), y)
-            loss.backward()
-            with torch.no_grad():
-                for p in model.parameters():
-                    if p.grad is not None:
-                        p -= rate * p.grad
-            torch.clear_autocast_cache()
             model.zero_grad()
             losses.append(loss.item())
     return losses
@@ -349,13 +251,11 @@ class Layer(torch.autograd.Function):
     @staticmethod
     def forward(x, w):
         return (x @ w).tanh()
-
     @staticmethod
     def setup_context(ctx, inputs, output):
         ctx.save_for_backward(*inputs)
         ctx.autocast = torch.is_autocast_enabled("cpu")
         ctx.dtype = torch.get_autocast_dtype("cpu")
-
     @staticmethod
     def backward(ctx, grad_output):
         x, w = ctx.saved_tensors
@@ -370,36 +270,7 @@ class Layer(torch.autograd.Function):
     def forward(ctx, x, w):
         ctx.save_for_backward(x, w)
         return (x @ w).tanh()
-
     @staticmethod
-    def backward(ctx, grad_output):
-        x, w = ctx.saved_tensors
-        g = grad_output * (1 - (x @ w).tanh() ** 2)
-        return g @ w.t(), x.t() @ g
-# %% exercise="fix_layer" verdict="refused" mistake="backward_knows_nothing"
-# the incoming gradient becomes float32, and so do the products of backward
-class Layer(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, w):
-        ctx.save_for_backward(x, w)
-        return (x @ w).tanh()
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        x, w = ctx.saved_tensors
-        g = grad_output.to(x.dtype) * (1 - (x @ w).tanh() ** 2)
-        return g @ w.t(), x.t() @ g
-# %% exercise="fix_layer" verdict="passed"
-# the decorator casts the inputs: the products are in bfloat16 without autocast
-class Layer(torch.autograd.Function):
-    @staticmethod
-    @custom_fwd(device_type="cpu", cast_inputs=torch.bfloat16)
-    def forward(ctx, x, w):
-        ctx.save_for_backward(x, w)
-        return (x @ w).tanh()
-
-    @staticmethod
-    @custom_bwd(device_type="cpu")
     def backward(ctx, grad_output):
         x, w = ctx.saved_tensors
         g = grad_output * (1 - (x @ w).tanh() ** 2)
@@ -411,7 +282,6 @@ class Layer(torch.autograd.Function):
     def forward(ctx, x, w):
         ctx.save_for_backward(x, w)
         return (x @ w).tanh()
-
     @staticmethod
     def backward(ctx, grad_output):
         x, w = (t.to(grad_output.dtype) for t in ctx.saved_tensors)
@@ -424,11 +294,9 @@ class Layer(torch.autograd.Function):
     @custom_fwd(device_type="cpu")
     def forward(x, w):
         return (x @ w).tanh()
-
     @staticmethod
     def setup_context(ctx, inputs, output):
         ctx.save_for_backward(*inputs)
-
     @staticmethod
     @custom_bwd(device_type="cpu")
     def backward(ctx, grad_output):
@@ -447,17 +315,6 @@ def fix_region(model, batches, rate):
             for p in model.parameters():
                 if p.grad is not None:
                     p = p - rate * p.grad
-        model.zero_grad()
-        losses.append(loss.item())
-    return losses
-# %% exercise="fix_region" verdict="refused" mistake="update_without_effect"
-# no step at all
-def fix_region(model, batches, rate):
-    losses = []
-    for x, y in batches:
-        with torch.autocast("cpu", torch.bfloat16, cache_enabled=False):
-            loss = mse_loss(model(x).float(), y)
-        loss.backward()
         model.zero_grad()
         losses.append(loss.item())
     return losses
@@ -509,22 +366,18 @@ def fix_region(model, batches, rate):
 # forward is called, not apply: no gradient
 class LogAddExp(torch.autograd.Function):
     """log(exp(x) + exp(y)), computed by NumPy."""
-
     @staticmethod
     def forward(x, y):
         return torch.from_numpy(np.asarray(np.logaddexp(x.numpy(), y.numpy())))
-
     @staticmethod
     def setup_context(ctx, inputs, output):
         ctx.save_for_backward(*inputs)
-
     @staticmethod
     def backward(ctx, grad_output):
         x, y = ctx.saved_tensors
         to_x = grad_output * torch.sigmoid(x - y)
         to_y = grad_output * torch.sigmoid(y - x)
         return to_x.sum_to_size(x.shape), to_y.sum_to_size(y.shape)
-
     @staticmethod
     def vmap(info, in_dims, x, y):
         x = x.unsqueeze(0) if in_dims[0] is None else x.movedim(in_dims[0], 0)
@@ -538,22 +391,18 @@ class LogAddExp(torch.autograd.Function):
 # if dim: a batch at 0 counts as none
 class LogAddExp(torch.autograd.Function):
     """log(exp(x) + exp(y)), computed by NumPy."""
-
     @staticmethod
     def forward(x, y):
         return torch.from_numpy(np.asarray(np.logaddexp(x.numpy(), y.numpy())))
-
     @staticmethod
     def setup_context(ctx, inputs, output):
         ctx.save_for_backward(*inputs)
-
     @staticmethod
     def backward(ctx, grad_output):
         x, y = ctx.saved_tensors
         to_x = grad_output * torch.sigmoid(x - y)
         to_y = grad_output * torch.sigmoid(y - x)
         return to_x.sum_to_size(x.shape), to_y.sum_to_size(y.shape)
-
     @staticmethod
     def vmap(info, in_dims, x, y):
         x = x.movedim(in_dims[0], 0) if in_dims[0] else x.unsqueeze(0)
@@ -567,15 +416,12 @@ class LogAddExp(torch.autograd.Function):
 # marked in forward, ctx kept
 class Ratio(torch.autograd.Function):
     """x / y, and the share of its entries above 1."""
-
     generate_vmap_rule = True
-
     @staticmethod
     def forward(ctx, x, y):
         ratio = x / y
         share = (ratio > 1).to(ratio.dtype).mean()
         return ratio, share
-
     @staticmethod
     def setup_context(ctx, inputs, output):
         x, y = inputs
@@ -583,36 +429,28 @@ class Ratio(torch.autograd.Function):
         ctx.mark_non_differentiable(share)
         ctx.save_for_backward(x, y)
         ctx.save_for_forward(x, y)
-
     @staticmethod
     def backward(ctx, to_ratio, to_share):
         x, y = ctx.saved_tensors
         return to_ratio / y, -to_ratio * x / y**2
-
     @staticmethod
     def jvp(ctx, dx, dy):
         x, y = ctx.saved_tensors
         return dx / y - x * dy / y**2, None
-
-
 # %% exercise="distance_forward" verdict="refused"
 class Distance(GivenDistance):
     """The last call of any keeps its tensors on the class."""
-
     generate_vmap_rule = True
-
     @staticmethod
     def setup_context(ctx, inputs, output):
         GivenDistance.setup_context(ctx, inputs, output)
         if not torch._C._functorch.is_functorch_wrapped_tensor(output):
             Distance.last = *inputs, output
-
     @staticmethod
     def backward(ctx, grad_output):
         x, y, distance = Distance.last
         to_x = grad_output * (x - y) / distance
         return to_x, -to_x
-
     @staticmethod
     def jvp(ctx, dx, dy):
         x, y, distance = ctx.saved_tensors

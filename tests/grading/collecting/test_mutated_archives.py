@@ -2,116 +2,92 @@
 
 from __future__ import annotations
 
-import io
 import random
 import shutil
-import stat
-import struct
-import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
+from fuzz.mutations import change_bytes
+from fuzz.zip_files import Entry, write
 from support.course import Course, files_below
 from support.first_gradient import NAME
 from support.lms import collect
 
 SEED, ROUNDS = 20240901, 9  # of each mutation
 ALWAYS_REFUSED = ("leads_outside", "is_absolute", "is_a_link", "grows")
-Entries = list[tuple[str, bytes, int]]  # path, contents, external attributes
 
 
-def pack(entries: Entries) -> bytearray:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path, data, attributes in entries:
-            entry = zipfile.ZipInfo(path, (2024, 9, 9, 12, 0, 0))
-            entry.external_attr, entry.compress_type = attributes, zipfile.ZIP_DEFLATED
-            archive.writestr(entry, data)
-    return bytearray(file.getvalue())
+def changes_bytes(entries: list[Entry], chance: random.Random) -> bytes:
+    return change_bytes(write(entries), chance)
 
 
-def changes_bytes(entries: Entries, chance: random.Random) -> bytearray:
-    data = pack(entries)
-    for _ in range(chance.choice([1, 3, 30, 300])):
-        data[chance.randrange(len(data))] = chance.randrange(256)
-    return data
-
-
-def changes_the_table(entries: Entries, chance: random.Random) -> bytearray:
-    data = pack(entries)
-    start = data.index(b"PK\x01\x02")
+def changes_the_table(entries: list[Entry], chance: random.Random) -> bytearray:
+    changed = bytearray(write(entries))
+    start = changed.index(b"PK\x01\x02")
     for _ in range(chance.choice([1, 2, 5])):
-        data[chance.randrange(start, len(data))] = chance.randrange(256)
-    return data
+        changed[chance.randrange(start, len(changed))] = chance.randrange(256)
+    return changed
 
 
-def is_cut(entries: Entries, chance: random.Random) -> bytearray:
-    data = pack(entries)
-    return data[: chance.randrange(len(data))]
+def is_cut(entries: list[Entry], chance: random.Random) -> bytes:
+    whole = write(entries)
+    return whole[: chance.randrange(len(whole))]
 
 
-def has_wrong_sizes(entries: Entries, chance: random.Random) -> bytearray:
-    data = pack(entries)
-    at = data.index(b"PK\x01\x02")
-    for _ in range(chance.randrange(len(entries))):
-        at = data.index(b"PK\x01\x02", at + 4)
-    struct.pack_into("<I", data, at + chance.choice([16, 20, 24, 42]), chance.choice([0, 7, 1 << 20, 0xFFFFFFFF]))
-    return data
+def has_a_wrong_field(entries: list[Entry], chance: random.Random) -> bytes:
+    chance.choice(entries).break_one_field(chance)
+    return write(entries)
 
 
-def swaps_names(entries: Entries, chance: random.Random) -> bytearray:
-    names = chance.sample([path for path, _, _ in entries], len(entries))
-    return pack([(name, data, attributes) for name, (_, data, attributes) in zip(names, entries)])
+def swaps_names(entries: list[Entry], chance: random.Random) -> bytes:
+    for entry, name in zip(entries, chance.sample([each.name for each in entries], len(entries))):
+        entry.name = name
+    return write(entries)
 
 
-def repeats_names(entries: Entries, chance: random.Random) -> bytearray:
-    return pack([*entries, *((path, data + b" ", 0) for path, data, _ in chance.sample(entries, 2))])
+def repeats_names(entries: list[Entry], chance: random.Random) -> bytes:
+    return write([*entries, *(Entry.of(each.name, each.contents + b" ") for each in chance.sample(entries, 2))])
 
 
-def leads_outside(entries: Entries, chance: random.Random) -> bytearray:
-    up = chance.choice(["../evil", "a/../../evil", "a\\..\\..\\evil", f"{entries[0][0]}/../../../evil"])
-    return pack([*entries, (up, b"evil", 0)])
+def leads_outside(entries: list[Entry], chance: random.Random) -> bytes:
+    up = chance.choice([b"../evil", b"a/../../evil", b"a\\..\\..\\evil", entries[0].name + b"/../../../evil"])
+    return write([*entries, Entry.of(up, b"evil")])
 
 
-def is_absolute(entries: Entries, chance: random.Random) -> bytearray:
-    return pack([*entries, (chance.choice(["/tmp/evil", "C:\\evil", "\\evil", "c:evil"]), b"evil", 0)])
+def is_absolute(entries: list[Entry], chance: random.Random) -> bytes:
+    return write([*entries, Entry.of(chance.choice([b"/tmp/evil", b"C:\\evil", b"\\evil", b"c:evil"]), b"evil")])
 
 
-def is_a_link(entries: Entries, chance: random.Random) -> bytearray:
-    target = chance.choice([b"/etc/passwd", b"../../secret"])
-    return pack([*entries, (f"link{chance.randrange(9)}", target, (stat.S_IFLNK | 0o777) << 16)])
+def is_a_link(entries: list[Entry], chance: random.Random) -> bytes:
+    link = Entry.of(b"link", chance.choice([b"/etc/passwd", b"../../secret"]))
+    link.attributes = 0o120777 << 16
+    return write([*entries, link])
 
 
-def grows(entries: Entries, chance: random.Random) -> bytearray:
-    """The table of contents says that a small file is huge."""
-    data = pack(entries)
-    struct.pack_into("<I", data, data.index(b"PK\x01\x02") + 24, chance.randrange(1 << 30, 0xFFFFFFF0))
-    return data
+def grows(entries: list[Entry], chance: random.Random) -> bytes:
+    """Say in the table of contents that a small file is huge."""
+    entries[0].size = chance.randrange(1 << 30, 0xFFFFFFF0)
+    return write(entries)
 
 
-def has_old_names(entries: Entries, chance: random.Random) -> bytearray:
-    """Names are in an encoding that the archive does not state."""
+def has_old_names(entries: list[Entry], chance: random.Random) -> bytes:
+    """Write names in an encoding that the archive does not state."""
     encoding = chance.choice(["cp866", "cp437", "cp1251", "utf-8", "koi8-r"])
-    renamed = {}
-    for at, (path, _, _) in enumerate(entries):
-        raw = path.encode(encoding, "replace")
-        renamed[bytes([65 + at]) * len(raw)] = raw
-    data = bytes(pack([(plain.decode(), *rest) for plain, (_, *rest) in zip(renamed, entries)]))
-    for plain, raw in renamed.items():
-        data = data.replace(plain, raw)
-    return bytearray(data)
+    for each in entries:
+        each.name, each.flags = each.name.decode().encode(encoding, "replace"), 0
+    return write(entries)
 
 
-def has_broken_inner(entries: Entries, chance: random.Random) -> bytearray:
-    inner = changes_bytes([(f"{NAME}.ipynb", entries[0][1], 0)], chance)
-    return pack([*entries[1:], (f"{entries[0][0].rpartition('/')[0]}/работа.zip", bytes(inner), 0)])
+def has_a_broken_archive(entries: list[Entry], chance: random.Random) -> bytes:
+    inner = changes_bytes([Entry.of(f"{NAME}.ipynb".encode(), entries[0].contents)], chance)
+    return write([*entries[1:], Entry.of(entries[0].name.rpartition(b"/")[0] + "/работа.zip".encode(), inner)])
 
 
-MUTATIONS: list[Callable[[Entries, random.Random], bytearray]] = [
-    changes_bytes, changes_the_table, is_cut, has_wrong_sizes, swaps_names, repeats_names, leads_outside, is_absolute,
-    is_a_link, grows, has_old_names, has_broken_inner,
+MUTATIONS: list[Callable[[list[Entry], random.Random], bytes | bytearray]] = [
+    changes_bytes, changes_the_table, is_cut, has_a_wrong_field, swaps_names, repeats_names, leads_outside, is_absolute,
+    is_a_link, grows, has_old_names, has_a_broken_archive,
 ]  # fmt: skip
 
 
@@ -138,18 +114,19 @@ def outside(folder: Path) -> Mapping[str, bytes]:
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=[each.__name__ for each in MUTATIONS])
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_files_are_taken_or_it_is_said_why_not(
-    stock: Course, tmp_path: Path, mutation: Callable[..., bytearray], capsys: pytest.CaptureFixture[str]
+    stock: Course, tmp_path: Path, mutation: Callable[..., bytes | bytearray], capsys: pytest.CaptureFixture[str]
 ) -> None:
     course = stock.copy(tmp_path)
     work = stock.submitted("earlier").read_bytes()
-    entries: Entries = [
-        (f"{who}_{at}_assignsubmission_file/{NAME}.ipynb", work + b"\n" * at, 0)
-        for at, who in enumerate(("Анна Ёлкина", "Bo Li", "Cid Müller"), 4711)
-    ]
+    people = enumerate(("Анна Ёлкина", "Bo Li", "Cid Müller"), 4711)
+    files = {f"{who}_{at}_assignsubmission_file/{NAME}.ipynb".encode(): work + b"\n" * at for at, who in people}
     before, chance = outside(course.folder), random.Random(f"{SEED} {mutation.__name__}")
     taken = 0
     for number in range(ROUNDS):
         archive = tmp_path / f"all-{number}.zip"
+        entries = [Entry.of(name, data) for name, data in files.items()]
+        for entry in entries:
+            entry.flags = 0x800  # names are in UTF-8
         archive.write_bytes(mutation(entries, chance))
         status = collect(course, archive)
         said = capsys.readouterr()

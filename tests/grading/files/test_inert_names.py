@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mimetypes
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,11 +29,11 @@ def test_no_name_makes_up_a_line_of_the_table(student: str, reason: str, note: s
     assert "\x1b" not in shown
 
 
-@pytest.mark.parametrize("suffix", sorted({*mimetypes.types_map, *mimetypes.common_types, ".HTML", ".SvG", ".xht"}))
-def test_no_file_has_a_type_that_a_browser_runs(suffix: str) -> None:
+def test_no_file_has_a_type_that_a_browser_runs() -> None:
     """A web server such as tornado tells the type by the suffix, as Python does."""
-    kind, _ = mimetypes.guess_type(inert_name(f"folder/evil{suffix}"))
-    assert not any(active in (kind or "") for active in ACTIVE)
+    suffixes = sorted({*mimetypes.types_map, *mimetypes.common_types, ".HTML", ".SvG", ".xht"})
+    kinds = {each: mimetypes.guess_type(inert_name(f"folder/evil{each}"))[0] or "" for each in suffixes}
+    assert [each for each, kind in kinds.items() if any(active in kind for active in ACTIVE)] == []
 
 
 def test_data_and_pictures_keep_their_names() -> None:

@@ -18,7 +18,7 @@ from autograder.grading.gradebook.released_notebooks import ReleasedNotebook
 from autograder.grading.submission.sanitize import Sanitized, sanitize
 from autograder.grading.submission.submitted_notebook import SubmittedNotebook
 from autograder.lessons.collection import COURSE
-from grading.submission.mutations import HARMFUL, HARMLESS, Json, mutated, shown
+from fuzz.broken_notebooks import HARMFUL, HARMLESS, Json, mutated, shown
 from support.course import Course, run_autograder
 from support.submissions import all_of, read
 

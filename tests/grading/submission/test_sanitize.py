@@ -17,7 +17,7 @@ from autograder.language import LANGUAGES
 from autograder.lessons.collection import COURSE
 from autograder.lessons.notebooks import source_notebook, student_notebook
 from autograder.lessons.source import Lesson, solutions
-from grading.submission.mutations import Json, shown
+from fuzz.broken_notebooks import Json, shown
 from support.submissions import Submission, all_of
 
 

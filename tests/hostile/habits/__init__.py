@@ -1,36 +1,17 @@
 """Habits of honest notebooks: lines that people really have in them.
 
-Those of `PUBLIC` were seen in public notebooks and forums, each at the place that it names.
+A file here is of one kind, in the form that `habit.py` describes. It is IPython's code: magics stand as people write
+them.
 """
 
 from __future__ import annotations
 
-from .answers import ANSWERS
-from .classes import CLASSES
-from .display import DISPLAY
-from .engines import ENGINES
-from .habit import Habit
-from .imports import IMPORTS
-from .known import KNOWN
-from .looking import LOOKING
-from .magics import MAGICS
-from .names import NAMES
-from .running import RUNNING
-from .tools import TOOLS
+from pathlib import Path
 
-PUBLIC = {
-    "imports": IMPORTS,
-    "magics": MAGICS,
-    "display": DISPLAY,
-    "names": NAMES,
-    "classes": CLASSES,
-    "engines": ENGINES,
-    "tools": TOOLS,
-    "looking": LOOKING,
-    "running": RUNNING,
-    "answers": ANSWERS,
-}
-ALL = [*KNOWN, *(habit for habits in PUBLIC.values() for habit in habits)]
+from .habit import Habit, read_habits
+
+KINDS = {path.stem: list(read_habits(path)) for path in sorted(Path(__file__).parent.glob("*.ipy"))}
+ALL = [habit for habits in KINDS.values() for habit in habits]
 
 # Habits with which the answers fail wherever they are run: `range`, or `sum`, is another one then.
 LOSES = ("everything of torch", "all of numpy's names by pylab")
@@ -46,7 +27,7 @@ HARMED = {
 def together(most: int = 12) -> dict[str, list[Habit]]:
     """Return the habits that cost nothing, at most so many of a kind in one notebook."""
     found = {}
-    for kind, habits in {"known": KNOWN, **PUBLIC}.items():
+    for kind, habits in KINDS.items():
         harmless = [habit for habit in habits if habit.name not in HARMED and habit.name not in LOSES]
         parts = -(-len(harmless) // most)
         for part in range(parts):
