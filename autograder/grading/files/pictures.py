@@ -39,10 +39,11 @@ def kept_attachments(cells: Iterator[Mapping[str, object]]) -> Iterator[dict[str
     for cell in cells:
         pasted, kept = cell.get("attachments"), dict[str, dict[str, str]]()
         for name, bundle in pasted.items() if isinstance(pasted, dict) else ():
+            writable = str(name).encode("utf-8", "replace").decode()  # a lone surrogate cannot be written to a file
             for kind, text in bundle.items() if isinstance(bundle, dict) else ():
                 if is_picture(kind, text) and len(text) <= left:
                     left -= len(text)
-                    kept.setdefault(str(name), {})[kind] = text
+                    kept.setdefault(writable, {})[kind] = text
         yield kept
 
 

@@ -54,9 +54,15 @@ def test_broken_pictures_are_refused_without_an_error(kind: str) -> None:
 
 def test_pasted_pictures_are_kept_up_to_a_limit() -> None:
     good = text(picture("png"))
-    odd = {"a": {"image/png": good, "text/html": "<script>"}, "b": "x", "c": {"image/svg+xml": good}, "d": {}}
+    odd = {
+        "a": {"image/png": good, "text/html": "<script>"},
+        "b": "x",
+        "c": {"image/svg+xml": good},
+        "d": {},
+        "\ud800": {"image/png": good},
+    }
     assert list(kept_attachments(iter([{"attachments": odd}, {"attachments": 3}, {}]))) == [
-        {"a": {"image/png": good}},
+        {"a": {"image/png": good}, "?": {"image/png": good}},  # a lone surrogate cannot be written
         {},
         {},
     ]
