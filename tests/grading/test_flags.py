@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -36,18 +35,6 @@ def test_flags_are_shown_again_and_in_the_report(flagged: Course, capsys: pytest
     page = (flagged.folder / "report" / f"{NAME}.html").read_text(encoding="utf-8")
     for reason in (reason for each in results.values() for reason in each["reasons"]):
         assert reason.replace("'", "&#39;").replace('"', "&#34;") in page, reason
-
-
-def test_a_reason_that_an_older_version_stored_is_still_shown(flagged: Course, tmp_path: Path) -> None:
-    course, said = flagged.copy(tmp_path), f"deleted: check-{FIRST.name}"
-    for path in (course.folder / ".autograder" / "remarks").rglob("*.json"):
-        record = json.loads(path.read_text(encoding="utf-8"))
-        if record["student"] == "boris":
-            path.write_text(json.dumps({**record, "reasons": {NAME: [said]}}), encoding="utf-8")
-    assert course.grade()["boris"]["reasons"] == [said]
-    assert main(["report", str(course.folder), "--language", "ru"]) == 0
-    page = (course.folder / "report" / f"{NAME}.ru.html").read_text(encoding="utf-8")
-    assert f"<div>{said}</div>" in page
 
 
 @pytest.mark.parametrize("command", ["grade", "report"])

@@ -11,6 +11,7 @@ import nbformat
 import pytest
 from _pytest.mark import ParameterSet
 
+from autograder.cards.shown_verdict import ShownVerdict
 from autograder.checking.exercise import Exercise
 from autograder.grading.limits import Limits
 from autograder.lessons.collection import COURSE
@@ -101,7 +102,7 @@ def test_keyboard_interrupt_in_an_answer_is_its_own_mistake(assignment: Assignme
     assert (outcome.flags, outcome.ended) == ([], None)
     verdict = outcome.verdicts["accumulate_equal"]
     assert verdict.state == "not yet"
-    assert "KeyboardInterrupt" in verdict.text("en")
+    assert "KeyboardInterrupt" in ShownVerdict.of(verdict).text("en")
     assert points(outcome) == {
         name: most for name, most in assignment.all_points().items() if name != "accumulate_equal"
     }

@@ -88,7 +88,8 @@ def test_a_command_of_instructors_names_what_to_install(tmp_path, command):
     done = run_without(BEYOND_TORCH, tmp_path, code)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
-        f"autograder: `autograder {command.split()[0]}` needs nbgrader, nh3, sqlalchemy, yaml, not installed here: "
+        f"autograder: `autograder {command.split()[0]}` needs nbconvert, nbgrader, nh3, sqlalchemy, yaml, "
+        "not installed here: "
         'pip install "autograd-course[instructor]"\n'
     )
     assert not (Path(tmp_path) / "gradebook.db").exists()
