@@ -10,7 +10,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -141,8 +141,8 @@ def read_history(exercise: str = "") -> History:
         try:
             number, is_review = int(data.get("variant", 0)) or None, data.get("review") is True
             is_placement = data.get("placement") is True
-            verdict = Verdict.from_json(data["verdict"])
-            verdict = replace(verdict, lesson=lesson_today(verdict.lesson, verdict.exercise))
+            stored = data["verdict"]
+            verdict = Verdict.from_json({**stored, "lesson": lesson_today(stored["lesson"], stored["exercise"])})
             check = Check(int(data.get("time", 0)), verdict, is_review, number, is_placement)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             foreign += 1

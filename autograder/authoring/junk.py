@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from ..cards.shown_verdict import card_text
+from ..cards.shown_verdict import ShownVerdict
 from ..checking.exercise import PUBLIC_SEED, Exercise
 from ..checking.expected import Expected
 from ..checking.judge import judge
@@ -22,7 +22,7 @@ def accepted_junk(exercise: Exercise, key: Expected) -> Iterator[str]:
     """Yield a complaint for each senseless answer that earns a point or makes the checker itself fail."""
     for junk, answer in JUNK.get(exercise.asks_for, {}).items():
         verdict = judge(exercise, observe(exercise, answer, PUBLIC_SEED), key)
-        shown = " ".join(card_text(verdict, exercise, "en").split())
+        shown = " ".join(ShownVerdict.of(verdict).text("en").split())
         if verdict.state in (VerdictState.OUR_ERROR, VerdictState.PASSED):
             yield f"{junk} as an answer gives “{verdict.state}”: {shown}"
         elif verdict.points:

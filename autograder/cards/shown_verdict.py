@@ -3,29 +3,10 @@
 from __future__ import annotations
 
 from .. import exercises
-from ..checking.exercise import Exercise
 from ..checking.verdict import MIME, Verdict
 from ..language import LANGUAGES
 from .card import Card
 from .layout import as_html, as_text
-
-
-def cards(verdict: Verdict, exercise: Exercise, language: str | None) -> list[Card]:
-    """Return the card of a verdict on `exercise` in `language`, or one in each language if that is None."""
-    return [Card(verdict, exercise, one) for one in (LANGUAGES if language is None else (language,))]
-
-
-def card_text(verdict: Verdict, exercise: Exercise, language: str | None) -> str:
-    """Return the card as plain text in `language`, or in English and Russian if `language` is None."""
-    return "\n\n".join(map(as_text, cards(verdict, exercise, language)))
-
-
-def card_html(verdict: Verdict, exercise: Exercise, language: str | None) -> str:
-    """Return the card in `language` as HTML without scripts, with all texts escaped.
-
-    If `language` is None, return one card in English and one in Russian.
-    """
-    return "".join(map(as_html, cards(verdict, exercise, language)))
 
 
 class ShownVerdict(Verdict):
@@ -40,11 +21,18 @@ class ShownVerdict(Verdict):
 
     def text(self, language: str | None) -> str:
         """Return the card as plain text in `language`, or in English and Russian if `language` is None."""
-        return card_text(self, exercises.find(self.exercise, self.lesson), language)
+        return "\n\n".join(map(as_text, self._cards(language)))
 
     def html(self, language: str | None) -> str:
-        """Return the card as HTML in `language`, or in English and Russian if `language` is None."""
-        return card_html(self, exercises.find(self.exercise, self.lesson), language)
+        """Return the card in `language` as HTML without scripts, with all texts escaped.
+
+        If `language` is None, return one card in English and one in Russian.
+        """
+        return "".join(map(as_html, self._cards(language)))
+
+    def _cards(self, language: str | None) -> list[Card]:
+        exercise = exercises.find(self.exercise, self.lesson)
+        return [Card(self, exercise, one) for one in (LANGUAGES if language is None else (language,))]
 
     def __str__(self) -> str:
         return self.text(self.language)

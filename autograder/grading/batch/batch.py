@@ -26,7 +26,7 @@ from ..course.registration import is_registered, register
 from ..course.remarks import Remarks
 from ..files.atomic import describe_error, remove_leftovers, swap_in, temporary_sibling
 from ..files.locks import locked
-from ..files.notebook_file import Unreadable, read_file
+from ..files.notebook_file import Unreadable, read_notebook
 from ..gradebook.book import Book, BookClosed
 from ..requests.found import find_requests, time_of
 from ..rules.late_penalty import describe_change
@@ -263,4 +263,4 @@ class Batch:
         known = self._known.get(graded.result.student)
         for name, scores in graded.scores.items() if known and known.by_hand else ():
             with contextlib.suppress(Unreadable):
-                scores.same = unchanged_cells(read_file(place / f"{name}.ipynb"), graded.notebooks[name])
+                scores.same = unchanged_cells(read_notebook(place / f"{name}.ipynb"), graded.notebooks[name])

@@ -15,7 +15,7 @@ from ...language import decimal
 from ...lessons.notebooks import source_notebook
 from ..course.course import Course
 from ..course.hidden_cases import lesson_of
-from ..files.notebook_file import Unreadable, read_file
+from ..files.notebook_file import Unreadable, read_notebook
 from ..rules.applied_rules import CourseRules
 
 
@@ -96,7 +96,7 @@ def _verdicts(course: Course, assignment: str, student: str) -> dict[str, Verdic
     found = {}
     for path in course.autograded(assignment, student).glob("*.ipynb"):
         with contextlib.suppress(Unreadable):
-            for cell in read_file(path)["cells"]:
+            for cell in read_notebook(path)["cells"]:
                 name = cell["metadata"].get("nbgrader", {}).get("grade_id", "")
                 for output in cell.get("outputs", ()) if GradeId(name).kind is CellKind.CHECK else ():
                     with contextlib.suppress(LookupError, TypeError, ValueError, AttributeError):

@@ -17,7 +17,7 @@ from ...messages.reasons import describe_reason
 from ..collecting.unplaced import count_unplaced
 from ..course.course import Course
 from ..course.hidden_cases import lesson_of
-from ..files.notebook_file import Unreadable, read_file
+from ..files.notebook_file import Unreadable, read_notebook
 from ..gradebook.standings import StudentStanding, student_standings
 from .counts import Answered, Graded
 
@@ -148,7 +148,7 @@ def _cells(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
     Raises Unreadable if the notebook is invalid.
     """
-    for cell in read_file(path)["cells"]:
+    for cell in read_notebook(path)["cells"]:
         match cell:
             case {"metadata": {"nbgrader": {"grade_id": str(grade_id)}}}:
                 yield grade_id, cell
@@ -158,7 +158,7 @@ def _why_not(folder: Path, names: list[str]) -> Text:
     """Return a sentence in both languages that tells why a submission has no graded notebook."""
     try:
         for path in _notebooks(folder, names):
-            read_file(path)
+            read_notebook(path)
     except Unreadable as error:
         return describe_reason(error.reason)
     return _NOT_GRADED

@@ -22,7 +22,7 @@ from ..class_counts.counts import verdict_in
 from ..course.course import Course, open_course
 from ..files.inert_names import one_line
 from ..files.locks import locked
-from ..files.notebook_file import Unreadable, read_file
+from ..files.notebook_file import Unreadable, read_notebook
 from ..requests.found import find_requests, time_of
 from ..requests.store import Request
 from ..terminal import printable
@@ -114,7 +114,7 @@ def _checks(course: Course, assignment: str, student: str) -> Iterator[tuple[str
     """Yield pairs of exercise name and check, as JSON, from a student's graded notebooks."""
     for path in sorted(course.autograded(assignment, student).glob("*.ipynb")):
         try:
-            cells = read_file(path)["cells"]
+            cells = read_notebook(path)["cells"]
         except Unreadable:
             continue
         for cell in cells:

@@ -14,7 +14,7 @@ from pathlib import Path
 from traitlets.config import Config
 
 from ...checking.expected import Expected
-from ..files.notebook_file import Unreadable, read_file
+from ..files.notebook_file import Unreadable, read_notebook
 from ..gradebook.book import Book
 from ..gradebook.released_notebooks import CellOrder, ReleasedNotebooks
 from ..limits import Limits
@@ -105,7 +105,7 @@ class AssignmentSnapshot:
 def _cell_order(path: Path) -> CellOrder:
     """Return the cells of a source notebook in order. The result is empty if the notebook cannot be read."""
     try:
-        cells = read_file(path)["cells"]
+        cells = read_notebook(path)["cells"]
         return tuple(
             (name, "" if name else "".join(cell["source"]).strip())
             for cell in cells

@@ -36,7 +36,7 @@ class OwnNotebook(ReleasedNotebook):
         return self.tables.numbers(self.student, self.name)
 
     def match(self, submitted: Mapping[str, Any]) -> ReleasedNotebook:
-        """Return the copy from which a submitted notebook is graded, with its tables and what is expected of them.
+        """Return the copy by which a submitted notebook is graded, with its tables and expected results.
 
         It is the student's own copy, or that of a member of the team if the submitted notebook was made for this
         member. Raises BrokenSource if a program of a table cannot be run.

@@ -104,7 +104,7 @@ class PersonalTables:
         return 1 + int.from_bytes(found[:8]) % _LARGEST
 
     def numbers(self, student: str, notebook: str) -> dict[str, int]:
-        """Return a dict from exercise name to the number of a student's variant. `notebook` is a released name."""
+        """Return a dict from exercise to the number of a student's variant. `notebook` is a released name."""
         return {exercise: self.number(student, exercise) for exercise in self.lessons.get(notebook, {})}
 
     def draw(self, student: str, notebook: str) -> dict[str, OwnTable]:

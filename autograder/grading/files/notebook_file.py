@@ -35,7 +35,7 @@ class Unreadable(Exception):
         return describe_reason(self.reason).en
 
 
-def read_file(path: Path) -> dict[str, Any]:
+def read_notebook(path: Path) -> dict[str, Any]:
     """Return the JSON of a submitted notebook file in format 4.
 
     Notebooks in format 2 or 3 are converted. Raises Unreadable if the notebook is invalid.
@@ -92,7 +92,7 @@ def parse_notebook(data: bytes, name: str) -> dict[str, Any]:
 
 
 def _parsed(data: bytes, name: str) -> dict[str, Any]:
-    """Return the JSON of a notebook. Raises Unreadable as `parse` does, whatever kind of file it is."""
+    """Return the JSON of a notebook. Raises Unreadable as `parse_notebook` does."""
     if _has_many_values(data):
         raise Unreadable(make_reason("many_values", name=name, most=f"{_MOST_VALUES:,}"))
     try:

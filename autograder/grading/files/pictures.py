@@ -7,6 +7,8 @@ import binascii
 import struct
 from collections.abc import Iterator, Mapping
 
+from .submitted_cells import writable
+
 KINDS = ("image/png", "image/jpeg")
 _MOST_PIXELS = 25_000_000  # a browser takes four bytes of memory for each
 _LARGEST = 16 << 20  # bytes of base64 text of one picture, and of all attachments of a notebook
@@ -39,11 +41,10 @@ def kept_attachments(cells: Iterator[Mapping[str, object]]) -> Iterator[dict[str
     for cell in cells:
         pasted, kept = cell.get("attachments"), dict[str, dict[str, str]]()
         for name, bundle in pasted.items() if isinstance(pasted, dict) else ():
-            writable = str(name).encode("utf-8", "replace").decode()  # a lone surrogate cannot be written to a file
             for kind, text in bundle.items() if isinstance(bundle, dict) else ():
                 if is_picture(kind, text) and len(text) <= left:
                     left -= len(text)
-                    kept.setdefault(writable, {})[kind] = text
+                    kept.setdefault(writable(str(name)), {})[kind] = text
         yield kept
 
 

@@ -11,8 +11,12 @@ def source_of(cell: Mapping[str, Any]) -> str:
     source = cell.get("source", "")
     if isinstance(source, list):
         source = "".join([line for line in source if isinstance(line, str)])
-    # A lone surrogate is valid JSON but cannot be written to a file.
-    return source.encode("utf-8", "replace").decode() if isinstance(source, str) else ""
+    return writable(source) if isinstance(source, str) else ""
+
+
+def writable(text: str) -> str:
+    """Return a text without lone surrogates, which are valid JSON but cannot be written to a file."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def grade_id_of(cell: Mapping[str, Any]) -> str:
@@ -24,7 +28,7 @@ def grade_id_of(cell: Mapping[str, Any]) -> str:
 
 
 def origin_of(notebook: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what a submitted notebook says of its origin, such as lesson, language and student. May be empty."""
+    """Return what a submitted notebook says of its origin: lesson, language, student. May be empty."""
     metadata = notebook.get("metadata")
     told = metadata.get("autograder") if isinstance(metadata, dict) else None
     return told if isinstance(told, dict) else {}

@@ -95,11 +95,11 @@ class Harmless(Preprocessor):  # type: ignore[misc]
         If the output holds the record of a verdict, the card is made again from the record. The HTML that was stored
         with the record is dropped. `number` is the cell's execution count.
         """
-        from ...cards.shown_verdict import ShownVerdict  # needs torch, which nbgrader's config does not load
-
         safe = safe_outputs([output], number or 0)
         record = output.get("data", {}).get(MIME) if output.output_type == "execute_result" else None
         if isinstance(record, dict) and safe:
+            from ...cards.shown_verdict import ShownVerdict  # needs torch, which nbgrader's config does not load
+
             try:
                 card = ShownVerdict.of(Verdict.from_json(record)).html(self._language)
                 safe[0].data["text/html"] = card

@@ -46,7 +46,7 @@ class _Task:
 class DaskExecutor(Executor):
     """An executor that sends submissions to the workers of `client`.
 
-    `submit` accepts only calls of `prepare` and `grade_submission`.
+    `submit` accepts only calls of `prepare_grader` and `grade_submission`.
     """
 
     def __init__(self, client: Client) -> None:

@@ -10,7 +10,7 @@ import torch
 from nbformat.notebooknode import NotebookNode
 
 from ... import exercises
-from ...cards.shown_verdict import card_text
+from ...cards.shown_verdict import ShownVerdict
 from ...checking.exercise import Exercise
 from ...checking.verdict import VerdictState
 from ...errors import UserError
@@ -65,7 +65,7 @@ def grade_solution(engine: Engine, judge: LessonJudge, released: ReleasedCells, 
     clean = sanitize(SubmittedNotebook(solved, ReleasedNotebook(released, None)))
     outcome = run_notebook(engine, clean.notebook, judge, files)
     wrong = [
-        f"{name}: {card_text(verdict, answers.exercises[name], 'en')}"
+        f"{name}: {ShownVerdict.of(verdict).text('en')}"
         for name, verdict in outcome.verdicts.items()
         if verdict.state != VerdictState.PASSED and GradeId.of(CellKind.CHECK, name) in released
     ]
@@ -84,7 +84,7 @@ def grade_packaged_lesson(engine: Engine, lesson: Lesson, known: dict[str, Exerc
     """Grade a packaged lesson's solutions on the public cases, which needs no course folder.
 
     `known` maps exercise names to exercises.
-    Raises UserError if they do not get all points, and what `warm_up` raises.
+    Raises UserError if they do not get all points, and what `warm_up_engine` raises.
     """
     warm_up_engine(engine, lesson, known, {})
     public = {name: exercises.key_of(each).expected for name, each in known.items()}

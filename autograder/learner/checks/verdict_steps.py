@@ -57,11 +57,16 @@ def note_first_table(asked: Asked, verdict: Verdict) -> Verdict:
     return _with(verdict, Note("card.first_table", {"right": total - int(str(table["wrong"])), "total": total}))
 
 
+def note_variant(asked: Asked, verdict: Verdict) -> Verdict:
+    """Add a note to a verdict on a variant, which earns no points."""
+    return verdict if asked.variant is None else _with(verdict, Note("note.variant", {"name": asked.exercise.name}))
+
+
 def note_worth(asked: Asked, verdict: Verdict) -> Verdict:
-    """Add a note with rescaled points, if this notebook gives other points than the exercise, or none for a variant."""
+    """Add a note with rescaled points, if this notebook gives other points than the exercise."""
     exercise = asked.exercise
     if asked.variant is not None:
-        return _with(verdict, Note("note.variant", {"name": exercise.name}))
+        return verdict
     worth = saved_notebook({exercise.name: exercise}).worth(exercise.name)
     if worth == exercise.points:
         return verdict
@@ -78,7 +83,10 @@ def keep_in_session(asked: Asked, verdict: Verdict) -> Verdict:
 
 
 def record_in_history(asked: Asked, verdict: Verdict) -> Verdict:
-    """Append the verdict to the history, and add notes on a review and on a history that cannot be written."""
+    """Append the verdict to the history.
+
+    Notes say what a review has changed, and that the history cannot be written.
+    """
     reviewed = is_review(asked.exercise, verdict, asked.namespace, asked.variant)
     recorded = record(verdict, is_review=reviewed, variant=asked.variant)
     verdict = _with(verdict, *review_notes(asked.exercise, verdict, counts=reviewed))
@@ -139,6 +147,7 @@ STEPS: tuple[Step, ...] = (
     note_cell_above,
     note_first_table,
     note_worth,
+    note_variant,
     keep_in_session,
     record_in_history,
     note_no_timer,

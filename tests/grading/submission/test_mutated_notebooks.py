@@ -51,7 +51,7 @@ def released(course: Course) -> ReleasedNotebook:
 def sanitized(path: Path, released: ReleasedNotebook) -> Sanitized | str:
     """The notebook made anew, or why it cannot be."""
     try:
-        return sanitize(SubmittedNotebook(notebook_file.read_file(path), released))
+        return sanitize(SubmittedNotebook(notebook_file.read_notebook(path), released))
     except Unreadable as error:
         return str(error)
 
