@@ -10,7 +10,7 @@ import io
 import re
 import tokenize
 import warnings
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 _LAYOUT = {tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING, tokenize.ENDMARKER}
@@ -99,8 +99,9 @@ def _tokens_of_python(source: str) -> AnswerTokens:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of escapes such as "\d"
         tree = ast.parse(source)
-    names, lines = set(_bound(tree)), source.split("\n")
-    named, docstrings = set(_named_arguments(tree, lines)), set(_docstrings(tree, lines))
+    nodes, lines = list(ast.walk(tree)), source.split("\n")  # walked once: a walk of a long answer takes a second
+    names = set(_bound(nodes))
+    named, docstrings = set(_named_arguments(nodes, lines)), set(_docstrings(nodes, lines))
     code, words, before = list[Token](), list[Token](), ""
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT or token.start in docstrings:
@@ -117,10 +118,10 @@ def _words(word: re.Pattern[str], text: str, line: int) -> Iterator[Token]:
         yield from (Token(found, number) for found in word.findall(each))
 
 
-def _bound(tree: ast.AST) -> Iterator[str]:
+def _bound(nodes: Sequence[ast.AST]) -> Iterator[str]:
     """Yield the names that code binds. Methods are left out: torch calls `forward`, and attributes stay as they are."""
-    methods = {id(each) for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for each in node.body}
-    for node in ast.walk(tree):
+    methods = {id(each) for node in nodes if isinstance(node, ast.ClassDef) for each in node.body}
+    for node in nodes:
         match node:
             case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.arg(arg=name):
                 yield name
@@ -133,16 +134,16 @@ def _bound(tree: ast.AST) -> Iterator[str]:
                 yield name
 
 
-def _named_arguments(tree: ast.AST, lines: Sequence[str]) -> Iterator[_Place]:
+def _named_arguments(nodes: Iterable[ast.AST], lines: Sequence[str]) -> Iterator[_Place]:
     """Yield the places of names such as `dim` in `x.sum(dim=0)`, which the called function chose."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.keyword) and node.arg:
             yield _place(node.lineno, node.col_offset, lines)
 
 
-def _docstrings(tree: ast.AST, lines: Sequence[str]) -> Iterator[_Place]:
+def _docstrings(nodes: Iterable[ast.AST], lines: Sequence[str]) -> Iterator[_Place]:
     """Yield the places of texts that are statements of their own."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Expr(value=ast.Constant(value=str(), lineno=line, col_offset=column)):
                 yield _place(line, column, lines)
