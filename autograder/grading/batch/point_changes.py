@@ -31,7 +31,7 @@ class PointChange:
 
 
 def point_changes(course: Course, db: Any, old: CourseRules, new: CourseRules) -> dict[str, list[PointChange]]:
-    """Return a dict from assignment to the graded cells whose points differ between the rules `old` and `new`.
+    """Return the graded cells whose points differ between the rules `old` and `new`, by assignment.
 
     `db` is the gradebook's session. What the gradebook states by now is no change. Points that an instructor has set in
     `source/` are no rule.
@@ -60,7 +60,7 @@ def set_points(changes: Mapping[str, list[PointChange]]) -> None:
 def describe_points(
     course: Course, db: Any, changes: Mapping[str, list[PointChange]]
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield assignment, student, and a sentence on the points before and after, for each graded submission.
+    """Yield assignment, student, and a sentence on old and new points, for each graded submission.
 
     `db` is the gradebook's session. Points by hand stay as they are. Late penalties, a share of the points, are left
     out.
