@@ -13,7 +13,7 @@
 # Extra exercises take one pass for two losses, let graphs go, walk torch's own nodes, and find that node by hooks.
 #
 # You need lesson 01: leaf tensors, `requires_grad`, `.grad`.
-# %% [markdown] tags=["ru"] about="обход графа и обратный проход вручную, почему граф остаётся в памяти, откуда взялся NaN" of="8531314d"
+# %% [markdown] tags=["ru"] about="обход графа и обратный проход вручную, почему граф остаётся в памяти, откуда взялся NaN" of="05063f61"
 # # Граф и обратный проход
 #
 # Метод `loss.backward()` ничего не знает о вашем коде: ему доступен только *вычислительный граф* (граф вычислений), оставшийся после прямого прохода. Из чего состоит этот граф, как его обходят и когда он исчезает? Чтобы это понять, вы напишете собственный движок, и он даст те же градиенты, что и torch.
@@ -357,7 +357,7 @@ steps(y)
 # After the second step `h` has 5, after the third 17. Its node is called once, with 17, and only when all three have arrived. So two rules make a backward pass, which is also called backpropagation: gradients that meet are *added*, and a node waits for the gradients of *all* edges that lead to it.
 #
 # To wait, a program has to know for how many. In the cell these numbers are typed in. It begins with the node that waits for nobody. After each node it takes one off for every edge that leads on; whoever comes down to 0 may run. Which of the two middle nodes will run first, and does it matter?
-# %% [markdown] tags=["ru"] of=""
+# %% [markdown] tags=["ru"] of="33d2b52a"
 # После второго шага у `h` градиент 5, после третьего — 17. Узел вызывается один раз, с градиентом 17, и лишь после того, как пришли все три градиента. Обратный проход, то есть обратное распространение ошибки (backpropagation), основан на двух правилах: встретившиеся градиенты *складываются*, а узел вызывается только тогда, когда пришли градиенты по *всем* ведущим к нему рёбрам.
 #
 # Чтобы дождаться всех, программа должна знать, сколько их. В ячейке ниже эти числа вписаны вручную. Начинаем с узла, который никого не ждёт. Из каждого узла проходим по всем его рёбрам и за каждое вычитаем единицу из числа того узла, к которому оно ведёт. Если осталось 0, очередь этого узла подошла. Какой из двух средних узлов выполнится первым? И важно ли это?
@@ -385,7 +385,7 @@ assert set(waits_for.values()) == {0} and node is times_2
 # Nodes that know what they were made from, a derivative for each, and this order: a backward pass needs nothing else. Torch has it in C++. You now write it in Python, on plain tensors that never require grad. This engine is yours and grows with the course: in lesson 03 it learns to read handwritten digits.
 #
 # A `Value` holds a tensor (`data`), the values that it was made from (`inputs`), and a *rule*: from the gradient of the result to one gradient for each input. The class below records all this. What it does not have is a single derivative, nor a walk.
-# %% [markdown] tags=["ru"] of=""
+# %% [markdown] tags=["ru"] of="5ef8c5c5"
 # Любой: каждый из них стоит после сложения и до узла тензора `h`. Порядок, в котором каждый узел стоит после всех узлов, из которых к нему ведут рёбра, называется *топологическим*. Его можно получить обратным отсчётом, как выше (алгоритм Кана). Другой способ — обход, при котором узел записывают, когда записаны все узлы, к которым от него ведут рёбра. Такой список читают с конца.
 #
 # ## Собственный движок
@@ -396,7 +396,7 @@ assert set(waits_for.values()) == {0} and node is times_2
 # %% include=["own_engine/value"]
 # %% [markdown] tags=["en"]
 # One program, run on torch's tensors and on your values. `draw` reads both. What does torch's picture show that yours does not, and where are torch's `next_functions` in yours?
-# %% [markdown] tags=["ru"] of=""
+# %% [markdown] tags=["ru"] of="249f10f7"
 # Выполним одну и ту же программу на тензорах torch и на ваших значениях. Функция `draw` рисует оба графа. Чего на вашем рисунке нет, а на рисунке torch есть? И что у вас на месте `next_functions`?
 # %%
 def program(x, w):
@@ -446,7 +446,7 @@ assert all(value.grad is None for value in behind(own))
 # * **Given.** A rule is called with `g`, the gradient of the result; `out`, the result; and the inputs. All are float64 tensors. For `+` and `*` the inputs have one shape, for `@` they are matrices, `sum` is over all entries.
 # * **Result.** `four_rules()` returns a dict with the names below. Each rule returns a tuple with one gradient for each input, in the shape of that input. <!-- *, @, sum, tanh -->
 # * **Leave.** The rule of `+`. <!-- no aspect: it is right as it is, and is not called -->
-# %% [markdown] tags=["ru"] of=""
+# %% [markdown] tags=["ru"] of="72c04d79"
 # Графы одинаковы: пять узлов, шесть рёбер, и каждое ребро — элемент поля `inputs`. Лист у вас сам себе `AccumulateGrad`. На рисунке torch у умножения видны ещё и множители, сохранённые для производной. У вас они доступны через `inputs`. Теперь напишем производные.
 #
 # ### Упражнение `four_rules`: правила
@@ -525,7 +525,7 @@ from autograder import check
 check("four_rules")
 # %% [markdown] tags=["en"]
 # Along a chain the rules are enough: each takes what the one before it gave. The cell goes down from a sum to a matrix, as you did with torch's nodes at the beginning. Is the last gradient that of torch?
-# %% [markdown] tags=["ru"] of=""
+# %% [markdown] tags=["ru"] of="4f70578f"
 # Для цепочки достаточно одних правил: каждое получает то, что дало предыдущее. В ячейке ниже мы спускаемся от суммы к матрице, как в начале урока по узлам torch. Совпадёт ли последний градиент с градиентом torch?
 # %%
 matrix, column = torch.tensor([[0.5, -1.0], [2.0, 0.25]]).double(), torch.tensor([[1.0], [2.0]]).double()
@@ -545,7 +545,7 @@ assert torch.allclose(gradient, leaf.grad) and value.data is matrix
 
 # %% [markdown] tags=["en"]
 # It is. But where paths meet, no chain is left. The function below comes to the leaves along every path. Ten doublings, `t = t + t`, make ten values that have a rule. How many rules will run? Say a number first.
-# %% [markdown] tags=["ru"] of=""
+# %% [markdown] tags=["ru"] of="76f65205"
 # Совпал. Но там, где пути сходятся, цепочки уже нет. Функция ниже приходит к листьям по каждому пути. После десяти удвоений `t = t + t` получится десять значений с правилом. Сколько раз выполнятся правила? Сначала назовите число.
 # %%
 def along_every_path(value, gradient):
@@ -584,7 +584,7 @@ for doublings, times in {2: 3, 5: 31, 10: 1023}.items():
 # * **Result.** Each rule runs once. <!-- runs -->
 # * **Leave.** Every `data`. <!-- own -->
 # * **Not allowed.** To recurse: 5,000 additions in a row have to work. <!-- depth -->
-# %% [markdown] tags=["ru"] of=""
+# %% [markdown] tags=["ru"] of="99ea7d46"
 # Градиент верен, но работы слишком много. Каждое значение должно дождаться всех своих градиентов и выполнить правило один раз.
 #
 # ### Упражнение `walk_nodes`: собственный обход
@@ -714,7 +714,7 @@ from autograder import check
 check("walk_nodes")
 # %% [markdown] tags=["en"]
 # Your engine stands. `loss.backward()` of a `Value` calls your walk. Here it differentiates a small network, in which `w` is used by both layers, and torch does the same.
-# %% [markdown] tags=["ru"] of=""
+# %% [markdown] tags=["ru"] of="df07ab51"
 # Ваш движок готов: `loss.backward()` у `Value` вызывает ваш обход. Вычислим с его помощью градиенты небольшой сети, в которой `w` используется в обоих слоях. То же сделает и torch.
 # %%
 def network(x, w, v):
@@ -743,7 +743,7 @@ assert leaf.grad.item() == 2.0**60
 # ## A second backward pass
 #
 # "A graph can go backward only once" is a rule that many know. Here are three graphs with two passes each; a pass with `retain_graph=True` frees nothing. Read the function; do not call it yet.
-# %% [markdown] tags=["ru"] of=""
+# %% [markdown] tags=["ru"] of="15c8295e"
 # То же делает и движок torch, только он написан на C++ и может работать в нескольких потоках: он вызывает узлы в топологическом порядке, каждый один раз, и складывает градиенты там, где пути сходятся. Если форма входа была расширена транслированием, движок, как и `record`, суммированием приводит градиент к исходной форме. Кроме того, он вызывает хуки и освобождает то, что сохранено в узле, как только тот отработал. Что именно сохраняет узел, видно на рисунке графа `L` в начале урока: умножение хранит множители, сложение не хранит ничего. О том, как сохранённое освобождается, и пойдёт речь дальше. Но сначала — ещё одно правило движка torch, которое там понадобится: готовый `AccumulateGrad` выполняется вне очереди, раньше других готовых узлов.
 #
 # ## Второй обратный проход
@@ -1535,7 +1535,7 @@ check("fix_shared_gradients")
 # * **Result.** It is a tensor of the leaf's own, without a graph: it shares no memory with another one. <!-- own -->
 # * **Result.** Each node is called once, an `AccumulateGrad` at most once. <!-- calls -->
 # * **Not allowed.** `backward()` and `torch.autograd.grad`. <!-- engine_runs -->
-# %% [markdown] tags=["ru"] of=""
+# %% [markdown] tags=["ru"] of="99043c96"
 # ## Тот же обход по узлам torch
 #
 # Такому обходу не нужны именно ваши значения. У узлов torch есть всё, что он использует: `next_functions` вместо `inputs` и функция `call` из ячейки выше вместо `rule`.

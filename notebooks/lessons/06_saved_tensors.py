@@ -13,7 +13,7 @@
 # Extra exercises pack tensors into files, count what a graph keeps, and edit what is saved. And your own engine, which keeps everything for ever, learns what torch does: to free as it walks.
 #
 # You need lesson 02 (graph, nodes, `retain_graph`) and lesson 05 (views, changes in place).
-# %% [markdown] tags=["ru"] about="сколько байтов сохраняет операция, как хранить их в другом месте, контрольные точки" of="d2f9bb8a"
+# %% [markdown] tags=["ru"] about="сколько байтов сохраняет операция, как хранить их в другом месте, контрольные точки" of="58662bcf"
 # # Сохранённые тензоры
 #
 # Идёт прямой проход по сети из 16 слоёв, и расход памяти растёт. Веса занимают столько же, сколько и раньше, а промежуточные результаты ни в каких переменных не лежат. Почему же они остаются в памяти и нельзя ли хранить их где-нибудь ещё?
@@ -1659,14 +1659,18 @@ except RuntimeError as error:
 # ## What your engine keeps
 #
 # The engine that you began in lesson 02 keeps more than torch's. Each value holds its inputs, and its rule holds them once more. The next cell is that engine as the course writes it.
-# %% [markdown] tags=["ru"] of=""
+# %% [markdown] tags=["ru"] of="a36bf020"
 # ## Что хранит ваш движок
 #
 # Движок, который вы начали писать в уроке 02, хранит больше, чем движок torch. Каждое значение удерживает свои входы, а правило удерживает их ещё раз. В следующей ячейке — этот движок в том виде, в каком его пишет курс.
 # %% include=["own_engine/value", "own_engine/rules_and_walk"] tags=["folded"]
+# %%
+from autograder import use_mine
+
+use_mine()
 # %% [markdown] tags=["en"]
 # A chain of 20 results, each of 1,000 numbers of eight bytes. How many bytes are left after `backward()` while somebody still holds the loss: in torch, and in your engine? Say two numbers first.
-# %% [markdown] tags=["ru"] of=""
+# %% [markdown] tags=["ru"] of="4f6b1d48"
 # Возьмём цепочку из 20 результатов, в каждом 1000 чисел по восемь байтов. Сколько байтов останется занято после `backward()`, если на значение функции потерь ещё есть ссылка: в torch и в вашем движке? Сначала назовите два числа.
 # %%
 from autograder.measure import live_bytes
@@ -1708,7 +1712,7 @@ assert left_after(Value(start_values.clone()), walk_nodes) == "  160,000 ->   16
 # * **Result.** After a walk without `retain_graph=True` the results that nobody else holds are gone from memory, without the garbage collector. One that is held forgets its inputs and its rule; a later walk that meets it raises a RuntimeError, and what is in `.grad` then does not matter. <!-- freed -->
 # * **Result.** With `retain_graph=True` nothing is freed. Leaves can always be used again. <!-- retained -->
 # * **Result.** The results go on the way, not at the end: when the last rule runs in a chain of 20, at most three are in memory. <!-- alive -->
-# %% [markdown] tags=["ru"] of=""
+# %% [markdown] tags=["ru"] of="c9a7606a"
 # У torch остался только градиент. В вашем движке по-прежнему лежат все результаты, хотя они никому не понадобятся.
 #
 # ### Дополнительное упражнение `free_as_you_walk`: освободить по пути
@@ -1877,7 +1881,7 @@ from autograder import check
 check("free_as_you_walk")
 # %% [markdown] tags=["en"]
 # And now? The same measurement with your new walk.
-# %% [markdown] tags=["ru"] of=""
+# %% [markdown] tags=["ru"] of="484a134a"
 # А теперь? То же измерение с вашим новым обходом.
 # %%
 print("your engine:", left_after(Value(start_values.clone()), free_as_you_walk))

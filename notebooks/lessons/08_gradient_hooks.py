@@ -11,7 +11,7 @@
 # * explain why `DistributedDataParallel` stopped above, and in the extra sections rebuild that part.
 #
 # You need lesson 03: what `.grad` holds, and when it is cleared.
-# %% [markdown] tags=["ru"] about="какой хук что видит, замена градиентов, шаг внутри обратного прохода, чего ждёт `DistributedDataParallel`" of="6787022c"
+# %% [markdown] tags=["ru"] about="какой хук что видит, замена градиентов, шаг внутри обратного прохода, чего ждёт `DistributedDataParallel`" of="aeab6f65"
 # # Хуки градиентов
 #
 # Два процесса обучают одну модель, каждый на своей половине данных. В одном из проходов какой-то слой не участвует, и внешне это никак не проявляется, а на следующем проходе обучение останавливается с ошибкой: `Expected to have finished reduction in the prior iteration before starting a new one`. Почему ошибка опоздала на один проход и что же тогда произошло в первом из двух проходов?
@@ -2154,11 +2154,15 @@ check("is_right_mask")
 # ## Hooks in your engine
 #
 # Torch calls a hook with the whole gradient of a value. Your engine, the folded cell below, knows no hooks yet. Where in its walk is a gradient whole, and not yet used by anybody?
-# %% [markdown] tags=["ru"] of=""
+# %% [markdown] tags=["ru"] of="e04024ec"
 # ## Хуки в вашем движке
 #
 # Хук в torch получает полный градиент значения. Ваш движок (он в свёрнутой ячейке ниже) о хуках ещё не знает. В каком месте обхода градиент уже полон, но ещё никем не использован?
 # %% include=["own_engine/value", "own_engine/rules_and_walk"] tags=["folded"]
+# %%
+from autograder import use_mine
+
+use_mine()
 # %% [markdown] tags=["en"]
 # ### Extra exercise `hooks_and_freeing`: hooks in your walk
 # *complete · ●●○ · 12 minutes · 4 points · extra*
@@ -2169,7 +2173,7 @@ check("is_right_mask")
 # * **Result.** Each hook of a value behind `root` is called once, with the whole gradient of this walk, in the order of the list, at leaves and results. <!-- hooks, hooks_in_programs -->
 # * **Result.** If a hook returns something other than None, it takes the gradient's place: for the next hook, the rule, and `.grad`. <!-- hooks, hooks_in_programs -->
 # * **Result.** The gradients, the memory and the error of a second walk are as before; with `retain_graph=True` nothing is freed. <!-- gradients, own, freed, retained -->
-# %% [markdown] tags=["ru"] of=""
+# %% [markdown] tags=["ru"] of="aa873148"
 # ### Дополнительное упражнение `hooks_and_freeing`: хуки в вашем обходе
 # *дописать · ●●○ · 12 минут · 4 балла · дополнительно*
 #
@@ -2342,7 +2346,7 @@ from autograder import check
 check("hooks_and_freeing")
 # %% [markdown] tags=["en"]
 # A hook at work in both engines: it halves the gradient of `h`, which is used twice. What will `.grad` of `x` be: 4, 8 or 16?
-# %% [markdown] tags=["ru"] of=""
+# %% [markdown] tags=["ru"] of="e552fda3"
 # Посмотрим на хук в обоих движках: он вдвое уменьшает градиент значения `h`, которое использовано дважды. Чему будет равно `.grad` у `x`: 4, 8 или 16?
 # %%
 def halve(gradient):

@@ -137,7 +137,7 @@ def _alive(walk: Walk, start: float) -> AtMost:
         value = value.tanh() if made else value.exp()
         made.append(weakref.ref(value))
     first = made[0]()
-    assert first is not None and first.rule is not None
+    assert first is not None
     first.rule = _noting(first.rule, made, counts)
     del first
     was_on = gc.isenabled()
