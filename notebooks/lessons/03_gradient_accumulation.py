@@ -362,55 +362,66 @@ check("train_engine")
 
 
 # %% [markdown] tags=["en"]
-# Your loop trains the engine on 1,500 pictures, in batches of 15, and then torch from the same weights. Guess first: how many of the other 297 does the engine read right after 100 batches, and how many after 1,000? Are torch's losses similar, or the same to the last digits?
-# %% [markdown] tags=["ru"] of="1e40b46c"
-# Теперь ваш цикл обучит движок на 1500 изображениях, по 15 в батче, а затем с тех же весов и torch. Сначала попробуйте угадать: сколько из остальных 297 движок прочтёт верно после 100 батчей, а сколько после 1000? Будут ли потери в torch похожими или теми же до последних цифр?
+# Your loop trains the engine on 1,500 pictures, in batches of 15. So does torch, from the same weights, by `autograd.grad`, which touches no `.grad`. Guess first: how many of the other 297 does the net read right after 100 batches, and how many after 1,000? Are the losses of both similar, or the same to the last digits?
+# %% [markdown] tags=["ru"] of="d488eaa7"
+# Теперь ваш цикл обучит движок на 1500 изображениях, по 15 в батче. То же с теми же начальными весами сделает torch с помощью `autograd.grad`, который поля `.grad` не трогает. Сначала попробуйте угадать: сколько из остальных 297 изображений сеть прочтёт верно после 100 батчей, а сколько после 1000? Будут ли потери у обоих похожими или одинаковыми до последних цифр?
 # %%
 def answers(parameters):
     return outputs([each.data for each in parameters], pictures[held_out]).argmax(1)
 
 
-def trained(parameters, batches, rate=0.004):
+def trained(train, parameters, batches, rate=0.004):
     """The losses, and the net's answers to the held-out pictures at some moments."""
     losses, moments = [], {0: answers(parameters)}
     for first, last in [(0, 10), (10, 30), (30, 100), (100, 1000)]:
-        try:
-            losses += train_engine(parameters, squared_error(parameters), batches[first:last], rate)
-        except NotImplementedError:
-            break  # `train_engine` is still to be written
+        losses += train(parameters, squared_error(parameters), batches[first:last], rate)
         moments[last] = answers(parameters)
     return losses, moments
 
 
-ours, theirs = [Value(each.clone()) for each in start_at], [each.clone().requires_grad_() for each in start_at]
-our_losses, moments = trained(ours, [(Value(x), Value(minus)) for x, minus in stream])
-their_losses, _ = trained(theirs, stream)
+def in_torch(parameters, loss_of, batches, rate):
+    losses = []
+    for batch in batches:
+        loss = loss_of(batch)
+        for each, gradient in zip(parameters, torch.autograd.grad(loss, parameters)):
+            each.data -= rate * gradient
+        losses.append(loss.item())
+    return losses
 
-print("losses, the first and the last:", *our_losses[:1], *our_losses[-1:])
-print("largest difference from torch's:", max((abs(a - b) for a, b in zip(our_losses, their_losses)), default="-"))
-print("largest difference of weights:  ", max((a.data - b.data).abs().max().item() for a, b in zip(ours, theirs)))
+
+ours, theirs = [Value(each.clone()) for each in start_at], [each.clone().requires_grad_() for each in start_at]
+values = [(Value(x), Value(minus)) for x, minus in stream]
+their_losses, moments = trained(in_torch, theirs, stream)
+try:
+    our_losses, moments = trained(train_engine, ours, values)
+    print("largest difference of losses: ", max(abs(a - b) for a, b in zip(our_losses, their_losses)))
+    print("largest difference of weights:", max((a.data - b.data).abs().max().item() for a, b in zip(ours, theirs)))
+except NotImplementedError:
+    print("train_engine is still to be written: only torch has learned")
 # %% tags=["picture"]
 from autograder import plot_digits
 
 plot_digits(pictures[held_out], labels[held_out], moments)
 # %% tags=["fact"]
 right = {batches: (found == labels[held_out]).double().mean().item() for batches, found in moments.items()}
-assert right[0] < 0.25 and right[100] > 0.85 and right[1000] > 0.9
+assert right[0] < 0.25 and right[100] > 0.8 and right[1000] > 0.9
 assert len(our_losses) == 1000 and our_losses[-1] < our_losses[0] / 5
 assert all(abs(a - b) < 1e-12 * max(1, abs(b)) for a, b in zip(our_losses, their_losses))
 assert all(torch.allclose(a.data, b.data, rtol=1e-12, atol=1e-12) for a, b in zip(ours, theirs))
-far, _ = trained([Value(each.clone()) for each in start_at], [(Value(x), Value(minus)) for x, minus in stream], 0.04)
+again = [each.clone().requires_grad_() for each in start_at]
+assert all(abs(a - b) < 1e-12 * max(1, abs(b)) for a, b in zip(trained(train_engine, again, stream)[0], their_losses))
+far, _ = trained(train_engine, [Value(each.clone()) for each in start_at], values, rate=0.04)
 assert far[9] > 1000 * far[0] and not torch.tensor(far).isfinite().all()
 
 
 # %% [markdown] tags=["en"]
-# More than 90 % are read right, after a second of training. Losses and weights are torch's but for rounding: your engine does what torch's does. That is a whole training loop: clear, forward, backward, step.
+# More than 90 % are read right, after a second or two of training. Losses and weights are torch's but for rounding: your engine does what torch's does. That is a whole training loop: clear, forward, backward, step.
 #
-# Call `trained` with `rate=0.04`. What will the losses do? Say it first.
-# %% [markdown] tags=["ru"] of="a113d51a"
-# После секунды обучения верно прочитано больше 90 %. Потери и веса с точностью до округления такие же, как в torch: ваш движок делает то же, что и он. Это и есть весь цикл обучения: обнулить градиенты, прямой проход, обратный проход, шаг.
+# Train once more with `rate=0.04`. What will the losses do? Say it first.
+# %% [markdown] tags=["ru"] of="92c63a4a"
+# После одной-двух секунд обучения верно прочитано больше 90 %. Потери и веса с точностью до округления такие же, как в torch: ваш движок делает то же, что и он. Это и есть весь цикл обучения: обнулить градиенты, прямой проход, обратный проход, шаг.
 #
-# Вызовите `trained` с `rate=0.04`. Что будет с потерями? Сначала ответьте, потом проверьте.
+# Обучите движок ещё раз с `rate=0.04`. Что будет с потерями? Сначала ответьте, потом проверьте.
 # %% [markdown] tags=["en"]
 # ## The mean over a big batch, in pieces
 #

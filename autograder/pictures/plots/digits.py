@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SHOWN, MOMENTS = 9, 8  # pictures in a row, and rows
 _SIDE = 8  # pixels
-_STEP, _ROW = 10, 17  # from picture to picture and from row to row, in pixels
+_STEP, _ROW = 10, 18.5  # from picture to picture and from row to row, in pixels
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,7 +49,7 @@ class DigitsPlot(Plot):
         return [str(label) if answer == label else f"{answer}≠{label}" for answer, label in pairs]
 
     def _figure(self) -> Figure:
-        figure = new_figure(4.5, 0.65 + 0.8 * len(self.moments))
+        figure = new_figure(4.2, 0.6 + 0.86 * len(self.moments))
         axes = figure.add_subplot()
         for row, batches in enumerate(self.moments):
             axes.text(0, _ROW * row - 1, self._heading(batches), va="bottom")
