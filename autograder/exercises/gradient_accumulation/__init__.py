@@ -2,6 +2,7 @@
 
 EXERCISES = (
     "predict_accumulation",
+    "train_engine",
     "accumulate_equal",
     "fix_zero_inside",
     "accumulate_uneven",
