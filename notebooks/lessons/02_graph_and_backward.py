@@ -531,9 +531,12 @@ check("four_rules")
 matrix, column = torch.tensor([[0.5, -1.0], [2.0, 0.25]]).double(), torch.tensor([[1.0], [2.0]]).double()
 value = (Value(matrix) @ Value(column)).tanh().sum()
 gradient = torch.ones_like(value.data)
-while value.rule is not None:
-    print(f"{value.op:5} gets", gradient.tolist())
-    gradient, value = value.rule(gradient)[0], value.inputs[0]
+try:
+    while value.rule is not None:
+        print(f"{value.op:5} gets", gradient.tolist())
+        gradient, value = value.rule(gradient)[0], value.inputs[0]
+except TypeError:
+    print("four_rules is still to be written")
 
 leaf = matrix.clone().requires_grad_()
 (leaf @ column).tanh().sum().backward()
@@ -724,10 +727,13 @@ def network(x, w, v):
 
 tensors = [torch.linspace(-1.0, 1.0, n * m, dtype=torch.float64).reshape(n, m) for n, m in ((4, 3), (3, 3), (3, 1))]
 ours, theirs = [Value(each) for each in tensors], [each.clone().requires_grad_() for each in tensors]
-network(*ours).backward()
 network(*theirs).backward()
-for name, own, torchs in zip("xwv", ours, theirs):
-    print(f"{name}: the largest difference to torch is {(own.grad - torchs.grad).abs().max().item():.0e}")
+try:
+    network(*ours).backward()
+    for name, own, torchs in zip("xwv", ours, theirs):
+        print(f"{name}: the largest difference to torch is {(own.grad - torchs.grad).abs().max().item():.0e}")
+except TypeError:
+    print("four_rules is still to be written")
 # %% tags=["fact"]
 assert all(torch.allclose(own.grad, torchs.grad) for own, torchs in zip(ours, theirs))
 leaf = t = Value(torch.tensor(1.0, dtype=torch.float64))

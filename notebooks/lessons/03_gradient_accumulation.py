@@ -153,72 +153,11 @@ assert [gradient.item() for gradient in on_the_way] == [4, -4, -8]
 # ## Движок учится читать
 #
 # Движок из урока 02 вычисляет градиенты, и только. Вот он в том виде, в каком дан в курсе.
+# %% include=["own_engine/value", "own_engine/rules_and_walk"] tags=["folded"]
 # %%
-class Value:
-    """A tensor that remembers how it was made."""
+from autograder import use_mine
 
-    def __init__(self, data, inputs=(), rule=None, op=""):
-        self.data, self.inputs, self.rule, self.op, self.grad = data, inputs, rule, op, None
-
-    def __add__(self, other):
-        return record("+", self.data + other.data, self, other)
-
-    def __mul__(self, other):
-        return record("*", self.data * other.data, self, other)
-
-    def __matmul__(self, other):
-        return record("@", self.data @ other.data, self, other)
-
-    def sum(self):
-        return record("sum", self.data.sum(), self)
-
-    def tanh(self):
-        return record("tanh", self.data.tanh(), self)
-
-    def backward(self):
-        walk_nodes(self)
-
-
-def record(op, data, *inputs):
-    """The result of an operation, with its inputs and its rule."""
-
-    def rule(gradient):
-        parts = four_rules()[op](gradient, data, *(each.data for each in inputs))
-        return tuple(part.sum_to_size(each.data.shape) for part, each in zip(parts, inputs))
-
-    return Value(data, inputs, rule, op)
-
-
-def four_rules():
-    return {
-        "+": lambda g, out, a, b: (g, g),
-        "*": lambda g, out, a, b: (g * b, g * a),
-        "@": lambda g, out, a, b: (g @ b.t(), a.t() @ g),
-        "sum": lambda g, out, a: (g.expand(a.shape),),
-        "tanh": lambda g, out, a: (g * (1 - out * out),),
-    }
-
-
-def walk_nodes(root):
-    waits_for, todo = {root: 0}, [root]
-    while todo:
-        for each in todo.pop().inputs:
-            if each not in waits_for:
-                waits_for[each] = 0
-                todo.append(each)
-            waits_for[each] += 1
-    arrived, may_run = {root: torch.ones_like(root.data)}, [root]
-    while may_run:
-        value = may_run.pop()
-        gradient = arrived.pop(value)
-        if value.rule is None:
-            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
-            continue
-        for each, part in zip(value.inputs, value.rule(gradient)):
-            arrived[each] = arrived[each] + part if each in arrived else part
-            waits_for[each] -= 1
-            if waits_for[each] == 0:
-                may_run.append(each)
+use_mine()
 
 
 # %% [markdown] tags=["en"]
@@ -1695,6 +1634,74 @@ def is_right(accumulate):
 from autograder import check
 
 check("is_right")
+# %% [markdown] tags=["en"]
+# ## What broadcasting has copied
+#
+# The bias of the net has 10 numbers, the result of `x @ w2` has 15 rows of 10. So each number of the bias was used 15 times. A value that is used several times gets the sum of its gradients, and copies are nothing else. Your engine's `record` calls `sum_to_size` for that. What does this function do?
+#
+# ### Extra exercise `unbroadcast`: back to the old shape
+# *find the bug · ●○○ · 7 minutes · 2 points · extra*
+#
+# **Sum over all copies that broadcasting has made.** Mend the function.
+#
+# * **Given.** `gradient`, a float64 tensor, and `shape`, a tuple. A tensor of the shape `shape` can be broadcast to the shape of `gradient`.
+# * **Result.** A tensor of the shape `shape`: each entry is the sum over all copies that broadcasting makes of it. <!-- result -->
+# * **Leave.** `gradient`. <!-- no aspect: the card has a note for it -->
+# %% [markdown] tags=["ru"] of="b750393c"
+# ## Копии при транслировании
+#
+# Смещение сети — это 10 чисел, а в `x @ w2` 15 строк по 10. Значит, каждое число смещения использовано 15 раз. Значение, которое использовано несколько раз, получает сумму градиентов, и копии — тот же случай. В вашем движке для этого функция `record` вызывает `sum_to_size`. Что делает этот метод?
+#
+# ### Дополнительное упражнение `unbroadcast`: назад к прежней форме
+# *найти ошибку · ●○○ · 7 минут · 2 балла · дополнительно*
+#
+# **Сложить градиенты всех копий, которые получились при транслировании.** Исправьте функцию.
+#
+# * **Дано.** Тензор `gradient` float64 и кортеж `shape`. Тензор формы `shape` можно транслировать до формы `gradient`.
+# * **Результат.** Тензор формы `shape`: каждый элемент — сумма градиентов всех копий, которые получаются из него при транслировании. <!-- result -->
+# * **Не менять.** Тензор `gradient`. <!-- no aspect: the card has a note for it -->
+# %% answer="unbroadcast"
+def unbroadcast(gradient, shape):
+    while gradient.dim() > len(shape):
+        gradient = gradient.sum(0)
+    for d, size in enumerate(shape):
+        if size == 1:
+            gradient = gradient.sum(d, keepdim=True)
+    return gradient
+
+
+# %% given="unbroadcast"
+def unbroadcast(gradient, shape):
+    while gradient.dim() > len(shape):
+        gradient = gradient.sum(-1)
+    return gradient
+
+
+# %% alternative="unbroadcast"
+def unbroadcast(gradient, shape):
+    return gradient.sum_to_size(shape)
+
+
+# %% alternative="unbroadcast"
+def unbroadcast(gradient, shape):
+    padded = (1,) * (gradient.dim() - len(shape)) + tuple(shape)
+    copied = [d for d, size in enumerate(padded) if size == 1]
+    return (gradient.sum(copied, keepdim=True) if copied else gradient).reshape(shape)
+
+
+# %% alternative="unbroadcast"
+def unbroadcast(gradient, shape):
+    owner = torch.arange(torch.Size(shape).numel()).reshape(shape).expand(gradient.shape)
+    result = torch.zeros(torch.Size(shape).numel(), dtype=gradient.dtype)
+    return result.index_add(0, owner.reshape(-1), gradient.reshape(-1)).reshape(shape)
+
+
+# %% check="unbroadcast"
+from autograder import check
+
+check("unbroadcast")
+
+
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #

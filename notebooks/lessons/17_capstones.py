@@ -2582,7 +2582,11 @@ parts = [torch.linspace(-1.0, 1.0, n * m, dtype=torch.float64).reshape(n, m) for
 found = []
 for engine, lines in ((on_scalars, Scalar), (on_arrays, Value), (on_torch, None)):
     start_time = time.perf_counter()
-    rules, gradient = engine(*parts)
+    try:
+        rules, gradient = engine(*parts)
+    except AttributeError:
+        print(f"{engine.__name__:10} own_engine is still to be written")
+        continue
     took = 1000 * (time.perf_counter() - start_time)
     length = lines_of(lines) if lines else "C++"
     print(f"{engine.__name__:10} {length:>6} lines, {rules:6,} rules, {took:7.2f} ms")

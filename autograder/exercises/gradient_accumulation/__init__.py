@@ -14,4 +14,5 @@ EXERCISES = (
     "token_mean",
     "break_accumulation",
     "is_right",
+    "unbroadcast",
 )
