@@ -2251,72 +2251,11 @@ check("is_right_function")
 # ## Судья для собственного движка
 #
 # Движок, начатый в уроке 02, умеет пять операций (он приведён в ячейке, если вы начинаете отсюда). Для шестой нужно правило, а правилам движок верит на слово, как autograd верит методу `backward`. Как узнать, верно ли правило, если достоверна только сама операция?
-# %% tags=["folded"]
-class Value:
-    """A tensor that remembers how it was made."""
+# %% include=["own_engine/value", "own_engine/rules_and_walk"] tags=["folded"]
+# %%
+from autograder import use_mine
 
-    def __init__(self, data, inputs=(), rule=None, op=""):
-        self.data, self.inputs, self.rule, self.op, self.grad = data, inputs, rule, op, None
-
-    def __add__(self, other):
-        return record("+", self.data + other.data, self, other)
-
-    def __mul__(self, other):
-        return record("*", self.data * other.data, self, other)
-
-    def __matmul__(self, other):
-        return record("@", self.data @ other.data, self, other)
-
-    def sum(self):
-        return record("sum", self.data.sum(), self)
-
-    def tanh(self):
-        return record("tanh", self.data.tanh(), self)
-
-    def backward(self):
-        walk_nodes(self)
-
-
-def record(op, data, *inputs):
-    """The result of an operation, with its inputs and its rule."""
-
-    def rule(gradient):
-        parts = four_rules()[op](gradient, data, *(each.data for each in inputs))
-        return tuple(part.sum_to_size(each.data.shape) for part, each in zip(parts, inputs))
-
-    return Value(data, inputs, rule, op)
-
-
-def four_rules():
-    return {
-        "+": lambda g, out, a, b: (g, g),
-        "*": lambda g, out, a, b: (g * b, g * a),
-        "@": lambda g, out, a, b: (g @ b.t(), a.t() @ g),
-        "sum": lambda g, out, a: (g.expand(a.shape),),
-        "tanh": lambda g, out, a: (g * (1 - out * out),),
-    }
-
-
-def walk_nodes(root):
-    waits_for, todo = {root: 0}, [root]
-    while todo:
-        for each in todo.pop().inputs:
-            if each not in waits_for:
-                waits_for[each] = 0
-                todo.append(each)
-            waits_for[each] += 1
-    arrived, may_run = {root: torch.ones_like(root.data)}, [root]
-    while may_run:
-        value = may_run.pop()
-        gradient = arrived.pop(value)
-        if value.rule is None:
-            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
-            continue
-        for each, part in zip(value.inputs, value.rule(gradient)):
-            arrived[each] = arrived[each] + part if each in arrived else part
-            waits_for[each] -= 1
-            if waits_for[each] == 0:
-                may_run.append(each)
+use_mine()
 
 
 # %% [markdown] tags=["en"]
