@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] needs="01" about="the graph walked and run by hand, what keeps it alive, where a NaN came from"
+# %% [markdown] tags=["en"] needs="01" about="an engine of your own: values, rules, a walk; what keeps a graph alive, where a NaN came from"
 # # The graph and the backward pass
 #
 # `loss.backward()` knows nothing about your code. It knows a graph, which the forward pass left behind: the *computational graph*. What is in that graph, how is it walked, and when does it go away? You find out by building your own, until it agrees with torch.
@@ -13,7 +13,7 @@
 # Extra exercises take one pass for two losses, let graphs go, walk torch's own nodes, and find that node by hooks.
 #
 # You need lesson 01: leaf tensors, `requires_grad`, `.grad`.
-# %% [markdown] tags=["ru"] about="обход графа и обратный проход вручную, почему граф остаётся в памяти, откуда взялся NaN" of="05063f61"
+# %% [markdown] tags=["ru"] about="собственный движок: значения, правила, обход; почему граф остаётся в памяти, откуда взялся NaN" of="05063f61"
 # # Граф и обратный проход
 #
 # Метод `loss.backward()` ничего не знает о вашем коде: ему доступен только *вычислительный граф* (граф вычислений), оставшийся после прямого прохода. Из чего состоит этот граф, как его обходят и когда он исчезает? Чтобы это понять, вы напишете собственный движок, и он даст те же градиенты, что и torch.
