@@ -2282,7 +2282,9 @@ candidates = {
 # * **Result.** `True` if the rule returns one gradient for each input, in its shape, and each is right for every `g`. <!-- accepts_right -->
 # * **Result.** Else `False`. A failed `assert` counts as `False`, and over a wrong rule so does any error. A gradient that still has to be summed is wrong, and so is one that is off by 1 %. <!-- catches_formula, catches_one_input, catches_too_few, catches_shape, catches_ones, catches_together, catches_negative, catches_nan -->
 # * **Leave.** The inputs. <!-- inputs -->
-# %% [markdown] tags=["ru"] of="3f9a0aa7"
+#
+# After a check that failed, `forward, rule, inputs = reproduce().function()` is a rule to try your test on.
+# %% [markdown] tags=["ru"] of="c9871c00"
 # ### Дополнительное упражнение `judge_rule`: судья для правил
 # *написать тест · ●●○ · 15 минут · 5 баллов · дополнительно*
 #
@@ -2292,6 +2294,8 @@ candidates = {
 # * **Результат.** `True`, если правило возвращает по одному градиенту на вход, той же формы, что и этот вход, и каждый верен при любом `g`. <!-- accepts_right -->
 # * **Результат.** Иначе `False`. Сработавший `assert` считается ответом `False`, а если правило неверно, то и любая ошибка. Градиент, который ещё нужно просуммировать, неверен, как и градиент с ошибкой в 1 %. <!-- catches_formula, catches_one_input, catches_too_few, catches_shape, catches_ones, catches_together, catches_negative, catches_nan -->
 # * **Не менять.** Входы. <!-- inputs -->
+#
+# После неудачной проверки `forward, rule, inputs = reproduce().function()` — это правило, на котором можно испытать тест.
 # %% answer="judge_rule"
 def judge_rule(forward, rule, *inputs):
     """Does `rule` give the gradients of `forward` at `inputs`?"""
@@ -2425,15 +2429,15 @@ ours, theirs = Value(torch.zeros(3, 1, dtype=torch.float64)), torch.zeros(3, 1, 
 for step in range(100):
     loss, same_loss = (Value(wrong_way) @ ours).softplus().sum(), softplus(wrong_way @ theirs).sum()
     if step % 33 == 0:
-        mistakes = int((wrong_way @ ours.data >= 0).sum())
-        print(f"step {step:2}: loss {loss.data.item():6.3f}, torch {same_loss.item():6.3f}, {mistakes} of 40 wrong")
+        print(f"step {step:2}: loss {loss.data.item():6.3f}, torch {same_loss.item():6.3f}")
     loss.backward()
     same_loss.backward()
     ours.data, ours.grad = ours.data - 0.1 * ours.grad, None
     theirs.data, theirs.grad = theirs.data - 0.1 * theirs.grad, None
-print("largest difference of the weights:", f"{(ours.data - theirs).abs().max().item():.0e}")
+right = int((wrong_way @ ours.data < 0).sum())
+print(f"{right} of 40 points right; weights differ from torch's by {(ours.data - theirs).abs().max().item():.0e}")
 # %% tags=["fact"]
-assert int((wrong_way @ ours.data >= 0).sum()) == 0 and torch.allclose(ours.data, theirs)
+assert right == 40 and torch.allclose(ours.data, theirs)
 # %% [markdown] tags=["en"]
 # Try it: take an operation that you need, `exp` for instance, write its rule, ask your judge, and add it in the same way.
 # %% [markdown] tags=["ru"] of="346f5e66"

@@ -1,4 +1,4 @@
-"""Extra exercise: write a test for rules of an engine, by finite differences."""
+"""Extra exercise: write a test for rules of an engine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PARTS = {
     "catches_together": ("right_in_each_row",),
 }  # other programs that an aspect asks to refuse
 _FAR = 0.4  # farther than any step from the given inputs
-_KINDS = {"square": 2, "curved": 1}  # places of right programs that only a poor difference refuses
+_KINDS = {"square": 2, "curved": 1, "outside": 8}  # places of right programs that only one kind of fault refuses
 
 
 def _refusal(name: str, en: str, ru: str) -> Aspect:
@@ -87,10 +87,10 @@ def _refusal(name: str, en: str, ru: str) -> Aspect:
     ],
 )
 def judge_rule(answer: Any, case: Case) -> dict[str, object]:
-    calls, elsewhere, unchanged = 0, False, True
+    calls, elsewhere, unchanged, flagged = 0, False, True, False
 
     def judged(program: Any, right: bool) -> object:
-        nonlocal unchanged
+        nonlocal unchanged, flagged
         forward, rule, inputs = program()
         before = [each.clone() for each in inputs]
 
@@ -101,20 +101,27 @@ def judge_rule(answer: Any, case: Case) -> dict[str, object]:
             return forward(*arguments)
 
         said = _says(answer, watched, rule, inputs, right)
-        unchanged = unchanged and all(map(torch.equal, before, inputs))
+        flagged = flagged or any(each.requires_grad for each in inputs)
+        unchanged = unchanged and not flagged and all(map(torch.equal, before, inputs))
         return said
 
     with using_answer():
         accepts, refuses = case.others.tried(judged)
-    caught = [name for name in refuses if name.startswith("catches_")]
+    right = all(accepts) and any(refuses.values())
+    missed = {
+        name: [each for each in (name, *_PARTS.get(name, ())) if not refuses[each]]
+        for name in refuses
+        if name.startswith("catches_")
+    }
     return {
-        "accepts_right": all(accepts) and any(refuses.values()),
+        "accepts_right": right,
         "inputs": unchanged,
-        **{name: all(refuses[each] for each in (name, *_PARTS.get(name, ()))) for name in caught},
+        **{name: not programs for name, programs in missed.items()},
         "accepted": _name_accepted(accepts),
-        "refused": list(refuses.values()) if all(accepts) else None,
+        "missed": next(filter(None, missed.values()), []) if right and unchanged else [],
         "calls": calls > 0,
         "elsewhere": elsewhere,
+        "flagged": flagged,
     }
 
 
@@ -149,6 +156,8 @@ def _name_accepted(accepts: Sequence[object]) -> str:
     refused = {place for place, said in enumerate(accepts) if not said}
     if refused == {_KINDS["square"]}:
         return "all but one with a derivative of 0"
+    if refused == {_KINDS["outside"]}:
+        return "all but one outside of torch"
     return "only straight ones" if _KINDS["curved"] in refused and accepts[0] else "some"
 
 

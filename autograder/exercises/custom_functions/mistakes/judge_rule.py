@@ -126,6 +126,17 @@ def judge_rule(forward, rule, *inputs):
 
     return test(forward, rule, inputs, differences=by_autograd)
 
+# %% mistake="refuses_what_autograd_misses" like="asks_autograd"
+def judge_rule(forward, rule, *inputs):
+    def by_autograd(forward, inputs, number, g):
+        leaves = [x.clone().requires_grad_() for x in inputs]
+        return torch.autograd.grad(forward(*leaves), leaves, g, materialize_grads=True)[number]
+
+    try:
+        return test(forward, rule, inputs, differences=by_autograd)
+    except RuntimeError:
+        return False
+
 # %% mistake="g_of_ones" theme="test"
 # In the test all that arrives is ones. A rule that leaves `g` out then gives the same numbers as a right one.
 # В тесте приходят одни единицы. Правило, в котором `g` не учтён, даёт тогда те же числа, что и правильное.
@@ -217,6 +228,15 @@ def judge_rule(forward, rule, *inputs):
 
     return test(forward, rule, inputs, differences=in_place)
 
+# %% mistake="sets_a_flag" theme="recording"
+# After the test an input requires grad. `requires_grad_()` changes the tensor itself: take a copy.
+# После теста вход требует градиента. Метод `requires_grad_()` меняет сам тензор: возьмите копию.
+def judge_rule(forward, rule, *inputs):
+    for x in inputs:
+        x.requires_grad_()
+    with torch.no_grad():
+        return test(lambda *xs: forward(*[x.detach() for x in xs]), rule, inputs)
+
 # %% mistake="too_tolerant" theme="test"
 # The tolerance is so wide that a rule off by 1 % is accepted.
 # Допуск так велик, что принимается правило с ошибкой в 1 %.
@@ -254,6 +274,25 @@ def judge_rule(forward, rule, *inputs):
 # У `g` форма входа. Но это градиент результата, и форма у него та же, что у результата.
 def judge_rule(forward, rule, *inputs):
     return test(forward, rule, inputs, draw=lambda out: draw(inputs[0]))
+
+# %% mistake="thinks_entry_by_entry" theme="axes"
+# The change of the result is compared with the gradient as if each entry of an input changed one entry of the result alone.
+#     An entry may change many of them: sum `g` times the change.
+# Изменение результата сравнивается с градиентом так, будто каждый элемент входа меняет только один элемент результата. Но
+#     меняться могут многие: нужна сумма произведений `g` на изменение.
+def judge_rule(forward, rule, *inputs):
+    def entrywise(forward, inputs, number, g):
+        there, back = (shifted(forward, inputs, number, h) for h in (STEP, -STEP))
+        return g * (there - back) / (2 * STEP)
+
+    return test(forward, rule, inputs, differences=entrywise)
+
+# %% mistake="g_in_float32" theme="precision"
+# `g` is in float32, and its numbers meet those of float64. It needs the dtype of the result: `torch.rand(shape)` alone
+#     makes float32.
+# У `g` тип float32, а остальные числа — float64. Тип должен быть как у результата: `torch.rand(shape)` создаёт float32.
+def judge_rule(forward, rule, *inputs):
+    return test(forward, rule, inputs, draw=lambda out: torch.rand(out.shape))
 
 # %% mistake="leaves_shapes_to_autograd" theme="axes"
 # A gradient that was not summed to the shape of its input is accepted. Is the shape compared before anything sums the
