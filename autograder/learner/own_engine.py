@@ -1,4 +1,4 @@
-"""The learner's own engine: a file that grows with each step that they pass.
+"""The learner's own engine: a file that grows with each passed step.
 
 The file is `my_engine.py` in the folder of the history. It holds the course's class, the learner's steps and a trial,
 each under a line with its name and digest. A part that no longer fits its digest was edited by hand, and stays.

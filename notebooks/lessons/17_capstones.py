@@ -2503,7 +2503,7 @@ import time
 
 
 class Scalar:
-    """A number that remembers how it was made: an engine in the manner of micrograd."""
+    """A number that remembers how it was made, as in micrograd."""
 
     def __init__(self, data, inputs=(), rule=None):
         self.data, self.inputs, self.rule, self.grad = data, inputs, rule, 0.0

@@ -1,4 +1,4 @@
-"""Extra exercise: a segment of a learner's own graph that is computed again in the walk."""
+"""Extra exercise: a segment that a walk computes again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _KEPT = 1  # the result that leaves the segment
 
 
 class Recorded(Node):
-    """A value with the constructor of the lesson's engine, and with a walk."""
+    """A value made as in the lesson's engine, with a walk."""
 
     made: list[weakref.ref[Any]] | None = None  # the results that are made, while somebody counts them
 

@@ -1,4 +1,4 @@
-"""Extra exercise: a walk over a learner's own graph that frees what it has passed."""
+"""Extra exercise: a walk that frees what it has passed."""
 
 from __future__ import annotations
 

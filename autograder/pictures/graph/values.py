@@ -1,4 +1,4 @@
-"""Reader of an engine of the learner's own, whose values remember how they were made.
+"""Reader of values of the learner's own engine into a `Graph`.
 
 A value is any object with a tensor in `data`, the values that it was made from in `inputs`, and a `rule`. Those without
 a rule are leaves. Fields that may be missing: `grad`, `op` (a name for the box), `hooks`, `version`.

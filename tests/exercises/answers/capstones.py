@@ -2434,6 +2434,18 @@ def td_lambda(model, steps, gamma, lam, alpha):
 # %%
 import heapq
 import torch
+def topological(root):
+    """Values behind root, users before the used, without recursion."""
+    order, seen, stack = [], set(), [(root, False)]
+    while stack:
+        value, done = stack.pop()
+        if done:
+            order.append(value)
+        elif id(value) not in seen:
+            seen.add(id(value))
+            stack.append((value, True))
+            stack.extend((each, False) for each in value.inputs or ())
+    return order[::-1]
 class Sound:
     """A right engine in small methods; the faulty ones below differ in one of them."""
     def __init__(self, data, inputs=(), rule=None):
