@@ -413,6 +413,8 @@ x, w = Value(x.detach()), Value(w.detach())
 y = program(x, w)
 # %% tags=["picture"]
 draw(y)
+
+
 # %% tags=["fact"]
 def behind(root):
     found = [root]
@@ -715,6 +717,8 @@ def walk_nodes(root):
 from autograder import check
 
 check("walk_nodes")
+
+
 # %% [markdown] tags=["en"]
 # Your engine stands. `loss.backward()` of a `Value` calls your walk. Here it differentiates a small network, in which `w` is used by both layers, and torch does the same.
 # %% [markdown] tags=["ru"] of="df07ab51"

@@ -1634,6 +1634,8 @@ def is_right(accumulate):
 from autograder import check
 
 check("is_right")
+
+
 # %% [markdown] tags=["en"]
 # ## What broadcasting has copied
 #

@@ -2163,6 +2163,8 @@ check("is_right_mask")
 from autograder import use_mine
 
 use_mine()
+
+
 # %% [markdown] tags=["en"]
 # ### Extra exercise `hooks_and_freeing`: hooks in your walk
 # *complete · ●●○ · 12 minutes · 4 points · extra*
@@ -2344,6 +2346,8 @@ def hooks_and_freeing(root, retain_graph=False):
 from autograder import check
 
 check("hooks_and_freeing")
+
+
 # %% [markdown] tags=["en"]
 # A hook at work in both engines: it halves the gradient of `h`, which is used twice. What will `.grad` of `x` be: 4, 8 or 16?
 # %% [markdown] tags=["ru"] of="e552fda3"

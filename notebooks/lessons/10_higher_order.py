@@ -2147,7 +2147,9 @@ second = gradients_of((first * first).sum())
 a2, b2 = matrix.clone().requires_grad_(), matrix.t().clone().requires_grad_()
 (first2,) = torch.autograd.grad(squared(a2, b2), a2, create_graph=True)
 assert torch.allclose(first.data, first2)
-assert all(torch.allclose(second[x].data, y) for x, y in zip((a, b), torch.autograd.grad((first2 * first2).sum(), (a2, b2))))
+assert all(
+    torch.allclose(second[x].data, y) for x, y in zip((a, b), torch.autograd.grad((first2 * first2).sum(), (a2, b2)))
+)
 
 
 # %% [markdown] tags=["en"]

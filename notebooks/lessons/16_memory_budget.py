@@ -1424,6 +1424,7 @@ use_mine()
 # %% answer="compute_again"
 def compute_again(Value, segment, *inputs):
     """The value of `segment(*inputs)`, whose inside is not kept but made again in the walk."""
+
     ### BEGIN SOLUTION
     def rule(gradient):
         leaves = [Value(each.data) for each in inputs]
@@ -1525,7 +1526,9 @@ tensors = [torch.eye(16, dtype=torch.float64) * (1 - 0.02 * number) for number i
 plain_held, plain_gradient = through_layers(layer, [Value(each) for each in tensors], x)
 print(f"kept:           {plain_held:9,} bytes")
 try:
-    held, gradient = through_layers(lambda h, w: compute_again(Value, layer, h, w), [Value(each) for each in tensors], x)
+    held, gradient = through_layers(
+        lambda h, w: compute_again(Value, layer, h, w), [Value(each) for each in tensors], x
+    )
     print(f"computed again: {held:9,} bytes, gradients differ by {(gradient - plain_gradient).abs().max().item():.0e}")
 except NotImplementedError:
     print("compute_again is still to be written")
