@@ -148,11 +148,11 @@ assert [gradient.item() for gradient in on_the_way] == [4, -4, -8]
 # %% [markdown] tags=["en"]
 # ## The engine learns to read
 #
-# The engine from lesson 02 computes gradients, and that is all. Here it is, in the course's wording.
-# %% [markdown] tags=["ru"] of="85f98a23"
+# The engine from lesson 02 computes gradients, and that is all. Here it is, as the course writes it.
+# %% [markdown] tags=["ru"] of="c05df565"
 # ## Движок учится читать
 #
-# Движок из урока 02 вычисляет градиенты, и только. Вот он в том виде, в каком дан в курсе.
+# Движок из урока 02 вычисляет градиенты, и только. Вот он, как его записывает курс.
 # %% include=["own_engine/value", "own_engine/rules_and_walk"] tags=["folded"]
 # %%
 from autograder import use_mine
@@ -210,12 +210,12 @@ assert all(torch.allclose(each.grad, twin.grad, rtol=1e-12) for each, twin in zi
 #
 # Each batch moves every parameter by one step, against the gradient of that batch's loss.
 #
-# * **Given.** `parameters`, leaves of the engine or of torch. Each has `data` and `grad`, a tensor or None, and something may be in `grad` at the start. `loss_of(batch)` returns a loss with `data`. Its `backward()` adds to `.grad`.
+# * **Given.** `parameters`, leaves of the engine or of torch. Each has `data` and `grad`, a tensor or None, and something may be in `grad` at the start. `loss_of(batch)` returns a loss: its `data` is a tensor with one number, its `backward()` adds to `.grad`.
 # * **Result.** For each batch in turn, `data` of every parameter becomes `data - rate * grad`, with the gradient of this batch alone. <!-- weights, torch -->
 # * **Result.** A list of the losses, each from before its step, as floats. <!-- losses -->
 # * **Result.** One call of `loss_of` and one `backward()` for each batch. <!-- runs -->
 # * **Leave.** A parameter that a batch does not use. Its `.grad` may stay None. <!-- unused -->
-# %% [markdown] tags=["ru"] of="0360d354"
+# %% [markdown] tags=["ru"] of="f6133b57"
 # Смещение $b_1$ прибавляется к каждой из 15 строк, и `record` складывает его градиент по строкам. Не хватает движку только цикла.
 #
 # ### Упражнение `train_engine`: цикл, который учит
@@ -223,7 +223,7 @@ assert all(torch.allclose(each.grad, twin.grad, rtol=1e-12) for each, twin in zi
 #
 # Каждый батч сдвигает каждый параметр на один шаг против градиента функции потерь этого батча.
 #
-# * **Дано.** Листья движка или torch в аргументе `parameters`. У каждого есть `data` и `grad` (тензор или None), и в `grad` вначале может что-то лежать. Вызов `loss_of(batch)` возвращает значение функции потерь, у которого есть `data`. Его метод `backward()` прибавляет к `.grad`.
+# * **Дано.** Листья движка или torch в аргументе `parameters`. У каждого есть `data` и `grad` (тензор или None), и в `grad` вначале может что-то лежать. Вызов `loss_of(batch)` возвращает значение функции потерь: в его `data` лежит тензор из одного числа, а его метод `backward()` прибавляет к `.grad`.
 # * **Результат.** Для каждого батча по очереди `data` каждого параметра становится равным `data - rate * grad`, где градиент взят только по этому батчу. <!-- weights, torch -->
 # * **Результат.** Список значений функции потерь до каждого шага, числа типа float. <!-- losses -->
 # * **Результат.** На каждый батч — один вызов `loss_of` и один `backward()`. <!-- runs -->

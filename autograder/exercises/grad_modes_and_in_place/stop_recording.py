@@ -1,4 +1,4 @@
-"""Extra exercise: recording that can be stopped, and rules that notice edits, in a learner's own engine."""
+"""Extra exercise: recording that stops, and rules that notice edits."""
 
 from __future__ import annotations
 
