@@ -2174,8 +2174,8 @@ use_mine()
 # * **Given.** `root` and its values: `data`, `inputs`, `rule`, `grad`, and `hooks`, a list of functions. A rule holds the inputs of its value.
 # * **Result.** Each hook of a value behind `root` is called once, with the whole gradient of this walk, in the order of the list, at leaves and results. <!-- hooks, hooks_in_programs -->
 # * **Result.** If a hook returns something other than None, it takes the gradient's place: for the next hook, the rule, and `.grad`. <!-- hooks, hooks_in_programs -->
-# * **Result.** The gradients, the memory and the error of a second walk are as before; with `retain_graph=True` nothing is freed. <!-- gradients, own, freed, retained -->
-# %% [markdown] tags=["ru"] of="aa873148"
+# * **Result.** After the walk the gradients, the memory and the error of a second walk are as before; with `retain_graph=True` nothing is freed. <!-- gradients, own, freed, retained -->
+# %% [markdown] tags=["ru"] of="a51149c2"
 # ### Дополнительное упражнение `hooks_and_freeing`: хуки в вашем обходе
 # *дописать · ●●○ · 12 минут · 4 балла · дополнительно*
 #
@@ -2184,7 +2184,7 @@ use_mine()
 # * **Дано.** `root` и его значения: `data`, `inputs`, `rule`, `grad` и `hooks`, список функций. Правило удерживает входы своего значения.
 # * **Результат.** Каждый хук вызван один раз, с полным градиентом этого обхода, в порядке списка. Это касается `root` и всех значений, от которых он зависит: и листьев, и результатов. <!-- hooks, hooks_in_programs -->
 # * **Результат.** Если хук вернул не None, это значение заменяет градиент: для следующего хука, для правила и для `.grad`. <!-- hooks, hooks_in_programs -->
-# * **Результат.** Градиенты, память и ошибка при втором обходе такие же, как прежде, а с `retain_graph=True` ничего не освобождается. <!-- gradients, own, freed, retained -->
+# * **Результат.** После обхода градиенты, память и ошибка при втором обходе такие же, как прежде, а с `retain_graph=True` ничего не освобождается. <!-- gradients, own, freed, retained -->
 # %% answer="hooks_and_freeing"
 def hooks_and_freeing(root, retain_graph=False):
     def refuse(gradient):

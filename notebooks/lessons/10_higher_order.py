@@ -1978,9 +1978,9 @@ ragged_table()
 # Второй производной в вашем движке из урока 02 нет: после прохода в `x.grad` лежит обычный тензор. Его правила вычисляют `g * b`, где `b` — просто числа. Что изменить, чтобы проход записывал сам себя?
 # %% include=["own_engine/value", "own_engine/rules_and_walk"] tags=["folded"]
 # %% [markdown] tags=["en"]
-# Here a rule gets *values*: the gradient, the result and the inputs. A value can also be transposed, expanded, and subtracted from a number. The walk is the old one, but gradients are values, too.
-# %% [markdown] tags=["ru"] of="c83ea39b"
-# Теперь правило получает *значения*: градиент, результат и входы. Кроме того, значение можно транспонировать, расширить до формы и вычесть из числа. Обход прежний, только градиенты — тоже значения.
+# Here a rule gets *values*: the gradient, the result and the inputs. A value can also be transposed, expanded, and subtracted from a number. And there is a short walk, in which gradients are values, too.
+# %% [markdown] tags=["ru"] of="bf4ff7db"
+# Теперь правило получает *значения*: градиент, результат и входы. Кроме того, значение можно транспонировать, расширить до формы и вычесть из числа. И есть короткий обход, в котором градиенты — тоже значения.
 # %%
 def record(op, data, *inputs):
     """As before, but the rule computes with values, so that what it makes is recorded."""
@@ -2068,8 +2068,8 @@ def recorded_rules():
         return (b @ g.t()).t(), (g.t() @ a).t()
 
     def tanh(g, out, a):
-        y = a.tanh()
-        return (g + (0 - g * y * y),)
+        minus = Value(torch.tensor(-1.0, dtype=torch.float64))
+        return (g + minus * g * out * out,)
 
     return {"*": product, "@": matmul, "sum": lambda g, out, a: [g.expand(a.data.shape)], "tanh": tanh}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -32,10 +32,10 @@ class Followed:
         return self._tensor.detach()
 
     def __add__(self, other: Any) -> Followed:
-        return Followed(self._tensor + _tensor(other))
+        return _of_one_shape(torch.add, self, other)
 
     def __mul__(self, other: Any) -> Followed:
-        return Followed(self._tensor * _tensor(other))
+        return _of_one_shape(torch.mul, self, other)
 
     def __matmul__(self, other: Any) -> Followed:
         return Followed(self._tensor @ _tensor(other))
@@ -56,9 +56,44 @@ class Followed:
         return Followed(self._tensor.tanh())
 
 
-def _tensor(other: Any) -> Tensor:
-    tensor: Tensor = other._tensor if isinstance(other, Followed) else other.data
-    return tensor
+def _of_one_shape(operation: Any, one: Any, other: Any) -> Followed:
+    """Return the result of `+` or `*`.
+
+    Raises ValueError where an input that is followed has another shape: the engine of the lesson does not sum back.
+    """
+    tensors = _tensor(one), _tensor(other)
+    result = operation(*tensors)
+    if any(each.requires_grad and each.shape != result.shape for each in tensors):
+        raise ValueError(f"inputs of one shape are needed, not {tuple(tensors[0].shape)} and {tuple(tensors[1].shape)}")
+    return Followed(result)
+
+
+def _tensor(value: Any) -> Tensor:
+    """Return the tensor of a value, also of one that a rule has made by the class of the notebook.
+
+    Such a value remembers its operation and inputs, and is computed from them again.
+    """
+    if isinstance(value, Followed):
+        return value._tensor
+    data: Tensor = value.data
+    op, inputs = getattr(value, "op", ""), getattr(value, "inputs", ())
+    if not inputs or isinstance(value, Tensor):
+        return data
+    first, *others = [_tensor(each) for each in inputs]
+    again: Tensor = _AGAIN[op](data, first, *others)
+    return again
+
+
+_AGAIN: dict[str, Any] = {
+    "+": lambda data, a, b: a + b,
+    "*": lambda data, a, b: a * b,
+    "@": lambda data, a, b: a @ b,
+    "sum": lambda data, a: a.sum(),
+    "tanh": lambda data, a: a.tanh(),
+    "t": lambda data, a: a.t(),
+    "expand": lambda data, a: a.expand(data.shape),
+    "-": lambda data, a: data + a.detach() - a,
+}
 
 
 def _aspect(op: str) -> Aspect:
@@ -109,17 +144,22 @@ def _twice(rule: Any, case: Case, operation: Any, gradient: Tensor, *inputs: Ten
     of = [each.clone().requires_grad_() for each in (gradient, *inputs)]
     g, *arguments = [Followed(each) for each in of]
     parts = rule(g, Followed(operation(*of[1:])), *arguments)
-    found = list(parts) if isinstance(parts, (list, tuple)) else [parts]
-    return {"gradients": [_number(each) for each in found], "their derivatives": _derivatives(found, of, case.weight)}
+    if not isinstance(parts, (list, tuple)):
+        return {"gradients": _number(parts), "their derivatives": None}
+    return {"gradients": [_number(each) for each in parts], "their derivatives": _derivatives(parts, of, case.weight)}
 
 
 def _number(part: Any) -> object:
-    return part.data if isinstance(part, Followed) else part
+    return _tensor(part).detach() if _is_value(part) else part
 
 
-def _derivatives(parts: list[Any], of: list[Tensor], weight: float) -> list[Tensor] | None:
+def _is_value(part: Any) -> bool:
+    return isinstance(part, Followed) or (not isinstance(part, Tensor) and isinstance(getattr(part, "data", 0), Tensor))
+
+
+def _derivatives(parts: Sequence[Any], of: list[Tensor], weight: float) -> list[Tensor] | None:
     """Return the derivatives, or None if a part is no value, or none of them is recorded."""
-    if not all(isinstance(each, Followed) for each in parts):
+    if not all(_is_value(each) for each in parts):
         return None
     tensors = [_tensor(each) for each in parts]
     total = sum(

@@ -123,7 +123,10 @@ def _freed(walk: Walk, program: Program) -> dict[str, object]:
     """Return what `freed` does, and whether the root, which is held, has forgotten its inputs."""
     root = recorded(program)[0][-1]
     walk(root)
-    return {"inputs are forgotten": not getattr(root, "inputs", None), **freed(_leaf, program, walk, lambda node: node)}
+    forgotten = not getattr(root, "inputs", None)
+    again = or_error(lambda: walk(root, retain_graph=True))
+    found = freed(_leaf, program, walk, lambda node: node)
+    return {"inputs are forgotten": forgotten, "second pass with retain_graph": again, **found}
 
 
 def _alive(walk: Walk, start: float) -> AtMost:

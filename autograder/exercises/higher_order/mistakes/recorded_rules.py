@@ -110,3 +110,28 @@ def recorded_rules():
 # Правило для `*` такое же, как для `+`: каждый множитель получает градиент без изменений.
 def recorded_rules():
     return {**RIGHT, "*": lambda g, out, a, b: (g, g)}
+
+
+# %% mistake="spreads_by_ones" theme="axes"
+# The rule of `sum` multiplies by ones of another shape. The engine's `*` does not sum back to the shape of `g`: `expand` does.
+# Правило для `sum` умножает на единицы другой формы. В движке `*` не приводит градиент к форме `g`, а `expand` приводит.
+def recorded_rules():
+    class Ones:
+        def __init__(self, data):
+            self.data, self.inputs, self.op = data, (), ""
+
+    return {**RIGHT, "sum": lambda g, out, a: (g * Ones(0 * a.data + 1),)}
+
+
+# %% mistake="forgets_the_comma" theme="slip"
+# The rules of `sum` and `tanh` return the value itself. A tuple of one value needs a comma.
+# Правила для `sum` и `tanh` возвращают само значение. Кортежу из одного значения нужна запятая.
+def recorded_rules():
+    return {**RIGHT, "sum": lambda g, out, a: g.expand(a.data.shape), "tanh": lambda g, out, a: g * (1 - out * out)}
+
+
+# %% mistake="transposes_the_product" theme="axes"
+# The gradient of `b` in the rule of `@` is transposed: `g.t() @ a` in place of `a.t() @ g`.
+# Градиент `b` в правиле для `@` транспонирован: `g.t() @ a` вместо `a.t() @ g`.
+def recorded_rules():
+    return {**RIGHT, "@": lambda g, out, a, b: (g @ b.t(), g.t() @ a)}

@@ -170,3 +170,24 @@ def free_as_you_walk(root, retain_graph=False):
         leaf.grad = gradient if leaf.grad is None else leaf.grad + gradient
 
     walk(root, retain_graph, keep=hand_over)
+
+
+# %% mistake="retain_graph_revives" theme="graph_life"
+# A second walk with `retain_graph=True` raises nothing. That argument is about what comes afterwards: what is gone stays gone.
+# Второй обход с `retain_graph=True` не вызывает ошибки. Этот аргумент относится к будущему: освобождённого уже нет.
+def free_as_you_walk(root, retain_graph=False):
+    if retain_graph and root.rule is refuse:
+        return
+    walk(root, retain_graph)
+
+
+# %% mistake="asks_the_root_only" theme="graph_life"
+# Only the root is asked whether it was freed. A freed result behind a new root passes for a leaf.
+# Спрашивают только у корня, освобождён ли он. Освобождённый результат за новым корнем принимают за лист.
+def free_as_you_walk(root, retain_graph=False):
+    def forget(value):
+        value.inputs, value.rule, value.gone = (), None, True
+
+    if getattr(root, "gone", False):
+        raise RuntimeError("walked already")
+    walk(root, retain_graph, leave=forget)
