@@ -1407,10 +1407,10 @@ use_mine()
 #
 # * **Given.** `Value`, the class: `Value(data)` is a leaf, `Value(data, inputs, rule)` a result, and `backward()` starts a walk with ones at its value. `segment(*inputs)` computes a value from values by `+`, `*`, `@`, `sum` and `tanh`.
 # * **Result.** A value with the numbers of `segment(*inputs)`, whose inputs are `inputs`. <!-- value -->
-# * **Result.** A walk brings the gradients that it would bring without `compute_again`, also where an input is a leaf, a result, or not used (zeros). <!-- gradients -->
-# * **Result.** Between forward pass and walk no result from inside the segment is in memory. <!-- kept -->
-# * **Result.** The segment runs once forward, and once in the walk. <!-- runs -->
-# %% [markdown] tags=["ru"] of="429214b6"
+# * **Result.** A walk brings the gradients that it would bring without `compute_again`: where an input is a leaf, a result, not used (zeros) or given twice, where the segment calls `compute_again` itself, and in a second walk with another gradient, too. <!-- gradients -->
+# * **Result.** Before the walk, and after it, no result from inside the segment is in memory, while your value is. <!-- kept -->
+# * **Result.** The segment runs once forward, and once in each walk. <!-- runs -->
+# %% [markdown] tags=["ru"] of="d0c58478"
 # ### Дополнительное упражнение `compute_again`: вычислить ещё раз
 # *спроектировать · ●●○ · 15 минут · 3 балла · дополнительно*
 #
@@ -1418,9 +1418,9 @@ use_mine()
 #
 # * **Дано.** Класс `Value`: `Value(data)` — лист, `Value(data, inputs, rule)` — результат, а `backward()` начинает обход с единиц у своего значения. Функция `segment(*inputs)` вычисляет значение из значений с помощью `+`, `*`, `@`, `sum` и `tanh`.
 # * **Результат.** Значение с теми же числами, что у `segment(*inputs)`, и со входами `inputs`. <!-- value -->
-# * **Результат.** Обход приносит те же градиенты, что и без `compute_again`, в том числе если вход — лист, результат или вовсе не используется (тогда нули). <!-- gradients -->
-# * **Результат.** Между прямым проходом и обходом в памяти нет результатов, которые лежат внутри отрезка. <!-- kept -->
-# * **Результат.** Отрезок выполняется один раз в прямом проходе и один раз при обходе. <!-- runs -->
+# * **Результат.** Обход приносит те же градиенты, что и без `compute_again`: если вход — лист или результат, не используется (тогда нули) или передан дважды, если отрезок сам вызывает `compute_again` и если по тому же значению идёт второй обход, с другим градиентом. <!-- gradients -->
+# * **Результат.** Ни до обхода, ни после него в памяти нет результатов, которые лежат внутри отрезка, хотя само ваше значение ещё есть. <!-- kept -->
+# * **Результат.** Отрезок выполняется один раз в прямом проходе и один раз при каждом обходе. <!-- runs -->
 # %% answer="compute_again"
 def compute_again(Value, segment, *inputs):
     """The value of `segment(*inputs)`, whose inside is not kept but made again in the walk."""

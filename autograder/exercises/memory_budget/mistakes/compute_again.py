@@ -118,6 +118,78 @@ def compute_again(Value, segment, *inputs):
     return Value(data, inputs, rule)
 
 
+# %% mistake="keys_the_leaves_by_input" theme="accumulation"
+# Where one value is given twice, both inputs get the gradient of both: the leaves are kept by input, so there is only one.
+# Если одно значение передано дважды, каждый из двух входов получает градиент обоих: листья хранятся по входам, и лист
+#     у них один.
+def compute_again(Value, segment, *inputs):
+    data = segment(*[Value(each.data) for each in inputs]).data
+
+    def rule(gradient):
+        leaves = {each: Value(each.data) for each in inputs}
+        (segment(*[leaves[each] for each in inputs]) * Value(gradient)).sum().backward()
+        found = [leaves[each].grad for each in inputs]
+        return [torch.zeros_like(each.data) if grad is None else grad for each, grad in zip(inputs, found)]
+
+    return Value(data, inputs, rule)
+
+
+# %% mistake="keeps_the_second_run" theme="cost"
+# After the walk the result of the second run is still held, with everything inside.
+# После обхода результат второго запуска по-прежнему удерживается вместе со всем, что внутри.
+def compute_again(Value, segment, *inputs):
+    made, again = Value(segment(*[Value(each.data) for each in inputs]).data, inputs), None
+
+    def rule(gradient):
+        nonlocal again
+        leaves = [Value(each.data) for each in inputs]
+        again = segment(*leaves)
+        (again * Value(gradient)).sum().backward()
+        return [torch.zeros_like(each.data) if each.grad is None else each.grad for each in leaves]
+
+    made.rule = rule
+    return made
+
+
+# %% mistake="remembers_the_gradients" theme="accumulation"
+# A second walk gets the gradients of the first, though another gradient arrives.
+# Второй обход получает градиенты первого, хотя приходит другой градиент.
+def compute_again(Value, segment, *inputs):
+    data, found = segment(*[Value(each.data) for each in inputs]).data, []
+
+    def rule(gradient):
+        if not found:
+            found.extend(gradients_in(Value, segment, inputs, gradient))
+        return found
+
+    return Value(data, inputs, rule)
+
+
+# %% mistake="makes_the_leaves_once" theme="accumulation"
+# The second walk also gets the gradients of the first: its leaves are the same, and their `grad` is added to.
+# Второй обход приносит и градиенты первого: листья у них общие, и поле `grad` пополняется.
+def compute_again(Value, segment, *inputs):
+    leaves = [Value(each.data) for each in inputs]
+
+    def rule(gradient):
+        (segment(*leaves) * Value(gradient)).sum().backward()
+        return [torch.zeros_like(each.data) if each.grad is None else each.grad for each in leaves]
+
+    return Value(segment(*leaves).data, inputs, rule)
+
+
+# %% mistake="keeps_the_last_segment" theme="state"
+# All results share one memory of what to run. A call inside the segment overwrites what the call outside has to run.
+# Что запускать, записано в одном месте для всех результатов. Вызов внутри отрезка затирает то, что записал внешний.
+last = {}
+
+
+def compute_again(Value, segment, *inputs):
+    last.update(segment=segment, inputs=inputs)
+    data = segment(*[Value(each.data) for each in inputs]).data
+    return Value(data, inputs, lambda gradient: gradients_in(Value, last["segment"], last["inputs"], gradient))
+
+
 # %% mistake="forgets_the_return" theme="return"
 # The function returns nothing.
 # Функция ничего не возвращает.
