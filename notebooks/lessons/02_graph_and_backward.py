@@ -409,7 +409,7 @@ y = program(x, w)
 # %% tags=["picture"]
 draw(y)
 # %%
-x, w = Value(x.detach()), Value(w.detach())
+x, w = [Value(torch.tensor(number, dtype=torch.float64)) for number in (3.0, 2.0)]
 y = program(x, w)
 # %% tags=["picture"]
 draw(y)
@@ -748,12 +748,12 @@ assert leaf.grad.item() == 2.0**60
 
 
 # %% [markdown] tags=["en"]
-# Torch's engine does the same, in C++ and in several threads: nodes in topological order, one call each, sums where paths join. Like `record`, it sums a gradient back to the shape of an input that was broadcast. Besides, it runs hooks, and frees what a node has saved once the node has run. What a node saves stands in the picture of `L` at the top: a multiplication keeps its factors, an addition keeps nothing. The freeing is the next subject. One rule of torch's engine matters here: an `AccumulateGrad` that is ready runs before other nodes that are.
+# Torch's engine does the same, in C++, and with several devices in several threads: nodes in topological order, one call each, sums where paths join. Like `record`, it sums a gradient back to the shape of an input that was broadcast. Besides, it runs hooks, and frees what a node has saved once the node has run. What a node saves stands in the picture of `L` at the top: a multiplication keeps its factors, an addition keeps nothing. The freeing is the next subject. One rule of torch's engine matters here: an `AccumulateGrad` that is ready runs before other nodes that are.
 #
 # ## A second backward pass
 #
 # "A graph can go backward only once" is a rule that many know. Here are three graphs with two passes each; a pass with `retain_graph=True` frees nothing. Read the function; do not call it yet.
-# %% [markdown] tags=["ru"] of="15c8295e"
+# %% [markdown] tags=["ru"] of="02d24fff"
 # То же делает и движок torch, только он написан на C++ и может работать в нескольких потоках: он вызывает узлы в топологическом порядке, каждый один раз, и складывает градиенты там, где пути сходятся. Если форма входа была расширена транслированием, движок, как и `record`, суммированием приводит градиент к исходной форме. Кроме того, он вызывает хуки и освобождает то, что сохранено в узле, как только тот отработал. Что именно сохраняет узел, видно на рисунке графа `L` в начале урока: умножение хранит множители, сложение не хранит ничего. О том, как сохранённое освобождается, и пойдёт речь дальше. Но сначала — ещё одно правило движка torch, которое там понадобится: готовый `AccumulateGrad` выполняется вне очереди, раньше других готовых узлов.
 #
 # ## Второй обратный проход

@@ -148,11 +148,11 @@ assert [gradient.item() for gradient in on_the_way] == [4, -4, -8]
 # %% [markdown] tags=["en"]
 # ## The engine learns to read
 #
-# The engine from lesson 02 computes gradients, and that is all. Here it is, as the course writes it.
-# %% [markdown] tags=["ru"] of="c05df565"
+# The engine from lesson 02 computes gradients, and that is all. Here it is, as the course writes it. `use_mine()` puts the steps that you have passed in its place.
+# %% [markdown] tags=["ru"] of="e0b872d3"
 # ## Движок учится читать
 #
-# Движок из урока 02 вычисляет градиенты, и только. Вот он, как его записывает курс.
+# Движок из урока 02 вычисляет градиенты, и только. Вот он, как его записывает курс. Вызов `use_mine()` подставит вместо него шаги, которые вы прошли сами.
 # %% include=["own_engine/value", "own_engine/rules_and_walk"] tags=["folded"]
 # %%
 from autograder import use_mine

@@ -32,6 +32,7 @@ def record(op, data, *inputs):
 
     def rule(gradient):
         parts = four_rules()[op](gradient, data, *(each.data for each in inputs))
+        # an input that was broadcast gets the sum over its copies
         return tuple(part.sum_to_size(each.data.shape) for part, each in zip(parts, inputs))
 
     return Value(data, inputs, rule, op)
