@@ -1317,7 +1317,8 @@ Value.recording, Value.version, Value.add_ = True, 0, add_
 # * **Result.** Otherwise a leaf: a `Value` without inputs, whose rule is None. <!-- stopped -->
 # * **Result.** If a value that a rule reads was edited after the operation, the rule raises a RuntimeError, also if the numbers stayed the same. `*` and `@` read their inputs, `tanh` its result. <!-- noticed -->
 # * **Result.** No other edit stops a rule: `+` and `sum` read nothing. <!-- unread -->
-# %% [markdown] tags=["ru"] of="35dc8203"
+# * **Not allowed.** To call `record`: your function takes its place. <!-- recorded -->
+# %% [markdown] tags=["ru"] of="50ebb4c6"
 # ### Дополнительное упражнение `stop_recording`: остановить запись
 # *дописать · ●●○ · 14 минут · 3 балла · дополнительно*
 #
@@ -1328,6 +1329,7 @@ Value.recording, Value.version, Value.add_ = True, 0, add_
 # * **Результат.** Иначе — лист: `Value` без входов, правило равно None. <!-- stopped -->
 # * **Результат.** Если значение, которое правило читает, изменено после операции, правило вызывает RuntimeError, даже если числа остались прежними. Операции `*` и `@` читают свои входы, `tanh` — свой результат. <!-- noticed -->
 # * **Результат.** Другие изменения правилу не мешают: `+` и `sum` не читают ничего. <!-- unread -->
+# * **Нельзя.** Вызывать `record`: её место займёт ваша функция. <!-- recorded -->
 # %% answer="stop_recording"
 def stop_recording(op, data, *inputs):
     """The result of an operation: a leaf without recording, else with a rule that notices edits."""

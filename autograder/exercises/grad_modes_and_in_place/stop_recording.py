@@ -5,12 +5,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator
 from typing import Any
+from unittest.mock import patch
 
 import torch
 
 from autograder.checking.containment.caught import or_error
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
+from autograder.checking.observe import unmarked
 from autograder.language import Text
 
 from .engine_values import OPERATIONS, Engine, Recorded, gradients
@@ -83,6 +85,12 @@ _READ = {"*": (_FIRST, _SECOND), "@": (_FIRST, _SECOND), "tanh": (_RESULT,)}  # 
     ],
 )
 def stop_recording(answer: Any, case: Case) -> dict[str, object]:
+    function = unmarked(answer.stop_recording)
+    with patch.dict(getattr(function, "__globals__", {}), record=function):  # as in the engine afterwards
+        return _observed(answer, case)
+
+
+def _observed(answer: Any, case: Case) -> dict[str, object]:
     return {
         "recorded": or_error(_recorded, answer, case),
         "stopped": or_error(_stopped, answer, case),
@@ -145,8 +153,9 @@ def _after_edit(
     """Return the gradients of the inputs after an edit, or the error that the rule raises."""
     engine = Engine(answer, case)
     if before:
-        for each in engine.inputs:
-            each.add_(torch.full_like(each.data, 0.25))
+        for each, times in zip(engine.inputs, (3, 1)):  # versions that differ from value to value
+            for _ in range(times):
+                each.add_(torch.full_like(each.data, 0.25))
     made = engine.result()
     values = dict(zip((_FIRST, _SECOND), engine.inputs)) | {_RESULT: made}
     gradient = torch.full_like(made.data, 0.5)

@@ -156,6 +156,20 @@ def stop_recording(op, data, *inputs):
     return recorded(op, data, *inputs, read=lambda op, inputs, made: (*inputs, made))
 
 
+# %% mistake="tanh_reads_its_input_too" theme="in_place"
+# An edit of the input of `tanh` stops its rule, as one of the result does. The rule reads the result alone.
+# Правило для `tanh` прерывается не только после изменения результата, но и после изменения входа. А читает оно только
+#     результат.
+def stop_recording(op, data, *inputs):
+    if not type(inputs[0]).recording:
+        return leaf(data, inputs)
+
+    def read(op, inputs, made):
+        return (*inputs, made) if op == "tanh" else read_by(op, inputs, made)
+
+    return recorded(op, data, *inputs, read=read)
+
+
 # %% mistake="sum_reads_its_input" theme="in_place"
 # The rules of `+` and `sum` stop after an edit of an input. They read no number of it.
 # Правила для `+` и `sum` прерываются после изменения входа. Его числа они не читают.
@@ -183,6 +197,15 @@ def stop_recording(op, data, *inputs):
     return recorded(op, data, *inputs, read=lambda op, inputs, made: () if op == "@" else read_by(op, inputs, made))
 
 
+# %% mistake="watches_tanh_alone" theme="missing"
+# Only an edit of the result of `tanh` is noticed, none of an input of `*` or `@`.
+# Замечено только изменение результата `tanh`. Изменения входов у `*` и `@` остались незамеченными.
+def stop_recording(op, data, *inputs):
+    if not type(inputs[0]).recording:
+        return leaf(data, inputs)
+    return recorded(op, data, *inputs, read=lambda op, inputs, made: (made,) if op == "tanh" else ())
+
+
 # %% mistake="forgets_the_result" theme="missing"
 # An edit of the result of `tanh` goes unnoticed.
 # Изменение результата `tanh` остаётся незамеченным.
@@ -199,6 +222,25 @@ def stop_recording(op, data, *inputs):
     if not type(inputs[0]).recording:
         return leaf(data, inputs)
     return recorded(op, data, *inputs, same=lambda old, new: new == 0)
+
+
+# %% mistake="takes_the_largest_version" theme="in_place"
+# If two inputs have different versions, an edit of the one with the lower version goes unnoticed. Compare each.
+# Если версии двух входов различаются, изменение входа с меньшей версией остаётся незамеченным. Сравнивать нужно каждую.
+def stop_recording(op, data, *inputs):
+    if not type(inputs[0]).recording:
+        return leaf(data, inputs)
+    made = recorded(op, data, *inputs, read=lambda op, inputs, made: ())
+    inner, read = made.rule, read_by(op, inputs, made)
+    largest = max((each.version for each in read), default=0)
+
+    def rule(gradient):
+        if max((each.version for each in read), default=0) != largest:
+            complain()
+        return inner(gradient)
+
+    made.rule = rule
+    return made
 
 
 # %% mistake="refuses_the_operation" theme="order"
@@ -251,6 +293,25 @@ def stop_recording(op, data, *inputs):
     return made
 
 
+# %% mistake="returns_none" theme="own"
+# After an edit a rule returns None. An error is wanted: a walk would go on without this gradient.
+# После изменения правило возвращает None. А должна быть ошибка: обход пошёл бы дальше без этого градиента.
+def stop_recording(op, data, *inputs):
+    if not type(inputs[0]).recording:
+        return leaf(data, inputs)
+    made = recorded(op, data, *inputs)
+    inner = made.rule
+
+    def rule(gradient):
+        try:
+            return inner(gradient)
+        except RuntimeError:
+            return None
+
+    made.rule = rule
+    return made
+
+
 # %% mistake="asserts" theme="own"
 # After an edit a rule raises AssertionError, not RuntimeError.
 # После изменения правило вызывает AssertionError, а не RuntimeError.
@@ -261,6 +322,55 @@ def stop_recording(op, data, *inputs):
     if not type(inputs[0]).recording:
         return leaf(data, inputs)
     return recorded(op, data, *inputs, refuse=refuse)
+
+
+# %% mistake="raises_a_value_error" theme="own"
+# After an edit a rule raises ValueError, not RuntimeError.
+# После изменения правило вызывает ValueError, а не RuntimeError.
+def stop_recording(op, data, *inputs):
+    def refuse():
+        raise ValueError("edited")
+
+    if not type(inputs[0]).recording:
+        return leaf(data, inputs)
+    return recorded(op, data, *inputs, refuse=refuse)
+
+
+# %% mistake="calls_record" theme="own"
+# The function calls `record`. In the engine it takes the place of `record`, and then it calls itself without end.
+# Функция вызывает `record`. Но в движке она занимает место `record` и тогда без конца вызывает саму себя.
+def stop_recording(op, data, *inputs):
+    if not type(inputs[0]).recording:
+        return leaf(data, inputs)
+    made = record(op, data, *inputs)  # that of the notebook
+    inner, read = made.rule, read_by(op, inputs, made)
+    versions = [each.version for each in read]
+
+    def rule(gradient):
+        if [each.version for each in read] != versions:
+            complain()
+        return inner(gradient)
+
+    made.rule = rule
+    return made
+
+
+# %% mistake="forgets_the_return" theme="return"
+# While recording is on, the function returns nothing.
+# При включённой записи функция ничего не возвращает.
+def stop_recording(op, data, *inputs):
+    if not type(inputs[0]).recording:
+        return leaf(data, inputs)
+    recorded(op, data, *inputs)
+
+
+# %% mistake="forgets_the_rule" theme="missing"
+# While recording is on, the result has its inputs but no rule.
+# При включённой записи у результата есть входы, но нет правила.
+def stop_recording(op, data, *inputs):
+    if not type(inputs[0]).recording:
+        return leaf(data, inputs)
+    return type(inputs[0])(data, inputs, None, op)
 
 
 # %% mistake="forgets_the_shape" theme="axes"
