@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-FILE = Path(__file__).with_name("digits.csv.gz")
+FILE = Path(__file__).with_name("uci_digits.csv.gz")
 INK = 16  # of a pixel that is all ink
 
 
