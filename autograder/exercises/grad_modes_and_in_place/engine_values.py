@@ -1,4 +1,4 @@
-"""Values of an engine that can stop recording and that count their edits."""
+"""Values of an engine that stops recording and counts edits."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Recorded:
 
 
 class Engine:
-    """The inputs of a case as values of a class of their own, and what an answer makes of them."""
+    """Inputs of a case as values, and what is made of them."""
 
     def __init__(self, answer: Any, case: Case) -> None:
         self._record = unmarked(answer.stop_recording)

@@ -1,4 +1,4 @@
-"""Segments of a program, and the values of an engine on which they run."""
+"""Segments of a program, and the values on which they run."""
 
 from __future__ import annotations
 
