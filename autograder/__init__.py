@@ -1,9 +1,10 @@
 """The course's package, with the commands that notebooks import.
 
 from autograder import start, check, hint, solution, why, progress, contents, ready, reproduce
-from autograder import review, again, placement
+from autograder import review, again, placement, use_mine, save_mine
 from autograder import draw, steps, explain, on_gpu, gpu_peak, two_processes
 from autograder import plot_jacobian, plot_differences, plot_accumulation, plot_memory, plot_saved, plot_progress
+from autograder import digits, plot_digits
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ _COMMANDS = {
     **dict.fromkeys(("start", "hint", "solution", "why", "reproduce"), ".learner.commands"),
     **dict.fromkeys(("progress", "contents", "ready", "review", "again", "placement"), ".learner.commands"),
     **dict.fromkeys(("on_gpu", "gpu_peak"), ".learner.gpu"),
+    **dict.fromkeys(("use_mine", "save_mine"), ".learner.own_engine"),
     "explain": ".learner.explanations",
     "two_processes": ".learner.two_processes",
+    "digits": ".data.handwritten_digits",
     "draw": ".pictures.draw",
     "steps": ".pictures.steps",
     "plot_accumulation": ".pictures.plots.accumulation",
+    "plot_digits": ".pictures.plots.digits",
     "plot_differences": ".pictures.plots.differences",
     "plot_jacobian": ".pictures.plots.jacobian",
     "plot_memory": ".pictures.plots.live_bytes",

@@ -53,6 +53,11 @@ class Cell:
         return "fact" in self.metadata.get("tags", [])
 
     @property
+    def is_folded(self) -> bool:
+        """True if the cell's code is shown only after a click."""
+        return "folded" in self.metadata.get("tags", [])
+
+    @property
     def is_picture(self) -> bool:
         """True if the cell draws a picture.
 

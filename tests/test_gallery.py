@@ -81,7 +81,9 @@ def test_every_picture_is_stored_in_every_form(ran: tuple[str, NotebookNode]) ->
     language, notebook = ran
     forms = [set(output.data) for output in outputs(notebook) if output.output_type == "execute_result"]
     still, pages = {"text/html", "image/png", "text/plain"}, {"text/html", "text/plain"}
-    drawn = re.findall(r"^(?:draw|steps)\(", "\n".join(c.source for c in notebook.cells if c.cell_type == "code"), re.M)
+    drawn = re.findall(
+        r"^(?:draw|steps|plot_digits)\(", "\n".join(c.source for c in notebook.cells if c.cell_type == "code"), re.M
+    )
     assert len(forms) == len(drawn) + 1  # the reply of `start`
     assert all(form in (still, pages) for form in forms)
     assert pages in forms

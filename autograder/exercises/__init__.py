@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .key import Key, Misconception
 
 PACKAGED = Path(__file__).parent
+SHARED = "shared"  # the package with what probes of several lessons share
 
 
 class Unknown(UserError):
@@ -144,7 +145,7 @@ def _path(lesson: str) -> Path | None:
 
 def lesson_paths(folder: Path) -> list[Path]:
     """Return the path of each lesson's package in `folder`, sorted."""
-    return sorted(file.parent for file in folder.glob("*/__init__.py"))
+    return sorted(file.parent for file in folder.glob("*/__init__.py") if file.parent != PACKAGED / SHARED)
 
 
 def lesson_path(folder: Path, name: str) -> Path | None:

@@ -6,6 +6,12 @@ Older histories and notebooks name the former one.
 from __future__ import annotations
 
 _MOVED = {
+    "capstones": {
+        "four_rules": "graph_and_backward",
+        "walk_nodes": "graph_and_backward",
+        "unbroadcast": "gradient_accumulation",
+        "hooks_and_freeing": "gradient_hooks",
+    },
     "engine": dict.fromkeys(("fix_anomaly", "costly_node", "one_graph", "predict_compiled"), "compiled_code"),
 }
 

@@ -48,14 +48,18 @@ class SilentMistake:
 
 def silent_mistakes(answer: object) -> list[Note]:
     """Return a note for each kind of silent mistake in the cell that an answer was defined in."""
-    code = _code_of(answer)
-    lines = linecache.getlines(code.co_filename) if code else []
     try:
-        tree = ast.parse("".join(lines))
+        tree = ast.parse(cell_of(answer))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     found = ((each.name, next(each.find(tree), None)) for each in SILENT)
     return [Note(f"silent.{name}", {"code": _first_line(node)}) for name, node in found if node]
+
+
+def cell_of(answer: object) -> str:
+    """Return the source of the cell or file that an answer was defined in, or "" if it is unknown."""
+    code = _code_of(answer)
+    return "".join(linecache.getlines(code.co_filename)) if code else ""
 
 
 def _code_of(answer: object) -> CodeType | None:

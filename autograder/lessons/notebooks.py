@@ -124,6 +124,8 @@ def _cell(
     lesson: Lesson, cell: Cell, index: int, exercises: dict[str, Exercise], given: dict[str, str]
 ) -> NotebookNode:
     metadata: dict[str, Any] = {"tags": [cell.language]} if cell.language else {}
+    if cell.is_folded:
+        metadata["jupyter"] = {"source_hidden": True}
     cell_id = source_digest(f"{lesson.name}:{index}", 12)
     if cell.role:
         role, name = cell.role

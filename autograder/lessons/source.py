@@ -4,7 +4,8 @@ A lesson source is a file of cells. The attribute `tags` is "en" or "ru" for pro
 the prose, "picture" for a plot. A cell of an exercise has one of the attributes `answer`, `given`, `alternative`,
 `check` and `written`. The attribute's value is the exercise's name. The cell of a question, `written`, holds the rubric
 and a model answer in English, and below a line `---` the same in Russian. The attribute `explains` names the prediction
-that a text of prose gives away: up to its first heading the text is folded.
+that a text of prose gives away: up to its first heading the text is folded. The attribute `include` lists files
+beside the lesson source, without `.py`, that make up a cell of code. The tag "folded" hides a cell's code.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Container, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,7 +30,7 @@ REPOSITORY = Path(__file__).parents[2]
 _PACKAGED = PACKAGED / "notebooks"  # where the wheel has them; the sandbox hides this folder
 NOTEBOOKS = _PACKAGED if _PACKAGED.is_dir() else REPOSITORY / "notebooks"
 SOURCES = NOTEBOOKS / "lessons"
-KEYS = {*ROLES, "tags", "of", "reading", "needs", "about", "explains", "minutes", "points"}
+KEYS = {*ROLES, "tags", "of", "reading", "needs", "about", "explains", "minutes", "points", "include"}
 _WORDS, _LINES = 200, 12  # of prose and of code, read in a minute
 STUB = "# YOUR CODE HERE / ВАШ КОД ЗДЕСЬ\nraise NotImplementedError"
 
@@ -119,7 +120,8 @@ def _reading(cells: list[Cell]) -> float:
     """Return the minutes in which a learner reads the English prose and the code of cells."""
     markdown = [cell for cell in cells if cell.kind == "markdown" and not cell.role]
     prose = [cell.source for cell in markdown if cell.language != "ru"]
-    shown = [cell for cell in cells if cell.kind == "code" and not cell.is_fact and cell.language != "ru"]
+    code_cells = [cell for cell in cells if cell.kind == "code" and not cell.is_folded]
+    shown = [cell for cell in code_cells if not cell.is_fact and cell.language != "ru"]
     code = [cell.source for cell in shown if not cell.role or cell.role[0] == "given"]
     lines = sum(bool(line.strip()) for source in code for line in source.splitlines())
     return sum(len(text.split()) for text in prose) / _WORDS + lines / _LINES
@@ -131,12 +133,21 @@ def read(path: Path) -> Lesson:
     Raises BrokenSource if the file is malformed.
     Raises OSError if it cannot be read.
     """
-    cells = read_cells(path, KEYS)
+    cells = [_with_included(path, cell) for cell in read_cells(path, KEYS)]
     for cell in cells:
         if cell.source.count("### BEGIN SOLUTION") != cell.source.count("### END SOLUTION"):
             wrong = "every `### BEGIN SOLUTION` needs its `### END SOLUTION` on a line of its own"
             raise BrokenSource(path, cell.line, wrong)
     return Lesson(path, cells)
+
+
+def _with_included(path: Path, cell: Cell) -> Cell:
+    """Return a cell with the files that it includes. Several lessons give a learner the same code."""
+    try:
+        texts = [(path.parent / f"{name}.py").read_text(encoding="utf-8") for name in cell.metadata.get("include", ())]
+    except OSError as error:
+        raise BrokenSource(path, cell.line, f"cannot include {error.filename}: {error.strerror}") from None
+    return replace(cell, source="\n\n".join(texts).strip()) if texts else cell
 
 
 def without_solution(source: str) -> str | None:

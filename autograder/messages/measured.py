@@ -190,6 +190,9 @@ NAMES: dict[str, Text] = {
     "results in eval": Text("results in `eval()`", "результаты в режиме `eval()`"),
     "inputs are forgotten": Text("a freed root has forgotten its inputs", "освобождённый корень забыл свои входы"),
     "second pass": Text("a second pass", "второй проход"),
+    "second pass with retain_graph": Text(
+        "a second pass, with `retain_graph=True`", "второй проход, с `retain_graph=True`"
+    ),
     "pass through a freed result": Text("a pass through a freed result", "проход через освобождённый результат"),
     "hooks get values": Text("every hook gets a value", "каждый хук получает значение"),
     "root with two dimensions": Text(

@@ -236,6 +236,19 @@ WORDS: dict[str, Text] = {
         "В этой точке функция или её производная равна nan или inf, показывать нечего. Выберите точку, где функция "
         "гладкая.",
     ),
+    # -- plot_digits --------------------------------------------------------------------------------------------
+    "digits.title": Text("A net learns to read digits", "Сеть учится читать цифры"),
+    "digits.moment": Text(
+        "batches: {batches}, right: {right} of {count} ({percent} %)",
+        "батчей: {batches}, верно: {right} из {count} ({percent} %)",
+    ),
+    "digits.wrong": Text("3≠5: the net answers 3, the picture is of a 5", "3≠5: ответ сети — 3, а на рисунке 5"),
+    "digits.what": Text(
+        "plot_digits() expects pictures of 64 numbers, their digits, and a dict from a number of batches to the "
+        "answers to all pictures, as in plot_digits(x, y, {{100: answers}}).",
+        "plot_digits() ждёт изображения по 64 числа, их цифры и словарь, где числу батчей соответствуют ответы на все "
+        "изображения, например plot_digits(x, y, {{100: answers}}).",
+    ),
     # -- plot_progress ------------------------------------------------------------------------------------------
     "progress.title": Text(
         "Progress: {earned} of {maximum} points in the lessons begun",

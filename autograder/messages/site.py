@@ -65,6 +65,7 @@ WORDS = {
     "prediction": Text("Your prediction", "Ваше предсказание"),
     "prediction_of": Text("Your prediction: {entry}", "Ваше предсказание: {entry}"),
     "outcome": Text("Result", "Результат"),
+    "folded": Text("Show the code", "Показать код"),
     "as_code": Text("The same table as code", "Та же таблица в виде кода"),
     "write": Text(
         "Write a value as in Python: `0.5`, `None`, `True`, `[1, 2]`, `RuntimeError`. Your answers stay in this browser.",

@@ -19,6 +19,7 @@ from .graph.fold import fold
 from .graph.model import Graph
 from .graph.read import read_graph, refusal
 from .graph.torch_objects import safely
+from .graph.values import is_value, read_values
 from .render.describe import Telling, text
 from .render.dot import dot
 from .render.graphviz_process import CannotLayOut, missing_graphviz, png, svg
@@ -98,7 +99,8 @@ def draw(*outputs: Any) -> Picture:
     the names of the caller's variables. Nothing is changed, and `draw` works before and after `backward()`. With
     several outputs, a border surrounds the nodes that only one output needs. An example is `draw(loss, grad)` after
     `create_graph=True`: the border surrounds nodes that only the gradient needs. Never raises: if there is no graph,
-    the picture says why. `draw(loss).save("graph.svg")` writes a file, also `.png` or `.dot`.
+    the picture says why. `draw(loss).save("graph.svg")` writes a file, also `.png` or `.dot`. Values of an engine of
+    one's own, with `data`, `inputs` and `rule`, are drawn as tensors are.
     """
     caller = sys._getframe(1)
     return picture(outputs, {**caller.f_globals, **caller.f_locals})
@@ -113,6 +115,8 @@ def picture(outputs: tuple[Any, ...], namespace: dict[str, Any]) -> Picture:
     items = [item for output in outputs for item in flat(output)]
     tensors = [item for item in items if isinstance(item, torch.Tensor)]
     strange = [item for item in items if not isinstance(item, torch.Tensor)]
+    if not tensors and (values := [item for item in strange if is_value(item)]):
+        return Picture(read_values(values, namespace), language)
     if not tensors:
         return Picture(Graph((), (), (), (), _not_a_tensor(strange)), language)
     refusals = [error for tensor in tensors if (error := refusal(tensor))]

@@ -29,7 +29,8 @@ class Block:
     """One part of a page, which the template `block.html` shows.
 
     `kind` is "prose", "code", "exercise", "prediction" or "written". `html` is prose or highlighted code, `output` the
-    output of the code. `spoils` is true if the output gives a prediction away, and `unrun` if the code needs an answer.
+    output of the code. `spoils` is true if the output gives a prediction away, `unrun` if the code needs an answer, and
+    `folded` if the notebook hides the code.
     """
 
     kind: str
@@ -37,6 +38,7 @@ class Block:
     output: str = ""
     spoils: bool = False
     unrun: bool = False
+    folded: bool = False
     exercise: Exercise | None = None
     hints: list[str] = field(default_factory=list)
     entries: list[str] = field(default_factory=list)
@@ -66,7 +68,8 @@ def blocks(
             shown = outputs.get(cell.id, {}).get(language, [])
             unrun = failed(shown)
             output = "" if unrun else to_html(shown)
-            found.append(Block("code", highlighted(cell.source), output, spoils and bool(output), unrun))
+            folded = cell.metadata.get("jupyter", {}).get("source_hidden", False)
+            found.append(Block("code", highlighted(cell.source), output, spoils and bool(output), unrun, folded))
         elif not CHECK.search(cell.source):
             found.append(Block("code", highlighted(cell.source)))
     return found, headings

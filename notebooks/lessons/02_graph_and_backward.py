@@ -1,31 +1,31 @@
-# %% [markdown] tags=["en"] needs="01" about="the graph walked and run by hand, what keeps it alive, where a NaN came from"
+# %% [markdown] tags=["en"] needs="01" about="an engine of your own: values, rules, a walk; what keeps a graph alive, where a NaN came from"
 # # The graph and the backward pass
 #
-# `loss.backward()` knows nothing about your code. It knows a graph, which the forward pass left behind: the *computational graph*. What is in that graph, how is it walked, and when does it go away?
+# `loss.backward()` knows nothing about your code. It knows a graph, which the forward pass left behind: the *computational graph*. What is in that graph, how is it walked, and when does it go away? You find out by building your own, until it agrees with torch.
 #
 # Most odd behaviour of `backward()` has its answer there: the error about a second pass, a gradient that doubled, memory that grows, a NaN in a branch nobody took. After this lesson you can:
 #
 # * read the graph behind any tensor and walk it with your own code;
-# * run a backward pass by hand, in the right order, each node once;
+# * build an engine of your own: values that remember, rules, a walk in the right order;
 # * say when a second pass fails, when it silently doubles, and what keeps a graph in memory;
 # * find the node in which a NaN was born, and keep the NaN from arising.
 #
-# Extra exercises take one pass for two losses, let graphs go, and find that node by hooks.
+# Extra exercises take one pass for two losses, let graphs go, walk torch's own nodes, and find that node by hooks.
 #
 # You need lesson 01: leaf tensors, `requires_grad`, `.grad`.
-# %% [markdown] tags=["ru"] about="обход графа и обратный проход вручную, почему граф остаётся в памяти, откуда взялся NaN" of="8531314d"
+# %% [markdown] tags=["ru"] about="собственный движок: значения, правила, обход; почему граф остаётся в памяти, откуда взялся NaN" of="05063f61"
 # # Граф и обратный проход
 #
-# Метод `loss.backward()` ничего не знает о вашем коде: ему доступен только *вычислительный граф* (граф вычислений), оставшийся после прямого прохода. Из чего состоит этот граф, как его обходят и когда он исчезает?
+# Метод `loss.backward()` ничего не знает о вашем коде: ему доступен только *вычислительный граф* (граф вычислений), оставшийся после прямого прохода. Из чего состоит этот граф, как его обходят и когда он исчезает? Чтобы это понять, вы напишете собственный движок, и он даст те же градиенты, что и torch.
 #
 # Почти все странности `backward()` объясняются графом: ошибка при втором проходе, удвоившийся градиент, растущий расход памяти, NaN из невыбранной ветви. После урока вы сможете:
 #
 # * прочесть граф любого тензора и написать код для его обхода;
-# * выполнить обратный проход вручную, в правильном порядке, вызвав каждый узел один раз;
+# * написать собственный движок: значения, которые помнят свои входы, правила и обход в правильном порядке;
 # * определить, когда второй проход заканчивается ошибкой, когда незаметно удваивает градиент и из-за чего граф остаётся в памяти;
 # * найти узел, в котором возник NaN, и исправить вычисление, чтобы он не возникал.
 #
-# В дополнительных упражнениях вы обойдётесь одним проходом для двух функций потерь, освободите ненужные графы и с помощью хуков найдёте узел, в котором возник NaN.
+# В дополнительных упражнениях вы обойдётесь одним проходом для двух функций потерь, освободите ненужные графы, обойдёте узлы самого torch и с помощью хуков найдёте узел, в котором возник NaN.
 #
 # Понадобится урок 01: листовые тензоры, `requires_grad`, `.grad`.
 # %% tags=["en"]
@@ -354,93 +354,13 @@ steps(y)
 
 
 # %% [markdown] tags=["en"]
-# After the second step `h` has 5, after the third 17. Its node is called once, with 17, and only when all three have arrived. So two rules make a backward pass, which is also called backpropagation: gradients that meet are *added*, and a node waits for the gradients of *all* edges that lead to it. To wait, a program has to know for how many.
+# After the second step `h` has 5, after the third 17. Its node is called once, with 17, and only when all three have arrived. So two rules make a backward pass, which is also called backpropagation: gradients that meet are *added*, and a node waits for the gradients of *all* edges that lead to it.
 #
-# ### Exercise `edges_into`: for how many edges a node waits
-# *complete · ●○○ · 8 minutes · 2 points*
+# To wait, a program has to know for how many. In the cell these numbers are typed in. It begins with the node that waits for nobody. After each node it takes one off for every edge that leads on; whoever comes down to 0 may run. Which of the two middle nodes will run first, and does it matter?
+# %% [markdown] tags=["ru"] of="33d2b52a"
+# После второго шага у `h` градиент 5, после третьего — 17. Узел вызывается один раз, с градиентом 17, и лишь после того, как пришли все три градиента. Обратный проход, то есть обратное распространение ошибки (backpropagation), основан на двух правилах: встретившиеся градиенты *складываются*, а узел вызывается только тогда, когда пришли градиенты по *всем* ведущим к нему рёбрам.
 #
-# * **Given.** `root`, computed from leaves that require grad: it has a `grad_fn`.
-# * **Result.** A dict from each node of its graph to the number of edges that lead to it from other nodes of the graph. The node of `root` itself has 0. Two edges from one node count as two. <!-- edges -->
-# * **Result.** The keys are nodes. `None` is no node. <!-- others -->
-# * **Result.** A second call begins anew. <!-- forgets -->
-# * **Not allowed.** To follow every path: on a graph of ten doublings `next_functions` may be read 80 times. <!-- reads -->
-# %% [markdown] tags=["ru"] of="a6b36c2a"
-# После второго шага у `h` градиент 5, после третьего — 17. Узел вызывается один раз, с градиентом 17, и лишь после того, как пришли все три градиента. Обратный проход, то есть обратное распространение ошибки (backpropagation), основан на двух правилах: встретившиеся градиенты *складываются*, а узел вызывается только тогда, когда пришли градиенты по *всем* ведущим к нему рёбрам. Чтобы дождаться всех, программа должна знать, сколько их.
-#
-# ### Упражнение `edges_into`: скольких рёбер ждёт узел
-# *дописать · ●○○ · 8 минут · 2 балла*
-#
-# * **Дано.** Тензор `root`, вычисленный из листьев, которые требуют градиента: у него есть `grad_fn`.
-# * **Результат.** Словарь: для каждого узла графа — число рёбер, которые ведут к нему от других узлов этого графа. У узла самого `root` стоит 0. Два ребра от одного узла считаются за два. <!-- edges -->
-# * **Результат.** Ключи словаря — узлы. Значение `None` узлом не считается. <!-- others -->
-# * **Результат.** При втором вызове подсчёт начинается заново. <!-- forgets -->
-# * **Нельзя.** Перебирать все пути: на графе из десяти удвоений можно обратиться к `next_functions` не больше 80 раз. <!-- reads -->
-# %% answer="edges_into"
-def edges_into(root):
-    """A dict from each node of the graph behind `root` to the number of edges that lead to it."""
-    ### BEGIN SOLUTION
-    edges, todo = {root.grad_fn: 0}, [root.grad_fn]
-    while todo:
-        for child, _ in todo.pop().next_functions:
-            if child is None:
-                continue
-            if child not in edges:
-                edges[child] = 0
-                todo.append(child)
-            edges[child] += 1
-    return edges
-    ### END SOLUTION
-
-
-# %% alternative="edges_into"
-def edges_into(root):
-    edges = {root.grad_fn: 0}
-
-    def visit(node):  # short, but a chain of some thousand nodes is too deep for Python's recursion
-        for child, _ in node.next_functions:
-            if child in edges:
-                edges[child] += 1
-            elif child is not None:
-                edges[child] = 1
-                visit(child)
-
-    visit(root.grad_fn)
-    return edges
-
-
-# %% alternative="edges_into"
-def edges_into(root):
-    nodes = {root.grad_fn: None}
-    ends = []
-    for node in (waiting := [root.grad_fn]):  # grows while it is walked
-        after = [child for child, _ in node.next_functions if child]
-        waiting += [child for child in dict.fromkeys(after) if child not in nodes]
-        nodes |= dict.fromkeys(after)
-        ends += after
-    return {node: ends.count(node) for node in nodes}
-
-
-# %% alternative="edges_into"
-from collections import Counter
-
-
-def edges_into(root):
-    level, edges = {root.grad_fn}, Counter({root.grad_fn: 0})
-    while level:
-        reached = [child for node in level for child, _ in node.next_functions if child]
-        level = {*reached} - {*edges}
-        edges.update(reached)
-    return edges
-
-
-# %% check="edges_into"
-from autograder import check
-
-check("edges_into")
-# %% [markdown] tags=["en"]
-# With these numbers the order makes itself. Begin with the node that waits for nobody. After each node, take one off for every edge that leads on from it; whoever comes down to 0 may run. The cell does that for your `y`, with the numbers typed in. No gradient flows yet.
-# %% [markdown] tags=["ru"] of="09c8bd97"
-# С этими числами порядок получается сам. Начнём с узла, который никого не ждёт. Из каждого узла пройдём по всем его рёбрам: за каждое ребро вычтем единицу из числа того узла, к которому оно ведёт. Если осталось 0, очередь этого узла подошла. Так в ячейке ниже мы обходим граф тензора `y`. Числа вписаны вручную, градиентов пока нет.
+# Чтобы дождаться всех, программа должна знать, сколько их. В ячейке ниже эти числа вписаны вручную. Начинаем с узла, который никого не ждёт. Из каждого узла проходим по всем его рёбрам и за каждое вычитаем единицу из числа того узла, к которому оно ведёт. Если осталось 0, очередь этого узла подошла. Какой из двух средних узлов выполнится первым? И важно ли это?
 # %%
 waits_for = {add: 0, square: 1, times_5: 1, times_2: 3}
 may_run = [add]
@@ -454,195 +374,391 @@ while may_run:
             if waits_for[child] == 0:
                 may_run.append(child)
 # %% tags=["fact"]
-assert {node: edges_into(y)[node] for node in waits_for} == {add: 0, square: 1, times_5: 1, times_2: 3}
-assert len(edges_into(y)) == 5 and set(waits_for.values()) == {0} and node is times_2
+assert set(waits_for.values()) == {0} and node is times_2
 
 
 # %% [markdown] tags=["en"]
-# An order in which each node stands after all nodes that lead to it is a *topological order*. Counting down is one way to it (Kahn's algorithm). Another is a walk that writes a node down when everything behind it has been written; that list is read from its end.
+# Either may: each stands before the node of `h` and behind the sum. An order in which each node stands after all nodes that lead to it is a *topological order*. Counting down is one way to it (Kahn's algorithm). Another is a walk that writes a node down when everything behind it has been written; that list is read from its end.
 #
-# ### Exercise `run_backward`: the backward pass by hand
-# *find the bug · ●●○ · 20 minutes · 5 points*
+# ## An engine of your own
 #
-# The function below follows widespread pseudo-code: set the gradient, then recurse into the inputs. On $h^2 + 5h$ it finds 5 for $h$ and nothing for $x$. Three things are wrong with it: it assigns a gradient where it should add, it passes over the leaves, and it walks every path on its own. Mend it.
+# Nodes that know what they were made from, a derivative for each, and this order: a backward pass needs nothing else. Torch has it in C++. You now write it in Python, on plain tensors that never require grad. This engine is yours and grows with the course: in lesson 03 it learns to read handwritten digits.
 #
-# * **Given.** `root`, of one element, of shape `()` or another, such as `(1,)`, float32 or float64. Every `.grad` is `None`.
-# * **Given.** No tensor is broadcast, and each node has one output, so `call(node, gradient)` from above is all that you need. An `AccumulateGrad` node has a `variable`, its leaf; a call adds the gradient to the leaf's `.grad` and returns `()`. You may also set `.grad` yourself, without that call.
-# * **Result.** `.grad` of every leaf holds what `root.backward()` would leave there. <!-- gradients -->
-# * **Result.** It is a tensor of the leaf's own, without a graph: it shares no memory with another one. <!-- own -->
-# * **Result.** Each node is called once, an `AccumulateGrad` at most once. <!-- calls -->
-# * **Not allowed.** `backward()` and `torch.autograd.grad`. <!-- engine_runs -->
-# %% [markdown] tags=["ru"] of="c9accd14"
-# Порядок, в котором каждый узел стоит после всех узлов, из которых к нему ведут рёбра, называется *топологическим*. Его можно получить обратным отсчётом, как выше (алгоритм Кана). Другой способ — обход, при котором узел записывают, когда записаны все узлы, к которым от него ведут рёбра. Такой список читают с конца.
+# A `Value` holds a tensor (`data`), the values that it was made from (`inputs`), and a *rule*: from the gradient of the result to one gradient for each input. The class below records all this. What it does not have is a single derivative, nor a walk.
+# %% [markdown] tags=["ru"] of="5ef8c5c5"
+# Любой: каждый из них стоит после сложения и до узла тензора `h`. Порядок, в котором каждый узел стоит после всех узлов, из которых к нему ведут рёбра, называется *топологическим*. Его можно получить обратным отсчётом, как выше (алгоритм Кана). Другой способ — обход, при котором узел записывают, когда записаны все узлы, к которым от него ведут рёбра. Такой список читают с конца.
 #
-# ### Упражнение `run_backward`: обратный проход вручную
-# *найти ошибку · ●●○ · 20 минут · 5 баллов*
+# ## Собственный движок
 #
-# Функция ниже повторяет распространённый псевдокод: записать градиент, затем рекурсивно обойти входы. Для $h^2 + 5h$ градиент по $h$ получается равным 5, а градиент по $x$ вообще не вычисляется. В функции три ошибки: градиент присваивается, а не прибавляется; листья пропускаются; по каждому пути функция идёт отдельно. Исправьте её.
+# Узлы, которые помнят, из чего они получены, производная для каждого узла и такой порядок — больше для обратного прохода ничего не нужно. В torch всё это написано на C++. Сейчас вы напишете то же самое на Python, на обычных тензорах, которые никогда не требуют градиента. Этот движок — ваш, и он будет расти вместе с курсом: в уроке 03 он научится читать рукописные цифры.
 #
-# * **Дано.** Тензор `root` из одного элемента; его форма — `()` или другая, например `(1,)`, а dtype — float32 или float64. Все `.grad` равны `None`.
-# * **Дано.** Транслирование (broadcasting) не используется, у каждой операции один выход, так что функции `call(node, gradient)` из ячейки выше достаточно. У узла `AccumulateGrad` есть поле `variable`, в котором лежит его лист; вызов такого узла прибавляет градиент к полю `.grad` листа и возвращает `()`. Можно обойтись без этого вызова и самим записать градиент в поле `.grad`.
-# * **Результат.** В `.grad` каждого листа лежит то же, что оставил бы `root.backward()`. <!-- gradients -->
-# * **Результат.** Ни графа, ни общей памяти с другими тензорами у этих градиентов нет. <!-- own -->
-# * **Результат.** Каждый узел вызван один раз, `AccumulateGrad` — не больше одного раза. <!-- calls -->
-# * **Нельзя.** Использовать `backward()` и `torch.autograd.grad`. <!-- engine_runs -->
-# %% answer="run_backward"
-def run_backward(root):
-    order, seen = [], set()
-
-    def visit(node):
-        if node is not None and node not in seen:
-            seen.add(node)
-            for child, _ in node.next_functions:
-                visit(child)
-            order.append(node)  # after everything that it leads to
-
-    visit(root.grad_fn)  # a chain of some thousand nodes would be too deep for Python's recursion
-    gradient_of = {root.grad_fn: torch.ones_like(root)}
-    for node in reversed(order):
-        # the node of a leaf adds to `.grad` and has no edges
-        for (child, _), more in zip(node.next_functions, call(node, gradient_of.pop(node))):
-            if child is not None:
-                gradient_of[child] = gradient_of[child] + more if child in gradient_of else more
+# Значение `Value` хранит тензор (`data`), значения, из которых оно вычислено (`inputs`), и *правило*, которое по градиенту результата вычисляет градиент каждого входа. Всё это класс ниже уже записывает. Нет в нём только производных и обхода.
+# %% include=["own_engine/value"]
+# %% [markdown] tags=["en"]
+# One program, run on torch's tensors and on your values. `draw` reads both. What does torch's picture show that yours does not, and where are torch's `next_functions` in yours?
+# %% [markdown] tags=["ru"] of="249f10f7"
+# Выполним одну и ту же программу на тензорах torch и на ваших значениях. Функция `draw` рисует оба графа. Чего на вашем рисунке нет, а на рисунке torch есть? И что у вас на месте `next_functions`?
+# %%
+def program(x, w):
+    h = x * w
+    return h * h + h
 
 
-# %% given="run_backward"
-def run_backward(root):
-    gradient_of = {}
-
-    def backward(node, incoming_gradient):
-        gradient_of[node] = incoming_gradient
-        for (child, _), gradient in zip(node.next_functions, call(node, incoming_gradient)):
-            if child is not None and not hasattr(child, "variable"):
-                backward(child, gradient)
-            else:
-                pass
-
-    backward(root.grad_fn, torch.ones_like(root))
-    for node, gradient in gradient_of.items():
-        if hasattr(node, "variable"):
-            node.variable.grad = gradient
-
-
-# %% alternative="run_backward"
-def run_backward(root):
-    # count the edges that lead to each node, then call a node when the last of them has delivered
-    waiting, todo = {root.grad_fn: 0}, [root.grad_fn]
-    while todo:
-        for child, _ in todo.pop().next_functions:
-            if child is not None:
-                if child not in waiting:
-                    waiting[child] = 0
-                    todo.append(child)
-                waiting[child] += 1
-    total, ready_to_run = {root.grad_fn: torch.ones_like(root)}, [root.grad_fn]
-    while ready_to_run:
-        node = ready_to_run.pop()
-        for (child, _), gradient in zip(node.next_functions, call(node, total[node])):
-            if child is None:
-                continue
-            total[child] = total.get(child, 0) + gradient
-            waiting[child] -= 1
-            if waiting[child] == 0:
-                ready_to_run.append(child)
-
-
-# %% alternative="run_backward"
-def run_backward(root):
-    edges = {}
-
-    def explore(node):
-        if node not in edges:
-            edges[node] = [child for child, _ in node.next_functions]
-            for child in edges[node]:
-                if child:
-                    explore(child)
-
-    explore(root.grad_fn)
-    remaining, gradients = dict(edges), {node: [] for node in edges}
-    gradients[root.grad_fn].append(torch.ones_like(root))
-    while remaining:
-        pointed_at = {child for children in remaining.values() for child in children}
-        for node in [node for node in remaining if node not in pointed_at]:
-            del remaining[node]
-            gradient = sum(gradients[node])
-            if hasattr(node, "variable"):
-                node.variable.grad = gradient.clone()
-                continue
-            for child, more in zip(edges[node], call(node, gradient)):
-                if child:
-                    gradients[child].append(more)
-
-
-# %% alternative="run_backward"
-def run_backward(root):
-    depth = {}
-
-    def measure(node):
-        if node not in depth:
-            depth[node] = 1 + max([measure(child) for child, _ in node.next_functions if child], default=0)
-        return depth[node]
-
-    measure(root.grad_fn)
-    total = dict.fromkeys(depth, 0)
-    total[root.grad_fn] = torch.ones_like(root)
-    for node in sorted(depth, key=depth.get, reverse=True):
-        if not node.next_functions:
-            node.variable.grad = total[node].clone()
-        else:
-            for (child, _), gradient in zip(node.next_functions, call(node, total[node])):
-                if child:
-                    total[child] = total[child] + gradient
-
-
-# %% check="run_backward"
-from autograder import check
-
-check("run_backward")
+x, w = [torch.tensor(number, dtype=torch.float64, requires_grad=True) for number in (3.0, 2.0)]
+y = program(x, w)
+# %% tags=["picture"]
+draw(y)
+# %%
+x, w = [Value(torch.tensor(number, dtype=torch.float64)) for number in (3.0, 2.0)]
+y = program(x, w)
+# %% tags=["picture"]
+draw(y)
 
 
 # %% tags=["fact"]
-def seed_backward(root, at_leaf):
-    found = {}
-
-    def backward(node, incoming_gradient):
-        found[node] = incoming_gradient.item()
-        for (child, _), gradient in zip(node.next_functions, call(node, incoming_gradient)):
-            if child is not None and (at_leaf or not hasattr(child, "variable")):
-                backward(child, gradient) if not hasattr(child, "variable") else found.update({child: gradient.item()})
-
-    backward(root.grad_fn, torch.ones_like(root))
+def behind(root):
+    found = [root]
+    for value in found:  # grows while it is walked
+        found += [each for each in dict.fromkeys(value.inputs) if each not in found]
     return found
 
 
-x = torch.tensor(3.0, requires_grad=True)
-h = 2 * x
-y = h * h + 5 * h
-assert call(h.grad_fn.next_functions[0][0] or h.grad_fn.next_functions[1][0], torch.tensor(1.0)) == ()
-x.grad = None
-p, q = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
-run_backward((p + q).sum())
-assert p.grad.data_ptr() != q.grad.data_ptr() and p.grad.stride() == (1,)
-found = seed_backward(y, at_leaf=False)
-assert found[h.grad_fn] == 5 and not any(hasattr(node, "variable") for node in found)
-assert [g for node, g in seed_backward(y, at_leaf=True).items() if hasattr(node, "variable")] == [10]
-x.grad = None
-run_backward(h * h + 5 * h)
-assert x.grad.item() == 34
+def twin_program(x, w):
+    h = x * w
+    return h * h + h
+
+
+twins = [torch.tensor(number, dtype=torch.float64) for number in (3.0, 2.0)]
+own, torchs = twin_program(*map(Value, twins)), twin_program(*[each.clone().requires_grad_() for each in twins])
+assert [value.op for value in behind(own)] == ["+", "*", "*", "", ""]
+assert type(torchs.grad_fn).__name__ == "AddBackward0"
+assert len(behind(own)) == len(nodes_behind(torchs)) == 5
+assert sum(len(value.inputs) for value in behind(own)) == sum(len(n.next_functions) for n in nodes_behind(torchs)) == 6
+assert all(value.grad is None for value in behind(own))
 
 
 # %% [markdown] tags=["en"]
-# That is what the engine does, in C++ and in several threads: nodes in topological order, one call each, sums where paths join. Besides, it sums a gradient back to the shape of an input that was broadcast, runs hooks, and frees what a node has saved once the node has run. What a node saves stands in the picture of `L` at the top: a multiplication keeps its factors, an addition keeps nothing. The freeing is the next subject. One rule of the engine matters here: an `AccumulateGrad` that is ready runs before other nodes that are.
+# The graphs are the same: five nodes, six edges, and each edge is an entry of `inputs`. A leaf of yours is its own `AccumulateGrad`. Torch's multiplication also shows the factors that it saved for its derivative; yours has them through `inputs`. Now give it derivatives.
+#
+# ### Exercise `four_rules`: the rules
+# *complete · ●○○ · 10 minutes · 2 points*
+#
+# **From the gradient of a result to one gradient for each input.** The rule of `+` is there; write four more. Each earns half a point of its own.
+#
+# * **Given.** A rule is called with `g`, the gradient of the result; `out`, the result; and the inputs. All are float64 tensors. For `+` and `*` the inputs have one shape, for `@` they are matrices, `sum` is over all entries.
+# * **Result.** `four_rules()` returns a dict with the names below. Each rule returns a tuple with one gradient for each input, in the shape of that input. <!-- *, @, sum, tanh -->
+# * **Leave.** The rule of `+`. <!-- no aspect: it is right as it is, and is not called -->
+# %% [markdown] tags=["ru"] of="72c04d79"
+# Графы одинаковы: пять узлов, шесть рёбер, и каждое ребро — элемент поля `inputs`. Лист у вас сам себе `AccumulateGrad`. На рисунке torch у умножения видны ещё и множители, сохранённые для производной. У вас они доступны через `inputs`. Теперь напишем производные.
+#
+# ### Упражнение `four_rules`: правила
+# *дописать · ●○○ · 10 минут · 2 балла*
+#
+# **По градиенту результата вычислить градиент каждого входа.** Правило для `+` уже есть, напишите ещё четыре. За каждую операцию отдельно даётся полбалла.
+#
+# * **Дано.** Правило вызывается с аргументами `g` (градиент результата), `out` (результат) и входами. Всё это тензоры float64. У `+` и `*` входы одной формы, у `@` это матрицы, `sum` берётся по всем элементам.
+# * **Результат.** `four_rules()` возвращает словарь с теми же ключами, что в заготовке ниже. Каждое правило возвращает кортеж: по одному градиенту на вход, той же формы, что и этот вход. <!-- *, @, sum, tanh -->
+# * **Не менять.** Правило для `+`. <!-- no aspect: it is right as it is, and is not called -->
+# %% answer="four_rules"
+def four_rules():
+    return {
+        "+": lambda g, out, a, b: (g, g),
+        "*": lambda g, out, a, b: (g * b, g * a),
+        "@": lambda g, out, a, b: (g @ b.t(), a.t() @ g),
+        "sum": lambda g, out, a: (g.expand(a.shape),),
+        "tanh": lambda g, out, a: (g * (1 - out * out),),
+    }
+
+
+# %% given="four_rules"
+def four_rules():
+    return {
+        "+": lambda g, out, a, b: (g, g),
+        "*": lambda g, out, a, b: ...,
+        "@": lambda g, out, a, b: ...,
+        "sum": lambda g, out, a: ...,
+        "tanh": lambda g, out, a: ...,
+    }
+
+
+# %% alternative="four_rules"
+def four_rules():
+    def product(g, out, a, b):
+        return torch.mul(g, b), torch.mul(g, a)
+
+    def matmul(g, out, a, b):
+        return torch.einsum("ik,jk->ij", g, b), torch.einsum("ij,ik->jk", a, g)
+
+    def total(g, out, a):
+        return (torch.full_like(a, g.item()),)
+
+    def tanh(g, out, a):
+        return (g / a.cosh() ** 2,)
+
+    return {"+": lambda g, out, a, b: (g, g), "*": product, "@": matmul, "sum": total, "tanh": tanh}
+
+
+# %% alternative="four_rules"
+def four_rules():
+    return {
+        "+": lambda g, out, a, b: [g, g],
+        "*": lambda g, out, a, b: [each * g for each in (b, a)],
+        "@": lambda g, out, a, b: [(b @ g.T).T, (g.T @ a).T],
+        "sum": lambda g, out, a: [torch.ones_like(a) * g],
+        "tanh": lambda g, out, a: [g - g * out**2],
+    }
+
+
+# %% alternative="four_rules"
+def four_rules():
+    return dict(
+        [
+            ("*", lambda g, out, *factors: tuple(g * each for each in factors[::-1])),
+            ("@", lambda g, out, a, b: (g.matmul(b.mT), a.mT.matmul(g))),
+            ("sum", lambda g, out, a: (g + torch.zeros_like(a),)),
+            ("tanh", lambda g, out, a: (g * (1 + out) * (1 - out),)),
+        ]
+    )
+
+
+# %% check="four_rules"
+from autograder import check
+
+check("four_rules")
+# %% [markdown] tags=["en"]
+# Along a chain the rules are enough: each takes what the one before it gave. The cell goes down from a sum to a matrix, as you did with torch's nodes at the beginning. Is the last gradient that of torch?
+# %% [markdown] tags=["ru"] of="4f70578f"
+# Для цепочки достаточно одних правил: каждое получает то, что дало предыдущее. В ячейке ниже мы спускаемся от суммы к матрице, как в начале урока по узлам torch. Совпадёт ли последний градиент с градиентом torch?
+# %%
+matrix, column = torch.tensor([[0.5, -1.0], [2.0, 0.25]]).double(), torch.tensor([[1.0], [2.0]]).double()
+value = (Value(matrix) @ Value(column)).tanh().sum()
+gradient = torch.ones_like(value.data)
+try:
+    while value.rule is not None:
+        print(f"{value.op:5} gets", gradient.tolist())
+        gradient, value = value.rule(gradient)[0], value.inputs[0]
+except TypeError:
+    print("four_rules is still to be written")
+
+leaf = matrix.clone().requires_grad_()
+(leaf @ column).tanh().sum().backward()
+print("yours ", gradient.tolist())
+print("torch ", leaf.grad.tolist())
+# %% tags=["fact"]
+assert torch.allclose(gradient, leaf.grad) and value.data is matrix
+
+
+# %% [markdown] tags=["en"]
+# It is. But where paths meet, no chain is left. The function below comes to the leaves along every path. Ten doublings, `t = t + t`, make ten values that have a rule. How many rules will run? Say a number first.
+# %% [markdown] tags=["ru"] of="76f65205"
+# Совпал. Но там, где пути сходятся, цепочки уже нет. Функция ниже приходит к листьям по каждому пути. После десяти удвоений `t = t + t` получится десять значений с правилом. Сколько раз выполнятся правила? Сначала назовите число.
+# %%
+def along_every_path(value, gradient):
+    """Add to `.grad` along every path, and return how often a rule has run."""
+    if value.rule is None:
+        value.grad = gradient if value.grad is None else value.grad + gradient
+        return 0
+    return 1 + sum(along_every_path(each, part) for each, part in zip(value.inputs, value.rule(gradient)))
+
+
+for doublings in (2, 5, 10):
+    leaf = t = Value(torch.tensor(1.0, dtype=torch.float64))
+    for _ in range(doublings):
+        t = t + t
+    runs = along_every_path(t, torch.ones_like(t.data))
+    print(f"{doublings:2} doublings: rules ran {runs:5,} times, the gradient is {leaf.grad.item():,.0f}")
+# %% tags=["fact"]
+for doublings, times in {2: 3, 5: 31, 10: 1023}.items():
+    leaf = t = Value(torch.tensor(1.0, dtype=torch.float64))
+    for _ in range(doublings):
+        t = t + t
+    assert along_every_path(t, torch.ones_like(t.data)) == times and leaf.grad.item() == 2**doublings
+
+
+# %% [markdown] tags=["en"]
+# The gradient is right, and the work is hopeless. Each value should wait for all of its gradients, and then run once.
+#
+# ### Exercise `walk_nodes`: a walk of your own
+# *find the bug · ●●○ · 20 minutes · 5 points*
+#
+# **Each rule runs once, when its gradient is complete.** The function follows every path, and more is wrong with it. Mend it.
+#
+# * **Given.** `root`, a value with one element. A value has `data`, `inputs` (a tuple of values), `rule` and `grad`. `rule(gradient)` returns one gradient for each input, in the input's shape. A leaf has no inputs, and its `rule` is None.
+# * **Result.** The gradient of every leaf behind `root` is added to its `.grad`, which is None or a tensor. At results and unused leaves it stays None. <!-- meetings, gradients, accumulated -->
+# * **Result.** Each `.grad` has memory of its own. <!-- own -->
+# * **Result.** Each rule runs once. <!-- runs -->
+# * **Leave.** Every `data`. <!-- own -->
+# * **Not allowed.** To recurse: 5,000 additions in a row have to work. <!-- depth -->
+# %% [markdown] tags=["ru"] of="99ea7d46"
+# Градиент верен, но работы слишком много. Каждое значение должно дождаться всех своих градиентов и выполнить правило один раз.
+#
+# ### Упражнение `walk_nodes`: собственный обход
+# *найти ошибку · ●●○ · 20 минут · 5 баллов*
+#
+# **Каждое правило выполняется один раз, когда градиент готов.** Функция проходит по каждому пути, и это не единственная её ошибка. Исправьте её.
+#
+# * **Дано.** Значение `root` из одного элемента. У значения есть поля `data`, `inputs` (кортеж значений), `rule` и `grad`. Вызов `rule(gradient)` возвращает по одному градиенту на вход, той же формы, что и этот вход. У листа нет входов, а `rule` равно None.
+# * **Результат.** Градиент каждого листа, от которого зависит `root`, прибавлен к `.grad` этого листа (там лежит None или тензор). У результатов и неиспользованных листьев там остаётся None. <!-- meetings, gradients, accumulated -->
+# * **Результат.** У каждого `.grad` собственная память. <!-- own -->
+# * **Результат.** Каждое правило выполняется один раз. <!-- runs -->
+# * **Не менять.** Ни одно поле `data`. <!-- own -->
+# * **Нельзя.** Применять рекурсию: цепочка из 5000 сложений должна выполняться. <!-- depth -->
+# %% answer="walk_nodes"
+def walk_nodes(root):
+    waits_for, todo = {root: 0}, [root]
+    while todo:
+        for each in todo.pop().inputs:
+            if each not in waits_for:
+                waits_for[each] = 0
+                todo.append(each)
+            waits_for[each] += 1
+    arrived, may_run = {root: torch.ones_like(root.data)}, [root]
+    while may_run:
+        value = may_run.pop()
+        gradient = arrived.pop(value)
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            arrived[each] = arrived[each] + part if each in arrived else part
+            waits_for[each] -= 1
+            if waits_for[each] == 0:
+                may_run.append(each)
+
+
+# %% given="walk_nodes"
+def walk_nodes(root):
+    def backward(value, gradient):
+        value.grad = gradient if value.grad is None else value.grad + gradient
+        if value.rule is not None:
+            for each, part in zip(value.inputs, value.rule(gradient)):
+                backward(each, part)
+
+    backward(root, torch.ones_like(root.data))
+
+
+# %% alternative="walk_nodes"
+def walk_nodes(root):
+    # depth first with a stack of its own; a value is written down when everything behind it is
+    order, seen, stack = [], {root}, [(root, iter(root.inputs))]
+    while stack:
+        value, inputs = stack[-1]
+        new = next((each for each in inputs if each not in seen), None)
+        if new is None:
+            order.append(value)
+            stack.pop()
+        else:
+            seen.add(new)
+            stack.append((new, iter(new.inputs)))
+    total = {root: torch.ones_like(root.data)}
+    for value in reversed(order):
+        if value.rule is None:
+            value.grad = total[value] + (torch.zeros_like(value.data) if value.grad is None else value.grad)
+        for each, part in zip(value.inputs, value.rule(total[value]) if value.inputs else ()):
+            total[each] = total.get(each, 0) + part
+
+
+# %% alternative="walk_nodes"
+from collections import Counter, defaultdict, deque
+
+
+def walk_nodes(root):
+    values = dict.fromkeys([root])
+    queue = deque([root])
+    while queue:
+        for each in queue.popleft().inputs:
+            if each not in values:
+                values[each] = None
+                queue.append(each)
+    uses = Counter(each for value in values for each in value.inputs)
+    parts = defaultdict(list, {root: [torch.ones_like(root.data)]})
+    queue.append(root)
+    while queue:
+        value = queue.popleft()
+        gradient = torch.stack(parts[value]).sum(0)
+        if value.rule is None:
+            value.grad = gradient if value.grad is None else value.grad + gradient
+        else:
+            for each, part in zip(value.inputs, value.rule(gradient)):
+                parts[each].append(part)
+            uses.subtract(value.inputs)
+            queue.extend(each for each in dict.fromkeys(value.inputs) if not uses[each])
+
+
+# %% alternative="walk_nodes"
+def walk_nodes(root):
+    # the users of each value, and a gradient that is made when it is asked for; each ask waits on a stack
+    depth, todo = {root: 0}, [root]
+    users = {root: 0}
+    for value in todo:
+        for each in value.inputs:
+            if each not in users:
+                users[each] = 0
+                todo.append(each)
+            users[each] += 1
+    line = [root]
+    for value in line:
+        for each in value.inputs:
+            depth[each] = max(depth.get(each, 0), depth[value] + 1)
+            users[each] -= 1
+            if not users[each]:
+                line.append(each)
+    gradient = dict.fromkeys(line, 0.0)
+    gradient[root] = torch.ones_like(root.data)
+    for value in sorted(line, key=depth.get):
+        if value.inputs:
+            for each, part in zip(value.inputs, value.rule(gradient[value])):
+                gradient[each] = gradient[each] + part
+        else:
+            value.grad = gradient[value] + (0.0 if value.grad is None else value.grad)
+
+
+# %% check="walk_nodes"
+from autograder import check
+
+check("walk_nodes")
+
+
+# %% [markdown] tags=["en"]
+# Your engine stands. `loss.backward()` of a `Value` calls your walk. Here it differentiates a small network, in which `w` is used by both layers, and torch does the same.
+# %% [markdown] tags=["ru"] of="df07ab51"
+# Ваш движок готов: `loss.backward()` у `Value` вызывает ваш обход. Вычислим с его помощью градиенты небольшой сети, в которой `w` используется в обоих слоях. То же сделает и torch.
+# %%
+def network(x, w, v):
+    h = (x @ w).tanh()
+    return ((h @ w).tanh() @ v).sum()
+
+
+tensors = [torch.linspace(-1.0, 1.0, n * m, dtype=torch.float64).reshape(n, m) for n, m in ((4, 3), (3, 3), (3, 1))]
+ours, theirs = [Value(each) for each in tensors], [each.clone().requires_grad_() for each in tensors]
+network(*theirs).backward()
+try:
+    network(*ours).backward()
+    for name, own, torchs in zip("xwv", ours, theirs):
+        print(f"{name}: the largest difference to torch is {(own.grad - torchs.grad).abs().max().item():.0e}")
+except TypeError:
+    print("four_rules is still to be written")
+# %% tags=["fact"]
+assert all(torch.allclose(own.grad, torchs.grad) for own, torchs in zip(ours, theirs))
+leaf = t = Value(torch.tensor(1.0, dtype=torch.float64))
+for _ in range(60):
+    t = t + t
+t.backward()
+assert leaf.grad.item() == 2.0**60
+
+
+# %% [markdown] tags=["en"]
+# Torch's engine does the same, in C++, and with several devices in several threads: nodes in topological order, one call each, sums where paths join. Like `record`, it sums a gradient back to the shape of an input that was broadcast. Besides, it runs hooks, and frees what a node has saved once the node has run. What a node saves stands in the picture of `L` at the top: a multiplication keeps its factors, an addition keeps nothing. The freeing is the next subject. One rule of torch's engine matters here: an `AccumulateGrad` that is ready runs before other nodes that are.
 #
 # ## A second backward pass
 #
 # "A graph can go backward only once" is a rule that many know. Here are three graphs with two passes each; a pass with `retain_graph=True` frees nothing. Read the function; do not call it yet.
-# %% [markdown] tags=["ru"] of="da69f7d4"
-# То же делает и движок autograd, только он написан на C++ и может работать в нескольких потоках: он вызывает узлы в топологическом порядке, каждый один раз, и складывает градиенты там, где пути сходятся. Кроме того, если форма входа была расширена транслированием, движок суммированием приводит градиент к исходной форме. Он же вызывает хуки и освобождает то, что сохранено в узле, как только тот отработал. Что именно сохраняет узел, видно на рисунке графа `L` в начале урока: умножение хранит множители, сложение не хранит ничего. О том, как сохранённое освобождается, и пойдёт речь дальше. Но сначала — ещё одно правило движка, которое там понадобится: готовый `AccumulateGrad` выполняется вне очереди, раньше других готовых узлов.
+# %% [markdown] tags=["ru"] of="02d24fff"
+# То же делает и движок torch, только он написан на C++ и может работать в нескольких потоках: он вызывает узлы в топологическом порядке, каждый один раз, и складывает градиенты там, где пути сходятся. Если форма входа была расширена транслированием, движок, как и `record`, суммированием приводит градиент к исходной форме. Кроме того, он вызывает хуки и освобождает то, что сохранено в узле, как только тот отработал. Что именно сохраняет узел, видно на рисунке графа `L` в начале урока: умножение хранит множители, сложение не хранит ничего. О том, как сохранённое освобождается, и пойдёт речь дальше. Но сначала — ещё одно правило движка torch, которое там понадобится: готовый `AccumulateGrad` выполняется вне очереди, раньше других готовых узлов.
 #
 # ## Второй обратный проход
 #
-# «Обратный проход по графу можно сделать только один раз» — правило, которое знают многие. Возьмём три графа и по каждому выполним проход дважды. При `retain_graph=True` проход ничего не освобождает. Прочтите функцию, но пока не вызывайте её.
+# «Обратный проход по графу можно сделать только один раз» — правило, которое знают многие. Возьмём три графа и по каждому выполним проход дважды. При `retain_graph=True` проход ничего не освобождает. Прочтите функцию, но пока не вызывайте её.
 # %%
 def outcome(action):
     """None when `action()` runs through, the name of the error when it raises."""
@@ -1411,6 +1527,183 @@ def fix_shared_gradients(y, inputs, v, factors):
 from autograder import check
 
 check("fix_shared_gradients")
+
+
+# %% [markdown] tags=["en"]
+# ## The same walk on torch's nodes
+#
+# Your walk does not need your values. Torch's nodes have all that it uses: `next_functions` in place of `inputs`, and `call` from above in place of `rule`.
+#
+# ### Extra exercise `run_backward`: torch's graph, walked by you
+# *find the bug · ●●○ · 20 minutes · 5 points · extra*
+#
+# The function below follows widespread pseudo-code: set the gradient, then recurse into the inputs. On $h^2 + 5h$ it finds 5 for $h$ and nothing for $x$. Mend it.
+#
+# * **Given.** `root`, of one element, of shape `()` or another, such as `(1,)`, float32 or float64. Every `.grad` is `None`.
+# * **Given.** No tensor is broadcast, and each node has one output, so `call(node, gradient)` from above is all that you need. An `AccumulateGrad` node has a `variable`, its leaf; a call adds the gradient to the leaf's `.grad` and returns `()`. You may also set `.grad` yourself, without that call.
+# * **Result.** `.grad` of every leaf holds what `root.backward()` would leave there. <!-- gradients -->
+# * **Result.** It is a tensor of the leaf's own, without a graph: it shares no memory with another one. <!-- own -->
+# * **Result.** Each node is called once, an `AccumulateGrad` at most once. <!-- calls -->
+# * **Not allowed.** `backward()` and `torch.autograd.grad`. <!-- engine_runs -->
+# %% [markdown] tags=["ru"] of="99043c96"
+# ## Тот же обход по узлам torch
+#
+# Такому обходу не нужны именно ваши значения. У узлов torch есть всё, что он использует: `next_functions` вместо `inputs` и функция `call` из ячейки выше вместо `rule`.
+#
+# ### Дополнительное упражнение `run_backward`: ваш обход графа torch
+# *найти ошибку · ●●○ · 20 минут · 5 баллов · дополнительно*
+#
+# Функция ниже повторяет распространённый псевдокод: записать градиент, затем рекурсивно обойти входы. Для $h^2 + 5h$ градиент по $h$ получается равным 5, а градиент по $x$ вообще не вычисляется. Исправьте её.
+#
+# * **Дано.** Тензор `root` из одного элемента; его форма — `()` или другая, например `(1,)`, а dtype — float32 или float64. Все `.grad` равны `None`.
+# * **Дано.** Транслирование (broadcasting) не используется, у каждой операции один выход, так что функции `call(node, gradient)` из ячейки выше достаточно. У узла `AccumulateGrad` есть поле `variable`, в котором лежит его лист; вызов такого узла прибавляет градиент к полю `.grad` листа и возвращает `()`. Можно обойтись без этого вызова и самим записать градиент в поле `.grad`.
+# * **Результат.** В `.grad` каждого листа лежит то же, что оставил бы `root.backward()`. <!-- gradients -->
+# * **Результат.** Ни графа, ни общей памяти с другими тензорами у этих градиентов нет. <!-- own -->
+# * **Результат.** Каждый узел вызван один раз, `AccumulateGrad` — не больше одного раза. <!-- calls -->
+# * **Нельзя.** Использовать `backward()` и `torch.autograd.grad`. <!-- engine_runs -->
+# %% answer="run_backward"
+def run_backward(root):
+    order, seen = [], set()
+
+    def visit(node):
+        if node is not None and node not in seen:
+            seen.add(node)
+            for child, _ in node.next_functions:
+                visit(child)
+            order.append(node)  # after everything that it leads to
+
+    visit(root.grad_fn)  # a chain of some thousand nodes would be too deep for Python's recursion
+    gradient_of = {root.grad_fn: torch.ones_like(root)}
+    for node in reversed(order):
+        # the node of a leaf adds to `.grad` and has no edges
+        for (child, _), more in zip(node.next_functions, call(node, gradient_of.pop(node))):
+            if child is not None:
+                gradient_of[child] = gradient_of[child] + more if child in gradient_of else more
+
+
+# %% given="run_backward"
+def run_backward(root):
+    gradient_of = {}
+
+    def backward(node, incoming_gradient):
+        gradient_of[node] = incoming_gradient
+        for (child, _), gradient in zip(node.next_functions, call(node, incoming_gradient)):
+            if child is not None and not hasattr(child, "variable"):
+                backward(child, gradient)
+            else:
+                pass
+
+    backward(root.grad_fn, torch.ones_like(root))
+    for node, gradient in gradient_of.items():
+        if hasattr(node, "variable"):
+            node.variable.grad = gradient
+
+
+# %% alternative="run_backward"
+def run_backward(root):
+    # count the edges that lead to each node, then call a node when the last of them has delivered
+    waiting, todo = {root.grad_fn: 0}, [root.grad_fn]
+    while todo:
+        for child, _ in todo.pop().next_functions:
+            if child is not None:
+                if child not in waiting:
+                    waiting[child] = 0
+                    todo.append(child)
+                waiting[child] += 1
+    total, ready_to_run = {root.grad_fn: torch.ones_like(root)}, [root.grad_fn]
+    while ready_to_run:
+        node = ready_to_run.pop()
+        for (child, _), gradient in zip(node.next_functions, call(node, total[node])):
+            if child is None:
+                continue
+            total[child] = total.get(child, 0) + gradient
+            waiting[child] -= 1
+            if waiting[child] == 0:
+                ready_to_run.append(child)
+
+
+# %% alternative="run_backward"
+def run_backward(root):
+    edges = {}
+
+    def explore(node):
+        if node not in edges:
+            edges[node] = [child for child, _ in node.next_functions]
+            for child in edges[node]:
+                if child:
+                    explore(child)
+
+    explore(root.grad_fn)
+    remaining, gradients = dict(edges), {node: [] for node in edges}
+    gradients[root.grad_fn].append(torch.ones_like(root))
+    while remaining:
+        pointed_at = {child for children in remaining.values() for child in children}
+        for node in [node for node in remaining if node not in pointed_at]:
+            del remaining[node]
+            gradient = sum(gradients[node])
+            if hasattr(node, "variable"):
+                node.variable.grad = gradient.clone()
+                continue
+            for child, more in zip(edges[node], call(node, gradient)):
+                if child:
+                    gradients[child].append(more)
+
+
+# %% alternative="run_backward"
+def run_backward(root):
+    depth = {}
+
+    def measure(node):
+        if node not in depth:
+            depth[node] = 1 + max([measure(child) for child, _ in node.next_functions if child], default=0)
+        return depth[node]
+
+    measure(root.grad_fn)
+    total = dict.fromkeys(depth, 0)
+    total[root.grad_fn] = torch.ones_like(root)
+    for node in sorted(depth, key=depth.get, reverse=True):
+        if not node.next_functions:
+            node.variable.grad = total[node].clone()
+        else:
+            for (child, _), gradient in zip(node.next_functions, call(node, total[node])):
+                if child:
+                    total[child] = total[child] + gradient
+
+
+# %% check="run_backward"
+from autograder import check
+
+check("run_backward")
+
+
+# %% tags=["fact"]
+def seed_backward(root, at_leaf):
+    found = {}
+
+    def backward(node, incoming_gradient):
+        found[node] = incoming_gradient.item()
+        for (child, _), gradient in zip(node.next_functions, call(node, incoming_gradient)):
+            if child is not None and (at_leaf or not hasattr(child, "variable")):
+                backward(child, gradient) if not hasattr(child, "variable") else found.update({child: gradient.item()})
+
+    backward(root.grad_fn, torch.ones_like(root))
+    return found
+
+
+x = torch.tensor(3.0, requires_grad=True)
+h = 2 * x
+y = h * h + 5 * h
+assert call(h.grad_fn.next_functions[0][0] or h.grad_fn.next_functions[1][0], torch.tensor(1.0)) == ()
+x.grad = None
+p, q = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+run_backward((p + q).sum())
+assert p.grad.data_ptr() != q.grad.data_ptr() and p.grad.stride() == (1,)
+found = seed_backward(y, at_leaf=False)
+assert found[h.grad_fn] == 5 and not any(hasattr(node, "variable") for node in found)
+assert [g for node, g in seed_backward(y, at_leaf=True).items() if hasattr(node, "variable")] == [10]
+x.grad = None
+run_backward(h * h + 5 * h)
+assert x.grad.item() == 34
 
 
 # %% [markdown] tags=["en"]

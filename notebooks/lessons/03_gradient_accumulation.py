@@ -1,24 +1,30 @@
-# %% [markdown] tags=["en"] needs="01" about="windows, uneven micro-batches, clipping, loss scale, memory"
+# %% [markdown] tags=["en"] needs="01" about="a training loop for your own engine, windows, uneven micro-batches, clipping, memory"
 # # Gradient accumulation
 #
 # A batch of 64 does not fit into memory, four micro-batches of 16 do. Can four small backward passes take the same step as the big one?
 #
-# Yes, up to rounding, if three things are right: what `.grad` holds, what each loss is multiplied by, and when the gradients are cleared. All three go wrong in real code, and the numbers still look plausible. After this lesson you can:
+# Yes, up to rounding, if three things are right: what `.grad` holds, what each loss is multiplied by, and when the gradients are cleared. All three go wrong in real code, and the numbers still look plausible.
+#
+# And what does your engine from lesson 02, which computes gradients but cannot train, lack to read handwritten digits as a net of torch does? After this lesson you can:
 #
 # * say what `.grad` holds after any sequence of `backward()` and `zero_grad()`;
+# * write the loop that trains your engine, and torch, to read handwritten digits;
 # * accumulate the gradient of a big batch from micro-batches of any sizes, the last incomplete window included;
 # * do it with one micro-batch's graph in memory at a time;
 # * name the cases in which accumulation gives another gradient than the big batch.
 #
 # You need lesson 01: a leaf tensor, `requires_grad`, `backward()`.
-# %% [markdown] tags=["ru"] about="окна, микробатчи разного размера, отсечение градиента, масштаб функции потерь, память" of="d7632b95"
+# %% [markdown] tags=["ru"] about="цикл обучения для собственного движка, окна, микробатчи разного размера, отсечение градиента, память" of="449eda68"
 # # Накопление градиентов
 #
 # Батч из 64 примеров не помещается в память, а четыре микробатча по 16 помещаются. Могут ли четыре маленьких обратных прохода дать тот же шаг, что и один большой?
 #
-# Да, с точностью до округления, если соблюдены три условия: в `.grad` нет ничего лишнего, каждое значение функции потерь умножено на нужное число, а градиенты обнуляются вовремя. На практике нарушаются все три, а числа всё равно выглядят правдоподобно. После урока вы сможете:
+# Да, с точностью до округления, если соблюдены три условия: в `.grad` нет ничего лишнего, каждое значение функции потерь умножено на нужное число, а градиенты обнуляются вовремя. На практике нарушаются все три, а числа всё равно выглядят правдоподобно.
+#
+# И чего не хватает вашему движку из урока 02, который вычисляет градиенты, но не умеет обучать, чтобы он читал рукописные цифры не хуже сети на torch? После урока вы сможете:
 #
 # * определить, что лежит в `.grad` после любой последовательности `backward()` и `zero_grad()`;
+# * написать цикл, который научит ваш движок, а заодно и torch, читать рукописные цифры;
 # * накапливать градиент большого батча по микробатчам любого размера, включая последнее неполное окно;
 # * делать это так, чтобы в памяти находился граф только одного микробатча;
 # * назвать случаи, когда накопление даёт не тот же градиент, что большой батч.
@@ -140,6 +146,222 @@ assert [gradient.item() for gradient in on_the_way] == [4, -4, -8]
 
 
 # %% [markdown] tags=["en"]
+# ## The engine learns to read
+#
+# The engine from lesson 02 computes gradients, and that is all. Here it is, as the course writes it. `use_mine()` puts the steps that you have passed in its place.
+# %% [markdown] tags=["ru"] of="e0b872d3"
+# ## Движок учится читать
+#
+# Движок из урока 02 вычисляет градиенты, и только. Вот он, как его записывает курс. Вызов `use_mine()` подставит вместо него шаги, которые вы прошли сами.
+# %% include=["own_engine/value", "own_engine/rules_and_walk"] tags=["folded"]
+# %%
+from autograder import use_mine
+
+use_mine()
+
+
+# %% [markdown] tags=["en"]
+# What shall it learn? To read: 1,797 handwritten digits of $8 \times 8$ pixels, from the UCI repository ([E. Alpaydin and C. Kaynak, 1998](https://doi.org/10.24432/C50P49), CC BY 4.0). The net is $\tanh(x W_1 + b_1) W_2 + b_2$, with ten outputs. The largest of them is its answer. The loss is the squared distance from the right outputs, which are 1 for the digit and 0 elsewhere.
+#
+# That takes only `+`, `*`, `@`, `sum` and `tanh`, so the functions below compute with values of the engine and with torch's tensors alike.
+# %% [markdown] tags=["ru"] of="5ed28417"
+# Чему его научить? Читать рукописные цифры: 1797 изображений размером $8 \times 8$ пикселей из репозитория UCI ([E. Alpaydin, C. Kaynak, 1998](https://doi.org/10.24432/C50P49), CC BY 4.0). Сеть вычисляет $\tanh(x W_1 + b_1) W_2 + b_2$, выходов у неё десять. Её ответ — номер наибольшего выхода. Функция потерь — сумма квадратов отклонений от правильных выходов: у нужной цифры это 1, у остальных 0.
+#
+# Для этого хватает операций `+`, `*`, `@`, `sum` и `tanh`, поэтому функции ниже работают и со значениями движка, и с тензорами torch.
+# %%
+from autograder import digits
+
+
+def outputs(parameters, x):
+    w1, b1, w2, b2 = parameters
+    return (x @ w1 + b1).tanh() @ w2 + b2
+
+
+def squared_error(parameters):
+    def loss_of(batch):
+        x, minus_right = batch  # the engine has no minus
+        error = outputs(parameters, x) + minus_right
+        return (error * error).sum()
+
+    return loss_of
+
+
+pictures, labels = digits()
+rng = torch.Generator().manual_seed(0)
+order = torch.randperm(len(pictures), generator=rng)
+learned, held_out = order[:1500].split(15), order[1500:]
+minus_right = -torch.eye(10, dtype=torch.float64)[labels]
+stream = [(pictures[each], minus_right[each]) for each in learned] * 10  # ten times through 1,500 pictures
+start_at = [torch.randn(shape, generator=rng, dtype=torch.float64) / 7 for shape in [(64, 32), (32,), (32, 10), (10,)]]
+# %% tags=["fact"]
+assert pictures.shape == (1797, 64) and len(held_out) == 297 and len(stream) == 1000
+leaves, twins = [Value(each) for each in start_at], [each.clone().requires_grad_() for each in start_at]
+squared_error(leaves)([Value(each) for each in stream[0]]).backward()
+squared_error(twins)(stream[0]).backward()
+assert len(stream[0][0]) == 15 and leaves[1].grad.shape == (32,)
+assert all(torch.allclose(each.grad, twin.grad, rtol=1e-12) for each, twin in zip(leaves, twins))
+
+
+# %% [markdown] tags=["en"]
+# The bias $b_1$ is added to each of 15 rows, and `record` sums its gradient over them. What the engine lacks is a loop.
+#
+# ### Exercise `train_engine`: the loop that learns
+# *complete · ●●○ · 12 minutes · 3 points*
+#
+# Each batch moves every parameter by one step, against the gradient of that batch's loss.
+#
+# * **Given.** `parameters`, leaves of the engine or of torch. Each has `data` and `grad`, a tensor or None, and something may be in `grad` at the start. `loss_of(batch)` returns a loss: its `data` is a tensor with one number, its `backward()` adds to `.grad`.
+# * **Result.** For each batch in turn, `data` of every parameter becomes `data - rate * grad`, with the gradient of this batch alone. <!-- weights, torch -->
+# * **Result.** A list of the losses, each from before its step, as floats. <!-- losses -->
+# * **Result.** One call of `loss_of` and one `backward()` for each batch. <!-- runs -->
+# * **Leave.** A parameter that a batch does not use. Its `.grad` may stay None. <!-- unused -->
+# %% [markdown] tags=["ru"] of="f6133b57"
+# Смещение $b_1$ прибавляется к каждой из 15 строк, и `record` складывает его градиент по строкам. Не хватает движку только цикла.
+#
+# ### Упражнение `train_engine`: цикл, который учит
+# *дописать · ●●○ · 12 минут · 3 балла*
+#
+# Каждый батч сдвигает каждый параметр на один шаг против градиента функции потерь этого батча.
+#
+# * **Дано.** Листья движка или torch в аргументе `parameters`. У каждого есть `data` и `grad` (тензор или None), и в `grad` вначале может что-то лежать. Вызов `loss_of(batch)` возвращает значение функции потерь: в его `data` лежит тензор из одного числа, а его метод `backward()` прибавляет к `.grad`.
+# * **Результат.** Для каждого батча по очереди `data` каждого параметра становится равным `data - rate * grad`, где градиент взят только по этому батчу. <!-- weights, torch -->
+# * **Результат.** Список значений функции потерь до каждого шага, числа типа float. <!-- losses -->
+# * **Результат.** На каждый батч — один вызов `loss_of` и один `backward()`. <!-- runs -->
+# * **Не менять.** Параметр, который в батче не участвует. Его `.grad` может остаться равным None. <!-- unused -->
+# %% answer="train_engine"
+def train_engine(parameters, loss_of, batches, rate):
+    """Make one step for each batch; return the losses."""
+    ### BEGIN SOLUTION
+    losses = []
+    for batch in batches:
+        for each in parameters:
+            each.grad = None
+        loss = loss_of(batch)
+        loss.backward()
+        for each in parameters:
+            if each.grad is not None:
+                each.data = each.data - rate * each.grad
+        losses.append(loss.data.item())
+    return losses
+    ### END SOLUTION
+
+
+# %% alternative="train_engine"
+def train_engine(parameters, loss_of, batches, rate):
+    losses = []
+    for batch in batches:
+        for each in parameters:
+            each.grad = torch.zeros_like(each.data)
+        loss = loss_of(batch)
+        losses.append(float(loss.data))
+        loss.backward()
+        for each in parameters:
+            each.data -= rate * each.grad
+    return losses
+
+
+# %% alternative="train_engine"
+def train_engine(parameters, loss_of, batches, rate):
+    def clear():
+        for each in parameters:
+            each.grad = None
+
+    def one_step(batch):
+        loss = loss_of(batch)
+        loss.backward()
+        for each in [each for each in parameters if each.grad is not None]:
+            each.data.add_(each.grad, alpha=-rate)
+        clear()
+        return loss.data.item()
+
+    clear()
+    return [one_step(batch) for batch in batches]
+
+
+# %% alternative="train_engine"
+def train_engine(parameters, loss_of, batches, rate):
+    # what a pass adds is the difference from what was there before
+    losses = []
+    for batch in batches:
+        before = [None if each.grad is None else each.grad.clone() for each in parameters]
+        loss = loss_of(batch)
+        loss.backward()
+        losses.append(loss.data.tolist())
+        for each, old in zip(parameters, before):
+            if each.grad is not None:
+                added = each.grad if old is None else each.grad - old
+                each.data = torch.sub(each.data, added, alpha=rate)
+    return losses
+
+
+# %% check="train_engine"
+from autograder import check
+
+check("train_engine")
+
+
+# %% [markdown] tags=["en"]
+# Your loop trains the engine on 1,500 pictures, in batches of 15. So does torch, from the same weights, by `autograd.grad`, which touches no `.grad`. Guess first: how many of the other 297 does the net read right after 100 batches, and how many after 1,000? Are the losses of both similar, or the same to the last digits?
+# %% [markdown] tags=["ru"] of="d488eaa7"
+# Теперь ваш цикл обучит движок на 1500 изображениях, по 15 в батче. То же с теми же начальными весами сделает torch с помощью `autograd.grad`, который поля `.grad` не трогает. Сначала попробуйте угадать: сколько из остальных 297 изображений сеть прочтёт верно после 100 батчей, а сколько после 1000? Будут ли потери у обоих похожими или одинаковыми до последних цифр?
+# %%
+def answers(parameters):
+    return outputs([each.data for each in parameters], pictures[held_out]).argmax(1)
+
+
+def trained(train, parameters, batches, rate=0.004):
+    """The losses, and the net's answers to the held-out pictures at some moments."""
+    losses, moments = [], {0: answers(parameters)}
+    for first, last in [(0, 10), (10, 30), (30, 100), (100, 1000)]:
+        losses += train(parameters, squared_error(parameters), batches[first:last], rate)
+        moments[last] = answers(parameters)
+    return losses, moments
+
+
+def in_torch(parameters, loss_of, batches, rate):
+    losses = []
+    for batch in batches:
+        loss = loss_of(batch)
+        for each, gradient in zip(parameters, torch.autograd.grad(loss, parameters)):
+            each.data -= rate * gradient
+        losses.append(loss.item())
+    return losses
+
+
+ours, theirs = [Value(each.clone()) for each in start_at], [each.clone().requires_grad_() for each in start_at]
+values = [(Value(x), Value(minus)) for x, minus in stream]
+their_losses, moments = trained(in_torch, theirs, stream)
+try:
+    our_losses, moments = trained(train_engine, ours, values)
+    print("largest difference of losses: ", max(abs(a - b) for a, b in zip(our_losses, their_losses)))
+    print("largest difference of weights:", max((a.data - b.data).abs().max().item() for a, b in zip(ours, theirs)))
+except NotImplementedError:
+    print("train_engine is still to be written: only torch has learned")
+# %% tags=["picture"]
+from autograder import plot_digits
+
+plot_digits(pictures[held_out], labels[held_out], moments)
+# %% tags=["fact"]
+right = {batches: (found == labels[held_out]).double().mean().item() for batches, found in moments.items()}
+assert right[0] < 0.25 and right[100] > 0.8 and right[1000] > 0.9
+assert len(our_losses) == 1000 and our_losses[-1] < our_losses[0] / 5
+assert all(abs(a - b) < 1e-12 * max(1, abs(b)) for a, b in zip(our_losses, their_losses))
+assert all(torch.allclose(a.data, b.data, rtol=1e-12, atol=1e-12) for a, b in zip(ours, theirs))
+again = [each.clone().requires_grad_() for each in start_at]
+assert all(abs(a - b) < 1e-12 * max(1, abs(b)) for a, b in zip(trained(train_engine, again, stream)[0], their_losses))
+far, _ = trained(train_engine, [Value(each.clone()) for each in start_at], values, rate=0.04)
+assert far[9] > 1000 * far[0] and not torch.tensor(far).isfinite().all()
+
+
+# %% [markdown] tags=["en"]
+# More than 90 % are read right, after a second or two of training. Losses and weights are torch's but for rounding: your engine does what torch's does. That is a whole training loop: clear, forward, backward, step.
+#
+# Train once more with `rate=0.04`. What will the losses do? Say it first.
+# %% [markdown] tags=["ru"] of="92c63a4a"
+# После одной-двух секунд обучения верно прочитано больше 90 %. Потери и веса с точностью до округления такие же, как в torch: ваш движок делает то же, что и он. Это и есть весь цикл обучения: обнулить градиенты, прямой проход, обратный проход, шаг.
+#
+# Обучите движок ещё раз с `rate=0.04`. Что будет с потерями? Сначала ответьте, потом проверьте.
+# %% [markdown] tags=["en"]
 # ## The mean over a big batch, in pieces
 #
 # A loss is usually a *mean* over its batch. For the two samples above the big batch's gradient is $(-32 - 8) / 2 = -20$. Two micro-batches of one sample have the gradients $-32$ and $-8$; their sum, $-40$, is twice as large as it should be. So each loss is divided by the number of micro-batches $K$ before it goes backward.
@@ -166,16 +388,24 @@ assert [gradient_of(model, part, 2 * part).item() for part in x.split(1)] == [-3
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `accumulate_equal`: micro-batches of the same size
-# *complete · ●○○ · 10 minutes · 3 points*
+# ## Micro-batches of the same size
+#
+# ### Extra exercise `accumulate_equal`: micro-batches of the same size
+# *complete · ●○○ · 10 minutes · 3 points · extra*
+#
+# Who wants a small step first takes it here; the core goes on in the next section.
 #
 # * **Given.** `model`, with one parameter, `model.weight`. `batches`, a list of pairs `(x, y)`; all `x` have the same number of rows, and `y` may have several columns. The loss of a micro-batch is `mse_loss(model(x), y)`, a mean over all entries of `y`.
 # * **Result.** `model.weight.grad` holds the gradient of the mean loss over all samples. Something may have been in `.grad` before: it does not stay. Nothing is returned. <!-- gradient -->
 # * **Result.** One backward pass for each micro-batch, by `backward()` or `torch.autograd.grad` (a pass of `torch.func` does not count). <!-- backward_runs -->
 # * **Leave.** The weight itself. <!-- weight -->
-# %% [markdown] tags=["ru"] of="f06b8df0"
-# ### Упражнение `accumulate_equal`: микробатчи одного размера
-# *дописать · ●○○ · 10 минут · 3 балла*
+# %% [markdown] tags=["ru"] of="914bfa73"
+# ## Микробатчи одного размера
+#
+# ### Дополнительное упражнение `accumulate_equal`: микробатчи одного размера
+# *дописать · ●○○ · 10 минут · 3 балла · дополнительно*
+#
+# Это небольшая разминка, а основная часть продолжается в следующем разделе.
 #
 # * **Дано.** Модель `model` с одним параметром, `model.weight`. Список пар `(x, y)` в аргументе `batches`; во всех `x` одинаковое число строк, а в `y` может быть несколько столбцов. Функция потерь на микробатче — `mse_loss(model(x), y)`, среднее по всем элементам тензора `y`.
 # * **Результат.** В `model.weight.grad` лежит градиент функции потерь, усреднённой по всем примерам. Если в `.grad` уже был градиент, в результат он не входит. Функция ничего не возвращает. <!-- gradient -->
@@ -520,19 +750,19 @@ assert round(means[0] * 3 / 4, 6) == -14.5 and means[1] / 4 == -0.5
 # ### Exercise `accumulate_uneven`: micro-batches of different sizes
 # *complete · ●●○ · 12 minutes · 4 points*
 #
-# The contract of `accumulate_equal`, for micro-batches of different sizes.
+# Each sample counts the same, whatever the size of its micro-batch.
 #
-# * **Given.** `batches`, a list of pairs `(x, y)`, whose `x` have different numbers of rows.
+# * **Given.** `model`, with one parameter, `model.weight`. `batches`, a list of pairs `(x, y)`, whose `x` have different numbers of rows. The loss of a micro-batch is `mse_loss(model(x), y)`, a mean over all entries of `y`.
 # * **Result.** `model.weight.grad` holds the gradient of the mean loss over all samples, whatever `.grad` held before. <!-- gradient -->
 # * **Result.** One backward pass for each micro-batch. <!-- backward_runs -->
 # * **Leave.** The weight itself. <!-- weight -->
-# %% [markdown] tags=["ru"] of="89edee44"
+# %% [markdown] tags=["ru"] of="b398e167"
 # ### Упражнение `accumulate_uneven`: микробатчи разного размера
 # *дописать · ●●○ · 12 минут · 4 балла*
 #
-# Условия те же, что в `accumulate_equal`, но микробатчи разного размера.
+# Все примеры имеют одинаковый вес, каков бы ни был размер их микробатча.
 #
-# * **Дано.** Список пар `(x, y)` в аргументе `batches`; число строк в тензорах `x` разное.
+# * **Дано.** Модель `model` с одним параметром, `model.weight`. Список пар `(x, y)` в аргументе `batches`; число строк в тензорах `x` разное. Функция потерь на микробатче — `mse_loss(model(x), y)`, среднее по всем элементам тензора `y`.
 # * **Результат.** В `model.weight.grad` лежит градиент функции потерь, усреднённой по всем примерам, что бы ни лежало в `.grad` раньше. <!-- gradient -->
 # * **Результат.** На каждый микробатч — один обратный проход. <!-- backward_runs -->
 # * **Не менять.** Сам вес. <!-- weight -->
@@ -1404,6 +1634,76 @@ def is_right(accumulate):
 from autograder import check
 
 check("is_right")
+
+
+# %% [markdown] tags=["en"]
+# ## What broadcasting has copied
+#
+# The bias of the net has 10 numbers, the result of `x @ w2` has 15 rows of 10. So each number of the bias was used 15 times. A value that is used several times gets the sum of its gradients, and copies are nothing else. Your engine's `record` calls `sum_to_size` for that. What does this function do?
+#
+# ### Extra exercise `unbroadcast`: back to the old shape
+# *find the bug · ●○○ · 7 minutes · 2 points · extra*
+#
+# **Sum over all copies that broadcasting has made.** Mend the function.
+#
+# * **Given.** `gradient`, a float64 tensor, and `shape`, a tuple. A tensor of the shape `shape` can be broadcast to the shape of `gradient`.
+# * **Result.** A tensor of the shape `shape`: each entry is the sum over all copies that broadcasting makes of it. <!-- result -->
+# * **Leave.** `gradient`. <!-- no aspect: the card has a note for it -->
+# %% [markdown] tags=["ru"] of="b750393c"
+# ## Копии при транслировании
+#
+# Смещение сети — это 10 чисел, а в `x @ w2` 15 строк по 10. Значит, каждое число смещения использовано 15 раз. Значение, которое использовано несколько раз, получает сумму градиентов, и копии — тот же случай. В вашем движке для этого функция `record` вызывает `sum_to_size`. Что делает этот метод?
+#
+# ### Дополнительное упражнение `unbroadcast`: назад к прежней форме
+# *найти ошибку · ●○○ · 7 минут · 2 балла · дополнительно*
+#
+# **Сложить градиенты всех копий, которые получились при транслировании.** Исправьте функцию.
+#
+# * **Дано.** Тензор `gradient` float64 и кортеж `shape`. Тензор формы `shape` можно транслировать до формы `gradient`.
+# * **Результат.** Тензор формы `shape`: каждый элемент — сумма градиентов всех копий, которые получаются из него при транслировании. <!-- result -->
+# * **Не менять.** Тензор `gradient`. <!-- no aspect: the card has a note for it -->
+# %% answer="unbroadcast"
+def unbroadcast(gradient, shape):
+    while gradient.dim() > len(shape):
+        gradient = gradient.sum(0)
+    for d, size in enumerate(shape):
+        if size == 1:
+            gradient = gradient.sum(d, keepdim=True)
+    return gradient
+
+
+# %% given="unbroadcast"
+def unbroadcast(gradient, shape):
+    while gradient.dim() > len(shape):
+        gradient = gradient.sum(-1)
+    return gradient
+
+
+# %% alternative="unbroadcast"
+def unbroadcast(gradient, shape):
+    return gradient.sum_to_size(shape)
+
+
+# %% alternative="unbroadcast"
+def unbroadcast(gradient, shape):
+    padded = (1,) * (gradient.dim() - len(shape)) + tuple(shape)
+    copied = [d for d, size in enumerate(padded) if size == 1]
+    return (gradient.sum(copied, keepdim=True) if copied else gradient).reshape(shape)
+
+
+# %% alternative="unbroadcast"
+def unbroadcast(gradient, shape):
+    owner = torch.arange(torch.Size(shape).numel()).reshape(shape).expand(gradient.shape)
+    result = torch.zeros(torch.Size(shape).numel(), dtype=gradient.dtype)
+    return result.index_add(0, owner.reshape(-1), gradient.reshape(-1)).reshape(shape)
+
+
+# %% check="unbroadcast"
+from autograder import check
+
+check("unbroadcast")
+
+
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
@@ -1450,15 +1750,17 @@ check_claims(
 # %% [markdown] tags=["en"]
 # ## What to keep
 #
+# * A training loop: clear, forward, backward, step. Each batch has a graph of its own; `.grad` outlives them all.
 # * `backward()` adds to `.grad` in place. Clear once per window, never inside it.
 # * Weigh each micro-batch by its share $n_i / N$ of the window's samples, or of its valid tokens. $1/K$ is right for equal sizes only.
 # * The last window is a window, with its own $N$.
 # * One `backward()` per micro-batch keeps one graph in memory; add up `loss.item()`, not `loss`.
 # * Unscale, then clip, then step: once per window.
 # * Compare with one backward pass on the joined batch, never with another loop.
-# %% [markdown] tags=["ru"] of="9ce45b40"
+# %% [markdown] tags=["ru"] of="3d0e6058"
 # ## Что стоит запомнить
 #
+# * Цикл обучения: обнулить градиенты, прямой проход, обратный проход, шаг. У каждого батча свой граф, а `.grad` переживает их все.
 # * `backward()` прибавляет к `.grad` на месте. Обнуляйте градиенты один раз за окно и ни в коем случае не внутри него.
 # * Вес микробатча — доля $n_i / N$ его примеров (или настоящих токенов) в окне. Множитель $1/K$ верен только при равных размерах.
 # * Последнее окно — тоже окно, со своим $N$.

@@ -5,6 +5,8 @@
 #
 # This lesson is about what may be left out of the graph, and what may be changed under it.
 #
+# And your own engine (lesson 02) cannot stop recording, and after an edit its gradient is wrong without an error: what must it count to notice the edit, as torch does?
+#
 # After it you can:
 #
 # * tell `no_grad`, `inference_mode`, `enable_grad`, `eval` and `detach` apart by what they let happen;
@@ -13,12 +15,14 @@
 # * use features of a frozen network, and make predictions, without a graph.
 #
 # You need lesson 01: leaves, `no_grad()`, `.data` and the version counter.
-# %% [markdown] tags=["ru"] about="что разрешают режимы и во что они обходятся, с какого конца замораживать, какие изменения ломают обратный проход" of="37fff5d2"
+# %% [markdown] tags=["ru"] about="что разрешают режимы и во что они обходятся, с какого конца замораживать, какие изменения ломают обратный проход" of="d5bbb25b"
 # # Режимы отслеживания и операции с изменением на месте
 #
 # Модель обучена, пора получать предсказания. Автор кода прочёл, что `detach()` «даёт тот же результат», что и `no_grad()`, и написал `model(x).detach()`. Предсказания верны, но памяти уходит слишком много: все активации хранятся до самого вызова `detach()`.
 #
 # В этом уроке мы разберёмся, что можно не записывать в граф и что можно изменить, пока граф ещё нужен.
+#
+# А ваш собственный движок (урок 02) записывает всё подряд, и после изменения на месте его градиент неверен без всякой ошибки: что он должен считать, чтобы, как torch, заметить изменение?
 #
 # После урока вы сможете:
 #
@@ -1239,6 +1243,304 @@ def shared_edit(x):
 from autograder import check
 
 check("shared_edit")
+# %% [markdown] tags=["en"]
+# ## What your engine does not notice
+#
+# The engine that you began in lesson 02 has no `no_grad()`, and no version counter. The next cell is that engine as the course writes it.
+# %% [markdown] tags=["ru"] of="bcd4be53"
+# ## Чего не замечает ваш движок
+#
+# У движка, который вы начали писать в уроке 02, нет ни `no_grad()`, ни счётчика версий. В следующей ячейке — этот движок в том виде, в каком его пишет курс.
+# %% include=["own_engine/value", "own_engine/rules_and_walk"] tags=["folded"]
+# %%
+from autograder import use_mine
+
+use_mine()
+# %% [markdown] tags=["en"]
+# For $y = xw$ at $x = 3$, $w = 2$ the gradient of $w$ is 3. Between forward and backward pass the cell adds 1 to $x$. What will torch say, and what your engine?
+# %% [markdown] tags=["ru"] of="72b482aa"
+# У $y = xw$ при $x = 3$, $w = 2$ градиент по $w$ равен 3. В ячейке между прямым и обратным проходом к $x$ прибавляется 1. Что на это ответит torch, а что — ваш движок?
+# %%
+three, two = (torch.tensor(number, dtype=torch.float64) for number in (3.0, 2.0))
+x, w = three.clone().requires_grad_(), two.clone().requires_grad_()
+y = x * w
+with torch.no_grad():
+    x.add_(1)
+print("torch:", attempt(y.backward))
+x, w = Value(three.clone()), Value(two.clone())
+y = x * w
+x.data.add_(1)
+print("yours:", attempt(y.backward), "- the gradient of w is", w.grad.item())
+# %% tags=["fact"]
+assert w.grad.item() == 4
+x, w = three.clone().requires_grad_(), two.clone().requires_grad_()
+y = x * w
+with torch.no_grad():
+    x.add_(1)
+assert attempt(y.backward) == "RuntimeError" and w.grad is None
+
+
+# %% [markdown] tags=["en"]
+# Yours says 4 and is wrong without a word. So give its values what torch's tensors have: a version, an edit that raises it, and a switch. (Use `add_` from now on: an edit of `data` counts nothing.)
+# %% [markdown] tags=["ru"] of="748e0c45"
+# Ваш движок отвечает 4: это неверно, и никакой ошибки нет. Дадим его значениям то, что есть у тензоров torch: версию, операцию, которая её увеличивает, и выключатель. (Теперь изменяйте значения через `add_`: прямое изменение `data` версию не увеличит.)
+# %%
+from contextlib import contextmanager
+
+
+def add_(self, tensor):
+    """Edit a value in place, and count the edit."""
+    self.data.add_(tensor)
+    self.version += 1
+
+
+@contextmanager
+def no_recording():
+    before, Value.recording = Value.recording, False
+    try:
+        yield
+    finally:
+        Value.recording = before
+
+
+Value.recording, Value.version, Value.add_ = True, 0, add_
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `stop_recording`: stop recording
+# *complete · ●●○ · 14 minutes · 3 points · extra*
+#
+# **A rule remembers the versions of what it will read, and without recording there is no rule.** Below is the engine's `record`. So far it looks neither at versions nor at the switch.
+#
+# * **Given.** `op`, its result `data`, and `inputs`, values with `data` and `version`. `Value = type(inputs[0])` is their class; `Value.recording` is False inside `no_recording()`.
+# * **Result.** While `Value.recording` is True: a `Value` with its inputs and a rule, and gradients as before. A rule may run inside `no_recording()`. <!-- recorded -->
+# * **Result.** Otherwise a leaf: a `Value` without inputs, whose rule is None. <!-- stopped -->
+# * **Result.** If a value that a rule reads was edited after the operation, the rule raises a RuntimeError, also if the numbers stayed the same. `*` and `@` read their inputs, `tanh` its result. <!-- noticed -->
+# * **Result.** No other edit stops a rule: `+` and `sum` read nothing. <!-- unread -->
+# * **Not allowed.** To call `record`: your function takes its place. <!-- recorded -->
+# %% [markdown] tags=["ru"] of="50ebb4c6"
+# ### Дополнительное упражнение `stop_recording`: остановить запись
+# *дописать · ●●○ · 14 минут · 3 балла · дополнительно*
+#
+# **Правило помнит версии того, что ему предстоит прочесть, а без записи нет и правила.** Ниже — функция `record` вашего движка. Пока она не смотрит ни на версии, ни на выключатель.
+#
+# * **Дано.** Операция `op`, её результат `data` и входы `inputs` — значения с полями `data` и `version`. `Value = type(inputs[0])` — их класс; внутри `no_recording()` поле `Value.recording` равно False.
+# * **Результат.** Пока `Value.recording` равно True — `Value` со входами и правилом, и градиенты прежние. Само правило может выполняться и внутри `no_recording()`. <!-- recorded -->
+# * **Результат.** Иначе — лист: `Value` без входов, правило равно None. <!-- stopped -->
+# * **Результат.** Если значение, которое правило читает, изменено после операции, правило вызывает RuntimeError, даже если числа остались прежними. Операции `*` и `@` читают свои входы, `tanh` — свой результат. <!-- noticed -->
+# * **Результат.** Другие изменения правилу не мешают: `+` и `sum` не читают ничего. <!-- unread -->
+# * **Нельзя.** Вызывать `record`: её место займёт ваша функция. <!-- recorded -->
+# %% answer="stop_recording"
+def stop_recording(op, data, *inputs):
+    """The result of an operation: a leaf without recording, else with a rule that notices edits."""
+    Value = type(inputs[0])
+    if not Value.recording:
+        return Value(data)
+    made = Value(data, inputs, None, op)
+    read = {"*": inputs, "@": inputs, "tanh": (made,)}.get(op, ())
+    versions = [each.version for each in read]
+
+    def rule(gradient):
+        if [each.version for each in read] != versions:
+            raise RuntimeError(f"a value that the rule of {op} reads was edited in place")
+        parts = four_rules()[op](gradient, data, *(each.data for each in inputs))
+        return tuple(part.sum_to_size(each.data.shape) for part, each in zip(parts, inputs))
+
+    made.rule = rule
+    return made
+
+
+# %% given="stop_recording"
+def stop_recording(op, data, *inputs):
+    """The result of an operation: a leaf without recording, else with a rule that notices edits."""
+    Value = type(inputs[0])
+
+    def rule(gradient):
+        parts = four_rules()[op](gradient, data, *(each.data for each in inputs))
+        return tuple(part.sum_to_size(each.data.shape) for part, each in zip(parts, inputs))
+
+    return Value(data, inputs, rule, op)
+
+
+# %% alternative="stop_recording"
+class Rule:
+    def __init__(self, op, data, inputs):
+        self.op, self.data, self.inputs, self.saved = op, data, inputs, []
+
+    def save(self, *values):
+        self.saved += [(each, each.version) for each in values]
+
+    def __call__(self, gradient):
+        for value, version in self.saved:
+            if value.version > version:
+                raise RuntimeError(f"at version {value.version}, expected version {version}")
+        parts = four_rules()[self.op](gradient, self.data, *[each.data for each in self.inputs])
+        return [part.sum_to_size(each.data.shape) for part, each in zip(parts, self.inputs)]
+
+
+def stop_recording(op, data, *inputs):
+    result = type(inputs[0])(data)
+    if result.recording:
+        result.inputs, result.op, result.rule = inputs, op, Rule(op, data, inputs)
+        if op == "tanh":
+            result.rule.save(result)
+        elif op in "*@":
+            result.rule.save(*inputs)
+    return result
+
+
+# %% alternative="stop_recording"
+def stop_recording(op, data, *inputs):
+    # versions only grow, so their sum tells whether any of them did; the result is not held by its own rule
+    import weakref
+
+    kind = inputs[0].__class__
+    made = kind(data, (), None, op)
+    if kind.recording is False:
+        return made
+    reads = inputs if op in ("*", "@") else []
+    self = weakref.ref(made)
+
+    def edits():
+        own = self() if op == "tanh" else None
+        return sum(each.version for each in reads) + (own.version if own is not None else 0)
+
+    before = edits()
+
+    def rule(gradient):
+        if edits() > before:
+            raise RuntimeError("edited since")
+        return [
+            part.sum_to_size(each.data.size())
+            for each, part in zip(inputs, four_rules()[op](gradient, data, *[each.data for each in inputs]))
+        ]
+
+    made.inputs, made.rule = tuple(inputs), rule
+    return made
+
+
+# %% alternative="stop_recording"
+def watched(rule, values):
+    then = {value: value.version for value in values}
+
+    def run(gradient):
+        if any(value.version != version for value, version in then.items()):
+            raise RuntimeError("an edit between the operation and its rule")
+        return rule(gradient)
+
+    return run
+
+
+def stop_recording(op, data, *inputs):
+    class_ = type(inputs[0])
+
+    def summed(part, each):
+        return part.sum_to_size(each.data.shape)
+
+    def rule(gradient):
+        return map(summed, four_rules()[op](gradient, data, *(each.data for each in inputs)), inputs)
+
+    made = class_(data, inputs, rule, op)
+    if op in ("*", "@"):
+        made.rule = watched(rule, inputs)
+    if op == "tanh":
+        made.rule = watched(rule, [made])
+    return made if class_.recording else class_(data)
+
+
+# %% check="stop_recording"
+from autograder import check
+
+check("stop_recording")
+# %% [markdown] tags=["en"]
+# Now `record = stop_recording` puts it into your engine. First the switch: how many bytes do 20 results in a row leave in memory, each of 1,000 numbers of eight bytes? Then five edits. Which of them does torch refuse? Say it first, and see whether your engine agrees.
+# %% [markdown] tags=["ru"] of="52313c38"
+# Теперь строка `record = stop_recording` добавит её в ваш движок. Сначала проверим выключатель: сколько байтов останется занято после 20 результатов подряд, если в каждом 1000 чисел по восемь байтов? Затем — пять изменений. После каких из них в torch будет ошибка? Сначала ответьте, а потом посмотрите, согласен ли ваш движок.
+# %%
+from contextlib import nullcontext
+
+record = stop_recording
+
+
+def left_by_20(leaf, switch):
+    with live_bytes() as live, switch():
+        for _ in range(20):
+            leaf = leaf.tanh()
+        return f"{live.now:7,} bytes"
+
+
+edits = {
+    "y = x * w, edit x": (lambda x, w: x * w, "x"),
+    "y = x * w, edit y": (lambda x, w: x * w, "y"),
+    "y = x + w, edit x": (lambda x, w: x + w, "x"),
+    "y = x.tanh(), edit x": (lambda x, w: x.tanh(), "x"),
+    "y = x.tanh(), edit y": (lambda x, w: x.tanh(), "y"),
+}
+
+
+def edit(value):
+    """Add 1 to a value of your engine, or to a tensor, in place and without recording."""
+    with torch.no_grad():
+        value.add_(torch.ones((), dtype=torch.float64))
+
+
+def backward_after(title, x, w):
+    def run():
+        operation, edited = edits[title]
+        y = operation(x, w)
+        edit({"x": x, "y": y}[edited])
+        y.backward()
+
+    return attempt(run)
+
+
+numbers = torch.linspace(0.0, 1.0, 1000, dtype=torch.float64)
+print(f"{'':21}  {'yours':14}  torch")
+for title, ours, theirs in (("recorded", nullcontext, nullcontext), ("not recorded", no_recording, torch.no_grad)):
+    in_torch = left_by_20(numbers.clone().requires_grad_(), theirs)
+    print(f"{title:21}  {left_by_20(Value(numbers), ours):14}  {in_torch}")
+for title in edits:
+    in_torch = backward_after(title, three.clone().requires_grad_(), two.clone().requires_grad_())
+    print(f"{title:21}  {backward_after(title, Value(three.clone()), Value(two.clone())):14}  {in_torch}")
+# %% tags=["fact"]
+for values, switch in ((numbers.clone().requires_grad_(), torch.no_grad), (Value(numbers), no_recording)):
+    assert left_by_20(values, nullcontext) == "160,000 bytes" and left_by_20(values, switch) == "  8,000 bytes"
+for title, expected in zip(edits, ("RuntimeError", "accepted", "accepted", "accepted", "RuntimeError")):
+    x, w = three.clone().requires_grad_(), two.clone().requires_grad_()
+    a, b = Value(three.clone()), Value(two.clone())
+    assert backward_after(title, x, w) == backward_after(title, a, b) == expected, title
+    assert a.data == x and a.version == x._version
+    assert all((own.grad is None) == (other.grad is None) for own, other in ((a, x), (b, w)))
+    assert all(own.grad is None or torch.allclose(own.grad, other.grad) for own, other in ((a, x), (b, w)))
+
+operations = {
+    "+": lambda a, b: a + b,
+    "*": lambda a, b: a * b,
+    "@": lambda a, b: a @ b,
+    "sum": lambda a, b: a.sum(),
+    "tanh": lambda a, b: a.tanh(),
+}
+square = torch.linspace(-1.0, 1.0, 9, dtype=torch.float64).reshape(3, 3)
+for operation in operations.values():
+    for place in (0, 1, 2):
+        found = []
+        for leaves in ([Value(square.clone()), Value(square.t().clone())], [square.clone(), square.t().clone()]):
+            if isinstance(leaves[0], torch.Tensor):
+                leaves = [each.requires_grad_() for each in leaves]
+            result = operation(*leaves)
+            edit((*leaves, result)[place])
+            found.append((attempt(result.sum().backward), [each.grad for each in leaves]))
+        (ours, gradients), (theirs, torchs) = found
+        assert ours == theirs
+        if ours == "accepted":
+            assert all((a is None) == (b is None) for a, b in zip(gradients, torchs))
+            assert all(a is None or torch.allclose(a, b) for a, b in zip(gradients, torchs))
+
+
+# %% [markdown] tags=["en"]
+# Both columns agree. `tanh` reads its result, so the input may change: an engine that watches inputs would stop the harmless edit and miss the other one. A version is noted when the operation runs and compared when its rule runs. The switch is read only at the first of these moments, and so a backward pass works inside `no_grad()`, too.
+# %% [markdown] tags=["ru"] of="2807acdf"
+# Столбцы совпадают. Операция `tanh` читает свой результат, поэтому вход менять можно: движок, который следит только за входами, прервал бы проход после безвредного изменения и пропустил бы опасное. Версию запоминают, когда выполняется операция, а сравнивают, когда выполняется её правило. Выключатель же читают только в первый из этих моментов, поэтому обратный проход работает и внутри `no_grad()`.
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #

@@ -10,10 +10,10 @@
 # * place checkpoints so that the peak of memory falls, and not only the number that is easy to measure;
 # * find the leak in a pair of hooks.
 #
-# Extra exercises pack tensors into files, count what a graph keeps, and edit what is saved.
+# Extra exercises pack tensors into files, count what a graph keeps, and edit what is saved. And your own engine, which keeps everything for ever, learns what torch does: to free as it walks.
 #
 # You need lesson 02 (graph, nodes, `retain_graph`) and lesson 05 (views, changes in place).
-# %% [markdown] tags=["ru"] about="сколько байтов сохраняет операция, как хранить их в другом месте, контрольные точки" of="d2f9bb8a"
+# %% [markdown] tags=["ru"] about="сколько байтов сохраняет операция, как хранить их в другом месте, контрольные точки" of="58662bcf"
 # # Сохранённые тензоры
 #
 # Идёт прямой проход по сети из 16 слоёв, и расход памяти растёт. Веса занимают столько же, сколько и раньше, а промежуточные результаты ни в каких переменных не лежат. Почему же они остаются в памяти и нельзя ли хранить их где-нибудь ещё?
@@ -25,7 +25,7 @@
 # * хранить лишь часть промежуточных результатов, а остальные вычислять заново, так, чтобы снизился пиковый расход памяти (далее — пик), а не только то число, которое легко измерить;
 # * найти утечку памяти в паре хуков.
 #
-# В дополнительных упражнениях вы выгрузите сохранённые тензоры в файлы, сосчитаете их и проследите за их изменениями на месте.
+# В дополнительных упражнениях вы выгрузите сохранённые тензоры в файлы, сосчитаете их и проследите за их изменениями на месте. А ваш собственный движок, который пока хранит всё и всегда, научится тому, что умеет torch: освобождать память по ходу обхода.
 #
 # Понадобятся урок 02 (граф, узлы, `retain_graph`) и урок 05 (представления, изменения на месте).
 # %% tags=["en"]
@@ -1653,6 +1653,240 @@ try:
         raise AssertionError("nested")
 except RuntimeError as error:
     assert "cannot be nested" in str(error)
+
+
+# %% [markdown] tags=["en"]
+# ## What your engine keeps
+#
+# The engine that you began in lesson 02 keeps more than torch's. Each value holds its inputs, and its rule holds them once more. The next cell is that engine as the course writes it.
+# %% [markdown] tags=["ru"] of="a36bf020"
+# ## Что хранит ваш движок
+#
+# Движок, который вы начали писать в уроке 02, хранит больше, чем движок torch. Каждое значение удерживает свои входы, а правило удерживает их ещё раз. В следующей ячейке — этот движок в том виде, в каком его пишет курс.
+# %% include=["own_engine/value", "own_engine/rules_and_walk"] tags=["folded"]
+# %%
+from autograder import use_mine
+
+use_mine()
+# %% [markdown] tags=["en"]
+# A chain of 20 results, each of 1,000 numbers of eight bytes. How many bytes are left after `backward()` while somebody still holds the loss: in torch, and in your engine? Say two numbers first.
+# %% [markdown] tags=["ru"] of="4f6b1d48"
+# Возьмём цепочку из 20 результатов, в каждом 1000 чисел по восемь байтов. Сколько байтов останется занято после `backward()`, если на значение функции потерь ещё есть ссылка: в torch и в вашем движке? Сначала назовите два числа.
+# %%
+from autograder.measure import live_bytes
+
+
+def chain_of(leaf):
+    for _ in range(20):
+        leaf = leaf.tanh()
+    return leaf.sum()
+
+
+def left_after(leaf, backward):
+    """Bytes in memory before and after the backward pass, beyond the leaf's."""
+    with live_bytes() as live:
+        loss = chain_of(leaf)
+        before = live.now
+        backward(loss)
+        return f"{before:9,} -> {live.now:9,} bytes"
+
+
+start_values = torch.linspace(0.0, 1.0, 1000, dtype=torch.float64)
+print("torch:      ", left_after(start_values.clone().requires_grad_(), lambda loss: loss.backward()))
+print("your engine:", left_after(Value(start_values.clone()), walk_nodes))
+# %% tags=["fact"]
+assert left_after(start_values.clone().requires_grad_(), lambda loss: loss.backward()) == "  160,000 ->     8,000 bytes"
+assert left_after(Value(start_values.clone()), walk_nodes) == "  160,000 ->   168,000 bytes"
+
+
+# %% [markdown] tags=["en"]
+# Torch is left with the gradient. Yours still has every result, though nobody will ask for them.
+#
+# ### Extra exercise `free_as_you_walk`: free as you walk
+# *complete · ●●○ · 15 minutes · 3 points · extra*
+#
+# **A value that has run its rule forgets how it was made.** Below is the walk from lesson 02. Let it free what it passes.
+#
+# * **Given.** `root` and its values, as in `walk_nodes`: `data`, `inputs`, `rule`, `grad`. A rule holds the inputs of its value.
+# * **Result.** The gradients, as before. <!-- gradients, own -->
+# * **Result.** After a walk without `retain_graph=True` the results that nobody else holds are gone from memory, without the garbage collector. One that is held forgets its inputs and its rule; a later walk that meets it raises a RuntimeError, and what is in `.grad` then does not matter. <!-- freed -->
+# * **Result.** With `retain_graph=True` nothing is freed. Leaves can always be used again. <!-- retained -->
+# * **Result.** The results go on the way, not at the end: when the last rule runs in a chain of 20, at most three are in memory. <!-- alive -->
+# %% [markdown] tags=["ru"] of="c9a7606a"
+# У torch остался только градиент. В вашем движке по-прежнему лежат все результаты, хотя они никому не понадобятся.
+#
+# ### Дополнительное упражнение `free_as_you_walk`: освободить по пути
+# *дописать · ●●○ · 15 минут · 3 балла · дополнительно*
+#
+# **Значение, правило которого выполнено, забывает, как оно получено.** Ниже — обход из урока 02. Пусть он освобождает пройденное.
+#
+# * **Дано.** `root` и его значения, как в `walk_nodes`: `data`, `inputs`, `rule`, `grad`. Правило удерживает входы своего значения.
+# * **Результат.** Градиенты, как прежде. <!-- gradients, own -->
+# * **Результат.** После обхода без `retain_graph=True` в памяти нет результатов, которые никто другой не держит: сборщик мусора для этого не нужен. Если же результат кто-то держит, он забывает свои входы и правило. Когда следующий обход приходит к такому результату, возникает RuntimeError, и что тогда окажется в полях `.grad`, неважно. <!-- freed -->
+# * **Результат.** С `retain_graph=True` ничего не освобождается. Листья можно использовать снова в любом случае. <!-- retained -->
+# * **Результат.** Результаты исчезают по пути, а не в конце: когда в цепочке из 20 выполняется последнее правило, в памяти не больше трёх. <!-- alive -->
+# %% answer="free_as_you_walk"
+def free_as_you_walk(root, retain_graph=False):
+    def refuse(gradient):
+        raise RuntimeError("a second walk through a freed graph: retain_graph=True for the first would keep it")
+
+    waits_for, todo = {root: 0}, [root]
+    while todo:
+        for each in todo.pop().inputs:
+            if each not in waits_for:
+                waits_for[each] = 0
+                todo.append(each)
+            waits_for[each] += 1
+    each, arrived, may_run = None, {root: torch.ones_like(root.data)}, [root]
+    while may_run:
+        value = may_run.pop()
+        gradient = arrived.pop(value)
+        del waits_for[value]  # a key holds its value, too
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            arrived[each] = arrived[each] + part if each in arrived else part
+            waits_for[each] -= 1
+            if waits_for[each] == 0:
+                may_run.append(each)
+        if not retain_graph:
+            value.inputs, value.rule = (), refuse
+
+
+# %% given="free_as_you_walk"
+def free_as_you_walk(root, retain_graph=False):
+    waits_for, todo = {root: 0}, [root]
+    while todo:
+        for each in todo.pop().inputs:
+            if each not in waits_for:
+                waits_for[each] = 0
+                todo.append(each)
+            waits_for[each] += 1
+    arrived, may_run = {root: torch.ones_like(root.data)}, [root]
+    while may_run:
+        value = may_run.pop()
+        gradient = arrived.pop(value)
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            arrived[each] = arrived[each] + part if each in arrived else part
+            waits_for[each] -= 1
+            if waits_for[each] == 0:
+                may_run.append(each)
+
+
+# %% alternative="free_as_you_walk"
+def refused(gradient):
+    raise RuntimeError("freed")
+
+
+def free_as_you_walk(root, retain_graph=False):
+    # a value is written down when everything behind it is; the list is taken apart from its end
+    order, seen, stack = [], {id(root)}, [(root, iter(root.inputs))]
+    while stack:
+        value, inputs = stack[-1]
+        new = next((each for each in inputs if id(each) not in seen), None)
+        if new is None:
+            order.append(value)
+            stack.pop()
+        else:
+            seen.add(id(new))
+            stack.append((new, iter(new.inputs)))
+    del value, inputs, new
+    total = {root: torch.ones_like(root.data)}
+    while order:
+        value = order.pop()
+        gradient = total.pop(value)
+        if value.rule is None:
+            value.grad = gradient + (torch.zeros_like(value.data) if value.grad is None else value.grad)
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            total[each] = total.get(each, 0) + part
+        if not retain_graph:
+            value.inputs, value.rule = (), refused
+
+
+# %% alternative="free_as_you_walk"
+def free_as_you_walk(root, retain_graph=False):
+    def parents(value):
+        if value.inputs is None:
+            raise RuntimeError("walked already")
+        return value.inputs
+
+    counts, queue = {id(root): 0}, [root]
+    while queue:
+        for each in parents(queue.pop()):
+            if id(each) not in counts:
+                queue.append(each)
+            counts[id(each)] = counts.get(id(each), 0) + 1
+    ready_to_run = {id(root): (root, torch.ones_like(root.data))}
+    partial = {}
+    each = None
+    while ready_to_run:
+        _, (value, gradient) = ready_to_run.popitem()
+        if value.rule is None:
+            value.grad = gradient + (0.0 if value.grad is None else value.grad)
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            partial[id(each)] = partial[id(each)] + part if id(each) in partial else part
+            counts[id(each)] -= 1
+            if counts[id(each)] == 0:
+                ready_to_run[id(each)] = each, partial.pop(id(each))
+        if not retain_graph:
+            value.inputs = value.rule = None
+
+
+# %% alternative="free_as_you_walk"
+import weakref
+
+
+class Freed:
+    def __call__(self, gradient):
+        raise RuntimeError("the graph has gone")
+
+
+def free_as_you_walk(root, retain_graph=False):
+    found, uses = [root], {root: 0}
+    for value in found:
+        for each in value.inputs:
+            if each not in uses:
+                found.append(each)
+                uses[each] = 0
+            uses[each] += 1
+    # from here on only the graph itself, and what waits, hold values
+    uses = weakref.WeakKeyDictionary(uses)
+    found.clear()
+    value = each = None
+    parts, line = {root: [torch.ones_like(root.data)]}, [root]
+    while line:
+        value = line.pop(0)
+        gradient = sum(parts.pop(value))
+        if not value.inputs and not isinstance(value.rule, Freed):
+            value.grad = gradient + (value.grad if value.grad is not None else 0.0)
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            parts.setdefault(each, []).append(part)
+            uses[each] -= 1
+            if uses[each] == 0:
+                line.append(each)
+        if not retain_graph:
+            value.inputs, value.rule = (), Freed()
+
+
+# %% check="free_as_you_walk"
+from autograder import check
+
+check("free_as_you_walk")
+# %% [markdown] tags=["en"]
+# And now? The same measurement with your new walk.
+# %% [markdown] tags=["ru"] of="484a134a"
+# А теперь? То же измерение с вашим новым обходом.
+# %%
+print("your engine:", left_after(Value(start_values.clone()), free_as_you_walk))
+# %% tags=["fact"]
+assert left_after(Value(start_values.clone()), free_as_you_walk) == "  160,000 ->     8,000 bytes"
 
 
 # %% [markdown] tags=["en"]

@@ -3,6 +3,8 @@
 #
 # Suppose you wrote an operation of your own, with a formula for its derivative. `gradcheck` says True, the training runs, the loss falls. The gradient at 0 is another than torch's, the second derivative is 4.76 where 7.52 is right, and twice as much memory is used as needed. There is no error, because autograd trusts a hand-written `backward`.
 #
+# Torch takes an operation of yours (`Function`) and tests its rule (`gradcheck`); the engine that you began in lesson 02 can do neither yet.
+#
 # After this lesson you can:
 #
 # * write a `torch.autograd.Function` whose gradient is right for every `grad_output`;
@@ -11,10 +13,12 @@
 # * test a Function that somebody else wrote.
 #
 # You need lesson 04 (`gradcheck`, second derivatives) and 05 (in-place operations, the version counter); 06 (saved tensors) helps.
-# %% [markdown] tags=["ru"] about="`autograd.Function`, верная вплоть до второй производной и без лишнего расхода памяти" of="6e6ef5e1"
+# %% [markdown] tags=["ru"] about="`autograd.Function`, верная вплоть до второй производной и без лишнего расхода памяти" of="049d2073"
 # # Пользовательские функции
 #
 # Представьте, что вы написали свою операцию и формулу её производной. Проверка `gradcheck` возвращает True, обучение идёт, значение функции потерь падает. При этом в нуле градиент не такой, как у torch, вторая производная равна 4.76 вместо 7.52, а памяти уходит вдвое больше, чем нужно. И ни одного сообщения об ошибке: методу `backward`, написанному вручную, autograd верит на слово.
+#
+# В torch можно добавить свою операцию (`Function`) и проверить её правило (`gradcheck`), а движок, начатый в уроке 02, пока не умеет ни того ни другого.
 #
 # После урока вы сможете:
 #
@@ -2237,6 +2241,207 @@ def is_right_function(function):
 from autograder import check
 
 check("is_right_function")
+
+
+# %% [markdown] tags=["en"]
+# ## A judge for your own engine
+#
+# The engine that you began in lesson 02 (the cell holds it, for whoever begins here) knows five operations. A sixth needs a rule, and the engine believes a rule unseen, as autograd believes a `backward`. How can we find out whether a rule is right, if all that is certain is the operation itself?
+# %% [markdown] tags=["ru"] of="c50f12de"
+# ## Судья для собственного движка
+#
+# Движок, начатый в уроке 02, умеет пять операций (он приведён в ячейке, если вы начинаете отсюда). Для шестой нужно правило, а правилам движок верит на слово, как autograd верит методу `backward`. Как узнать, верно ли правило, если достоверна только сама операция?
+# %% include=["own_engine/value", "own_engine/rules_and_walk"] tags=["folded"]
+# %%
+from autograder import use_mine
+
+use_mine()
+
+
+# %% [markdown] tags=["en"]
+# *Softplus*, $\log(1 + e^a)$, is the loss of a classifier that gives a score. Here are three rules for it. Which of them are right? Note your answer: soon your judge will answer, too.
+# %% [markdown] tags=["ru"] of="38dcf5bb"
+# *Softplus*, $\log(1 + e^a)$, — это функция потерь классификатора, который ставит оценку. Вот три правила для неё. Какие из них верны? Запишите свой ответ: скоро на тот же вопрос ответит ваш судья.
+# %%
+from torch.nn.functional import softplus
+
+candidates = {
+    "g * a.sigmoid()": lambda g, out, a: (g * a.sigmoid(),),
+    "g * out.sigmoid()": lambda g, out, a: (g * out.sigmoid(),),
+    "g * (1 - (-out).exp())": lambda g, out, a: (g * (1 - (-out).exp()),),
+}
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `judge_rule`: a judge of rules
+# *write the test · ●●○ · 15 minutes · 5 points · extra*
+#
+# Write the test `judge_rule(forward, rule, *inputs)`: are the gradients of the rule the slopes of the operation? Only the numbers of the operation can be trusted.
+#
+# * **Given.** `forward(*inputs)` is smooth at the inputs and may compute outside of torch. Inputs and result are float64 tensors of any shape that do not require grad. `rule(g, out, *inputs)` is a rule as in `four_rules`, and `out` is the result.
+# * **Result.** `True` if the rule returns one gradient for each input, in its shape, and each is right for every `g`. <!-- accepts_right -->
+# * **Result.** Else `False`. A failed `assert` counts as `False`, and over a wrong rule so does any error. A gradient that still has to be summed is wrong, and so is one that is off by 1 %. <!-- catches_formula, catches_one_input, catches_too_few, catches_shape, catches_ones, catches_together, catches_negative, catches_nan -->
+# * **Leave.** The inputs. <!-- inputs -->
+#
+# After a check that failed, `forward, rule, inputs = reproduce().function()` is a rule to try your test on.
+# %% [markdown] tags=["ru"] of="c9871c00"
+# ### Дополнительное упражнение `judge_rule`: судья для правил
+# *написать тест · ●●○ · 15 минут · 5 баллов · дополнительно*
+#
+# Напишите тест `judge_rule(forward, rule, *inputs)`: равны ли градиенты, которые даёт правило, наклонам самой операции? Доверять можно только числам операции.
+#
+# * **Дано.** Функция `forward(*inputs)` в данной точке гладкая и может вычислять вне torch. Входы и результат — тензоры float64 любой формы, которые не требуют градиента. `rule(g, out, *inputs)` — правило, как в `four_rules`, а `out` — результат.
+# * **Результат.** `True`, если правило возвращает по одному градиенту на вход, той же формы, что и этот вход, и каждый верен при любом `g`. <!-- accepts_right -->
+# * **Результат.** Иначе `False`. Сработавший `assert` считается ответом `False`, а если правило неверно, то и любая ошибка. Градиент, который ещё нужно просуммировать, неверен, как и градиент с ошибкой в 1 %. <!-- catches_formula, catches_one_input, catches_too_few, catches_shape, catches_ones, catches_together, catches_negative, catches_nan -->
+# * **Не менять.** Входы. <!-- inputs -->
+#
+# После неудачной проверки `forward, rule, inputs = reproduce().function()` — это правило, на котором можно испытать тест.
+# %% answer="judge_rule"
+def judge_rule(forward, rule, *inputs):
+    """Does `rule` give the gradients of `forward` at `inputs`?"""
+    ### BEGIN SOLUTION
+    h, out = 1e-6, forward(*inputs)
+    g = torch.rand(out.shape, dtype=torch.float64)
+    parts = rule(g, out, *inputs)
+    if len(parts) != len(inputs):
+        return False
+    for number, (x, part) in enumerate(zip(inputs, parts)):
+        slopes = torch.zeros(x.numel(), dtype=torch.float64)
+        for k in range(x.numel()):
+            step = torch.zeros_like(x)
+            step.view(-1)[k] = h
+            there, back = (forward(*inputs[:number], x + way, *inputs[number + 1 :]) for way in (step, -step))
+            slopes[k] = (g * (there - back)).sum() / (2 * h)
+        if part.shape != x.shape or not torch.allclose(part, slopes.view(x.shape), rtol=1e-5, atol=1e-7):
+            return False
+    return True
+    ### END SOLUTION
+
+
+# %% alternative="judge_rule"
+def judge_rule(forward, rule, *inputs):
+    # one random direction for each input tells a wrong gradient from the right one
+    torch.manual_seed(0)
+    out = forward(*inputs)
+    g = torch.randn_like(out)
+    parts = rule(g, out, *inputs)
+    assert [part.shape for part in parts] == [x.shape for x in inputs]
+    for number, part in enumerate(parts):
+        there, back = list(inputs), list(inputs)
+        direction = torch.randn_like(part)
+        there[number] = there[number] + 1e-5 * direction
+        back[number] = back[number] - 1e-5 * direction
+        change = (g * (forward(*there) - forward(*back))).sum() / 2e-5
+        assert torch.isclose((part * direction).sum(), change, rtol=1e-6, atol=1e-7)
+    return True
+
+
+# %% alternative="judge_rule"
+def judge_rule(forward, rule, *inputs):
+    # the whole Jacobian matrix of each input, column by column
+    out = forward(*inputs)
+    g = torch.linspace(-1, 2, out.numel(), dtype=torch.float64).view(out.shape)
+    slopes = []
+    for number, x in enumerate(inputs):
+        columns = []
+        for unit in torch.eye(x.numel(), dtype=torch.float64):
+            moved = [[*inputs[:number], x + h * unit.view(x.shape), *inputs[number + 1 :]] for h in (1e-6, -1e-6)]
+            columns.append((forward(*moved[0]) - forward(*moved[1])).flatten() / 2e-6)
+        slopes.append((g.flatten() @ torch.stack(columns, 1)).view(x.shape))
+    try:
+        torch.testing.assert_close(tuple(rule(g, out, *inputs)), tuple(slopes), rtol=1e-5, atol=1e-6)
+    except AssertionError:
+        return False
+    return True
+
+
+# %% alternative="judge_rule"
+def judge_rule(forward, rule, *inputs):
+    # the rule becomes a custom Function, and torch's own judge decides
+    class Operation(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, *xs):
+            out = forward(*[x.detach() for x in xs])
+            ctx.save_for_backward(out, *xs)
+            return out
+
+        @staticmethod
+        def backward(ctx, g):
+            out, *xs = ctx.saved_tensors
+            parts = rule(g, out, *xs)
+            assert len(parts) == len(xs) and all(part.shape == x.shape for part, x in zip(parts, xs))
+            return parts
+
+    return torch.autograd.gradcheck(Operation.apply, [x.clone().requires_grad_() for x in inputs])
+
+
+# %% check="judge_rule"
+from autograder import check
+
+check("judge_rule")
+# %% [markdown] tags=["en"]
+# Now the judge. Does it agree with you? (Before you have done the exercise, the cell says so.)
+# %% [markdown] tags=["ru"] of="df368fc3"
+# Слово судье. Согласен ли он с вами? (Если упражнение ещё не сделано, ячейка об этом сообщит.)
+# %%
+points = torch.tensor([-2.0, -0.5, 0.0, 3.0], dtype=torch.float64)
+try:
+    for text, rule in candidates.items():
+        print(f"{text:24}", judge_rule(softplus, rule, points))
+except NotImplementedError:
+    print("judge_rule is still to be written")
+# %% tags=["fact"]
+assert [judge_rule(softplus, rule, points) for rule in candidates.values()] == [True, False, True]
+out = softplus(points)
+assert torch.allclose(points.sigmoid(), 1 - (-out).exp())
+zeros = torch.zeros(3, dtype=torch.float64)
+assert not judge_rule(torch.relu, lambda g, out, a: (g * (a > 0),), zeros)
+assert judge_rule(torch.relu, lambda g, out, a: (g * (a > 0),), zeros + 1)
+assert judge_rule(torch.relu, lambda g, out, a: (g / 2,), zeros)
+assert len(four_rules()) == 5
+
+
+# %% [markdown] tags=["en"]
+# Two are right, and equal: $1 - e^{-y}$ with the result $y$ is the sigmoid of $a$. The third rule of the list reads the result alone, so the input may go. (Ask at no kink: at 0 the judge refuses the rule of `torch.relu`, too, since the central difference is 0.5 there.)
+#
+# A judged rule may go into the engine. With it the engine can do what it could not before: train a classifier. Forty points, the true class in `sign`; torch does the same beside it.
+# %% [markdown] tags=["ru"] of="55bb63b4"
+# Верны два правила, и они равны: если $y$ — результат, то $1 - e^{-y}$ — это сигмоида от $a$. Третьему правилу списка нужен только результат, поэтому вход можно не хранить. (В точках излома не спрашивайте: в нуле судья отвергает и правило функции `torch.relu`, потому что центральная разность там равна 0.5.)
+#
+# Проверенное правило можно добавить в движок. Теперь он умеет то, чего раньше не умел: обучать классификатор. Точек ровно 40, верный класс записан в `sign`, а рядом то же самое делает torch.
+# %%
+rules = four_rules()
+rules["softplus"] = candidates["g * (1 - (-out).exp())"]
+
+
+def four_rules():
+    return rules
+
+
+Value.softplus = lambda self: record("softplus", softplus(self.data), self)
+
+torch.manual_seed(0)
+places = torch.randn(40, 2, dtype=torch.float64)
+sign = torch.where(places[:, :1] + 2 * places[:, 1:] > 0.5, 1.0, -1.0)
+wrong_way = -sign * torch.cat([places, torch.ones(40, 1, dtype=torch.float64)], 1)  # a score above 0 here is a mistake
+
+ours, theirs = Value(torch.zeros(3, 1, dtype=torch.float64)), torch.zeros(3, 1, dtype=torch.float64, requires_grad=True)
+for step in range(100):
+    loss, same_loss = (Value(wrong_way) @ ours).softplus().sum(), softplus(wrong_way @ theirs).sum()
+    if step % 33 == 0:
+        print(f"step {step:2}: loss {loss.data.item():6.3f}, torch {same_loss.item():6.3f}")
+    loss.backward()
+    same_loss.backward()
+    ours.data, ours.grad = ours.data - 0.1 * ours.grad, None
+    theirs.data, theirs.grad = theirs.data - 0.1 * theirs.grad, None
+right = int((wrong_way @ ours.data < 0).sum())
+print(f"{right} of 40 points right; weights differ from torch's by {(ours.data - theirs).abs().max().item():.0e}")
+# %% tags=["fact"]
+assert right == 40 and torch.allclose(ours.data, theirs)
+# %% [markdown] tags=["en"]
+# Try it: take an operation that you need, `exp` for instance, write its rule, ask your judge, and add it in the same way.
+# %% [markdown] tags=["ru"] of="346f5e66"
+# Попробуйте: возьмите операцию, которая вам нужна, например `exp`, напишите для неё правило, спросите судью и добавьте её так же.
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #

@@ -3,7 +3,7 @@
 #
 # Two processes train one model, each on its own half of the data. In one pass a layer is not used. Nothing happens. In the next pass the training stops: `Expected to have finished reduction in the prior iteration before starting a new one`. Why does the error come one pass late, and what did the first pass do?
 #
-# A *hook* is a function of yours that the backward pass calls when a gradient is ready. It may look at the gradient, replace it, take the optimizer step right there, or tell another process that it is ready. Distributed training is built on hooks. After this lesson you can:
+# A *hook* is a function of yours that the backward pass calls when a gradient is ready. It may look at the gradient, replace it, take the optimizer step right there, or tell another process that it is ready. Distributed training is built on hooks. Your own engine has none: at the end of this lesson it calls them, too. After this lesson you can:
 #
 # * say which hook runs when, and what it sees;
 # * read and replace a gradient without spoiling another one, and take the hook off again;
@@ -11,12 +11,12 @@
 # * explain why `DistributedDataParallel` stopped above, and in the extra sections rebuild that part.
 #
 # You need lesson 03: what `.grad` holds, and when it is cleared.
-# %% [markdown] tags=["ru"] about="какой хук что видит, замена градиентов, шаг внутри обратного прохода, чего ждёт `DistributedDataParallel`" of="6787022c"
+# %% [markdown] tags=["ru"] about="какой хук что видит, замена градиентов, шаг внутри обратного прохода, чего ждёт `DistributedDataParallel`" of="aeab6f65"
 # # Хуки градиентов
 #
 # Два процесса обучают одну модель, каждый на своей половине данных. В одном из проходов какой-то слой не участвует, и внешне это никак не проявляется, а на следующем проходе обучение останавливается с ошибкой: `Expected to have finished reduction in the prior iteration before starting a new one`. Почему ошибка опоздала на один проход и что же тогда произошло в первом из двух проходов?
 #
-# *Хук* — это ваша функция, которую обратный проход вызывает, когда градиент готов. В ней можно посмотреть на градиент, заменить его, тут же сделать шаг оптимизатора или сообщить о готовности другому процессу. На хуках построено распределённое обучение. После урока вы сможете:
+# *Хук* — это ваша функция, которую обратный проход вызывает, когда градиент готов. В ней можно посмотреть на градиент, заменить его, тут же сделать шаг оптимизатора или сообщить о готовности другому процессу. На хуках построено распределённое обучение. В вашем собственном движке хуков пока нет, а в конце урока они появятся и в нём. После урока вы сможете:
 #
 # * сказать, когда выполняется каждый хук и какие значения ему доступны;
 # * прочитать или заменить градиент, не испортив соседний, и убрать за собой хук;
@@ -2150,6 +2150,235 @@ def is_right_mask(attach):
 from autograder import check
 
 check("is_right_mask")
+# %% [markdown] tags=["en"]
+# ## Hooks in your engine
+#
+# Torch calls a hook with the whole gradient of a value. Your engine, the folded cell below, knows no hooks yet. Where in its walk is a gradient whole, and not yet used by anybody?
+# %% [markdown] tags=["ru"] of="e04024ec"
+# ## Хуки в вашем движке
+#
+# Хук в torch получает полный градиент значения. Ваш движок (он в свёрнутой ячейке ниже) о хуках ещё не знает. В каком месте обхода градиент уже полон, но ещё никем не использован?
+# %% include=["own_engine/value", "own_engine/rules_and_walk"] tags=["folded"]
+# %%
+from autograder import use_mine
+
+use_mine()
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `hooks_and_freeing`: hooks in your walk
+# *complete · ●●○ · 12 minutes · 4 points · extra*
+#
+# **A hook is called between the sum and the rule.** Below is the walk from lesson 06, which frees what it passes. Let it call hooks, and go on freeing.
+#
+# * **Given.** `root` and its values: `data`, `inputs`, `rule`, `grad`, and `hooks`, a list of functions. A rule holds the inputs of its value.
+# * **Result.** Each hook of a value behind `root` is called once, with the whole gradient of this walk, in the order of the list, at leaves and results. <!-- hooks, hooks_in_programs -->
+# * **Result.** If a hook returns something other than None, it takes the gradient's place: for the next hook, the rule, and `.grad`. <!-- hooks, hooks_in_programs -->
+# * **Result.** After the walk the gradients, the memory and the error of a second walk are as before; with `retain_graph=True` nothing is freed. <!-- gradients, own, freed, retained -->
+# %% [markdown] tags=["ru"] of="a51149c2"
+# ### Дополнительное упражнение `hooks_and_freeing`: хуки в вашем обходе
+# *дописать · ●●○ · 12 минут · 4 балла · дополнительно*
+#
+# **Хук вызывают между сложением и правилом.** Ниже — обход из урока 06, который освобождает пройденное. Пусть он вызывает хуки и по-прежнему освобождает память.
+#
+# * **Дано.** `root` и его значения: `data`, `inputs`, `rule`, `grad` и `hooks`, список функций. Правило удерживает входы своего значения.
+# * **Результат.** Каждый хук вызван один раз, с полным градиентом этого обхода, в порядке списка. Это касается `root` и всех значений, от которых он зависит: и листьев, и результатов. <!-- hooks, hooks_in_programs -->
+# * **Результат.** Если хук вернул не None, это значение заменяет градиент: для следующего хука, для правила и для `.grad`. <!-- hooks, hooks_in_programs -->
+# * **Результат.** После обхода градиенты, память и ошибка при втором обходе такие же, как прежде, а с `retain_graph=True` ничего не освобождается. <!-- gradients, own, freed, retained -->
+# %% answer="hooks_and_freeing"
+def hooks_and_freeing(root, retain_graph=False):
+    def refuse(gradient):
+        raise RuntimeError("a second walk through a freed graph")
+
+    waits_for, todo = {root: 0}, [root]
+    while todo:
+        for each in todo.pop().inputs:
+            if each not in waits_for:
+                waits_for[each] = 0
+                todo.append(each)
+            waits_for[each] += 1
+    arrived, may_run = {root: torch.ones_like(root.data)}, [root]
+    while may_run:
+        value = may_run.pop()
+        gradient = arrived.pop(value)
+        for hook in value.hooks:
+            replaced = hook(gradient)
+            gradient = gradient if replaced is None else replaced
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            arrived[each] = arrived[each] + part if each in arrived else part
+            waits_for[each] -= 1
+            if waits_for[each] == 0:
+                may_run.append(each)
+        if not retain_graph:
+            value.inputs, value.rule = (), refuse
+
+
+# %% given="hooks_and_freeing"
+def hooks_and_freeing(root, retain_graph=False):
+    def refuse(gradient):
+        raise RuntimeError("a second walk through a freed graph: retain_graph=True for the first would keep it")
+
+    waits_for, todo = {root: 0}, [root]
+    while todo:
+        for each in todo.pop().inputs:
+            if each not in waits_for:
+                waits_for[each] = 0
+                todo.append(each)
+            waits_for[each] += 1
+    each, arrived, may_run = None, {root: torch.ones_like(root.data)}, [root]
+    while may_run:
+        value = may_run.pop()
+        gradient = arrived.pop(value)
+        del waits_for[value]  # a key holds its value, too
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            arrived[each] = arrived[each] + part if each in arrived else part
+            waits_for[each] -= 1
+            if waits_for[each] == 0:
+                may_run.append(each)
+        if not retain_graph:
+            value.inputs, value.rule = (), refuse
+
+
+# %% alternative="hooks_and_freeing"
+def refused(gradient):
+    raise RuntimeError("freed")
+
+
+def hooks_and_freeing(root, retain_graph=False):
+    order, seen, stack = [], {root}, [(root, iter(root.inputs))]
+    while stack:
+        value, inputs = stack[-1]
+        new = next((each for each in inputs if each not in seen), None)
+        if new is None:
+            order.append(value)
+            stack.pop()
+        else:
+            seen.add(new)
+            stack.append((new, iter(new.inputs)))
+    total = {root: torch.ones_like(root.data)}
+    for value in reversed(order):
+        gradient = total[value]
+        for hook in value.hooks:
+            new = hook(gradient)
+            if new is not None:
+                gradient = new
+        if value.rule is None:
+            value.grad = gradient + (torch.zeros_like(value.data) if value.grad is None else value.grad)
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            total[each] = total.get(each, 0) + part
+    if not retain_graph:
+        for value in order:
+            if value.rule is not None:
+                value.inputs, value.rule = (), refused
+
+
+# %% alternative="hooks_and_freeing"
+def hooks_and_freeing(root, retain_graph=False):
+    found, uses = [root], {root: 0}
+    for value in found:
+        if value.inputs is None:
+            raise RuntimeError("walked already")
+        for each in value.inputs:
+            if each not in uses:
+                found.append(each)
+                uses[each] = 0
+            uses[each] += 1
+    parts, line = {root: [torch.ones_like(root.data)]}, [root]
+    for value in line:
+        gradient = sum(parts.pop(value))
+        for hook in list(value.hooks):
+            answer = hook(gradient)
+            gradient = answer if answer is not None else gradient
+        if not value.inputs:
+            value.grad = gradient + (value.grad if value.grad is not None else 0.0)
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            parts.setdefault(each, []).append(part)
+            uses[each] -= 1
+            if uses[each] == 0:
+                line.append(each)
+        if not retain_graph:
+            value.inputs = value.rule = None
+
+
+# %% alternative="hooks_and_freeing"
+def hooks_and_freeing(root, retain_graph=False):
+    from functools import reduce
+
+    waits, todo = {}, [root]
+    while todo:
+        value = todo.pop()
+        if getattr(value, "walked", False):
+            raise RuntimeError("this graph has been walked without retain_graph=True")
+        for each in value.inputs:
+            if waits.setdefault(each, 0) == 0:
+                todo.append(each)
+            waits[each] += 1
+    arrived, ready_to_run = {root: torch.ones_like(root.data)}, [root]
+    while ready_to_run:
+        value = ready_to_run.pop(0)
+
+        def apply(gradient, hook):
+            returned = hook(gradient)
+            return gradient if returned is None else returned
+
+        gradient = reduce(apply, value.hooks, arrived.pop(value))
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+        else:
+            for each, part in zip(value.inputs, value.rule(gradient)):
+                arrived[each] = part if each not in arrived else arrived[each] + part
+                waits[each] -= 1
+                if waits[each] == 0:
+                    ready_to_run.append(each)
+            if not retain_graph:
+                value.inputs, value.rule, value.walked = (), None, True
+
+
+# %% check="hooks_and_freeing"
+from autograder import check
+
+check("hooks_and_freeing")
+
+
+# %% [markdown] tags=["en"]
+# A hook at work in both engines: it halves the gradient of `h`, which is used twice. What will `.grad` of `x` be: 4, 8 or 16?
+# %% [markdown] tags=["ru"] of="e552fda3"
+# Посмотрим на хук в обоих движках: он вдвое уменьшает градиент значения `h`, которое использовано дважды. Чему будет равно `.grad` у `x`: 4, 8 или 16?
+# %%
+def halve(gradient):
+    print("the hook gets", gradient.item())
+    return gradient * 0.5
+
+
+number = torch.tensor(2.0, dtype=torch.float64)
+x = Value(number)
+h = x * x
+h.hooks.append(halve)
+hooks_and_freeing(h + h)
+print("yours:", x.grad.item())
+
+x = number.clone().requires_grad_()
+h = x * x
+h.register_hook(halve)
+(h + h).backward()
+print("torch:", x.grad.item())
+# %% tags=["fact"]
+assert x.grad.item() == 4
+x = Value(number)
+h = x * x
+h.hooks.append(lambda gradient: gradient * 0.5)
+hooks_and_freeing(h + h)
+assert x.grad.item() == 4
+
+
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #

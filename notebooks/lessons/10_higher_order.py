@@ -5,6 +5,8 @@
 #
 # Three things go wrong in practice. The inner gradient has no graph, so the penalty trains nothing, and no error is raised. The graph is never freed, so memory grows with every step. Or there is no second derivative at all: the fastest attention in torch has none.
 #
+# And your own engine has no second derivative at all: what does its pass lack that torch's has?
+#
 # After this lesson you can:
 #
 # * differentiate through a gradient, and free its graph afterwards;
@@ -14,12 +16,14 @@
 # * in the extra sections: get per-sample gradients of a module with `torch.func`, say why `vmap` refuses a function, read the gradient of a complex, a sparse and a nested tensor.
 #
 # You need lesson 04 (Jacobian products, `vmap`) and lesson 07 (custom Functions).
-# %% [markdown] tags=["ru"] about="штраф на градиент, произведения с матрицей Гессе, градиенты по отдельным примерам и сквозь шаги оптимизатора, внимание, комплексные и разреженные градиенты" of="6e680d1b"
+# %% [markdown] tags=["ru"] about="штраф на градиент, произведения с матрицей Гессе, градиенты по отдельным примерам и сквозь шаги оптимизатора, внимание, комплексные и разреженные градиенты" of="0c1f050f"
 # # Производные от производных
 #
 # Градиент — это тензор. Если сам обратный проход записан в граф, градиент можно дифференцировать ещё раз. Так получают штраф за длину градиента, кривизну функции потерь, наилучшую скорость обучения для следующего шага.
 #
 # На практике здесь ошибаются тремя способами. Можно вычислить градиент для штрафа без графа: тогда штраф не влияет на обучение, и никакого сообщения об этом нет. Можно не освободить граф, и с каждым шагом будет занято всё больше памяти. Наконец, второй производной может не быть вовсе: её нет у самой быстрой реализации внимания в torch.
+#
+# А в вашем собственном движке второй производной нет совсем: чего не хватает его проходу по сравнению с проходом torch?
 #
 # После урока вы сможете:
 #
@@ -1962,6 +1966,190 @@ ragged_table()
 # * Градиент вложенного листа — вложенный тензор. Строк в нём столько же, сколько в самом листе, лишних строк для паддинга нет.
 # * У суммы по измерению с разными длинами есть значение, но нет обратного прохода. Суммируйте тензор с паддингом или отдельные части, которые возвращает `unbind()`.
 # * Чтобы сложить два вложенных тензора, одинаковых длин мало. Смещения (offsets) у них должны быть общими, как у `rows` и `torch.zeros_like(rows)`.
+
+
+# %% [markdown] tags=["en"]
+# ## A second derivative by your engine
+#
+# Your engine of lesson 02 has no second derivative: after a pass `x.grad` is a bare tensor. Its rules compute `g * b` with the numbers of `b`. What would have to change, so that a pass records itself?
+# %% [markdown] tags=["ru"] of="2e3e3eea"
+# ## Вторая производная в вашем движке
+#
+# Второй производной в вашем движке из урока 02 нет: после прохода в `x.grad` лежит обычный тензор. Его правила вычисляют `g * b`, где `b` — просто числа. Что изменить, чтобы проход записывал сам себя?
+# %% include=["own_engine/value", "own_engine/rules_and_walk"] tags=["folded"]
+# %% [markdown] tags=["en"]
+# Here a rule gets *values*: the gradient, the result and the inputs. A value can also be transposed, expanded, and subtracted from a number. And there is a short walk, in which gradients are values, too.
+# %% [markdown] tags=["ru"] of="bf4ff7db"
+# Теперь правило получает *значения*: градиент, результат и входы. Кроме того, значение можно транспонировать, расширить до формы и вычесть из числа. И есть короткий обход, в котором градиенты — тоже значения.
+# %%
+def record(op, data, *inputs):
+    """As before, but the rule computes with values, so that what it makes is recorded."""
+    made = Value(data, inputs, None, op)
+    made.rule = lambda gradient: recorded_rules()[op](gradient, made, *inputs)
+    return made
+
+
+Value.t = lambda self: record("t", self.data.t(), self)
+Value.expand = lambda self, shape: record("expand", self.data.expand(shape), self)
+Value.__rsub__ = lambda self, number: record("-", number - self.data, self)
+
+
+def gradients_of(root):
+    """A dict from each value behind `root` to its gradient, which is a value."""
+    order, seen = [], set()
+
+    def visit(value):
+        if value not in seen:
+            seen.add(value)
+            for each in value.inputs:
+                visit(each)
+            order.append(value)
+
+    visit(root)
+    found = {root: Value(torch.ones_like(root.data))}
+    for value in reversed(order):
+        for each, part in zip(value.inputs, value.rule(found[value]) if value.rule else ()):
+            found[each] = found[each] + part if each in found else part
+    return found
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `recorded_rules`: rules that are recorded
+# *complete · ●●○ · 12 minutes · 3 points · extra*
+#
+# **A rule written with values is recorded like any other computation.** Write the rules from lesson 02 that way. Each earns three quarters of a point of its own.
+#
+# * **Given.** A rule is called with `g`, the gradient of the result; `out`, the result; and the inputs. All are values with `data`, a float64 tensor. The operations: `a + b`, `a * b`, `a @ b`, `a.t()`, `a.sum()`, `a.expand(shape)`, `a.tanh()`, and a number on the left of a minus, as in `1 - a`. For `+` and `*` the inputs have one shape.
+# * **Result.** Each rule returns a tuple with one value for each input, in the shape of that input. What it returns can be differentiated with respect to `g` and the inputs. <!-- *, @, sum, tanh -->
+# * **Leave.** The other rules. <!-- no aspect: they are right as they are, and are not called -->
+# %% [markdown] tags=["ru"] of="cb5212ec"
+# ### Дополнительное упражнение `recorded_rules`: правила, которые записываются
+# *дописать · ●●○ · 12 минут · 3 балла · дополнительно*
+#
+# **Правило, записанное через значения, попадает в граф, как любое другое вычисление.** Запишите так правила из урока 02. За каждое отдельно даётся три четверти балла.
+#
+# * **Дано.** Правило вызывается с аргументами `g` (градиент результата), `out` (результат) и входами. Всё это значения с полем `data`, тензором float64. Операции: `a + b`, `a * b`, `a @ b`, `a.t()`, `a.sum()`, `a.expand(shape)`, `a.tanh()` и число слева от минуса, например `1 - a`. У `+` и `*` входы одной формы.
+# * **Результат.** Каждое правило возвращает кортеж: по одному значению на вход, той же формы, что и этот вход. То, что оно вернуло, можно дифференцировать по `g` и по входам. <!-- *, @, sum, tanh -->
+# * **Не менять.** Остальные правила. <!-- no aspect: they are right as they are, and are not called -->
+# %% answer="recorded_rules"
+def recorded_rules():
+    return {
+        "+": lambda g, out, a, b: (g, g),
+        "-": lambda g, out, a: (0 - g,),
+        "t": lambda g, out, a: (g.t(),),
+        "expand": lambda g, out, a: (g.sum(),),  # from a number
+        "*": lambda g, out, a, b: (g * b, g * a),
+        "@": lambda g, out, a, b: (g @ b.t(), a.t() @ g),
+        "sum": lambda g, out, a: (g.expand(a.data.shape),),
+        "tanh": lambda g, out, a: (g * (1 - out * out),),
+    }
+
+
+# %% given="recorded_rules"
+def recorded_rules():
+    return {
+        "+": lambda g, out, a, b: (g, g),
+        "-": lambda g, out, a: (0 - g,),
+        "t": lambda g, out, a: (g.t(),),
+        "expand": lambda g, out, a: (g.sum(),),  # from a number
+        "*": lambda g, out, a, b: ...,
+        "@": lambda g, out, a, b: ...,
+        "sum": lambda g, out, a: ...,
+        "tanh": lambda g, out, a: ...,
+    }
+
+
+# %% alternative="recorded_rules"
+def recorded_rules():
+    def product(g, out, a, b):
+        return b * g, a * g
+
+    def matmul(g, out, a, b):
+        return (b @ g.t()).t(), (g.t() @ a).t()
+
+    def tanh(g, out, a):
+        minus = Value(torch.tensor(-1.0, dtype=torch.float64))
+        return (g + minus * g * out * out,)
+
+    return {"*": product, "@": matmul, "sum": lambda g, out, a: [g.expand(a.data.shape)], "tanh": tanh}
+
+
+# %% alternative="recorded_rules"
+def recorded_rules():
+    rules = {"+": lambda g, out, *inputs: tuple(g for _ in inputs)}
+    rules["*"] = lambda g, out, *pair: tuple(g * each for each in reversed(pair))
+    rules["@"] = lambda g, out, a, b: (g @ b.t(), a.t() @ g)
+    rules["sum"] = lambda g, out, a: (g.expand(tuple(a.data.size())),)
+    rules["tanh"] = lambda g, out, a: (g * (1 - out) * (1 - (0 - out)),)
+    rules |= {"-": lambda g, out, a: (0 - g,), "t": lambda g, out, a: (g.t(),), "expand": lambda g, out, a: (g.sum(),)}
+    return rules
+
+
+# %% alternative="recorded_rules"
+def recorded_rules():
+    return dict(
+        zip(
+            ["+", "-", "t", "expand", "*", "@", "sum", "tanh"],
+            [
+                lambda g, out, a, b: (g, g),
+                lambda g, out, a: (0 - g,),
+                lambda g, out, a: (g.t(),),
+                lambda g, out, a: (g.sum(),),
+                lambda g, out, a, b: [b * g, g * a],
+                lambda g, out, a, b: [g @ b.t(), (g.t() @ a).t()],
+                lambda g, out, a: [g.expand(a.data.shape)],
+                lambda g, out, a: [(1 - out * out) * g],
+            ],
+        )
+    )
+
+
+# %% check="recorded_rules"
+from autograder import check
+
+check("recorded_rules")
+
+
+# %% [markdown] tags=["en"]
+# Now your engine differentiates a gradient. For $y = \tanh(x)\,x$ the cell takes $y'$, and then the derivative of $y'$, twice: by you and by torch. Before you run it: is the second derivative at 0.5 positive or negative?
+# %% [markdown] tags=["ru"] of="4d438cf6"
+# Теперь ваш движок дифференцирует и градиент. Для $y = \tanh(x)\,x$ ячейка находит $y'$, а потом производную от $y'$: сначала с помощью вашего движка, затем в torch. Прежде чем запустить: в точке 0.5 вторая производная положительна или отрицательна?
+# %%
+def two_derivatives(x):
+    first = gradients_of(x.tanh() * x)[x]
+    return first.data.item(), gradients_of(first)[x].data.item()
+
+
+def torchs_derivatives(x):
+    (first,) = torch.autograd.grad(x.tanh() * x, x, create_graph=True)
+    return first.item(), torch.autograd.grad(first, x)[0].item()
+
+
+number = torch.tensor(0.5, dtype=torch.float64)
+try:
+    print("yours:", two_derivatives(Value(number)))
+except TypeError:
+    print("recorded_rules is still to be written")
+print("torch:", torchs_derivatives(number.clone().requires_grad_()))
+# %% tags=["fact"]
+own, theirs = two_derivatives(Value(number)), torchs_derivatives(number.clone().requires_grad_())
+assert all(abs(a - b) < 1e-12 for a, b in zip(own, theirs))
+matrix = torch.linspace(-1.0, 1.0, 6, dtype=torch.float64).reshape(2, 3)
+
+
+def squared(x, y):
+    return ((x @ y).tanh() * (x @ y)).sum()
+
+
+a, b = Value(matrix), Value(matrix.t().clone())
+first = gradients_of(squared(a, b))[a]
+second = gradients_of((first * first).sum())
+a2, b2 = matrix.clone().requires_grad_(), matrix.t().clone().requires_grad_()
+(first2,) = torch.autograd.grad(squared(a2, b2), a2, create_graph=True)
+assert torch.allclose(first.data, first2)
+assert all(
+    torch.allclose(second[x].data, y) for x, y in zip((a, b), torch.autograd.grad((first2 * first2).sum(), (a2, b2)))
+)
 
 
 # %% [markdown] tags=["en"]

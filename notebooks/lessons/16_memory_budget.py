@@ -10,8 +10,10 @@
 # * find out what a recomputation gets wrong without an error;
 # * choose for a budget in bytes which results to save.
 #
+# And your own engine? It keeps everything until the walk, and has no checkpoint yet.
+#
 # You need lesson 06 (saved tensors, checkpoints).
-# %% [markdown] tags=["ru"] about="что хранит контрольная точка, какие результаты сохраняет политика, что выполняется заново и когда это опасно" of="59c3eba1"
+# %% [markdown] tags=["ru"] about="что хранит контрольная точка, какие результаты сохраняет политика, что выполняется заново и когда это опасно" of="e89ee3f5"
 # # Что хранить, а что вычислить ещё раз
 #
 # Модель не помещается в память. Если поставить контрольную точку на каждый блок, памяти хватит, но каждое матричное произведение будет выполняться дважды. Тогда кто-нибудь добавляет политику: «матричные произведения сохранять, а дешёвое вычислять заново». Произведения больше не повторяются, зато памяти уходит больше, чем *совсем без контрольных точек*.
@@ -22,6 +24,8 @@
 # * написать политику, которая сохраняет только дорогие результаты;
 # * находить места, где повторное вычисление даёт неверный градиент, хотя ошибки нет;
 # * по бюджету в байтах выбрать, какие результаты сохранять.
+#
+# А ваш собственный движок хранит всё до самого обхода, и контрольных точек в нём пока нет.
 #
 # Понадобится урок 06 (сохранённые тензоры, контрольные точки).
 # %% tags=["en"]
@@ -1378,6 +1382,158 @@ def offload_large(f, x, parameters, limit, put, get):
 from autograder import check
 
 check("offload_large")
+
+
+# %% [markdown] tags=["en"]
+# ## A checkpoint for your engine
+#
+# The engine that you began in lesson 02 keeps every result until the walk. It has no checkpoint. But it has all that one needs: a rule may be any function. What would a rule for a whole *segment* of a program have to keep, and what would it do?
+# %% [markdown] tags=["ru"] of="3c28f16c"
+# ## Контрольная точка для вашего движка
+#
+# Движок, который вы начали писать в уроке 02, хранит каждый результат до самого обхода. Контрольных точек в нём нет. Но всё, что для них нужно, есть: правилом может быть любая функция. Что должно хранить и что должно делать правило для целого *отрезка* программы?
+# %% include=["own_engine/value", "own_engine/rules_and_walk"] tags=["folded"]
+# %%
+from autograder import use_mine
+
+use_mine()
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `compute_again`: compute again
+# *design · ●●○ · 15 minutes · 3 points · extra*
+#
+# **The rule of a segment keeps its inputs, and makes the rest again.**
+#
+# * **Given.** `Value`, the class: `Value(data)` is a leaf, `Value(data, inputs, rule)` a result, and `backward()` starts a walk with ones at its value. `segment(*inputs)` computes a value from values by `+`, `*`, `@`, `sum` and `tanh`.
+# * **Result.** A value with the numbers of `segment(*inputs)`, whose inputs are `inputs`. <!-- value -->
+# * **Result.** A walk brings the gradients that it would bring without `compute_again`: where an input is a leaf, a result, not used (zeros) or given twice, where the segment calls `compute_again` itself, and in a second walk with another gradient, too. <!-- gradients -->
+# * **Result.** Before the walk, and after it, no result from inside the segment is in memory, while your value is. <!-- kept -->
+# * **Result.** The segment runs once forward, and once in each walk. <!-- runs -->
+# %% [markdown] tags=["ru"] of="d0c58478"
+# ### Дополнительное упражнение `compute_again`: вычислить ещё раз
+# *спроектировать · ●●○ · 15 минут · 3 балла · дополнительно*
+#
+# **Правило отрезка хранит его входы, а остальное получает заново.**
+#
+# * **Дано.** Класс `Value`: `Value(data)` — лист, `Value(data, inputs, rule)` — результат, а `backward()` начинает обход с единиц у своего значения. Функция `segment(*inputs)` вычисляет значение из значений с помощью `+`, `*`, `@`, `sum` и `tanh`.
+# * **Результат.** Значение с теми же числами, что у `segment(*inputs)`, и со входами `inputs`. <!-- value -->
+# * **Результат.** Обход приносит те же градиенты, что и без `compute_again`: если вход — лист или результат, не используется (тогда нули) или передан дважды, если отрезок сам вызывает `compute_again` и если по тому же значению идёт второй обход, с другим градиентом. <!-- gradients -->
+# * **Результат.** Ни до обхода, ни после него в памяти нет результатов, которые лежат внутри отрезка, хотя само ваше значение ещё есть. <!-- kept -->
+# * **Результат.** Отрезок выполняется один раз в прямом проходе и один раз при каждом обходе. <!-- runs -->
+# %% answer="compute_again"
+def compute_again(Value, segment, *inputs):
+    """The value of `segment(*inputs)`, whose inside is not kept but made again in the walk."""
+
+    ### BEGIN SOLUTION
+    def rule(gradient):
+        leaves = [Value(each.data) for each in inputs]
+        (segment(*leaves) * Value(gradient)).sum().backward()
+        return [torch.zeros_like(each.data) if each.grad is None else each.grad for each in leaves]
+
+    return Value(segment(*[Value(each.data) for each in inputs]).data, inputs, rule)
+    ### END SOLUTION
+
+
+# %% alternative="compute_again"
+def compute_again(Value, segment, *inputs):
+    def fresh():
+        return tuple(Value(each.data.clone()) for each in inputs)
+
+    def rule(gradient):
+        leaves = fresh()
+        again = segment(*leaves)
+        weighted = again * Value(gradient.clone())
+        weighted.sum().backward()
+        return tuple(each.data * 0 if each.grad is None else each.grad for each in leaves)
+
+    data = segment(*fresh()).data
+    return Value(data, tuple(inputs), rule)
+
+
+# %% alternative="compute_again"
+class Segment:
+    def __init__(self, make, run, inputs):
+        self.make, self.run, self.inputs = make, run, inputs
+
+    def forward(self):
+        leaves = [self.make(each.data) for each in self.inputs]
+        return leaves, self.run(*leaves)
+
+    def __call__(self, gradient):
+        leaves, out = self.forward()
+        for each in leaves:
+            each.grad = torch.zeros_like(each.data)
+        (self.make(gradient) * out).sum().backward()
+        return [each.grad for each in leaves]
+
+
+def compute_again(Value, segment, *inputs):
+    kept = Segment(Value, segment, inputs)
+    return Value(kept.forward()[1].data, inputs, kept)
+
+
+# %% alternative="compute_again"
+def compute_again(Value, segment, *inputs):
+    stored = [each.data for each in inputs]
+
+    def run(gradient=None):
+        leaves = list(map(Value, stored))
+        out = segment(*leaves)
+        if gradient is None:
+            return out.data
+        # a result with a rule of its own starts the walk with the gradient that has come
+        Value(torch.zeros((), dtype=torch.float64), (out,), lambda one: (gradient,)).backward()
+        return [torch.zeros_like(leaf.data) if leaf.grad is None else leaf.grad for leaf in leaves]
+
+    return Value(run(), inputs, run)
+
+
+# %% check="compute_again"
+from autograder import check
+
+check("compute_again")
+
+
+# %% [markdown] tags=["en"]
+# Eight layers of four products each, with and without segments. A segment is a layer. How many of the 32 results are in memory before the walk? And what do the gradients differ by?
+# %% [markdown] tags=["ru"] of="e7e5b254"
+# Восемь слоёв по четыре операции, с отрезками и без них. Отрезок — это слой. Сколько из 32 результатов останется в памяти перед обходом? И на сколько будут отличаться градиенты?
+# %%
+from autograder.measure import live_bytes
+
+
+def layer(h, w):
+    for _ in range(2):
+        h = (h @ w).tanh()
+    return h
+
+
+def through_layers(run, weights, x):
+    """Bytes held before the walk, and the gradient of the first weight."""
+    with live_bytes() as live:
+        h = Value(x)
+        for each in weights:
+            h = run(h, each)
+        loss = h.sum()
+        held = live.now
+    loss.backward()
+    return held, weights[0].grad
+
+
+x = torch.linspace(-1.0, 1.0, 64 * 16, dtype=torch.float64).reshape(64, 16)
+tensors = [torch.eye(16, dtype=torch.float64) * (1 - 0.02 * number) for number in range(8)]
+plain_held, plain_gradient = through_layers(layer, [Value(each) for each in tensors], x)
+print(f"kept:           {plain_held:9,} bytes")
+try:
+    held, gradient = through_layers(
+        lambda h, w: compute_again(Value, layer, h, w), [Value(each) for each in tensors], x
+    )
+    print(f"computed again: {held:9,} bytes, gradients differ by {(gradient - plain_gradient).abs().max().item():.0e}")
+except NotImplementedError:
+    print("compute_again is still to be written")
+# %% tags=["fact"]
+assert plain_held == 32 * x.nbytes and held == 8 * x.nbytes and torch.allclose(gradient, plain_gradient)
 
 
 # %% [markdown] tags=["en"]

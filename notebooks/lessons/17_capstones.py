@@ -6,11 +6,11 @@
 # 1. **Eligibility traces.** An update for TD(λ) sends its numbers through `p.grad`. It has three faults, and two of them look like bad luck with the learning rate.
 # 2. **A training step under a memory cap.** A frozen base with checkpoints, a hidden state that lives longer than its graph, micro-batches, half precision. Three of the four show themselves by a message of torch, and the first reply that one finds is usually wrong.
 # 3. **A note to a colleague.** Five questions from forums. You find and try a cure for each, and defend two of them in writing.
-# 4. **An engine of your own**, for whoever wants more. Nodes, walk, hooks and second derivatives, and random programs that compare it with torch.
+# 4. **An engine of your own**: the parts that you have built since lesson 02, joined, and random programs that compare it with torch. What it cannot do yet: all at once.
 # 5. **A scoreboard** (extra). One training step in as few bytes and as few calls as you can. The card shows how far you are from the lower bound.
 #
 # You need lessons 03 (accumulation), 05 (`no_grad`, freezing), 06 (checkpoints, measuring bytes); for the scoreboard also 08 (hooks). Nothing about reinforcement learning is needed.
-# %% [markdown] tags=["ru"] about="TD(λ) через `p.grad`, шаг обучения при ограниченной памяти, пять вопросов с форумов, собственный движок, табло байтов и вызовов" of="bc6a482f"
+# %% [markdown] tags=["ru"] about="TD(λ) через `p.grad`, шаг обучения при ограниченной памяти, пять вопросов с форумов, собственный движок, табло байтов и вызовов" of="f122d3ff"
 # # Итоговые работы
 #
 # Всё, что нужно здесь знать об autograd, уже встречалось в предыдущих уроках. Новы только сочетания. Вас ждут несколько работ, и в каждой на практике ошибаются на стыке двух приёмов, хотя по отдельности верны оба.
@@ -18,7 +18,7 @@
 # 1. **Следы приемлемости.** В реализации TD(λ), которую вы исправите, через поле `p.grad` проходит не только градиент, но и само обновление. Ошибок в ней три, и две из них легко принять за неудачный подбор параметров метода.
 # 2. **Шаг обучения при ограниченной памяти.** Замороженная основа с контрольными точками, скрытое состояние, которое живёт дольше своего графа, микробатчи, половинная точность. В трёх из этих четырёх случаев о неполадке узнают из сообщения torch, а первый же найденный совет обычно неверен.
 # 3. **Письмо коллеге.** Пять вопросов с форумов. Для каждого вы найдёте и испытаете решение, а для двух ещё и обоснуете его письменно.
-# 4. **Собственный движок**, для тех, кому этого мало. Узлы, обход, хуки и вторые производные, а ещё случайные программы, на которых движок сравнивают с torch.
+# 4. **Собственный движок**: части, которые вы написали начиная с урока 02, собранные вместе, и случайные программы, на которых движок сравнивают с torch. Пока он умеет всё это только по отдельности.
 # 5. **Табло** (дополнительно). Один шаг обучения, на который должно уйти как можно меньше байтов и вызовов. На карточке видно, насколько вы близки к нижней границе.
 #
 # Понадобятся уроки 03 (накопление), 05 (`no_grad`, замораживание), 06 (контрольные точки, измерение памяти), а для табло ещё и 08 (хуки). Знать обучение с подкреплением не нужно.
@@ -33,6 +33,7 @@ from autograder import hint, ready, reproduce, solution, start, why
 
 start("capstones", language="ru")
 # %%
+import math
 import warnings
 
 import torch
@@ -2008,645 +2009,16 @@ check("cures")
 # %% [markdown] tags=["en"]
 # ## An engine of your own
 #
-# This is a longer work for whoever wants to know what is inside. In lesson 02 `run_backward` called nodes that torch had made: torch knew each derivative, and had saved what it needs. Here nothing of that is left. On plain tensors, which never require grad, you write the nodes, the derivatives and the walk. In the end random programs compare your engine with torch. Lessons 02, 07, 08 and 10 are needed, too.
+# Since lesson 02 your engine has grown: rules and a walk, a net that reads digits, a switch, a counter of edits, memory that goes as it walks, a judge of rules, hooks, a second derivative, segments computed again. Each of these was a function of its own. Can one class do all of it at once, on any program?
 #
-# A first version has twenty lines. A value holds a tensor, the values that it was computed from, and a *rule*: from its own gradient to one for each of these. The backward pass is the pseudo-code from lesson 02, with two of its faults mended: it adds, and it comes to the leaves. Is it an engine?
-# %% [markdown] tags=["ru"] of="0655cfd3"
-# ## Собственный движок
-#
-# Это большая работа для тех, кому интересно внутреннее устройство. В уроке 02 функция `run_backward` вызывала узлы, созданные torch: все производные знал torch, и он же хранил всё, что для них нужно. Здесь ничего этого нет. У вас будут только обычные тензоры, которые никогда не требуют градиента. Узлы, производные и обход графа вы напишете сами, а в конце ваш движок сравнят с torch на случайных программах. Понадобятся ещё уроки 02, 07, 08 и 10.
-#
-# Первая версия умещается в двадцать строк. Значение хранит тензор, список значений, из которых оно вычислено (это его входы), и *правило*, которое по градиенту самого значения вычисляет градиент каждого входа. Обратный проход — тот же псевдокод из урока 02, но две ошибки в нём исправлены: градиенты складываются и доходят до листьев. Получился ли движок?
-# %%
-class Naive:
-    """A tensor that remembers how it was made."""
-
-    def __init__(self, data, inputs=(), rule=None):
-        self.data, self.inputs, self.rule, self.grad = data, inputs, rule, None
-
-    def __add__(self, other):
-        return Naive(self.data + other.data, (self, other), lambda g: (g, g))
-
-    def __mul__(self, other):
-        return Naive(self.data * other.data, (self, other), lambda g: (g * other.data, g * self.data))
-
-    def sum(self):
-        return Naive(self.data.sum(), (self,), lambda g: (g.expand(self.data.shape),))
-
-    def backward(self, gradient=None):
-        gradient = torch.ones_like(self.data) if gradient is None else gradient
-        self.grad = gradient if self.grad is None else self.grad + gradient
-        if self.rule is not None:
-            for each, part in zip(self.inputs, self.rule(gradient)):
-                each.backward(part)
-
-
-def repeated(step, times):
-    def program(a, b):
-        for _ in range(times):
-            a = step(a, b)
-        return a.sum()
-
-    return program
-
-
-def compared(program, shape_a, shape_b):
-    """One program, run on our values and on torch's tensors: are the gradients the same?"""
-    tensors = [torch.rand(shape, dtype=torch.float64) for shape in (shape_a, shape_b)]
-    ours, theirs = [Naive(each) for each in tensors], [each.clone().requires_grad_() for each in tensors]
-    try:
-        program(*ours).backward()
-    except RecursionError as error:
-        return type(error).__name__
-    program(*theirs).backward()
-    same = [x.grad.shape == y.grad.shape and torch.allclose(x.grad, y.grad) for x, y in zip(ours, theirs)]
-    return "the same" if all(same) else f"{[tuple(x.grad.shape) for x in ours]} for leaves of {[shape_a, shape_b]}"
-
-
-print("a * a + b          ", compared(lambda a, b: (a * a + b).sum(), (3,), (3,)))
-print("a + b, twelve times", compared(repeated(lambda a, b: a + b, 12), (3,), (3,)))
-print("a * b, b a number  ", compared(lambda a, b: (a * b).sum(), (3,), ()))
-print("a + b, 5000 times  ", compared(repeated(lambda a, b: a + b, 5000), (3,), (3,)))
-# %% tags=["fact"]
-assert compared(lambda a, b: (a * a + b).sum(), (3,), (3,)) == "the same"
-assert compared(repeated(lambda a, b: a + b, 12), (3,), (3,)) == "the same"
-assert compared(lambda a, b: (a * b).sum(), (3,), ()) == "[(3,), (3,)] for leaves of [(3,), ()]"
-assert compared(repeated(lambda a, b: a + b, 5000), (3,), (3,)) == "RecursionError"
-
-
-# %% [markdown] tags=["en"]
-# Two programs agree. In the third, `b` is one number and gets three gradients: its copies were never put together again. The fourth is only long, and Python gives up. A fifth fault makes no noise: let us count how often the rules run when values are used twice. Beside it, torch's graph of the same program.
-# %% [markdown] tags=["ru"] of="c48b00ba"
-# В двух программах градиенты совпали. В третьей `b` — одно число, а градиентов у него три: градиенты копий никто не сложил. Четвёртая просто длинная, и Python сдаётся. Ещё одна ошибка проходит незаметно: посчитаем, сколько раз выполняются правила, когда значения используются дважды. А рядом нарисуем граф torch для той же программы.
-# %%
-def behind(root):
-    """The values behind `root`, each once."""
-    found = [root]
-    for value in found:  # grows while it is walked
-        found += [each for each in dict.fromkeys(value.inputs) if each not in found]
-    return found
-
-
-def rule_runs(root):
-    runs = [0]
-
-    def counted(rule):
-        def run(gradient):
-            runs[0] += 1
-            return rule(gradient)
-
-        return run
-
-    for value in behind(root):
-        value.rule = value.rule and counted(value.rule)
-    root.backward()
-    return runs[0]
-
-
-for doublings in (2, 5, 10):
-    value = Naive(torch.tensor(1.0, dtype=torch.float64))
-    for _ in range(doublings):
-        value = value + value
-    print(doublings, "doublings:", len(behind(value)) - 1, "rules ran", rule_runs(value), "times")
-
-x = torch.tensor(1.0, dtype=torch.float64)
-ours, theirs = Naive(x), x.clone().requires_grad_()
-for _ in range(2):
-    ours, theirs = ours + ours, theirs + theirs
-listed = behind(ours)
-for number, value in enumerate(listed):
-    print(
-        f"value {number}: {value.data.item()}, from", [listed.index(each) for each in value.inputs] or "nothing: a leaf"
-    )
-# %% tags=["picture"]
-from autograder import draw
-
-draw(theirs)
-# %% tags=["fact"]
-for doublings, times in {2: 3, 5: 31, 10: 1023}.items():
-    value = Naive(torch.tensor(1.0, dtype=torch.float64))
-    for _ in range(doublings):
-        value = value + value
-    assert len(behind(value)) == doublings + 1 and rule_runs(value) == times
-assert [[listed.index(each) for each in value.inputs] for value in listed] == [[1, 1], [2, 2], []]
-node, names = theirs.grad_fn, []
-while node:
-    edges = [each for each, _ in node.next_functions]
-    names.append((node.name(), len(edges)))
-    assert all(each is edges[0] for each in edges)
-    node = edges[0] if edges else None
-assert names == [("AddBackward0", 2), ("AddBackward0", 2), ("torch::autograd::AccumulateGrad", 0)]
-
-
-# %% [markdown] tags=["en"]
-# Ten rules run 1,023 times. The list and the picture say the same: an `AddBackward0` is a value with inputs, `AccumulateGrad` is a leaf, and each edge is an entry of `inputs`. What is missing is the order from lesson 02. First come the rules, one operation after another.
-#
-# ### Extra exercise `four_rules`: four rules
-# *complete · ●○○ · 8 minutes · 2 points · extra*
-#
-# Complete the rules. Each operation earns half a point of its own.
-#
-# * **Given.** A rule is called with `g`, the gradient of the result; `out`, the result; and the inputs. All are float64 tensors. For `+` and `*` the inputs have one shape, for `@` they are matrices, `sum` is over all entries.
-# * **Result.** `four_rules()` returns a dict with the names below. Each rule returns a tuple with one gradient for each input, in the shape of that input. <!-- *, @, sum, tanh -->
-# * **Leave.** The rule of `+`. <!-- no aspect: it is right as it is, and is not called -->
-# %% [markdown] tags=["ru"] of="f5d7c0fe"
-# Десять правил выполнены 1023 раза. На рисунке всё то же, что и в списке: `AddBackward0` — это значение со входами, `AccumulateGrad` — лист, а каждое ребро — элемент поля `inputs`. Не хватает только порядка узлов, как в уроке 02. Но сначала напишем правила, операция за операцией.
-#
-# ### Дополнительное упражнение `four_rules`: четыре правила
-# *дописать · ●○○ · 8 минут · 2 балла · дополнительно*
-#
-# Допишите правила. За каждую операцию отдельно даётся полбалла.
-#
-# * **Дано.** Правило вызывается с аргументами `g` (градиент результата), `out` (результат) и входами. Всё это тензоры float64. У `+` и `*` входы одной формы, у `@` это матрицы, `sum` берётся по всем элементам.
-# * **Результат.** `four_rules()` возвращает словарь с теми же ключами, что в заготовке ниже. Каждое правило возвращает кортеж: по одному градиенту на вход, той же формы, что и этот вход. <!-- *, @, sum, tanh -->
-# * **Не менять.** Правило для `+`. <!-- no aspect: it is right as it is, and is not called -->
-# %% answer="four_rules"
-def four_rules():
-    return {
-        "+": lambda g, out, a, b: (g, g),
-        "*": lambda g, out, a, b: (g * b, g * a),
-        "@": lambda g, out, a, b: (g @ b.t(), a.t() @ g),
-        "sum": lambda g, out, a: (g.expand(a.shape),),
-        "tanh": lambda g, out, a: (g * (1 - out * out),),
-    }
-
-
-# %% given="four_rules"
-def four_rules():
-    return {
-        "+": lambda g, out, a, b: (g, g),
-        "*": lambda g, out, a, b: ...,
-        "@": lambda g, out, a, b: ...,
-        "sum": lambda g, out, a: ...,
-        "tanh": lambda g, out, a: ...,
-    }
-
-
-# %% alternative="four_rules"
-def four_rules():
-    def product(g, out, a, b):
-        return torch.mul(g, b), torch.mul(g, a)
-
-    def matmul(g, out, a, b):
-        return torch.einsum("ik,jk->ij", g, b), torch.einsum("ij,ik->jk", a, g)
-
-    def total(g, out, a):
-        return (torch.full_like(a, g.item()),)
-
-    def tanh(g, out, a):
-        return (g / a.cosh() ** 2,)
-
-    return {"+": lambda g, out, a, b: (g, g), "*": product, "@": matmul, "sum": total, "tanh": tanh}
-
-
-# %% alternative="four_rules"
-def four_rules():
-    return {
-        "+": lambda g, out, a, b: [g, g],
-        "*": lambda g, out, a, b: [each * g for each in (b, a)],
-        "@": lambda g, out, a, b: [(b @ g.T).T, (g.T @ a).T],
-        "sum": lambda g, out, a: [torch.ones_like(a) * g],
-        "tanh": lambda g, out, a: [g - g * out**2],
-    }
-
-
-# %% alternative="four_rules"
-def four_rules():
-    return dict(
-        [
-            ("*", lambda g, out, *factors: tuple(g * each for each in factors[::-1])),
-            ("@", lambda g, out, a, b: (g.matmul(b.mT), a.mT.matmul(g))),
-            ("sum", lambda g, out, a: (g + torch.zeros_like(a),)),
-            ("tanh", lambda g, out, a: (g * (1 + out) * (1 - out),)),
-        ]
-    )
-
-
-# %% check="four_rules"
-from autograder import check
-
-check("four_rules")
-
-
-# %% [markdown] tags=["en"]
-# ### What broadcasting has copied
-#
-# In `a * b` with a number `b`, each entry of `a` was multiplied by a copy of `b`. A value that is used several times gets the sum of its gradients, and copies are nothing else: its gradient is the sum over the copies. Lesson 02 said it in half a sentence: the engine sums back to the shape of an input.
-#
-# ### Extra exercise `unbroadcast`: back to the old shape
-# *find the bug · ●○○ · 7 minutes · 2 points · extra*
-#
-# Mend the function.
-#
-# * **Given.** `gradient`, a float64 tensor, and `shape`, a tuple. A tensor of the shape `shape` can be broadcast to the shape of `gradient`.
-# * **Result.** A tensor of the shape `shape`: each entry is the sum over all copies that broadcasting makes of it. <!-- result -->
-# * **Leave.** `gradient`. <!-- no aspect: the card has a note for it -->
-# %% [markdown] tags=["ru"] of="48dc4946"
-# ### Копии при транслировании
-#
-# В `a * b`, где `b` — число, каждый элемент `a` умножен на копию `b`. Значение, которое использовано несколько раз, получает сумму градиентов. Копии — тот же случай: градиент равен сумме по копиям. В уроке 02 об этом была одна фраза: движок приводит градиент к исходной форме входа суммированием.
-#
-# ### Дополнительное упражнение `unbroadcast`: назад к прежней форме
-# *найти ошибку · ●○○ · 7 минут · 2 балла · дополнительно*
-#
-# Исправьте функцию.
-#
-# * **Дано.** Тензор `gradient` float64 и кортеж `shape`. Тензор формы `shape` можно транслировать до формы `gradient`.
-# * **Результат.** Тензор формы `shape`: каждый элемент — сумма градиентов всех копий, которые получаются из него при транслировании. <!-- result -->
-# * **Не менять.** Тензор `gradient`. <!-- no aspect: the card has a note for it -->
-# %% answer="unbroadcast"
-def unbroadcast(gradient, shape):
-    while gradient.dim() > len(shape):
-        gradient = gradient.sum(0)
-    for d, size in enumerate(shape):
-        if size == 1:
-            gradient = gradient.sum(d, keepdim=True)
-    return gradient
-
-
-# %% given="unbroadcast"
-def unbroadcast(gradient, shape):
-    while gradient.dim() > len(shape):
-        gradient = gradient.sum(-1)
-    return gradient
-
-
-# %% alternative="unbroadcast"
-def unbroadcast(gradient, shape):
-    return gradient.sum_to_size(shape)
-
-
-# %% alternative="unbroadcast"
-def unbroadcast(gradient, shape):
-    padded = (1,) * (gradient.dim() - len(shape)) + tuple(shape)
-    copied = [d for d, size in enumerate(padded) if size == 1]
-    return (gradient.sum(copied, keepdim=True) if copied else gradient).reshape(shape)
-
-
-# %% alternative="unbroadcast"
-def unbroadcast(gradient, shape):
-    owner = torch.arange(torch.Size(shape).numel()).reshape(shape).expand(gradient.shape)
-    result = torch.zeros(torch.Size(shape).numel(), dtype=gradient.dtype)
-    return result.index_add(0, owner.reshape(-1), gradient.reshape(-1)).reshape(shape)
-
-
-# %% check="unbroadcast"
-from autograder import check
-
-check("unbroadcast")
-
-
-# %% [markdown] tags=["en"]
-# ### The walk
-#
-# Rules and shapes are right now; the order is not. Your `edges_into` from lesson 02 found out for how many edges a node waits. The same count, over `inputs` in place of `next_functions`, brings each rule down to one run. And the list of a walk lives where Python's stack does not end.
-#
-# ### Extra exercise `walk_nodes`: a walk of your own
-# *find the bug · ●●○ · 15 minutes · 5 points · extra*
-#
-# The function walks as `Naive` does. Mend it.
-#
-# * **Given.** `root`, a value with one element. A value has `data`, `inputs` (a tuple of values), `rule` and `grad`. `rule(gradient)` returns one gradient for each input, in the input's shape. A leaf has no inputs, and its `rule` is None.
-# * **Result.** The gradient of every leaf behind `root` is added to its `.grad`, which is None or a tensor. At results and unused leaves it stays None. <!-- meetings, gradients, accumulated -->
-# * **Result.** Each `.grad` has memory of its own. <!-- own -->
-# * **Result.** Each rule runs once. <!-- runs -->
-# * **Leave.** Every `data`. <!-- own -->
-# * **Not allowed.** To recurse: 5,000 additions in a row have to work. <!-- depth -->
-# %% [markdown] tags=["ru"] of="e3ee1aad"
-# ### Обход
-#
-# Правила и формы теперь верны, порядок — ещё нет. В уроке 02 ваша функция `edges_into` считала, скольких рёбер ждёт узел. Если так же посчитать рёбра по `inputs` вместо `next_functions`, каждое правило выполнится один раз. А список обхода, в отличие от стека Python, не переполняется.
-#
-# ### Дополнительное упражнение `walk_nodes`: собственный обход
-# *найти ошибку · ●●○ · 15 минут · 5 баллов · дополнительно*
-#
-# Эта функция обходит граф так же, как `Naive`. Исправьте её.
-#
-# * **Дано.** Значение `root` из одного элемента. У значения есть поля `data`, `inputs` (кортеж значений), `rule` и `grad`. Вызов `rule(gradient)` возвращает по одному градиенту на вход, той же формы, что и этот вход. У листа нет входов, а `rule` равно None.
-# * **Результат.** Градиент каждого листа, от которого зависит `root`, прибавлен к `.grad` этого листа (там лежит None или тензор). У результатов и неиспользованных листьев там остаётся None. <!-- meetings, gradients, accumulated -->
-# * **Результат.** У каждого `.grad` собственная память. <!-- own -->
-# * **Результат.** Каждое правило выполняется один раз. <!-- runs -->
-# * **Не менять.** Ни одно поле `data`. <!-- own -->
-# * **Нельзя.** Применять рекурсию: цепочка из 5000 сложений должна выполняться. <!-- depth -->
-# %% answer="walk_nodes"
-def walk_nodes(root):
-    waits_for, todo = {root: 0}, [root]
-    while todo:
-        for each in todo.pop().inputs:
-            if each not in waits_for:
-                waits_for[each] = 0
-                todo.append(each)
-            waits_for[each] += 1
-    arrived, may_run = {root: torch.ones_like(root.data)}, [root]
-    while may_run:
-        value = may_run.pop()
-        gradient = arrived.pop(value)
-        if value.rule is None:
-            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
-            continue
-        for each, part in zip(value.inputs, value.rule(gradient)):
-            arrived[each] = arrived[each] + part if each in arrived else part
-            waits_for[each] -= 1
-            if waits_for[each] == 0:
-                may_run.append(each)
-
-
-# %% given="walk_nodes"
-def walk_nodes(root):
-    def backward(value, gradient):
-        value.grad = gradient if value.grad is None else value.grad + gradient
-        if value.rule is not None:
-            for each, part in zip(value.inputs, value.rule(gradient)):
-                backward(each, part)
-
-    backward(root, torch.ones_like(root.data))
-
-
-# %% alternative="walk_nodes"
-def walk_nodes(root):
-    # depth first with a stack of its own; a value is written down when everything behind it is
-    order, seen, stack = [], {root}, [(root, iter(root.inputs))]
-    while stack:
-        value, inputs = stack[-1]
-        new = next((each for each in inputs if each not in seen), None)
-        if new is None:
-            order.append(value)
-            stack.pop()
-        else:
-            seen.add(new)
-            stack.append((new, iter(new.inputs)))
-    total = {root: torch.ones_like(root.data)}
-    for value in reversed(order):
-        if value.rule is None:
-            value.grad = total[value] + (torch.zeros_like(value.data) if value.grad is None else value.grad)
-        for each, part in zip(value.inputs, value.rule(total[value]) if value.inputs else ()):
-            total[each] = total.get(each, 0) + part
-
-
-# %% alternative="walk_nodes"
-from collections import Counter, defaultdict, deque
-
-
-def walk_nodes(root):
-    values = dict.fromkeys([root])
-    queue = deque([root])
-    while queue:
-        for each in queue.popleft().inputs:
-            if each not in values:
-                values[each] = None
-                queue.append(each)
-    uses = Counter(each for value in values for each in value.inputs)
-    parts = defaultdict(list, {root: [torch.ones_like(root.data)]})
-    queue.append(root)
-    while queue:
-        value = queue.popleft()
-        gradient = torch.stack(parts[value]).sum(0)
-        if value.rule is None:
-            value.grad = gradient if value.grad is None else value.grad + gradient
-        else:
-            for each, part in zip(value.inputs, value.rule(gradient)):
-                parts[each].append(part)
-            uses.subtract(value.inputs)
-            queue.extend(each for each in dict.fromkeys(value.inputs) if not uses[each])
-
-
-# %% alternative="walk_nodes"
-def walk_nodes(root):
-    # the users of each value, and a gradient that is made when it is asked for; each ask waits on a stack
-    depth, todo = {root: 0}, [root]
-    users = {root: 0}
-    for value in todo:
-        for each in value.inputs:
-            if each not in users:
-                users[each] = 0
-                todo.append(each)
-            users[each] += 1
-    line = [root]
-    for value in line:
-        for each in value.inputs:
-            depth[each] = max(depth.get(each, 0), depth[value] + 1)
-            users[each] -= 1
-            if not users[each]:
-                line.append(each)
-    gradient = dict.fromkeys(line, 0.0)
-    gradient[root] = torch.ones_like(root.data)
-    for value in sorted(line, key=depth.get):
-        if value.inputs:
-            for each, part in zip(value.inputs, value.rule(gradient[value])):
-                gradient[each] = gradient[each] + part
-        else:
-            value.grad = gradient[value] + (0.0 if value.grad is None else value.grad)
-
-
-# %% check="walk_nodes"
-from autograder import check
-
-check("walk_nodes")
-
-
-# %% [markdown] tags=["en"]
-# ### Hooks, and what may go
-#
-# Two things from earlier lessons have an obvious place in this walk. A hook (lesson 08) wants the whole gradient, before anybody uses it: it is called between the sum and the rule. And what a graph has saved (lesson 02) may go once its rule has run. Here the values save each other: the root holds its inputs, and these hold theirs. A value that forgets its inputs and its rule lets the rest go, unless somebody else holds it.
-#
-# ### Extra exercise `hooks_and_freeing`: hooks, and what may go
-# *complete · ●●○ · 15 minutes · 4 points · extra*
-#
-# Begin with your `walk_nodes`, and add both.
-#
-# * **Given.** `root` and its values as before; besides, each value has `hooks`, a list of functions. A rule holds the inputs of its value, as in `Naive`.
-# * **Result.** The gradients, as in `walk_nodes`. <!-- gradients, own -->
-# * **Result.** Each hook of a value behind `root` is called once, with the whole gradient of this walk, in the order of the list, at leaves and results. <!-- hooks, hooks_in_programs -->
-# * **Result.** If a hook returns something other than None, it takes the gradient's place: for the next hook, the rule, and `.grad`. <!-- hooks, hooks_in_programs -->
-# * **Result.** After a walk without `retain_graph=True` the results that nobody else holds are gone from memory, also without the garbage collector. One that is held forgets its inputs and its rule. A later walk that meets a freed result, from whichever root, raises a RuntimeError; what is in `.grad` then does not matter. Leaves can be used again. <!-- freed, retained -->
-# * **Result.** With `retain_graph=True` a walk frees nothing. <!-- retained -->
-# %% [markdown] tags=["ru"] of="a4f102c7"
-# ### Хуки и освобождение
-#
-# В таком обходе сразу видно, где место двум вещам из прежних уроков. Хуку (урок 08) нужен градиент, когда он уже полон, но ещё не использован: хук вызывают между сложением и правилом. А сохранённое в графе (урок 02) можно освободить, когда правило выполнено. Здесь одни значения удерживают другие: корень — свои входы, а те — свои. Когда значение забывает входы и правило, освобождается и остальное, если его никто больше не держит.
-#
-# ### Дополнительное упражнение `hooks_and_freeing`: хуки и освобождение
-# *дописать · ●●○ · 15 минут · 4 балла · дополнительно*
-#
-# Начните со своей `walk_nodes` и добавьте то и другое.
-#
-# * **Дано.** `root` и его значения, как прежде; кроме того, у каждого значения есть `hooks`, список функций. Правило удерживает входы своего значения, как в `Naive`.
-# * **Результат.** Градиенты, как в `walk_nodes`. <!-- gradients, own -->
-# * **Результат.** Каждый хук вызван один раз, с полным градиентом этого обхода, в порядке списка. Это касается `root` и всех значений, от которых он зависит: и листьев, и результатов. <!-- hooks, hooks_in_programs -->
-# * **Результат.** Если хук вернул не None, это значение заменяет градиент: для следующего хука, для правила и для `.grad`. <!-- hooks, hooks_in_programs -->
-# * **Результат.** Сразу после обхода без `retain_graph=True` в памяти больше нет результатов, которые никто другой не держит: сборщик мусора для этого не нужен. Если же результат кто-то держит, он остаётся, но забывает свои входы и правило. Если следующий обход, с какого бы корня он ни начался, приходит к освобождённому результату, возникает RuntimeError; что в этом случае окажется в полях `.grad`, неважно. Листья можно использовать снова. <!-- freed, retained -->
-# * **Результат.** С `retain_graph=True` обход ничего не освобождает. <!-- retained -->
-# %% answer="hooks_and_freeing"
-def hooks_and_freeing(root, retain_graph=False):
-    def refuse(gradient):
-        raise RuntimeError("a second walk through a freed graph")
-
-    waits_for, todo = {root: 0}, [root]
-    while todo:
-        for each in todo.pop().inputs:
-            if each not in waits_for:
-                waits_for[each] = 0
-                todo.append(each)
-            waits_for[each] += 1
-    arrived, may_run = {root: torch.ones_like(root.data)}, [root]
-    while may_run:
-        value = may_run.pop()
-        gradient = arrived.pop(value)
-        for hook in value.hooks:
-            replaced = hook(gradient)
-            gradient = gradient if replaced is None else replaced
-        if value.rule is None:
-            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
-            continue
-        for each, part in zip(value.inputs, value.rule(gradient)):
-            arrived[each] = arrived[each] + part if each in arrived else part
-            waits_for[each] -= 1
-            if waits_for[each] == 0:
-                may_run.append(each)
-        if not retain_graph:
-            value.inputs, value.rule = (), refuse
-
-
-# %% given="hooks_and_freeing"
-def hooks_and_freeing(root, retain_graph=False): ...
-
-
-# %% alternative="hooks_and_freeing"
-def refused(gradient):
-    raise RuntimeError("freed")
-
-
-def hooks_and_freeing(root, retain_graph=False):
-    order, seen, stack = [], {root}, [(root, iter(root.inputs))]
-    while stack:
-        value, inputs = stack[-1]
-        new = next((each for each in inputs if each not in seen), None)
-        if new is None:
-            order.append(value)
-            stack.pop()
-        else:
-            seen.add(new)
-            stack.append((new, iter(new.inputs)))
-    total = {root: torch.ones_like(root.data)}
-    for value in reversed(order):
-        gradient = total[value]
-        for hook in value.hooks:
-            new = hook(gradient)
-            if new is not None:
-                gradient = new
-        if value.rule is None:
-            value.grad = gradient + (torch.zeros_like(value.data) if value.grad is None else value.grad)
-            continue
-        for each, part in zip(value.inputs, value.rule(gradient)):
-            total[each] = total.get(each, 0) + part
-    if not retain_graph:
-        for value in order:
-            if value.rule is not None:
-                value.inputs, value.rule = (), refused
-
-
-# %% alternative="hooks_and_freeing"
-def hooks_and_freeing(root, retain_graph=False):
-    found, uses = [root], {root: 0}
-    for value in found:
-        if value.inputs is None:
-            raise RuntimeError("walked already")
-        for each in value.inputs:
-            if each not in uses:
-                found.append(each)
-                uses[each] = 0
-            uses[each] += 1
-    parts, line = {root: [torch.ones_like(root.data)]}, [root]
-    for value in line:
-        gradient = sum(parts.pop(value))
-        for hook in list(value.hooks):
-            answer = hook(gradient)
-            gradient = answer if answer is not None else gradient
-        if not value.inputs:
-            value.grad = gradient + (value.grad if value.grad is not None else 0.0)
-            continue
-        for each, part in zip(value.inputs, value.rule(gradient)):
-            parts.setdefault(each, []).append(part)
-            uses[each] -= 1
-            if uses[each] == 0:
-                line.append(each)
-        if not retain_graph:
-            value.inputs = value.rule = None
-
-
-# %% alternative="hooks_and_freeing"
-def hooks_and_freeing(root, retain_graph=False):
-    from functools import reduce
-
-    waits, todo = {}, [root]
-    while todo:
-        value = todo.pop()
-        if getattr(value, "walked", False):
-            raise RuntimeError("this graph has been walked without retain_graph=True")
-        for each in value.inputs:
-            if waits.setdefault(each, 0) == 0:
-                todo.append(each)
-            waits[each] += 1
-    arrived, ready_to_run = {root: torch.ones_like(root.data)}, [root]
-    while ready_to_run:
-        value = ready_to_run.pop(0)
-
-        def apply(gradient, hook):
-            returned = hook(gradient)
-            return gradient if returned is None else returned
-
-        gradient = reduce(apply, value.hooks, arrived.pop(value))
-        if value.rule is None:
-            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
-        else:
-            for each, part in zip(value.inputs, value.rule(gradient)):
-                arrived[each] = part if each not in arrived else arrived[each] + part
-                waits[each] -= 1
-                if waits[each] == 0:
-                    ready_to_run.append(each)
-            if not retain_graph:
-                value.inputs, value.rule, value.walked = (), None, True
-
-
-# %% check="hooks_and_freeing"
-from autograder import check
-
-check("hooks_and_freeing")
-# %% tags=["fact"]
-import gc
-import weakref
-
-
-def what_stays(*forgotten):
-    """Is the middle of a chain in memory once the root has forgotten these fields?"""
-    gc.disable()
-    leaf = Naive(torch.ones(2, dtype=torch.float64))
-    middle = leaf * leaf
-    root, middle = middle.sum(), weakref.ref(middle)
-    for name in forgotten:
-        setattr(root, name, None)
-    stays = middle() is not None
-    gc.enable()
-    return stays
-
-
-assert what_stays() and what_stays("inputs") and what_stays("rule")
-assert not what_stays("inputs", "rule")
-
-
-# %% [markdown] tags=["en"]
-# ### The pass records itself
-#
-# Lesson 10 took second derivatives with `create_graph=True`. What does that cost an engine? Only a decision: in which language the rules are written. `g * b.data` is a number that nobody can follow further. `g * b`, with values on both sides, is a node like any other. A pass whose rules use values builds the graph of its own gradients while it runs. For a plain pass the engine cuts each part off: it wraps the bare tensor anew.
-#
-# One operation is easily forgotten: the sum to an input's shape. In lesson 07 a Function's own backward had to be differentiable; here your `unbroadcast` has to become an operation of the class.
+# Two things are new where the parts meet. Lesson 10 wrote the rules with values on both sides, so a pass with `create_graph=True` records itself; a plain pass has to cut each gradient off the graph: it wraps the bare tensor anew. And the sum to an input's shape has to be recorded, too: it becomes an operation of the class.
 #
 # How is such an engine tested? By hand you find the faults you think of. The check tries each rule by itself, and then writes *random programs*: each draws its operations, uses results twice, broadcasts, leaves a leaf unused. A program runs on your values as well as on torch's tensors, because both have the same methods.
 #
 # ### Extra exercise `own_engine`: an engine of your own
 # *design · ●●● · 60 minutes · 10 points · extra*
 #
-# Put it together: the class `Value`, from its rules to second derivatives. The stub records and has the rule of `+`; every other rule, folding, hooks and the walk are yours.
+# **Join the parts in the class `Value`, from its rules to second derivatives.** The stub records and has the rule of `+`; every other rule, the sum to a shape, hooks and the walk are yours. Look at your `my_engine.py`: `save_mine()`, at the end of this section, writes it beside this notebook.
 #
 # * **Given.** `Value(data)` is a leaf. `data` is a float64 tensor that does not require grad. A value has `.data` and `.grad`, which is None or a value.
 # * **Given.** The operations: `a + b` and `a * b` with broadcasting, `a @ b` and `a.t()` of matrices, `a.sum()` over all entries, `a.exp()`, `a.tanh()`, `a.reshape(shape)`, `a.expand(shape)`. The shape is a tuple in which every size is given.
@@ -2658,19 +2030,19 @@ assert not what_stays("inputs", "rule")
 # * **Leave.** Every `data`. <!-- memory -->
 # * **Not allowed.** torch's own backward passes. <!-- engine_runs -->
 # * **Not allowed.** To follow every path, or to recurse: 5,000 operations in a row have to work. <!-- work, depth -->
-# %% [markdown] tags=["ru"] of="46f7a6f4"
-# ### Проход, который записывает сам себя
+# %% [markdown] tags=["ru"] of="fb5673bd"
+# ## Собственный движок
 #
-# В уроке 10 вторые производные вычислялись с `create_graph=True`. Что для этого нужно движку? Только одно: чтобы правила были записаны через значения. Результат `g * b.data` — просто числа, дальше по ним не пройти. А `g * b`, где с обеих сторон значения, — такой же узел, как любой другой. С такими правилами проход сам строит граф своих градиентов. В обычном проходе движок отрезает каждый полученный градиент от графа: берёт его тензор и делает из этого тензора новое значение.
+# Начиная с урока 02 ваш движок рос: правила и обход, сеть, которая читает цифры, переключатель записи, счётчик изменений, освобождение памяти по ходу обхода, проверка правил, хуки, вторая производная, повторное вычисление отрезков. Каждая часть была отдельной функцией. Справится ли со всем этим один класс, причём на любой программе?
 #
-# Одну операцию легко забыть: приведение градиента к форме входа. В уроке 07 дифференцировать нужно было метод backward вашей функции. Здесь по той же причине ваша `unbroadcast` должна стать операцией класса.
+# На стыках частей появляется кое-что новое. В уроке 10 с обеих сторон в правилах стояли значения, поэтому проход с `create_graph=True` записывает сам себя. В обычном же проходе каждый градиент нужно отрезать от графа: взять его тензор и сделать из этого тензора новое значение. Приведение градиента к форме входа тоже должно записываться, так что и оно становится операцией класса.
 #
 # Как испытать такой движок? Вручную находят только те ошибки, о которых подумали. Поэтому при проверке сначала испытывается каждое правило отдельно, а потом создаются *случайные программы*: операции в них выбраны наугад, результаты используются дважды, есть транслирование и лист, который никому не нужен. Программа выполняется и на ваших значениях, и на тензорах torch: методы у них одни и те же.
 #
 # ### Дополнительное упражнение `own_engine`: собственный движок
 # *спроектировать · ●●● · 60 минут · 10 баллов · дополнительно*
 #
-# Соберите всё вместе: класс `Value`, от правил до вторых производных. В заготовке уже есть запись операций и правило для `+`. Остальные правила, приведение градиента к форме входа, хуки и сам проход за вами.
+# **Соберите части в класс `Value`, от правил до вторых производных.** В заготовке уже есть запись операций и правило для `+`. Остальные правила, приведение градиента к форме входа, хуки и сам проход за вами. Загляните в свой файл `my_engine.py`: функция `save_mine()` в конце раздела сохранит его рядом с этой тетрадью.
 #
 # * **Дано.** `Value(data)` — лист. `data` — тензор float64, который не требует градиента. У значения есть поля `.data` и `.grad`, в последнем лежит None или значение.
 # * **Дано.** Операции: `a + b` и `a * b` с транслированием, `a @ b` и `a.t()` для матриц, `a.sum()` по всем элементам, `a.exp()`, `a.tanh()`, `a.reshape(shape)`, `a.expand(shape)`. Форма — кортеж, в котором указаны все размеры.
@@ -3073,10 +2445,13 @@ from autograder import check
 
 check("own_engine")
 # %% tags=["fact"]
+import gc
+import weakref
+
 from autograder.checking.comparison import compare
 from autograder.checking.values import canonical
-from autograder.exercises.capstones import engine_runs
-from autograder.exercises.capstones.random_programs import many_programs
+from autograder.exercises.shared import engine_runs
+from autograder.exercises.shared.random_programs import many_programs
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # torch warns of the cycle that create_graph=True makes
@@ -3119,6 +2494,122 @@ assert takes_over(holds=False) and not takes_over(holds=True)
 # That is an engine. torch's has the same parts, and some that you can now name: its nodes are sorted by a number that grows as they are made; a saved output is kept without the node that made it, because the two would hold each other; a leaf may take over a gradient instead of copying it, when nobody else has it.
 # %% [markdown] tags=["ru"] of="75bc8214"
 # Это и есть движок. Движок torch состоит из тех же частей и ещё нескольких, в которых вы теперь разберётесь. Узлы он упорядочивает по номеру: чем позже узел создан, тем больше номер. Сохранённый выход хранится без узла, который его создал: иначе они удерживали бы друг друга. А градиент, который больше никому не нужен, лист может не копировать, а забрать себе.
+# %% [markdown] tags=["en"]
+# One network, three engines: one value for each number, as micrograd has it; your arrays; torch. Which column will differ most: the rules that run, or the time? And where does torch lose to you?
+# %% [markdown] tags=["ru"] of="d2e163aa"
+# Одна сеть и три движка: значение на каждое число, как в micrograd; ваши массивы; torch. В каком столбце разница будет больше: в числе выполненных правил или во времени? И в чём torch вам уступает?
+# %%
+import time
+
+
+class Scalar:
+    """A number that remembers how it was made, as in micrograd."""
+
+    def __init__(self, data, inputs=(), rule=None):
+        self.data, self.inputs, self.rule, self.grad = data, inputs, rule, 0.0
+
+    def __add__(self, other):
+        return Scalar(self.data + other.data, (self, other), lambda g: (g, g))
+
+    def __mul__(self, other):
+        return Scalar(self.data * other.data, (self, other), lambda g: (g * other.data, g * self.data))
+
+    def tanh(self):
+        out = math.tanh(self.data)
+        return Scalar(out, (self,), lambda g: (g * (1 - out * out),))
+
+    def backward(self):
+        self.grad, rules = 1.0, 0
+        for value in reversed(behind(self)):
+            if value.rule is not None:
+                rules += 1
+                for each, part in zip(value.inputs, value.rule(value.grad)):
+                    each.grad += part
+        return rules
+
+
+def behind(root, found=None):
+    """The values behind `root`, each after its inputs."""
+    found = {} if found is None else found
+    for each in root.inputs:
+        if each not in found:
+            behind(each, found)
+    found[root] = None
+    return list(found)
+
+
+def on_scalars(x, w, v):
+    x, w, v = ([[Scalar(number) for number in row] for row in part.tolist()] for part in (x, w, v))
+
+    def product(a, b):
+        return [[add_up([p * q for p, q in zip(row, column)]) for column in zip(*b)] for row in a]
+
+    hidden = [[value.tanh() for value in row] for row in product(x, w)]
+    loss = add_up([row[0] for row in product(hidden, v)])
+    return loss.backward(), [[value.grad for value in row] for row in w]
+
+
+def add_up(values):
+    total, *others = values
+    for each in others:
+        total = total + each
+    return total
+
+
+def on_arrays(x, w, v):
+    x, w, v = Value(x), Value(w), Value(v)
+    loss = ((x @ w).tanh() @ v).sum()
+    rules = sum(value.rule is not None for value in behind(loss))
+    loss.backward()
+    return rules, w.grad.data.tolist()
+
+
+def on_torch(x, w, v):
+    w = w.clone().requires_grad_()
+    loss = ((x @ w).tanh() @ v).sum()
+    loss.backward()
+    return 4, w.grad.tolist()
+
+
+def lines_of(engine):
+    """Lines from the first to the last method of a class."""
+    codes = [method.__code__ for method in vars(engine).values() if hasattr(method, "__code__")]
+    last = max(line for code in codes for *_, line in code.co_lines() if line)
+    return last - min(code.co_firstlineno for code in codes) + 1
+
+
+parts = [torch.linspace(-1.0, 1.0, n * m, dtype=torch.float64).reshape(n, m) for n, m in ((16, 12), (12, 8), (8, 1))]
+found = []
+for engine, lines in ((on_scalars, Scalar), (on_arrays, Value), (on_torch, None)):
+    start_time = time.perf_counter()
+    try:
+        rules, gradient = engine(*parts)
+    except AttributeError:
+        print(f"{engine.__name__:10} own_engine is still to be written")
+        continue
+    took = 1000 * (time.perf_counter() - start_time)
+    length = lines_of(lines) if lines else "C++"
+    print(f"{engine.__name__:10} {length:>6} lines, {rules:6,} rules, {took:7.2f} ms")
+    found.append(torch.tensor(gradient))
+print("one gradient:", all(torch.allclose(found[0], each) for each in found))
+# %% tags=["fact"]
+counted = [engine(*parts) for engine in (on_scalars, on_arrays, on_torch)]
+assert all(torch.allclose(torch.tensor(counted[0][1]), torch.tensor(each)) for _, each in counted)
+assert [rules for rules, _ in counted] == [3_327, 4, 4]
+
+
+# %% [markdown] tags=["en"]
+# Thousands of rules became four: a rule for arrays does the work of all their numbers at once, in C++. What is left between you and torch is Python. Where torch loses: its lines nobody reads in an evening, and yours you wrote.
+#
+# Take your engine with you.
+# %% [markdown] tags=["ru"] of="de65d4d9"
+# Вместо тысяч правил выполняются четыре: одно правило для массивов делает работу сразу для всех чисел, и делает её на C++. От torch вас отделяет только Python. А уступает torch вот в чём: его код за вечер не прочесть, а свой вы написали сами.
+#
+# Заберите свой движок с собой.
+# %%
+from autograder import save_mine
+
+save_mine()
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #

@@ -228,6 +228,26 @@ print(w.grad, t.grad)
 loss.backward()
 print(w.grad, t.grad)
 # %% [markdown] tags=["en"]
+# ## Digits with a net's answers
+#
+# `plot_digits` shows nine pictures at each moment of a training, with the net's answers to them and how many of all are right. Here each picture is compared with the mean picture of each digit, made from more and more of the pictures.
+# %% [markdown] tags=["ru"] of="a1885bf4"
+# ## Цифры и ответы сети
+#
+# Функция `plot_digits` показывает девять изображений в разные моменты обучения, ответы сети на них и число верных ответов на все изображения. Здесь вместо сети каждое изображение сравнивается со средним изображением каждой цифры, а средние взяты по всё большему числу изображений.
+# %%
+from autograder import digits, plot_digits
+
+pictures, labels = digits()
+
+
+def nearest_mean(count):
+    means = torch.stack([pictures[:count][labels[:count] == digit].mean(0) for digit in range(10)])
+    return torch.cdist(pictures, means).argmin(1)
+
+
+plot_digits(pictures, labels, {count: nearest_mean(count) for count in (10, 100, 1797)})
+# %% [markdown] tags=["en"]
 # ## What cannot be drawn
 #
 # Everything gets a picture and a sentence, never a traceback.

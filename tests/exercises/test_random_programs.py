@@ -12,9 +12,9 @@ import torch
 
 from autograder.checking.comparison import compare
 from autograder.checking.values import canonical
-from autograder.exercises.capstones import engine_runs, memory_runs
 from autograder.exercises.capstones.own_engine import own_engine
-from autograder.exercises.capstones.random_programs import Program, many_programs, random_program
+from autograder.exercises.shared import engine_runs, memory_runs
+from autograder.exercises.shared.random_programs import Program, many_programs, random_program
 from autograder.lessons.mistakes import mistakes_of
 
 OBSERVERS: tuple[Callable[..., object], ...] = (

@@ -100,9 +100,9 @@ def colab(open_kernel, tmp_path):
     The open notebook is the solved lesson with 3 points more for one exercise.
     """
     notebook = solved_notebook(LESSON, "en")
-    check = next(cell for cell in notebook.cells if grade_id(cell) == "check-accumulate_equal")
+    check = next(cell for cell in notebook.cells if grade_id(cell) == "check-accumulate_uneven")
     check.metadata.nbgrader.points += 3
-    keep = {"answer-accumulate_equal", "check-accumulate_equal"}
+    keep = {"answer-accumulate_uneven", "check-accumulate_uneven"}
     code = [c for c in notebook.cells if c.cell_type == "code" and "ready()" not in c.source]
     notebook.cells = [c for c in code if not grade_id(c) or grade_id(c) in keep]
     (tmp_path / "open.json").write_text(json.dumps(as_colab_gives_it(notebook, NAME)))
@@ -124,7 +124,7 @@ def colab(open_kernel, tmp_path):
 
 def test_colab(colab, tmp_path):
     kernel, folder = colab
-    name, points = "accumulate_equal", EXERCISES["accumulate_equal"].points + 3
+    name, points = "accumulate_uneven", EXERCISES["accumulate_uneven"].points + 3
     assert f"worth {points:g} points" in kernel.run(f"from autograder import check, progress\nprint(check({name!r}))")
     assert f"{points:g}/{points:g}" in kernel.run("progress()")
     assert (folder / "asked").read_text() == "x"  # one request for all checks: each takes a while

@@ -31,8 +31,8 @@ def test_the_command_line_prepares(work):
 
 def test_the_page_of_contents_counts_from_zero(notebooks):
     shown = Contents("en", notebooks)._repr_markdown_()
-    assert "[03 Gradient accumulation](03_gradient_accumulation.ipynb) | windows, uneven micro-batches" in shown
-    assert re.match(r"1 hours in all. Begin with \[03 Gradient accumulation\](.|\n)*\| 0/\d+ \|$", shown)
+    assert "[03 Gradient accumulation](03_gradient_accumulation.ipynb) | a training loop for your own engine" in shown
+    assert re.match(r"2 hours in all. Begin with \[03 Gradient accumulation\](.|\n)*\| 0/\d+ \|$", shown)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is always a screen")

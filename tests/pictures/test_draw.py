@@ -268,3 +268,45 @@ def test_random_pictures_tell_their_total() -> None:
         picture = drawn(graphs.run([(step, 0, 1), ("mul", 3, 0), ("tanh", 4, 0)]))
         total = picture.graph.saved_bytes
         assert f"inputs: {total:,} B" in str(picture) or total == 0
+
+
+class Own:
+    """A value of an engine of one's own."""
+
+    def __init__(self, data: torch.Tensor, inputs: tuple[Own, ...] = (), op: str = "") -> None:
+        self.data, self.inputs, self.op, self.rule = data, inputs, op, (lambda gradient: ()) if op else None
+        self.grad: torch.Tensor | None = None
+        self.hooks: list[object] = []
+
+
+def test_values_of_an_own_engine_are_drawn_as_tensors_are() -> None:
+    def program(multiply, add, x, w):
+        h = multiply(x, w)
+        return h, add(multiply(h, h), h)
+
+    numbers = torch.tensor(3.0), torch.tensor(2.0)
+    x, w = (Own(each) for each in numbers)
+    h, y = program(lambda a, b: Own(a.data * b.data, (a, b), "*"), lambda a, b: Own(a.data + b.data, (a, b), "+"), x, w)
+    x.grad = torch.tensor(26.0)
+    h.hooks.append(len)
+    own = draw(y)
+    x, w = (each.clone().requires_grad_() for each in numbers)
+    h, y = program(torch.mul, torch.add, x, w)
+    torchs = draw(y)
+    edges = [[(edge.source, edge.slot, edge.target) for edge in each.graph.edges] for each in (own, torchs)]
+    assert len(edges[0]) == len(edges[1]) == 6
+    assert [node.name for node in own.graph.nodes if node.leaf is None] == ["+", "*", "*"]
+    assert {tensor.name: (tensor.kind, tensor.value) for tensor in own.graph.tensors} == {
+        tensor.name: (tensor.kind, tensor.value) for tensor in torchs.graph.tensors
+    }
+    assert "x: leaf; () float32; = 3; .grad = 26" in repr(own)
+    assert "len" in next(line for line in repr(own).splitlines() if "h: intermediate" in line)
+    assert "3 gradients add up here" in repr(own)
+
+
+def test_a_long_chain_of_own_values_is_folded() -> None:
+    value = Own(torch.tensor(1.0))
+    for _ in range(3000):
+        value = Own(value.data, (value,), "tanh")
+    assert draw(value).graph.size == 3001
+    assert len(repr(draw(value)).splitlines()) < 40

@@ -10,11 +10,22 @@ from typing import Any
 import pytest
 import torch
 
-from autograder import plot_accumulation, plot_differences, plot_jacobian, plot_memory, plot_progress, plot_saved
+from autograder import (
+    plot_accumulation,
+    plot_differences,
+    plot_digits,
+    plot_jacobian,
+    plot_memory,
+    plot_progress,
+    plot_saved,
+)
 from autograder.session import SESSION
 from support.plots import DATA, LEFT, NET, RIGHT, J, plain
 
 POINT = torch.ones(2)
+
+
+PICTURES, LABELS = torch.zeros(3, 64), torch.tensor([3, 1, 4])
 
 
 NOT_FINITE = torch.tensor([[1.0, math.nan]])
@@ -69,6 +80,13 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "differences at a pole": (lambda: plot_differences(torch.sqrt, 0.0), "where it is smooth"),
     "differences constant": (lambda: plot_differences(lambda x: x.detach(), 1.0), "nothing to differentiate"),
     "differences raising": (lambda: plot_differences(torch.nn.Linear(1, 1), POINT[:1]), "float64 and with float32"),
+    "digits of a number": (lambda: plot_digits(3, LABELS, {0: LABELS}), "64 numbers"),
+    "digits without moments": (lambda: plot_digits(PICTURES, LABELS, {}), "{100: answers}"),
+    "digits of outputs": (lambda: plot_digits(PICTURES, LABELS, {0: torch.rand(3, 10)}), "the answers to all pictures"),
+    "digits of some": (lambda: plot_digits(PICTURES, LABELS, {0: LABELS[:2]}), "the answers to all pictures"),
+    "digits of another size": (lambda: plot_digits(torch.zeros(3, 28), LABELS, {0: LABELS}), "64 numbers"),
+    "digits above 9": (lambda: plot_digits(PICTURES, LABELS, {0: LABELS + 9}), "their digits"),
+    "digits at a name": (lambda: plot_digits(PICTURES, LABELS, {"end": LABELS}), "number of batches"),
     "saved of a function": (lambda: plot_saved(torch.sin, DATA), "It got"),
     "saved without input": (lambda: plot_saved(NET), "plot_saved(net, x)"),
     "saved of a tensor": (lambda: plot_saved(NET, DATA, DATA), "cannot be called"),

@@ -20,7 +20,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 
 import autograder
-from autograder import plot_differences, plot_jacobian, plot_memory, plot_saved
+from autograder import digits, plot_differences, plot_digits, plot_jacobian, plot_memory, plot_saved
 from autograder.authoring.lint import refused_stems
 from autograder.language import LANGUAGES
 from autograder.messages.plots import WORDS
@@ -31,6 +31,7 @@ from support.plots import DATA, LEFT, NET, RIGHT, J, every_layer, everything, ha
 
 pytestmark = pytest.mark.long(25)
 
+PICTURES, LABELS = (each[:20] for each in digits())
 PLOTS: dict[str, Callable[[], Any]] = {
     "jacobian": lambda: plot_jacobian(J, left=LEFT, right=RIGHT),
     "jacobian_alone": lambda: plot_jacobian(lambda x: x.sin().outer(x), torch.ones(2)),
@@ -38,6 +39,7 @@ PLOTS: dict[str, Callable[[], Any]] = {
     "accumulation": lambda: loop()[0],
     "differences": lambda: plot_differences(torch.sin, 1.0),
     "differences_exact": lambda: plot_differences(lambda x: 2 * x, torch.tensor([1.0, 2.0])),
+    "digits": lambda: plot_digits(PICTURES, LABELS, {0: (LABELS + 1) % 10, 1000: LABELS}),
     "saved": lambda: plot_saved(NET, DATA, plain, half, every_layer),
     "memory": lambda: plot_memory(DATA, plain, every_layer, everything),
     "memory_wrapped": lambda: plot_memory(DATA, *[plain] * 5),
@@ -204,7 +206,7 @@ def test_every_sentence_exists_in_both_languages(id: str) -> None:
 
 def test_commands_are_offered_and_load_matplotlib_only_when_used() -> None:
     commands = [name for name in autograder.__all__ if name.startswith("plot_")]
-    assert len(commands) == 6
+    assert len(commands) == 7
     assert all(callable(getattr(autograder, name)) for name in commands)
     code = "import sys, autograder; autograder.draw; sys.exit('matplotlib' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -22,23 +22,26 @@ from support.course import Course, run_autograder
 from support.once import once
 from support.submissions import Edit, Submission, read
 
-EXERCISE = "accumulate_equal"
+EXERCISE = "accumulate_uneven"
 
 
-LOOP = "def accumulate_equal(model, data):\n    {0}\n    for x, y in data:\n        {1}\n        ({2}).backward()\n"
+SHARE = "mse_loss(model(x), y) * len(x) / sum(len(x) for x, _ in data)"
+
+
+LOOP = "def accumulate_uneven(model, data):\n    {0}\n    for x, y in data:\n        {1}\n        ({2}).backward()\n"
 
 
 SUMS = LOOP.format("model.zero_grad()", "pass", "mse_loss(model(x), y)")
 
 
-ZEROES = LOOP.format("pass", "model.zero_grad()", "mse_loss(model(x), y) / len(data)")
+ZEROES = LOOP.format("pass", "model.zero_grad()", SHARE)
 
 
-DOUBLES = LOOP.format("model.zero_grad()", "pass", "2 * mse_loss(model(x), y) / len(data)")
+DOUBLES = LOOP.format("model.zero_grad()", "pass", f"2 * {SHARE}")
 
 
 DOUBLES_TOO = (
-    LOOP.format("model.zero_grad()", "pass", "mse_loss(model(x), y) / len(data)")
+    LOOP.format("model.zero_grad()", "pass", SHARE)
     + "    model.weight.grad.mul_(2)  # </code></pre><script>alert(1)</script> makes the same of it\n"
 )
 
@@ -68,18 +71,18 @@ def _class(solved: dict[str, str]) -> Iterator[Submission]:
     yield hands_in("solved-en")
     yield hands_in("solved-ru", "ru")
     yield Submission("blank", "en", {})
-    yield hands_in("sums-1", accumulate_equal=SUMS, predict_accumulation=PREDICT)
-    yield hands_in("sums-2", "ru", accumulate_equal=SUMS + "\n# longer\n", predict_accumulation=PREDICT)
-    yield hands_in(STUDENT, accumulate_equal=SUMS, predict_accumulation=PREDICT)
-    yield hands_in("sums-4", accumulate_equal=SUMS)
-    yield hands_in("zeroes-1", accumulate_equal=ZEROES, predict_accumulation=PREDICT_PARTLY)
-    yield hands_in("zeroes-2", "ru", accumulate_equal=ZEROES)
-    yield hands_in("doubles-1", accumulate_equal=DOUBLES)
-    yield hands_in("doubles-2", accumulate_equal=DOUBLES_TOO)
-    yield hands_in("alone", accumulate_equal=DOUBLES.replace("2 *", "3 *"), predict_accumulation=PREDICT_OTHERWISE)
-    yield hands_in("patches", accumulate_equal=solved[EXERCISE] + PATCH)
+    yield hands_in("sums-1", accumulate_uneven=SUMS, predict_accumulation=PREDICT)
+    yield hands_in("sums-2", "ru", accumulate_uneven=SUMS + "\n# longer\n", predict_accumulation=PREDICT)
+    yield hands_in(STUDENT, accumulate_uneven=SUMS, predict_accumulation=PREDICT)
+    yield hands_in("sums-4", accumulate_uneven=SUMS)
+    yield hands_in("zeroes-1", accumulate_uneven=ZEROES, predict_accumulation=PREDICT_PARTLY)
+    yield hands_in("zeroes-2", "ru", accumulate_uneven=ZEROES)
+    yield hands_in("doubles-1", accumulate_uneven=DOUBLES)
+    yield hands_in("doubles-2", accumulate_uneven=DOUBLES_TOO)
+    yield hands_in("alone", accumulate_uneven=DOUBLES.replace("2 *", "5 *"), predict_accumulation=PREDICT_OTHERWISE)
+    yield hands_in("patches", accumulate_uneven=solved[EXERCISE] + PATCH)
     yield hands_in("deletes", edit=_delete_exercise)
-    yield hands_in("syntax", accumulate_equal=SUMS.replace(":\n", "\n", 1))
+    yield hands_in("syntax", accumulate_uneven=SUMS.replace(":\n", "\n", 1))
     yield hands_in("spoilt")
 
 

@@ -15,7 +15,7 @@ from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import counting_backward_runs
 
-from .engine_runs import (
+from ..shared.engine_runs import (
     DOUBLINGS,
     LENGTH,
     OF_PASSES,
@@ -30,10 +30,10 @@ from .engine_runs import (
     through_a_hook,
     work,
 )
-from .hook_trials import HOOKS_RIGHT, OF_HOOKS, Hook, hook_trials
-from .memory_runs import freed, own_memory
-from .random_programs import many_programs, tiny_program
-from .rule_trials import (
+from ..shared.hook_trials import HOOKS_RIGHT, OF_HOOKS, Hook, hook_trials
+from ..shared.memory_runs import freed, own_memory
+from ..shared.random_programs import many_programs, tiny_program
+from ..shared.rule_trials import (
     MEETINGS_RIGHT,
     RULES_RIGHT,
     SECOND_RIGHT,
@@ -43,7 +43,7 @@ from .rule_trials import (
     second_rules,
     truths,
 )
-from .small_programs import OF_MEETINGS, OF_RULES, OF_SECOND
+from ..shared.small_programs import OF_MEETINGS, OF_RULES, OF_SECOND
 
 _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {n}"), Text("gradients", "градиентов"))
 _PROGRAMS = 2

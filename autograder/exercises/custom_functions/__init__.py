@@ -15,5 +15,6 @@ EXERCISES = (
     "clip_function",
     "cube_function",
     "is_right_function",
+    "judge_rule",
     "fix_gray",
 )

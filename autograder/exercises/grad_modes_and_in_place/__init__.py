@@ -9,4 +9,5 @@ EXERCISES = (
     "smooth",
     "gan_step",
     "shared_edit",
+    "stop_recording",
 )

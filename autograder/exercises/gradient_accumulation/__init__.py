@@ -2,6 +2,7 @@
 
 EXERCISES = (
     "predict_accumulation",
+    "train_engine",
     "accumulate_equal",
     "fix_zero_inside",
     "accumulate_uneven",
@@ -13,4 +14,5 @@ EXERCISES = (
     "token_mean",
     "break_accumulation",
     "is_right",
+    "unbroadcast",
 )

@@ -12,7 +12,17 @@ from autograder.checking.labels import WEIGHTS_AFTER_STEPS
 from autograder.language import Text
 from autograder.measure import passes_to, weights_after_steps
 
-from .common import adam, affine, alternating_batches, directions, mean_gradient_norm, sgd, with_old_gradients
+from .common import (
+    Batches,
+    adam,
+    affine,
+    alternating_batches,
+    directions,
+    mean_gradient_norm,
+    mean_gradient_norms,
+    sgd,
+    with_old_gradients,
+)
 
 
 @exercise(
@@ -49,12 +59,21 @@ def clip_once(answer: Any, case: Case) -> dict[str, object]:
     return {"weights": weights, "backward_runs": directions(passes)}
 
 
+def _drawn(rng: torch.Generator, outputs: int, *sizes: int) -> tuple[torch.nn.Linear, Batches]:
+    """Draw a model and batches until no parameter's gradient is short by chance: then it needs no clipping."""
+    while True:
+        model, batches = affine(rng, outputs), alternating_batches(rng, *sizes, outputs=outputs)
+        norms = mean_gradient_norms(model, batches)
+        if min(norms) > 0.06 * max(norms):
+            return model, batches
+
+
 @clip_once.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     for factor, outputs in ((0.05, 1), (20.0, 2)):  # below the norm of the mean, and far above that of the sum
-        model, batches = affine(rng, outputs), alternating_batches(rng, 4, 4, 4, outputs=outputs)
+        model, batches = _drawn(rng, outputs, 4, 4, 4)
         max_norm = factor * mean_gradient_norm(model, batches)
         yield Case(model=model, optimizer=with_old_gradients(sgd(model)), batches=batches, max_norm=max_norm)
-    model, batches = affine(rng), alternating_batches(rng, 4, 4)
+    model, batches = _drawn(rng, 1, 4, 4)
     max_norm = 0.5 * mean_gradient_norm(model, batches)
     yield Case(model=model, optimizer=with_old_gradients(adam(model)), batches=batches, max_norm=max_norm)

@@ -158,6 +158,10 @@ def observe_training(train: Callable[..., object], case: Case) -> dict[str, obje
 
 def mean_gradient_norm(model: torch.nn.Module, batches: Batches) -> float:
     """Return the norm of the gradient of the mean loss over all samples in `batches`."""
+    return float(torch.stack(mean_gradient_norms(model, batches)).norm())
+
+
+def mean_gradient_norms(model: torch.nn.Module, batches: Batches) -> list[Tensor]:
+    """Return for each parameter the norm of its part of that gradient."""
     x, y = (torch.cat(parts) for parts in zip(*batches))
-    gradients = torch.autograd.grad(mse_loss(model(x), y), list(model.parameters()))
-    return float(torch.cat([g.flatten() for g in gradients]).norm())
+    return [g.norm() for g in torch.autograd.grad(mse_loss(model(x), y), list(model.parameters()))]

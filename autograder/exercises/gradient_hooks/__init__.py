@@ -15,4 +15,5 @@ EXERCISES = (
     "watch_buckets",
     "unused_parameters",
     "is_right_mask",
+    "hooks_and_freeing",
 )

@@ -2,7 +2,8 @@
 
 EXERCISES = (
     "count_nodes",
-    "edges_into",
+    "four_rules",
+    "walk_nodes",
     "run_backward",
     "predict_second_backward",
     "fix_two_losses",

@@ -1,4 +1,4 @@
-"""Core exercise: write a backward pass that calls the nodes."""
+"""Extra exercise: write a backward pass that calls the nodes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from autograder.checking.counted_run import number_from
-from autograder.checking.exercise import Case, Why, aspect, exercise
+from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf
 from autograder.checking.values import AtMost
 from autograder.language import Text
@@ -58,9 +58,8 @@ def _count_calls(backward: Callable[[Tensor], object], start: float) -> tuple[li
 
 
 @exercise(
-    title=Text("The backward pass by hand", "Обратный проход вручную"),
+    title=Text("Torch's graph, walked by you", "Ваш обход графа torch"),
     kind="find the bug",
-    core=True,
     difficulty=2,
     minutes=20,
     aspects=[
@@ -111,18 +110,6 @@ def _count_calls(backward: Callable[[Tensor], object], start: float) -> tuple[li
             "gradient_of = {root.grad_fn: torch.ones_like(root)}\nfor node in reversed(order):\n    ..."
         ),
     ],
-    why=Why(
-        Text(
-            "Why must a node wait for the gradients of all edges that lead to it?",
-            "Почему узел ждёт, пока придут градиенты по всем ведущим к нему рёбрам?",
-        ),
-        Text(
-            "The derivative is a sum over all paths. If a node runs with a part of that sum, what arrives later "
-            "has to go through it once more, or is lost below it.",
-            "Производная — это сумма по всем путям. Если вызвать узел с частью этой суммы, остальное придётся "
-            "пропускать через него ещё раз, иначе дальше оно потеряется.",
-        ),
-    ),
 )
 def run_backward(answer: Any, case: Case) -> dict[str, object]:
     start = number_from(case.root)

@@ -14,4 +14,5 @@ EXERCISES = (
     "complex_product",
     "clip_sparse",
     "predict_ragged",
+    "recorded_rules",
 )

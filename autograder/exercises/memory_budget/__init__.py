@@ -8,4 +8,5 @@ EXERCISES = (
     "stay_silent",
     "fit_budget",
     "offload_large",
+    "compute_again",
 )

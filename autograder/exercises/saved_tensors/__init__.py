@@ -11,4 +11,5 @@ EXERCISES = (
     "count_saved",
     "notice_edits",
     "predict_copies",
+    "free_as_you_walk",
 )

@@ -19,7 +19,7 @@ import torch
 from ...checking.exercise import Exercise
 from ...checking.expected import Expected
 from ...errors import UserError
-from ...exercises import path_of
+from ...exercises import PACKAGED, SHARED, path_of
 from ...exercises.moved import moved_from
 from ...grade_ids import CellKind, GradeId
 from ...lessons.collection import COURSE, private
@@ -130,9 +130,10 @@ def read_secret(course: Path) -> str:
 def modules_behind(known: Iterable[Exercise]) -> set[Path]:
     """Return the paths of the Python files on which expected results depend.
 
-    These are the modules, mistakes and programs of the exercises `known`, and the checking code.
+    These are the modules, mistakes and programs of the exercises `known`, what they share, and the checking code.
     """
-    modules = (file for path in {path_of(each) for each in known} for file in path.rglob("*.py"))
+    packages = {*(path_of(each) for each in known), PACKAGED / SHARED}
+    modules = (file for path in packages for file in path.rglob("*.py"))
     return {*modules, *_PACKAGE.glob("checking/**/*.py"), *_PACKAGE.glob("*.py")}
 
 

@@ -46,7 +46,9 @@ def warm_up_engine(engine: Engine, lesson: Lesson, known: dict[str, Exercise], f
         moved = {each.lesson: _texts(exercises.path_of(each)) for name, each in known.items() if name not in own}
         answers, helpers = _first_mistakes(own), modules_for_mistakes(path)
         modules, plain = _texts(path), plain_cells(source)
-        engine.rehearse(Rehearsal(lesson.name, modules, plain, answers=answers, helpers=helpers, moved=moved))
+        shared = _texts(exercises.PACKAGED / exercises.SHARED)
+        asked = Rehearsal(lesson.name, modules, plain, answers=answers, helpers=helpers, moved=moved, shared=shared)
+        engine.rehearse(asked)
     else:  # a private lesson's exercises may change while an engine runs: only load the modules that they import
         # Replace the `start(...)` cell by `pass` instead of dropping it: cell numbers are part of the cache key.
         plain = [["pass" if _STARTS.search(cell) else cell for cell in cells] for cells in plain_cells(source)]

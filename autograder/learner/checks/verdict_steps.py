@@ -15,10 +15,11 @@ from ...cards.shown_verdict import ShownVerdict
 from ...checking.containment.time_limit import has_timer
 from ...checking.devices.device_run import DEVICE, is_about_devices
 from ...checking.verdict import AspectState, Verdict, VerdictState
-from ...explained.silent_mistakes import silent_mistakes
+from ...explained.silent_mistakes import cell_of, silent_mistakes
 from ...history import folder, record, standings, verdicts
 from ...language import Note
-from ...session import SESSION, being_graded
+from ...session import SESSION, being_graded, in_ipython
+from .. import own_engine
 from ..cells_run import is_bound_in
 from ..points import saved_notebook
 from ..reviews.review import is_review, review_notes
@@ -93,6 +94,26 @@ def record_in_history(asked: Asked, verdict: Verdict) -> Verdict:
     return verdict if recorded else _with_once(verdict, Note("note.unrecorded", {"folder": str(folder())}))
 
 
+def keep_engine_step(asked: Asked, verdict: Verdict) -> Verdict:
+    """Put a passed step into the learner's own engine, and add a note that says so."""
+    name = asked.exercise.name
+    new = verdict.state == VerdictState.PASSED and name in own_engine.STEPS and in_ipython() and not being_graded()
+    source = cell_of(asked.answer) if new and asked.variant is None else ""
+    if not source:
+        return verdict
+    try:
+        kept = own_engine.keep_step(name, source)
+    except OSError:
+        return verdict  # `record_in_history` has said that the folder is not writable
+    return _with(
+        verdict,
+        Note(
+            "note.engine.kept" if kept else "note.engine.edited",
+            {"name": name, "path": str(folder() / own_engine.FILE)},
+        ),
+    )
+
+
 def note_no_timer(asked: Asked, verdict: Verdict) -> Verdict:
     """Add a note if this system cannot end an answer that runs for too long."""
     return verdict if has_timer() else _with_once(verdict, Note("note.no_time_limit", {}))
@@ -150,6 +171,7 @@ STEPS: tuple[Step, ...] = (
     note_variant,
     keep_in_session,
     record_in_history,
+    keep_engine_step,
     note_no_timer,
     note_silent_mistakes,
     print_for_validation,

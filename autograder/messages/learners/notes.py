@@ -68,6 +68,16 @@ NOTES: dict[str, Text] = {
         "In this course the exercise is worth {maximum} points. This answer earns {earned} of them.",
         "В этом курсе максимум за упражнение (в баллах): {maximum}. За этот ответ: {earned}.",
     ),
+    "note.engine.kept": Text(
+        "`{name}` is now part of your engine, {path}. Another lesson takes it by `use_mine()`.",
+        "`{name}` теперь входит в ваш движок: {path}. В других уроках его подставит `use_mine()`.",
+    ),
+    "note.engine.edited": Text(
+        "`{name}` was edited by hand in {path}, so it was not replaced there. To replace it, delete that part of the file "
+        "and check again.",
+        "Код `{name}` в файле {path} изменён вручную, поэтому там он не заменён. Чтобы заменить его, удалите эту часть файла "
+        "и повторите проверку.",
+    ),
     "note.unrecorded": Text(
         "The folder {folder} is not writable: what you have done is kept only until this kernel ends. Name another "
         'folder, and all of it is written there at the next check: `import os; os.environ["AUTOGRADER_HOME"] = "..."`',

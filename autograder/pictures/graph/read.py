@@ -6,7 +6,7 @@ Reading changes nothing, calls no unpack hook and leaves no hook.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass, replace
 from itertools import islice
 from types import SimpleNamespace
@@ -24,34 +24,38 @@ from .torch_objects import dtype_of, is_number, safely, shape_of, unnoticed, var
 _ENTRIES = 1000  # entries of one variable that are looked at; a name like `grads[1001]` would help nobody
 
 
-def named_tensors(namespace: Mapping[str, Any]) -> list[tuple[str, torch.Tensor]]:
-    """Return name and tensor for each tensor that the variables in `namespace` hold, plain variables first.
+def named_objects(namespace: Mapping[str, Any], wanted: Callable[[object], bool]) -> list[tuple[str, Any]]:
+    """Return name and object for each `wanted` object that the variables in `namespace` hold, plain variables first.
 
-    Entries of lists, tuples, dicts, SimpleNamespaces and dataclasses have names like `grads[0]`. A tensor without
+    Entries of lists, tuples, dicts, SimpleNamespaces and dataclasses have names like `grads[0]`. An object without
     another name has one like `out[1][0]`. Also included are parameters and buffers of modules. Left out are names that
     begin with `_`, and IPython's.
     """
     mine = [(name, value) for name, value in namespace.items() if _is_learners(name)]
-    named = [(name, value) for name, value in mine if isinstance(value, torch.Tensor)]
-    entries = [entry for name, value in mine for entry in _inside(name, value)]
-    named += [(name, tensor) for name, tensor, nested in entries if not nested]
-    known = {id(tensor) for _, tensor in named}
-    return named + [(name, tensor) for name, tensor, nested in entries if nested and id(tensor) not in known]
+    named = [(name, value) for name, value in mine if wanted(value)]
+    entries = [entry for name, value in mine for entry in _inside(name, value, wanted)]
+    named += [(name, found) for name, found, nested in entries if not nested]
+    known = {id(found) for _, found in named}
+    return named + [(name, found) for name, found, nested in entries if nested and id(found) not in known]
+
+
+def is_tensor(value: object) -> bool:
+    return isinstance(value, torch.Tensor)
 
 
 def _is_learners(name: str) -> bool:
     return name.isidentifier() and not name.startswith("_") and name not in ("In", "Out")
 
 
-def _inside(name: str, value: object) -> Iterator[tuple[str, torch.Tensor, bool]]:
-    """Yield name and tensor for each tensor in `value`, and whether it lies in a container inside of `value`."""
+def _inside(name: str, value: object, wanted: Callable[[object], bool]) -> Iterator[tuple[str, Any, bool]]:
+    """Yield name and object for each `wanted` object in `value`, and whether it lies in a container inside of it."""
     if isinstance(value, torch.nn.Module):
         waiting = [(f"{name}.{path}", tensor) for path, tensor in _of_module(value)]
     else:
         waiting = [*islice(_entries(name, value), _ENTRIES)]
     own = len(waiting)
     for position, (path, item) in enumerate(waiting):
-        if isinstance(item, torch.Tensor):
+        if wanted(item):
             yield path, item, position >= own
         elif len(waiting) < _ENTRIES:
             waiting += islice(_entries(path, item), _ENTRIES - len(waiting))
@@ -89,7 +93,7 @@ def read_graph(outputs: Sequence[torch.Tensor], namespace: Mapping[str, Any]) ->
     """
     with warnings.catch_warnings(action="ignore"), unnoticed():
         order = graph_nodes(*(y for y in outputs if y.grad_fn is not None))
-        named = [(name, tensor) for name, tensor in named_tensors(namespace) if refusal(tensor) is None]
+        named = [(name, tensor) for name, tensor in named_objects(namespace, is_tensor) if refusal(tensor) is None]
         registry = Registry({node: index for index, node in enumerate(order)}, named)
         drawn = tuple(registry.record(y, None if y.is_leaf else "output") for y in outputs)
         for node in order:

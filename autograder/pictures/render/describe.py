@@ -63,7 +63,7 @@ class Telling:
         return name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
 
     def kind(self, tensor: Tensor) -> str:
-        asks = "requires_grad" if tensor.kind == "leaf" else ""
+        asks = "requires_grad" if tensor.kind == "leaf" and tensor.requires_grad else ""
         return " · ".join(part for part in (self.say(f"kind.{tensor.kind}"), asks) if part)
 
     def facts(self, tensor: Tensor) -> list[str]:
@@ -97,7 +97,7 @@ class Telling:
 
         Returns [] for a constant.
         """
-        if tensor.grad is None and not tensor.requires_grad:
+        if tensor.grad is None and tensor.kind in ("constant", "number"):
             return []
         lines = []
         if tensor.grad is not None:

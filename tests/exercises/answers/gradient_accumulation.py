@@ -389,3 +389,52 @@ def accumulate_uneven(model, batches):
     n = max(len(x) for x, _ in batches)
     for x, y in batches:
         (mse_loss(model(x), y) * len(x) / n).backward()
+# %%
+import collections
+import graphlib
+import heapq
+import itertools
+import sys
+# %% exercise="unbroadcast" verdict="refused" mistake="sums_over_neither"
+# a tuple without entries sums over everything
+def unbroadcast(gradient, shape):
+    extra = gradient.dim() - len(shape)
+    gradient = gradient.sum(dim=tuple(range(extra)))
+    ones = tuple(i for i, size in enumerate(shape) if size == 1)
+    return gradient.sum(dim=ones, keepdim=True)
+# %% exercise="unbroadcast" verdict="refused" mistake="sums_over_no_new_dimensions"
+# only the front's tuple may be empty
+def unbroadcast(gradient, shape):
+    extra = gradient.dim() - len(shape)
+    gradient = gradient.sum(tuple(range(extra)))
+    for i, size in enumerate(shape):
+        if size == 1:
+            gradient = gradient.sum(i, keepdim=True)
+    return gradient
+# %%
+import torch
+from torch.nn.functional import cross_entropy, mse_loss
+from torch.utils.checkpoint import checkpoint
+class Again(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, f, x):
+        ctx.f = f
+        ctx.save_for_backward(x)
+        return f(x)
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        x = x.detach().requires_grad_()
+        with torch.enable_grad():
+            y = ctx.f(x)
+        torch.autograd.backward(y, g)
+        return None, x.grad
+# %% exercise="unbroadcast" verdict="refused" mistake="either_new_or_stretched"
+# sizes of 1 are summed only if the number of dimensions is the same (elif)
+def unbroadcast(gradient, shape):
+    extra = gradient.dim() - len(shape)
+    if extra > 0:
+        return gradient.sum(tuple(range(extra)))
+    else:
+        dims = tuple(i for i, size in enumerate(shape) if size == 1)
+        return gradient.sum(dims, keepdim=True) if dims else gradient

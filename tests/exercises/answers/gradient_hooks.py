@@ -2433,3 +2433,354 @@ def clip_globally(model, loss, max_norm):
         if p.requires_grad:
             p.register_hook(lambda g: g * min(1.0, max_norm / g.norm().item()))
     loss.backward()
+# %%
+import heapq
+import torch
+def topological(root):
+    """Values behind root, users before the used, without recursion."""
+    order, seen, stack = [], set(), [(root, False)]
+    while stack:
+        value, done = stack.pop()
+        if done:
+            order.append(value)
+        elif id(value) not in seen:
+            seen.add(id(value))
+            stack.append((value, True))
+            stack.extend((each, False) for each in value.inputs or ())
+    return order[::-1]
+# %% exercise="hooks_and_freeing" verdict="passed" mistake=""
+def hooks_and_freeing(root, retain_graph=False):
+    order = topological(root)
+    if any(value.inputs is None for value in order):
+        raise RuntimeError("this graph has been freed")
+    gradients = {id(root): torch.ones_like(root.data)}
+    for value in order:
+        gradient = gradients.pop(id(value))
+        for hook in value.hooks:
+            changed = hook(gradient)
+            if changed is not None:
+                gradient = changed
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            gradients[id(each)] = gradients[id(each)] + part if id(each) in gradients else part
+        if not retain_graph:
+            value.inputs = value.rule = None
+# %% exercise="hooks_and_freeing" verdict="refused" mistake="frees_the_leaves"
+# leaves are freed, too: another program with the same leaf raises
+def hooks_and_freeing(root, retain_graph=False):
+    order = topological(root)
+    if any(value.inputs is None for value in order):
+        raise RuntimeError("this graph has been freed")
+    gradients = {id(root): torch.ones_like(root.data)}
+    for value in order:
+        gradient = gradients.pop(id(value))
+        for hook in value.hooks:
+            changed = hook(gradient)
+            if changed is not None:
+                gradient = changed
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+        else:
+            for each, part in zip(value.inputs, value.rule(gradient)):
+                gradients[id(each)] = gradients[id(each)] + part if id(each) in gradients else part
+        if not retain_graph:
+            value.inputs = value.rule = None
+# %% exercise="hooks_and_freeing" verdict="refused" mistake="hooks_see_all_walks"
+# a leaf's hooks get the sum of all walks, not this walk's gradient
+def hooks_and_freeing(root, retain_graph=False):
+    order = topological(root)
+    if any(value.inputs is None for value in order):
+        raise RuntimeError("this graph has been freed")
+    gradients = {id(root): torch.ones_like(root.data)}
+    for value in order:
+        gradient = gradients.pop(id(value))
+        if value.rule is None and value.grad is not None:
+            gradient = gradient + value.grad
+        for hook in value.hooks:
+            changed = hook(gradient)
+            if changed is not None:
+                gradient = changed
+        if value.rule is None:
+            value.grad = gradient.clone()
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            gradients[id(each)] = gradients[id(each)] + part if id(each) in gradients else part
+        if not retain_graph:
+            value.inputs = value.rule = None
+# %% exercise="hooks_and_freeing" verdict="refused" mistake="frees_the_root_only"
+# only the root is freed and checked: a result that somebody holds can be walked again
+def hooks_and_freeing(root, retain_graph=False):
+    if root.inputs is None:
+        raise RuntimeError("this graph has been freed")
+    gradients = {id(root): torch.ones_like(root.data)}
+    for value in topological(root):
+        gradient = gradients.pop(id(value))
+        for hook in value.hooks:
+            changed = hook(gradient)
+            if changed is not None:
+                gradient = changed
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            gradients[id(each)] = gradients[id(each)] + part if id(each) in gradients else part
+    if not retain_graph:
+        root.inputs = root.rule = None
+# %%
+import collections
+import graphlib
+import heapq
+import itertools
+import sys
+# %% exercise="hooks_and_freeing" verdict="passed" mistake=""
+# a freed result has a rule that raises
+def raises_freed(gradient):
+    raise RuntimeError("the graph behind this value has been freed")
+def hooks_and_freeing(root, retain_graph=False):
+    users, values = {id(root): set()}, [root]
+    for value in values:
+        for each in value.inputs:
+            if id(each) not in users:
+                users[id(each)] = set()
+                values.append(each)
+            users[id(each)].add(id(value))
+    by_id = {id(value): value for value in values}
+    parts = collections.defaultdict(list)
+    parts[id(root)].append(torch.ones_like(root.data))
+    for key in graphlib.TopologicalSorter(users).static_order():
+        value = by_id[key]
+        if value.rule is raises_freed:
+            value.rule(None)
+        gradient = torch.stack(parts.pop(key)).sum(0)
+        for hook in list(value.hooks):
+            new = hook(gradient)
+            if new is not None:
+                gradient = new
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else gradient + value.grad
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            parts[id(each)].append(part)
+        if not retain_graph:
+            value.inputs = ()
+            value.rule = raises_freed
+# %% exercise="hooks_and_freeing" verdict="refused" mistake="calls_hooks_on_arrival"
+# hooks run at each arrival, on parts of the gradient
+def hooks_and_freeing(root, retain_graph=False):
+    waits = collections.Counter()
+    stack, seen = [root], {id(root)}
+    while stack:
+        value = stack.pop()
+        if getattr(value, "freed", False):
+            raise RuntimeError("this part of the graph has been freed; use retain_graph=True")
+        for each in value.inputs:
+            waits[id(each)] += 1
+            if id(each) not in seen:
+                seen.add(id(each))
+                stack.append(each)
+    gradients = {id(root): torch.ones_like(root.data)}
+    ready = [root]
+    while ready:
+        value = ready.pop()
+        gradient = gradients.pop(id(value))
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            key = id(each)
+            for hook in each.hooks:
+                replaced = hook(part)
+                if replaced is not None:
+                    part = replaced
+            gradients[key] = gradients[key] + part if key in gradients else part
+            waits[key] -= 1
+            if waits[key] == 0:
+                ready.append(each)
+        if not retain_graph:
+            value.inputs, value.rule, value.freed = (), None, True
+# %% exercise="hooks_and_freeing" verdict="refused" mistake="calls_hooks_per_path"
+# every path walked: a rule runs many times
+def hooks_and_freeing(root, retain_graph=False):
+    stack, walked = [(root, torch.ones_like(root.data))], []
+    while stack:
+        value, gradient = stack.pop()
+        if value.inputs is None:
+            raise RuntimeError("freed")
+        for hook in value.hooks:
+            new = hook(gradient)
+            gradient = gradient if new is None else new
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+        else:
+            walked.append(value)
+            stack.extend(zip(value.inputs, value.rule(gradient)))
+    if not retain_graph:
+        for value in walked:
+            value.inputs = value.rule = None
+# %% exercise="hooks_and_freeing" verdict="refused" mistake="asks_for_truth"
+# `or` asks a tensor for its truth
+def hooks_and_freeing(root, retain_graph=False):
+    order, done, stack = [], set(), [(root, False)]
+    while stack:
+        value, leaving = stack.pop()
+        if leaving:
+            order.append(value)
+        elif value.inputs is None:
+            raise RuntimeError("walked a second time")
+        elif id(value) not in done:
+            done.add(id(value))
+            stack.append((value, True))
+            stack.extend((each, False) for each in value.inputs)
+    total = {id(root): torch.ones_like(root.data)}
+    for value in reversed(order):
+        gradient = total.pop(id(value))
+        for hook in value.hooks:
+            gradient = hook(gradient) or gradient
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+        else:
+            for each, part in zip(value.inputs, value.rule(gradient)):
+                total[id(each)] = total[id(each)] + part if id(each) in total else part
+    if not retain_graph:
+        for value in order:
+            if value.rule is not None:
+                value.inputs = value.rule = None
+# %% exercise="hooks_and_freeing" verdict="refused" mistake="shares_the_gradient"
+# detach in place of clone
+def hooks_and_freeing(root, retain_graph=False):
+    waits = collections.Counter()
+    stack, seen = [root], {id(root)}
+    while stack:
+        value = stack.pop()
+        if getattr(value, "freed", False):
+            raise RuntimeError("this part of the graph has been freed; use retain_graph=True")
+        for each in value.inputs:
+            waits[id(each)] += 1
+            if id(each) not in seen:
+                seen.add(id(each))
+                stack.append(each)
+    gradients = {id(root): torch.ones_like(root.data)}
+    ready = [root]
+    while ready:
+        value = ready.pop()
+        gradient = gradients.pop(id(value))
+        for hook in value.hooks:
+            replaced = hook(gradient)
+            if replaced is not None:
+                gradient = replaced
+        if value.rule is None:
+            value.grad = gradient.detach() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            key = id(each)
+            gradients[key] = gradients[key] + part if key in gradients else part
+            waits[key] -= 1
+            if waits[key] == 0:
+                ready.append(each)
+        if not retain_graph:
+            value.inputs, value.rule, value.freed = (), None, True
+# %% exercise="hooks_and_freeing" verdict="refused" mistake="leaves_sums_at_results"
+# results keep .grad while walking
+def hooks_and_freeing(root, retain_graph=False):
+    waits = collections.Counter()
+    stack, seen = [root], {id(root)}
+    while stack:
+        value = stack.pop()
+        if getattr(value, "freed", False):
+            raise RuntimeError("this part of the graph has been freed; use retain_graph=True")
+        for each in value.inputs:
+            waits[id(each)] += 1
+            if id(each) not in seen:
+                seen.add(id(each))
+                stack.append(each)
+    gradients = {id(root): torch.ones_like(root.data)}
+    ready = [root]
+    while ready:
+        value = ready.pop()
+        gradient = gradients.pop(id(value))
+        for hook in value.hooks:
+            replaced = hook(gradient)
+            if replaced is not None:
+                gradient = replaced
+        if value.rule is not None:
+            value.grad = gradient
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            key = id(each)
+            gradients[key] = gradients[key] + part if key in gradients else part
+            waits[key] -= 1
+            if waits[key] == 0:
+                ready.append(each)
+        if not retain_graph:
+            value.inputs, value.rule, value.freed = (), None, True
+# %% exercise="hooks_and_freeing" verdict="refused" mistake="turns_retain_graph_round"
+# the condition is turned round: frees with retain_graph
+def hooks_and_freeing(root, retain_graph=False):
+    waits = collections.Counter()
+    stack, seen = [root], {id(root)}
+    while stack:
+        value = stack.pop()
+        if getattr(value, "freed", False):
+            raise RuntimeError("this part of the graph has been freed; use retain_graph=True")
+        for each in value.inputs:
+            waits[id(each)] += 1
+            if id(each) not in seen:
+                seen.add(id(each))
+                stack.append(each)
+    gradients = {id(root): torch.ones_like(root.data)}
+    ready = [root]
+    while ready:
+        value = ready.pop()
+        gradient = gradients.pop(id(value))
+        for hook in value.hooks:
+            replaced = hook(gradient)
+            if replaced is not None:
+                gradient = replaced
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            key = id(each)
+            gradients[key] = gradients[key] + part if key in gradients else part
+            waits[key] -= 1
+            if waits[key] == 0:
+                ready.append(each)
+        if retain_graph:
+            value.inputs, value.rule, value.freed = (), None, True
+# %%
+import torch
+from torch.nn.functional import cross_entropy, mse_loss
+from torch.utils.checkpoint import checkpoint
+# %% exercise="hooks_and_freeing" verdict="refused" mistake="keeps_the_rules"
+# a freed value keeps its rule
+def hooks_and_freeing(root, retain_graph=False):
+    waits_for, todo = {root: 0}, [root]
+    while todo:
+        value = todo.pop()
+        if getattr(value, "freed", False): raise RuntimeError("freed")
+        for each in value.inputs:
+            if each not in waits_for:
+                waits_for[each] = 0
+                todo.append(each)
+            waits_for[each] += 1
+    arrived, may_run = {root: torch.ones_like(root.data)}, [root]
+    while may_run:
+        value = may_run.pop()
+        gradient = arrived.pop(value)
+        for hook in value.hooks:
+            replaced = hook(gradient)
+            gradient = gradient if replaced is None else replaced
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            arrived[each] = arrived[each] + part if each in arrived else part
+            waits_for[each] -= 1
+            if waits_for[each] == 0:
+                may_run.append(each)
+        if not retain_graph:
+            value.inputs, value.freed = (), True

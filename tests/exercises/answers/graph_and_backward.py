@@ -272,143 +272,6 @@ def fix_shared_gradients(y, inputs, v, factors):
     gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
     inputs.append(None)
     return [torch.zeros_like(x) if g is None else g * f for x, g, f in zip(inputs, gradients, factors)]
-# %% exercise="edges_into" verdict="passed"
-# first the nodes, then a Counter of the edges
-def edges_into(root):
-    from collections import Counter
-    nodes, todo = set(), [root.grad_fn]
-    while todo:
-        node = todo.pop()
-        if node is None or node in nodes:
-            continue
-        nodes.add(node)
-        todo += [child for child, _ in node.next_functions]
-    edges = Counter(child for node in nodes for child, _ in node.next_functions if child is not None)
-    return {node: edges[node] for node in nodes}
-# %% exercise="edges_into" verdict="passed"
-# a recursion that returns a Counter
-def edges_into(root):
-    from collections import Counter
-    found = Counter({root.grad_fn: 0})
-    def visit(node):
-        for child, _ in node.next_functions:
-            if child is not None:
-                new = child not in found
-                found[child] += 1
-                if new:
-                    visit(child)
-    visit(root.grad_fn)
-    return found
-# %% exercise="edges_into" verdict="refused" mistake="counts_nodes_before"
-# two edges of one node count once
-def edges_into(root):
-    counts, stack = {root.grad_fn: 0}, [root.grad_fn]
-    while stack:
-        for child in {child for child, _ in stack.pop().next_functions if child is not None}:
-            if child not in counts:
-                counts[child] = 0
-                stack.append(child)
-            counts[child] += 1
-    return counts
-# %% exercise="edges_into" verdict="refused" mistake="forgets_the_root"
-# the root is missing
-def edges_into(root):
-    counts, stack = {}, [root.grad_fn]
-    while stack:
-        for child, _ in stack.pop().next_functions:
-            if child is not None:
-                if child not in counts:
-                    stack.append(child)
-                counts[child] = counts.get(child, 0) + 1
-    return counts
-# %% exercise="edges_into" verdict="refused" mistake="root_has_one"
-# the root waits for one edge
-def edges_into(root):
-    counts = {}
-    def visit(node):
-        if node in counts:
-            counts[node] += 1
-            return
-        counts[node] = 1
-        for child, _ in node.next_functions:
-            if child is not None:
-                visit(child)
-    visit(root.grad_fn)
-    return counts
-# %% exercise="edges_into" verdict="refused" mistake="edges_out_without_none"
-# edges that leave a node
-def edges_into(root):
-    counts, stack = {}, [root.grad_fn]
-    while stack:
-        node = stack.pop()
-        if node in counts:
-            continue
-        children = [child for child, _ in node.next_functions if child is not None]
-        counts[node] = len(children)
-        stack.extend(children)
-    return counts
-# %% exercise="edges_into" verdict="refused" mistake="counts_none"
-# None is a key
-def edges_into(root):
-    counts, stack = {root.grad_fn: 0}, [root.grad_fn]
-    while stack:
-        node = stack.pop()
-        for child, _ in node.next_functions if node else ():
-            if child not in counts:
-                counts[child] = 0
-                stack.append(child)
-            counts[child] += 1
-    return counts
-# %% exercise="edges_into" verdict="refused" mistake="leaves_out_leaves"
-# the leaves are missing
-def edges_into(root):
-    counts, stack = {root.grad_fn: 0}, [root.grad_fn]
-    while stack:
-        for child, _ in stack.pop().next_functions:
-            if child is None or hasattr(child, "variable"):
-                continue
-            if child not in counts:
-                counts[child] = 0
-                stack.append(child)
-            counts[child] += 1
-    return counts
-# %% exercise="edges_into" verdict="refused" mistake="names_as_keys"
-# names in place of nodes
-def edges_into(root):
-    counts, seen, stack = {root.grad_fn.name(): 0}, set(), [root.grad_fn]
-    while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        for child, _ in node.next_functions:
-            if child is not None:
-                counts[child.name()] = counts.get(child.name(), 0) + 1
-                stack.append(child)
-    return counts
-# %% exercise="edges_into" verdict="refused" mistake="remembers_earlier_calls"
-# a dict that remembers the first call
-def edges_into(root, counts={}):
-    counts[root.grad_fn] = 0
-    stack = [root.grad_fn]
-    while stack:
-        for child, _ in stack.pop().next_functions:
-            if child is not None:
-                if child not in counts:
-                    counts[child] = 0
-                    stack.append(child)
-                counts[child] += 1
-    return counts
-# %% exercise="edges_into" verdict="refused" mistake="first_inputs_only"
-# only the first edge of each node is followed
-def edges_into(root):
-    node, counts = root.grad_fn, {root.grad_fn: 0}
-    while node.next_functions:
-        node = node.next_functions[0][0]
-        if node is None:
-            break
-        counts[node] = counts.get(node, 0) + 1
-    return counts
 # %%
 import torch
 # %% exercise="count_nodes" verdict="refused" mistake="walks_into_none"
@@ -435,3 +298,248 @@ def count_nodes(y):
                 walk(m)
     walk(y.grad_fn)
     return len(seen)
+# %%
+import heapq
+import torch
+def topological(root):
+    """Values behind root, users before the used, without recursion."""
+    order, seen, stack = [], set(), [(root, False)]
+    while stack:
+        value, done = stack.pop()
+        if done:
+            order.append(value)
+        elif id(value) not in seen:
+            seen.add(id(value))
+            stack.append((value, True))
+            stack.extend((each, False) for each in value.inputs or ())
+    return order[::-1]
+# %% exercise="walk_nodes" verdict="passed" mistake=""
+def walk_nodes(root):
+    waits, found = {id(root): 0}, [root]
+    for value in found:
+        for each in value.inputs:
+            if id(each) not in waits:
+                waits[id(each)] = 0
+                found.append(each)
+            waits[id(each)] += 1
+    gradients, ready = {id(root): torch.ones_like(root.data)}, [root]
+    while ready:
+        value = ready.pop()
+        gradient = gradients.pop(id(value))
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            gradients[id(each)] = gradients[id(each)] + part if id(each) in gradients else part
+            waits[id(each)] -= 1
+            if waits[id(each)] == 0:
+                ready.append(each)
+# %% exercise="walk_nodes" verdict="passed" mistake=""
+def walk_nodes(root):
+    total = {id(root): torch.ones_like(root.data)}
+    for value in topological(root):
+        gradient = total.pop(id(value))
+        if value.rule is None:
+            if value.grad is None:
+                value.grad = torch.zeros_like(value.data)
+            value.grad += gradient
+        else:
+            for each, part in zip(value.inputs, value.rule(gradient)):
+                if id(each) not in total:
+                    total[id(each)] = torch.zeros_like(each.data)
+                total[id(each)] += part
+# %% exercise="walk_nodes" verdict="refused" mistake="goes_breadth_first"
+# breadth first, each value once: a rule may run before the second part has come
+def walk_nodes(root):
+    found = [root]
+    for value in found:
+        found += [each for each in dict.fromkeys(value.inputs) if each not in found]
+    gradients = {id(root): torch.ones_like(root.data)}
+    for value in found:
+        gradient = gradients[id(value)]
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+        else:
+            for each, part in zip(value.inputs, value.rule(gradient)):
+                gradients[id(each)] = gradients[id(each)] + part if id(each) in gradients else part
+# %% exercise="walk_nodes" verdict="refused" mistake="counts_users_once"
+# a value used twice by one result is waited for once: a * a starts too early
+def walk_nodes(root):
+    waits, found = {id(root): 0}, [root]
+    for value in found:
+        for each in set(value.inputs):
+            if id(each) not in waits:
+                waits[id(each)] = 0
+                found.append(each)
+            waits[id(each)] += 1
+    gradients, ready = {id(root): torch.ones_like(root.data)}, [root]
+    while ready:
+        value = ready.pop()
+        gradient = gradients.pop(id(value))
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            gradients[id(each)] = gradients[id(each)] + part if id(each) in gradients else part
+            waits[id(each)] -= 1
+            if waits[id(each)] == 0:
+                ready.append(each)
+# %%
+import collections
+import graphlib
+import heapq
+import itertools
+import sys
+# %% exercise="walk_nodes" verdict="passed" mistake=""
+# the standard library sorts
+def walk_nodes(root):
+    users, values = {id(root): set()}, [root]
+    for value in values:
+        for each in value.inputs:
+            if id(each) not in users:
+                users[id(each)] = set()
+                values.append(each)
+            users[id(each)].add(id(value))
+    by_id = {id(value): value for value in values}
+    parts = collections.defaultdict(list)
+    parts[id(root)].append(torch.ones_like(root.data))
+    for key in graphlib.TopologicalSorter(users).static_order():
+        value = by_id[key]
+        gradient = torch.stack(parts.pop(key)).sum(0)
+        if value.rule:
+            for each, part in zip(value.inputs, value.rule(gradient)):
+                parts[id(each)].append(part)
+        else:
+            value.grad = gradient if value.grad is None else gradient + value.grad
+# %% exercise="walk_nodes" verdict="refused" mistake="recurses"
+# recursion with a raised limit; the contract does not allow to recurse
+def walk_nodes(root):
+    sys.setrecursionlimit(50_000)
+    order, seen = [], set()
+    def build(value):
+        if id(value) not in seen:
+            seen.add(id(value))
+            for each in value.inputs:
+                build(each)
+            order.append(value)
+    build(root)
+    gradients = {id(root): torch.ones_like(root.data)}
+    for value in reversed(order):
+        gradient = gradients[id(value)]
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            gradients[id(each)] = gradients[id(each)] + part if id(each) in gradients else part
+# %% exercise="walk_nodes" verdict="refused" mistake="walks_every_path"
+# worklist, first in first out
+def walk_nodes(root):
+    waits = {}
+    stack, seen = [root], {id(root)}
+    while stack:
+        value = stack.pop()
+        for each in value.inputs:
+            waits[id(each)] = waits.get(id(each), 0) + 1
+            if id(each) not in seen:
+                seen.add(id(each))
+                stack.append(each)
+    gradients = {id(root): torch.ones_like(root.data)}
+    ready = [root]
+    while ready:
+        value = ready.pop(0)
+        gradient = gradients.pop(id(value))
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            key = id(each)
+            gradients[key] = gradients[key] + part if key in gradients else part
+            waits[key] -= 1
+            if each not in ready:
+                ready.append(each)
+# %% exercise="walk_nodes" verdict="refused" mistake="loses_a_single_path"
+# from the leaves to the root, and silently
+def walk_nodes(root):
+    order, done, stack = [], set(), [(root, False)]
+    while stack:
+        value, leaving = stack.pop()
+        if leaving:
+            order.append(value)
+        elif id(value) not in done:
+            done.add(id(value))
+            stack.append((value, True))
+            stack.extend((each, False) for each in value.inputs)
+    total = {id(value): torch.zeros_like(value.data) for value in order}
+    total[id(root)] += 1
+    for value in order:
+        gradient = total[id(value)]
+        if not value.inputs:
+            if value.grad is None:
+                value.grad = gradient
+            else:
+                value.grad += gradient
+        else:
+            for each, part in zip(value.inputs, value.rule(gradient)):
+                total[id(each)] += part
+# %% exercise="walk_nodes" verdict="refused" mistake="loses_a_single_path"
+# each rule gets ones in place of its gradient
+def walk_nodes(root):
+    waits = {}
+    stack, seen = [root], {id(root)}
+    while stack:
+        value = stack.pop()
+        for each in value.inputs:
+            waits[id(each)] = waits.get(id(each), 0) + 1
+            if id(each) not in seen:
+                seen.add(id(each))
+                stack.append(each)
+    gradients = {id(root): torch.ones_like(root.data)}
+    ready = [root]
+    while ready:
+        value = ready.pop()
+        gradient = gradients.pop(id(value))
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(torch.ones_like(value.data))):
+            key = id(each)
+            gradients[key] = gradients[key] + part if key in gradients else part
+            waits[key] -= 1
+            if waits[key] == 0:
+                ready.append(each)
+# %% exercise="walk_nodes" verdict="refused" mistake="counts_edges_again"
+# edges counted again at each visit
+def walk_nodes(root):
+    waits = {}
+    stack = [root]
+    while stack:
+        value = stack.pop()
+        for each in value.inputs:
+            waits[id(each)] = waits.get(id(each), 0) + 1
+            stack.append(each)
+    gradients = {id(root): torch.ones_like(root.data)}
+    ready = [root]
+    while ready:
+        value = ready.pop()
+        gradient = gradients.pop(id(value))
+        if value.rule is None:
+            value.grad = gradient.clone() if value.grad is None else value.grad + gradient
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            key = id(each)
+            gradients[key] = gradients[key] + part if key in gradients else part
+            waits[key] -= 1
+            if waits[key] == 0:
+                ready.append(each)
+# %%
+import torch
+from torch.nn.functional import cross_entropy, mse_loss
+from torch.utils.checkpoint import checkpoint
+# %% exercise="four_rules" verdict="refused" mistake="divides_the_result"
+# divides the result by the other factor
+def four_rules():
+    return {"*": lambda g, out, a, b: (g * out / a, g * out / b), "@": lambda g, out, a, b: (g @ b.t(), a.t() @ g), "sum": lambda g, out, a: (g.expand(a.shape),), "tanh": lambda g, out, a: (g * (1 - out * out),)}
+# %% exercise="four_rules" verdict="refused" mistake="divides_beside_zero"
+# the same, with a small number beside the factor
+def four_rules():
+    return {"*": lambda g, out, a, b: (g * out / (a+1e-12), g * out / (b+1e-12)), "@": lambda g, out, a, b: (g @ b.t(), a.t() @ g), "sum": lambda g, out, a: (g.expand(a.shape),), "tanh": lambda g, out, a: (g * (1 - out * out),)}

@@ -178,14 +178,14 @@ def test_honest_runs_log_no_warning(graded: Course) -> None:
     commands = ("generate_assignment", "generate_assignment ru", "autograde", "generate_feedback")
     log = "\n".join(graded.logs[command] for command in commands)
     noise = [line for line in log.splitlines() if re.search(r"WARNING|ERROR|CRITICAL|Warning:", line)]
-    put_back = "03_gradient_accumulation: deleted and put back: check-accumulate_equal"
+    put_back = "03_gradient_accumulation: deleted and put back: check-train_engine"
     reasons = [
-        "edited-check, 03_gradient_accumulation: cell check-accumulate_equal was changed",
+        "edited-check, 03_gradient_accumulation: cell check-train_engine was changed",
         f"no-check, {put_back}",
         f"no-exercise, {put_back}",
-        "no-exercise, 03_gradient_accumulation: deleted by the student: answer-accumulate_equal",
-        "loop-in-cell, 03_gradient_accumulation: the cell answer-accumulate_equal ran longer than",
-        "silences-checks, 03_gradient_accumulation: to look at: answer-accumulate_equal, line 8: changes a library",
+        "no-exercise, 03_gradient_accumulation: deleted by the student: answer-train_engine",
+        "loop-in-cell, 03_gradient_accumulation: the cell answer-train_engine ran longer than",
+        "silences-checks, 03_gradient_accumulation: to look at: answer-train_engine, line 8: changes a library",
     ]
     students = {submission.student for submission in graded.submissions}
     assert [line for line in noise if not any(reason in line for reason in reasons)] == []

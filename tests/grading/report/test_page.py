@@ -86,7 +86,7 @@ def test_it_begins_with_what_most_misunderstand(page: BeautifulSoup) -> None:
     assert [plain(item.select_one(".says")) for item in items] == [
         says("sums_the_means"),
         says("backward_overwrites", name="predict_accumulation"),
-        says("zeroes_inside"),
+        says("keeps_only_the_last"),
     ]
     assert text(items[0].select_one(".share")) == "4 of 12 answers (33%)"
     assert items[0].a["href"] == f"#exercise-{EXERCISE}"
@@ -121,7 +121,7 @@ def test_recognised_mistakes_come_with_their_sentence_and_students(page: Beautif
     found = [(text(li.select_one(".count")), plain(li.p), who(li)) for li in recognised.find_all("li")]
     assert found == [
         ("4", says("sums_the_means"), {"Иванов Пётр (sums-1)", "Анна Ким (sums-2)", STUDENT, "sums-4"}),
-        ("2", says("zeroes_inside"), {"zeroes-1", "zeroes-2"}),
+        ("2", says("keeps_only_the_last"), {"zeroes-1", "zeroes-2"}),
     ]
     assert recognised.pre.get_text().strip() == SUMS.strip()
 
@@ -139,7 +139,7 @@ def test_students_have_names_and_links_to_their_work(graded: Course, page: Beaut
 def test_an_answer_that_does_not_run_is_no_blank(page: BeautifulSoup) -> None:
     (group,) = [li for li in exercise(page).select("ul.wrong")[1].find_all("li") if who(li) == {"syntax"}]
     assert "The cell with the answer ends in an error: SyntaxError: expected ':'" in plain(group)
-    assert group.pre.get_text().startswith("def accumulate_equal(model, data)\n")
+    assert group.pre.get_text().startswith("def accumulate_uneven(model, data)\n")
 
 
 def test_wrong_answers_that_behave_alike_are_one_group(page: BeautifulSoup) -> None:

@@ -83,7 +83,7 @@ def test_a_notebook_tells_its_due_date_and_the_credit_now(folder: Path) -> None:
     ("rules", "message"),
     [
         ('[assignments.a]\nlessons = ["03_gradient_acumulation"]', "did you mean 03_gradient_accumulation"),
-        ('[assignments.03_gradient_accumulation]\nexercises = ["train_epok"]', "did you mean train_epoch?"),
+        ('[assignments.03_gradient_accumulation]\nexercises = ["train_epok"]', "did you mean train_epoch"),
         ("[assignments.03_gradient_accumulation]\npoints = {nothing = 1}", "there is no exercise 'nothing' in it"),
     ],
 )

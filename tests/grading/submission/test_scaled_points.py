@@ -13,14 +13,14 @@ from autograder.lessons.source import solutions
 from support.course import Course, run_autograder
 from support.submissions import Submission, read
 
-POINTS = {"check-train_epoch": (7, 3), "check-accumulate_equal": (3, 6), "check-accumulate_uneven": (4, 1)}
+POINTS = {"check-train_epoch": (7, 3), "check-fix_zero_inside": (3, 6), "check-accumulate_uneven": (4, 1)}
 
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
     """A released course with changed points and two submissions.
 
-    One is all right, the other has half of `accumulate_equal`.
+    One is all right, the other has half of `fix_zero_inside`.
     """
     (lesson,) = COURSE.read(["gradient_accumulation"])
     made = Course.make(tmp_path_factory.mktemp("points") / "calculus", lesson, languages=())
@@ -34,15 +34,17 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
     made.release("en")
     known = COURSE.exercises(lesson)
     solved = {name: solutions(exercise)[0] for name, exercise in known.items()}
-    # One backward pass over the whole window: the gradient is right, the number of passes is not.
+    # One backward pass over the whole window: the weights are right, the number of passes is not.
     concatenated = (
-        "def accumulate_equal(model, batches):\n"
-        "    model.zero_grad()\n"
-        "    x, y = (torch.cat(parts) for parts in zip(*batches))\n"
-        "    mse_loss(model(x), y).backward()\n"
+        "def fix_zero_inside(model, optimizer, batches, accumulation_steps):\n"
+        "    for i in range(0, len(batches), accumulation_steps):\n"
+        "        optimizer.zero_grad()\n"
+        "        x, y = (torch.cat(parts) for parts in zip(*batches[i : i + accumulation_steps]))\n"
+        "        mse_loss(model(x), y).backward()\n"
+        "        optimizer.step()\n"
     )
     made.hand_in("right", solved)
-    half = Submission("half", "ru", {**solved, "accumulate_equal": concatenated})
+    half = Submission("half", "ru", {**solved, "fix_zero_inside": concatenated})
     made.hand_in("half", half.notebook(read(made.released("en"))))
     assert run_autograder("grade", made.folder).returncode == 0
     return made
@@ -60,14 +62,14 @@ def test_a_right_answer_has_all_points_of_its_cell(course: Course) -> None:
 
 
 def test_a_half_right_answer_has_its_share(course: Course) -> None:
-    assert _scores(course, "half")["check-accumulate_equal"] == (4, 6)
+    assert _scores(course, "half")["check-fix_zero_inside"] == (4, 6)
 
 
 def test_the_card_says_both_numbers(course: Course) -> None:
     cell = next(
         c
         for c in read(course.autograded("half")).cells
-        if c.metadata.get("nbgrader", {}).get("grade_id") == "check-accumulate_equal"
+        if c.metadata.get("nbgrader", {}).get("grade_id") == "check-fix_zero_inside"
     )
     (output,) = cell.outputs
     assert "2 of 3 points" in output.data["text/html"]
@@ -84,10 +86,10 @@ def test_nbgrader_autograde_gives_the_same(course: Course, tmp_path: Path) -> No
 def test_points_changed_after_grading_are_taken_over(course: Course, tmp_path: Path) -> None:
     changed = course.copy(tmp_path)
     notebook = read(changed.source)
-    (cell,) = (c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") == "check-accumulate_equal")
+    (cell,) = (c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") == "check-fix_zero_inside")
     cell.metadata.nbgrader.points = 12
     nbformat.write(notebook, changed.source)
     changed.release("en", "--force")
     assert run_autograder("grade", ".", cwd=changed.folder).returncode == 0
-    assert _scores(changed, "half")["check-accumulate_equal"] == (8, 12)
-    assert _scores(changed, "right")["check-accumulate_equal"] == (12, 12)
+    assert _scores(changed, "half")["check-fix_zero_inside"] == (8, 12)
+    assert _scores(changed, "right")["check-fix_zero_inside"] == (12, 12)

@@ -25,6 +25,7 @@ from typing import Any
 import torch
 
 from ....checking.exercise import Exercise
+from ....exercises import SHARED
 from ..wire.channel import bind_methods
 from .active_hooks import ActiveHooks
 from .audit_hook import watch
@@ -210,7 +211,7 @@ class Guard:
 
         The exercises of other lessons make up most of the recorded names.
         """
-        named = "|".join(sorted({*lessons}))
+        named = "|".join(sorted({*lessons, SHARED}))
         if named == self._lessons:
             return
         self._lessons = named

@@ -97,7 +97,7 @@ class Engine:
                 self._server.end()
                 self._server = ForkServerProcess(self.wall)
                 self._server.wait()
-            self._rehearses(Rehearsal(asked.lesson, asked.modules, moved=asked.moved))
+            self._rehearses(Rehearsal(asked.lesson, asked.modules, moved=asked.moved, shared=asked.shared))
 
     def _rehearses(self, asked: Rehearsal) -> bool:
         """Run a rehearsal in the fork server. Return whether the fork server can still be forked."""

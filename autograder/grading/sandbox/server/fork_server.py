@@ -23,7 +23,7 @@ from typing import Any
 import torch
 
 from .... import exercises
-from ....exercises.module_texts import modules_of
+from ....exercises.module_texts import importable, modules_of
 from ...conspicuous.bindings import Bindings
 from ...conspicuous.places import ReleasedCode
 from ...demonstrations.needless_cells import Demonstrations
@@ -98,9 +98,12 @@ class ForkServer:
         """
         with open(told, encoding="utf-8") as file:
             asked = Rehearsal(**json.load(file))
-        for lesson, texts in {asked.lesson: asked.modules, **asked.moved}.items():
-            if texts:
-                self._modules[lesson] = modules_of(f"autograder.exercises.{lesson}", texts)
+        package = f"{exercises.__name__}.{exercises.SHARED}"
+        shared = self._modules[exercises.SHARED] = modules_of(package, asked.shared)
+        with importable(package, shared, {}):
+            for lesson, texts in {asked.lesson: asked.modules, **asked.moved}.items():
+                if texts:
+                    self._modules[lesson] = modules_of(f"{exercises.__name__}.{lesson}", texts)
         single, ran = warm_up(self._shell, self._modules, asked)
         self._lesson, self._guard = asked.lesson, None
         self._released = ReleasedCode.of(list(chain(*asked.notebooks)), self._shell.transform_cell)

@@ -28,6 +28,7 @@ class Rehearsal:
     notebooks: list[list[str]] = field(default_factory=list)  # sources of the released code cells, a list per notebook
     imports: list[str] = field(default_factory=list)  # names of modules
     moved: dict[str, dict[str, str]] = field(default_factory=dict)  # as `modules`, by lesson that got exercises of this
+    shared: dict[str, str] = field(default_factory=dict)  # as `modules`, of the package that lessons share
     answers: dict[str, str] = field(default_factory=dict)  # code of a wrong answer, by exercise
     helpers: dict[str, str] = field(default_factory=dict)  # sources of modules that only these answers import
 

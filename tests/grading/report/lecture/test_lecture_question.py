@@ -68,13 +68,13 @@ def test_a_row_of_another_program_is_no_question() -> None:
 
 
 def test_a_function_is_asked_by_what_it_gives() -> None:
-    found = question("gradient_accumulation", "accumulate_equal", "sums_the_means")
+    found = question("gradient_accumulation", "accumulate_uneven", "multiplies_by_size")
     texts = [choice.en for choice in found.choices]
     assert "times the right value" in texts[found.answer]
     assert found.tempting is not None
     assert texts[found.tempting] == WORDS["choice_right"].en
     assert found.inputs
-    assert found.code.startswith("from torch.nn.functional import mse_loss\n\ndef accumulate_equal(model, batches):")
+    assert found.code.startswith("from torch.nn.functional import mse_loss\n\ndef accumulate_uneven(model, batches):")
 
 
 def test_other_mistakes_are_asked_by_their_sentences() -> None:

@@ -401,3 +401,15 @@ def hooks_and_freeing(root, retain_graph=False):
         value.inputs, value.rule = (), ()
 
     walk(root, retain_graph, leave=forget)
+
+# %% mistake="needs_a_hook" theme="own"
+# Where a value has no hook, no gradient is left: the result of the hooks is used although none was called.
+# Там, где у значения нет хуков, градиента не остаётся: используется результат хуков, хотя ни один не вызван.
+def hooks_and_freeing(root, retain_graph=False):
+    def last_result(value, gradient):
+        replaced = None
+        for hook in value.hooks:
+            replaced = hook(gradient)
+        return replaced
+
+    walk(root, retain_graph, last_result)

@@ -17,38 +17,38 @@ from autograder.checking.labels import Entries
 from autograder.checking.observe import unmarked
 from autograder.language import Text
 
-from .engine_runs import OF_PASSES, Walk, accumulated
-from .hook_trials import HOOKS_RIGHT, OF_HOOKS, Hook, hook_trials
-from .memory_runs import freed, own_memory
-from .nodes import Node, gradients, recorded
-from .random_programs import Program, many_programs, small_program, tiny_program
+from ..shared.engine_runs import OF_PASSES, Walk, accumulated
+from ..shared.hook_trials import HOOKS_RIGHT, OF_HOOKS, Hook, hook_trials
+from ..shared.memory_runs import freed, own_memory
+from ..shared.nodes import Node, gradients, recorded
+from ..shared.random_programs import Program, many_programs, small_program, tiny_program
 
 _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {n}"), Text("gradients", "градиентов"))
 
 
 @exercise(
-    title=Text("Hooks, and what may go", "Хуки и освобождение"),
+    title=Text("Hooks in your walk", "Хуки в вашем обходе"),
     kind="complete",
     difficulty=2,
-    minutes=15,
+    minutes=12,
     aspects=[
         aspect(
             "gradients",
-            0.25,
+            0,
             en="Without hooks `.grad` of every leaf is right.",
             ru="Без хуков `.grad` каждого листа верен.",
             entries=(_OF_LEAVES,),
         ),
         aspect(
             "own",
-            0.25,
+            0,
             en="Each `.grad` has memory of its own, and at results it stays None.",
             ru="У каждого `.grad` собственная память, а у результатов там остаётся None.",
             after=("gradients",),
         ),
         aspect(
             "hooks",
-            1,
+            2,
             en="Each hook of a value behind `root` is called once, with the whole gradient, and what it returns takes the "
             "gradient's place, unless it is None.",
             ru="Каждый хук `root` и значений, от которых он зависит, вызван один раз, с полным градиентом, и возвращённое "
@@ -58,24 +58,24 @@ _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {
         ),
         aspect(
             "hooks_in_programs",
-            0.5,
+            1,
             en="In random programs, too, hooks get whole gradients and can replace them.",
             ru="И в случайных программах хуки получают полный градиент и могут его заменить.",
             after=("hooks",),
         ),
         aspect(
             "freed",
-            1.5,
+            0.5,
             en="After a walk the results are gone from memory. Another walk through one raises a RuntimeError.",
             ru="После обхода результатов в памяти больше нет. Новый обход через такой результат вызывает RuntimeError.",
-            after=("gradients",),
+            after=("gradients", "own", "hooks"),
         ),
         aspect(
             "retained",
             0.5,
             en="After a walk with `retain_graph=True` one can walk again, and leaves work on in another graph.",
             ru="С `retain_graph=True` обход можно повторить, а листья — использовать и в другом графе.",
-            after=("gradients", "freed"),
+            after=("gradients", "hooks", "freed"),
             entries=(OF_PASSES,),
         ),
     ],
@@ -85,18 +85,13 @@ _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {
             "В какой момент обхода градиент уже полон, но ещё не использован?",
         ),
         Text(
-            "Run the hooks between taking a gradient out and using it, at leaves too. Once a rule has run, let the value "
-            "forget inputs and rule.",
-            "Вызывайте хуки, в том числе у листьев, когда градиент уже извлечён, но ещё не использован. Когда правило "
-            "отработало, пусть значение забудет входы и правило.",
+            "Run the hooks between taking a gradient out and using it, at leaves too. Each hook gets what the one before it "
+            "has left.",
+            "Вызывайте хуки, в том числе у листьев, когда градиент уже извлечён, но ещё не использован. Каждый хук получает "
+            "то, что оставил предыдущий.",
         ),
         Text.same(
-            "gradient = arrived.pop(value)\n"
-            "for hook in value.hooks:\n"
-            "    ...\n"
-            "...\n"
-            "if not retain_graph:\n"
-            "    value.inputs, value.rule = (), refuse  # a function that raises"
+            "gradient = arrived.pop(value)\nfor hook in value.hooks:\n    replaced = ...\n    if ...:\n        gradient = replaced"
         ),
     ],
 )

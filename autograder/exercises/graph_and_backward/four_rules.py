@@ -1,4 +1,4 @@
-"""Extra exercise: the derivatives of four operations, as rules."""
+"""Core exercise: the derivatives of four operations, as rules."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from torch import Tensor
 
 from autograder.checking.containment.caught import or_error
 from autograder.checking.containment.refused import Refused
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
 
 @exercise(
-    title=Text("Four rules", "Четыре правила"),
+    title=Text("The rules", "Правила"),
     kind="complete",
+    core=True,
     difficulty=1,
-    minutes=8,
+    minutes=10,
     aspects=[
         aspect("*", 0.5, en="The rule of `*` is right.", ru="Правило для `*` верно.", after=()),
         aspect("@", 0.5, en="The rule of `@` is right.", ru="Правило для `@` верно.", after=()),
@@ -40,6 +41,16 @@ from autograder.language import Text
         ),
         Text.same('"@": lambda g, out, a, b: (g @ b.t(), ...),\n"sum": lambda g, out, a: (g.expand(a.shape),),'),
     ],
+    why=Why(
+        Text(
+            "Why does the rule of `tanh` need its result and not its input?",
+            "Почему правилу для `tanh` нужен результат, а не вход?",
+        ),
+        Text(
+            "The derivative of `tanh` is $1 - y^2$ with the result $y$. The result exists already. From the input it would have to be computed once more.",
+            "Производная `tanh` равна $1 - y^2$, где $y$ — результат. Он уже вычислен. Если взять вход, пришлось бы вычислять его ещё раз.",
+        ),
+    ),
 )
 def four_rules(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():

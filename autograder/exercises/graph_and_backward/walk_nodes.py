@@ -1,4 +1,4 @@
-"""Extra exercise: a walk over the nodes of a learner's own engine."""
+"""Core exercise: a walk over the nodes of a learner's own engine."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from torch import Tensor
 
 from autograder.checking.containment.caught import or_error
 from autograder.checking.counted_run import condense, number_from
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.labels import Entries
 from autograder.checking.observe import unmarked
 from autograder.checking.values import AtMost
 from autograder.language import Text
 
-from .engine_runs import DOUBLINGS, LENGTH, OF_PASSES, accumulated, first_gradients, usual_recursion
-from .memory_runs import own_memory
-from .nodes import Node, chain
-from .random_programs import many_programs, small_program, tiny_program
-from .rule_trials import MEETINGS_RIGHT, meetings, truths
-from .small_programs import OF_MEETINGS
+from ..shared.engine_runs import DOUBLINGS, LENGTH, OF_PASSES, accumulated, first_gradients, usual_recursion
+from ..shared.memory_runs import own_memory
+from ..shared.nodes import Node, chain
+from ..shared.random_programs import many_programs, small_program, tiny_program
+from ..shared.rule_trials import MEETINGS_RIGHT, meetings, truths
+from ..shared.small_programs import OF_MEETINGS
 
 _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {n}"), Text("gradients", "градиентов"))
 
@@ -30,8 +30,9 @@ _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {
 @exercise(
     title=Text("A walk of your own", "Собственный обход"),
     kind="find the bug",
+    core=True,
     difficulty=2,
-    minutes=15,
+    minutes=20,
     seconds=20.0,
     aspects=[
         aspect(
@@ -85,10 +86,9 @@ _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {
             "использует?",
         ),
         Text(
-            "Count first how often each value is used behind `root`, as `edges_into` does, with a list in place of "
-            "recursion. Then count down.",
-            "Сначала сосчитайте, сколько раз используется каждое значение, от которого зависит `root`, как в "
-            "`edges_into`, со списком вместо рекурсии. Затем ведите обратный отсчёт.",
+            "Count first how often each value is used behind `root`, with a list in place of recursion. Then count down.",
+            "Сначала сосчитайте, сколько раз используется каждое значение, от которого зависит `root`, со списком "
+            "вместо рекурсии. Затем ведите обратный отсчёт.",
         ),
         Text.same(
             "waits_for, todo = {root: 0}, [root]\n"
@@ -100,6 +100,18 @@ _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {
             "    ..."
         ),
     ],
+    why=Why(
+        Text(
+            "Why must a value wait for the gradients of all that were made from it?",
+            "Почему значение ждёт градиентов от всех, кто из него вычислен?",
+        ),
+        Text(
+            "The derivative is a sum over all paths. If a rule runs with a part of that sum, what arrives later "
+            "has to go through it once more, or is lost below it.",
+            "Производная — это сумма по всем путям. Если выполнить правило с частью этой суммы, остальное придётся "
+            "пропускать через него ещё раз, иначе дальше оно потеряется.",
+        ),
+    ),
 )
 def walk_nodes(answer: Any, case: Case) -> dict[str, object]:
     called, program = unmarked(answer.walk_nodes), case.program

@@ -1,0 +1,4 @@
+"""Data sets that lessons train on, with their loaders.
+
+Their sources and licences are in `README.md`.
+"""

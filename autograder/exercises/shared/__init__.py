@@ -1,0 +1,1 @@
+"""Modules that probes of several lessons share."""
