@@ -94,8 +94,8 @@ def use_mine() -> Reply:
             used.append(f"`{name}`")
         except Exception as error:  # an edit by hand
             namespace[name] = given
-            said.append(message("engine.broken", name=name, error=f"{type(error).__name__}: {error}"))
-    mine = message("engine.mine", names=", ".join(used)) if used else message("engine.given")
+            said.append(message("own_engine.broken", name=name, error=f"{type(error).__name__}: {error}"))
+    mine = message("own_engine.mine", names=", ".join(used)) if used else message("own_engine.given")
     return Reply((mine, *said))
 
 
@@ -103,11 +103,11 @@ def save_mine() -> Reply:
     """Write your engine into the folder of this notebook, as `my_engine.py`, which runs and can be imported."""
     mine, here = folder() / FILE, Path.cwd() / FILE
     if not mine.is_file():
-        return Reply((message("engine.none"),))
+        return Reply((message("own_engine.none"),))
     if (
         any(source_digest(text) != digest for digest, text in _read(here).values())
         and mine.read_text() != here.read_text()
     ):
-        return Reply((message("engine.edited", path=str(here)),))
+        return Reply((message("own_engine.edited", path=str(here)),))
     _write(here, mine.read_text(encoding="utf-8"))
-    return Reply((message("engine.saved", path=str(here)), f"{Path(sys.executable).name} {FILE}"))
+    return Reply((message("own_engine.saved", path=str(here)), f"{Path(sys.executable).name} {FILE}"))

@@ -258,10 +258,24 @@ NAMES: dict[str, Text] = {
     "smallest mean, in units of the true derivative": Text(
         "the smallest mean, in units of the true derivative", "наименьшее среднее в единицах истинной производной"
     ),
+    "class of the inputs": Text("a `Value`, as the inputs are", "`Value`, как и входы"),
+    "holds its inputs": Text("holds its inputs", "хранит свои входы"),
+    "in a walk inside no_recording()": Text(
+        "gradients of a walk inside `no_recording()`", "градиенты при обходе внутри `no_recording()`"
+    ),
+    "gradients after the block": Text("gradients after the block", "градиенты после блока"),
+    "result of a result": Text("a result computed from a result", "результат, вычисленный из результата"),
+    "inputs edited before": Text("the inputs edited before the rule", "входы изменены до правила"),
+    "the result edited": Text("the result edited", "результат изменён"),
+    "the result edited by 0": Text("the result edited by 0", "результат изменён на 0"),
+    "the result edited before and after": Text("the result edited before and after", "результат изменён до и после"),
+    "the result edited inside no_recording()": Text(
+        "the result edited inside `no_recording()`", "результат изменён внутри `no_recording()`"
+    ),
+    "their derivatives": Text("their derivatives", "их производные"),
 }
 _PATTERNS: tuple[tuple[str, Text], ...] = (
     (r"leaf (\d+)", Text(r"gradient of leaf \1", r"градиент листа \1")),
-    (r"edges into node (\d+), (.+)", Text(r"edges into node \1, `\2`", r"рёбер к узлу \1, `\2`")),
     (r"(.+) requires grad", Text(r"`\1` requires grad", r"`\1` требует градиента")),
     (r"gradient of (.+) after pass (\d+)", Text(r"gradient of `\1` after pass \2", r"градиент `\1` после прохода \2")),
     (r"(.+) after pass (\d+)", Text(r"`\1` after pass \2", r"`\1` после прохода \2")),
@@ -275,6 +289,13 @@ _PATTERNS: tuple[tuple[str, Text], ...] = (
     (r"(.+) under no_grad\(\)", Text(r"`\1` under `no_grad()`", r"`\1` внутри `no_grad()`")),
     (r"steps\.count\((.+)\)", Text(r"steps of `\1`", r"шагов `\1`")),
     (r"(.+) \((y \+ z|y, z|z, y)\)", Text(r"`\1` of `\2`", r"`\1` для `\2`")),
+    (r"input (\d) edited", Text(r"input \1 edited", r"вход \1 изменён")),
+    (r"input (\d) edited by 0", Text(r"input \1 edited by 0", r"вход \1 изменён на 0")),
+    (r"input (\d) edited before and after", Text(r"input \1 edited before and after", r"вход \1 изменён до и после")),
+    (
+        r"input (\d) edited inside (.+)",
+        Text(r"input \1 edited inside `\2`", r"вход \1 изменён внутри `\2`"),
+    ),
 )
 _YES_NO = {"True": Text("yes", "да"), "False": Text("no", "нет")}
 

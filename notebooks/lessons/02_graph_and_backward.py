@@ -737,7 +737,7 @@ try:
     for name, own, torchs in zip("xwv", ours, theirs):
         print(f"{name}: the largest difference to torch is {(own.grad - torchs.grad).abs().max().item():.0e}")
 except TypeError:
-    print("four_rules is still to be written")
+    print("four_rules or walk_nodes is still to be written")
 # %% tags=["fact"]
 assert all(torch.allclose(own.grad, torchs.grad) for own, torchs in zip(ours, theirs))
 leaf = t = Value(torch.tensor(1.0, dtype=torch.float64))

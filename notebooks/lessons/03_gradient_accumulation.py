@@ -356,11 +356,11 @@ assert far[9] > 1000 * far[0] and not torch.tensor(far).isfinite().all()
 # %% [markdown] tags=["en"]
 # More than 90 % are read right, after a second or two of training. Losses and weights are torch's but for rounding: your engine does what torch's does. That is a whole training loop: clear, forward, backward, step.
 #
-# Train once more with `rate=0.04`. What will the losses do? Say it first.
-# %% [markdown] tags=["ru"] of="92c63a4a"
+# What will the losses do with `rate=0.04`? Say it first, then run `trained(train_engine, [Value(each.clone()) for each in start_at], values, rate=0.04)[0][:12]`.
+# %% [markdown] tags=["ru"] of="313ab663"
 # После одной-двух секунд обучения верно прочитано больше 90 %. Потери и веса с точностью до округления такие же, как в torch: ваш движок делает то же, что и он. Это и есть весь цикл обучения: обнулить градиенты, прямой проход, обратный проход, шаг.
 #
-# Обучите движок ещё раз с `rate=0.04`. Что будет с потерями? Сначала ответьте, потом проверьте.
+# Что будет с потерями при `rate=0.04`? Сначала ответьте, потом выполните `trained(train_engine, [Value(each.clone()) for each in start_at], values, rate=0.04)[0][:12]`.
 # %% [markdown] tags=["en"]
 # ## The mean over a big batch, in pieces
 #

@@ -1703,7 +1703,7 @@ assert left_after(Value(start_values.clone()), walk_nodes) == "  160,000 ->   16
 # Torch is left with the gradient. Yours still has every result, though nobody will ask for them.
 #
 # ### Extra exercise `free_as_you_walk`: free as you walk
-# *complete · ●●○ · 15 minutes · 3 points · extra*
+# *complete · ●●○ · 20 minutes · 3 points · extra*
 #
 # **A value that has run its rule forgets how it was made.** Below is the walk from lesson 02. Let it free what it passes.
 #
@@ -1712,11 +1712,11 @@ assert left_after(Value(start_values.clone()), walk_nodes) == "  160,000 ->   16
 # * **Result.** After a walk without `retain_graph=True` the results that nobody else holds are gone from memory, without the garbage collector. One that is held forgets its inputs and its rule; a later walk that meets it raises a RuntimeError, and what is in `.grad` then does not matter. <!-- freed -->
 # * **Result.** With `retain_graph=True` nothing is freed. Leaves can always be used again. <!-- retained -->
 # * **Result.** The results go on the way, not at the end: when the last rule runs in a chain of 20, at most three are in memory. <!-- alive -->
-# %% [markdown] tags=["ru"] of="c9a7606a"
+# %% [markdown] tags=["ru"] of="13761b58"
 # У torch остался только градиент. В вашем движке по-прежнему лежат все результаты, хотя они никому не понадобятся.
 #
 # ### Дополнительное упражнение `free_as_you_walk`: освободить по пути
-# *дописать · ●●○ · 15 минут · 3 балла · дополнительно*
+# *дописать · ●●○ · 20 минут · 3 балла · дополнительно*
 #
 # **Значение, правило которого выполнено, забывает, как оно получено.** Ниже — обход из урока 02. Пусть он освобождает пройденное.
 #

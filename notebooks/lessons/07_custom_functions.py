@@ -2274,25 +2274,25 @@ candidates = {
 
 # %% [markdown] tags=["en"]
 # ### Extra exercise `judge_rule`: a judge of rules
-# *write the test · ●●○ · 15 minutes · 5 points · extra*
+# *write the test · ●●○ · 20 minutes · 5 points · extra*
 #
 # Write the test `judge_rule(forward, rule, *inputs)`: are the gradients of the rule the slopes of the operation? Only the numbers of the operation can be trusted.
 #
 # * **Given.** `forward(*inputs)` is smooth at the inputs and may compute outside of torch. Inputs and result are float64 tensors of any shape that do not require grad. `rule(g, out, *inputs)` is a rule as in `four_rules`, and `out` is the result.
 # * **Result.** `True` if the rule returns one gradient for each input, in its shape, and each is right for every `g`. <!-- accepts_right -->
-# * **Result.** Else `False`. A failed `assert` counts as `False`, and over a wrong rule so does any error. A gradient that still has to be summed is wrong, and so is one that is off by 1 %. <!-- catches_formula, catches_one_input, catches_too_few, catches_shape, catches_ones, catches_together, catches_negative, catches_nan -->
+# * **Result.** Else `False`. A failed `assert` counts as `False`, and over a wrong rule so does any error. A gradient that still has to be summed to the input's shape is wrong, and so is one that is off by 1 %. <!-- catches_formula, catches_one_input, catches_too_few, catches_shape, catches_ones, catches_together, catches_negative, catches_nan -->
 # * **Leave.** The inputs. <!-- inputs -->
 #
 # After a check that failed, `forward, rule, inputs = reproduce().function()` is a rule to try your test on.
-# %% [markdown] tags=["ru"] of="c9871c00"
+# %% [markdown] tags=["ru"] of="f70a04fd"
 # ### Дополнительное упражнение `judge_rule`: судья для правил
-# *написать тест · ●●○ · 15 минут · 5 баллов · дополнительно*
+# *написать тест · ●●○ · 20 минут · 5 баллов · дополнительно*
 #
-# Напишите тест `judge_rule(forward, rule, *inputs)`: равны ли градиенты, которые даёт правило, наклонам самой операции? Доверять можно только числам операции.
+# Напишите тест `judge_rule(forward, rule, *inputs)`: равны ли градиенты, которые даёт правило, наклонам самой операции? Доверять можно только значениям самой операции.
 #
-# * **Дано.** Функция `forward(*inputs)` в данной точке гладкая и может вычислять вне torch. Входы и результат — тензоры float64 любой формы, которые не требуют градиента. `rule(g, out, *inputs)` — правило, как в `four_rules`, а `out` — результат.
+# * **Дано.** Функция `forward(*inputs)` в данной точке гладкая и может вычисляться и не средствами torch. Входы и результат — тензоры float64 любой формы, которые не требуют градиента. `rule(g, out, *inputs)` — правило, как в `four_rules`, а `out` — результат.
 # * **Результат.** `True`, если правило возвращает по одному градиенту на вход, той же формы, что и этот вход, и каждый верен при любом `g`. <!-- accepts_right -->
-# * **Результат.** Иначе `False`. Сработавший `assert` считается ответом `False`, а если правило неверно, то и любая ошибка. Градиент, который ещё нужно просуммировать, неверен, как и градиент с ошибкой в 1 %. <!-- catches_formula, catches_one_input, catches_too_few, catches_shape, catches_ones, catches_together, catches_negative, catches_nan -->
+# * **Результат.** Иначе `False`. Если сработал `assert`, это ответ `False`. Если правило неверно, так же считается и любая другая ошибка. Градиент, который ещё нужно привести суммированием к форме входа, неверен, как и градиент с ошибкой в 1 %. <!-- catches_formula, catches_one_input, catches_too_few, catches_shape, catches_ones, catches_together, catches_negative, catches_nan -->
 # * **Не менять.** Входы. <!-- inputs -->
 #
 # После неудачной проверки `forward, rule, inputs = reproduce().function()` — это правило, на котором можно испытать тест.
@@ -2402,11 +2402,11 @@ assert len(four_rules()) == 5
 
 
 # %% [markdown] tags=["en"]
-# Two are right, and equal: $1 - e^{-y}$ with the result $y$ is the sigmoid of $a$. The third rule of the list reads the result alone, so the input may go. (Ask at no kink: at 0 the judge refuses the rule of `torch.relu`, too, since the central difference is 0.5 there.)
+# Two are right, and equal but for rounding: $1 - e^{-y}$ with the result $y$ is the sigmoid of $a$. The third rule of the list reads the result alone, so the input may go. (Ask at no kink: at 0 the judge refuses the rule of `torch.relu`, too, since the central difference is 0.5 there.)
 #
 # A judged rule may go into the engine. With it the engine can do what it could not before: train a classifier. Forty points, the true class in `sign`; torch does the same beside it.
-# %% [markdown] tags=["ru"] of="55bb63b4"
-# Верны два правила, и они равны: если $y$ — результат, то $1 - e^{-y}$ — это сигмоида от $a$. Третьему правилу списка нужен только результат, поэтому вход можно не хранить. (В точках излома не спрашивайте: в нуле судья отвергает и правило функции `torch.relu`, потому что центральная разность там равна 0.5.)
+# %% [markdown] tags=["ru"] of="980c9197"
+# Верны два правила, и с точностью до округления они равны: если $y$ — результат, то $1 - e^{-y}$ — это сигмоида от $a$. Третьему правилу списка нужен только результат, поэтому вход можно не хранить. (В точках излома не спрашивайте: в нуле судья отвергает и правило функции `torch.relu`, потому что центральная разность там равна 0.5.)
 #
 # Проверенное правило можно добавить в движок. Теперь он умеет то, чего раньше не умел: обучать классификатор. Точек ровно 40, верный класс записан в `sign`, а рядом то же самое делает torch.
 # %%

@@ -2169,17 +2169,17 @@ use_mine()
 # ### Extra exercise `hooks_and_freeing`: hooks in your walk
 # *complete · ●●○ · 12 minutes · 4 points · extra*
 #
-# **A hook is called between the sum and the rule.** Below is the walk from lesson 06, which frees what it passes. Let it call hooks, and go on freeing.
+# **A hook sees the whole gradient before anybody uses it.** Below is the walk from lesson 06, which frees what it passes. Let it call hooks, and go on freeing.
 #
 # * **Given.** `root` and its values: `data`, `inputs`, `rule`, `grad`, and `hooks`, a list of functions. A rule holds the inputs of its value.
 # * **Result.** Each hook of a value behind `root` is called once, with the whole gradient of this walk, in the order of the list, at leaves and results. <!-- hooks, hooks_in_programs -->
 # * **Result.** If a hook returns something other than None, it takes the gradient's place: for the next hook, the rule, and `.grad`. <!-- hooks, hooks_in_programs -->
 # * **Result.** After the walk the gradients, the memory and the error of a second walk are as before; with `retain_graph=True` nothing is freed. <!-- gradients, own, freed, retained -->
-# %% [markdown] tags=["ru"] of="a51149c2"
+# %% [markdown] tags=["ru"] of="0da31376"
 # ### Дополнительное упражнение `hooks_and_freeing`: хуки в вашем обходе
 # *дописать · ●●○ · 12 минут · 4 балла · дополнительно*
 #
-# **Хук вызывают между сложением и правилом.** Ниже — обход из урока 06, который освобождает пройденное. Пусть он вызывает хуки и по-прежнему освобождает память.
+# **Хук получает полный градиент раньше всех, кто его использует.** Ниже — обход из урока 06, который освобождает пройденное. Пусть он вызывает хуки и по-прежнему освобождает память.
 #
 # * **Дано.** `root` и его значения: `data`, `inputs`, `rule`, `grad` и `hooks`, список функций. Правило удерживает входы своего значения.
 # * **Результат.** Каждый хук вызван один раз, с полным градиентом этого обхода, в порядке списка. Это касается `root` и всех значений, от которых он зависит: и листьев, и результатов. <!-- hooks, hooks_in_programs -->

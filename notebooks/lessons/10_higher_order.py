@@ -2017,16 +2017,16 @@ def gradients_of(root):
 # ### Extra exercise `recorded_rules`: rules that are recorded
 # *complete · ●●○ · 12 minutes · 3 points · extra*
 #
-# **A rule written with values is recorded like any other computation.** Write the rules from lesson 02 that way. Each earns three quarters of a point of its own.
+# **A rule written with values is recorded like any other computation.** Write the rules from lesson 02 that way. Each of the four earns three quarters of a point of its own.
 #
 # * **Given.** A rule is called with `g`, the gradient of the result; `out`, the result; and the inputs. All are values with `data`, a float64 tensor. The operations: `a + b`, `a * b`, `a @ b`, `a.t()`, `a.sum()`, `a.expand(shape)`, `a.tanh()`, and a number on the left of a minus, as in `1 - a`. For `+` and `*` the inputs have one shape.
 # * **Result.** Each rule returns a tuple with one value for each input, in the shape of that input. What it returns can be differentiated with respect to `g` and the inputs. <!-- *, @, sum, tanh -->
 # * **Leave.** The other rules. <!-- no aspect: they are right as they are, and are not called -->
-# %% [markdown] tags=["ru"] of="cb5212ec"
+# %% [markdown] tags=["ru"] of="6fe3a429"
 # ### Дополнительное упражнение `recorded_rules`: правила, которые записываются
 # *дописать · ●●○ · 12 минут · 3 балла · дополнительно*
 #
-# **Правило, записанное через значения, попадает в граф, как любое другое вычисление.** Запишите так правила из урока 02. За каждое отдельно даётся три четверти балла.
+# **Правило, записанное через значения, попадает в граф, как любое другое вычисление.** Запишите так правила из урока 02. За каждое из четырёх отдельно даётся три четверти балла.
 #
 # * **Дано.** Правило вызывается с аргументами `g` (градиент результата), `out` (результат) и входами. Всё это значения с полем `data`, тензором float64. Операции: `a + b`, `a * b`, `a @ b`, `a.t()`, `a.sum()`, `a.expand(shape)`, `a.tanh()` и число слева от минуса, например `1 - a`. У `+` и `*` входы одной формы.
 # * **Результат.** Каждое правило возвращает кортеж: по одному значению на вход, той же формы, что и этот вход. То, что оно вернуло, можно дифференцировать по `g` и по входам. <!-- *, @, sum, tanh -->
@@ -2129,7 +2129,7 @@ number = torch.tensor(0.5, dtype=torch.float64)
 try:
     print("yours:", two_derivatives(Value(number)))
 except TypeError:
-    print("recorded_rules is still to be written")
+    print("recorded_rules is still to be written, or a rule returns no tuple")
 print("torch:", torchs_derivatives(number.clone().requires_grad_()))
 # %% tags=["fact"]
 own, theirs = two_derivatives(Value(number)), torchs_derivatives(number.clone().requires_grad_())

@@ -1401,24 +1401,24 @@ use_mine()
 
 # %% [markdown] tags=["en"]
 # ### Extra exercise `compute_again`: compute again
-# *design · ●●○ · 15 minutes · 3 points · extra*
+# *design · ●●○ · 20 minutes · 3 points · extra*
 #
-# **The rule of a segment keeps its inputs, and makes the rest again.**
+# **Nothing inside a segment is kept until the walk.**
 #
 # * **Given.** `Value`, the class: `Value(data)` is a leaf, `Value(data, inputs, rule)` a result, and `backward()` starts a walk with ones at its value. `segment(*inputs)` computes a value from values by `+`, `*`, `@`, `sum` and `tanh`.
 # * **Result.** A value with the numbers of `segment(*inputs)`, whose inputs are `inputs`. <!-- value -->
 # * **Result.** A walk brings the gradients that it would bring without `compute_again`: where an input is a leaf, a result, not used (zeros) or given twice, where the segment calls `compute_again` itself, and in a second walk with another gradient, too. <!-- gradients -->
 # * **Result.** Before the walk, and after it, no result from inside the segment is in memory, while your value is. <!-- kept -->
 # * **Result.** The segment runs once forward, and once in each walk. <!-- runs -->
-# %% [markdown] tags=["ru"] of="d0c58478"
+# %% [markdown] tags=["ru"] of="2ceedca0"
 # ### Дополнительное упражнение `compute_again`: вычислить ещё раз
-# *спроектировать · ●●○ · 15 минут · 3 балла · дополнительно*
+# *спроектировать · ●●○ · 20 минут · 3 балла · дополнительно*
 #
-# **Правило отрезка хранит его входы, а остальное получает заново.**
+# **Ничто внутри отрезка не хранится до обхода.**
 #
 # * **Дано.** Класс `Value`: `Value(data)` — лист, `Value(data, inputs, rule)` — результат, а `backward()` начинает обход с единиц у своего значения. Функция `segment(*inputs)` вычисляет значение из значений с помощью `+`, `*`, `@`, `sum` и `tanh`.
 # * **Результат.** Значение с теми же числами, что у `segment(*inputs)`, и со входами `inputs`. <!-- value -->
-# * **Результат.** Обход приносит те же градиенты, что и без `compute_again`: если вход — лист или результат, не используется (тогда нули) или передан дважды, если отрезок сам вызывает `compute_again` и если по тому же значению идёт второй обход, с другим градиентом. <!-- gradients -->
+# * **Результат.** При обходе получаются те же градиенты, что и без `compute_again`: если вход — лист или результат, не используется (тогда нули) или передан дважды, если отрезок сам вызывает `compute_again` и если по тому же значению идёт второй обход, с другим градиентом. <!-- gradients -->
 # * **Результат.** Ни до обхода, ни после него в памяти нет результатов, которые лежат внутри отрезка, хотя само ваше значение ещё есть. <!-- kept -->
 # * **Результат.** Отрезок выполняется один раз в прямом проходе и один раз при каждом обходе. <!-- runs -->
 # %% answer="compute_again"

@@ -31,7 +31,7 @@ def _refusal(name: str, en: str, ru: str) -> Aspect:
     title=Text("A judge of rules", "Судья для правил"),
     kind="write the test",
     difficulty=2,
-    minutes=15,
+    minutes=20,
     aspects=[
         aspect(
             "accepts_right",

@@ -40,7 +40,7 @@ _KEPT = 1  # the result that leaves the segment
     title=Text("Compute again", "Вычислить ещё раз"),
     kind="design",
     difficulty=2,
-    minutes=15,
+    minutes=20,
     aspects=[
         aspect(
             "value", 0.25, en="The result has the segment's numbers.", ru="Числа результата такие же, как у отрезка."

@@ -33,7 +33,7 @@ _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {
     title=Text("Free as you walk", "Освободить по пути"),
     kind="complete",
     difficulty=2,
-    minutes=15,
+    minutes=20,
     aspects=[
         aspect(
             "gradients",

@@ -21,26 +21,26 @@ COMMANDS: dict[str, Text] = {
         "Это новое ядро: выберите ячейку упражнения, затем «Выполнить > Выполнить все ячейки, выше выбранной» (Run > "
         "Run All Above Selected Cell).",
     ),
-    "engine.mine": Text(
+    "own_engine.mine": Text(
         "Your own code is in place of the course's: {names}.", "Вместо кода курса подставлен ваш: {names}."
     ),
-    "engine.given": Text(
+    "own_engine.given": Text(
         "The course's engine stays: there is no passed step of yours that belongs here.",
         "Остаётся движок курса: пройденных вами шагов, которые можно сюда подставить, нет.",
     ),
-    "engine.broken": Text(
+    "own_engine.broken": Text(
         "`{name}` from your engine cannot be run, the course's stays: {error}",
         "`{name}` из вашего движка не выполняется, остаётся код курса: {error}",
     ),
-    "engine.none": Text(
+    "own_engine.none": Text(
         "There is no engine of yours yet. It begins with the first step that passes its check, in lesson 02.",
         "Вашего движка ещё нет. Он появится, когда пройдёт проверку первый шаг, в уроке 02.",
     ),
-    "engine.saved": Text(
+    "own_engine.saved": Text(
         "Your engine is in {path}. Run it, or import it: `import my_engine`",
         "Ваш движок сохранён: {path}. Его можно запустить или импортировать: `import my_engine`",
     ),
-    "engine.edited": Text(
+    "own_engine.edited": Text(
         "{path} was edited by hand and was not overwritten. Rename it, then try again.",
         "Файл {path} изменён вручную и не перезаписан. Переименуйте его и повторите.",
     ),

@@ -110,7 +110,7 @@ def test_what_an_instructor_changed_is_kept(course: Path, capsys: pytest.Capture
 
 
 def test_files_that_are_still_ours_follow_the_lesson(course: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (course / "extra").mkdir()
+    shutil.copytree(COURSE.lessons / "own_engine", course / "extra" / "own_engine")
     (path,) = COURSE.lessons.glob(f"{LESSON}.py")
     changed = course / "extra" / f"{LESSON}.py"
     changed.write_text(path.read_text(encoding="utf-8").replace("# # ", "# # New: ", 1), encoding="utf-8")
