@@ -121,8 +121,8 @@ two_backward_passes()
 # %% [markdown] tags=["en"] explains="predict_accumulation"
 # `backward()` adds to `.grad`, and it adds in place: `first` is the same tensor as `w.grad`, so it changed too. A snapshot needs `clone()`. `zero_grad()` puts `None` there, not a zero; more on that below.
 #
-# The sum is no nuisance. It is the tool: gradients are linear, so the gradient of a sum of losses is the sum of their gradients, and `.grad` collects it for you.
-# %% [markdown] tags=["ru"] explains="predict_accumulation" of="c537c758"
+# The sum is the tool: the gradient of a sum of losses is the sum of their gradients, and `.grad` collects it for you.
+# %% [markdown] tags=["ru"] explains="predict_accumulation" of="32edcceb"
 # Метод `backward()` прибавляет новый градиент к тому, что уже лежит в `.grad`, причём на месте: `first` — это тот же тензор, что и `w.grad`, поэтому изменился и он. Чтобы сохранить прежнее значение, нужен `clone()`. Метод `zero_grad()` записывает в поле градиента не ноль, а `None`. Подробнее об этом ниже.
 #
 # Такое сложение не мешает, а помогает: градиент суммы потерь равен сумме градиентов, и эта сумма сама накапливается в `.grad`.
@@ -354,11 +354,11 @@ assert far[9] > 1000 * far[0] and not torch.tensor(far).isfinite().all()
 
 
 # %% [markdown] tags=["en"]
-# More than 90 % are read right, after a second or two of training. Losses and weights are torch's but for rounding: your engine does what torch's does. That is a whole training loop: clear, forward, backward, step.
+# More than 90 % are read right, after a second or two of training. Losses and weights are torch's but for rounding. That is a whole training loop: clear, forward, backward, step.
 #
 # What will the losses do with `rate=0.04`? Say it first, then run `trained(train_engine, [Value(each.clone()) for each in start_at], values, rate=0.04)[0][:12]`.
-# %% [markdown] tags=["ru"] of="313ab663"
-# После одной-двух секунд обучения верно прочитано больше 90 %. Потери и веса с точностью до округления такие же, как в torch: ваш движок делает то же, что и он. Это и есть весь цикл обучения: обнулить градиенты, прямой проход, обратный проход, шаг.
+# %% [markdown] tags=["ru"] of="b9eeade4"
+# После одной-двух секунд обучения верно прочитано больше 90 %. Потери и веса с точностью до округления такие же, как в torch. Это и есть весь цикл обучения: обнулить градиенты, прямой проход, обратный проход, шаг.
 #
 # Что будет с потерями при `rate=0.04`? Сначала ответьте, потом выполните `trained(train_engine, [Value(each.clone()) for each in start_at], values, rate=0.04)[0][:12]`.
 # %% [markdown] tags=["en"]
