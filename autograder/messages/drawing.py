@@ -174,10 +174,16 @@ WORDS: dict[str, Text] = {
         "Backward graph of {names}: {nodes} nodes", "Граф обратного прохода от {names}, число узлов: {nodes}"
     ),
     "title": Text("Backward graph: {nodes} nodes", "Граф обратного прохода, число узлов: {nodes}"),
+    "title.plain.of": Text("Backward graph of {names}", "Граф обратного прохода от {names}"),
+    "title.plain": Text("Backward graph", "Граф обратного прохода"),
     "title.none": Text("No backward graph", "Графа обратного прохода нет"),
     "arrows": Text(
         "Arrows: the way of the gradients in backward, from the output to the leaves.",
         "Стрелки: путь градиентов при обратном проходе, от выхода к листьям.",
+    ),
+    "factors": Text(
+        "× beside an arrow: the derivative of this step, by which the gradient is multiplied.",
+        "× у стрелки: производная этого шага, на которую градиент умножается.",
     ),
     "total": Text(
         "Kept for backward beyond the inputs: {bytes} B. Every storage is counted once.",

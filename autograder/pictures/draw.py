@@ -32,12 +32,13 @@ class Picture:
     """A picture of a graph as HTML, PNG and text.
 
     `graph` is the graph as it was when `draw` was called. `opening` holds a title and sentences that replace the usual
-    beginning of the caption.
+    beginning of the caption. `saved` says whether the picture shows what each node keeps for backward.
     """
 
     graph: Graph
     language: str
     opening: tuple[str, ...] = ()
+    saved: bool = False
 
     def __repr__(self) -> str:
         return text(self._telling())
@@ -74,7 +75,8 @@ class Picture:
 
     def _telling(self, *more: Note) -> Telling:
         folded = self._folded
-        return Telling(replace(folded, notes=(*folded.notes, *more)), self.language, self.opening)
+        graph = replace(folded, notes=(*folded.notes, *more))
+        return Telling(graph, self.language, self.opening, saved=self.saved)
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any] | tuple[dict[str, Any], dict[str, Any]]:
         tell = self._telling()
@@ -92,10 +94,11 @@ class Picture:
         return {"text/html": drawn, "image/png": bitmap, "text/plain": text(tell)}, size
 
 
-def draw(*outputs: Any) -> Picture:
-    """Draw the graph behind one or several tensors: operations, tensors saved for backward, gradients in `.grad`.
+def draw(*outputs: Any, saved: bool = False) -> Picture:
+    """Draw the graph behind one or several tensors: operations, values, and gradients in `.grad`.
 
-    The tensors may be nested in tuples, lists, dicts and dataclasses, as the outputs of a model often are. Tensors have
+    With `saved=True` the picture also shows which tensors each operation keeps for backward, in bytes, and what was
+    freed. Beside an arrow between single numbers stands the derivative of that step. The tensors may be nested in tuples, lists, dicts and dataclasses, as the outputs of a model often are. Tensors have
     the names of the caller's variables. Nothing is changed, and `draw` works before and after `backward()`. With
     several outputs, a border surrounds the nodes that only one output needs. An example is `draw(loss, grad)` after
     `create_graph=True`: the border surrounds nodes that only the gradient needs. Never raises: if there is no graph,
@@ -103,7 +106,7 @@ def draw(*outputs: Any) -> Picture:
     one's own, with `data`, `inputs` and `rule`, are drawn as tensors are.
     """
     caller = sys._getframe(1)
-    return picture(outputs, {**caller.f_globals, **caller.f_locals})
+    return replace(picture(outputs, {**caller.f_globals, **caller.f_locals}), saved=saved)
 
 
 def picture(outputs: tuple[Any, ...], namespace: dict[str, Any]) -> Picture:

@@ -125,7 +125,8 @@ class Edge:
 
     The gradient goes from node `source`, for its input number `slot`, to output number `output` of node `target`.
     `target` is None if the input is a constant or no tensor: the gradient is not used. `tensor` is the id of the tensor
-    between the nodes, if known. `count` is the number of parallel edges that folding merged.
+    between the nodes, if known. `count` is the number of parallel edges that folding merged. `factor` is the number by
+    which the node multiplies the gradient on this way, as text, if both are single numbers.
     """
 
     source: int
@@ -135,6 +136,7 @@ class Edge:
     tensor: int | None = None
     shape: tuple[int, ...] | None = None
     count: int = 1
+    factor: str | None = None
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from ...measure import graph_nodes
+from .factors import with_factors
 from .model import Edge, Graph, Node, Output, Saved
 from .modules import parameters
 from .saved import saved_by, storages
@@ -111,7 +112,7 @@ def read_graph(outputs: Sequence[torch.Tensor], namespace: Mapping[str, Any]) ->
         owned = [(registry.known(tensor), around) for tensor, around in parameters(mine)]
         return Graph(
             tuple(nodes),
-            tuple(edges),
+            tuple(with_factors(edges, nodes, order)),
             tuple(registry.records),
             drawn,
             size=len(nodes),

@@ -32,14 +32,16 @@ class SavedLine(NamedTuple):
 class Telling:
     """Descriptions of all parts of `graph`, as short lines in `language`.
 
-    `opening` is a title and sentences that begin the caption. If `opening` is empty, the caption begins with the names
+    If `saved` is False, they leave out what a first look does not need: what nodes keep for backward, the shape of a
+    single number, and `.grad` of tensors that get none. `opening` is a title and sentences that begin the caption. If `opening` is empty, the caption begins with the names
     of the drawn outputs.
     """
 
-    def __init__(self, graph: Graph, language: str, opening: tuple[str, ...] = ()) -> None:
+    def __init__(self, graph: Graph, language: str, opening: tuple[str, ...] = (), *, saved: bool = True) -> None:
         self.graph = graph
         self.language = language
         self.opening = opening
+        self.with_saved = saved
         self.tensors = {tensor.id: tensor for tensor in graph.tensors}
         self.nodes = {node.id: node for node in graph.nodes}
         joined = {*graph.outputs, *(edge.tensor for edge in graph.edges), *(t.view_of for t in graph.tensors)}
@@ -74,7 +76,8 @@ class Telling:
         if tensor.kind == "number":
             return []
         device = "" if tensor.device == "cpu" else f" {tensor.device}"
-        lines = [f"{shape(tensor.shape)} {tensor.dtype}{device}"]
+        number = tensor.shape == () and tensor.value is not None and not device
+        lines = [] if number and not self.with_saved else [f"{shape(tensor.shape)} {tensor.dtype}{device}"]
         if tensor.value is not None:
             lines.append(f"= {tensor.value}")
         if tensor.version:  # a leaf's version counts its initialisation, or the steps of an optimizer
@@ -104,7 +107,7 @@ class Telling:
             lines.append(f".grad = {tensor.grad}")
         elif tensor.grad_kept:
             lines.append(".grad –")
-        else:
+        elif self.with_saved:
             lines.append(f".grad {self.say('grad.not_kept')}")
         if tensor.grad_has_graph:
             lines.append(self.say("grad.has_graph"))
@@ -140,15 +143,16 @@ class Telling:
         return most + (["…"] if len(node.inside) > 6 else [])
 
     def saved(self, node: Node) -> list[SavedLine]:
-        """Return a line for each tensor that a node saved.
+        """Return a line for each tensor that a node saved. A first look shows only those that backward will refuse.
 
         For a folded node, return a line for each state of its saved tensors.
         """
+        shown = [row for row in node.saved if self.with_saved or row.state == "modified"]
         if node.count == 1:
-            return [self._row(row) for row in node.saved]
+            return [self._row(row) for row in shown]
         rows = []
-        for state in dict.fromkeys(row.state for row in node.saved):
-            same = [row for row in node.saved if row.state == state]
+        for state in dict.fromkeys(row.state for row in shown):
+            same = [row for row in shown if row.state == state]
             size = sum(row.bytes or 0 for row in same if row.counted == "here")
             known = any(row.counted != "unknown" for row in same)
             bytes = self.say("counted.here", bytes=size) if known else ""
@@ -188,8 +192,10 @@ class Telling:
         names = ", ".join(self.name(output) for output in graph.outputs if self.tensors[output].name)
         if names and any(id not in self.tensors for id, _ in graph.alone):  # some outputs are in folded boxes
             names += ", …"
-        whose = self.say("title.of" if names else "title", names=names, nodes=graph.size)
-        return [whose, self.say("arrows"), *self._total()]
+        title = ("title.of" if names else "title") if self.with_saved else "title.plain.of" if names else "title.plain"
+        whose = self.say(title, names=names, nodes=graph.size)
+        factors = [self.say("factors")] if any(edge.factor for edge in graph.edges) else []
+        return [whose, self.say("arrows"), *factors, *(self._total() if self.with_saved else ())]
 
     def _total(self) -> list[str]:
         rows = self.graph.saved
@@ -264,11 +270,11 @@ def _goal(tell: Telling, edge: Edge) -> str:
     if edge.target is None:
         stop = tell.say("stop")
         return times + (stop if edge.tensor is None else f"{tell.name(edge.tensor)} ({stop})")
-    target = tell.nodes[edge.target]
+    target, factor = tell.nodes[edge.target], f" (× {edge.factor})" if edge.factor else ""
     if target.leaf is not None and target.count == 1:
-        return times + tell.name(target.leaf)
+        return times + tell.name(target.leaf) + factor
     number = f", {tell.say('output_number', number=edge.output)}" if edge.target in tell.graph.multiple else ""
-    return f"{times}[{edge.target}]{number}"
+    return f"{times}[{edge.target}]{number}{factor}"
 
 
 _SIGNS = {"leaf": "◆", "constant": "◇", "number": "◇", "intermediate": "○", "output": "●"}

@@ -219,11 +219,10 @@ class _Drawing:
             self.dot.edge(source, self._stop(edge), **STOP)
             return
         number = self.tell.say("output_number", number=edge.output) if edge.target in self.graph.multiple else ""
-        if edge.tensor is not None:
-            self.dot.edge(source, tensor_box(edge.tensor), _beside(times + number))
-            return
-        label = ", ".join(part for part in (number, "" if edge.shape is None else shape(edge.shape)) if part)
-        self.dot.edge(source, f"n{edge.target}", _beside(times + label))
+        factor = f"× {edge.factor}" if edge.factor else ""
+        size = factor if factor or edge.shape is None or edge.tensor is not None else shape(edge.shape)
+        label = times + ", ".join(part for part in (number, size) if part)
+        self.dot.edge(source, f"n{edge.target}" if edge.tensor is None else tensor_box(edge.tensor), _beside(label))
 
     def _stop(self, edge: Edge) -> str:
         """Return the box in which an edge without a target ends.

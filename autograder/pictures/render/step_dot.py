@@ -66,7 +66,7 @@ def _window(graph: Graph, now: int) -> Graph:
     edges: dict[Edge, int] = {}
     for edge in graph.edges:
         if edge.source not in near and edge.target in near:
-            edge = replace(edge, source=graph.size + edge.target, slot=0)
+            edge = replace(edge, source=graph.size + edge.target, slot=0, factor=None)
         elif edge.source in near and edge.target is not None and edge.target not in near:
             edge = Edge(edge.source, 0, 2 * graph.size + edge.source)
         elif edge.source not in near:
