@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -55,8 +56,8 @@ def test_the_picture_and_its_text_tell_the_same() -> None:
     h = x * scale
     e = h.exp()
     loss = (e * e + 1).sum()
-    svg, _, text, _ = shown(draw(loss))
-    assert str(draw(loss)) == text
+    svg, _, text, _ = shown(draw(loss, saved=True))
+    assert str(draw(loss, saved=True)) == text
     expected = [
         "Backward graph of loss: 6 nodes",
         "x",
@@ -76,7 +77,7 @@ def test_the_picture_and_its_text_tell_the_same() -> None:
 def test_a_number_is_shown_as_it_was_written() -> None:
     x = torch.ones(2, requires_grad=True)
     loss = (1.0001 * x).sum()
-    assert "saved other = 1.0001 · a number · held" in str(draw(loss))
+    assert "saved other = 1.0001 · a number · held" in str(draw(loss, saved=True))
 
 
 def test_gradients_are_a_dash_before_backward_and_values_after() -> None:
@@ -225,7 +226,7 @@ def test_names_cannot_become_markup() -> None:
 def test_screen_readers_get_the_caption() -> None:
     x = torch.ones(2, requires_grad=True)
     loss = x.exp().sum()
-    page = draw(loss)._repr_mimebundle_()[0]["text/html"]
+    page = draw(loss, saved=True)._repr_mimebundle_()[0]["text/html"]
     assert "Kept for backward beyond the inputs: 8 B" in image(page).alt
 
 
@@ -240,19 +241,19 @@ def test_in_a_cell_the_picture_is_stored_for_every_kind_of_reader() -> None:
 def test_a_picture_stays_as_it_was_and_keeps_nothing_alive() -> None:
     x = torch.ones(2, requires_grad=True)
     loss = x.exp().sum()
-    before = draw(loss)
+    before = draw(loss, saved=True)
     said = str(before)
     loss.backward()
     assert str(before) == said
-    assert str(draw(loss)) != said
+    assert str(draw(loss, saved=True)) != said
 
 
 def test_numbers_are_written_as_the_language_does() -> None:
     x = torch.ones(1000, requires_grad=True)
     loss = x.exp().sum()
-    assert "inputs: 4,000 B." in str(draw(loss))
+    assert "inputs: 4,000 B." in str(draw(loss, saved=True))
     SESSION.language = "ru"
-    assert "тензоров: 4\N{NO-BREAK SPACE}000 Б." in str(draw(loss))
+    assert "тензоров: 4\N{NO-BREAK SPACE}000 Б." in str(draw(loss, saved=True))
 
 
 @pytest.mark.parametrize("id", WORDS)
@@ -261,6 +262,65 @@ def test_every_sentence_exists_in_both_languages(id: str) -> None:
     assert text.placeholders_agree()
     assert all(text)
     assert not [stem for stem in refused_stems() if stem in text.ru.lower()]
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_a_first_look_shows_no_memory(name: str) -> None:
+    picture = replace(drawn(AWKWARD[name]()), saved=False)
+    refused = [line for line in str(picture).splitlines() if "modified in place" in line]
+    assert len(refused) == sum(row.state == "modified" for row in picture.graph.saved)
+    rest = [line for line in str(picture).splitlines() if line not in refused]
+    assert not re.search(r"\d B\b|\+0 B|held$|freed$", "\n".join(rest), re.MULTILINE)
+
+
+SCALARS = [
+    lambda x, w: (x * w) ** 2 + x.exp(),
+    lambda x, w: (x - w * x.sin()).tanh() / w,
+    lambda x, w: torch.maximum(x, w).log() * (x * x * w),
+    lambda x, w: x[None].sum() * w.reshape(1, 1).squeeze() - x.double().sqrt(),
+]
+
+
+@pytest.mark.parametrize("program", range(len(SCALARS)))
+def test_the_numbers_beside_the_arrows_multiply_to_the_gradients(program: int) -> None:
+    """Over all ways to a leaf the products of the factors add up to the gradient that torch's engine computes."""
+    x, w = (torch.tensor(value, dtype=torch.float64, requires_grad=True) for value in (0.7, 1.9))
+    y = SCALARS[program](x, w)
+    graph = draw(y).graph
+    arrived = {0: 1.0}
+    for node in graph.nodes:
+        for edge in graph.edges:
+            if edge.source == node.id and edge.target is not None:
+                arrived[edge.target] = arrived.get(edge.target, 0.0) + arrived[node.id] * float(edge.factor)
+    leaves = {graph.tensors[node.leaf].name: arrived[node.id] for node in graph.nodes if node.leaf is not None}
+    expected = torch.autograd.grad(y, [x, w])
+    assert [leaves["x"], leaves["w"]] == pytest.approx([each.item() for each in expected], rel=2e-3)
+
+
+def test_numbers_beside_arrows_run_no_code_of_the_learner_and_free_nothing() -> None:
+    class Called(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            ran.append("backward")
+            return g * 2
+
+    ran: list[str] = []
+    x = torch.tensor(3.0, requires_grad=True)
+    y = Called.apply(x).exp()
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: ran.append("unpack") or t):
+        y = y * x.sin()
+    y.grad_fn.register_hook(lambda *_: ran.append("hook"))
+    y.grad_fn.register_prehook(lambda *_: ran.append("prehook"))
+    x.register_hook(lambda *_: ran.append("leaf"))
+    picture = draw(y)
+    assert ran == [] and x.grad is None
+    assert [edge.factor for edge in picture.graph.edges if edge.factor] == ["403.4"]  # of exp alone
+    y.backward()
+    assert {"backward", "unpack", "hook", "prehook", "leaf"} <= {*ran}
 
 
 def test_random_pictures_tell_their_total() -> None:
@@ -299,7 +359,7 @@ def test_values_of_an_own_engine_are_drawn_as_tensors_are() -> None:
     assert {tensor.name: (tensor.kind, tensor.value) for tensor in own.graph.tensors} == {
         tensor.name: (tensor.kind, tensor.value) for tensor in torchs.graph.tensors
     }
-    assert "x: leaf; () float32; = 3; .grad = 26" in repr(own)
+    assert "x: leaf; = 3; .grad = 26" in repr(own)
     assert "len" in next(line for line in repr(own).splitlines() if "h: intermediate" in line)
     assert "3 gradients add up here" in repr(own)
 

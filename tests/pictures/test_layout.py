@@ -21,7 +21,7 @@ def test_what_only_the_second_order_needs_stands_in_its_lane() -> None:
     x = torch.ones(2, requires_grad=True)
     loss = (x**3).sum()
     (grad,) = torch.autograd.grad(loss, x, create_graph=True)
-    picture = draw(loss, grad)
+    picture = draw(loss, grad, saved=True)
     lanes = lanes_of(picture)
     ones, leaf = (next(t for t in picture.graph.tensors if t.kind == kind) for kind in ("constant", "leaf"))
     assert list(lanes) == [*picture.graph.outputs]
@@ -46,7 +46,7 @@ def test_outputs_are_treated_alike_whatever_their_order() -> None:
     two, three = x * shared, shared.exp()
     given = [[constant, one, two, three]]  # too deep to give them names of its own
     for places in itertools.permutations(range(4)):
-        picture = draw(*(given[0][place] for place in places))
+        picture = draw(*(given[0][place] for place in places), saved=True)
         graph, text = picture.graph, str(picture)
         alone = {graph.tensors[id].name: size for id, size in graph.alone}
         assert alone == {"one": 0, "two": 16, "three": 32}
@@ -69,7 +69,7 @@ def test_an_output_inside_the_graph_of_another_has_no_frame() -> None:
     assert list(lanes_of(picture)) == [picture.graph.outputs[1]]
     assert not lanes_of(draw(loss))
     assert not lanes_of(draw(loss, loss))
-    assert "by itself" not in str(draw(loss, loss))
+    assert "by itself" not in str(draw(loss, loss, saved=True))
 
 
 MANY = {
@@ -93,7 +93,7 @@ def test_what_stands_side_by_side_fits_on_a_page_and_what_is_left_out_is_counted
         said = f"Outputs given: {len(outputs)}, drawn: {len(folded.outputs)};"
         assert said in text
         assert squeezed(said) in squeezed(words_of(svg))
-        assert ", …: " in text.splitlines()[0]
+        assert ", …" in text.splitlines()[0]
     assert {tensor.id for tensor in folded.tensors if tensor.kind == "output"} == set(folded.outputs)
 
 

@@ -16,8 +16,8 @@ from support.graphs import Made
 
 
 def drawn(made: Made) -> Picture:
-    """`draw` called by someone with these variables."""
-    picture: Picture = eval("draw(*_outputs)", {**made.names, "draw": draw, "_outputs": made.outputs})
+    """`draw` called by someone with these variables, with what each node keeps."""
+    picture: Picture = eval("draw(*_outputs, saved=True)", {**made.names, "draw": draw, "_outputs": made.outputs})
     return picture
 
 

@@ -25,7 +25,7 @@ def with_factors(edges: Sequence[Edge], nodes: Sequence[Node], objects: Sequence
     for edge in edges:
         found = slopes.get(edge.source, ())
         slope = found[edge.slot] if edge.target is not None and edge.slot < len(found) else None
-        yield edge if slope is None or slope.numel() != 1 else replace(edge, factor=brief(slope))
+        yield edge if slope is None or slope.numel() != 1 else replace(edge, factor=brief(slope.sum()))
 
 
 def _slopes(node: Node, object: Any) -> tuple[torch.Tensor | None, ...]:
