@@ -43,18 +43,30 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 # %% [markdown] tags=["en"]
 # ## One number, one derivative
 #
-# Take $y = x^2$ at $x = 3$. The derivative is $2x$, so 6. Torch finds it in three lines.
-# %% [markdown] tags=["ru"] of="4b11d2fd"
+# Take $y = x^2$ at $x = 3$. The derivative is $2x$, so 6. How does torch find it?
+# %% [markdown] tags=["ru"] of="e2f44ad6"
 # ## Одно число, одна производная
 #
-# Возьмём $y = x^2$ при $x = 3$. Производная равна $2x$, то есть 6. Чтобы найти её в torch, достаточно трёх строк.
+# Возьмём $y = x^2$ при $x = 3$. Производная равна $2x$, то есть 6. Как её находит torch?
 # %%
 x = torch.tensor(3.0, requires_grad=True)
 y = x**2
-y.backward()
+print(y)
+# %% [markdown] tags=["en"]
+# `requires_grad=True` asks torch to record what is computed from `x`. So `y` knows how it was made: `grad_fn=<PowBackward0>` names the rule for the derivative of a power. `draw` shows this record.
+# %% [markdown] tags=["ru"] of="67777014"
+# При `requires_grad=True` torch записывает всё, что вычисляется из тензора `x`. Поэтому известно, как получен `y`: в `grad_fn=<PowBackward0>` указано правило, по которому берётся производная степени. Эту запись показывает функция `draw`.
+# %% tags=["picture"]
+from autograder import draw
 
-print("y:     ", y)
-print("x.grad:", x.grad)
+draw(y)
+# %% [markdown] tags=["en"]
+# Nobody has asked for a derivative yet: `x` has a dash in `.grad`. `y.backward()` begins with a 1 at `y`, follows the arrows, and multiplies by the number beside each. What arrives at `x` is added to `x.grad`. Which number will that be? Say it, then run the cell.
+# %% [markdown] tags=["ru"] of="e2d7df03"
+# Производную пока никто не просил: в `.grad` у `x` стоит прочерк. Метод `y.backward()` начинает с единицы у `y`, идёт по стрелкам и умножает на число рядом с каждой. Пришедшее к `x` прибавляется к `x.grad`. Какое число там окажется? Сначала ответьте, потом выполните ячейку.
+# %%
+y.backward()
+print(x.grad)
 # %% tags=["fact"]
 assert y.item() == 9 and x.grad.item() == 6
 assert y.grad_fn.name() == "PowBackward0" and x.grad_fn is None
@@ -63,22 +75,14 @@ assert "AccumulateGrad" in adds.name() and adds.next_functions == () and x.shape
 
 
 # %% [markdown] tags=["en"]
-# `requires_grad=True` asks torch to record what is computed from `x`. So `y` knows how it was made: `grad_fn=<PowBackward0>` names the rule for the derivative of a power. `y.backward()` follows the record back to `x` and adds $dy/dx$ to what is in `x.grad`; it was empty. This way through the record is called *backpropagation*.
+# This way back through the record is called *backpropagation*. It begins at a tensor of one number, a *scalar*, whose shape is `()`.
 #
-# `draw` shows this record. Find in the picture the box with the name of the rule and, below it, `x` with 6 in `.grad`. `()` is the shape of a tensor of one number, a *scalar*: it has no dimensions. The title counts two *nodes*: the rule, and one at `x` that adds to `.grad`; `y` is a result. The rest, such as what is saved and when it is freed, is the subject of lesson 02.
-# %% [markdown] tags=["ru"] of="e440022b"
-# При `requires_grad=True` torch записывает всё, что вычисляется из тензора `x`. Поэтому известно, как получен `y`: в `grad_fn=<PowBackward0>` указано правило, по которому берётся производная степени. При вызове `y.backward()` torch идёт по этой записи назад до `x` и прибавляет производную $dy/dx$ к тому, что лежит в `x.grad`. До этого там было пусто. Такой проход по записи в обратном порядке называется *обратным распространением ошибки* (backpropagation).
-#
-# Посмотрим на эту запись: её показывает функция `draw`. Найдите на рисунке блок с названием правила, а под ним — `x`, у которого в `.grad` стоит 6. Скобки `()` — это форма тензора из одного числа, *скаляра*: измерений у него нет. В заголовке рисунка сосчитаны два *узла*: само правило и узел, который прибавляет градиент к `.grad` тензора `x`. А `y` — это не узел, а результат. Об остальном, например о том, что сохраняется и когда освобождается, рассказано в уроке 02.
-# %% tags=["picture"]
-from autograder import draw
-
-draw(y)
-# %% [markdown] tags=["en"]
 # Why does anybody want this number? A model has weights, and the loss says how far its answers are from the right ones. The derivative of the loss with respect to a *weight* says how the loss changes when that weight moves a little, so it says which way to move it. Training needs one such number for every weight, and not the derivative with respect to the input. All of them together are the *gradient*.
 #
 # A gradient of zero is no proof that you have arrived. With two weights, $w_0^2 - w_1^2$ has the gradient $(0, 0)$ at $w_0 = w_1 = 0$, yet from there it falls as $w_1$ moves: it is a saddle, not a minimum.
-# %% [markdown] tags=["ru"] of="d00fcf1e"
+# %% [markdown] tags=["ru"] of="1da7bf0e"
+# Такой проход по записи от результата назад называется *обратным распространением ошибки* (backpropagation). Он начинается от тензора из одного числа, *скаляра*, с формой `()`.
+#
 # Зачем нужно это число? У модели есть веса, а функция потерь (loss) показывает, насколько сильно модель ошибается. Производная по *весу* показывает, как изменится значение функции потерь, если немного изменить этот вес, а значит, и в какую сторону его менять. Для обучения нужна не производная по входу, а такое число для каждого веса. Все эти числа вместе — *градиент*.
 #
 # Нулевой градиент ещё не значит, что минимум найден. Пусть весов два: у функции $w_0^2 - w_1^2$ при $w_0 = w_1 = 0$ градиент равен $(0, 0)$, но при изменении $w_1$ функция убывает. Это седло, а не минимум.

@@ -899,16 +899,16 @@ t.data += 1
 t.detach().numpy()[0] = 5
 assert t._version == 2 and t.tolist() == [5, 3]
 # %% [markdown] tags=["en"]
-# Two losses of this kind, `h` edited by `under_no_grad` and `q` by `in_data`. Both hold 100 now. In the picture, compare what the two `PowBackward0` have saved.
-# %% [markdown] tags=["ru"] of="d3d90d15"
-# Возьмём две такие функции потерь. Тензор `h` изменён функцией `under_no_grad`, а `q` — функцией `in_data`. В обоих тензорах теперь лежит 100. Сравните на рисунке, что сохранили два узла `PowBackward0`.
+# Two losses of this kind, `h` edited by `under_no_grad` and `q` by `in_data`. Both hold 100 now. `saved=True` adds to the picture what each node keeps. Compare what the two `PowBackward0` have saved.
+# %% [markdown] tags=["ru"] of="ec35a718"
+# Возьмём две такие функции потерь. Тензор `h` изменён функцией `under_no_grad`, а `q` — функцией `in_data`. В обоих тензорах теперь лежит 100. С `saved=True` на рисунке видно, что хранит каждый узел. Сравните два узла `PowBackward0`.
 # %% tags=["picture"]
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 h, q = x * 1, x * 1
 noticed, silent = (h**2).sum(), (q**2).sum()
 under_no_grad(h)
 in_data(q)
-draw(noticed, silent)
+draw(noticed, silent, saved=True)
 
 
 # %% [markdown] tags=["en"]

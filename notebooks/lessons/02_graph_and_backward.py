@@ -108,9 +108,9 @@ for without in (torch.rand(2), torch.rand(2) + 1, a.detach() * 2, a > 0.5, a.arg
 with torch.no_grad():
     assert (a * 2).grad_fn is None
 # %% [markdown] tags=["en"]
-# The same as a picture. `draw` shows the graph behind any tensor of yours, with the names of your variables, what each node keeps for backward and where a gradient will land. It only reads: call it whenever you like, and `print` it to get the facts as text. What else it can show is in the [gallery](gallery.ipynb), a notebook in the same folder.
-# %% [markdown] tags=["ru"] of="0fd6f4a9"
-# А теперь нарисуем то же самое. Функция `draw` рисует граф любого тензора. На рисунке видно, как называются переменные, что каждый узел хранит для обратного прохода и куда придёт градиент. Функция ничего не меняет, поэтому вызывать её можно когда угодно. Если передать её результат в `print`, граф будет выведен в виде текста. Всё остальное, что можно увидеть на таких рисунках, собрано в [галерее](gallery.ipynb) — отдельной тетради в той же папке.
+# The same as a picture. `draw` shows the graph behind any tensor of yours, with the names of your variables, and where a gradient will land. It only reads: call it whenever you like, and `print` it to get the facts as text. What else it can show is in the [gallery](gallery.ipynb), a notebook in the same folder.
+# %% [markdown] tags=["ru"] of="39ae839c"
+# А теперь нарисуем то же самое. Функция `draw` рисует граф любого тензора. На рисунке видно, как называются переменные и куда придёт градиент. Функция ничего не меняет, поэтому вызывать её можно когда угодно. Если передать её результат в `print`, граф будет выведен в виде текста. Всё остальное, что можно увидеть на таких рисунках, собрано в [галерее](gallery.ipynb) — отдельной тетради в той же папке.
 # %% tags=["picture"]
 from autograder import draw
 
@@ -438,7 +438,7 @@ assert all(value.grad is None for value in behind(own))
 
 
 # %% [markdown] tags=["en"]
-# The graphs are the same: five nodes, six edges, and each edge is an entry of `inputs`. A leaf of yours is its own `AccumulateGrad`. Torch's multiplication also shows the factors that it saved for its derivative; yours has them through `inputs`. Now give it derivatives.
+# The graphs are the same: five nodes, six edges, and each edge is an entry of `inputs`. A leaf of yours is its own `AccumulateGrad`. Torch's arrows carry numbers, the derivatives of the steps. Yours carry none, for no value has a rule yet. Now give it derivatives.
 #
 # ### Exercise `four_rules`: the rules
 # *complete · ●○○ · 10 minutes · 2 points*
@@ -448,8 +448,8 @@ assert all(value.grad is None for value in behind(own))
 # * **Given.** A rule is called with `g`, the gradient of the result; `out`, the result; and the inputs. All are float64 tensors. For `+` and `*` the inputs have one shape, for `@` they are matrices, `sum` is over all entries.
 # * **Result.** `four_rules()` returns a dict with the names below. Each rule returns a tuple with one gradient for each input, in the shape of that input. <!-- *, @, sum, tanh -->
 # * **Leave.** The rule of `+`. <!-- no aspect: it is right as it is, and is not called -->
-# %% [markdown] tags=["ru"] of="72c04d79"
-# Графы одинаковы: пять узлов, шесть рёбер, и каждое ребро — элемент поля `inputs`. Лист у вас сам себе `AccumulateGrad`. На рисунке torch у умножения видны ещё и множители, сохранённые для производной. У вас они доступны через `inputs`. Теперь напишем производные.
+# %% [markdown] tags=["ru"] of="c50fd913"
+# Графы одинаковы: пять узлов, шесть рёбер, и каждое ребро — элемент поля `inputs`. Лист у вас сам себе `AccumulateGrad`. На рисунке torch у стрелок стоят числа, производные шагов. У вас их нет: правила нет ещё ни у одного значения. Теперь напишем производные.
 #
 # ### Упражнение `four_rules`: правила
 # *дописать · ●○○ · 10 минут · 2 балла*
@@ -748,13 +748,13 @@ assert leaf.grad.item() == 2.0**60
 
 
 # %% [markdown] tags=["en"]
-# Torch's engine does the same, in C++, and with several devices in several threads: nodes in topological order, one call each, sums where paths join. Like `record`, it sums a gradient back to the shape of an input that was broadcast. Besides, it runs hooks, and frees what a node has saved once the node has run. What a node saves stands in the picture of `L` at the top: a multiplication keeps its factors, an addition keeps nothing. The freeing is the next subject. One rule of torch's engine matters here: an `AccumulateGrad` that is ready runs before other nodes that are.
+# Torch's engine does the same, in C++, and with several devices in several threads: nodes in topological order, one call each, sums where paths join. Like `record`, it sums a gradient back to the shape of an input that was broadcast. Besides, it runs hooks, and frees what a node has saved once the node has run. What a node saves is shown by `draw(L, saved=True)`: a multiplication keeps its factors, an addition keeps nothing. The freeing is the next subject. One rule of torch's engine matters here: an `AccumulateGrad` that is ready runs before other nodes that are.
 #
 # ## A second backward pass
 #
 # "A graph can go backward only once" is a rule that many know. Here are three graphs with two passes each; a pass with `retain_graph=True` frees nothing. Read the function; do not call it yet.
-# %% [markdown] tags=["ru"] of="02d24fff"
-# То же делает и движок torch, только он написан на C++ и может работать в нескольких потоках: он вызывает узлы в топологическом порядке, каждый один раз, и складывает градиенты там, где пути сходятся. Если форма входа была расширена транслированием, движок, как и `record`, суммированием приводит градиент к исходной форме. Кроме того, он вызывает хуки и освобождает то, что сохранено в узле, как только тот отработал. Что именно сохраняет узел, видно на рисунке графа `L` в начале урока: умножение хранит множители, сложение не хранит ничего. О том, как сохранённое освобождается, и пойдёт речь дальше. Но сначала — ещё одно правило движка torch, которое там понадобится: готовый `AccumulateGrad` выполняется вне очереди, раньше других готовых узлов.
+# %% [markdown] tags=["ru"] of="19f7a2bc"
+# То же делает и движок torch, только он написан на C++ и может работать в нескольких потоках: он вызывает узлы в топологическом порядке, каждый один раз, и складывает градиенты там, где пути сходятся. Если форма входа была расширена транслированием, движок, как и `record`, суммированием приводит градиент к исходной форме. Кроме того, он вызывает хуки и освобождает то, что сохранено в узле, как только тот отработал. Что именно сохраняет узел, покажет `draw(L, saved=True)`: умножение хранит множители, сложение не хранит ничего. О том, как сохранённое освобождается, и пойдёт речь дальше. Но сначала — ещё одно правило движка torch, которое там понадобится: готовый `AccumulateGrad` выполняется вне очереди, раньше других готовых узлов.
 #
 # ## Второй обратный проход
 #
@@ -871,7 +871,7 @@ assert x.grad.item() == 6
 # %% [markdown] tags=["ru"] of="a1acd294"
 # Посмотрим на рисунок. Узел тензора `y` на месте, оба ребра, ведущие к `x`, тоже, но всё, что было в узле сохранено, *освобождено*. Градиент листа `x` равен 6 — это результат первого прохода.
 # %% tags=["picture"]
-draw(y)
+draw(y, saved=True)
 
 
 # %% [markdown] tags=["en"]

@@ -986,7 +986,7 @@ w = torch.ones(1000, requires_grad=True)
 total = 0.0
 for _ in range(3):
     total = total + w.exp().mean()
-draw(total)
+draw(total, saved=True)
 
 
 # %% [markdown] tags=["en"]

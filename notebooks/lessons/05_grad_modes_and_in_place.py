@@ -111,7 +111,7 @@ assert saved.saves == 0
 from autograder import draw
 
 result = forward()
-draw(result)
+draw(result, saved=True)
 # %% [markdown] tags=["en"]
 # The graph holds two: the outputs of both layers. The first has no name in the picture, the second is the result. And what is the peak? Without recording (an operation gets no node in the graph, lesson 01) it is two such tensors: the product in a layer and the result of its ReLU. With `detach()` there is a third, the output of the first layer: the graph of the whole forward pass is built and holds it, and is dropped afterwards. With two layers the difference is one output; with twenty it is nineteen.
 #

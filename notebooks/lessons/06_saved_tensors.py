@@ -208,7 +208,7 @@ from autograder import draw
 x = torch.rand(64, 256, requires_grad=True).clone()
 by_hand = x * x.sigmoid()
 silu = torch.nn.functional.silu(x)
-draw(by_hand, silu)
+draw(by_hand, silu, saved=True)
 
 
 # %% [markdown] tags=["en"]
@@ -1427,7 +1427,7 @@ h = x * 2
 no_hooks = h**2
 these_hooks = with_identity_hooks(lambda h: h**2, h)
 h.add_(1)
-draw(no_hooks, these_hooks)
+draw(no_hooks, these_hooks, saved=True)
 
 
 # %% [markdown] tags=["en"]

@@ -313,7 +313,7 @@ h = w * 1
 saved, attribute = Reciprocal.apply(h), ReciprocalAttribute.apply(h)
 with torch.no_grad():
     h *= 10
-draw(saved, attribute)
+draw(saved, attribute, saved=True)
 
 
 # %% [markdown] tags=["en"]
@@ -1071,7 +1071,7 @@ assert [sum(not hasattr(node, "variable") for node in nodes) for nodes in both] 
 # На рисунке видно, что хранится в каждом узле. Пометка «это вход» здесь означает, что дополнительная память не нужна: вызывающий код и так хранит `x`.
 # %% tags=["picture"]
 written_out, torchs_silu = x * torch.sigmoid(x), torch.nn.functional.silu(x)
-draw(written_out, torchs_silu)
+draw(written_out, torchs_silu, saved=True)
 
 
 # %% [markdown] tags=["en"]

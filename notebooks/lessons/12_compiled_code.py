@@ -296,7 +296,7 @@ print("its node:", result.grad_fn.name())
 # %% tags=["picture"]
 from autograder import draw
 
-draw(result)
+draw(result, saved=True)
 # %% tags=["fact"]
 assert count_saved(growth) == 2 and count_saved(compiled_growth) == 1
 assert result.grad_fn.name() == "CompiledFunctionBackward"

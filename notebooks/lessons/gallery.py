@@ -27,11 +27,11 @@ from autograder import draw, steps
 # %% [markdown] tags=["en"]
 # ## A graph before its backward pass
 #
-# Boxes with your variables' names are tensors: a cylinder for a leaf, dashes for a constant, round corners for an intermediate tensor, a double frame for the output; `.grad` is still a dash. Grey boxes are the steps of backward with what they have saved, byte by byte; a dashed arrow ends at a constant, which gets no gradient.
-# %% [markdown] tags=["ru"] of="90912c48"
+# Boxes with your variables' names are tensors: a cylinder for a leaf, dashes for a constant, round corners for an intermediate tensor, a double frame for the output; `.grad` is still a dash. Grey boxes are the steps of backward. Beside an arrow between single numbers stands the derivative of the step. With `saved=True` you also see what each step keeps, byte by byte. A dashed arrow ends at a constant, which gets no gradient.
+# %% [markdown] tags=["ru"] of="6222b65f"
 # ## Граф до обратного прохода
 #
-# Блоки с именами ваших переменных — это тензоры. Лист изображён цилиндром, константа — штриховой рамкой, нелистовой (промежуточный) тензор — рамкой со скруглёнными углами, выход — двойной рамкой. В `.grad` пока прочерк. Серые блоки — это узлы графа, то есть шаги обратного прохода, и то, что в них сохранено, с точностью до байта. Штриховая стрелка заканчивается у константы, которой градиент не нужен.
+# Блоки с именами ваших переменных — это тензоры. Лист изображён цилиндром, константа — штриховой рамкой, нелистовой (промежуточный) тензор — рамкой со скруглёнными углами, выход — двойной рамкой. В `.grad` пока прочерк. Серые блоки — это узлы графа, то есть шаги обратного прохода. У стрелки между двумя числами стоит производная этого шага. С `saved=True` видно и то, что в каждом узле сохранено, с точностью до байта. Штриховая стрелка заканчивается у константы, которой градиент не нужен.
 # %%
 torch.manual_seed(0)
 x = torch.rand(4, 3)
@@ -39,7 +39,7 @@ w = torch.rand(3, 2, requires_grad=True)
 b = torch.tensor([0.1, -0.1], requires_grad=True)
 h = torch.tanh(x @ w + b)
 loss = (h * h).sum()
-draw(loss)
+draw(loss, saved=True)
 # %% [markdown] tags=["en"]
 # ## The same as text
 #
@@ -60,7 +60,7 @@ print(draw(loss))
 # Градиенты записаны в листья (показаны значения или норма), а сохранённое освобождено.
 # %%
 loss.backward()
-draw(loss)
+draw(loss, saved=True)
 # %% [markdown] tags=["en"]
 # ## An edit in place
 #
@@ -129,7 +129,7 @@ class Cube(torch.autograd.Function):
 
 t = torch.tensor([1.0, 2.0], requires_grad=True)
 loss = Cube.apply(t).sum()
-draw(loss)
+draw(loss, saved=True)
 
 
 # %% [markdown] tags=["en"]
@@ -170,7 +170,7 @@ t = torch.rand(3, 2)
 with save_on_cpu():
     h = net(t)
 loss = checkpoint(torch.sin, h, use_reentrant=False).sum()
-draw(loss)
+draw(loss, saved=True)
 # %% [markdown] tags=["en"]
 # ## Thousands of steps
 #
