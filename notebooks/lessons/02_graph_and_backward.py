@@ -447,8 +447,7 @@ assert all(value.grad is None for value in behind(own))
 #
 # * **Given.** A rule is called with `g`, the gradient of the result; `out`, the result; and the inputs. All are float64 tensors. For `+` and `*` the inputs have one shape, for `@` they are matrices, `sum` is over all entries.
 # * **Result.** `four_rules()` returns a dict with the names below. Each rule returns a tuple with one gradient for each input, in the shape of that input. <!-- *, @, sum, tanh -->
-# * **Leave.** The rule of `+`. <!-- no aspect: it is right as it is, and is not called -->
-# %% [markdown] tags=["ru"] of="72c04d79"
+# %% [markdown] tags=["ru"] of="1be3991b"
 # Графы одинаковы: пять узлов, шесть рёбер, и каждое ребро — элемент поля `inputs`. Лист у вас сам себе `AccumulateGrad`. На рисунке torch у умножения видны ещё и множители, сохранённые для производной. У вас они доступны через `inputs`. Теперь напишем производные.
 #
 # ### Упражнение `four_rules`: правила
@@ -458,7 +457,6 @@ assert all(value.grad is None for value in behind(own))
 #
 # * **Дано.** Правило вызывается с аргументами `g` (градиент результата), `out` (результат) и входами. Всё это тензоры float64. У `+` и `*` входы одной формы, у `@` это матрицы, `sum` берётся по всем элементам.
 # * **Результат.** `four_rules()` возвращает словарь с теми же ключами, что в заготовке ниже. Каждое правило возвращает кортеж: по одному градиенту на вход, той же формы, что и этот вход. <!-- *, @, sum, tanh -->
-# * **Не менять.** Правило для `+`. <!-- no aspect: it is right as it is, and is not called -->
 # %% answer="four_rules"
 def four_rules():
     return {
