@@ -200,7 +200,7 @@ def _finding(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expected:
         if spot and spot.line is not None and spot.code:
             got.append(Note("raised.line", {"line": spot.line, "code": spot.code}))
         value = run.values.get(failing.name)
-        if isinstance(value, AtMost):  # measured on the probe's own inputs, not on those of the case
+        if isinstance(value, AtMost) or any(each.apart for each in failing.entries):  # on inputs of the probe's own
             return Finding(failing.name, expected.seed, index, got=tuple(got))
         # A result of False adds nothing: the aspect already names the property that does not hold.
         said = () if isinstance(value, bool) else tuple(got)

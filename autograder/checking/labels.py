@@ -12,11 +12,13 @@ class Entries:
     """Names for the entries of an observed list, and for their number.
 
     `each` has the place `{n}`, which counts from 1, or `{i}`, which counts from 0. It is a tuple of names if the
-    entries have nothing in common. `count` is a noun that stands before a number, such as "steps".
+    entries have nothing in common. `count` is a noun that stands before a number, such as "steps". If `apart` is True,
+    the entries are about inputs of the check's own, and a card does not show those of the case.
     """
 
     each: Text | tuple[Text, ...]
     count: Text
+    apart: bool = False
 
     def name(self, index: int) -> Text:
         """Return the name of the entry at `index`, which counts from 0."""

@@ -11,6 +11,7 @@ import linecache
 import os
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from ..bound_names import bound_names
@@ -28,6 +29,8 @@ STEPS = (
 )
 _GIVEN, _TRIAL = "value", "trial"  # parts that the course writes
 _ORDER = (_GIVEN, *STEPS, _TRIAL)
+_LAST = STEPS[-1]
+_JOINED = (_LAST, "judge_rule", _TRIAL)  # what works with the class of the last lesson
 _PART = re.compile(r"^# --- (\w+) \(([0-9a-f]{8})\) ---\n(.*?)\n*(?=^# --- \w+ \(|\Z)", re.M | re.S)
 
 
@@ -41,11 +44,13 @@ def keep_step(name: str, source: str) -> bool:
     new = {part: _given(part) for part in (_GIVEN, _TRIAL)} | {name: _with_needed(source)}
     edited = {part for part, (digest, text) in parts.items() if source_digest(text) != digest}
     parts |= {part: (source_digest(text), text) for part, text in new.items() if part not in edited}
-    _write(
-        folder() / FILE,
-        "".join(f"# --- {part} ({parts[part][0]}) ---\n{parts[part][1]}\n\n\n" for part in _ORDER if part in parts),
-    )
+    _write(folder() / FILE, _joined(parts))
     return name not in edited
+
+
+def _joined(parts: Mapping[str, tuple[str, str]]) -> str:
+    """Return the text of a file with `parts`, a dict from the name of a part to its digest and text."""
+    return "".join(f"# --- {part} ({parts[part][0]}) ---\n{parts[part][1]}\n\n\n" for part in _ORDER if part in parts)
 
 
 def _with_needed(source: str) -> str:
@@ -100,7 +105,10 @@ def use_mine() -> Reply:
 
 
 def save_mine() -> Reply:
-    """Write your engine into the folder of this notebook, as `my_engine.py`, which runs and can be imported."""
+    """Write your engine into the folder of this notebook, as `my_engine.py`, which runs and can be imported.
+
+    The class of the last lesson joins the steps. Once it is there, the file leaves out what it replaces.
+    """
     mine, here = folder() / FILE, Path.cwd() / FILE
     if not mine.is_file():
         return Reply((message("own_engine.none"),))
@@ -109,5 +117,8 @@ def save_mine() -> Reply:
         and mine.read_text() != here.read_text()
     ):
         return Reply((message("own_engine.edited", path=str(here)),))
-    _write(here, mine.read_text(encoding="utf-8"))
+    text, parts = mine.read_text(encoding="utf-8"), _read(mine)
+    if _LAST in parts:
+        text = "import torch\n\n\n" + _joined({part: parts[part] for part in _JOINED if part in parts})
+    _write(here, text)
     return Reply((message("own_engine.saved", path=str(here)), f"{Path(sys.executable).name} {FILE}"))

@@ -356,37 +356,21 @@ steps(y)
 # %% [markdown] tags=["en"]
 # After the second step `h` has 5, after the third 17. Its node is called once, with 17, and only when all three have arrived. So two rules make a backward pass, which is also called backpropagation: gradients that meet are *added*, and a node waits for the gradients of *all* edges that lead to it.
 #
-# To wait, a program has to know for how many. In the cell these numbers are typed in. It begins with the node that waits for nobody. After each node it takes one off for every edge that leads on; whoever comes down to 0 may run. Which of the two middle nodes will run first, and does it matter?
-# %% [markdown] tags=["ru"] of="33d2b52a"
+# Here the node of $5h$ ran before that of $h^2$. Does it matter?
+# %% [markdown] tags=["ru"] of="6b5be535"
 # После второго шага у `h` градиент 5, после третьего — 17. Узел вызывается один раз, с градиентом 17, и лишь после того, как пришли все три градиента. Обратный проход, то есть обратное распространение ошибки (backpropagation), основан на двух правилах: встретившиеся градиенты *складываются*, а узел вызывается только тогда, когда пришли градиенты по *всем* ведущим к нему рёбрам.
 #
-# Чтобы дождаться всех, программа должна знать, сколько их. В ячейке ниже эти числа вписаны вручную. Начинаем с узла, который никого не ждёт. Из каждого узла проходим по всем его рёбрам и за каждое вычитаем единицу из числа того узла, к которому оно ведёт. Если осталось 0, очередь этого узла подошла. Какой из двух средних узлов выполнится первым? И важно ли это?
-# %%
-waits_for = {add: 0, square: 1, times_5: 1, times_2: 3}
-may_run = [add]
-while may_run:
-    node = may_run.pop()
-    print(node.name(), "runs")
-    for child, _ in node.next_functions:
-        if child in waits_for:
-            waits_for[child] -= 1
-            print("    to", child.name() + ", which now waits for", waits_for[child])
-            if waits_for[child] == 0:
-                may_run.append(child)
-# %% tags=["fact"]
-assert set(waits_for.values()) == {0} and node is times_2
-
-
+# Здесь узел выражения $5h$ выполнен раньше, чем узел $h^2$. Важно ли это?
 # %% [markdown] tags=["en"]
-# Either may: each stands before the node of `h` and behind the sum. An order in which each node stands after all nodes that lead to it is a *topological order*. Counting down is one way to it (Kahn's algorithm). Another is a walk that writes a node down when everything behind it has been written; that list is read from its end.
+# No: each stands before the node of `h` and behind the sum. An order in which each node stands after all nodes that lead to it is a *topological order*.
 #
 # ## An engine of your own
 #
 # Nodes that know what they were made from, a derivative for each, and this order: a backward pass needs nothing else. Torch has it in C++. You now write it in Python, on plain tensors that never require grad. This engine is yours and grows with the course: in lesson 03 it learns to read handwritten digits.
 #
 # A `Value` holds a tensor (`data`), the values that it was made from (`inputs`), and a *rule*: from the gradient of the result to one gradient for each input. The class below records all this. What it does not have is a single derivative, nor a walk.
-# %% [markdown] tags=["ru"] of="5ef8c5c5"
-# Любой: каждый из них стоит после сложения и до узла тензора `h`. Порядок, в котором каждый узел стоит после всех узлов, из которых к нему ведут рёбра, называется *топологическим*. Его можно получить обратным отсчётом, как выше (алгоритм Кана). Другой способ — обход, при котором узел записывают, когда записаны все узлы, к которым от него ведут рёбра. Такой список читают с конца.
+# %% [markdown] tags=["ru"] of="cdc2ff04"
+# Нет: каждый из них стоит после сложения и до узла тензора `h`. Порядок, в котором каждый узел стоит после всех узлов, из которых к нему ведут рёбра, называется *топологическим*.
 #
 # ## Собственный движок
 #
@@ -441,24 +425,22 @@ assert all(value.grad is None for value in behind(own))
 # The graphs are the same: five nodes, six edges, and each edge is an entry of `inputs`. A leaf of yours is its own `AccumulateGrad`. Torch's arrows carry numbers, the derivatives of the steps. Yours carry none, for no value has a rule yet. Now give it derivatives.
 #
 # ### Exercise `four_rules`: the rules
-# *complete · ●○○ · 10 minutes · 2 points*
+# *complete · ●○○ · 15 minutes · 2 points*
 #
 # **From the gradient of a result to one gradient for each input.** The rule of `+` is there; write four more. Each earns half a point of its own.
 #
-# * **Given.** A rule is called with `g`, the gradient of the result; `out`, the result; and the inputs. All are float64 tensors. For `+` and `*` the inputs have one shape, for `@` they are matrices, `sum` is over all entries.
+# * **Given.** A rule is called with `g`, the gradient of the result; `out`, the result; and the inputs. All are float64 tensors. For `+` and `*` the inputs have one shape, for `@` they are matrices: there the shapes leave little choice. `sum` is over all entries.
 # * **Result.** `four_rules()` returns a dict with the names below. Each rule returns a tuple with one gradient for each input, in the shape of that input. <!-- *, @, sum, tanh -->
-# * **Leave.** The rule of `+`. <!-- no aspect: it is right as it is, and is not called -->
-# %% [markdown] tags=["ru"] of="c50fd913"
+# %% [markdown] tags=["ru"] of="cc628826"
 # Графы одинаковы: пять узлов, шесть рёбер, и каждое ребро — элемент поля `inputs`. Лист у вас сам себе `AccumulateGrad`. На рисунке torch у стрелок стоят числа, производные шагов. У вас их нет: правила нет ещё ни у одного значения. Теперь напишем производные.
 #
 # ### Упражнение `four_rules`: правила
-# *дописать · ●○○ · 10 минут · 2 балла*
+# *дописать · ●○○ · 15 минут · 2 балла*
 #
 # **По градиенту результата вычислить градиент каждого входа.** Правило для `+` уже есть, напишите ещё четыре. За каждую операцию отдельно даётся полбалла.
 #
-# * **Дано.** Правило вызывается с аргументами `g` (градиент результата), `out` (результат) и входами. Всё это тензоры float64. У `+` и `*` входы одной формы, у `@` это матрицы, `sum` берётся по всем элементам.
+# * **Дано.** Правило вызывается с аргументами `g` (градиент результата), `out` (результат) и входами. Всё это тензоры float64. У `+` и `*` входы одной формы. У `@` это матрицы, и формы почти не оставляют выбора. `sum` берётся по всем элементам.
 # * **Результат.** `four_rules()` возвращает словарь с теми же ключами, что в заготовке ниже. Каждое правило возвращает кортеж: по одному градиенту на вход, той же формы, что и этот вход. <!-- *, @, sum, tanh -->
-# * **Не менять.** Правило для `+`. <!-- no aspect: it is right as it is, and is not called -->
 # %% answer="four_rules"
 def four_rules():
     return {
@@ -579,9 +561,9 @@ for doublings, times in {2: 3, 5: 31, 10: 1023}.items():
 # The gradient is right, and the work is hopeless. Each value should wait for all of its gradients, and then run once.
 #
 # ### Exercise `walk_nodes`: a walk of your own
-# *find the bug · ●●○ · 20 minutes · 5 points*
+# *complete · ●●○ · 20 minutes · 5 points*
 #
-# **Each rule runs once, when its gradient is complete.** The function follows every path, and more is wrong with it. Mend it.
+# **Each rule runs once, when its gradient is complete.** The function follows every path, and more is wrong with it. Write a better one.
 #
 # * **Given.** `root`, a value with one element. A value has `data`, `inputs` (a tuple of values), `rule` and `grad`. `rule(gradient)` returns one gradient for each input, in the input's shape. A leaf has no inputs, and its `rule` is None.
 # * **Result.** The gradient of every leaf behind `root` is added to its `.grad`, which is None or a tensor. At results and unused leaves it stays None. <!-- meetings, gradients, accumulated -->
@@ -589,13 +571,13 @@ for doublings, times in {2: 3, 5: 31, 10: 1023}.items():
 # * **Result.** Each rule runs once. <!-- runs -->
 # * **Leave.** Every `data`. <!-- own -->
 # * **Not allowed.** To recurse: 5,000 additions in a row have to work. <!-- depth -->
-# %% [markdown] tags=["ru"] of="99ea7d46"
+# %% [markdown] tags=["ru"] of="f88affb9"
 # Градиент верен, но работы слишком много. Каждое значение должно дождаться всех своих градиентов и выполнить правило один раз.
 #
 # ### Упражнение `walk_nodes`: собственный обход
-# *найти ошибку · ●●○ · 20 минут · 5 баллов*
+# *дописать · ●●○ · 20 минут · 5 баллов*
 #
-# **Каждое правило выполняется один раз, когда градиент готов.** Функция проходит по каждому пути, и это не единственная её ошибка. Исправьте её.
+# **Каждое правило выполняется один раз, когда градиент готов.** Функция проходит по каждому пути, и это не единственная её ошибка. Напишите лучшую.
 #
 # * **Дано.** Значение `root` из одного элемента. У значения есть поля `data`, `inputs` (кортеж значений), `rule` и `grad`. Вызов `rule(gradient)` возвращает по одному градиенту на вход, той же формы, что и этот вход. У листа нет входов, а `rule` равно None.
 # * **Результат.** Градиент каждого листа, от которого зависит `root`, прибавлен к `.grad` этого листа (там лежит None или тензор). У результатов и неиспользованных листьев там остаётся None. <!-- meetings, gradients, accumulated -->
@@ -717,6 +699,10 @@ def walk_nodes(root):
 from autograder import check
 
 check("walk_nodes")
+# %% [markdown] tags=["en"] explains="walk_nodes"
+# To wait, a walk has to know for how many. Counting the uses of each value, and then counting down, is one way to a topological order (Kahn's algorithm). Another is to write a value down when everything behind it has been written; that list is read from its end.
+# %% [markdown] tags=["ru"] explains="walk_nodes" of="a1b7d4db"
+# Чтобы дождаться всех, обход должен знать, сколько их. Можно сосчитать, сколько раз используется каждое значение, а потом вести обратный отсчёт: это алгоритм Кана, и получается топологический порядок. Другой способ — записать значение, когда записано всё, от чего оно зависит. Такой список читают с конца.
 
 
 # %% [markdown] tags=["en"]

@@ -119,17 +119,17 @@ two_backward_passes()
 
 
 # %% [markdown] tags=["en"] explains="predict_accumulation"
-# `backward()` adds to `.grad`, and it adds in place: `first` is the same tensor as `w.grad`, so it changed too. A snapshot needs `clone()`. `zero_grad()` puts `None` there, not a zero; more on that below.
+# `backward()` adds to `.grad`, and it adds in place: `first` is the same tensor as `w.grad`, so it changed too. A snapshot needs `clone()`. `zero_grad()` puts `None` there, not a zero.
 #
 # The sum is the tool: the gradient of a sum of losses is the sum of their gradients, and `.grad` collects it for you.
-# %% [markdown] tags=["ru"] explains="predict_accumulation" of="32edcceb"
-# Метод `backward()` прибавляет новый градиент к тому, что уже лежит в `.grad`, причём на месте: `first` — это тот же тензор, что и `w.grad`, поэтому изменился и он. Чтобы сохранить прежнее значение, нужен `clone()`. Метод `zero_grad()` записывает в поле градиента не ноль, а `None`. Подробнее об этом ниже.
+# %% [markdown] tags=["ru"] explains="predict_accumulation" of="e51225ec"
+# Метод `backward()` прибавляет новый градиент к тому, что уже лежит в `.grad`, причём на месте: `first` — это тот же тензор, что и `w.grad`, поэтому изменился и он. Чтобы сохранить прежнее значение, нужен `clone()`. Метод `zero_grad()` записывает в поле градиента не ноль, а `None`.
 #
 # Такое сложение не мешает, а помогает: градиент суммы потерь равен сумме градиентов, и эта сумма сама накапливается в `.grad`.
 # %% [markdown] tags=["en"]
-# Where in the second pass does it add? `steps` runs that pass one step at a time. On the way from the loss to `w` each step multiplies by one derivative: 1 becomes $4$, then $-4$, then $-8$. Only the last step touches `.grad`. Go there and read `w.grad: -32 + -8 = -40`. (Afterwards `steps` puts `.grad` back.)
-# %% [markdown] tags=["ru"] of="14b5c92d"
-# На каком шаге второго прохода происходит сложение? Проследим: функция `steps` выполняет этот проход по шагам. На пути от функции потерь к весу `w` градиент на каждом шаге умножается на производную очередной операции: из 1 получается $4$, затем $-4$ и, наконец, $-8$. В поле `.grad` градиент попадает только на последнем шаге. Дойдите до него и прочтите `w.grad: -32 + -8 = -40`. (Затем `steps` восстанавливает прежнее значение поля `.grad`.)
+# Where in the second pass does it add? `steps` runs that pass one step at a time. On the way from the loss to `w` each step multiplies by one derivative: 1 becomes $4$, then $-4$, then $-8$. Only the last step touches `.grad`. Go there and read `w.grad: -32 + -8 = -40`.
+# %% [markdown] tags=["ru"] of="76c97572"
+# На каком шаге второго прохода происходит сложение? Проследим: функция `steps` выполняет этот проход по шагам. На пути от функции потерь к весу `w` градиент на каждом шаге умножается на производную очередной операции: из 1 получается $4$, затем $-4$ и, наконец, $-8$. В поле `.grad` градиент попадает только на последнем шаге. Дойдите до него и прочтите `w.grad: -32 + -8 = -40`.
 # %% tags=["picture"]
 from autograder import steps
 
@@ -350,17 +350,21 @@ assert all(torch.allclose(a.data, b.data, rtol=1e-12, atol=1e-12) for a, b in zi
 again = [each.clone().requires_grad_() for each in start_at]
 assert all(abs(a - b) < 1e-12 * max(1, abs(b)) for a, b in zip(trained(train_engine, again, stream)[0], their_losses))
 far, _ = trained(train_engine, [Value(each.clone()) for each in start_at], values, rate=0.04)
-assert far[9] > 1000 * far[0] and not torch.tensor(far).isfinite().all()
+assert 25 < far[0] < 26 and max(far[:100]) > 1e29 and far[-1] != far[-1]
 
 
 # %% [markdown] tags=["en"]
-# More than 90 % are read right, after a second or two of training. Losses and weights are torch's but for rounding. That is a whole training loop: clear, forward, backward, step.
+# More than 90 % are read right. Losses and weights are torch's but for rounding.
 #
 # What will the losses do with `rate=0.04`? Say it first, then run `trained(train_engine, [Value(each.clone()) for each in start_at], values, rate=0.04)[0][:12]`.
-# %% [markdown] tags=["ru"] of="b9eeade4"
-# После одной-двух секунд обучения верно прочитано больше 90 %. Потери и веса с точностью до округления такие же, как в torch. Это и есть весь цикл обучения: обнулить градиенты, прямой проход, обратный проход, шаг.
+# %% [markdown] tags=["ru"] of="32cd2a62"
+# Верно прочитано больше 90 %. Потери и веса с точностью до округления такие же, как в torch.
 #
 # Что будет с потерями при `rate=0.04`? Сначала ответьте, потом выполните `trained(train_engine, [Value(each.clone()) for each in start_at], values, rate=0.04)[0][:12]`.
+# %% [markdown] tags=["en"] explains="train_engine"
+# They grow from 25 to more than $10^{29}$, and end in NaN. Each step goes so far beyond the bottom of the valley that the next gradient is larger.
+# %% [markdown] tags=["ru"] explains="train_engine" of="0411eb46"
+# Они вырастают с 25 до чисел больше $10^{29}$, а потом превращаются в NaN. Каждый шаг уходит так далеко за дно долины, что следующий градиент ещё больше.
 # %% [markdown] tags=["en"]
 # ## The mean over a big batch, in pieces
 #

@@ -2021,8 +2021,7 @@ def gradients_of(root):
 #
 # * **Given.** A rule is called with `g`, the gradient of the result; `out`, the result; and the inputs. All are values with `data`, a float64 tensor. The operations: `a + b`, `a * b`, `a @ b`, `a.t()`, `a.sum()`, `a.expand(shape)`, `a.tanh()`, and a number on the left of a minus, as in `1 - a`. For `+` and `*` the inputs have one shape.
 # * **Result.** Each rule returns a tuple with one value for each input, in the shape of that input. What it returns can be differentiated with respect to `g` and the inputs. <!-- *, @, sum, tanh -->
-# * **Leave.** The other rules. <!-- no aspect: they are right as they are, and are not called -->
-# %% [markdown] tags=["ru"] of="6fe3a429"
+# %% [markdown] tags=["ru"] of="718c5f2f"
 # ### Дополнительное упражнение `recorded_rules`: правила, которые записываются
 # *дописать · ●●○ · 12 минут · 3 балла · дополнительно*
 #
@@ -2030,7 +2029,6 @@ def gradients_of(root):
 #
 # * **Дано.** Правило вызывается с аргументами `g` (градиент результата), `out` (результат) и входами. Всё это значения с полем `data`, тензором float64. Операции: `a + b`, `a * b`, `a @ b`, `a.t()`, `a.sum()`, `a.expand(shape)`, `a.tanh()` и число слева от минуса, например `1 - a`. У `+` и `*` входы одной формы.
 # * **Результат.** Каждое правило возвращает кортеж: по одному значению на вход, той же формы, что и этот вход. То, что оно вернуло, можно дифференцировать по `g` и по входам. <!-- *, @, sum, tanh -->
-# * **Не менять.** Остальные правила. <!-- no aspect: they are right as they are, and are not called -->
 # %% answer="recorded_rules"
 def recorded_rules():
     return {

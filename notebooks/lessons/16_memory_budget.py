@@ -1496,8 +1496,8 @@ check("compute_again")
 
 
 # %% [markdown] tags=["en"]
-# Eight layers of four products each, with and without segments. A segment is a layer. How many of the 32 results are in memory before the walk? And what do the gradients differ by?
-# %% [markdown] tags=["ru"] of="e7e5b254"
+# Eight layers of four results each, with and without segments. A segment is a layer. How many of the 32 results are in memory before the walk? And what do the gradients differ by?
+# %% [markdown] tags=["ru"] of="36a68caf"
 # Восемь слоёв по четыре операции, с отрезками и без них. Отрезок — это слой. Сколько из 32 результатов останется в памяти перед обходом? И на сколько будут отличаться градиенты?
 # %%
 from autograder.measure import live_bytes

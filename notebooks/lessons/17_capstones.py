@@ -2014,23 +2014,7 @@ check("cures")
 # Two things are new where the parts meet. Lesson 10 wrote the rules with values on both sides, so a pass with `create_graph=True` records itself; a plain pass has to cut each gradient off the graph: it wraps the bare tensor anew. And the sum to an input's shape has to be recorded, too: it becomes an operation of the class.
 #
 # How is such an engine tested? By hand you find the faults you think of. The check tries each rule by itself, and then writes *random programs*: each draws its operations, uses results twice, broadcasts, leaves a leaf unused. A program runs on your values as well as on torch's tensors, because both have the same methods.
-#
-# ### Extra exercise `own_engine`: an engine of your own
-# *design · ●●● · 60 minutes · 10 points · extra*
-#
-# **Join the parts in the class `Value`, from its rules to second derivatives.** The stub records and has the rule of `+`; every other rule, the sum to a shape, hooks and the walk are yours. Look at your `my_engine.py`: `save_mine()`, at the end of this section, writes it beside this notebook.
-#
-# * **Given.** `Value(data)` is a leaf. `data` is a float64 tensor that does not require grad. A value has `.data` and `.grad`, which is None or a value.
-# * **Given.** The operations: `a + b` and `a * b` with broadcasting, `a @ b` and `a.t()` of matrices, `a.sum()` over all entries, `a.exp()`, `a.tanh()`, `a.reshape(shape)`, `a.expand(shape)`. The shape is a tuple in which every size is given.
-# * **Result.** `root.backward()`, of a value with one element, adds to `.grad` of every leaf behind it the gradient, in the leaf's shape. What is no leaf keeps None, and so does an unused leaf. <!-- rules, meetings, gradients, accumulated -->
-# * **Result.** A gradient of a plain pass has memory of its own. <!-- memory -->
-# * **Result.** `value.register_hook(hook)` works for leaves and results: `hook` is called once in each pass, with the whole gradient of this pass as a `Value`. Unless it returns None, what it returns takes the gradient's place, also for the next hook of the same value. <!-- hooks, hooks_in_programs -->
-# * **Result.** A pass frees what it has walked: the values on its way are gone from memory at once, without the garbage collector, if nobody else holds them. One that is held forgets its inputs, too. A later pass that meets a freed value, from whichever root, raises a RuntimeError; what is in `.grad` then does not matter. Leaves can be used again. With `retain_graph=True` nothing is freed. <!-- freed, accumulated -->
-# * **Result.** With `create_graph=True` nothing is freed either, and the gradients are values of the graph, from which one can compute on and call `backward()`. So are their sums over several passes, and so is what a hook returns. After a pass without `create_graph=True` every `.grad` is a constant. <!-- second_rules, second, second_hook, constant -->
-# * **Leave.** Every `data`. <!-- memory -->
-# * **Not allowed.** torch's own backward passes. <!-- engine_runs -->
-# * **Not allowed.** To follow every path, or to recurse: 5,000 operations in a row have to work. <!-- work, depth -->
-# %% [markdown] tags=["ru"] of="fb5673bd"
+# %% [markdown] tags=["ru"] of="a9300e28"
 # ## Собственный движок
 #
 # Начиная с урока 02 ваш движок рос: правила и обход, сеть, которая читает цифры, переключатель записи, счётчик изменений, освобождение памяти по ходу обхода, проверка правил, хуки, вторая производная, повторное вычисление отрезков. Каждая часть была отдельной функцией. Справится ли со всем этим один класс, причём на любой программе?
@@ -2038,18 +2022,40 @@ check("cures")
 # На стыках частей появляется кое-что новое. В уроке 10 с обеих сторон в правилах стояли значения, поэтому проход с `create_graph=True` записывает сам себя. В обычном же проходе каждый градиент нужно отрезать от графа: взять его тензор и сделать из этого тензора новое значение. Приведение градиента к форме входа тоже должно записываться, так что и оно становится операцией класса.
 #
 # Как испытать такой движок? Вручную находят только те ошибки, о которых подумали. Поэтому при проверке сначала испытывается каждое правило отдельно, а потом создаются *случайные программы*: операции в них выбраны наугад, результаты используются дважды, есть транслирование и лист, который никому не нужен. Программа выполняется и на ваших значениях, и на тензорах torch: методы у них одни и те же.
+# %%
+from autograder import save_mine
+
+save_mine()
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `own_engine`: an engine of your own
+# *design · ●●● · 90 minutes · 10 points · extra*
 #
+# **Join the parts in the class `Value`, from its rules to second derivatives.** Much of it you have: `save_mine()` has just written it into `my_engine.py`, beside this notebook. What changes: a rule is called as `rule(g, out)` and works on values, `.grad` holds a value, and there is no minus. The stub records and has the rule of `+`; every other rule, the sum to a shape, hooks and the walk are yours.
+#
+# * **Given.** `Value(data)` is a leaf. `data` is a float64 tensor that does not require grad. A value has `.data` and `.grad`, which is None or a value.
+# * **Given.** The operations: `a + b` and `a * b` with broadcasting, `a @ b` and `a.t()` of matrices, `a.sum()` over all entries, `a.exp()`, `a.tanh()`, `a.reshape(shape)`, `a.expand(shape)`. The shape is a tuple in which every size is given.
+# * **Result.** `root.backward()`, of a value with one element, adds to `.grad` of every leaf behind it the gradient, in the leaf's shape. What is no leaf keeps None, and so does an unused leaf. <!-- rules, meetings, gradients, accumulated -->
+# * **Result.** A gradient of a plain pass has memory of its own. <!-- memory -->
+# * **Result.** `value.register_hook(hook)` works for leaves and results: `hook` is called once in each pass, with the whole gradient of this pass as a `Value`. Unless it returns None, what it returns takes the gradient's place, also for the next hook of the same value. <!-- hooks, hooks_in_programs -->
+# * **Result.** A pass frees what it has walked: the values on its way are gone from memory when it ends, without the garbage collector, if nobody else holds them. One that is held forgets its inputs, too. A later pass that meets a freed value, from whichever root, raises a RuntimeError; what is in `.grad` then does not matter. Leaves can be used again. With `retain_graph=True` nothing is freed. <!-- freed, accumulated -->
+# * **Result.** With `create_graph=True` nothing is freed either, and the gradients are values of the graph, from which one can compute on and call `backward()`. So are their sums over several passes, and so is what a hook returns. After a pass without `create_graph=True` every `.grad` is a constant. <!-- second_rules, second, second_hook, constant -->
+# * **Leave.** Every `data`. <!-- memory -->
+# * **Not allowed.** torch's own backward passes. <!-- engine_runs -->
+# * **Not allowed.** To follow every path, or to recurse: 5,000 operations in a row have to work. <!-- work, depth -->
+# %% [markdown] tags=["ru"] of="b78abbb5"
 # ### Дополнительное упражнение `own_engine`: собственный движок
-# *спроектировать · ●●● · 60 минут · 10 баллов · дополнительно*
+# *спроектировать · ●●● · 90 минут · 10 баллов · дополнительно*
 #
-# **Соберите части в класс `Value`, от правил до вторых производных.** В заготовке уже есть запись операций и правило для `+`. Остальные правила, приведение градиента к форме входа, хуки и сам проход за вами. Загляните в свой файл `my_engine.py`: функция `save_mine()` в конце раздела сохранит его рядом с этой тетрадью.
+# **Соберите части в класс `Value`, от правил до вторых производных.** Многое у вас уже есть: `save_mine()` только что сохранила ваш код в файл `my_engine.py` рядом с этой тетрадью. Меняется вот что: правило вызывается как `rule(g, out)` и работает со значениями, в `.grad` лежит значение, а минуса нет. В заготовке уже есть запись операций и правило для `+`. Остальные правила, приведение градиента к форме входа, хуки и сам проход за вами.
 #
 # * **Дано.** `Value(data)` — лист. `data` — тензор float64, который не требует градиента. У значения есть поля `.data` и `.grad`, в последнем лежит None или значение.
 # * **Дано.** Операции: `a + b` и `a * b` с транслированием, `a @ b` и `a.t()` для матриц, `a.sum()` по всем элементам, `a.exp()`, `a.tanh()`, `a.reshape(shape)`, `a.expand(shape)`. Форма — кортеж, в котором указаны все размеры.
 # * **Результат.** Вызов `root.backward()` у значения из одного элемента прибавляет к `.grad` каждого листа, от которого это значение зависит, градиент той же формы, что у листа. У остальных значений и у неиспользованного листа остаётся None. <!-- rules, meetings, gradients, accumulated -->
 # * **Результат.** У градиента после обычного прохода собственная память. <!-- memory -->
 # * **Результат.** `value.register_hook(hook)` работает для листьев и результатов: в каждом проходе `hook` вызывается один раз и получает полный градиент этого прохода, тоже `Value`. Если хук вернул не None, это значение заменяет градиент, в том числе для следующего хука того же значения. <!-- hooks, hooks_in_programs -->
-# * **Результат.** Проход освобождает пройденное: значения на его пути исчезают из памяти сразу, без сборщика мусора, если никто другой их не держит. Если же значение кто-то держит, оно остаётся, но забывает свои входы. Если следующий проход, с какого бы корня он ни начался, приходит к освобождённому значению, возникает RuntimeError; что в этом случае окажется в полях `.grad`, неважно. Листья можно использовать снова. С `retain_graph=True` ничего не освобождается. <!-- freed, accumulated -->
+# * **Результат.** Проход освобождает пройденное: к его концу значения на пути исчезают из памяти, без сборщика мусора, если никто другой их не держит. Если же значение кто-то держит, оно остаётся, но забывает свои входы. Если следующий проход, с какого бы корня он ни начался, приходит к освобождённому значению, возникает RuntimeError; что в этом случае окажется в полях `.grad`, неважно. Листья можно использовать снова. С `retain_graph=True` ничего не освобождается. <!-- freed, accumulated -->
 # * **Результат.** С `create_graph=True` тоже ничего не освобождается, а градиенты становятся значениями графа: их можно использовать в новых вычислениях, а у результата вызвать `backward()`. То же относится к их сумме за несколько проходов и к тому, что вернул хук. После прохода без `create_graph=True` каждый `.grad` — константа. <!-- second_rules, second, second_hook, constant -->
 # * **Не менять.** Ни одно поле `data`. <!-- memory -->
 # * **Нельзя.** Использовать обратные проходы torch. <!-- engine_runs -->
@@ -2499,7 +2505,7 @@ assert takes_over(holds=False) and not takes_over(holds=True)
 # %% [markdown] tags=["ru"] of="d2e163aa"
 # Одна сеть и три движка: значение на каждое число, как в micrograd; ваши массивы; torch. В каком столбце разница будет больше: в числе выполненных правил или во времени? И в чём torch вам уступает?
 # %%
-import time
+import timeit
 
 
 class Scalar:
@@ -2581,15 +2587,14 @@ def lines_of(engine):
 parts = [torch.linspace(-1.0, 1.0, n * m, dtype=torch.float64).reshape(n, m) for n, m in ((16, 12), (12, 8), (8, 1))]
 found = []
 for engine, lines in ((on_scalars, Scalar), (on_arrays, Value), (on_torch, None)):
-    start_time = time.perf_counter()
     try:
         rules, gradient = engine(*parts)
     except AttributeError:
         print(f"{engine.__name__:10} own_engine is still to be written")
         continue
-    took = 1000 * (time.perf_counter() - start_time)
-    length = lines_of(lines) if lines else "C++"
-    print(f"{engine.__name__:10} {length:>6} lines, {rules:6,} rules, {took:7.2f} ms")
+    took = 1000 * min(timeit.repeat(lambda: engine(*parts), number=1, repeat=10))
+    length = f"{lines_of(lines)} lines" if lines else "in C++"
+    print(f"{engine.__name__:10} {length:>9}, {rules:6,} rules, {took:7.2f} ms")
     found.append(torch.tensor(gradient))
 print("one gradient:", all(torch.allclose(found[0], each) for each in found))
 # %% tags=["fact"]
@@ -2607,8 +2612,6 @@ assert [rules for rules, _ in counted] == [3_327, 4, 4]
 #
 # Заберите свой движок с собой.
 # %%
-from autograder import save_mine
-
 save_mine()
 # %% [markdown] tags=["en"]
 # ## On a GPU

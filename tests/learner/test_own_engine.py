@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from autograder import exercises
 from autograder.lessons.collection import COURSE
+from autograder.lessons.source import solutions
 from support.kernel import Kernel
 
 pytestmark = pytest.mark.long(20)
@@ -74,6 +76,24 @@ def test_an_engine_grows_and_goes_to_another_lesson(kernel: Kernel, home: Path, 
     assert "differ from torch's by at most" in ran.stdout
     imported = "from my_engine import Value, four_rules, walk_nodes"
     assert subprocess.run([sys.executable, "-c", imported], cwd=tmp_path, check=False).returncode == 0
+
+
+def test_the_class_of_the_last_lesson_takes_the_place_of_its_parts(kernel: Kernel, home: Path, tmp_path: Path) -> None:
+    begin(kernel, "graph_and_backward")
+    kernel.run(HELPER, "1")
+    kernel.run(RULES, "2")
+    kernel.run('check("four_rules")')
+    kernel.run("%reset -f")
+    kernel.run(START.format(lesson="capstones"))
+    kernel.run(solutions(exercises.find("own_engine", "capstones"))[0], "3")
+    kernel.run('check("own_engine")', "4")
+    kernel.run("save_mine()")
+    saved = (tmp_path / "my_engine.py").read_text()
+    assert saved.count("class Value") == 1
+    assert "four_rules" not in saved
+    assert "four_rules" in (home / "my_engine.py").read_text()
+    ran = subprocess.run([sys.executable, "my_engine.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "differ from torch's by at most" in ran.stdout
 
 
 def test_what_a_learner_edits_stays(kernel: Kernel, home: Path, tmp_path: Path) -> None:

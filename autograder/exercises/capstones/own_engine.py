@@ -25,6 +25,7 @@ from ..shared.engine_runs import (
     constant_sum,
     deep_gradient,
     first_gradients,
+    forgets_its_parts,
     hooked,
     second_gradients,
     through_a_hook,
@@ -69,7 +70,7 @@ _LATER = (
     asks="Value",
     asks_for="class",
     difficulty=3,
-    minutes=60,
+    minutes=90,
     seconds=30.0,
     aspects=[
         aspect(
@@ -239,7 +240,8 @@ def _in_programs(make: Any, case: Case, start: float, known: Truths) -> dict[str
     hooks = or_error(hook_trials, make, make, _attach, backward, start)
     constant = or_error(constant_gradient, make, program)
     # An error says nothing of constants: other aspects are about recorded passes.
-    summed = constant if constant is not True else or_error(constant_sum, make, program) is not False
+    sums = [or_error(observe, make, program) is not False for observe in (constant_sum, forgets_its_parts)]
+    summed = constant if constant is not True else all(sums)
     second = or_error(second_rules, make, known)
     return {
         "gradients": or_error(first_gradients, make, program),

@@ -21,7 +21,7 @@ from autograder.language import Text
     kind="complete",
     core=True,
     difficulty=1,
-    minutes=10,
+    minutes=15,
     aspects=[
         aspect("*", 0.5, en="The rule of `*` is right.", ru="Правило для `*` верно.", after=()),
         aspect("@", 0.5, en="The rule of `@` is right.", ru="Правило для `@` верно.", after=()),

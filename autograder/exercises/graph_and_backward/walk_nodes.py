@@ -29,7 +29,7 @@ _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {
 
 @exercise(
     title=Text("A walk of your own", "Собственный обход"),
-    kind="find the bug",
+    kind="complete",
     core=True,
     difficulty=2,
     minutes=20,

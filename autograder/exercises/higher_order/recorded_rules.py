@@ -18,7 +18,7 @@ from autograder.language import Text
 OPERATIONS = ("*", "@", "sum", "tanh")
 
 
-class Followed:
+class Value:
     """A value as the engine's, but torch follows its operations.
 
     A rule that computes with such values can be differentiated once more. What is read from `data` is a number.
@@ -31,32 +31,32 @@ class Followed:
     def data(self) -> Tensor:
         return self._tensor.detach()
 
-    def __add__(self, other: Any) -> Followed:
+    def __add__(self, other: Any) -> Value:
         return _of_one_shape(torch.add, self, other)
 
-    def __mul__(self, other: Any) -> Followed:
+    def __mul__(self, other: Any) -> Value:
         return _of_one_shape(torch.mul, self, other)
 
-    def __matmul__(self, other: Any) -> Followed:
-        return Followed(self._tensor @ _tensor(other))
+    def __matmul__(self, other: Any) -> Value:
+        return Value(self._tensor @ _tensor(other))
 
-    def __rsub__(self, number: float) -> Followed:
-        return Followed(number - self._tensor)
+    def __rsub__(self, number: float) -> Value:
+        return Value(number - self._tensor)
 
-    def t(self) -> Followed:
-        return Followed(self._tensor.t())
+    def t(self) -> Value:
+        return Value(self._tensor.t())
 
-    def sum(self) -> Followed:
-        return Followed(self._tensor.sum())
+    def sum(self) -> Value:
+        return Value(self._tensor.sum())
 
-    def expand(self, shape: tuple[int, ...]) -> Followed:
-        return Followed(self._tensor.expand(shape))
+    def expand(self, shape: tuple[int, ...]) -> Value:
+        return Value(self._tensor.expand(shape))
 
-    def tanh(self) -> Followed:
-        return Followed(self._tensor.tanh())
+    def tanh(self) -> Value:
+        return Value(self._tensor.tanh())
 
 
-def _of_one_shape(operation: Any, one: Any, other: Any) -> Followed:
+def _of_one_shape(operation: Any, one: Any, other: Any) -> Value:
     """Return the result of `+` or `*`.
 
     Raises ValueError where an input that is followed has another shape: the engine of the lesson does not sum back.
@@ -65,7 +65,7 @@ def _of_one_shape(operation: Any, one: Any, other: Any) -> Followed:
     result = operation(*tensors)
     if any(each.requires_grad and each.shape != result.shape for each in tensors):
         raise ValueError(f"inputs of one shape are needed, not {tuple(tensors[0].shape)} and {tuple(tensors[1].shape)}")
-    return Followed(result)
+    return Value(result)
 
 
 def _tensor(value: Any) -> Tensor:
@@ -73,7 +73,7 @@ def _tensor(value: Any) -> Tensor:
 
     Such a value remembers its operation and inputs, and is computed from them again.
     """
-    if isinstance(value, Followed):
+    if isinstance(value, Value):
         return value._tensor
     data: Tensor = value.data
     op, inputs = getattr(value, "op", ""), getattr(value, "inputs", ())
@@ -118,10 +118,10 @@ def _aspect(op: str) -> Aspect:
             "Какой из результатов `g * b.data` и `g * b` помнит, что он получен из `b`?",
         ),
         Text(
-            "Take the rules from lesson 02 and leave out every `.data`, except where only a shape is asked for. Each step "
-            "of a rule is then an operation of the engine.",
-            "Возьмите правила из урока 02 и не пишите `.data` нигде, кроме мест, где нужна только форма. Тогда каждый шаг "
-            "правила — это операция движка.",
+            "Write the rules from lesson 02 with the operations that are listed above, and `.data` only where a shape is asked "
+            "for. Each step of a rule is then an operation of the engine.",
+            "Запишите правила из урока 02 только перечисленными выше операциями, а `.data` берите лишь там, где нужна форма. "
+            "Тогда каждый шаг правила — это операция движка.",
         ),
         Text.same('"@": lambda g, out, a, b: (g @ b.t(), ...),\n"tanh": lambda g, out, a: (g * (1 - ...),),'),
     ],
@@ -142,8 +142,8 @@ def recorded_rules(answer: Any, case: Case) -> dict[str, object]:
 def _twice(rule: Any, case: Case, operation: Any, gradient: Tensor, *inputs: Tensor) -> dict[str, object]:
     """Return the parts that a rule makes, and the derivatives of their weighted sum by its arguments."""
     of = [each.clone().requires_grad_() for each in (gradient, *inputs)]
-    g, *arguments = [Followed(each) for each in of]
-    parts = rule(g, Followed(operation(*of[1:])), *arguments)
+    g, *arguments = [Value(each) for each in of]
+    parts = rule(g, Value(operation(*of[1:])), *arguments)
     if not isinstance(parts, (list, tuple)):
         return {"gradients": _number(parts), "their derivatives": None}
     return {"gradients": [_number(each) for each in parts], "their derivatives": _derivatives(parts, of, case.weight)}
@@ -154,7 +154,7 @@ def _number(part: Any) -> object:
 
 
 def _is_value(part: Any) -> bool:
-    return isinstance(part, Followed) or (not isinstance(part, Tensor) and isinstance(getattr(part, "data", 0), Tensor))
+    return isinstance(part, Value) or (not isinstance(part, Tensor) and isinstance(getattr(part, "data", 0), Tensor))
 
 
 def _derivatives(parts: Sequence[Any], of: list[Tensor], weight: float) -> list[Tensor] | None:

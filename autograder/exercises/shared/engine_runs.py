@@ -7,6 +7,7 @@ learner's values need, so the same functions observe both.
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -193,6 +194,19 @@ def constant_sum(make: Make, program: Program) -> bool:
     values[-1].backward(create_graph=True)
     _again(values, program).backward()
     return _is_constant(values)
+
+
+def forgets_its_parts(make: Make, program: Program) -> bool:
+    """Return whether the sum of two plain passes holds nothing of the first pass.
+
+    A sum in values would be recorded, and would grow with each pass.
+    """
+    values = program.run(make)
+    values[-1].backward()
+    leaf = next(each for each in values if each.grad is not None)
+    first = weakref.ref(leaf.grad.data)
+    _again(values, program).backward()
+    return first() is None or first() is leaf.grad.data
 
 
 def _is_constant(values: list[Any]) -> bool:

@@ -40,6 +40,7 @@ OF_HOOKS = Entries(
         Text("a hook that returns None changes nothing", "хук, который вернул None, ничего не меняет"),
     ),
     Text("trials", "проб"),
+    apart=True,
 )
 
 

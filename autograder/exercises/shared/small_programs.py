@@ -149,7 +149,7 @@ MEETINGS = (
 
 
 def _named(*names: Text) -> Entries:
-    return Entries(names, Text("trials", "проб"))
+    return Entries(names, Text("trials", "проб"), apart=True)
 
 
 OF_RULES = _named(*(trial.name for trial in RULES))

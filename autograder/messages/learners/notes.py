@@ -69,8 +69,8 @@ NOTES: dict[str, Text] = {
         "В этом курсе максимум за упражнение (в баллах): {maximum}. За этот ответ: {earned}.",
     ),
     "note.engine.kept": Text(
-        "`{name}` is now part of your engine, {path}. Another lesson takes it by `use_mine()`.",
-        "`{name}` теперь входит в ваш движок: {path}. В других уроках его подставит `use_mine()`.",
+        "`{name}` is now part of your engine, {path}.",
+        "`{name}` теперь входит в ваш движок: {path}.",
     ),
     "note.engine.edited": Text(
         "`{name}` was edited by hand in {path}, so it was not replaced there. To replace it, delete that part of the file "

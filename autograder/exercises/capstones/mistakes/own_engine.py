@@ -903,13 +903,19 @@ class Value(Engine):
         super().keep(total, True)
 
 # %% mistake="adds_to_a_recorded_gradient" theme="recording"
-# After a recorded pass and a plain one `.grad` is still part of a graph: the plain pass adds to it in values. It has to
-#     add numbers.
-# После прохода с записью и обычного прохода `.grad` всё ещё входит в граф: обычный проход складывает значения. А ему нужно
-#     складывать числа.
+# After a plain pass `.grad` is part of a graph: the pass adds in values to what was there. It has to add numbers.
+# После обычного прохода `.grad` входит в граф: проход прибавляет к прежнему градиенту значения. А ему нужно складывать числа.
 class Value(Engine):
     def keep(self, gradient, create_graph):
         super().keep(gradient, create_graph or self.grad is not None)
+
+# %% mistake="adds_constants_in_values" like="adds_to_a_recorded_gradient"
+class Value(Engine):
+    def keep(self, gradient, create_graph):
+        if create_graph or self.grad is None:
+            super().keep(gradient, create_graph)
+        else:
+            self.grad = type(self)(self.grad.data) + gradient
 
 # %% mistake="never_records" theme="recording"
 # With `create_graph=True` the gradients are constants, too: no second derivative comes out of them.

@@ -388,3 +388,21 @@ def stop_recording(op, data, *inputs):
 
     made.rule = rule
     return made
+
+
+# %% mistake="refuses_the_walk" theme="order"
+# A rule raises an error when it runs inside `no_recording()`. The switch is about what is recorded, not about a walk.
+# Правило вызывает ошибку, если выполняется внутри `no_recording()`. Выключатель относится к записи, а не к обходу.
+def stop_recording(op, data, *inputs):
+    if not type(inputs[0]).recording:
+        return leaf(data, inputs)
+    made = recorded(op, data, *inputs)
+    inner = made.rule
+
+    def rule(gradient):
+        if not type(inputs[0]).recording:
+            raise RuntimeError("recording is off")
+        return inner(gradient)
+
+    made.rule = rule
+    return made

@@ -348,3 +348,18 @@ def train_engine(parameters, loss_of, batches, rate):
 # Функция `loss_of` получила части батча по отдельности. Она принимает батч целиком: `loss_of(batch)`.
 def train_engine(parameters, loss_of, batches, rate):
     return loop(parameters, lambda batch: loss_of(*batch), batches, rate)
+
+# %% mistake="subtracts_the_same_tensor" theme="in_place"
+# What was in `.grad` before is kept without a copy. Torch adds in place, so it changes along, and the difference is 0.
+# Прежнее содержимое `.grad` запомнено без копии. В torch сложение идёт на месте, меняются оба, и разность равна 0.
+def train_engine(parameters, loss_of, batches, rate):
+    losses = []
+    for batch in batches:
+        before = [each.grad for each in parameters]
+        loss = loss_of(batch)
+        loss.backward()
+        for each, old in zip(parameters, before):
+            if each.grad is not None:
+                each.data = each.data - rate * (each.grad if old is None else each.grad - old)
+        losses.append(loss.data.item())
+    return losses

@@ -413,3 +413,22 @@ def hooks_and_freeing(root, retain_graph=False):
         return replaced
 
     walk(root, retain_graph, last_result)
+
+# %% mistake="writes_into_the_gradient" theme="in_place"
+# What a hook returns is copied into the gradient in place. A rule may have handed the same tensor to another value.
+# То, что вернул хук, скопировано в градиент на месте. Тот же тензор правило могло передать и другому значению.
+def hooks_and_freeing(root, retain_graph=False):
+    arrived = {root: torch.ones_like(root.data)}
+    for value in in_order(root):
+        gradient = arrived.pop(value)
+        for hook in value.hooks:
+            replaced = hook(gradient)
+            if replaced is not None:
+                gradient.copy_(replaced)
+        if value.rule is None:
+            keep(value, gradient)
+            continue
+        for each, part in zip(value.inputs, value.rule(gradient)):
+            arrived[each] = arrived[each] + part if each in arrived else part
+        if not retain_graph:
+            leave(value)

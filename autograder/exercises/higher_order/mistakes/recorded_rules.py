@@ -135,3 +135,14 @@ def recorded_rules():
 # Градиент `b` в правиле для `@` транспонирован: `g.t() @ a` вместо `a.t() @ g`.
 def recorded_rules():
     return {**RIGHT, "@": lambda g, out, a, b: (g @ b.t(), g.t() @ a)}
+
+
+# %% mistake="sums_to_ones" theme="derivative"
+# The rule of `sum` gives ones, whatever gradient has come in.
+# Правило для `sum` даёт единицы, какой бы градиент ни пришёл.
+def recorded_rules():
+    class Ones:
+        def __init__(self, data):
+            self.data, self.inputs, self.op = data, (), ""
+
+    return {**RIGHT, "sum": lambda g, out, a: (Ones(0 * a.data + 1),)}

@@ -203,3 +203,24 @@ def compute_again(Value, segment, *inputs):
 # Вместо значения возвращён тензор.
 def compute_again(Value, segment, *inputs):
     return segment(*[Value(each.data) for each in inputs]).data
+
+
+# %% mistake="takes_the_inputs_gradients" like="runs_on_the_inputs"
+def compute_again(Value, segment, *inputs):
+    data = segment(*[Value(each.data) for each in inputs]).data
+
+    def rule(gradient):
+        (segment(*inputs) * Value(gradient)).sum().backward()
+        return [torch.zeros_like(each.data) if each.grad is None else each.grad for each in inputs]
+
+    return Value(data, inputs, rule)
+
+
+# %% mistake="runs_for_each_input" like="runs_too_often"
+def compute_again(Value, segment, *inputs):
+    data = segment(*[Value(each.data) for each in inputs]).data
+
+    def rule(gradient):
+        return [gradients_in(Value, segment, inputs, gradient)[number] for number in range(len(inputs))]
+
+    return Value(data, inputs, rule)

@@ -191,3 +191,26 @@ def free_as_you_walk(root, retain_graph=False):
     if getattr(root, "gone", False):
         raise RuntimeError("walked already")
     walk(root, retain_graph, leave=forget)
+
+
+# %% mistake="deletes_the_fields" theme="own"
+# The fields are deleted, so a second walk ends with an AttributeError. A RuntimeError that says what happened is asked for.
+# Поля удалены, поэтому второй обход заканчивается AttributeError. Нужна ошибка RuntimeError, которая объяснит, что случилось.
+def free_as_you_walk(root, retain_graph=False):
+    def delete(value):
+        del value.inputs, value.rule
+
+    walk(root, retain_graph, leave=delete)
+
+
+# %% mistake="refuses_by_name" theme="graph_life"
+# A freed value is held by its own new rule. Such a circle waits for the garbage collector.
+# Освобождённое значение удерживает его собственное новое правило. Такой цикл ждёт сборщика мусора.
+def free_as_you_walk(root, retain_graph=False):
+    def leave_with_name(value):
+        def refuse(gradient):
+            raise RuntimeError(f"{value.op} has been freed")
+
+        value.inputs, value.rule = (), refuse
+
+    walk(root, retain_graph, leave=leave_with_name)
