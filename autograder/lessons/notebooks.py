@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 _START = re.compile(r"(?m)^start\(")
 # Code and displayed formulas, which stay as they are, or a formula and the sign behind it.
 _FORMULA = re.compile(r"(```.*?```|`[^`\n]+`|\$\$.+?\$\$)|\$([^$\n]+)\$([,.;:!?)])", re.S)
-_FOLDED = Text("Your table is complete? Read what it shows.", "Таблица заполнена? Прочтите, что из неё видно.")
+_BEHIND_TABLE = Text("Your table is complete? Read what it shows.", "Таблица заполнена? Прочтите, что из неё видно.")
+_BEHIND_CHECK = Text(
+    "Your answer has passed? Read what lay behind it.", "Проверка пройдена? Прочтите, в чём было дело."
+)
 # In both languages: nbgrader keeps one text of each cell, and tells an untouched one by it.
 TEXT_STUB = """\
 > **YOUR ANSWER: double-click here and write in place of these lines.**
@@ -138,7 +141,8 @@ def _cell(
     make = nbformat.v4.new_code_cell if cell.kind == "code" else nbformat.v4.new_markdown_cell
     source = _keep_punctuation(as_students_see(cell.source)) if cell.kind == "markdown" else cell.source
     if "explains" in cell.metadata:
-        source = _fold(source, cell.language or "en")
+        of_table = exercises[cell.metadata["explains"]].asks_for == "dict"
+        source = _fold(source, (_BEHIND_TABLE if of_table else _BEHIND_CHECK).read(cell.language or "en"))
     made: NotebookNode = make(source, id=cell_id, metadata=metadata)
     return made
 
@@ -151,13 +155,13 @@ def _keep_punctuation(source: str) -> str:
     return _FORMULA.sub(lambda found: found[1] or f"${found[2]}{{{found[3]}}}$", source)
 
 
-def _fold(source: str, language: str) -> str:
-    """Return Markdown in which the text before the first heading is shown only after a click.
+def _fold(source: str, summary: str) -> str:
+    """Return Markdown in which the text before the first heading is shown only after a click on `summary`.
 
-    Otherwise the answer of a prediction would be on the same screen as its table.
+    Otherwise the answer would be on the same screen as its exercise.
     """
     told, *others = re.split(r"\n(?=#+ )", source, maxsplit=1)
-    folded = f"<details>\n<summary>{_FOLDED.read(language)}</summary>\n\n{told.rstrip()}\n\n</details>"
+    folded = f"<details>\n<summary>{summary}</summary>\n\n{told.rstrip()}\n\n</details>"
     return "\n\n".join([folded, *others])
 
 

@@ -746,12 +746,8 @@ with torch.no_grad():
     replaced = w - 0.1 * w.grad
 assert replaced.is_leaf and not replaced.requires_grad
 # %% [markdown] tags=["en"]
-# `w = w - ...` makes a new tensor and binds the name to it; the weight that the model holds stays where it was. `w -= ...` changes the tensor itself, and autograd refuses to do that to a leaf while it records: with a history, it would not be a leaf any more. Under `no_grad()` nothing is recorded, and the same line is right. Optimizers do it this way.
-#
 # The last attempt, `.data`, is in much old code. The number is right. What differs is `_version`, the version counter. With it autograd counts the in-place changes of a tensor, so as to notice when a value it still needs has gone. The next section shows what happens when it cannot.
-# %% [markdown] tags=["ru"] of="7db21147"
-# Строка `w = w - ...` создаёт новый тензор и связывает с ним имя, а вес, который хранится в модели, остаётся прежним. Строка `w -= ...` меняет сам тензор, но с листом autograd этого не разрешает, пока отслеживание включено: с историей лист перестал бы быть листом. Внутри `no_grad()` ничего не записывается, и та же строка работает верно. Так поступают и оптимизаторы.
-#
+# %% [markdown] tags=["ru"] of="dc8421ba"
 # Последняя попытка, `.data`, часто встречается в старом коде. Число получается верное, но счётчик версий, `_version`, не увеличивается. В нём autograd считает, сколько раз тензор изменили на месте, и так узнаёт, что нужное значение затёрто. Что бывает, когда узнать об этом нельзя, показано в следующем разделе.
 
 
@@ -836,6 +832,10 @@ def update(weights, lr):
 from autograder import check
 
 check("update")
+# %% [markdown] tags=["en"] explains="update"
+# `w = w - ...` makes a new tensor and binds the name to it; the weight that the model holds stays where it was. `w -= ...` changes the tensor itself, and autograd refuses to do that to a leaf while it records: with a history, it would not be a leaf any more. Under `no_grad()` nothing is recorded, and the same line is right. Optimizers do it this way.
+# %% [markdown] tags=["ru"] explains="update" of="e965cb63"
+# Строка `w = w - ...` создаёт новый тензор и связывает с ним имя, а вес, который хранится в модели, остаётся прежним. Строка `w -= ...` меняет сам тензор, но с листом autograd этого не разрешает, пока отслеживание включено: с историей лист перестал бы быть листом. Внутри `no_grad()` ничего не записывается, и та же строка работает верно. Так поступают и оптимизаторы.
 
 
 # %% [markdown] tags=["en"]
@@ -975,13 +975,13 @@ from autograder import check
 
 check("overwrite")
 # %% [markdown] tags=["en"]
-# ## `detach()` is not a copy
+# ## What `detach()` gives
 #
-# “`detach()` creates a copy of the tensor that is detached from the computation history”, you will read. Only the second half is true: it is detached from the history.
-# %% [markdown] tags=["ru"] of="23c8e20a"
-# ## `detach()` — не копия
+# “`detach()` creates a copy of the tensor that is detached from the computation history”, you will read. Is it so? What will the cell print?
+# %% [markdown] tags=["ru"] of="1655eb9b"
+# ## Что даёт `detach()`
 #
-# «Метод `detach()` создаёт копию тензора, отсоединённую от истории вычислений», — пишут в руководствах. Верна только вторая половина: от истории тензор действительно отсоединён. А первую проверим.
+# «Метод `detach()` создаёт копию тензора, отсоединённую от истории вычислений», — пишут в руководствах. Так ли это? Что напечатает ячейка?
 # %%
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 y = x.detach()
@@ -1043,6 +1043,10 @@ def snapshot(x):
 from autograder import check
 
 check("snapshot")
+# %% [markdown] tags=["en"] explains="snapshot"
+# It is detached from the history, and it is no copy: both have one memory. Whoever wants the numbers as they are now also needs `clone()`.
+# %% [markdown] tags=["ru"] explains="snapshot" of="038eef83"
+# Тензор отсоединён от истории, но это не копия: память у них общая. Чтобы запомнить числа такими, какие они сейчас, нужен ещё и `clone()`.
 
 
 # %% [markdown] tags=["en"]
@@ -1146,34 +1150,26 @@ numpy_bridge()
 # %% [markdown] tags=["en"] explains="predict_bridge"
 # In both directions the bridge shares memory and keeps the dtype; `torch.tensor` copies. So arrays and tensors are not interchangeable, under `no_grad()` either: NumPy makes float64 where torch makes float32, `x @ y` refuses to mix the two (`x + y` does not), and `numpy()` needs the CPU.
 #
-# ## Memory that nobody filled
+# ## A sum that is right now and then
 #
-# Old code begins with `torch.LongTensor(3, 4)` or `torch.Tensor(3, 5)`, and prints numbers such as 140338896403408 as if they were an output. Whole numbers in these old constructors are a *size*. Nothing is written into that memory; it holds what was there before. `torch.LongTensor([3, 4])`, with a list, holds the numbers 3 and 4.
-#
-# `torch.use_deterministic_algorithms(True)` makes such bugs visible: torch then fills fresh memory with NaN, and integers with the largest one. The check of this exercise fills it, too, with NaN and with other numbers.
-#
-# ### Extra exercise `sum_gradients`: a sum that starts from garbage
+# ### Extra exercise `sum_gradients`: right now and then
 # *find the bug · ●●○ · 6 minutes · 3 points · extra*
 #
-# Mend `sum_gradients(losses, w)`.
+# On one machine it is right, on another it returns 1e34, and with a large `w` sometimes NaN. Mend `sum_gradients(losses, w)`.
 #
 # * **Given.** `losses`, a list, not empty, of functions without arguments. Each call returns a tensor of one number that depends on the leaf `w`, such as `w.sum()`. `w` may have any shape, also `()`.
 # * **Result.** The sum of the gradients of these functions with respect to `w`, with the shape and the dtype of `w`. <!-- total -->
 # * **Result.** It is a constant. <!-- kept -->
 # * **Leave.** `w`, its flag and `w.grad`. <!-- kept -->
-# %% [markdown] tags=["ru"] explains="predict_bridge" of="f5bd4aea"
+# %% [markdown] tags=["ru"] explains="predict_bridge" of="da32090b"
 # При преобразовании в обе стороны память остаётся общей, а dtype сохраняется. Функция `torch.tensor` создаёт копию. И всё же массивы и тензоры не взаимозаменяемы, даже внутри `no_grad()`: NumPy создаёт float64 там, где torch создаёт float32, а смешивать эти типы в `x @ y` нельзя (в `x + y` можно). Кроме того, `numpy()` работает только на CPU.
 #
-# ## Память, которую никто не заполнил
+# ## Сумма, которая верна не всегда
 #
-# Старый код нередко начинается с `torch.LongTensor(3, 4)` или `torch.Tensor(3, 5)`, и числа вроде 140338896403408 печатаются в нём так, будто это результат. Целые числа в этих старых конструкторах — *размер*. В выделенную память ничего не записывается: в ней лежит то, что было там раньше. А если передать список, `torch.LongTensor([3, 4])`, получится тензор с числами 3 и 4.
-#
-# Вызов `torch.use_deterministic_algorithms(True)` помогает увидеть такие ошибки: после него torch заполняет память новых вещественных тензоров значением NaN, а целочисленных — наибольшим целым числом. Проверка следующего упражнения тоже заполняет новую память: то значением NaN, то произвольными числами.
-#
-# ### Дополнительное упражнение `sum_gradients`: сумма, которая начинается с мусора
+# ### Дополнительное упражнение `sum_gradients`: верна не всегда
 # *найти ошибку · ●●○ · 6 минут · 3 балла · дополнительно*
 #
-# Исправьте функцию `sum_gradients(losses, w)`.
+# На одной машине результат верен, на другой получается 1e34, а при большом `w` иногда NaN. Исправьте функцию `sum_gradients(losses, w)`.
 #
 # * **Дано.** Непустой список `losses`, в котором лежат функции без аргументов. Каждый вызов возвращает тензор из одного числа, зависящего от листа `w`, например `w.sum()`. Форма `w` может быть любой, в том числе `()`.
 # * **Результат.** Сумма градиентов этих функций по `w`, с формой и dtype тензора `w`. <!-- total -->
@@ -1220,6 +1216,14 @@ def sum_gradients(losses, w):
 from autograder import check
 
 check("sum_gradients")
+# %% [markdown] tags=["en"] explains="sum_gradients"
+# Old code begins with `torch.LongTensor(3, 4)` or `torch.Tensor(3, 5)`, and prints numbers such as 140338896403408 as if they were an output. Whole numbers in these old constructors are a *size*. Nothing is written into that memory; it holds what was there before. `torch.LongTensor([3, 4])`, with a list, holds the numbers 3 and 4.
+#
+# `torch.use_deterministic_algorithms(True)` makes such bugs visible: torch then fills fresh memory with NaN, and integers with the largest one. The check did so, too, with NaN and with other numbers.
+# %% [markdown] tags=["ru"] explains="sum_gradients" of="493b6713"
+# Старый код нередко начинается с `torch.LongTensor(3, 4)` или `torch.Tensor(3, 5)`, и числа вроде 140338896403408 печатаются в нём так, будто это результат. Целые числа в этих старых конструкторах — *размер*. В выделенную память ничего не записывается: в ней лежит то, что было там раньше. А если передать список, `torch.LongTensor([3, 4])`, получится тензор с числами 3 и 4.
+#
+# Вызов `torch.use_deterministic_algorithms(True)` помогает увидеть такие ошибки: после него torch заполняет память новых вещественных тензоров значением NaN, а целочисленных — наибольшим целым числом. Проверка этого упражнения тоже заполняет новую память: то значением NaN, то произвольными числами.
 # %% tags=["fact"]
 assert torch.LongTensor(3, 4).shape == (3, 4) and torch.LongTensor(3, 4).dtype == torch.int64
 assert torch.Tensor(3, 5).shape == (3, 5) and torch.Tensor(3).shape == (3,) and torch.tensor(3).shape == ()
@@ -1254,8 +1258,6 @@ assert X.requires_grad and X.is_leaf
 
 
 # %% [markdown] tags=["en"]
-# It is what `detach()` gives: a constant with the same memory, cut off from the graph. Around data that does no harm. Around a result it does.
-#
 # ### Extra exercise `two_layer_loss`: half of the weights learn
 # *find the bug · ●○○ · 4 minutes · 3 points · extra*
 #
@@ -1265,9 +1267,7 @@ assert X.requires_grad and X.is_leaf
 # * **Result.** After `loss.backward()` the leaf `w` has its gradient in `.grad`. <!-- w.grad -->
 # * **Result.** The leaf `u` has its own there, too. <!-- u.grad -->
 # * **Not allowed.** To call `backward()` inside: the caller does. <!-- loss -->
-# %% [markdown] tags=["ru"] of="4c15a383"
-# Получается то же, что после `detach()`: константа в той же памяти, отсоединённая от графа. Для данных такая обёртка безвредна, для результата — нет.
-#
+# %% [markdown] tags=["ru"] of="6d6dce2f"
 # ### Дополнительное упражнение `two_layer_loss`: обучается половина весов
 # *найти ошибку · ●○○ · 4 минуты · 3 балла · дополнительно*
 #
@@ -1314,6 +1314,10 @@ def two_layer_loss(x, w, u):
 from autograder import check
 
 check("two_layer_loss")
+# %% [markdown] tags=["en"] explains="two_layer_loss"
+# It is what `detach()` gives: a constant with the same memory, cut off from the graph. Around data that does no harm. Around a result it does.
+# %% [markdown] tags=["ru"] explains="two_layer_loss" of="2b68b83d"
+# Получается то же, что после `detach()`: константа в той же памяти, отсоединённая от графа. Для данных такая обёртка безвредна, для результата — нет.
 
 
 # %% [markdown] tags=["en"]

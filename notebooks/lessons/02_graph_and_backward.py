@@ -866,38 +866,12 @@ draw(y, saved=True)
 # Two losses share a hidden layer. Two `backward()` calls fail: the first frees what the second needs. The usual remedy, `retain_graph=True` in both calls, makes the error go away. What does it cost?
 #
 # The shared part of the graph is walked twice. And after the last call the saved values stay in memory as long as one of the two loss tensors does: 4,000 bytes for a `float32` vector of 1000 numbers, a whole network's activations in real life.
-#
-# The gradient of a sum is the sum of the gradients, so one pass will do: call `backward()` on a sum, or hand several outputs to `torch.autograd.backward([first, second])`. The optional second list gives the gradient to start from at each output, like the argument of `y.backward(v)`; an output of one element may have `None` there.
-# %% [markdown] tags=["ru"] of="f1389559"
+# %% [markdown] tags=["ru"] of="1027f7c9"
 # ## Две функции потерь на одном графе
 #
 # Пусть у двух функций потерь общий скрытый слой. Если вызвать `backward()` для каждой, второй вызов закончится ошибкой: первый освободил то, что нужно второму. Обычно в оба вызова добавляют `retain_graph=True`, и ошибка исчезает. Во что это обходится?
 #
 # По общей части графа обратный проход идёт дважды. А после последнего вызова всё сохранённое остаётся в памяти, пока существует тензор со значением хотя бы одной из функций потерь: для вектора из 1000 чисел типа `float32` это 4000 байт, а на практике — активации целой сети.
-#
-# Градиент суммы равен сумме градиентов, поэтому хватит одного прохода: вызовите `backward()` для суммы или передайте сразу несколько выходов в `torch.autograd.backward([first, second])`. Необязательный второй аргумент, тоже список, задаёт для каждого выхода начальный градиент, как аргумент вызова `y.backward(v)`. Для выхода из одного элемента в списке может стоять `None`. Попробуем оба варианта.
-# %%
-a = torch.ones(3, requires_grad=True)
-torch.autograd.backward([(2 * a).sum(), (3 * a).sum()])
-print("two numbers:           ", a.grad)
-
-a.grad = None
-torch.autograd.backward([(2 * a).sum(), 3 * a], [None, torch.tensor([1.0, 10.0, 100.0])])
-print("a number and a vector: ", a.grad)
-# %% tags=["fact"]
-from autograder.measure import live_bytes
-
-assert a.grad.tolist() == [5, 32, 302]
-w = torch.ones(1000, requires_grad=True)
-w.grad = torch.zeros(1000)
-with live_bytes() as live:
-    kept = (w.exp() * 1.0).sum()
-    kept.backward(retain_graph=True)
-    retained = live.now
-    kept.backward()
-assert 4_000 <= retained <= 4_016 and live.now <= 16, (retained, live.now)
-
-
 # %% [markdown] tags=["en"]
 # ### Extra exercise `fix_two_losses`: two losses, one graph
 # *find the bug · ●●○ · 10 minutes · 4 points · extra*
@@ -969,6 +943,30 @@ def fix_two_losses(w, x, y, share):
 from autograder import check
 
 check("fix_two_losses")
+# %% [markdown] tags=["en"] explains="fix_two_losses"
+# The gradient of a sum is the sum of the gradients, so one pass will do: call `backward()` on a sum, or hand several outputs to `torch.autograd.backward([first, second])`. The optional second list gives the gradient to start from at each output, like the argument of `y.backward(v)`; an output of one element may have `None` there.
+# %% [markdown] tags=["ru"] explains="fix_two_losses" of="7eeb85ce"
+# Градиент суммы равен сумме градиентов, поэтому хватит одного прохода: вызовите `backward()` для суммы или передайте сразу несколько выходов в `torch.autograd.backward([first, second])`. Необязательный второй аргумент, тоже список, задаёт для каждого выхода начальный градиент, как аргумент вызова `y.backward(v)`. Для выхода из одного элемента в списке может стоять `None`. Попробуем оба варианта.
+# %%
+a = torch.ones(3, requires_grad=True)
+torch.autograd.backward([(2 * a).sum(), (3 * a).sum()])
+print("two numbers:           ", a.grad)
+
+a.grad = None
+torch.autograd.backward([(2 * a).sum(), 3 * a], [None, torch.tensor([1.0, 10.0, 100.0])])
+print("a number and a vector: ", a.grad)
+# %% tags=["fact"]
+from autograder.measure import live_bytes
+
+assert a.grad.tolist() == [5, 32, 302]
+w = torch.ones(1000, requires_grad=True)
+w.grad = torch.zeros(1000)
+with live_bytes() as live:
+    kept = (w.exp() * 1.0).sum()
+    kept.backward(retain_graph=True)
+    retained = live.now
+    kept.backward()
+assert 4_000 <= retained <= 4_016 and live.now <= 16, (retained, live.now)
 # %% [markdown] tags=["en"]
 # ## What keeps a graph alive
 #
@@ -1151,12 +1149,8 @@ root = x.sqrt()
 loss = torch.where(x > 0, root, 0.0).sum()
 steps(loss)
 # %% [markdown] tags=["en"]
-# `where` is a node like any other. Both branches were computed and both are in the graph. `WhereBackward0` sends the gradient 0 into the branch that was not taken, and `SqrtBackward0` multiplies it by the derivative at 0: $0 \cdot \infty$ is NaN.
-#
 # In a long graph you see only the end of this: a NaN in some `.grad`. *Anomaly detection* looks at what each node gives and stops at the first NaN. With the forward pass inside it, the warning ends with the line of code that made the node. It slows everything down, and it does not object to infinity, so it belongs in debugging only.
-# %% [markdown] tags=["ru"] of="0f5751b1"
-# Для `where` создаётся такой же узел, как и для других операций. Вычислены обе ветви, и обе есть в графе. Узел `WhereBackward0` посылает в невыбранную ветвь градиент 0, а узел `SqrtBackward0` умножает его на производную в нуле: $0 \cdot \infty$ — это NaN.
-#
+# %% [markdown] tags=["ru"] of="2d3c112e"
 # В большом графе виден только конечный результат: NaN в каком-нибудь `.grad`. В *режиме обнаружения аномалий* проверяется, что выдаёт каждый узел, и проход прерывается при первом NaN. Если в этом режиме выполнен и прямой проход, выводится ещё и предупреждение, а в его конце указана строка кода, которая создала узел. Бесконечность ошибкой не считается. Все эти проверки замедляют вычисления, поэтому включайте режим только при отладке. Включим его и мы.
 # %%
 x = torch.tensor([0.0, 4.0], requires_grad=True)
@@ -1284,6 +1278,10 @@ def safe_sqrt(x):
 from autograder import check
 
 check("safe_sqrt")
+# %% [markdown] tags=["en"] explains="safe_sqrt"
+# `where` is a node like any other. Both branches were computed and both are in the graph. `WhereBackward0` sends the gradient 0 into the branch that was not taken, and `SqrtBackward0` multiplies it by the derivative at 0: $0 \cdot \infty$ is NaN.
+# %% [markdown] tags=["ru"] explains="safe_sqrt" of="066481d1"
+# Для `where` создаётся такой же узел, как и для других операций. Вычислены обе ветви, и обе есть в графе. Узел `WhereBackward0` посылает в невыбранную ветвь градиент 0, а узел `SqrtBackward0` умножает его на производную в нуле: $0 \cdot \infty$ — это NaN.
 
 
 # %% [markdown] tags=["en"]
@@ -1422,10 +1420,6 @@ try:
     torch.autograd.grad(x1 * x1, [x1, unused])
 except RuntimeError as error:
     print(error)
-
-p, q, v = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True), torch.ones(3)
-to_p, to_q = torch.autograd.grad(p + q, [p, q], v)
-print("one tensor under three names:", to_p is v, to_q is v)
 # %% tags=["fact"]
 f = x1 * x2 + x3 * x4
 assert [g.item() for g in torch.autograd.grad(f, [x1, x2, x3, x4])] == [3, 2, 4, 1] and x1.grad is None
@@ -1447,8 +1441,6 @@ assert to_p is not v and to_p.data_ptr() == v.data_ptr()
 # %% [markdown] tags=["en"]
 # An input that the output does not depend on makes `grad` raise, unless you ask for `None` (`allow_unused=True`) or zeros (`materialize_grads=True`). None is not zero: arithmetic with it fails.
 #
-# One more trap: what comes back may not be yours to change in place. `AddBackward0` passes on the very tensor that it gets. For `y = p + q` both gradients *are* `v`: three names, one tensor. `backward()` does not have this trap, since it gives each leaf a tensor of its own.
-#
 # ### Extra exercise `fix_shared_gradients`: gradients that change together
 # *find the bug · ●●○ · 10 minutes · 3 points · extra*
 #
@@ -1456,10 +1448,8 @@ assert to_p is not v and to_p.data_ptr() == v.data_ptr()
 # * **Result.** A list or a tuple: the gradients of `y` with respect to each of `inputs`, each multiplied by its own factor. An input that `y` does not depend on gets zeros of its shape and dtype. <!-- gradients -->
 # * **Leave.** `v`, and `.grad` of the inputs, which stays `None`. <!-- untouched -->
 # * **Not allowed.** A gradient that shares memory with `v` or with another one, or has a graph. <!-- own -->
-# %% [markdown] tags=["ru"] of="3d0c1f1d"
+# %% [markdown] tags=["ru"] of="f278bb57"
 # Если выход от какого-то входа не зависит, функция `grad` завершается ошибкой. Вместо ошибки можно получить `None` (`allow_unused=True`) или нули (`materialize_grads=True`). None — не ноль: использовать его в вычислениях нельзя.
-#
-# И ещё одна ловушка: возвращённые тензоры не всегда можно менять на месте. Узел `AddBackward0` передаёт дальше тот самый тензор, который получил. Для `y = p + q` оба градиента *и есть* тензор `v`: имён три, а тензор один. У `backward()` этой ловушки нет: градиент каждого листа попадает в отдельный тензор.
 #
 # ### Дополнительное упражнение `fix_shared_gradients`: градиенты, которые меняются вместе
 # *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
@@ -1513,6 +1503,10 @@ def fix_shared_gradients(y, inputs, v, factors):
 from autograder import check
 
 check("fix_shared_gradients")
+# %% [markdown] tags=["en"] explains="fix_shared_gradients"
+# One more trap: what comes back may not be yours to change in place. `AddBackward0` passes on the very tensor that it gets. For `y = p + q` both gradients *are* `v`: three names, one tensor. `backward()` does not have this trap, since it gives each leaf a tensor of its own.
+# %% [markdown] tags=["ru"] explains="fix_shared_gradients" of="95f0b8c6"
+# И ещё одна ловушка: возвращённые тензоры не всегда можно менять на месте. Узел `AddBackward0` передаёт дальше тот самый тензор, который получил. Для `y = p + q` оба градиента *и есть* тензор `v`: имён три, а тензор один. У `backward()` этой ловушки нет: градиент каждого листа попадает в отдельный тензор.
 
 
 # %% [markdown] tags=["en"]

@@ -546,8 +546,6 @@ assert norm.num_batches_tracked == 1
 # %% [markdown] tags=["en"]
 # Whether a parameter learns is decided by its own flag. The entrance got a gradient, for which the layer was recorded, and no weight did.
 #
-# But the flag does not control everything. An optimizer does not read it: it moves every parameter that has something in `.grad`, so an old gradient moves a frozen weight. And the running statistics of batch norm are no parameters: they change in training mode, frozen or not.
-#
 # ### Exercise `freeze`: a freeze without effect
 # *find the bug · ●●○ · 12 minutes · 5 points*
 #
@@ -560,10 +558,8 @@ assert norm.num_batches_tracked == 1
 # * **Leave.** A later parameter that had been frozen before: it stays frozen and is not in the list. The mode of every layer, `training`. The parameters are the same objects. <!-- flags -->
 # * **Leave.** The `.grad` of every parameter that is in none of the first `k` layers. <!-- step -->
 # * **Not allowed.** To keep anything for the frozen layers in a forward pass on data that does not require grad. <!-- saved -->
-# %% [markdown] tags=["ru"] of="a9ec4f94"
+# %% [markdown] tags=["ru"] of="33813319"
 # Обучается ли параметр, зависит только от его собственного флага. Вход получил градиент (ради него слой и записан в граф), а веса не получили ничего.
-#
-# Но от флага зависит не всё. Оптимизатор его не читает: меняется каждый параметр, у которого в `.grad` что-то есть, поэтому из-за старого градиента изменится и замороженный вес. А накопленные статистики батч-нормализации — не параметры: в режиме обучения они меняются, заморожен слой или нет.
 #
 # ### Упражнение `freeze`: слои, которые не замёрзли
 # *найти ошибку · ●●○ · 12 минут · 5 баллов*
@@ -632,6 +628,10 @@ def freeze(model, k):
 from autograder import check
 
 check("freeze")
+# %% [markdown] tags=["en"] explains="freeze"
+# But the flag does not control everything. An optimizer does not read it: it moves every parameter that has something in `.grad`, so an old gradient moves a frozen weight. And the running statistics of batch norm are no parameters: they change in training mode, frozen or not.
+# %% [markdown] tags=["ru"] explains="freeze" of="784764a0"
+# Но от флага зависит не всё. Оптимизатор его не читает: меняется каждый параметр, у которого в `.grad` что-то есть, поэтому из-за старого градиента изменится и замороженный вес. А накопленные статистики батч-нормализации — не параметры: в режиме обучения они меняются, заморожен слой или нет.
 
 
 # %% [markdown] tags=["en"]
@@ -1009,15 +1009,15 @@ draw(y)
 
 
 # %% [markdown] tags=["en"]
-# ## A step between forward and backward
+# ## A game of two networks
 #
-# An optimizer's step is an in-place edit, too: of the weights. And a linear layer saves its weight, since the gradient of its *input* needs it. In a game of two networks, a GAN, this matters. A generator `G` makes fakes from random vectors, `ideas`; a discriminator `D` gives each sample a score between 0 and 1, high for real ones (the bar is the mean over samples):
+# In a game of two networks, a GAN, a generator `G` makes fakes from random vectors, `ideas`, and a discriminator `D` gives each sample a score between 0 and 1, high for real ones (the bar is the mean over samples):
 #
 # $$L_D = -\overline{\log D(\text{real})} - \overline{\log(1 - D(G(\text{ideas})))}, \qquad L_G = \overline{\log(1 - D(G(\text{ideas})))}$$
 #
-# The order of lines below was usual in torch 0.4. Since torch 1.5 an optimizer's step raises the version counter, and this order ends in an error. Before that there was no error, and the gradient of `G` was wrong: it mixed activations of the old `D` with weights of the new one.
+# The order of lines below was usual in torch 0.4. Today it ends in an error. Before torch 1.5 there was none, and the gradient of `G` was wrong.
 #
-# ### Extra exercise `gan_step`: a step too early
+# ### Extra exercise `gan_step`: an order of lines
 # *find the bug · ●●● · 16 minutes · 4 points · extra*
 #
 # Mend `gan_step(G, D, opt_G, opt_D, real, ideas)`: one training step of both networks.
@@ -1030,16 +1030,16 @@ draw(y)
 # Remember what each call changes: `opt_D.zero_grad()` clears `.grad` of the weights of `D`. `loss.backward()` adds to the `.grad` of *every* leaf behind `loss` that requires grad, whichever optimizer holds it; with `inputs=[...]` only to those in the list. `retain_graph=True` keeps what the graph saved, for another backward pass.
 #
 # Advice that can be found: both backward passes first, then both steps. That ends the error. Before you follow it, look at the weights whose `.grad` each `backward()` fills.
-# %% [markdown] tags=["ru"] of="f8723ebb"
-# ## Шаг между прямым и обратным проходом
+# %% [markdown] tags=["ru"] of="80eeaac7"
+# ## Игра двух сетей
 #
-# Шаг оптимизатора — тоже изменение на месте: меняются веса. А линейный слой сохраняет свой вес, потому что без него не вычислить градиент по *входу*. В генеративно-состязательной сети (GAN) это становится заметно. Генератор `G` создаёт подделки из случайных векторов `ideas`. Дискриминатор `D` ставит каждому примеру оценку от 0 до 1, высокую — настоящим. Функции потерь у них такие (черта сверху — среднее по примерам):
+# В генеративно-состязательной сети (GAN) две части. Генератор `G` создаёт подделки из случайных векторов `ideas`. Дискриминатор `D` ставит каждому примеру оценку от 0 до 1, высокую — настоящим. Функции потерь у них такие (черта сверху — среднее по примерам):
 #
 # $$L_D = -\overline{\log D(\text{real})} - \overline{\log(1 - D(G(\text{ideas})))}, \qquad L_G = \overline{\log(1 - D(G(\text{ideas})))}$$
 #
-# Порядок строк в коде ниже был обычным во времена torch 0.4. Начиная с torch 1.5 шаг оптимизатора увеличивает счётчик версий, и такой порядок приводит к ошибке. Раньше же ошибки не было, а градиент `G` получался неверным: в нём смешаны активации прежнего `D` и веса нового.
+# Порядок строк в коде ниже был обычным во времена torch 0.4. Сегодня он приводит к ошибке. До torch 1.5 ошибки не было, а градиент `G` получался неверным.
 #
-# ### Дополнительное упражнение `gan_step`: слишком ранний шаг
+# ### Дополнительное упражнение `gan_step`: порядок строк
 # *найти ошибку · ●●● · 16 минут · 4 балла · дополнительно*
 #
 # Исправьте функцию `gan_step(G, D, opt_G, opt_D, real, ideas)`: один шаг обучения обеих сетей.
@@ -1142,6 +1142,10 @@ def gan_step(G, D, opt_G, opt_D, real, ideas):
 from autograder import check
 
 check("gan_step")
+# %% [markdown] tags=["en"] explains="gan_step"
+# An optimizer's step is an in-place edit of the weights. A linear layer saves its weight, since the gradient of its *input* needs it. Since torch 1.5 the step raises the version counter, and the edit is noticed. Before, the gradient of `G` mixed activations of the old `D` with weights of the new one.
+# %% [markdown] tags=["ru"] explains="gan_step" of="febf7ba0"
+# Шаг оптимизатора — это изменение весов на месте. А линейный слой сохраняет свой вес: без него не вычислить градиент по *входу*. Начиная с torch 1.5 шаг увеличивает счётчик версий, и изменение замечают. Раньше в градиенте `G` смешивались активации прежнего `D` и веса нового.
 # %% tags=["fact"]
 layer, x = Linear(2, 1), torch.ones(3, 2)
 optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)

@@ -1459,8 +1459,6 @@ steps(total)
 
 
 # %% [markdown] tags=["en"]
-# The result is 2 instead of 1, and the wrong gradient is not that of the Function with the mistake but that of its neighbour. `gradcheck` passes, since the gradient that `TimesTwo` returns is right. Written in the other order the sum is right again, because the node that was made last runs first. The only sure test is to compare `grad_output` before and after the backward pass.
-#
 # From torch 2.15 on, there is one tensor that `backward` may add to in place. `ctx.input_grad_buffers` holds, for each input, the sum of the gradients that other nodes have already sent there, or None; having added its share, `backward` returns None for that input.
 #
 # ### Extra exercise `leaky_function`: the neighbour's gradient
@@ -1472,9 +1470,7 @@ steps(total)
 # * **Result.** `Leaky.apply(x, slope)` is `x` where `x` is positive and `slope * x` where it is negative. Its gradient, which is right, stays right. <!-- derivative -->
 # * **Leave.** The input, and what an earlier call needs. <!-- each_call -->
 # * **Leave.** `grad_output`: a neighbour gets its right gradient, too. <!-- others -->
-# %% [markdown] tags=["ru"] of="17d15bd7"
-# Получилось 2 вместо 1, причём неверен градиент не у функции с ошибкой, а у соседней операции. Проверка `gradcheck` ошибки не находит, ведь градиент, который вернула функция `TimesTwo`, верен. Если переставить слагаемые, градиенты снова окажутся верными: первым выполняется узел, созданный последним. Надёжная проверка одна: сравнить `grad_output` до и после обратного прохода.
-#
+# %% [markdown] tags=["ru"] of="baa78682"
 # С torch 2.15 есть тензор, к которому `backward` вправе прибавлять на месте. В `ctx.input_grad_buffers` для каждого входа лежит сумма градиентов, уже пришедших туда от других узлов, или None. Прибавив свою долю, `backward` возвращает для этого входа None.
 #
 # ### Дополнительное упражнение `leaky_function`: градиент соседней операции
@@ -1562,14 +1558,16 @@ class Leaky(torch.autograd.Function):
 from autograder import check
 
 check("leaky_function")
+# %% [markdown] tags=["en"] explains="leaky_function"
+# The result is 2 instead of 1, and the wrong gradient is not that of the Function with the mistake but that of its neighbour. `gradcheck` passes, since the gradient that `TimesTwo` returns is right. Written in the other order the sum is right again, because the node that was made last runs first. The only sure test is to compare `grad_output` before and after the backward pass.
+# %% [markdown] tags=["ru"] explains="leaky_function" of="df58a58e"
+# Получилось 2 вместо 1, причём неверен градиент не у функции с ошибкой, а у соседней операции. Проверка `gradcheck` ошибки не находит, ведь градиент, который вернула функция `TimesTwo`, верен. Если переставить слагаемые, градиенты снова окажутся верными: первым выполняется узел, созданный последним. Надёжная проверка одна: сравнить `grad_output` до и после обратного прохода.
 
 
 # %% [markdown] tags=["en"]
-# ## State of one call
+# ## Two calls
 #
-# A class is shared by all calls of its Function. What belongs to one call is kept in its `ctx`.
-#
-# ### Extra exercise `square_function`: two calls, one memory
+# ### Extra exercise `square_function`: two calls
 # *find the bug · ●●○ · 8 minutes · 3 points · extra*
 #
 # `Square.apply(x)` is right when it is called once. After two calls, for 1 and for 5, the gradients are 10 and 10 instead of 2 and 10. Mend the class.
@@ -1577,12 +1575,10 @@ check("leaky_function")
 # * **Result.** The value is `x**2`, as before. Each call has its own gradient, in whatever order they are asked for. <!-- two_calls -->
 # * **Result.** If the input is changed in place before `backward`, torch raises its `RuntimeError` about an in-place operation. <!-- input_edited_before_backward -->
 # * **Leave.** The input and the tensor `grad_output`. <!-- unchanged -->
-# %% [markdown] tags=["ru"] of="6f6416a7"
-# ## Состояние одного вызова
+# %% [markdown] tags=["ru"] of="d75d22e4"
+# ## Два вызова
 #
-# Класс у всех вызовов функции общий, поэтому то, что нужно одному вызову, хранят в его `ctx`.
-#
-# ### Дополнительное упражнение `square_function`: два вызова, одна память
+# ### Дополнительное упражнение `square_function`: два вызова
 # *найти ошибку · ●●○ · 8 минут · 3 балла · дополнительно*
 #
 # Если вызов один, `Square.apply(x)` работает верно. После двух вызовов, для 1 и для 5, градиенты равны 10 и 10 вместо 2 и 10. Исправьте класс.
@@ -1660,6 +1656,10 @@ class Square(torch.autograd.Function):
 from autograder import check
 
 check("square_function")
+# %% [markdown] tags=["en"] explains="square_function"
+# A class is shared by all calls of its Function. What belongs to one call is kept in its `ctx`.
+# %% [markdown] tags=["ru"] explains="square_function" of="30c157d8"
+# Класс у всех вызовов функции общий, поэтому то, что нужно одному вызову, хранят в его `ctx`.
 
 
 # %% tags=["fact"]
@@ -2477,9 +2477,9 @@ check_claims(
 
 
 # %% [markdown] tags=["en"]
-# "The device of its tensors" holds for torch's operations. A tensor that the class makes itself lies where it was made. Without a device that is the CPU, and a GPU refuses to mix the two: `Expected all tensors to be on the same device`. The numbers are right on the CPU, and `gradcheck` passes.
-# %% [markdown] tags=["ru"] of="60458d2d"
-# Сказанное об устройстве верно для операций torch. Тензор, который класс создаёт сам, лежит там, где создан. Если устройство не указать, это CPU, а смешивать его с GPU torch отказывается: `Expected all tensors to be on the same device`. На CPU при этом все числа верны, и `gradcheck` ничего не замечает.
+# Here is a Function for the gray value of colours, as it was published. `gradcheck` passes. On a GPU it raises `Expected all tensors to be on the same device`.
+# %% [markdown] tags=["ru"] of="13b3c565"
+# Вот функция, которая вычисляет яркость цвета. Она была опубликована. Проверку `gradcheck` она проходит, а на GPU вызывает ошибку `Expected all tensors to be on the same device`.
 # %%
 class PublishedGray(torch.autograd.Function):
     weights = torch.tensor([0.299, 0.587, 0.114], dtype=torch.float64)
@@ -2613,6 +2613,10 @@ class Gray(torch.autograd.Function):
 from autograder import check
 
 check("fix_gray")
+# %% [markdown] tags=["en"] explains="fix_gray"
+# "The device of its tensors" holds for torch's operations. A tensor that the class makes itself lies where it was made. Without a device that is the CPU, and a GPU refuses to mix the two: `Expected all tensors to be on the same device`. The numbers are right on the CPU, and `gradcheck` passes.
+# %% [markdown] tags=["ru"] explains="fix_gray" of="60458d2d"
+# Сказанное об устройстве верно для операций torch. Тензор, который класс создаёт сам, лежит там, где создан. Если устройство не указать, это CPU, а смешивать его с GPU torch отказывается: `Expected all tensors to be on the same device`. На CPU при этом все числа верны, и `gradcheck` ничего не замечает.
 # %% [markdown] tags=["en"]
 # ## What to keep
 #

@@ -445,11 +445,11 @@ check("arriving_gradients")
 
 
 # %% [markdown] tags=["en"]
-# ## A hook that edits its argument
+# ## Half of a gradient
 #
 # A hook may return a new gradient. Why not change the given one in place and spare the memory? `half` below does so. It sits on the branch $f = wh$ of a residual connection $y = h + f$, with $w = h = 1$. The gradient of $y$ is 8. With half of it on the branch, $w$ should get 4, and $h$ should get $8 + 4 = 12$: the whole gradient past the branch, half of it through the branch.
-# %% [markdown] tags=["ru"] of="31c98d22"
-# ## Хук, который меняет свой аргумент
+# %% [markdown] tags=["ru"] of="042d0046"
+# ## Половина градиента
 #
 # Хук может вернуть новый градиент. А почему бы не изменить на месте тот градиент, который хук получил, и не сэкономить память? Так поступает функция `half` ниже. Она поставлена хуком на ветвь $f = wh$ остаточной связи $y = h + f$, где $w = h = 1$. Градиент по $y$ равен 8. Если на ветви он уменьшается вдвое, то $w$ должен получить 4, а $h$ — $8 + 4 = 12$: весь градиент в обход ветви и половину через ветвь.
 # %%
@@ -499,9 +499,7 @@ assert sum_of_two(half, "a") == [4, 4] and sum_of_two(half, "b") == [8, 8]
 
 
 # %% [markdown] tags=["en"]
-# In place, $h$ got 8: $4 + 4$. An addition passes *the same tensor* to both of its inputs, so the edit halves the other path as well. It even halves the tensor that the caller gave to `backward`. And it is a matter of luck: backward reaches first what was computed last, and if the other branch comes first, its gradient is right. After a `sum()` there is an error instead, because all entries of that gradient share one place in memory.
-#
-# ### Exercise `damp`: a hook that edits its argument
+# ### Exercise `damp`: a hook that reaches too far
 # *find the bug · ●●○ · 8 minutes · 3 points*
 #
 # Mend `damp(tensor, factor)`.
@@ -511,10 +509,8 @@ assert sum_of_two(half, "a") == [4, 4] and sum_of_two(half, "b") == [8, 8]
 # * **Result.** The handle of the hook is returned; the hook works in every pass until `remove()` is called. <!-- removed -->
 # * **Result.** A pass that does not need `tensor` goes on, even if torch calls the hook with None. <!-- nothing_came -->
 # * **Leave.** Everything else: the gradient of another tensor, the tensor that the caller passes to `backward`, a gradient that an earlier hook has kept, the value of `tensor`, and, if `tensor` is a leaf, what an earlier pass has left in its `.grad`. <!-- others -->
-# %% [markdown] tags=["ru"] of="69c888c6"
-# При изменении на месте $h$ получает 8, то есть $4 + 4$. При сложении обоим слагаемым достаётся *один и тот же тензор*, поэтому вдвое уменьшается и градиент другого пути. Уменьшился даже тензор, который вызывающий код передал в `backward`. К тому же результат зависит от порядка: обратный проход сначала доходит до того, что вычислено последним, и если первой окажется другая ветвь, её градиент будет верным. А после `sum()` возникает ошибка, потому что все элементы такого градиента занимают одно место в памяти.
-#
-# ### Упражнение `damp`: хук, который меняет свой аргумент
+# %% [markdown] tags=["ru"] of="a85b9825"
+# ### Упражнение `damp`: хук, который задевает лишнее
 # *найти ошибку · ●●○ · 8 минут · 3 балла*
 #
 # Исправьте функцию `damp(tensor, factor)`.
@@ -569,12 +565,16 @@ def damp(tensor, factor):
 from autograder import check
 
 check("damp")
+# %% [markdown] tags=["en"] explains="damp"
+# In place, $h$ got 8: $4 + 4$. An addition passes *the same tensor* to both of its inputs, so the edit halves the other path as well. It even halves the tensor that the caller gave to `backward`. And it is a matter of luck: backward reaches first what was computed last, and if the other branch comes first, its gradient is right. After a `sum()` there is an error instead, because all entries of that gradient share one place in memory.
+# %% [markdown] tags=["ru"] explains="damp" of="fc766d59"
+# При изменении на месте $h$ получает 8, то есть $4 + 4$. При сложении обоим слагаемым достаётся *один и тот же тензор*, поэтому вдвое уменьшается и градиент другого пути. Уменьшился даже тензор, который вызывающий код передал в `backward`. К тому же результат зависит от порядка: обратный проход сначала доходит до того, что вычислено последним, и если первой окажется другая ветвь, её градиент будет верным. А после `sum()` возникает ошибка, потому что все элементы такого градиента занимают одно место в памяти.
 
 
 # %% [markdown] tags=["en"]
 # ## A hook that clips
 #
-# You will meet this function:
+# You will meet the function below. Two parameters have the gradients 3 and 4, together of norm 5. Clipped to 1 by their norm they should become 0.6 and 0.8 (lesson 03). What does it make of them?
 #
 # ```python
 # def gradient_clipper(model, val):
@@ -582,16 +582,6 @@ check("damp")
 #         parameter.register_hook(lambda grad: grad.clamp_(-val, val))
 #     return model
 # ```
-#
-# It edits its argument. It also bounds each entry on its own, while clipping by norm shortens the whole gradient and leaves its direction. Take two parameters with the gradients 3 and 4, together of norm 5, and clip to 1:
-#
-# | | first | second | ratio |
-# |---|---|---|---|
-# | the gradient | 3 | 4 | 0.75 |
-# | each on its own | 1 | 1 | 1 |
-# | all together | 0.6 | 0.8 | 0.75 |
-#
-# The factor 1/5 needs both gradients. A hook on one parameter sees one.
 #
 # ### Exercise `clip_globally`: a hook that clips
 # *find the bug · ●●○ · 8 minutes · 3 points*
@@ -603,10 +593,10 @@ check("damp")
 # * **Leave.** The `.grad` of None in parameters that the loss does not depend on, and in frozen ones. <!-- gradients -->
 # * **Not allowed.** More than one backward pass. <!-- passes -->
 # * **Not allowed.** A hook that stays on a parameter. <!-- hooks_left -->
-# %% [markdown] tags=["ru"] of="aa32bfad"
+# %% [markdown] tags=["ru"] of="a2ad65c0"
 # ## Хук, который отсекает градиент
 #
-# Вот функция, которая встречается в чужом коде:
+# Ниже — функция, которая встречается в чужом коде. У двух параметров градиенты 3 и 4, их общая норма равна 5. Если ограничить норму единицей, должны получиться 0.6 и 0.8 (урок 03). А что получится у этой функции?
 #
 # ```python
 # def gradient_clipper(model, val):
@@ -614,16 +604,6 @@ check("damp")
 #         parameter.register_hook(lambda grad: grad.clamp_(-val, val))
 #     return model
 # ```
-#
-# Хук здесь меняет свой аргумент. Кроме того, каждый элемент ограничивается отдельно, тогда как отсечение по норме (клиппинг) укорачивает весь градиент и сохраняет его направление. Возьмём два параметра с градиентами 3 и 4 (общая норма равна 5) и ограничим норму единицей:
-#
-# | | первый | второй | отношение |
-# |---|---|---|---|
-# | градиент | 3 | 4 | 0.75 |
-# | каждый отдельно | 1 | 1 | 1 |
-# | все вместе | 0.6 | 0.8 | 0.75 |
-#
-# Чтобы найти множитель 1/5, нужны оба градиента, а хук на одном параметре видит только свой.
 #
 # ### Упражнение `clip_globally`: хук, который отсекает градиент
 # *найти ошибку · ●●○ · 8 минут · 3 балла*
@@ -688,6 +668,26 @@ def clip_globally(model, loss, max_norm):
 from autograder import check
 
 check("clip_globally")
+# %% [markdown] tags=["en"] explains="clip_globally"
+# It edits its argument. It also bounds each entry on its own, while clipping by norm shortens the whole gradient and leaves its direction. Here are the two gradients again, clipped to 1:
+#
+# | | first | second | ratio |
+# |---|---|---|---|
+# | the gradient | 3 | 4 | 0.75 |
+# | each on its own | 1 | 1 | 1 |
+# | all together | 0.6 | 0.8 | 0.75 |
+#
+# The factor 1/5 needs both gradients. A hook on one parameter sees one.
+# %% [markdown] tags=["ru"] explains="clip_globally" of="8ab3a1dd"
+# Хук здесь меняет свой аргумент. Кроме того, каждый элемент ограничивается отдельно, тогда как отсечение по норме (клиппинг) укорачивает весь градиент и сохраняет его направление. Возьмём два параметра с градиентами 3 и 4 (общая норма равна 5) и ограничим норму единицей:
+#
+# | | первый | второй | отношение |
+# |---|---|---|---|
+# | градиент | 3 | 4 | 0.75 |
+# | каждый отдельно | 1 | 1 | 1 |
+# | все вместе | 0.6 | 0.8 | 0.75 |
+#
+# Чтобы найти множитель 1/5, нужны оба градиента, а хук на одном параметре видит только свой.
 
 
 # %% tags=["fact"]
@@ -979,11 +979,11 @@ except RuntimeError as error:
 #
 # На этом основная часть урока закончена. Всё, что ниже, необязательно и на оценку не влияет. В упражнении `watch_buckets` вы сами реализуете этот механизм с помощью одних только хуков и в одном процессе.
 # %% [markdown] tags=["en"]
-# ## A hook in the loop
+# ## Right in the first step
 #
-# Above, three hooks were on one weight after three steps. The same in a training loop:
+# The first step of this loop is right, the later ones are not.
 #
-# ### Extra exercise `train_damped`: a hook in the loop
+# ### Extra exercise `train_damped`: right in the first step
 # *find the bug · ●○○ · 6 minutes · 2 points · extra*
 #
 # Mend `train_damped(model, optimizer, batches, factor)`.
@@ -992,12 +992,12 @@ except RuntimeError as error:
 # * **Result.** Each pair makes one step with the loss `mse_loss(model(x), y)`, in which the gradient of `model.weight` is multiplied by `factor` and that of `model.bias` is not. <!-- weights -->
 # * **Leave.** Somebody else's hook on `model.weight`: it stays and runs once per step. <!-- hooks_left -->
 # * **Not allowed.** A hook of yours on the model when the function has returned without an error. <!-- hooks_left -->
-# %% [markdown] tags=["ru"] of="01f78a6b"
-# ## Хук в цикле
+# %% [markdown] tags=["ru"] of="f6b5941e"
+# ## Верен первый шаг
 #
-# Выше после трёх шагов на одном весе оказалось три хука. То же самое в цикле обучения:
+# Первый шаг этого цикла верен, следующие — нет.
 #
-# ### Дополнительное упражнение `train_damped`: хук в цикле
+# ### Дополнительное упражнение `train_damped`: верен первый шаг
 # *найти ошибку · ●○○ · 6 минут · 2 балла · дополнительно*
 #
 # Исправьте функцию `train_damped(model, optimizer, batches, factor)`.
@@ -1062,6 +1062,10 @@ def train_damped(model, optimizer, batches, factor):
 from autograder import check
 
 check("train_damped")
+# %% [markdown] tags=["en"] explains="train_damped"
+# As above, where three hooks were on one weight after three steps: each turn of the loop registers one more.
+# %% [markdown] tags=["ru"] explains="train_damped" of="57fac82c"
+# Как и выше, где после трёх шагов на одном весе было три хука: на каждом шаге цикла добавляется ещё один.
 
 
 # %% [markdown] tags=["en"]

@@ -359,9 +359,9 @@ assert bytes_left(returned) == bytes_left(in_grad_cleared) == 0
 
 
 # %% [markdown] tags=["en"]
-# Nothing of the first is ever freed, not by `gc.collect()` either. The weight holds its `.grad`, `.grad` holds the graph that computed it, and the graph holds the weight. This circle lies in C++, where Python's garbage collector does not see it. The circle is broken by `w.grad = None`, or it never comes about: `autograd.grad` returns the gradient and leaves `.grad` alone. torch warns of it, but only once in a process, and so hardly anybody reads it. The picture follows the bytes of three calls.
-# %% [markdown] tags=["ru"] of="1c61bef8"
-# Память, которую заняла первая из двух функций, не освобождается вовсе, даже после `gc.collect()`. У веса есть `.grad`, у `.grad` — граф, в котором он вычислен, а граф ссылается на вес. Этот цикл ссылок проходит через C++, и сборщику мусора Python он не виден. Разорвать его можно присваиванием `w.grad = None`, а можно и не создавать: функция `autograd.grad` возвращает градиент и не меняет `.grad`. О таком цикле torch предупреждает, но лишь один раз за процесс, поэтому предупреждение мало кто читает. На рисунке показано, как меняется расход памяти за три вызова.
+# Nothing of the first is ever freed, not by `gc.collect()` either. The picture follows the bytes of three calls. Why?
+# %% [markdown] tags=["ru"] of="b90fc63e"
+# Память, которую заняла первая из двух функций, не освобождается вовсе, даже после `gc.collect()`. На рисунке показано, как меняется расход памяти за три вызова. Почему так?
 # %% tags=["picture"]
 from autograder import plot_memory
 
@@ -466,6 +466,10 @@ def fix_leak(model, x, y, weight):
 from autograder import check
 
 check("fix_leak")
+# %% [markdown] tags=["en"] explains="fix_leak"
+# The weight holds its `.grad`, `.grad` holds the graph that computed it, and the graph holds the weight. This circle lies in C++, where Python's garbage collector does not see it. The circle is broken by `w.grad = None`, or it never comes about: `autograd.grad` returns the gradient and leaves `.grad` alone. torch warns of it, but only once in a process, and so hardly anybody reads it.
+# %% [markdown] tags=["ru"] explains="fix_leak" of="6faffffa"
+# У веса есть `.grad`, у `.grad` — граф, в котором он вычислен, а граф ссылается на вес. Этот цикл ссылок проходит через C++, и сборщику мусора Python он не виден. Разорвать его можно присваиванием `w.grad = None`, а можно и не создавать: функция `autograd.grad` возвращает градиент и не меняет `.grad`. О таком цикле torch предупреждает, но лишь один раз за процесс, поэтому предупреждение мало кто читает. На рисунке показано, как меняется расход памяти за три вызова.
 # %% tags=["fact"]
 line = torch.nn.Linear(3, 1)
 
@@ -803,35 +807,6 @@ assert torch.full((1, 2), torch.finfo(torch.float32).min).softmax(-1).tolist() =
 #
 # NaN не должен возникать: убирать его потом поздно. Если вместо $-\infty$ взять большое отрицательное число, NaN не появится, но будет другая ошибка: все элементы строки равны, и строке, которой ничего не должно быть видно, видно всё. Функция `scaled_dot_product_attention` для такой строки возвращает 0, и градиенты конечны. Так же ведёт себя `nn.MultiheadAttention` с `need_weights=False`, а по умолчанию получается NaN.
 # %% [markdown] tags=["en"]
-# The same in small: the mean of the entries of a row that are seen. For a row that sees nothing it is 0/0. One version patches the output, the other prevents the NaN: it changes what goes *into* the division.
-# %% [markdown] tags=["ru"] of="faabefec"
-# Та же ошибка на примере попроще: среднее по видимым элементам строки. Если в строке ничего не видно, это 0/0. В одном варианте исправлен результат, в другом NaN не возникает вовсе: изменено то, что *поступает* на вход деления.
-# %%
-def mean_of_seen(x, prevent):
-    count = mask.sum(-1)
-    if prevent:
-        count = count.clamp(min=1)  # 0/1 in place of 0/0
-    return ((x * mask).sum(-1) / count).nan_to_num(0)
-
-
-for prevent in (False, True):
-    x = torch.ones(2, 2, requires_grad=True)
-    means = mean_of_seen(x, prevent)
-    means.sum().backward()
-    print(f"prevent={prevent}: means {means.tolist()}, x.grad {x.grad.tolist()}")
-# %% tags=["fact"]
-x = torch.ones(2, 2, requires_grad=True)
-mean_of_seen(x, False).sum().backward()
-assert x.grad[0].tolist() == [0.5, 0.5] and x.grad[1].isnan().all()
-x = torch.ones(2, 2, requires_grad=True)
-assert mean_of_seen(x, True).tolist() == [1, 0]
-mean_of_seen(x, True).sum().backward()
-assert x.grad.tolist() == [[0.5, 0.5], [0, 0]]
-
-
-# %% [markdown] tags=["en"]
-# Both means are the same, and only the second gradient can be used.
-#
 # ### Exercise `fix_attention`: a row that sees nothing
 # *find the bug · ●●○ · 12 minutes · 4 points*
 #
@@ -844,9 +819,7 @@ assert x.grad.tolist() == [[0.5, 0.5], [0, 0]]
 # * **Result.** The second derivative is right. <!-- second -->
 # * **Result.** All four may lie on another device than the CPU, such as a GPU; the output lies there, too. <!-- device -->
 # * **Leave.** The mask. <!-- mask -->
-# %% [markdown] tags=["ru"] of="e28c24be"
-# Средние одинаковы, но пригоден только второй градиент.
-#
+# %% [markdown] tags=["ru"] of="60654189"
 # ### Упражнение `fix_attention`: строка, которой ничего не видно
 # *найти ошибку · ●●○ · 12 минут · 4 балла*
 #
@@ -901,6 +874,35 @@ def fix_attention(q, k, v, mask):
 from autograder import check
 
 check("fix_attention")
+# %% [markdown] tags=["en"] explains="fix_attention"
+# The same in small: the mean of the entries of a row that are seen. For a row that sees nothing it is 0/0. One version patches the output, the other prevents the NaN: it changes what goes *into* the division.
+#
+# Both means are the same, and only the second gradient can be used.
+# %% [markdown] tags=["ru"] explains="fix_attention" of="f03b9a7d"
+# Та же ошибка на примере попроще: среднее по видимым элементам строки. Если в строке ничего не видно, это 0/0. В одном варианте исправлен результат, в другом NaN не возникает вовсе: изменено то, что *поступает* на вход деления.
+#
+# Средние одинаковы, но пригоден только второй градиент.
+# %%
+def mean_of_seen(x, prevent):
+    count = mask.sum(-1)
+    if prevent:
+        count = count.clamp(min=1)  # 0/1 in place of 0/0
+    return ((x * mask).sum(-1) / count).nan_to_num(0)
+
+
+for prevent in (False, True):
+    x = torch.ones(2, 2, requires_grad=True)
+    means = mean_of_seen(x, prevent)
+    means.sum().backward()
+    print(f"prevent={prevent}: means {means.tolist()}, x.grad {x.grad.tolist()}")
+# %% tags=["fact"]
+x = torch.ones(2, 2, requires_grad=True)
+mean_of_seen(x, False).sum().backward()
+assert x.grad[0].tolist() == [0.5, 0.5] and x.grad[1].isnan().all()
+x = torch.ones(2, 2, requires_grad=True)
+assert mean_of_seen(x, True).tolist() == [1, 0]
+mean_of_seen(x, True).sum().backward()
+assert x.grad.tolist() == [[0.5, 0.5], [0, 0]]
 
 
 # %% [markdown] tags=["en"]

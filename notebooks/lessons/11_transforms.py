@@ -304,8 +304,6 @@ for both in (False, True):  # a class has one of the two
 
 
 # %% [markdown] tags=["en"]
-# Shapes are aligned from the right. With the batch first, the 4 samples of `y` stand under the 3 entries of `x`, an error; and if there were 3 samples, they would be added up with the wrong partners, without one.
-#
 # ### Exercise `fix_rule`: a rule for batches
 # *find the bug · ●●○ · 14 minutes · 4 points*
 #
@@ -319,9 +317,7 @@ for both in (False, True):  # a class has one of the two
 # * **Result.** `vmap` of `grad` and `backward()` through `vmap` are right. <!-- gradients -->
 # * **Leave.** The method `forward`: it stands for a library outside torch, and the check puts its own in its place. <!-- plain -->
 # * **Not allowed.** More than one call of `forward` for a batch, or none: the rule cannot replace the library. <!-- calls -->
-# %% [markdown] tags=["ru"] of="e1791a0d"
-# Формы выравниваются справа. Если батч стоит впереди, 4 примера `y` оказываются под 3 элементами `x`, и это ошибка. А будь примеров 3, каждый оказался бы в паре с чужими элементами, и ошибки не было бы.
-#
+# %% [markdown] tags=["ru"] of="e36bbfd9"
 # ### Упражнение `fix_rule`: правило для батча
 # *найти ошибку · ●●○ · 14 минут · 4 балла*
 #
@@ -472,6 +468,10 @@ class LogAddExp(torch.autograd.Function):
 from autograder import check
 
 check("fix_rule")
+# %% [markdown] tags=["en"] explains="fix_rule"
+# Shapes are aligned from the right. With the batch first, the 4 samples of `y` stand under the 3 entries of `x`, an error; and if there were 3 samples, they would be added up with the wrong partners, without one.
+# %% [markdown] tags=["ru"] explains="fix_rule" of="e7e0ad2e"
+# Формы выравниваются справа. Если батч стоит впереди, 4 примера `y` оказываются под 3 элементами `x`, и это ошибка. А будь примеров 3, каждый оказался бы в паре с чужими элементами, и ошибки не было бы.
 # %% tags=["fact"]
 for dims, x, y in (((0, 0), torch.rand(3, 3), torch.rand(3)), ((1, None), torch.rand(2, 4), torch.rand(5, 2))):
     rows = [
@@ -1130,10 +1130,6 @@ with region():
 
 
 # %% [markdown] tags=["en"]
-# The second one does not stand still: its weight runs past 0 to $-1.4$, by the same gradient again and again. But the loss is 16 each time, because the forward pass multiplies by a copy. autocast converts a weight to bfloat16 at its first use and keeps the copy, so that a weight used twice is converted once. The copies are thrown away when the *outermost* region ends. An optimizer that changes the weight in the meantime does not touch them: no version counter of lesson 05 watches, and no warning comes.
-#
-# The outermost region need not be yours. If a caller has put `autocast(enabled=False)` around your function, your regions are inner ones, and their copies live as long as the caller's. Two things help: `cache_enabled=False` in your own region, or `torch.clear_autocast_cache()` after each step.
-#
 # ### Exercise `fix_region`: a loss that does not fall
 # *find the bug · ●●○ · 10 minutes · 3 points*
 #
@@ -1145,11 +1141,7 @@ with region():
 # * **Result.** The model's weights change in place, as in plain descent; gradients are not added up from step to step. <!-- weights -->
 # * **Result.** The layers compute in bfloat16, and the weights are in float32 all the time. <!-- dtypes -->
 # * **Leave.** Frozen parameters. <!-- weights -->
-# %% [markdown] tags=["ru"] of="dc1c4f32"
-# Во втором случае вес на месте не стоит: под действием одного и того же градиента он переходит через ноль и доходит до $-1.4$. Но потери всякий раз равны 16, потому что в прямом проходе умножают не на него, а на его копию. При первом использовании autocast преобразует вес в bfloat16 и хранит копию, чтобы не преобразовывать дважды вес, который нужен дважды. Копии выбрасываются, когда заканчивается самая *внешняя* область. Если до этого оптимизатор изменит вес, копий это не коснётся: счётчик версий из урока 05 за ними не следит, и предупреждения не будет.
-#
-# Внешней может оказаться и не ваша область. Если вызывающий код поставил вокруг вашей функции `autocast(enabled=False)`, ваши области — внутренние, и копии живут до конца чужой. Помогает одно из двух: `cache_enabled=False` в своей области или `torch.clear_autocast_cache()` после каждого шага.
-#
+# %% [markdown] tags=["ru"] of="964a46b0"
 # ### Упражнение `fix_region`: потери, которые не падают
 # *найти ошибку · ●●○ · 10 минут · 3 балла*
 #
@@ -1244,6 +1236,14 @@ def fix_region(model, batches, rate):
 from autograder import check
 
 check("fix_region")
+# %% [markdown] tags=["en"] explains="fix_region"
+# The second one does not stand still: its weight runs past 0 to $-1.4$, by the same gradient again and again. But the loss is 16 each time, because the forward pass multiplies by a copy. autocast converts a weight to bfloat16 at its first use and keeps the copy, so that a weight used twice is converted once. The copies are thrown away when the *outermost* region ends. An optimizer that changes the weight in the meantime does not touch them: no version counter of lesson 05 watches, and no warning comes.
+#
+# The outermost region need not be yours. If a caller has put `autocast(enabled=False)` around your function, your regions are inner ones, and their copies live as long as the caller's. Two things help: `cache_enabled=False` in your own region, or `torch.clear_autocast_cache()` after each step.
+# %% [markdown] tags=["ru"] explains="fix_region" of="0c457c7e"
+# Во втором случае вес на месте не стоит: под действием одного и того же градиента он переходит через ноль и доходит до $-1.4$. Но потери всякий раз равны 16, потому что в прямом проходе умножают не на него, а на его копию. При первом использовании autocast преобразует вес в bfloat16 и хранит копию, чтобы не преобразовывать дважды вес, который нужен дважды. Копии выбрасываются, когда заканчивается самая *внешняя* область. Если до этого оптимизатор изменит вес, копий это не коснётся: счётчик версий из урока 05 за ними не следит, и предупреждения не будет.
+#
+# Внешней может оказаться и не ваша область. Если вызывающий код поставил вокруг вашей функции `autocast(enabled=False)`, ваши области — внутренние, и копии живут до конца чужой. Помогает одно из двух: `cache_enabled=False` в своей области или `torch.clear_autocast_cache()` после каждого шага.
 
 
 # %% [markdown] tags=["en"]

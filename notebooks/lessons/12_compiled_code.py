@@ -1099,7 +1099,7 @@ assert len(calls) > 1  # in a backward pass, and traced
 # %% [markdown] tags=["en"]
 # `opcheck` runs the operator and its fake on one example and compares them. With a matrix of 2 × 2 it finds nothing; with 2 × 3 it says that the shapes differ. So the examples decide what it can see: take matrices that are not square, some that are not contiguous (transposed ones, say), and more than one dtype. If the example requires grad, `opcheck` runs a backward pass, too, and traces the formula.
 #
-# ### Exercise `fix_fake`: a fake that is right for squares
+# ### Exercise `fix_fake`: the fake of `distances`
 # *find the bug · ●●○ · 7 minutes · 3 points*
 #
 # `distances(x, y)` below is an operator: the distance of each row of `x` from each row of `y`. The function `fix_fake` is meant as its fake. Mend it.
@@ -1109,10 +1109,10 @@ assert len(calls) > 1  # in a backward pass, and traced
 # * **Result.** Its dtype is theirs, float32 or float64. <!-- dtype -->
 # * **Result.** It is contiguous, as the operator's result is, whatever the strides of `x` and `y` are. <!-- layout -->
 # * **Result.** It lies on the device of `x` and `y`. <!-- place -->
-# %% [markdown] tags=["ru"] of="b53da980"
+# %% [markdown] tags=["ru"] of="3f6ba02c"
 # Функция `opcheck` выполняет оператор и его фиктивную реализацию на одном примере и сравнивает их. Для матрицы 2 × 2 она ничего не находит, а для матрицы 2 × 3 сообщает, что формы различаются. Значит, всё решают примеры: нужны неквадратные матрицы, матрицы, которые лежат в памяти не подряд (например, транспонированные), и разные dtype. Если пример требует градиента, `opcheck` выполняет ещё и обратный проход, записывая формулу в граф.
 #
-# ### Упражнение `fix_fake`: фиктивная реализация, верная только для квадратных матриц
+# ### Упражнение `fix_fake`: фиктивная реализация для `distances`
 # *найти ошибку · ●●○ · 7 минут · 3 балла*
 #
 # Оператор `distances(x, y)` ниже вычисляет расстояние от каждой строки `x` до каждой строки `y`. Функция `fix_fake` задумана как его фиктивная реализация. Исправьте её.

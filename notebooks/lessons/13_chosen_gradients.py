@@ -987,8 +987,6 @@ assert nodes[99] > 9 * nodes[9] > 9 * nodes[0]
 
 
 # %% [markdown] tags=["en"]
-# Only the `deepcopy` is a network of its own. A `state_dict()` shares the memory of the weights, as the first name does (lesson 03 met that with `.grad`). But a copy is not stopped either: without `detach` or `no_grad` its `.grad` is filled in every pass. And the average belongs under `no_grad`, or its graph grows with every step.
-#
 # ### Exercise `fix_target`: a target that stands still
 # *find the bug · ●●○ · 12 minutes · 5 points*
 #
@@ -999,9 +997,7 @@ assert nodes[99] > 9 * nodes[9] > 9 * nodes[0]
 # * **Result.** One step of the optimizer with the gradient of the mean squared difference between `net(state)` and the goal, $r + \gamma\,(1 - d)\, v'(s')$. The goal comes from `target`, in the modes in which it came and before it moves, and is a constant. The loss before the step is returned, as a number or a tensor. <!-- net -->
 # * **Result.** Then `target` moves: each parameter becomes `(1 - rate) * old + rate * new`, where `new` is the parameter of `net` after the step; a shared layer stays as the step has made it. Its buffers become copies of those of `net`. <!-- target, net -->
 # * **Leave.** The parameters of `target` are the same tensors as before, with memory of their own, the same flags and the same `.grad`, apart from those of a shared layer. The modes of all modules stay, and recording is on. <!-- kept -->
-# %% [markdown] tags=["ru"] of="bb35b7b4"
-# Отдельной сетью стал только результат `deepcopy`. У словаря `state_dict()` память с весами общая, а имя в первой строке — просто второе имя той же сети (в уроке 03 так было с `.grad`). Но и копия сама по себе градиента не останавливает: без `detach` или `no_grad` её `.grad` заполняется при каждом проходе. А среднее нужно вычислять внутри `no_grad`, иначе его граф растёт с каждым шагом.
-#
+# %% [markdown] tags=["ru"] of="d8f75031"
 # ### Упражнение `fix_target`: цель, которая стоит на месте
 # *найти ошибку · ●●○ · 12 минут · 5 баллов*
 #
@@ -1105,6 +1101,10 @@ def fix_target(net, target, optimizer, batch, discount, rate):
 from autograder import check
 
 check("fix_target")
+# %% [markdown] tags=["en"] explains="fix_target"
+# Only the `deepcopy` is a network of its own. A `state_dict()` shares the memory of the weights, as the first name does (lesson 03 met that with `.grad`). But a copy is not stopped either: without `detach` or `no_grad` its `.grad` is filled in every pass. And the average belongs under `no_grad`, or its graph grows with every step.
+# %% [markdown] tags=["ru"] explains="fix_target" of="cfbfffb5"
+# Отдельной сетью стал только результат `deepcopy`. У словаря `state_dict()` память с весами общая, а имя в первой строке — просто второе имя той же сети (в уроке 03 так было с `.grad`). Но и копия сама по себе градиента не останавливает: без `detach` или `no_grad` её `.grad` заполняется при каждом проходе. А среднее нужно вычислять внутри `no_grad`, иначе его граф растёт с каждым шагом.
 
 
 # %% [markdown] tags=["en"]

@@ -598,7 +598,7 @@ two_processes(sharded)
 # * `autograd.grad` для шардов ничего не находит. В графе — собранные веса, а сами шарды в него не входят.
 # * Норма на одном ранге — ещё не норма всего градиента. Если отсекать по ней, множитель у каждого ранга будет свой, и направление градиента изменится. В уроке 08 норму нельзя было вычислить в одном хуке: для неё нужны все градиенты. Здесь для неё нужны ещё и все ранги.
 # %% [markdown] tags=["en"]
-# ### Exercise `clip_shards`: the norm of what is not here
+# ### Exercise `clip_shards`: 7 in place of 5
 # *find the bug · ●●○ · 7 minutes · 3 points*
 #
 # With a gradient of 3 on one rank and of 4 on the other, this function returns 7. Mend it.
@@ -607,8 +607,8 @@ two_processes(sharded)
 # * **Result.** Every rank returns the norm of the whole gradient, as it was before clipping. <!-- norm -->
 # * **Result.** If it is above `max_norm`, the gradients on all ranks are scaled by one factor, so that the whole has the norm `max_norm`; `max_norm / (norm + 1e-6)`, as in torch, will do. Otherwise they stay, also if all are 0. <!-- gradients -->
 # * **Leave.** A `.grad` of None. <!-- gradients -->
-# %% [markdown] tags=["ru"] of="4c7b44fa"
-# ### Упражнение `clip_shards`: норма того, чего здесь нет
+# %% [markdown] tags=["ru"] of="d94cf315"
+# ### Упражнение `clip_shards`: 7 вместо 5
 # *найти ошибку · ●●○ · 7 минут · 3 балла*
 #
 # Если на одном ранге градиент 3, а на другом 4, эта функция вернёт 7. Исправьте её.

@@ -822,8 +822,6 @@ assert falling[-1] < 0.1 * falling[0]  # the head alone learns
 # %% [markdown] tags=["en"]
 # Not one adapter is trained. The loss falls all the same, because the head learns: that is why so many people find nothing wrong.
 #
-# The reentrant variant, `use_reentrant=True`, is a custom Function. Its `forward` runs the block with recording off, and the result requires grad only if one of the Function's *tensor arguments* does. The weights of the block are not arguments, and the output of a frozen embedding does not require grad. So the first block returns a constant, the second gets a constant, and so on. A tensor that is hidden in a dict is not seen either. If you leave the argument `use_reentrant` out, torch 2.13 warns and takes the reentrant variant.
-#
 # Sometimes the message is indeed harmless: in a validation loop under `no_grad()` it appears as well, and where only a wholly frozen part of the model is checkpointed nothing is lost. The message does not tell these cases apart. `.grad` of an adapter does.
 #
 # ### Exercise `fix_checkpoint`: a frozen start
@@ -835,10 +833,8 @@ assert falling[-1] < 0.1 * falling[0]  # the head alone learns
 # * **Result.** `head` of what the blocks make of the embedding, one after the other. After `backward()` from it every trained parameter has the gradient that it would have without checkpoints, and frozen ones have None. The outputs of two calls may be alive at once. <!-- gradients -->
 # * **Leave.** Flags and weights. <!-- flags -->
 # * **Not allowed.** The inside of more than one block in memory at a time in the backward pass: for all that the call and the pass make, gradients included, the check allows 3.75 times the bytes of the widest tensor in a block. Nothing may take its place, such as bytes or files: all blocks but one are computed again. <!-- peak, again -->
-# %% [markdown] tags=["ru"] of="60788747"
+# %% [markdown] tags=["ru"] of="65aa5a14"
 # Ни один адаптер не обучается. Значение функции потерь всё равно падает, потому что учится выходной слой: вот почему столько людей не замечают ошибки.
-#
-# Старый (реентерабельный) вариант, `use_reentrant=True`, — это пользовательская функция. В её методе `forward` блок выполняется с выключенной записью графа, и результат требует градиента, только если его требует хотя бы один *тензор среди аргументов*. Веса блока в число аргументов не входят. Выход же замороженного слоя эмбеддингов, который передан блоку, градиента не требует. Поэтому первый блок возвращает константу, второй получает константу, и так далее. Тензор, спрятанный в словарь, тоже не учитывается. Если не указать аргумент `use_reentrant`, в torch 2.13 появится предупреждение, а выполнен будет старый вариант.
 #
 # Иногда сообщение действительно безобидно: оно появляется и при валидации внутри `no_grad()`, а если с контрольными точками выполняется только полностью замороженная часть модели, ничего не потеряно. По тексту сообщения безобидный случай от опасного не отличить: нужно посмотреть, что лежит в поле `.grad` адаптера.
 #
@@ -897,6 +893,10 @@ def fix_checkpoint(embed, blocks, head, tokens):
 from autograder import check
 
 check("fix_checkpoint")
+# %% [markdown] tags=["en"] explains="fix_checkpoint"
+# The reentrant variant, `use_reentrant=True`, is a custom Function. Its `forward` runs the block with recording off, and the result requires grad only if one of the Function's *tensor arguments* does. The weights of the block are not arguments, and the output of a frozen embedding does not require grad. So the first block returns a constant, the second gets a constant, and so on. A tensor that is hidden in a dict is not seen either. If you leave the argument `use_reentrant` out, torch 2.13 warns and takes the reentrant variant.
+# %% [markdown] tags=["ru"] explains="fix_checkpoint" of="11b71650"
+# Старый (реентерабельный) вариант, `use_reentrant=True`, — это пользовательская функция. В её методе `forward` блок выполняется с выключенной записью графа, и результат требует градиента, только если его требует хотя бы один *тензор среди аргументов*. Веса блока в число аргументов не входят. Выход же замороженного слоя эмбеддингов, который передан блоку, градиента не требует. Поэтому первый блок возвращает константу, второй получает константу, и так далее. Тензор, спрятанный в словарь, тоже не учитывается. Если не указать аргумент `use_reentrant`, в torch 2.13 появится предупреждение, а выполнен будет старый вариант.
 
 
 # %% [markdown] tags=["en"]
@@ -1006,13 +1006,9 @@ assert path == [(1, 0), (1.5, 1), (1.75, 2), (1.875, 2.75)]
 # %% [markdown] tags=["en"]
 # The message itself recommends `retain_graph=True`, and most replies repeat it. It gives the full gradient, 5.75, but then every window goes back to the very beginning and nothing is ever freed. And as soon as an optimizer steps between the windows, the next error comes: the old graph has saved the old weights, and the step has overwritten them.
 #
-# `h.detach()` keeps the value of $h$ and cuts the history. The gradient is *truncated*: it lacks what the second window would say about the first. By hand: $h = 1, 1.5, 1.75, 1.875$ and $\partial h_t / \partial a = 0, 1, 2, 2.75$, together 5.75. With windows of 2, $h_2 = 1.5$ is a constant for the second window, so the derivatives there are $1.5$ and $1.75 + 0.5 \cdot 1.5 = 2.5$; together with $0 + 1$ that is 5. With windows of 1 nothing goes back in time: $0 + 1 + 1.5 + 1.75 = 4.25$.
-#
 # Zeros instead of $h$ remove the error as well. They change the model: each window begins without a memory.
-# %% [markdown] tags=["ru"] of="629b4702"
+# %% [markdown] tags=["ru"] of="5be85bed"
 # Сам текст ошибки советует `retain_graph=True`, и этот совет повторяют в большинстве ответов. Так получится полный градиент, 5.75, но тогда обратный проход каждого окна доходит до самого начала последовательности и память не освобождается. А если между окнами сделать шаг оптимизатора, появится следующая ошибка: в старом графе сохранены прежние веса, а шаг оптимизатора изменил их на месте.
-#
-# Вызов `h.detach()` оставляет значение $h$ и отсоединяет его от графа. Градиент получается *усечённым*: в нём нет слагаемых, которые пришли бы из второго окна в первое. Проверим вручную: $h = 1, 1.5, 1.75, 1.875$ и $\partial h_t / \partial a = 0, 1, 2, 2.75$, в сумме 5.75. При окнах из 2 шагов $h_2 = 1.5$ для второго окна — константа, и производные в нём равны $1.5$ и $1.75 + 0.5 \cdot 1.5 = 2.5$. Вместе с $0 + 1$ получается 5. При окнах из 1 шага назад по времени не идёт ничего: $0 + 1 + 1.5 + 1.75 = 4.25$.
 #
 # Если вместо $h$ взять нули, ошибка тоже исчезнет. Но это уже другая модель: каждое окно начинается без памяти о прошлом.
 
@@ -1113,6 +1109,10 @@ def fix_hidden_state(cell, optimizer, x, y, state, k):
 from autograder import check
 
 check("fix_hidden_state")
+# %% [markdown] tags=["en"] explains="fix_hidden_state"
+# `h.detach()` keeps the value of $h$ and cuts the history. The gradient is *truncated*: it lacks what the second window would say about the first. By hand: $h = 1, 1.5, 1.75, 1.875$ and $\partial h_t / \partial a = 0, 1, 2, 2.75$, together 5.75. With windows of 2, $h_2 = 1.5$ is a constant for the second window, so the derivatives there are $1.5$ and $1.75 + 0.5 \cdot 1.5 = 2.5$; together with $0 + 1$ that is 5. With windows of 1 nothing goes back in time: $0 + 1 + 1.5 + 1.75 = 4.25$.
+# %% [markdown] tags=["ru"] explains="fix_hidden_state" of="9aeb3d27"
+# Вызов `h.detach()` оставляет значение $h$ и отсоединяет его от графа. Градиент получается *усечённым*: в нём нет слагаемых, которые пришли бы из второго окна в первое. Проверим вручную: $h = 1, 1.5, 1.75, 1.875$ и $\partial h_t / \partial a = 0, 1, 2, 2.75$, в сумме 5.75. При окнах из 2 шагов $h_2 = 1.5$ для второго окна — константа, и производные в нём равны $1.5$ и $1.75 + 0.5 \cdot 1.5 = 2.5$. Вместе с $0 + 1$ получается 5. При окнах из 1 шага назад по времени не идёт ничего: $0 + 1 + 1.5 + 1.75 = 4.25$.
 # %% tags=["fact"]
 lstm = torch.nn.LSTM(2, 3)
 out, state = lstm(torch.ones(2, 1, 2))
@@ -1444,8 +1444,6 @@ assert arrived == [torch.bfloat16, torch.float32 if later else torch.bfloat16]
 # %% [markdown] tags=["en"]
 # $10^{-8}$ is 0 in float16, multiplied by $2^{16}$ it is not, and divided again it is 0 once more. There is a second reason, and no scaler helps with it: $1 - 0.0001$ is 1 in float16. A weight in half precision does not notice small steps. (In bfloat16 it does not even notice $1 - 0.001$. There is no error there, because bfloat16 has the range of float32 and nothing has to be scaled; the weight stands still all the same.)
 #
-# So the weights stay in float32, as *master weights*, and only the expensive products run in half precision: `torch.autocast` converts the inputs of single operations, and its backward pass gives gradients in the dtype of the weights. A custom Function with a result in half precision gets its `grad_output` in half precision, too; from torch 2.14 on, `ctx.set_output_grad_dtype(torch.float32)` in `forward` asks for float32. On the CPU a `scaler` raises the same error as on a GPU.
-#
 # ### Extra exercise `step_in_half`: half in the middle
 # *find the bug · ●●○ · 12 minutes · 3 points · extra*
 #
@@ -1456,10 +1454,8 @@ assert arrived == [torch.bfloat16, torch.float32 if later else torch.bfloat16]
 # * **Result.** The linear layers compute in float16, the loss is computed in float32. <!-- dtypes, step -->
 # * **Result.** The loss without the scale is returned, a Python number. <!-- loss -->
 # * **Not allowed.** Weights in another dtype than float32, or rounded. <!-- dtypes -->
-# %% [markdown] tags=["ru"] of="100aa42a"
+# %% [markdown] tags=["ru"] of="2ef0f305"
 # Число $10^{-8}$ в float16 обращается в 0. Если его заранее умножить на $2^{16}$, оно сохраняется, но после обратного деления — снова 0. Есть и вторая причина не хранить веса в float16, и тут масштаб не поможет: в float16 $1 - 0.0001$ равно 1. Маленькие шаги не изменяют вес, который хранится в половинной точности. (В bfloat16 и $1 - 0.001$ равно 1. Сообщения об ошибке при этом нет, потому что диапазон у bfloat16 такой же, как у float32, и масштаб не нужен; но вес всё равно стоит на месте.)
-#
-# Поэтому веса остаются в float32 (их называют master weights), а в половинной точности вычисляются только матричные произведения, самые дорогие операции: `torch.autocast` преобразует входы отдельных операций, а в обратном проходе получаются градиенты того же типа, что и веса. Если результат пользовательской функции вычислен в половинной точности, то и `grad_output` она получает в половинной точности. Начиная с torch 2.14 можно запросить float32, вызвав в `forward` метод `ctx.set_output_grad_dtype(torch.float32)`. На CPU `scaler` выдаёт ту же ошибку, что и на GPU.
 #
 # ### Дополнительное упражнение `step_in_half`: вычисления в половинной точности
 # *найти ошибку · ●●○ · 12 минут · 3 балла · дополнительно*
@@ -1536,6 +1532,10 @@ def step_in_half(model, optimizer, scaler, x, y):
 from autograder import check
 
 check("step_in_half")
+# %% [markdown] tags=["en"] explains="step_in_half"
+# So the weights stay in float32, as *master weights*, and only the expensive products run in half precision: `torch.autocast` converts the inputs of single operations, and its backward pass gives gradients in the dtype of the weights. A custom Function with a result in half precision gets its `grad_output` in half precision, too; from torch 2.14 on, `ctx.set_output_grad_dtype(torch.float32)` in `forward` asks for float32. On the CPU a `scaler` raises the same error as on a GPU.
+# %% [markdown] tags=["ru"] explains="step_in_half" of="db7810a6"
+# Поэтому веса остаются в float32 (их называют master weights), а в половинной точности вычисляются только матричные произведения, самые дорогие операции: `torch.autocast` преобразует входы отдельных операций, а в обратном проходе получаются градиенты того же типа, что и веса. Если результат пользовательской функции вычислен в половинной точности, то и `grad_output` она получает в половинной точности. Начиная с torch 2.14 можно запросить float32, вызвав в `forward` метод `ctx.set_output_grad_dtype(torch.float32)`. На CPU `scaler` выдаёт ту же ошибку, что и на GPU.
 
 
 # %% [markdown] tags=["en"]
@@ -2678,9 +2678,9 @@ check_claims(
 
 
 # %% [markdown] tags=["en"]
-# Code for a GPU fails at a tensor that stays behind. `module.to(device)` moves parameters and buffers; a tensor in any other attribute stays where it was made, and `state_dict()` does not hold it either. On the CPU nothing of that shows.
-# %% [markdown] tags=["ru"] of="aeb637ae"
-# Код для GPU часто завершается ошибкой из-за тензора, который остался на CPU. Вызов `module.to(device)` переносит параметры и буферы. Тензор в любом другом атрибуте остаётся там, где создан, и в `state_dict()` он тоже не попадает. На CPU всего этого не видно.
+# Where do the three tensors of this module lie after `to`, and which of them does its `state_dict()` hold? Say it, then run the cell.
+# %% [markdown] tags=["ru"] of="6995b74c"
+# Где окажутся три тензора этого модуля после вызова `to` и какие из них попадут в `state_dict()`? Сначала ответьте, потом выполните ячейку.
 # %%
 class Scaled(torch.nn.Module):
     def __init__(self):
@@ -2698,7 +2698,7 @@ assert list(moved.state_dict()) == ["weight", "shift"]
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `fix_baseline`: a mean that stays behind
+# ### Extra exercise `fix_baseline`: a running mean
 # *find the bug · ●●○ · 10 minutes · 4 points · extra*
 #
 # Mend this module. `Baseline(features, rate)` holds a running mean, which begins at 0.
@@ -2710,8 +2710,8 @@ assert list(moved.state_dict()) == ["weight", "shift"]
 # * **Not allowed.** Parameters of the module, because an optimizer would train them. <!-- parameters -->
 #
 # You need no GPU: the check pretends one.
-# %% [markdown] tags=["ru"] of="a6c51bed"
-# ### Дополнительное упражнение `fix_baseline`: среднее, которое остаётся на месте
+# %% [markdown] tags=["ru"] of="7e5fc6d6"
+# ### Дополнительное упражнение `fix_baseline`: скользящее среднее
 # *найти ошибку · ●●○ · 10 минут · 4 балла · дополнительно*
 #
 # Исправьте этот модуль. `Baseline(features, rate)` хранит скользящее среднее, вначале равное 0.
@@ -2796,6 +2796,10 @@ class Baseline(torch.nn.Module):
 from autograder import check
 
 check("fix_baseline")
+# %% [markdown] tags=["en"] explains="fix_baseline"
+# Code for a GPU fails at a tensor that stays behind. `module.to(device)` moves parameters and buffers; a tensor in any other attribute stays where it was made, and `state_dict()` does not hold it either. On the CPU nothing of that shows.
+# %% [markdown] tags=["ru"] explains="fix_baseline" of="aeb637ae"
+# Код для GPU часто завершается ошибкой из-за тензора, который остался на CPU. Вызов `module.to(device)` переносит параметры и буферы. Тензор в любом другом атрибуте остаётся там, где создан, и в `state_dict()` он тоже не попадает. На CPU всего этого не видно.
 # %% [markdown] tags=["en"]
 # ## A scoreboard: the bytes of one step
 #

@@ -18,7 +18,7 @@ from autograder.language import Text
 
 
 @exercise(
-    title=Text("A mean that stays behind", "Среднее, которое остаётся на месте"),
+    title=Text("A running mean", "Скользящее среднее"),
     kind="find the bug",
     asks="Baseline",
     asks_for="class",

@@ -16,7 +16,7 @@ from autograder.language import Text
 
 
 @exercise(
-    title=Text("A fake that is right for squares", "Фиктивная реализация, верная только для квадратных матриц"),
+    title=Text("The fake of `distances`", "Фиктивная реализация для `distances`"),
     kind="find the bug",
     core=True,
     difficulty=2,

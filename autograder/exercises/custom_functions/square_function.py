@@ -17,7 +17,7 @@ from .common import apply, apply_custom, gradient_after_edit, gradients, same_nu
 
 
 @exercise(
-    title=Text("Two calls, one memory", "Два вызова, одна память"),
+    title=Text("Two calls", "Два вызова"),
     kind="find the bug",
     asks="Square",
     asks_for="class",

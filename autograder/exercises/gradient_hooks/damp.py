@@ -79,7 +79,7 @@ _OTHERS = Entries(
 
 
 @exercise(
-    title=Text("A hook that edits its argument", "Хук, который меняет свой аргумент"),
+    title=Text("A hook that reaches too far", "Хук, который задевает лишнее"),
     kind="find the bug",
     core=True,
     difficulty=2,

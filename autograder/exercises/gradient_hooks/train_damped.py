@@ -33,7 +33,7 @@ class Shift(nn.Module):
 
 
 @exercise(
-    title=Text("A hook in the loop", "Хук в цикле"),
+    title=Text("Right in the first step", "Верен первый шаг"),
     kind="find the bug",
     difficulty=1,
     minutes=6,

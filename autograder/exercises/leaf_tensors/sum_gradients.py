@@ -43,7 +43,7 @@ def _filled_memory() -> Iterator[None]:
 
 
 @exercise(
-    title=Text("A sum that starts from garbage", "Сумма, которая начинается с мусора"),
+    title=Text("Right now and then", "Верна не всегда"),
     kind="find the bug",
     difficulty=2,
     minutes=6,

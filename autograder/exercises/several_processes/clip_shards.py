@@ -17,7 +17,7 @@ from .ranks import Link, run_together
 
 
 @exercise(
-    title=Text("The norm of what is not here", "Норма того, чего здесь нет"),
+    title=Text("7 in place of 5", "7 вместо 5"),
     kind="find the bug",
     core=True,
     difficulty=2,
