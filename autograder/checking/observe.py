@@ -118,7 +118,8 @@ def _observe_case(
     """
     shown, notes = _shown(exercise, signature, case), list(unusual)
     inputs = case.shown(shown)
-    call = "" if exercise.asks_for == "class" else f"{exercise.asks}({', '.join(f'case.{name}' for name in shown)})"
+    passed = signature is not None and shown and [*signature.parameters][: len(shown)] == shown  # else the probe calls
+    call = f"{exercise.asks}({', '.join(f'case.{name}' for name in shown)})" if passed else ""
     values: dict[str, Any] = {}
     caught: dict[str, Spot] = {}
     raised: Raised | None = None

@@ -30,7 +30,7 @@ STEPS = (
 _GIVEN, _TRIAL = "value", "trial"  # parts that the course writes
 _ORDER = (_GIVEN, *STEPS, _TRIAL)
 _LAST = STEPS[-1]
-_JOINED = (_LAST, "judge_rule", _TRIAL)  # what works with the class of the last lesson
+_JOINED = (_LAST, _TRIAL)
 _PART = re.compile(r"^# --- (\w+) \(([0-9a-f]{8})\) ---\n(.*?)\n*(?=^# --- \w+ \(|\Z)", re.M | re.S)
 
 
@@ -117,8 +117,9 @@ def save_mine() -> Reply:
         and mine.read_text() != here.read_text()
     ):
         return Reply((message("own_engine.edited", path=str(here)),))
-    text, parts = mine.read_text(encoding="utf-8"), _read(mine)
+    text, parts, more = mine.read_text(encoding="utf-8"), _read(mine), list[str]()
     if _LAST in parts:
         text = "import torch\n\n\n" + _joined({part: parts[part] for part in _JOINED if part in parts})
+        more.append(message("own_engine.joined", path=str(mine)))
     _write(here, text)
-    return Reply((message("own_engine.saved", path=str(here)), f"{Path(sys.executable).name} {FILE}"))
+    return Reply((message("own_engine.saved", path=str(here)), *more, f"{Path(sys.executable).name} {FILE}"))

@@ -23,7 +23,7 @@ from .graph.values import is_value, read_values
 from .render.describe import Telling, text
 from .render.dot import dot
 from .render.graphviz_process import CannotLayOut, missing_graphviz, png, svg
-from .render.image import image
+from .render.image import scrolled_image
 from .text_form import error_said, text_is_enough
 
 
@@ -87,7 +87,7 @@ class Picture:
         source = dot(tell)
         try:  # the PNG for pages without HTML of a notebook: PDFs of nbconvert, and those of instructors
             bitmap, width, height = png(source)
-            drawn = image(svg(source), " ".join(tell.caption()))
+            drawn = scrolled_image(svg(source), " ".join(tell.caption()))
         except CannotLayOut as error:
             return {"text/plain": text(self._telling(error.note))}
         size = {"image/png": {"width": width, "height": height}}

@@ -5,7 +5,7 @@
 #
 # Yes, up to rounding, if three things are right: what `.grad` holds, what each loss is multiplied by, and when the gradients are cleared. All three go wrong in real code, and the numbers still look plausible.
 #
-# And what does your engine from lesson 02, which computes gradients but cannot train, lack to read handwritten digits as a net of torch does? After this lesson you can:
+# Your engine from lesson 02 computes gradients but does not train. What does it lack for a net that reads handwritten digits, as torch has? After this lesson you can:
 #
 # * say what `.grad` holds after any sequence of `backward()` and `zero_grad()`;
 # * write the loop that trains your engine, and torch, to read handwritten digits;
@@ -14,14 +14,14 @@
 # * name the cases in which accumulation gives another gradient than the big batch.
 #
 # You need lesson 01: a leaf tensor, `requires_grad`, `backward()`.
-# %% [markdown] tags=["ru"] about="цикл обучения для собственного движка, окна, микробатчи разного размера, отсечение градиента, память" of="449eda68"
+# %% [markdown] tags=["ru"] about="цикл обучения для собственного движка, окна, микробатчи разного размера, отсечение градиента, память" of="986a7a1f"
 # # Накопление градиентов
 #
 # Батч из 64 примеров не помещается в память, а четыре микробатча по 16 помещаются. Могут ли четыре маленьких обратных прохода дать тот же шаг, что и один большой?
 #
 # Да, с точностью до округления, если соблюдены три условия: в `.grad` нет ничего лишнего, каждое значение функции потерь умножено на нужное число, а градиенты обнуляются вовремя. На практике нарушаются все три, а числа всё равно выглядят правдоподобно.
 #
-# И чего не хватает вашему движку из урока 02, который вычисляет градиенты, но не умеет обучать, чтобы он читал рукописные цифры не хуже сети на torch? После урока вы сможете:
+# Движок из урока 02 вычисляет градиенты, но не обучает. Чего ему не хватает, чтобы сеть научилась читать рукописные цифры, как в torch? После урока вы сможете:
 #
 # * определить, что лежит в `.grad` после любой последовательности `backward()` и `zero_grad()`;
 # * написать цикл, который научит ваш движок, а заодно и torch, читать рукописные цифры;
@@ -216,7 +216,7 @@ assert all(torch.allclose(each.grad, twin.grad, rtol=1e-12) for each, twin in zi
 # * **Result.** One call of `loss_of` and one `backward()` for each batch. <!-- runs -->
 # * **Leave.** A parameter that a batch does not use. Its `.grad` may stay None. <!-- unused -->
 # %% [markdown] tags=["ru"] of="f6133b57"
-# Смещение $b_1$ прибавляется к каждой из 15 строк, и `record` складывает его градиент по строкам. Не хватает движку только цикла.
+# Смещение $b_1$ прибавляется к каждой из 15 строк, и `record` складывает его градиент по строкам. Движку не хватает только цикла.
 #
 # ### Упражнение `train_engine`: цикл, который учит
 # *дописать · ●●○ · 12 минут · 3 балла*
@@ -362,9 +362,9 @@ assert 25 < far[0] < 26 and max(far[:100]) > 1e29 and far[-1] != far[-1]
 #
 # Что будет с потерями при `rate=0.04`? Сначала ответьте, потом выполните `trained(train_engine, [Value(each.clone()) for each in start_at], values, rate=0.04)[0][:12]`.
 # %% [markdown] tags=["en"] explains="train_engine"
-# They grow from 25 to more than $10^{29}$, and end in NaN. Each step goes so far beyond the bottom of the valley that the next gradient is larger.
-# %% [markdown] tags=["ru"] explains="train_engine" of="0411eb46"
-# Они вырастают с 25 до чисел больше $10^{29}$, а потом превращаются в NaN. Каждый шаг уходит так далеко за дно долины, что следующий градиент ещё больше.
+# They grow from 25 to more than $10^{29}$, and end in NaN. Each step jumps so far over the minimum that the next gradient is larger.
+# %% [markdown] tags=["ru"] explains="train_engine" of="e83fcbed"
+# Они вырастают с 25 до чисел больше $10^{29}$, а потом превращаются в NaN. Каждый шаг так далеко перескакивает через минимум, что следующий градиент ещё больше.
 # %% [markdown] tags=["en"]
 # ## The mean over a big batch, in pieces
 #

@@ -1709,10 +1709,10 @@ assert left_after(Value(start_values.clone()), walk_nodes) == "  160,000 ->   16
 #
 # * **Given.** `root` and its values, as in `walk_nodes`: `data`, `inputs`, `rule`, `grad`. A rule holds the inputs of its value.
 # * **Result.** The gradients, as before. <!-- gradients, own -->
-# * **Result.** After a walk without `retain_graph=True` the results that nobody else holds are gone from memory, without the garbage collector. One that is held forgets its inputs, and another rule takes the place of its own: a later walk that meets it raises a RuntimeError, and what is in `.grad` then does not matter. <!-- freed -->
+# * **Result.** After a walk without `retain_graph=True` the results that nobody else holds are gone from memory, without the garbage collector. One that is held forgets its inputs, and in the place of its rule stands one that raises a RuntimeError, for a later walk. What is in `.grad` then does not matter. <!-- freed -->
 # * **Result.** With `retain_graph=True` nothing is freed. Leaves can always be used again. <!-- retained -->
 # * **Result.** The results go on the way, not at the end: when the last rule runs in a chain of 20, at most three are in memory. <!-- alive -->
-# %% [markdown] tags=["ru"] of="3d60189c"
+# %% [markdown] tags=["ru"] of="bfcc96e8"
 # У torch остался только градиент. В вашем движке по-прежнему лежат все результаты, хотя они никому не понадобятся.
 #
 # ### Дополнительное упражнение `free_as_you_walk`: освободить по пути
@@ -1722,7 +1722,7 @@ assert left_after(Value(start_values.clone()), walk_nodes) == "  160,000 ->   16
 #
 # * **Дано.** `root` и его значения, как в `walk_nodes`: `data`, `inputs`, `rule`, `grad`. Правило удерживает входы своего значения.
 # * **Результат.** Градиенты, как прежде. <!-- gradients, own -->
-# * **Результат.** После обхода без `retain_graph=True` в памяти нет результатов, которые никто другой не держит: сборщик мусора для этого не нужен. Если же результат кто-то держит, он забывает свои входы, а место его правила занимает другое. Когда следующий обход приходит к такому результату, возникает RuntimeError, и что тогда окажется в полях `.grad`, неважно. <!-- freed -->
+# * **Результат.** После обхода без `retain_graph=True` в памяти нет результатов, которые никто другой не держит: сборщик мусора для этого не нужен. Если же результат кто-то держит, он забывает свои входы, а на месте его правила стоит другое, которое вызывает RuntimeError. Его и встречает следующий обход. Что тогда окажется в полях `.grad`, неважно. <!-- freed -->
 # * **Результат.** С `retain_graph=True` ничего не освобождается. Листья можно использовать снова в любом случае. <!-- retained -->
 # * **Результат.** Результаты исчезают по пути, а не в конце: когда в цепочке из 20 выполняется последнее правило, в памяти не больше трёх. <!-- alive -->
 # %% answer="free_as_you_walk"

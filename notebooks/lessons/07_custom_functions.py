@@ -2261,7 +2261,7 @@ use_mine()
 # %% [markdown] tags=["en"]
 # *Softplus*, $\log(1 + e^a)$, is the loss of a classifier that gives a score. Here are three rules for it. Which of them are right? Note your answer: soon your judge will answer, too.
 # %% [markdown] tags=["ru"] of="38dcf5bb"
-# *Softplus*, $\log(1 + e^a)$, — это функция потерь классификатора, который ставит оценку. Вот три правила для неё. Какие из них верны? Запишите свой ответ: скоро на тот же вопрос ответит ваш судья.
+# *Softplus*, $\log(1 + e^a)$, — это функция потерь классификатора, который выдаёт не вероятность, а оценку: любое число. Вот три правила для неё. Какие из них верны? Запишите свой ответ: скоро на тот же вопрос ответит ваш судья.
 # %%
 from torch.nn.functional import softplus
 
@@ -2292,7 +2292,7 @@ candidates = {
 #
 # * **Дано.** Функция `forward(*inputs)` в данной точке гладкая и может вычисляться и не средствами torch. Входы и результат — тензоры float64 любой формы, которые не требуют градиента. `rule(g, out, *inputs)` — правило, как в `four_rules`, а `out` — результат.
 # * **Результат.** `True`, если правило возвращает по одному градиенту на вход, той же формы, что и этот вход, и каждый верен при любом `g`. <!-- accepts_right -->
-# * **Результат.** Иначе `False`. Если сработал `assert`, это ответ `False`. Если правило неверно, так же считается и любая другая ошибка. Градиент, который ещё нужно привести суммированием к форме входа, неверен, как и градиент с ошибкой в 1 %. <!-- catches_formula, catches_one_input, catches_too_few, catches_shape, catches_ones, catches_together, catches_negative, catches_nan -->
+# * **Результат.** Иначе `False`. Сработавший `assert` — это ответ `False`. Любая другая ошибка тоже, но только если правило неверно. Градиент, который ещё нужно привести суммированием к форме входа, неверен, как и градиент с ошибкой в 1 %. <!-- catches_formula, catches_one_input, catches_too_few, catches_shape, catches_ones, catches_together, catches_negative, catches_nan -->
 # * **Не менять.** Входы. <!-- inputs -->
 #
 # После неудачной проверки `forward, rule, inputs = reproduce().function()` — это правило, на котором можно испытать тест.

@@ -2009,15 +2009,15 @@ check("cures")
 # %% [markdown] tags=["en"]
 # ## An engine of your own
 #
-# Since lesson 02 your engine has grown: rules and a walk, a net that reads digits, a switch, a counter of edits, memory that goes as it walks, a judge of rules, hooks, a second derivative, segments computed again. Each of these was a function of its own. Can one class do all of it at once, on any program?
+# Since lesson 02 your engine has grown, and each of its parts was a function of its own. Can one class join rules, walk, freeing, hooks and second derivatives, on any program?
 #
 # Two things are new where the parts meet. Lesson 10 wrote the rules with values on both sides, so a pass with `create_graph=True` records itself; a plain pass has to cut each gradient off the graph: it wraps the bare tensor anew. And the sum to an input's shape has to be recorded, too: it becomes an operation of the class.
 #
 # How is such an engine tested? By hand you find the faults you think of. The check tries each rule by itself, and then writes *random programs*: each draws its operations, uses results twice, broadcasts, leaves a leaf unused. A program runs on your values as well as on torch's tensors, because both have the same methods.
-# %% [markdown] tags=["ru"] of="a9300e28"
+# %% [markdown] tags=["ru"] of="50d47fec"
 # ## Собственный движок
 #
-# Начиная с урока 02 ваш движок рос: правила и обход, сеть, которая читает цифры, переключатель записи, счётчик изменений, освобождение памяти по ходу обхода, проверка правил, хуки, вторая производная, повторное вычисление отрезков. Каждая часть была отдельной функцией. Справится ли со всем этим один класс, причём на любой программе?
+# Начиная с урока 02 ваш движок рос, и каждая его часть была отдельной функцией. Сможет ли один класс соединить правила, обход, освобождение памяти, хуки и вторые производные, причём на любой программе?
 #
 # На стыках частей появляется кое-что новое. В уроке 10 с обеих сторон в правилах стояли значения, поэтому проход с `create_graph=True` записывает сам себя. В обычном же проходе каждый градиент нужно отрезать от графа: взять его тензор и сделать из этого тензора новое значение. Приведение градиента к форме входа тоже должно записываться, так что и оно становится операцией класса.
 #
@@ -2501,9 +2501,9 @@ assert takes_over(holds=False) and not takes_over(holds=True)
 # %% [markdown] tags=["ru"] of="75bc8214"
 # Это и есть движок. Движок torch состоит из тех же частей и ещё нескольких, в которых вы теперь разберётесь. Узлы он упорядочивает по номеру: чем позже узел создан, тем больше номер. Сохранённый выход хранится без узла, который его создал: иначе они удерживали бы друг друга. А градиент, который больше никому не нужен, лист может не копировать, а забрать себе.
 # %% [markdown] tags=["en"]
-# One network, three engines: one value for each number, as micrograd has it; your arrays; torch. Which column will differ most: the rules that run, or the time? And where does torch lose to you?
-# %% [markdown] tags=["ru"] of="d2e163aa"
-# Одна сеть и три движка: значение на каждое число, как в micrograd; ваши массивы; torch. В каком столбце разница будет больше: в числе выполненных правил или во времени? И в чём torch вам уступает?
+# One network, three engines: one value for each number, as micrograd has it; your arrays; torch. Which column will differ most: the rules that run, or the time?
+# %% [markdown] tags=["ru"] of="8f859b5b"
+# Одна сеть и три движка: значение на каждое число, как в micrograd; ваши массивы; torch. В каком столбце разница будет больше: в числе выполненных правил или во времени?
 # %%
 import timeit
 
@@ -2604,11 +2604,11 @@ assert [rules for rules, _ in counted] == [3_327, 4, 4]
 
 
 # %% [markdown] tags=["en"]
-# Thousands of rules became four: a rule for arrays does the work of all their numbers at once, in C++. What is left between you and torch is Python. Where torch loses: its lines nobody reads in an evening, and yours you wrote.
+# Thousands of rules became four: a rule for arrays does the work of all their numbers at once, in C++. Torch's engine nobody reads in an evening. Yours you wrote.
 #
 # Take your engine with you.
-# %% [markdown] tags=["ru"] of="de65d4d9"
-# Вместо тысяч правил выполняются четыре: одно правило для массивов делает работу сразу для всех чисел, и делает её на C++. От torch вас отделяет только Python. А уступает torch вот в чём: его код за вечер не прочесть, а свой вы написали сами.
+# %% [markdown] tags=["ru"] of="e17158e4"
+# Вместо тысяч правил выполняются четыре: одно правило для массивов делает работу сразу для всех чисел, и делает её на C++. Код движка torch за вечер не прочесть. Свой вы написали сами.
 #
 # Заберите свой движок с собой.
 # %%

@@ -43,8 +43,8 @@ from autograder.language import Text
     ],
     why=Why(
         Text(
-            "Why does the rule of `tanh` need its result and not its input?",
-            "Почему правилу для `tanh` нужен результат, а не вход?",
+            "Why does the rule of `tanh` take its result and not its input?",
+            "Почему в правиле для `tanh` удобнее взять результат, а не вход?",
         ),
         Text(
             "The derivative of `tanh` is $1 - y^2$ with the result $y$. The result exists already. From the input it would have to be computed once more.",

@@ -43,7 +43,7 @@ _KEPT = 1  # the result that leaves the segment
     minutes=20,
     aspects=[
         aspect(
-            "value", 0.25, en="The result has the segment's numbers.", ru="Числа результата такие же, как у отрезка."
+            "value", 0.25, en="The result has the segment's numbers.", ru="Числа результата такие же, как у сегмента."
         ),
         aspect(
             "gradients",
@@ -56,7 +56,7 @@ _KEPT = 1  # the result that leaves the segment
             "kept",
             1.5,
             en="Before the walk, and after it, nothing from inside the segment is in memory. The check counts results.",
-            ru="Ни до обхода, ни после него в памяти нет ничего, что лежит внутри отрезка. Считаются результаты.",
+            ru="Ни до обхода, ни после него в памяти нет ничего, что лежит внутри сегмента. Считаются результаты.",
             after=("value", "gradients"),
             measured=Text("Results in memory", "Результатов в памяти"),
         ),
@@ -64,7 +64,7 @@ _KEPT = 1  # the result that leaves the segment
             "runs",
             0.75,
             en="The segment runs once in the forward pass and once in a walk.",
-            ru="Отрезок выполняется один раз в прямом проходе и один раз при обходе.",
+            ru="Сегмент выполняется один раз в прямом проходе и один раз при обходе.",
             after=("value", "gradients"),
             entries=(_RUNS,),
         ),
@@ -72,12 +72,12 @@ _KEPT = 1  # the result that leaves the segment
     hints=[
         Text(
             "What does a rule need to know in order to make everything inside the segment again?",
-            "Что нужно знать правилу, чтобы заново получить всё, что внутри отрезка?",
+            "Что нужно знать правилу, чтобы заново получить всё, что внутри сегмента?",
         ),
         Text(
             "Run the segment on fresh leaves with the inputs' data, and keep its `data` alone. The rule runs it on fresh leaves "
             "once more and walks there: multiply the result by the arriving gradient and sum, then the walk starts right.",
-            "Выполните отрезок на новых листьях с данными входов и оставьте только `data` результата. Правило выполняет его "
+            "Выполните сегмент на новых листьях с данными входов и оставьте только `data` результата. Правило выполняет его "
             "ещё раз на новых листьях и обходит этот граф: умножьте результат на пришедший градиент и сложите, тогда обход "
             "начнётся правильно.",
         ),

@@ -40,6 +40,10 @@ COMMANDS: dict[str, Text] = {
         "Your engine is in {path}. Run it, or import it: `import my_engine`",
         "Ваш движок сохранён: {path}. Его можно запустить или импортировать: `import my_engine`",
     ),
+    "own_engine.joined": Text(
+        "It holds your class `Value`, which joins the steps before it. They stay in {path}.",
+        "В нём ваш класс `Value`, который соединяет прежние шаги. Сами они остаются здесь: {path}.",
+    ),
     "own_engine.edited": Text(
         "{path} was edited by hand and was not overwritten. Rename it, then try again.",
         "Файл {path} изменён вручную и не перезаписан. Переименуйте его и повторите.",

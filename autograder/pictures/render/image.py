@@ -6,6 +6,14 @@ import base64
 import html
 
 
+def scrolled_image(file: str, says: str) -> str:
+    """Return an SVG file as an `<img>` element at its own size, in a `<div>` that scrolls where the page is narrower.
+
+    Letters of a wide graph would shrink to 3 pixels on a phone. The `<div>` can be reached by the keyboard.
+    """
+    return f'<div style="overflow-x:auto" tabindex="0">{image(file, says, "max-width:none")}</div>'
+
+
 def image(file: str, says: str, style: str = "") -> str:
     """Return an SVG file as an `<img>` element with a data URI, at its own size or as wide as the page.
 

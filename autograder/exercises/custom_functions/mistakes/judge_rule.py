@@ -139,7 +139,7 @@ def judge_rule(forward, rule, *inputs):
 
 # %% mistake="g_of_ones" theme="test"
 # In the test all that arrives is ones. A rule that leaves `g` out then gives the same numbers as a right one.
-# В тесте приходят одни единицы. Правило, в котором `g` не учтён, даёт тогда те же числа, что и правильное.
+# Тест всегда передаёт правилу одни единицы. Правило, в котором `g` не учтён, даёт тогда те же числа, что и правильное.
 def judge_rule(forward, rule, *inputs):
     return test(forward, rule, inputs, draw=torch.ones_like)
 

@@ -84,32 +84,32 @@ def four_rules():
     return {**RIGHT, "sum": lambda g, out, a: (g * a,)}
 
 # %% mistake="squares_the_input" theme="derivative"
-# The rule of `tanh` squares the input. In $1 - y^2$ it is the result that is squared.
-# В правиле для `tanh` в квадрат возведён вход. В формуле $1 - y^2$ в квадрат возводится результат.
+# The rule of `tanh` squares the input. In `1 - out**2` it is the result that is squared.
+# В правиле для `tanh` в квадрат возведён вход. В формуле `1 - out**2` в квадрат возводится результат.
 def four_rules():
     return {**RIGHT, "tanh": lambda g, out, a: (g * (1 - a * a),)}
 
 # %% mistake="forgets_the_square" theme="derivative"
-# The rule of `tanh` takes $1 - y$. The derivative is $1 - y^2$.
-# В правиле для `tanh` стоит $1 - y$. Производная равна $1 - y^2$.
+# The rule of `tanh` takes `1 - out`. The derivative is `1 - out**2`.
+# В правиле для `tanh` стоит `1 - out`. Производная равна `1 - out**2`.
 def four_rules():
     return {**RIGHT, "tanh": lambda g, out, a: (g * (1 - out),)}
 
 # %% mistake="squares_the_difference" theme="derivative"
-# The rule of `tanh` squares the whole difference, $(1 - y)^2$. The derivative is $1 - y^2$.
-# В правиле для `tanh` в квадрат возведена вся разность, $(1 - y)^2$. Производная равна $1 - y^2$.
+# The rule of `tanh` squares the whole difference, `(1 - out)**2`. The derivative is `1 - out**2`.
+# В правиле для `tanh` в квадрат возведена вся разность, `(1 - out)**2`. Производная равна `1 - out**2`.
 def four_rules():
     return {**RIGHT, "tanh": lambda g, out, a: (g * (1 - out) ** 2,)}
 
 # %% mistake="takes_tanh_twice" theme="derivative"
-# The rule of `tanh` applies `tanh` to the result once more. In $1 - y^2$ the result itself is $y$.
-# Правило для `tanh` ещё раз применяет `tanh` к результату. В формуле $1 - y^2$ сам результат и есть $y$.
+# The rule of `tanh` applies `tanh` to the result once more. In `1 - out**2` it is the result itself that is squared.
+# Правило для `tanh` ещё раз применяет `tanh` к результату. В формуле `1 - out**2` в квадрат возводится сам результат.
 def four_rules():
     return {**RIGHT, "tanh": lambda g, out, a: (g * (1 - out.tanh() ** 2),)}
 
 # %% mistake="takes_the_sigmoid" theme="derivative"
-# The rule of `tanh` takes $y(1 - y)$, the derivative of the sigmoid.
-# В правиле для `tanh` стоит $y(1 - y)$: это производная сигмоиды.
+# The rule of `tanh` takes `out * (1 - out)`, the derivative of the sigmoid.
+# В правиле для `tanh` стоит `out * (1 - out)`: это производная сигмоиды.
 def four_rules():
     return {**RIGHT, "tanh": lambda g, out, a: (g * out * (1 - out),)}
 

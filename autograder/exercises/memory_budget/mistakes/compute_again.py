@@ -10,7 +10,7 @@ def gradients_in(Value, segment, inputs, gradient):
 
 # %% mistake="runs_it_plainly" theme="cost" plain="yes"
 # The segment is run as always: its gradients are right, and everything inside stays in memory until the walk.
-# Отрезок выполнен как обычно: градиенты верны, но всё, что внутри, остаётся в памяти до обхода.
+# Сегмент выполнен как обычно: градиенты верны, но всё, что внутри, остаётся в памяти до обхода.
 def compute_again(Value, segment, *inputs):
     return segment(*inputs)
 
@@ -52,7 +52,7 @@ def compute_again(Value, segment, *inputs):
 
 # %% mistake="multiplies_afterwards" theme="derivative"
 # The gradients of the inside are multiplied by the sum of the arriving gradient. Each entry has to weigh its own part.
-# Градиенты внутри отрезка умножены на сумму пришедшего градиента. Каждый его элемент должен умножать свою часть.
+# Градиенты внутри сегмента умножены на сумму пришедшего градиента. Каждый его элемент должен умножать свою часть.
 def compute_again(Value, segment, *inputs):
     data = segment(*[Value(each.data) for each in inputs]).data
 
@@ -93,7 +93,7 @@ def compute_again(Value, segment, *inputs):
 
 # %% mistake="none_for_the_unused" theme="missing"
 # An input that the segment does not use gets None. The walk adds what a rule returns, so zeros are needed.
-# Вход, который отрезок не использует, получает None. Обход складывает то, что вернуло правило, поэтому нужны нули.
+# Вход, который сегмент не использует, получает None. Обход складывает то, что вернуло правило, поэтому нужны нули.
 def compute_again(Value, segment, *inputs):
     data = segment(*[Value(each.data) for each in inputs]).data
 
@@ -107,7 +107,7 @@ def compute_again(Value, segment, *inputs):
 
 # %% mistake="runs_too_often" theme="cost"
 # The rule runs the segment more than once. One run gives all gradients.
-# Правило выполняет отрезок больше одного раза. Все градиенты даёт один запуск.
+# Правило выполняет сегмент больше одного раза. Все градиенты даёт один запуск.
 def compute_again(Value, segment, *inputs):
     data = segment(*[Value(each.data) for each in inputs]).data
 
@@ -180,7 +180,7 @@ def compute_again(Value, segment, *inputs):
 
 # %% mistake="keeps_the_last_segment" theme="state"
 # All results share one memory of what to run. A call inside the segment overwrites what the call outside has to run.
-# Что запускать, записано в одном месте для всех результатов. Вызов внутри отрезка затирает то, что записал внешний.
+# Что запускать, записано в одном месте для всех результатов. Вызов внутри сегмента затирает то, что записал внешний.
 last = {}
 
 
@@ -222,5 +222,15 @@ def compute_again(Value, segment, *inputs):
 
     def rule(gradient):
         return [gradients_in(Value, segment, inputs, gradient)[number] for number in range(len(inputs))]
+
+    return Value(data, inputs, rule)
+
+
+# %% mistake="multiplies_the_parts" like="multiplies_afterwards"
+def compute_again(Value, segment, *inputs):
+    data = segment(*[Value(each.data) for each in inputs]).data
+
+    def rule(gradient):
+        return [gradient * each for each in gradients_in(Value, segment, inputs, torch.ones_like(gradient))]
 
     return Value(data, inputs, rule)
