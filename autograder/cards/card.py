@@ -20,6 +20,8 @@ _LOOKS = {
     VerdictState.OUR_ERROR: ("⚠", "230,126,0"),
 }
 
+_CATCHES = "catches_"  # aspects of a test to write: one for each wrong program
+
 
 class Card:
     """The sentences that show one verdict in one language."""
@@ -60,11 +62,15 @@ class Card:
     def _aspects(self) -> Iterator[tuple[AspectState, str, str, bool]]:
         """Yield state, sentence and points of each aspect, and whether the card's table belongs to the aspect.
 
-        The points are "" if the aspect has no points and is only a condition for other aspects.
+        The points are "" if the aspect has no points and is only a condition for other aspects. A test to write shows
+        only how many wrong programs it catches, until it catches half of them: a learner thinks of some first.
         """
         says = {aspect.name: aspect.says.read(self.language) for aspect in self.exercise.aspects}
         explained = self.verdict.finding.aspect if self.verdict.finding else ""
-        for aspect in self.verdict.aspects:
+        programs = [each for each in self.verdict.aspects if each.name.startswith(_CATCHES)]
+        caught = sum(each.state == AspectState.RIGHT for each in programs)
+        untold = [each for each in programs if each.state != AspectState.RIGHT and 2 * caught < len(programs)]
+        for aspect in (each for each in self.verdict.aspects if each not in untold):
             points = f"{aspect.earned:g}/{aspect.points:g}" if aspect.points else ""
             sentence = says[aspect.name]
             if aspect.state == AspectState.WRONG:
@@ -72,6 +78,9 @@ class Card:
             elif aspect.state == AspectState.WAITING:
                 sentence = f"{sentence} ({self.say('card.waiting')})"
             yield aspect.state, sentence, points, aspect.name == explained
+        if untold:
+            points = f"{sum(each.earned for each in untold):g}/{sum(each.points for each in untold):g}"
+            yield AspectState.WRONG, self.say("card.caught", caught=caught, count=len(programs)), points, False
 
     def _call(self, finding: Finding) -> Iterator[tuple[str, list[str]]]:
         """Yield label and lines of the rows on the failing call and its inputs.

@@ -98,12 +98,13 @@ def draw(*outputs: Any, saved: bool = False) -> Picture:
     """Draw the graph behind one or several tensors: operations, values, and gradients in `.grad`.
 
     With `saved=True` the picture also shows which tensors each operation keeps for backward, in bytes, and what was
-    freed. Beside an arrow between single numbers stands the derivative of that step. The tensors may be nested in tuples, lists, dicts and dataclasses, as the outputs of a model often are. Tensors have
-    the names of the caller's variables. Nothing is changed, and `draw` works before and after `backward()`. With
-    several outputs, a border surrounds the nodes that only one output needs. An example is `draw(loss, grad)` after
-    `create_graph=True`: the border surrounds nodes that only the gradient needs. Never raises: if there is no graph,
-    the picture says why. `draw(loss).save("graph.svg")` writes a file, also `.png` or `.dot`. Values of an engine of
-    one's own, with `data`, `inputs` and `rule`, are drawn as tensors are.
+    freed. Beside an arrow between single numbers stands the derivative of that step. The tensors may be nested in
+    tuples, lists, dicts and dataclasses, as the outputs of a model often are. Tensors have the names of the caller's
+    variables. Nothing is changed, and `draw` works before and after `backward()`. With several outputs, a border
+    surrounds the nodes that only one output needs. An example is `draw(loss, grad)` after `create_graph=True`: the
+    border surrounds nodes that only the gradient needs. Never raises: if there is no graph, the picture says why.
+    `draw(loss).save("graph.svg")` writes a file, also `.png` or `.dot`. Values of an engine of one's own, with `data`,
+    `inputs` and `rule`, are drawn as tensors are.
     """
     caller = sys._getframe(1)
     return replace(picture(outputs, {**caller.f_globals, **caller.f_locals}), saved=saved)

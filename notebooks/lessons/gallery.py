@@ -155,7 +155,7 @@ h = t * t
 h.register_hook(clip)
 h.retain_grad()
 loss = (3 * h).sum()
-draw(loss)
+draw(loss, saved=True)
 # %% [markdown] tags=["en"]
 # ## Packed by hooks, and checkpoints
 #

@@ -11,6 +11,7 @@ import torch
 
 import autograder
 from autograder import exercises
+from autograder.cards.card import Card
 from autograder.cards.shown_verdict import ShownVerdict
 from autograder.checking import judge as judging
 from autograder.checking.containment.caught import Caught
@@ -19,6 +20,7 @@ from autograder.checking.expected import Expected, expect
 from autograder.checking.observe import observe
 from autograder.checking.run import Run
 from autograder.checking.values import AtMost
+from autograder.checking.verdict import AspectResult, AspectState, Verdict, VerdictState
 from autograder.explained.table import EXPLANATIONS, explain
 from autograder.messages.learners import message
 from autograder.messages.measured import NAMES, measured_name
@@ -242,6 +244,23 @@ def is_code(key: str) -> bool:
     except SyntaxError:
         return False
     return True
+
+
+def test_wrong_programs_are_told_once_half_of_them_are_caught():
+    exercise = exercises.find("is_right", "gradient_accumulation")
+    programs = [each.name for each in exercise.aspects if each.name.startswith("catches_")]
+    says = {each.name: each.says.en for each in exercise.aspects}
+    for caught in range(len(programs) + 1):
+        aspects = tuple(
+            AspectResult(each.name, each.points, each.points * right, AspectState.RIGHT if right else AspectState.WRONG)
+            for each in exercise.aspects
+            for right in [each.name not in programs[caught:]]
+        )
+        verdict = Verdict("is_right", "gradient_accumulation", 1, VerdictState.NOT_YET, aspects)
+        shown = " ".join(sentence for _, sentence, *_ in Card(verdict, exercise, "en").aspects)
+        told = [each for each in programs[caught:] if says[each] in shown]
+        assert told == ([] if 2 * caught < len(programs) else programs[caught:])
+        assert (f"Wrong programs caught: {caught} of {len(programs)}." in shown) == (2 * caught < len(programs))
 
 
 @pytest.mark.parametrize(("language", "label"), [("en", "Backward passes"), ("ru", "Обратных проходов")])

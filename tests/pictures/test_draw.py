@@ -317,7 +317,8 @@ def test_numbers_beside_arrows_run_no_code_of_the_learner_and_free_nothing() -> 
     y.grad_fn.register_prehook(lambda *_: ran.append("prehook"))
     x.register_hook(lambda *_: ran.append("leaf"))
     picture = draw(y)
-    assert ran == [] and x.grad is None
+    assert ran == []
+    assert x.grad is None
     assert [edge.factor for edge in picture.graph.edges if edge.factor] == ["403.4"]  # of exp alone
     y.backward()
     assert {"backward", "unpack", "hook", "prehook", "leaf"} <= {*ran}

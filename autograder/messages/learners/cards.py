@@ -28,6 +28,12 @@ CARDS: dict[str, Text] = {
         "у вас {used} · исходная программа {plain} · нижняя граница {bound}",
     ),
     "card.waiting": Text("checked once the lines above are right", "будет проверено, когда строки выше станут верны"),
+    "card.caught": Text(
+        "Wrong programs caught: {caught} of {count}. What is wrong with the others is said once you catch half of them. Which "
+        "mistakes can you think of?",
+        "Поймано неверных программ: {caught} из {count}. Что не так в остальных, будет сказано, когда вы поймаете половину. "
+        "Какие ошибки приходят вам в голову?",
+    ),
     "card.graph": Text(
         "The graph of what your answer returns for it:", "Граф того, что ваш ответ возвращает на этом примере:"
     ),

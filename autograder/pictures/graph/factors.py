@@ -1,4 +1,4 @@
-"""Derivatives of single steps between numbers, which stand beside the arrows of a graph."""
+"""Derivatives of single steps, which stand beside arrows between numbers."""
 
 from __future__ import annotations
 

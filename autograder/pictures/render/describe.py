@@ -33,8 +33,8 @@ class Telling:
     """Descriptions of all parts of `graph`, as short lines in `language`.
 
     If `saved` is False, they leave out what a first look does not need: what nodes keep for backward, the shape of a
-    single number, and `.grad` of tensors that get none. `opening` is a title and sentences that begin the caption. If `opening` is empty, the caption begins with the names
-    of the drawn outputs.
+    single number, and `.grad` of tensors that get none. `opening` is a title and sentences that begin the caption. If
+    `opening` is empty, the caption begins with the names of the drawn outputs.
     """
 
     def __init__(self, graph: Graph, language: str, opening: tuple[str, ...] = (), *, saved: bool = True) -> None:
