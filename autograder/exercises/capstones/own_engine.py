@@ -253,6 +253,7 @@ def _in_programs(make: Any, case: Case, start: float, known: Truths) -> dict[str
         "hooks_in_programs": or_error(hooked, make, program) if hooks == HOOKS_RIGHT else None,
         "constant": summed,
         "constant after one pass": constant,
+        "constant sums": sums,
         "second_rules": second,
         "second": or_error(second_gradients, make, program) if second == SECOND_RIGHT else None,
         "second_hook": or_error(through_a_hook, make, start) if case.measured else None,
