@@ -874,6 +874,8 @@ def fix_attention(q, k, v, mask):
 from autograder import check
 
 check("fix_attention")
+
+
 # %% [markdown] tags=["en"] explains="fix_attention"
 # The same in small: the mean of the entries of a row that are seen. For a row that sees nothing it is 0/0. One version patches the output, the other prevents the NaN: it changes what goes *into* the division.
 #
