@@ -10,6 +10,9 @@ from latex2mathml.converter import convert_to_element
 from nbconvert.filters.markdown_mistune import IPythonRenderer
 
 _LONGEST = 2_000  # characters of a formula
+# As the library writes them.
+_PUNCTUATION = {f"&#x{ord(sign):05X};" for sign in ".,;:!?"}
+_SIGNS, _CLOSING = {f"&#x{ord(sign):05X};" for sign in "−+"}, {f"&#x{ord(sign):05X};" for sign in ")]}|!"}
 _KEPT = {"display", "displaystyle", "mathvariant", "stretchy", "fence", "form", "lspace", "rspace", "columnalign"}
 
 
@@ -28,8 +31,23 @@ def to_mathml(tex: str, *, block: bool) -> str:
     for each in element.iter():
         for name in [name for name in each.attrib if name not in _KEPT]:
             del each.attrib[name]
+    for each in element.iter("mrow"):
+        _set_spaces(each)
     # The library puts character references into the text of elements: `&#x02202;`.
     return ElementTree.tostring(element, encoding="unicode").replace("&amp;#x", "&#x")
+
+
+def _set_spaces(row: ElementTree.Element) -> None:
+    """Take away spaces that browsers add to a sign of punctuation in braces and to a minus that is no difference."""
+    before = None
+    for part in row:
+        only = part[0] if part.tag == "mrow" and len(part) == 1 else None
+        if only is not None and only.tag == "mo" and only.text in _PUNCTUATION:
+            only.tag = "mtext"
+        follows_sign = before is not None and before.tag == "mo" and before.text not in _CLOSING
+        if part.tag == "mo" and part.text in _SIGNS and follows_sign:
+            part.set("form", "prefix")
+        before = part
 
 
 class MathRenderer(IPythonRenderer):
