@@ -16,6 +16,7 @@ from pathlib import Path
 
 from ..bound_names import bound_names
 from ..history import folder
+from ..language import Text
 from ..lessons.needed_code import needed_code, used_names
 from ..lessons.source import SOURCES, source_digest
 from ..messages.learners import message
@@ -117,7 +118,7 @@ def save_mine() -> Reply:
         and mine.read_text() != here.read_text()
     ):
         return Reply((message("own_engine.edited", path=str(here)),))
-    text, parts, more = mine.read_text(encoding="utf-8"), _read(mine), list[str]()
+    text, parts, more = mine.read_text(encoding="utf-8"), _read(mine), list[Text]()
     if _LAST in parts:
         text = "import torch\n\n\n" + _joined({part: parts[part] for part in _JOINED if part in parts})
         more.append(message("own_engine.joined", path=str(mine)))
