@@ -1643,7 +1643,7 @@ check("is_right")
 # %% [markdown] tags=["en"]
 # ## What broadcasting has copied
 #
-# The bias of the net has 10 numbers, the result of `x @ w2` has 15 rows of 10. So each number of the bias was used 15 times. A value that is used several times gets the sum of its gradients, and copies are nothing else. Your engine's `record` calls `sum_to_size` for that. What does this function do?
+# The bias of the net has 10 numbers, the result of `x @ w2` has 15 rows of 10. So each number of the bias was used 15 times. A value that is used several times gets the sum of its gradients, and copies are nothing else. Your engine sums, too, in `record`. Here is another try.
 #
 # ### Extra exercise `unbroadcast`: back to the old shape
 # *find the bug · ●○○ · 7 minutes · 2 points · extra*
@@ -1653,10 +1653,10 @@ check("is_right")
 # * **Given.** `gradient`, a float64 tensor, and `shape`, a tuple. A tensor of the shape `shape` can be broadcast to the shape of `gradient`.
 # * **Result.** A tensor of the shape `shape`: each entry is the sum over all copies that broadcasting makes of it. <!-- result -->
 # * **Leave.** `gradient`. <!-- no aspect: the card has a note for it -->
-# %% [markdown] tags=["ru"] of="b750393c"
+# %% [markdown] tags=["ru"] of="d500c6c2"
 # ## Копии при транслировании
 #
-# Смещение сети — это 10 чисел, а в `x @ w2` 15 строк по 10. Значит, каждое число смещения использовано 15 раз. Значение, которое использовано несколько раз, получает сумму градиентов, и копии — тот же случай. В вашем движке для этого функция `record` вызывает `sum_to_size`. Что делает этот метод?
+# Смещение сети — это 10 чисел, а в `x @ w2` 15 строк по 10. Значит, каждое число смещения использовано 15 раз. Значение, которое использовано несколько раз, получает сумму градиентов, и копии — тот же случай. В вашем движке их складывает `record`. Вот ещё одна попытка.
 #
 # ### Дополнительное упражнение `unbroadcast`: назад к прежней форме
 # *найти ошибку · ●○○ · 7 минут · 2 балла · дополнительно*
@@ -1706,6 +1706,10 @@ def unbroadcast(gradient, shape):
 from autograder import check
 
 check("unbroadcast")
+# %% [markdown] tags=["en"] explains="unbroadcast"
+# Your engine's `record` calls `sum_to_size` for that.
+# %% [markdown] tags=["ru"] explains="unbroadcast" of="c9dae7b4"
+# В вашем движке для этого функция `record` вызывает `sum_to_size`.
 
 
 # %% [markdown] tags=["en"]

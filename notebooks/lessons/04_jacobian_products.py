@@ -232,9 +232,9 @@ print(f"First call\n{inp.grad}")
 out.backward(torch.ones_like(inp), retain_graph=True)
 print(f"\nSecond call\n{inp.grad}")
 # %% [markdown] tags=["en"]
-# No. The first mistake is a `v` in the shape of the input: it runs, because `inp` and `out` have the same shape. The second is a `.grad` that adds up: the second call shows 8 and 4 where the first shows 4 and 2, although the arguments were the same. Besides, the function works on each entry alone, so its Jacobian is diagonal (inputs and outputs written as vectors of 25): $v^TJ$ and $Jv$ have the same entries. Nothing in this example could tell a right sentence from a wrong one.
-# %% [markdown] tags=["ru"] of="c15e2a25"
-# Нет. Ошибок здесь две. Во-первых, вектор `v` взят по форме входа: код работает лишь потому, что у `inp` и `out` одна и та же форма. Во-вторых, градиенты накапливаются в `.grad`: второй вызов даёт 8 и 4 там, где первый дал 4 и 2, хотя аргументы те же самые. К тому же функция действует на каждый элемент отдельно, поэтому её матрица Якоби диагональна (если записать вход и выход в виде векторов из 25 чисел), и соответствующие элементы $v^TJ$ и $Jv$ совпадают. По такому примеру верное утверждение не отличить от неверного.
+# No. Two things in it are wrong. You will look for them in a moment. Besides, the function works on each entry alone, so its Jacobian is diagonal (inputs and outputs written as vectors of 25): $v^TJ$ and $Jv$ have the same entries. Nothing in this example could tell a right sentence from a wrong one.
+# %% [markdown] tags=["ru"] of="b721371c"
+# Нет. В нём две ошибки. Скоро вы будете их искать. К тому же функция действует на каждый элемент отдельно, поэтому её матрица Якоби диагональна (если записать вход и выход в виде векторов из 25 чисел), и соответствующие элементы $v^TJ$ и $Jv$ совпадают. По такому примеру верное утверждение не отличить от неверного.
 # %% tags=["fact"]
 assert inp.grad[0, 0] == 8 and inp.grad[0, 1] == 4
 eye = torch.eye(5, requires_grad=True)
@@ -320,6 +320,10 @@ def fix_two_products(f, inp, v):
 from autograder import check
 
 check("fix_two_products")
+# %% [markdown] tags=["en"] explains="fix_two_products"
+# The first mistake is a `v` in the shape of the input: it runs, because `inp` and `out` have the same shape. The second is a `.grad` that adds up: the second call shows 8 and 4 where the first shows 4 and 2, although the arguments were the same.
+# %% [markdown] tags=["ru"] explains="fix_two_products" of="280b0994"
+# Ошибок здесь две. Во-первых, вектор `v` взят по форме входа: код работает лишь потому, что у `inp` и `out` одна и та же форма. Во-вторых, градиенты накапливаются в `.grad`: второй вызов даёт 8 и 4 там, где первый дал 4 и 2, хотя аргументы те же самые.
 
 
 # %% [markdown] tags=["en"]

@@ -1026,11 +1026,7 @@ draw(y)
 # * **Result.** One step of `opt_D` with the gradient of $L_D$, taken *at the weights that the networks have when the function is called*. <!-- D -->
 # * **Result.** One step of `opt_G` with the gradient of $L_G$, taken at the same weights. What lies in `.grad` afterwards does not matter, and nothing needs to be returned. <!-- G -->
 # * **Leave.** The flags and modes of both networks, module by module. With a frozen weight the function may raise an error, as `backward(inputs=...)` does, but not thaw it. <!-- D, G -->
-#
-# Remember what each call changes: `opt_D.zero_grad()` clears `.grad` of the weights of `D`. `loss.backward()` adds to the `.grad` of *every* leaf behind `loss` that requires grad, whichever optimizer holds it; with `inputs=[...]` only to those in the list. `retain_graph=True` keeps what the graph saved, for another backward pass.
-#
-# Advice that can be found: both backward passes first, then both steps. That ends the error. Before you follow it, look at the weights whose `.grad` each `backward()` fills.
-# %% [markdown] tags=["ru"] of="80eeaac7"
+# %% [markdown] tags=["ru"] of="62e151d9"
 # ## Игра двух сетей
 #
 # В генеративно-состязательной сети (GAN) две части. Генератор `G` создаёт подделки из случайных векторов `ideas`. Дискриминатор `D` ставит каждому примеру оценку от 0 до 1, высокую — настоящим. Функции потерь у них такие (черта сверху — среднее по примерам):
@@ -1048,10 +1044,6 @@ draw(y)
 # * **Результат.** Один шаг `opt_D` по градиенту $L_D$, взятому *при тех весах, которые были у сетей в момент вызова*. <!-- D -->
 # * **Результат.** Один шаг `opt_G` по градиенту $L_G$, взятому при тех же весах. Что лежит в `.grad` потом, неважно, и возвращать ничего не нужно. <!-- G -->
 # * **Не менять.** Флаги и режимы каждого модуля в обеих сетях. Если какой-то вес заморожен, функция может завершиться ошибкой, как и вызов `backward(inputs=...)` с таким весом, но размораживать его не должна. <!-- D, G -->
-#
-# Напомним, что меняет каждый вызов. Вызов `opt_D.zero_grad()` обнуляет `.grad` весов сети `D`. Вызов `loss.backward()` прибавляет градиент к `.grad` *каждого* листа, который требует градиента и от которого зависит `loss`, какому бы оптимизатору он ни был передан, а с аргументом `inputs=[...]` — только к листьям из списка. При `retain_graph=True` то, что сохранено в графе, не освобождается и пригодится для ещё одного обратного прохода.
-#
-# Можно встретить совет: сначала оба обратных прохода, потом оба шага. Ошибка исчезает, но, прежде чем последовать совету, посмотрите, у каких весов каждый `backward()` заполняет `.grad`.
 # %% answer="gan_step"
 def gan_step(G, D, opt_G, opt_D, real, ideas):
     """One step of both networks, with gradients at the weights from before."""
@@ -1142,6 +1134,14 @@ def gan_step(G, D, opt_G, opt_D, real, ideas):
 from autograder import check
 
 check("gan_step")
+# %% [markdown] tags=["en"] explains="gan_step"
+# Remember what each call changes: `opt_D.zero_grad()` clears `.grad` of the weights of `D`. `loss.backward()` adds to the `.grad` of *every* leaf behind `loss` that requires grad, whichever optimizer holds it; with `inputs=[...]` only to those in the list. `retain_graph=True` keeps what the graph saved, for another backward pass.
+#
+# Advice that can be found: both backward passes first, then both steps. That ends the error. Before you follow it, look at the weights whose `.grad` each `backward()` fills.
+# %% [markdown] tags=["ru"] explains="gan_step" of="0cd52feb"
+# Напомним, что меняет каждый вызов. Вызов `opt_D.zero_grad()` обнуляет `.grad` весов сети `D`. Вызов `loss.backward()` прибавляет градиент к `.grad` *каждого* листа, который требует градиента и от которого зависит `loss`, какому бы оптимизатору он ни был передан, а с аргументом `inputs=[...]` — только к листьям из списка. При `retain_graph=True` то, что сохранено в графе, не освобождается и пригодится для ещё одного обратного прохода.
+#
+# Можно встретить совет: сначала оба обратных прохода, потом оба шага. Ошибка исчезает, но, прежде чем последовать совету, посмотрите, у каких весов каждый `backward()` заполняет `.grad`.
 # %% [markdown] tags=["en"] explains="gan_step"
 # An optimizer's step is an in-place edit of the weights. A linear layer saves its weight, since the gradient of its *input* needs it. Since torch 1.5 the step raises the version counter, and the edit is noticed. Before, the gradient of `G` mixed activations of the old `D` with weights of the new one.
 # %% [markdown] tags=["ru"] explains="gan_step" of="febf7ba0"

@@ -809,13 +809,13 @@ draw(value, first)
 
 
 # %% [markdown] tags=["en"]
-# The result is 12 instead of 18, without a warning. Inside `forward` recording is off, so `twice` is a constant: nothing leads from it to `x`. An *input* that was saved comes back from `saved_tensors` as the tensor of the graph that it was, and an *output* comes back connected to this very node. Anything in between comes back as a constant. So save inputs or outputs, and compute the rest in `backward`.
+# The result is 12 instead of 18, without a warning. From the constant `twice` nothing leads to `x`.
 #
 # `gradcheck` passes, because it looks at the first derivative. `gradgradcheck` looks at the second, and finds the mistake. If you compute second derivatives by hand, take an expression *composed* with your function, such as $x \cdot f(x)$ here. With this function alone, `first` would be a constant, and instead of a wrong number you would get an error about a tensor that does not require grad.
 #
 # Where a second derivative is not wanted, say so: put `@torch.autograd.function.once_differentiable` above `backward` (and below `@staticmethod`). Does a second derivative then raise an error? Run the next cell before you believe it.
-# %% [markdown] tags=["ru"] of="2b17a6c5"
-# Получилось 12 вместо 18, а предупреждения нет. Внутри `forward` отслеживание выключено, поэтому `twice` — константа: от неё к `x` пути нет. Сохранённый *вход* возвращается из `saved_tensors` как тот же тензор графа, а *выход* — как тензор, связанный с узлом самой функции. Всё промежуточное возвращается константой. Поэтому сохраняйте входы или выходы, а остальное вычисляйте в `backward`.
+# %% [markdown] tags=["ru"] of="2d18e353"
+# Получилось 12 вместо 18, а предупреждения нет. От константы `twice` к `x` пути нет.
 #
 # Функция `gradcheck` ошибки не замечает, потому что проверяет первую производную. Функция `gradgradcheck` проверяет вторую и ошибку находит. Если вы вычисляете вторые производные сами, берите выражение, в которое ваша функция *входит*, как здесь $x \cdot f(x)$. Для самой функции, без множителя, производная `first` была бы константой, и вместо неверного числа получилась бы ошибка: тензор не требует градиента.
 #
@@ -1016,6 +1016,10 @@ class Sinh(torch.autograd.Function):
 from autograder import check
 
 check("fix_sinh")
+# %% [markdown] tags=["en"] explains="fix_sinh"
+# Inside `forward` recording is off, so `twice` is a constant: nothing leads from it to `x`. An *input* that was saved comes back from `saved_tensors` as the tensor of the graph that it was, and an *output* comes back connected to this very node. Anything in between comes back as a constant. So save inputs or outputs, and compute the rest in `backward`.
+# %% [markdown] tags=["ru"] explains="fix_sinh" of="8514ba1a"
+# Внутри `forward` отслеживание выключено, поэтому `twice` — константа: от неё к `x` пути нет. Сохранённый *вход* возвращается из `saved_tensors` как тот же тензор графа, а *выход* — как тензор, связанный с узлом самой функции. Всё промежуточное возвращается константой. Поэтому сохраняйте входы или выходы, а остальное вычисляйте в `backward`.
 
 
 # %% tags=["fact"]
@@ -1393,13 +1397,13 @@ check("reverse_function")
 
 
 # %% [markdown] tags=["en"]
-# ## What is not yours
+# ## Two results, one sum
 #
-# Two operations add up to one result: `a.exp() + TimesTwo.apply(b)`. An addition sends the same tensor back to both. `TimesTwo` doubles it in place, which saves an allocation. The derivative of `a.exp()` at 0 is 1. What is `a.grad`?
-# %% [markdown] tags=["ru"] of="b2f6482a"
-# ## Чужой тензор
+# Two operations add up to one result: `a.exp() + TimesTwo.apply(b)`. `TimesTwo` doubles what it gets. The derivative of `a.exp()` at 0 is 1. What is `a.grad`?
+# %% [markdown] tags=["ru"] of="4db5490d"
+# ## Сумма двух результатов
 #
-# Две операции складываются: `a.exp() + TimesTwo.apply(b)`. При обратном проходе обе получают от сложения один и тот же тензор, и функция `TimesTwo` удваивает его на месте, чтобы не выделять память. Производная `a.exp()` в нуле равна 1. Чему равен `a.grad`?
+# Две операции складываются: `a.exp() + TimesTwo.apply(b)`. Функция `TimesTwo` удваивает свой аргумент. Производная `a.exp()` в нуле равна 1. Чему равен `a.grad`?
 # %%
 class TimesTwo(torch.autograd.Function):
     @staticmethod
@@ -1461,7 +1465,7 @@ steps(total)
 # %% [markdown] tags=["en"]
 # From torch 2.15 on, there is one tensor that `backward` may add to in place. `ctx.input_grad_buffers` holds, for each input, the sum of the gradients that other nodes have already sent there, or None; having added its share, `backward` returns None for that input.
 #
-# ### Extra exercise `leaky_function`: the neighbour's gradient
+# ### Extra exercise `leaky_function`: right alone, wrong in a sum
 # *find the bug · ●●○ · 7 minutes · 3 points · extra*
 #
 # Mend the class.
@@ -1470,10 +1474,10 @@ steps(total)
 # * **Result.** `Leaky.apply(x, slope)` is `x` where `x` is positive and `slope * x` where it is negative. Its gradient, which is right, stays right. <!-- derivative -->
 # * **Leave.** The input, and what an earlier call needs. <!-- each_call -->
 # * **Leave.** `grad_output`: a neighbour gets its right gradient, too. <!-- others -->
-# %% [markdown] tags=["ru"] of="baa78682"
+# %% [markdown] tags=["ru"] of="60f3eb5c"
 # С torch 2.15 есть тензор, к которому `backward` вправе прибавлять на месте. В `ctx.input_grad_buffers` для каждого входа лежит сумма градиентов, уже пришедших туда от других узлов, или None. Прибавив свою долю, `backward` возвращает для этого входа None.
 #
-# ### Дополнительное упражнение `leaky_function`: градиент соседней операции
+# ### Дополнительное упражнение `leaky_function`: верна одна, неверна в сумме
 # *найти ошибку · ●●○ · 7 минут · 3 балла · дополнительно*
 #
 # Исправьте класс.

@@ -447,11 +447,11 @@ check("arriving_gradients")
 # %% [markdown] tags=["en"]
 # ## Half of a gradient
 #
-# A hook may return a new gradient. Why not change the given one in place and spare the memory? `half` below does so. It sits on the branch $f = wh$ of a residual connection $y = h + f$, with $w = h = 1$. The gradient of $y$ is 8. With half of it on the branch, $w$ should get 4, and $h$ should get $8 + 4 = 12$: the whole gradient past the branch, half of it through the branch.
-# %% [markdown] tags=["ru"] of="042d0046"
+# `half` below is to halve a gradient. It sits on the branch $f = wh$ of a residual connection $y = h + f$, with $w = h = 1$. The gradient of $y$ is 8. With half of it on the branch, $w$ should get 4, and $h$ should get $8 + 4 = 12$: the whole gradient past the branch, half of it through the branch.
+# %% [markdown] tags=["ru"] of="8bb8777c"
 # ## Половина градиента
 #
-# Хук может вернуть новый градиент. А почему бы не изменить на месте тот градиент, который хук получил, и не сэкономить память? Так поступает функция `half` ниже. Она поставлена хуком на ветвь $f = wh$ остаточной связи $y = h + f$, где $w = h = 1$. Градиент по $y$ равен 8. Если на ветви он уменьшается вдвое, то $w$ должен получить 4, а $h$ — $8 + 4 = 12$: весь градиент в обход ветви и половину через ветвь.
+# Функция `half` ниже должна вдвое уменьшить градиент. Она поставлена хуком на ветвь $f = wh$ остаточной связи $y = h + f$, где $w = h = 1$. Градиент по $y$ равен 8. Если на ветви он уменьшается вдвое, то $w$ должен получить 4, а $h$ — $8 + 4 = 12$: весь градиент в обход ветви и половину через ветвь.
 # %%
 def half(gradient):
     gradient *= 0.5
@@ -467,8 +467,7 @@ def residual(hook):
     return w.grad.tolist(), h.grad.tolist(), given.tolist()
 
 
-print("in place:  ", residual(half))
-print("a new one: ", residual(lambda gradient: 0.5 * gradient))
+print(residual(half))
 # %% tags=["fact"]
 assert residual(half) == ([4, 4], [8, 8], [4, 4])
 assert residual(lambda gradient: 0.5 * gradient) == ([4, 4], [12, 12], [8, 8])
@@ -588,12 +587,12 @@ check("damp")
 #
 # Mend `clip_globally(model, loss, max_norm)`. What it returns does not matter.
 #
-# * **Given.** Modules may be nested, and a weight may be in two modules. Every `.grad` is None. A norm that has to be clipped is larger than 1 here, and a relative error of $10^{-6}$ does not matter, such as that of `clip_grad_norm_`, which adds $10^{-6}$ to the norm.
+# * **Given.** Modules may be nested, and a weight may be in two modules. Every `.grad` is None. A norm that has to be clipped is larger than 1 here, and a relative error of $10^{-6}$ does not matter.
 # * **Result.** `.grad` holds the clipped gradient of `loss`: if the norm over all parameters together is larger than `max_norm`, the whole gradient is scaled down to that norm, else it stays as it is. <!-- gradients -->
 # * **Leave.** The `.grad` of None in parameters that the loss does not depend on, and in frozen ones. <!-- gradients -->
 # * **Not allowed.** More than one backward pass. <!-- passes -->
 # * **Not allowed.** A hook that stays on a parameter. <!-- hooks_left -->
-# %% [markdown] tags=["ru"] of="a2ad65c0"
+# %% [markdown] tags=["ru"] of="5ccea82e"
 # ## Хук, который отсекает градиент
 #
 # Ниже — функция, которая встречается в чужом коде. У двух параметров градиенты 3 и 4, их общая норма равна 5. Если ограничить норму единицей, должны получиться 0.6 и 0.8 (урок 03). А что получится у этой функции?
@@ -610,7 +609,7 @@ check("damp")
 #
 # Исправьте функцию `clip_globally(model, loss, max_norm)`. Что она возвращает, неважно.
 #
-# * **Дано.** Модули бывают вложенные, а один вес может входить в два модуля. Во всех полях `.grad` лежит None. Если градиент приходится отсекать, его норма здесь больше 1; допускается относительная погрешность до $10^{-6}$: такова она у `clip_grad_norm_`, которая прибавляет к норме $10^{-6}$.
+# * **Дано.** Модули бывают вложенные, а один вес может входить в два модуля. Во всех полях `.grad` лежит None. Если градиент приходится отсекать, его норма здесь больше 1; допускается относительная погрешность до $10^{-6}$.
 # * **Результат.** В `.grad` лежит отсечённый градиент от `loss`: если норма по всем параметрам вместе больше `max_norm`, весь градиент укорачивается до этого предела, иначе остаётся как есть. <!-- gradients -->
 # * **Не менять.** None в поле `.grad` у параметров, от которых функция потерь не зависит, и у замороженных. <!-- gradients -->
 # * **Нельзя.** Выполнять больше одного обратного прохода. <!-- passes -->

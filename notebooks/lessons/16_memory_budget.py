@@ -770,7 +770,7 @@ assert torch.rand(2, generator=copy_of_it.set_state(state)).equal(first)
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `fix_noise`: the same noise twice
+# ### Exercise `fix_noise`: a noise of its own
 # *find the bug · ●●○ · 12 minutes · 5 points*
 #
 # `f` draws noise from a generator of its own. With this checkpoint the gradient is wrong. Mend the function.
@@ -780,8 +780,8 @@ assert torch.rand(2, generator=copy_of_it.set_state(state)).equal(first)
 # * **Result.** The same gradient in a second backward pass after `retain_graph=True`. <!-- again -->
 # * **Result.** `generator` and torch's own random state go on as they would without a checkpoint. Somebody may draw from both between any two passes and after them. <!-- state -->
 # * **Not allowed.** To keep anything in memory after the forward pass but the result and the state of a generator. <!-- kept -->
-# %% [markdown] tags=["ru"] of="9db67a02"
-# ### Упражнение `fix_noise`: тот же шум ещё раз
+# %% [markdown] tags=["ru"] of="ffc60032"
+# ### Упражнение `fix_noise`: собственный шум
 # *найти ошибку · ●●○ · 12 минут · 5 баллов*
 #
 # Функция `f` берёт шум из собственного генератора. В коде ниже она вызвана с контрольной точкой, и градиент получается неверным. Исправьте этот код.

@@ -16,7 +16,7 @@ from .common import EACH_CALL, apply, apply_custom, gradients, observe_state
 
 
 @exercise(
-    title=Text("The neighbour's gradient", "Градиент соседней операции"),
+    title=Text("Right alone, wrong in a sum", "Верна одна, неверна в сумме"),
     kind="find the bug",
     asks="Leaky",
     asks_for="class",

@@ -21,7 +21,7 @@ from .common import MARGIN, agree
 
 
 @exercise(
-    title=Text("The same noise twice", "Тот же шум ещё раз"),
+    title=Text("A noise of its own", "Собственный шум"),
     kind="find the bug",
     core=True,
     difficulty=2,
