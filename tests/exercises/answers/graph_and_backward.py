@@ -62,7 +62,7 @@ def fix_shared_gradients(y, inputs, v, factors):
 import re
 def count_nodes(tensor):
     from autograder import draw
-    return int(re.search(r"(\d+) nodes?", str(draw(tensor))).group(1))
+    return int(re.search(r"(\d+) nodes?", str(draw(tensor, saved=True))).group(1))
 # %% exercise="fix_shared_gradients" verdict="refused"
 def fix_shared_gradients(y, inputs, v, factors):
     gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
