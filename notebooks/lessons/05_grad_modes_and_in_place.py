@@ -1135,17 +1135,17 @@ from autograder import check
 
 check("gan_step")
 # %% [markdown] tags=["en"] explains="gan_step"
+# An optimizer's step is an in-place edit of the weights. A linear layer saves its weight, since the gradient of its *input* needs it. Since torch 1.5 the step raises the version counter, and the edit is noticed. Before, the gradient of `G` mixed activations of the old `D` with weights of the new one.
+#
 # Remember what each call changes: `opt_D.zero_grad()` clears `.grad` of the weights of `D`. `loss.backward()` adds to the `.grad` of *every* leaf behind `loss` that requires grad, whichever optimizer holds it; with `inputs=[...]` only to those in the list. `retain_graph=True` keeps what the graph saved, for another backward pass.
 #
 # Advice that can be found: both backward passes first, then both steps. That ends the error. Before you follow it, look at the weights whose `.grad` each `backward()` fills.
-# %% [markdown] tags=["ru"] explains="gan_step" of="0cd52feb"
+# %% [markdown] tags=["ru"] explains="gan_step" of="5f981dc2"
+# Шаг оптимизатора — это изменение весов на месте. А линейный слой сохраняет свой вес: без него не вычислить градиент по *входу*. Начиная с torch 1.5 шаг увеличивает счётчик версий, и изменение замечают. Раньше в градиенте `G` смешивались активации прежнего `D` и веса нового.
+#
 # Напомним, что меняет каждый вызов. Вызов `opt_D.zero_grad()` обнуляет `.grad` весов сети `D`. Вызов `loss.backward()` прибавляет градиент к `.grad` *каждого* листа, который требует градиента и от которого зависит `loss`, какому бы оптимизатору он ни был передан, а с аргументом `inputs=[...]` — только к листьям из списка. При `retain_graph=True` то, что сохранено в графе, не освобождается и пригодится для ещё одного обратного прохода.
 #
 # Можно встретить совет: сначала оба обратных прохода, потом оба шага. Ошибка исчезает, но, прежде чем последовать совету, посмотрите, у каких весов каждый `backward()` заполняет `.grad`.
-# %% [markdown] tags=["en"] explains="gan_step"
-# An optimizer's step is an in-place edit of the weights. A linear layer saves its weight, since the gradient of its *input* needs it. Since torch 1.5 the step raises the version counter, and the edit is noticed. Before, the gradient of `G` mixed activations of the old `D` with weights of the new one.
-# %% [markdown] tags=["ru"] explains="gan_step" of="febf7ba0"
-# Шаг оптимизатора — это изменение весов на месте. А линейный слой сохраняет свой вес: без него не вычислить градиент по *входу*. Начиная с torch 1.5 шаг увеличивает счётчик версий, и изменение замечают. Раньше в градиенте `G` смешивались активации прежнего `D` и веса нового.
 # %% tags=["fact"]
 layer, x = Linear(2, 1), torch.ones(3, 2)
 optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
