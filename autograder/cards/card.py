@@ -141,7 +141,7 @@ def _places(exercise: Exercise, finding: Finding | None) -> tuple[EntryNames, ..
 
 
 def result_label(exercise: Exercise, finding: Finding, language: str) -> str:
-    """Return the label of the result of a failed case, which `finding.got` tells of. That may not be empty.
+    """Return the label of the result of a failed case, which `finding.got` tells of: it is not empty.
 
     It is the name of what was compared, if that has one. An error needs no label.
     """

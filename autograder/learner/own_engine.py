@@ -84,7 +84,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def use_mine() -> Reply:
-    """Put the steps of the engine that you have passed in place of the course's, as far as this notebook has them.
+    """Put the steps that you have passed in place of the course's, as far as this notebook has them.
 
     Without such steps, and while a notebook is graded, the course's engine stays.
     """
@@ -106,21 +106,19 @@ def use_mine() -> Reply:
 
 
 def save_mine() -> Reply:
-    """Write your engine into the folder of this notebook, as `my_engine.py`, which runs and can be imported.
+    """Write your engine beside this notebook, as `my_engine.py`, which runs and can be imported.
 
     The class of the last lesson joins the steps. Once it is there, the file leaves out what it replaces.
     """
     mine, here = folder() / FILE, Path.cwd() / FILE
     if not mine.is_file():
         return Reply((message("own_engine.none"),))
-    if (
-        any(source_digest(text) != digest for digest, text in _read(here).values())
-        and mine.read_text() != here.read_text()
-    ):
-        return Reply((message("own_engine.edited", path=str(here)),))
     text, parts, more = mine.read_text(encoding="utf-8"), _read(mine), list[Text]()
     if _LAST in parts:
         text = "import torch\n\n\n" + _joined({part: parts[part] for part in _JOINED if part in parts})
         more.append(message("own_engine.joined", path=str(mine)))
+    edited = any(source_digest(text) != digest for digest, text in _read(here).values())
+    if edited and here.read_text(encoding="utf-8").rstrip() != text.rstrip():
+        return Reply((message("own_engine.edited", path=str(here)),))
     _write(here, text)
     return Reply((message("own_engine.saved", path=str(here)), *more, f"{Path(sys.executable).name} {FILE}"))

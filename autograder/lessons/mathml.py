@@ -38,7 +38,7 @@ def to_mathml(tex: str, *, block: bool) -> str:
 
 
 def _set_spaces(row: ElementTree.Element) -> None:
-    """Take away spaces that browsers add to a sign of punctuation in braces and to a minus that is no difference."""
+    """Take away the spaces of browsers around punctuation in braces and behind a sign of a number."""
     before = None
     for part in row:
         only = part[0] if part.tag == "mrow" and len(part) == 1 else None

@@ -6,6 +6,7 @@ An instructor's notebook has English and Russian prose, a student's notebook has
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from typing import TYPE_CHECKING, Any
 
 import nbformat
@@ -133,18 +134,24 @@ def _cell(
     if cell.role:
         role, name = cell.role
         cell_id = f"{role}-{name}"
-        if role != "written" and name not in exercises:
-            raise BrokenSource(lesson.path, cell.line, f"no exercise is called {name} in the module of this lesson")
+        if role != "written":
+            _refuse_unknown(name, lesson, cell, exercises)
         metadata["nbgrader"] = _nbgrader(role, name, cell, exercises.get(name))
         if role == "answer" and name in given:
             metadata["autograder"] = {"given": given[name]}
     make = nbformat.v4.new_code_cell if cell.kind == "code" else nbformat.v4.new_markdown_cell
     source = _keep_punctuation(as_students_see(cell.source)) if cell.kind == "markdown" else cell.source
     if "explains" in cell.metadata:
+        _refuse_unknown(cell.metadata["explains"], lesson, cell, exercises)
         of_table = exercises[cell.metadata["explains"]].asks_for == "dict"
         source = _fold(source, (_BEHIND_TABLE if of_table else _BEHIND_CHECK).read(cell.language or "en"))
     made: NotebookNode = make(source, id=cell_id, metadata=metadata)
     return made
+
+
+def _refuse_unknown(name: str, lesson: Lesson, cell: Cell, exercises: Container[str]) -> None:
+    if name not in exercises:
+        raise BrokenSource(lesson.path, cell.line, f"no exercise is called {name} in the module of this lesson")
 
 
 def _keep_punctuation(source: str) -> str:

@@ -43,11 +43,11 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 # %% [markdown] tags=["en"]
 # ## One number, one derivative
 #
-# Take $y = x^2$ at $x = 3$. The derivative is $2x$, so 6. How does torch find it?
-# %% [markdown] tags=["ru"] of="e2f44ad6"
+# Take $y = x^2$ at $x = 3$. What is the derivative there, and how does torch find it?
+# %% [markdown] tags=["ru"] of="ba2f8a5d"
 # ## Одно число, одна производная
 #
-# Возьмём $y = x^2$ при $x = 3$. Производная равна $2x$, то есть 6. Как её находит torch?
+# Возьмём $y = x^2$ при $x = 3$. Чему там равна производная и как её находит torch?
 # %%
 x = torch.tensor(3.0, requires_grad=True)
 y = x**2
@@ -75,13 +75,13 @@ assert "AccumulateGrad" in adds.name() and adds.next_functions == () and x.shape
 
 
 # %% [markdown] tags=["en"]
-# This way back through the record is called *backpropagation*. It begins at a tensor of one number, a *scalar*, whose shape is `()`.
+# It is $2x = 6$. This way back through the record is called *backpropagation*. It begins at a tensor of one number, a *scalar*, whose shape is `()`.
 #
 # Why does anybody want this number? A model has weights, and the loss says how far its answers are from the right ones. The derivative of the loss with respect to a *weight* says how the loss changes when that weight moves a little, so it says which way to move it. Training needs one such number for every weight, and not the derivative with respect to the input. All of them together are the *gradient*.
 #
 # A gradient of zero is no proof that you have arrived. With two weights, $w_0^2 - w_1^2$ has the gradient $(0, 0)$ at $w_0 = w_1 = 0$, yet from there it falls as $w_1$ moves: it is a saddle, not a minimum.
-# %% [markdown] tags=["ru"] of="1da7bf0e"
-# Такой проход по записи от результата назад называется *обратным распространением ошибки* (backpropagation). Он начинается от тензора из одного числа, *скаляра*, с формой `()`.
+# %% [markdown] tags=["ru"] of="1d494f67"
+# Это $2x = 6$. Такой проход по записи от результата назад называется *обратным распространением ошибки* (backpropagation). Он начинается от тензора из одного числа, *скаляра*, с формой `()`.
 #
 # Зачем нужно это число? У модели есть веса, а функция потерь (loss) показывает, насколько сильно модель ошибается. Производная по *весу* показывает, как изменится значение функции потерь, если немного изменить этот вес, а значит, и в какую сторону его менять. Для обучения нужна не производная по входу, а такое число для каждого веса. Все эти числа вместе — *градиент*.
 #

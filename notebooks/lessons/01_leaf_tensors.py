@@ -1155,13 +1155,13 @@ numpy_bridge()
 # ### Extra exercise `sum_gradients`: right now and then
 # *find the bug · ●●○ · 6 minutes · 3 points · extra*
 #
-# On one machine it is right, on another it returns 1e34, and with a large `w` sometimes NaN. Mend `sum_gradients(losses, w)`.
+# Sometimes it is right, and sometimes its numbers are huge, or NaN. Mend `sum_gradients(losses, w)`.
 #
 # * **Given.** `losses`, a list, not empty, of functions without arguments. Each call returns a tensor of one number that depends on the leaf `w`, such as `w.sum()`. `w` may have any shape, also `()`.
 # * **Result.** The sum of the gradients of these functions with respect to `w`, with the shape and the dtype of `w`. <!-- total -->
 # * **Result.** It is a constant. <!-- kept -->
 # * **Leave.** `w`, its flag and `w.grad`. <!-- kept -->
-# %% [markdown] tags=["ru"] explains="predict_bridge" of="da32090b"
+# %% [markdown] tags=["ru"] explains="predict_bridge" of="3b0cd285"
 # При преобразовании в обе стороны память остаётся общей, а dtype сохраняется. Функция `torch.tensor` создаёт копию. И всё же массивы и тензоры не взаимозаменяемы, даже внутри `no_grad()`: NumPy создаёт float64 там, где torch создаёт float32, а смешивать эти типы в `x @ y` нельзя (в `x + y` можно). Кроме того, `numpy()` работает только на CPU.
 #
 # ## Сумма, которая верна не всегда
@@ -1169,7 +1169,7 @@ numpy_bridge()
 # ### Дополнительное упражнение `sum_gradients`: верна не всегда
 # *найти ошибку · ●●○ · 6 минут · 3 балла · дополнительно*
 #
-# На одной машине результат верен, на другой получается 1e34, а при большом `w` иногда NaN. Исправьте функцию `sum_gradients(losses, w)`.
+# Иногда результат верен, а иногда в нём огромные числа или NaN. Исправьте функцию `sum_gradients(losses, w)`.
 #
 # * **Дано.** Непустой список `losses`, в котором лежат функции без аргументов. Каждый вызов возвращает тензор из одного числа, зависящего от листа `w`, например `w.sum()`. Форма `w` может быть любой, в том числе `()`.
 # * **Результат.** Сумма градиентов этих функций по `w`, с формой и dtype тензора `w`. <!-- total -->

@@ -355,22 +355,18 @@ steps(y)
 
 # %% [markdown] tags=["en"]
 # After the second step `h` has 5, after the third 17. Its node is called once, with 17, and only when all three have arrived. So two rules make a backward pass, which is also called backpropagation: gradients that meet are *added*, and a node waits for the gradients of *all* edges that lead to it.
-#
-# Here the node of $5h$ ran before that of $h^2$. Does it matter?
-# %% [markdown] tags=["ru"] of="6b5be535"
+# %% [markdown] tags=["ru"] of="745c24cb"
 # После второго шага у `h` градиент 5, после третьего — 17. Узел вызывается один раз, с градиентом 17, и лишь после того, как пришли все три градиента. Обратный проход, то есть обратное распространение ошибки (backpropagation), основан на двух правилах: встретившиеся градиенты *складываются*, а узел вызывается только тогда, когда пришли градиенты по *всем* ведущим к нему рёбрам.
-#
-# Здесь узел выражения $5h$ выполнен раньше, чем узел $h^2$. Важно ли это?
 # %% [markdown] tags=["en"]
-# No: each stands before the node of `h` and behind the sum. An order in which each node stands after all nodes that lead to it is a *topological order*.
+# The node of $5h$ ran before that of $h^2$. The other order would do as well: each stands before the node of `h` and behind the sum. An order in which each node stands after all nodes that lead to it is a *topological order*.
 #
 # ## An engine of your own
 #
 # Nodes that know what they were made from, a derivative for each, and this order: a backward pass needs nothing else. Torch has it in C++. You now write it in Python, on plain tensors that never require grad. This engine is yours and grows with the course: in lesson 03 it learns to read handwritten digits.
 #
 # A `Value` holds a tensor (`data`), the values that it was made from (`inputs`), and a *rule*: from the gradient of the result to one gradient for each input. The class below records all this. What it does not have is a single derivative, nor a walk.
-# %% [markdown] tags=["ru"] of="cdc2ff04"
-# Нет: каждый из них стоит после сложения и до узла тензора `h`. Порядок, в котором каждый узел стоит после всех узлов, из которых к нему ведут рёбра, называется *топологическим*.
+# %% [markdown] tags=["ru"] of="2bfa961f"
+# Узел выражения $5h$ выполнен раньше, чем узел $h^2$. Подошёл бы и обратный порядок: каждый из них стоит после сложения и до узла тензора `h`. Порядок, в котором каждый узел стоит после всех узлов, из которых к нему ведут рёбра, называется *топологическим*.
 #
 # ## Собственный движок
 #

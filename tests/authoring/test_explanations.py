@@ -9,8 +9,11 @@ from itertools import pairwise
 import pytest
 
 from autograder import exercises
+from autograder.cells import BrokenSource
 from autograder.language import LANGUAGES
 from autograder.lessons.collection import COURSE
+from autograder.lessons.notebooks import source_notebook
+from autograder.lessons.source import read
 from support.solved import built_notebook
 
 LESSONS = {lesson.name: lesson for lesson in COURSE.read() if lesson.name not in ("index", "gallery")}
@@ -29,6 +32,12 @@ def test_every_prediction_has_an_explanation_in_both_languages(name):
     assert {*predictions} <= explained
     assert sorted(told) == sorted((each, language) for each in explained for language in LANGUAGES)
     assert all(before in ("check", "explains") for before, after in pairwise(order) if after == "explains")
+
+
+def test_an_explanation_of_an_unknown_exercise_is_refused(tmp_path):
+    (tmp_path / "20_some.py").write_text('# %% [markdown] tags=["en"] explains="squares"\n# Because.\n')
+    with pytest.raises(BrokenSource, match=r"20_some.py:1: no exercise is called squares"):
+        source_notebook(read(tmp_path / "20_some.py"), {})
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

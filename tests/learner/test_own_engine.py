@@ -91,7 +91,12 @@ def test_the_class_of_the_last_lesson_takes_the_place_of_its_parts(kernel: Kerne
     saved = (tmp_path / "my_engine.py").read_text()
     assert saved.count("class Value") == 1
     assert "four_rules" not in saved
-    assert "four_rules" in (home / "my_engine.py").read_text()
+    file = home / "my_engine.py"
+    assert "four_rules" in file.read_text()
+    file.write_text(file.read_text().replace("class Value", "# my own words\nclass Value"))
+    for _ in range(2):  # the second time the file beside the notebook holds the edit, too
+        assert "joins the steps before it" in kernel.run("print(save_mine())")
+    assert "# my own words" in (tmp_path / "my_engine.py").read_text()
     ran = subprocess.run([sys.executable, "my_engine.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "differ from torch's by at most" in ran.stdout
 

@@ -91,7 +91,7 @@ def sum_gradients(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _losses_of(w: Tensor, points: Tensor) -> list[Callable[[], Tensor]]:
-    """Return a function for each row of `points`. Each function takes no arguments and returns a loss of `w`."""
+    """Return a function for each row of `points`, which takes no arguments and returns a loss of `w`."""
 
     def loss_of(point: Tensor) -> Callable[[], Tensor]:
         return lambda: (w * point).square().sum()

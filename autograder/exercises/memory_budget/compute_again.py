@@ -135,7 +135,7 @@ def _gradients(again: Any, segment: Any, case: Case) -> list[list[Tensor | None]
 
 
 def _kept(again: Any, segment: Any, case: Case) -> dict[str, object]:
-    """Return the larger number of new results in memory, before and after the walk, with the value of the result."""
+    """Return the larger number of new results in memory, before and after the walk, with the result."""
     try:
         with results_counted() as alive:
             _, inputs = _given(case)

@@ -56,7 +56,7 @@ class Recorded(Node):
 
 @contextmanager
 def results_counted() -> Iterator[Callable[[], int]]:
-    """Yield a function that returns how many results of the `with` block are in memory. Leaves do not count."""
+    """Yield a function that counts the results of the `with` block in memory, without leaves."""
     made: list[weakref.ref[Any]] = []
 
     def alive() -> int:

@@ -192,8 +192,8 @@ class Telling:
         names = ", ".join(self.name(output) for output in graph.outputs if self.tensors[output].name)
         if names and any(id not in self.tensors for id, _ in graph.alone):  # some outputs are in folded boxes
             names += ", …"
-        title = ("title.of" if names else "title") if self.with_saved else "title.plain.of" if names else "title.plain"
-        whose = self.say(title, names=names, nodes=graph.size)
+        plain, full = ("title.plain.of", "title.of") if names else ("title.plain", "title")
+        whose = self.say(full if self.with_saved else plain, names=names, nodes=graph.size)
         factors = [self.say("factors")] if any(edge.factor for edge in graph.edges) else []
         return [whose, self.say("arrows"), *factors, *(self._total() if self.with_saved else ())]
 

@@ -219,9 +219,10 @@ class _Drawing:
             self.dot.edge(source, self._stop(edge), **STOP)
             return
         number = self.tell.say("output_number", number=edge.output) if edge.target in self.graph.multiple else ""
-        factor = f"× {edge.factor}" if edge.factor else ""
-        size = factor if factor or edge.shape is None or edge.tensor is not None else shape(edge.shape)
-        label = times + ", ".join(part for part in (number, size) if part)
+        said = f"× {edge.factor}" if edge.factor else ""
+        if edge.tensor is None and edge.shape is not None:
+            said = said or shape(edge.shape)
+        label = times + ", ".join(part for part in (number, said) if part)
         self.dot.edge(source, f"n{edge.target}" if edge.tensor is None else tensor_box(edge.tensor), _beside(label))
 
     def _stop(self, edge: Edge) -> str:

@@ -60,6 +60,7 @@ _SCRIPT = """
 """
 
 _SIDE_BY_SIDE = "display:flex;flex-wrap:wrap;gap:1em;align-items:flex-start"
+_LOOK = "max-width:100%;height:auto;max-height:72vh"
 _LIST = "margin:.3em 0;flex:0 1 auto;max-width:24em"
 
 
@@ -73,7 +74,7 @@ def page(tell: StepTelling, pictures: Sequence[str]) -> str:
     for number, frame in enumerate(tell.frames):
         heading = tell.heading(number)
         items = "".join(f"<li>{html.escape(line)}</li>" for line in tell.lines(frame))
-        drawn = image(pictures[number], heading, "max-height:72vh") if number < len(pictures) else ""
+        drawn = image(pictures[number], heading, _LOOK) if number < len(pictures) else ""
         count = html.escape(say("steps.count", number=number + 1, count=total))
         summary = f'<summary style="cursor:pointer;padding:.2em 0"><strong>{html.escape(heading)}</strong></summary>'
         inside = f'<div style="{_SIDE_BY_SIDE}"><ul style="{_LIST}">{items}</ul>{drawn}</div>'

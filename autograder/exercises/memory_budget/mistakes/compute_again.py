@@ -51,8 +51,8 @@ def compute_again(Value, segment, *inputs):
 
 
 # %% mistake="multiplies_afterwards" theme="derivative"
-# The gradients of the inside are multiplied by the sum of the arriving gradient. Each entry has to weigh its own part.
-# Градиенты внутри сегмента умножены на сумму пришедшего градиента. Каждый его элемент должен умножать свою часть.
+# The gradients of the inside are multiplied by the arriving gradient at the end. Each entry has to weigh its own part.
+# Градиенты внутри сегмента умножены на пришедший градиент в конце. Каждый его элемент должен умножать свою часть.
 def compute_again(Value, segment, *inputs):
     data = segment(*[Value(each.data) for each in inputs]).data
 
