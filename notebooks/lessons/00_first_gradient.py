@@ -43,11 +43,11 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 # %% [markdown] tags=["en"]
 # ## One number, one derivative
 #
-# Take $y = x^2$ at $x = 3$. What is the derivative there, and how does torch find it?
-# %% [markdown] tags=["ru"] of="ba2f8a5d"
+# Take $y = x^2$ at $x = 3$. The derivative is $2x$, but which number is that here, and how does torch find it?
+# %% [markdown] tags=["ru"] of="c9778de0"
 # ## Одно число, одна производная
 #
-# Возьмём $y = x^2$ при $x = 3$. Чему там равна производная и как её находит torch?
+# Возьмём $y = x^2$ при $x = 3$. Производная равна $2x$. Какое это число и как его находит torch?
 # %%
 x = torch.tensor(3.0, requires_grad=True)
 y = x**2
