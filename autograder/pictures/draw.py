@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from ..language import Note
+from ..look.image import scrolled_image
 from ..measure import leaves
 from ..messages.drawing import word
 from ..session import SESSION
@@ -23,7 +24,6 @@ from .graph.values import is_value, read_values
 from .render.describe import Telling, text
 from .render.dot import dot
 from .render.graphviz_process import CannotLayOut, missing_graphviz, png, svg
-from .render.image import scrolled_image
 from .text_form import error_said, text_is_enough
 
 

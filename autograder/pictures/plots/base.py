@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...extras import install_command
 from ...language import Note
+from ...look.image import image
 from ...messages.markup import aside, inline
 from ...messages.plots import word
-from ..render.image import image
 from ..text_form import text_is_enough
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
+from ...look.image import image
 from .describe_steps import StepTelling
-from .image import image
 
 # The script finds its HTML element as the one around it: JupyterLab and exported notebooks both keep it there. The
 # attribute lmSuppressShortcuts keeps the arrow keys from JupyterLab's own shortcuts. Printing shows every step.
