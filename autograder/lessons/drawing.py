@@ -14,11 +14,10 @@ from ..look import palette
 WIDTH = 350  # of every drawing, in units: as many pixels as a phone's page has
 LETTERS = 12  # height of letters, in units; with 11 they are still legible on a phone
 _STYLE = """\
-text { font: 12px system-ui, "DejaVu Sans", sans-serif; fill: var(--c, var(--ink)); }
+text { font: 12px system-ui, "DejaVu Sans", sans-serif; fill: var(--c); }
 .code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; }
-path { fill: none; stroke: var(--c); stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }
-.area { fill: var(--c); fill-opacity: .2; stroke: none; } .solid { fill: var(--c); stroke: none; }
-.paper { fill: var(--paper); }
+path, rect { fill: none; stroke: var(--c); stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }
+rect { fill: var(--paper); } .area { fill: var(--c); fill-opacity: .2; } .solid { fill: var(--c); }
 """
 Point = tuple[float, float]
 
@@ -33,6 +32,7 @@ class Look(Enum):
     LEAD = "lead"  # what flows back, and the second thing
     RIGHT = "right"
     WRONG = "wrong"
+    PAPER = "paper"
 
 
 @dataclass
@@ -46,33 +46,27 @@ class Drawing:
     def line(self, *points: Point, look: Look = Look.INK, dashed: bool = False, arrow: bool = False) -> None:
         """Add a line through points. With `arrow`, its last point has a head."""
         dashes = ' stroke-dasharray="2 5"' if dashed else ""
-        self._add(f'<path {_colour(look)} d="{_way(points)}"{dashes}/>')
+        self._add(f'<path class="{look.value}" d="{_way(points)}"{dashes}/>')
         if arrow:
             (x0, y0), (x, y) = points[-2:]
             turn = math.degrees(math.atan2(y - y0, x - x0))
             place = f"translate({_number(x)} {_number(y)}) rotate({_number(turn)})"
-            self._add(f'<path class="solid" {_colour(look)} transform="{place}" d="M1 0L-8 4.5L-8 -4.5Z"/>')
+            self._add(f'<path class="{look.value} solid" stroke="none" transform="{place}" d="M2 0L-8 5V-5Z"/>')
 
     def area(self, *points: Point, look: Look = Look.ACCENT) -> None:
         """Add an area in a light tint, inside a line through points."""
-        self._add(f'<path class="area" {_colour(look)} d="{_way(points)}Z"/>')
+        self._add(f'<path class="{look.value} area" style="stroke:none" d="{_way(points)}Z"/>')
 
     def box(
         self, x: float, y: float, width: float, height: float, *, look: Look = Look.INK, filled: bool = False
     ) -> None:
-        """Add a rectangle with round corners on paper, or in a light tint of its colour. (x, y) is its left top."""
-        corner = min(5.0, width / 2, height / 2)
-        sides = (
-            f"M{_number(x + corner)} {_number(y)}h{_number(width - 2 * corner)}q{corner} 0 {corner} {corner}"
-            f"v{_number(height - 2 * corner)}q0 {corner} {-corner} {corner}h{_number(2 * corner - width)}"
-            f"q{-corner} 0 {-corner} {-corner}v{_number(2 * corner - height)}q0 {-corner} {corner} {-corner}z"
-        )
-        self._add(f'<path class="paper" {_colour(look)} d="{sides}"/>')
-        if filled:
-            self._add(f'<path class="area" {_colour(look)} d="{sides}"/>')
+        """Add a rectangle of paper, or in a light tint of its colour. (x, y) is its left top."""
+        kind = f"{look.value} area" if filled else look.value
+        place = f'x="{_number(x)}" y="{_number(y)}" width="{_number(width)}" height="{_number(height)}"'
+        self._add(f'<rect class="{kind}" {place} rx="4"/>')
 
     def dot(self, x: float, y: float, *, look: Look = Look.INK, radius: float = 4) -> None:
-        self._add(f'<circle {_colour(look)} cx="{_number(x)}" cy="{_number(y)}" r="{radius}" fill="var(--c)"/>')
+        self._add(f'<circle class="{look.value} solid" cx="{_number(x)}" cy="{_number(y)}" r="{radius}"/>')
 
     def text(
         self,
@@ -90,20 +84,19 @@ class Drawing:
         both = said if isinstance(said, Text) else Text.same(said)
         style = "" if size == LETTERS else f"font-size:{_number(size)}px;"
         style += "font-weight:bold;" if bold else ""
-        kind = ' class="code"' if code else ""
-        opening = (
-            f'<text{kind} x="{_number(x)}" y="{_number(y + 0.35 * size)}" text-anchor="{at}" '
-            f'style="--c:var(--{look.value});{style}">'
-        )
+        kind = f"{look.value} code" if code else look.value
+        opening = f'<text class="{kind}" x="{_number(x)}" y="{_number(y + 0.35 * size)}" text-anchor="{at}"'
+        opening += f' style="{style}">' if style else ">"
         self._parts.append(Text(*(f"{opening}{escape(each, quote=False)}</text>" for each in both)))
 
     def svg(self, language: str) -> str:
         """Return the drawing as the text of an SVG file, in the colours of our pages, light and dark."""
-        size = f"{WIDTH} {_number(self.height)}"
-        paper = f'<rect width="{WIDTH}" height="{_number(self.height)}" rx="8" fill="var(--paper)"/>'
+        size = f'width="{WIDTH}" height="{_number(self.height)}"'
+        paper = f'<rect {size} rx="8" stroke="none"/>'
+        colours = "".join(f".{look.value} {{ --c: var(--{look.value}); }}" for look in Look)
         parts = "".join(part.read(language) for part in self._parts)
-        head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" font-size="{LETTERS}">'
-        return f"{head}<style>{palette()}{_STYLE}</style>{paper}{parts}</svg>"
+        head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {WIDTH} {_number(self.height)}">'
+        return f"{head}<style>{palette()}{colours}{_STYLE}</style>{paper}{parts}</svg>"
 
     def _add(self, part: str) -> None:
         self._parts.append(Text.same(part))
@@ -120,10 +113,6 @@ class Axis:
 
     def __call__(self, value: float) -> float:
         return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
-
-
-def _colour(look: Look) -> str:
-    return f'style="--c:var(--{look.value})"'
 
 
 def _way(points: Sequence[Point]) -> str:

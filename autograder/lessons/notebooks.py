@@ -18,6 +18,7 @@ from .. import __version__
 from ..cells import BrokenSource, Cell
 from ..language import LANGUAGES, Text
 from .contracts import as_students_see
+from .openings import opening_of, with_opening
 from .source import CHECK, STUB, Lesson, source_digest
 
 # nbgrader's config imports this module, and needs no torch.
@@ -106,12 +107,16 @@ def source_notebook(lesson: Lesson, exercises: dict[str, Exercise]) -> NotebookN
     Raises BrokenSource if a cell names an exercise that does not exist.
     """
     given = {name: cell.source for name, cell in lesson.with_role("given")}
+    drawing = opening_of(lesson)
     cells = [
         _cell(lesson, cell, index, exercises, given)
         for index, cell in enumerate(lesson.cells)
         if not cell.is_fact and not (cell.role and cell.role[0] in ("given", "alternative"))
     ]
     kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+    for cell in cells if drawing else ():
+        if cell.source.startswith("# ") and cell.metadata.get("tags"):
+            cell.source = with_opening(cell.source, drawing, cell.metadata.tags[0])
     written = sum(cell.metadata.get("minutes", 0) for _, cell in lesson.with_role("written"))
     minutes, extra = lesson.reading([name for name, exercise in exercises.items() if not exercise.core])
     minutes += written + sum(exercise.minutes for exercise in exercises.values() if exercise.core)

@@ -10,6 +10,7 @@ from nbformat.notebooknode import NotebookNode
 from ..language import LANGUAGES
 from ..lessons.collection import COURSE
 from ..lessons.notebooks import source_notebook, student_notebook, to_text
+from ..lessons.openings import opening_of
 from ..lessons.source import Lesson
 from .blocks import blocks
 from .errors.kept import error_runs
@@ -60,6 +61,8 @@ def build_site(folder: Path, cache: Path, names: Sequence[str] = (), addresses: 
         for before, page, after in zip([None, *pages], pages, [*pages[1:], None]):
             html[page.name] = lesson_page(page, before, after, addresses)
             files[f"{language}/{page.name}.ipynb"] = page.notebook
+            if page.picture:
+                files[f"{language}/{page.name}.svg"] = page.picture
         files |= {f"{language}/{name}.html": page for name, page in html.items()}
         files |= pictures(language)
     if addresses.site:
@@ -75,11 +78,14 @@ def _pages(lesson: Lesson, cache: Path) -> dict[str, Page]:
     notebooks: dict[str, NotebookNode] = {each: student_notebook(source, each) for each in LANGUAGES}
     outputs = executed(notebooks["en"], lesson.files, cache)
     ids, ours = places(whole), source.metadata.autograder
-    made = {}
+    drawing, made = opening_of(lesson), {}
     for language, notebook in notebooks.items():
         found, headings = blocks(notebook, language, exercises, outputs, ids)
         about = lesson.about.get(language, "")
         title = whole.titles()[language]
         times = int(ours.minutes), str(ours.needs)
-        made[language] = Page(lesson.file_name, language, title, about, found, headings, *times, to_text(notebook))
+        drawn = drawing.svg(language) if drawing else ""
+        made[language] = Page(
+            lesson.file_name, language, title, about, found, headings, *times, to_text(notebook), drawn
+        )
     return made

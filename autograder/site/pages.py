@@ -28,7 +28,7 @@ class Page:
     """A page in one language.
 
     `name` is its file name without `.html`. `title` and `about`, a line about it, are Markdown. `notebook` is the text
-    of the notebook that it shows, or "".
+    of the notebook that it shows, or "". `picture` is the text of an SVG file, or "".
     """
 
     name: str
@@ -40,6 +40,7 @@ class Page:
     minutes: int = 0
     needs: str = ""
     notebook: str = ""
+    picture: str = ""
 
     @property
     def is_lesson(self) -> bool:
