@@ -116,7 +116,7 @@ def record(page: Page, name: str, language: str, source: Path, clicks: int = 0) 
     """
     page.goto(source.as_uri())
     for _ in range(clicks):
-        page.locator("[data-steps] button").last.click()
+        page.locator("[data-film] button").nth(1).click()
     last = page.locator(".jp-Cell").last
     box = last.bounding_box() if last.count() else None
     height = box["y"] + box["height"] + MARGIN if box else HEIGHT

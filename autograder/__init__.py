@@ -2,7 +2,7 @@
 
 from autograder import start, check, hint, solution, why, progress, contents, ready, reproduce
 from autograder import review, again, placement, use_mine, save_mine
-from autograder import draw, steps, explain, on_gpu, gpu_peak, two_processes
+from autograder import draw, steps, play, explain, on_gpu, gpu_peak, two_processes
 from autograder import plot_jacobian, plot_differences, plot_accumulation, plot_memory, plot_saved, plot_progress
 from autograder import digits, plot_digits
 """
@@ -24,6 +24,7 @@ _COMMANDS = {
     "two_processes": ".learner.two_processes",
     "digits": ".data.handwritten_digits",
     "draw": ".pictures.draw",
+    "play": ".pictures.play",
     "steps": ".pictures.steps",
     "plot_accumulation": ".pictures.plots.accumulation",
     "plot_digits": ".pictures.plots.digits",

@@ -58,6 +58,11 @@ class Cell:
         return "folded" in self.metadata.get("tags", [])
 
     @property
+    def is_invitation(self) -> bool:
+        """True if the first paragraph asks a learner to change something, and the others tell what comes of it."""
+        return "try" in self.metadata.get("tags", [])
+
+    @property
     def is_picture(self) -> bool:
         """True if the cell draws a picture.
 

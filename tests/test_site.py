@@ -144,7 +144,7 @@ def test_both_languages_have_the_same_sections_and_pictures(site: Path) -> None:
     assert {"predict_chain", "descend", "what-to-keep"} <= set(sections[0])
     assert len(pictures[0]) == len(pictures[1]) > 3
     for language, text in zip(LANGUAGES, texts):
-        assert f'<div data-steps lang="{language}"' in text
+        assert f'<div data-film lang="{language}"' in text
     for name, pictures_there in (("instructors.html", 4), ("guide.html", 0), ("index.html", 0)):
         texts = [(site / language / name).read_text(encoding="utf-8") for language in LANGUAGES]
         sections = [re.findall(r'<h\d id="([^"]+)"', text) for text in texts]

@@ -23,7 +23,10 @@ Point = tuple[float, float]
 
 
 class Look(Enum):
-    """A colour of a part, by what the part means. Its value is the name in the palette."""
+    """A colour by what a part means.
+
+    Its value is the name in the palette.
+    """
 
     INK = "ink"
     SOFT = "soft"
@@ -37,7 +40,10 @@ class Look(Enum):
 
 @dataclass
 class Drawing:
-    """A drawing of `WIDTH` by `height` units. `says` describes it for those who do not see it."""
+    """A drawing of `WIDTH` by `height` units.
+
+    `says` describes it for those who do not see it.
+    """
 
     says: Text
     height: float = 210
@@ -104,7 +110,10 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Axis:
-    """A scale from values to places: `low` is drawn at `start`, `high` at `end`."""
+    """A scale from values to places.
+
+    `low` is drawn at `start`, `high` at `end`.
+    """
 
     low: float
     high: float

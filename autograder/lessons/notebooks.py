@@ -32,6 +32,8 @@ _BEHIND_TABLE = Text("Your table is complete? Read what it shows.", "Табли�
 _BEHIND_CHECK = Text(
     "Your answer has passed? Read what lay behind it.", "Проверка пройдена? Прочтите, в чём было дело."
 )
+_YOUR_TURN = Text("**Your turn.**", "**Ваш ход.**")
+_COMPARE = Text("Tried it? Compare.", "Попробовали? Сравните.")
 # In both languages: nbgrader keeps one text of each cell, and tells an untouched one by it.
 TEXT_STUB = """\
 > **YOUR ANSWER: double-click here and write in place of these lines.**
@@ -114,8 +116,8 @@ def source_notebook(lesson: Lesson, exercises: dict[str, Exercise]) -> NotebookN
         if not cell.is_fact and not (cell.role and cell.role[0] in ("given", "alternative"))
     ]
     kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
-    for cell in cells if drawing else ():
-        if cell.source.startswith("# ") and cell.metadata.get("tags"):
+    for cell in cells:
+        if drawing and cell.source.startswith("# ") and cell.metadata.get("tags"):
             cell.source = with_opening(cell.source, drawing, cell.metadata.tags[0])
     written = sum(cell.metadata.get("minutes", 0) for _, cell in lesson.with_role("written"))
     minutes, extra = lesson.reading([name for name, exercise in exercises.items() if not exercise.core])
@@ -146,6 +148,10 @@ def _cell(
             metadata["autograder"] = {"given": given[name]}
     make = nbformat.v4.new_code_cell if cell.kind == "code" else nbformat.v4.new_markdown_cell
     source = _keep_punctuation(as_students_see(cell.source)) if cell.kind == "markdown" else cell.source
+    if cell.is_invitation:
+        invitation, _, outcome = source.partition("\n\n")
+        language = cell.language or "en"
+        source = f"{_YOUR_TURN.read(language)} {invitation}\n\n{_fold(outcome, _COMPARE.read(language))}"
     if "explains" in cell.metadata:
         _refuse_unknown(cell.metadata["explains"], lesson, cell, exercises)
         of_table = exercises[cell.metadata["explains"]].asks_for == "dict"

@@ -1,4 +1,4 @@
-"""The picture at the head of a lesson, drawn from a real run."""
+"""The picture on a lesson's first screen, from a real run."""
 
 from __future__ import annotations
 

@@ -5,7 +5,8 @@ the prose, "picture" for a plot. A cell of an exercise has one of the attributes
 `check` and `written`. The attribute's value is the exercise's name. The cell of a question, `written`, holds the rubric
 and a model answer in English, and below a line `---` the same in Russian. The attribute `explains` names the exercise
 whose answer a text of prose gives away: up to its first heading the text is folded. The attribute `include` lists files
-beside the lesson source, without `.py`, that make up a cell of code. The tag "folded" hides a cell's code.
+beside the lesson source, without `.py`, that make up a cell of code. The tag "folded" hides a cell's code. The tag
+"try" is for prose whose first paragraph asks a learner to change something: the other paragraphs are folded.
 """
 
 from __future__ import annotations

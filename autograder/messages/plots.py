@@ -264,6 +264,14 @@ WORDS: dict[str, Text] = {
     "progress.mistakes": Text("mistakes\nrecognised", "распознано\nошибок"),
     "progress.mistake": Text.same("  {exercise}: {says}"),
     "progress.others": Text("Lessons not begun yet: {count}.", "Ещё не начато уроков: {count}."),
+    "play.one_argument": Text(
+        "`play` turns one argument, here there are {count}: write for example `play(curve, K=[1, 2, 4])`.",
+        "Функция `play` меняет один аргумент, а здесь их {count}: напишите, например, `play(curve, K=[1, 2, 4])`.",
+    ),
+    "play.no_values": Text(
+        "`play` was given no value of `{name}`: write for example `play(curve, {name}=[1, 2, 4])`.",
+        "Функции `play` не дали ни одного значения `{name}`: напишите, например, `play(curve, {name}=[1, 2, 4])`.",
+    ),
     "progress.empty": Text("No answer so far.", "Пока нет ни одного ответа."),
 }
 

@@ -35,7 +35,7 @@ _SCALE = 2  # PNG pixels per CSS pixel: sharp on a dense screen
 # For every style: text stays text, "$" in a name starts no formula, and the same plot gives the same SVG.
 _ALWAYS: Any = {"svg.fonttype": "none", "text.parse_math": False, "svg.hashsalt": "autograd"}
 _READ = 12  # lines of the text that are put into the picture for screen readers
-_ONE = threading.Lock()  # matplotlib's settings are global to the process
+_ONE = threading.RLock()  # matplotlib's settings are global to the process
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Plot(ABC):
             return {"text/plain": f"{self!r}\n{remedy}"}
         with _styled():
             figure = self.figure()
-            drawn = image(_svg(figure), "\n".join([self.title(), *self.lines()[:_READ]]))
+            drawn = image(figure_svg(figure), "\n".join([self.title(), *self.lines()[:_READ]]))
             bitmap = io.BytesIO()
             figure.savefig(bitmap, format="png", dpi=_SCALE * PIXELS)
         width, height = (round(float(inches) * PIXELS) for inches in figure.get_size_inches())
@@ -147,10 +147,11 @@ def _styled() -> Iterator[None]:
         yield
 
 
-def _svg(figure: Figure) -> str:
+def figure_svg(figure: Figure) -> str:
     """Return the figure as the text of an SVG file."""
     file = io.StringIO()
-    figure.savefig(file, format="svg", dpi=_SCALE * PIXELS)  # resolution of rasterized parts
+    with _styled():
+        figure.savefig(file, format="svg", dpi=_SCALE * PIXELS)  # resolution of rasterized parts
     drawn = re.sub(r"<metadata\b.*?</metadata>\s*", "", file.getvalue(), flags=re.DOTALL)  # it holds the date
     return _own_ids(drawn).replace("<svg ", '<svg stroke-linejoin="round" ', 1)
 

@@ -1,4 +1,4 @@
-"""The opening of lesson 07: a Function as a box with two sides."""
+"""A Function as a box with two sides."""
 
 import torch
 from torch.autograd import Function

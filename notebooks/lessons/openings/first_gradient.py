@@ -1,4 +1,4 @@
-"""The opening of lesson 00: a tangent, and an x that is shaken."""
+"""A tangent, and an x that is shaken."""
 
 import torch
 

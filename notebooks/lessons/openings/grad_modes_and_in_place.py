@@ -1,4 +1,4 @@
-"""The opening of lesson 05: three ways to predict, and what each keeps."""
+"""Three ways to predict, and what each keeps."""
 
 from collections.abc import Callable
 

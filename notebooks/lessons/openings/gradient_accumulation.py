@@ -1,4 +1,4 @@
-"""The opening of lesson 03: a window of micro-batches that leaks into the next."""
+"""A window of micro-batches that leaks into the next."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""The opening of lesson 08: where each hook stands on the way back."""
+"""The place of each hook on the way back."""
 
 import torch
 

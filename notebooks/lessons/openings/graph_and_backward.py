@@ -1,4 +1,4 @@
-"""The opening of lesson 02: a graph, and the order in which it is walked."""
+"""A graph, and the order of the walk."""
 
 import torch
 

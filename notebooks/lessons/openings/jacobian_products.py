@@ -1,4 +1,4 @@
-"""The opening of lesson 04: a matrix row by row, or one product with it."""
+"""A matrix by rows beside one product with it."""
 
 import torch
 

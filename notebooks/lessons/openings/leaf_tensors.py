@@ -1,4 +1,4 @@
-"""The opening of lesson 01: who gets a `.grad`."""
+"""Tensors that get a `.grad`, and others."""
 
 import torch
 

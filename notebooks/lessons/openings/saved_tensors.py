@@ -1,4 +1,4 @@
-"""The opening of lesson 06: what a pass forward piles up, and the pass back takes away."""
+"""Memory that a pass forward piles up and the pass back frees."""
 
 import torch
 
