@@ -11,6 +11,30 @@ WORDS = {
         "Курс по torch.autograd: уроки можно читать здесь, таблицы предсказаний — заполнять прямо на странице, а "
         "упражнения — решать в тетрадях Jupyter.",
     ),
+    "promise": Text(
+        "See what backward() does in your own code: predict, run, mend bugs that raise no error, and build the engine.",
+        "Поймите, что делает backward() в вашем коде: предсказывайте, проверяйте, исправляйте ошибки, о которых никто "
+        "не предупреждает, и напишите свой движок.",
+    ),
+    "begin": Text("Begin here", "Начать"),
+    "question": Text("A question to begin with", "Вопрос для начала"),
+    "question_is": Text(
+        "Which numbers does this function return? Say it before you run anything.",
+        "Какие числа вернёт эта функция? Ответьте, ничего не запуская.",
+    ),
+    "question_from": Text("It is from the lesson", "Он из урока"),
+    "card": Text("A check that names the mistake", "Проверка, которая называет ошибку"),
+    "card_about": Text(
+        "In a notebook a wrong answer is not just wrong. The course holds each common mistake as a program, so the check "
+        "can say which one yours behaves like.",
+        "В тетради неверный ответ не просто неверен. Каждая типичная ошибка хранится в курсе как программа, поэтому "
+        "проверка может сказать, на какую из них похож ваш ответ.",
+    ),
+    "card_shows": Text(
+        "A wrong answer in a notebook, and below it the card of the check: what holds, what does not, and which mistake "
+        "it looks like",
+        "Неверный ответ в тетради, а под ним карточка проверки: что выполнено, что нет и на какую ошибку это похоже",
+    ),
     "language": Text("Русский", "English"),
     "home": Text("All lessons", "Все уроки"),
     "skip": Text("Skip to the text", "Перейти к тексту"),

@@ -16,6 +16,7 @@ from .blocks import blocks
 from .errors.kept import error_runs
 from .errors.pages import error_pages, explanations_of
 from .execution import executed
+from .front import front_of
 from .headings import places
 from .instructors import guide_page, instructors_page, pictures
 from .lesson_map import lesson_map
@@ -54,7 +55,11 @@ def build_site(folder: Path, cache: Path, names: Sequence[str] = (), addresses: 
         html = {
             "search": search_page(language, addresses),
             "index": index_page(
-                [*pages, *errors[:1], *teaching], language, lesson_map(pages[: len(lessons)]), addresses
+                [*pages, *errors[:1], *teaching],
+                language,
+                front_of(pages[: len(lessons)], language),
+                lesson_map(pages[: len(lessons)]),
+                addresses,
             ),
             **{each.name: lesson_page(each, None, None, addresses) for each in [*errors, *teaching]},
         }

@@ -47,6 +47,20 @@ class Page:
         return self.name[:2].isdigit()
 
 
+@dataclass(frozen=True)
+class Front:
+    """The top of the first page: a film as HTML, and a question.
+
+    `question` is a table of predictions, `code` the highlighted code that it is about, `lesson` the page that both are
+    from. Without a lesson that has a table there is none of them.
+    """
+
+    film: str
+    code: str = ""
+    question: Block | None = None
+    lesson: Page | None = None
+
+
 def _environment() -> Environment:
     made = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -74,9 +88,9 @@ def lesson_page(page: Page, before: Page | None, after: Page | None, addresses: 
     return _render("lesson.html", page.language, addresses, page=page, before=before, after=after, contents=listed)
 
 
-def index_page(pages: list[Page], language: str, drawn: str, addresses: Addresses = NOWHERE) -> str:
+def index_page(pages: list[Page], language: str, front: Front, drawn: str, addresses: Addresses = NOWHERE) -> str:
     """Return the first page in one language, which lists `pages`. `drawn` is an SVG of the way through the lessons."""
-    return _render("index.html", language, addresses, pages=pages, map=drawn)
+    return _render("index.html", language, addresses, pages=pages, front=front, map=drawn)
 
 
 def search_page(language: str, addresses: Addresses = NOWHERE) -> str:

@@ -55,7 +55,7 @@ _SCRIPT = """
   play.hidden = last < 2 || matchMedia("(prefers-reduced-motion: reduce)").matches;
   const slider = document.createElement("input");
   [slider.type, slider.max, slider.title, slider.ariaLabel] = ["range", last, words.keys, words.slider];
-  slider.style.cssText = "flex:1 1 9em;max-width:20em;cursor:pointer";
+  slider.style.cssText = "flex:1 1 6em;max-width:20em;cursor:pointer";
   slider.oninput = () => { stop(); show(+slider.value); };
   count.role = "status";
   bar.append(slider, count);
