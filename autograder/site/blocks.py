@@ -71,7 +71,7 @@ def blocks(
             folded = cell.metadata.get("jupyter", {}).get("source_hidden", False)
             found.append(Block("code", highlighted(cell.source), output, spoils and bool(output), unrun, folded))
         elif not CHECK.search(cell.source):
-            found.append(Block("code", highlighted(cell.source)))
+            found.append(Block("code", highlighted(cell.source), folded=bool(_START.search(cell.source))))
     return found, headings
 
 

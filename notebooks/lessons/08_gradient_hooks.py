@@ -25,12 +25,14 @@
 #
 # Понадобится урок 03: что лежит в `.grad` и когда градиенты обнуляют.
 # %% tags=["en"]
-# The import fails? Install the course's file (or autograd-course) by pip, uninstall another `autograder`.
+# Does the import fail? Install the course by pip (its file, or autograd-course),
+# and uninstall another `autograder`.
 from autograder import hint, ready, reproduce, solution, start, why
 
 start("gradient_hooks", language="en")
 # %% tags=["ru"]
-# Ошибка импорта? Установите через pip файл курса (или autograd-course), а другой `autograder` удалите.
+# Ошибка импорта? Установите курс через pip (его файл или autograd-course),
+# а другой `autograder` удалите.
 from autograder import hint, ready, reproduce, solution, start, why
 
 start("gradient_hooks", language="ru")

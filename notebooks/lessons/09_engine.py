@@ -27,12 +27,14 @@
 #
 # Понадобятся уроки 05 (режимы отслеживания), 06 (хуки сохранённых тензоров, контрольные точки) и 08 (хуки градиентов и узлов), а для дополнительных разделов «Ошибки, которых по градиентам не видно» и «Обратный проход внутри обратного прохода» — ещё и урок 07 (пользовательские функции). Для всех примеров достаточно одного ядра, GPU не нужен.
 # %% tags=["en"]
-# The import fails? Install the course's file (or autograd-course) by pip, uninstall another `autograder`.
+# Does the import fail? Install the course by pip (its file, or autograd-course),
+# and uninstall another `autograder`.
 from autograder import hint, ready, reproduce, solution, start, why
 
 start("engine", language="en")
 # %% tags=["ru"]
-# Ошибка импорта? Установите через pip файл курса (или autograd-course), а другой `autograder` удалите.
+# Ошибка импорта? Установите курс через pip (его файл или autograd-course),
+# а другой `autograder` удалите.
 from autograder import hint, ready, reproduce, solution, start, why
 
 start("engine", language="ru")

@@ -35,12 +35,14 @@
 #
 # Понадобятся уроки 04 (произведения с матрицей Якоби, `vmap`) и 07 (пользовательские функции).
 # %% tags=["en"]
-# The import fails? Install the course's file (or autograd-course) by pip, uninstall another `autograder`.
+# Does the import fail? Install the course by pip (its file, or autograd-course),
+# and uninstall another `autograder`.
 from autograder import hint, ready, reproduce, solution, start, why
 
 start("higher_order", language="en")
 # %% tags=["ru"]
-# Ошибка импорта? Установите через pip файл курса (или autograd-course), а другой `autograder` удалите.
+# Ошибка импорта? Установите курс через pip (его файл или autograd-course),
+# а другой `autograder` удалите.
 from autograder import hint, ready, reproduce, solution, start, why
 
 start("higher_order", language="ru")

@@ -31,12 +31,14 @@
 #
 # Понадобятся уроки 04 (`gradcheck`), 06 (сохранённые тензоры) и 07 (пользовательские функции). Для всех примеров достаточно одного ядра процессора. Ни GPU, ни компилятор C++ не нужны.
 # %% tags=["en"]
-# The import fails? Install the course's file (or autograd-course) by pip, uninstall another `autograder`.
+# Does the import fail? Install the course by pip (its file, or autograd-course),
+# and uninstall another `autograder`.
 from autograder import hint, ready, reproduce, solution, start, why
 
 start("compiled_code", language="en")
 # %% tags=["ru"]
-# Ошибка импорта? Установите через pip файл курса (или autograd-course), а другой `autograder` удалите.
+# Ошибка импорта? Установите курс через pip (его файл или autograd-course),
+# а другой `autograder` удалите.
 from autograder import hint, ready, reproduce, solution, start, why
 
 start("compiled_code", language="ru")

@@ -30,7 +30,8 @@ from autograder import hint, ready, reproduce, solution, start, why
 
 start("several_processes", language="en")
 # %% tags=["ru"]
-# Ошибка импорта? Установите через pip файл курса (или autograd-course), а другой `autograder` удалите.
+# Ошибка импорта? Установите курс через pip (его файл или autograd-course),
+# а другой `autograder` удалите.
 from autograder import hint, ready, reproduce, solution, start, why
 
 start("several_processes", language="ru")

@@ -23,12 +23,14 @@
 #
 # Понадобятся уроки 03 (накопление), 05 (`no_grad`, замораживание), 06 (контрольные точки, измерение памяти), а для табло ещё и 08 (хуки). Знать обучение с подкреплением не нужно.
 # %% tags=["en"]
-# The import fails? Install the course's file (or autograd-course) by pip, uninstall another `autograder`.
+# Does the import fail? Install the course by pip (its file, or autograd-course),
+# and uninstall another `autograder`.
 from autograder import hint, ready, reproduce, solution, start, why
 
 start("capstones", language="en")
 # %% tags=["ru"]
-# Ошибка импорта? Установите через pip файл курса (или autograd-course), а другой `autograder` удалите.
+# Ошибка импорта? Установите курс через pip (его файл или autograd-course),
+# а другой `autograder` удалите.
 from autograder import hint, ready, reproduce, solution, start, why
 
 start("capstones", language="ru")

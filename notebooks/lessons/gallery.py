@@ -7,12 +7,14 @@
 #
 # Вызов `draw(loss)` показывает граф тензора, а `steps(loss)` — обратный проход от него по шагам. В каждом разделе — один пример того, что можно увидеть на рисунке. Измените код и посмотрите ещё раз.
 # %% tags=["en"]
-# The import fails? Install the course's file (or autograd-course) by pip, uninstall another `autograder`.
+# Does the import fail? Install the course by pip (its file, or autograd-course),
+# and uninstall another `autograder`.
 from autograder import start
 
 start(language="en")
 # %% tags=["ru"]
-# Ошибка импорта? Установите через pip файл курса (или autograd-course), а другой `autograder` удалите.
+# Ошибка импорта? Установите курс через pip (его файл или autograd-course),
+# а другой `autograder` удалите.
 from autograder import start
 
 start(language="ru")

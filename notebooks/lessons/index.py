@@ -7,12 +7,12 @@
 #
 # Чтобы открыть урок, щёлкните по его названию. В минутах указано время на чтение и на упражнения, которые идут в зачёт. Дополнительные упражнения сюда не входят. На [одной странице](summary.ipynb) собрано то, что стоит запомнить из всех уроков, объяснения ошибок и термины, а что рисуют `draw` и `steps`, показано в [галерее](gallery.ipynb).
 # %% tags=["en"]
-# The import fails? Install the course's file with pip, and uninstall the other `autograder`.
+# Does the import fail? Install the course by pip, and uninstall another `autograder`.
 from autograder import contents
 
 contents("en")
 # %% tags=["ru"]
-# Ошибка импорта? Установите через pip файл курса, а другой `autograder` удалите.
+# Ошибка импорта? Установите курс через pip, а другой `autograder` удалите.
 from autograder import contents
 
 contents("ru")

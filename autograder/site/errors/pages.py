@@ -97,9 +97,9 @@ def _page(explanation: Explanation, table: _Table) -> Page:
     parts.begin("cause", escape(table.say("error_cause")))
     parts.add(markdown(explanation.says.read(language)))
     _lesson(explanation, table, parts)
-    _cure(explanation, table, parts)
     if told := table.runs.get(explanation.name):
         _failure(explanation, told, table, parts)
+    _cure(explanation, table, parts)
     same, similar = _neighbours(explanation, table.explanations)
     if same:
         parts.begin("others", escape(table.say("error_others")))
