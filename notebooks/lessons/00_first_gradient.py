@@ -76,14 +76,26 @@ assert y.grad_fn.name() == "PowBackward0" and x.grad_fn is None
 assert "AccumulateGrad" in adds.name() and adds.next_functions == () and x.shape == y.shape == ()
 
 
+# %% [markdown] tags=["en", "try"]
+# Put `-1.5` in place of `3.0` in the cell that makes `x`. Which sign will `x.grad` have? Say it, then run from there.
+#
+# It is $2x = -3$. To the left of 0 the parabola falls, so a little more of $x$ means less of $y$.
+# %% [markdown] tags=["ru", "try"] of="2636498f"
+# В ячейке, где создаётся `x`, поставьте `-1.5` вместо `3.0`. Какой знак будет у `x.grad`? Сначала ответьте, потом выполните ячейки, начиная с этой.
+#
+# Получится $2x = -3$. Слева от нуля парабола убывает: если $x$ чуть увеличить, $y$ уменьшится.
+# %% tags=["fact"]
+left = torch.tensor(-1.5, requires_grad=True)
+(left**2).backward()
+assert left.grad.item() == -3
 # %% [markdown] tags=["en"]
-# It is $2x = 6$. This way back through the record is called *backpropagation*. It begins at a tensor of one number, a *scalar*, whose shape is `()`.
+# At 3 it is $2x = 6$. This way back through the record is called *backpropagation*. It begins at a tensor of one number, a *scalar*, whose shape is `()`.
 #
 # Why does anybody want this number? A model has weights, and the loss says how far its answers are from the right ones. The derivative of the loss with respect to a *weight* says how the loss changes when that weight moves a little, so it says which way to move it. Training needs one such number for every weight, and not the derivative with respect to the input. All of them together are the *gradient*.
 #
 # A gradient of zero is no proof that you have arrived. With two weights, $w_0^2 - w_1^2$ has the gradient $(0, 0)$ at $w_0 = w_1 = 0$, yet from there it falls as $w_1$ moves: it is a saddle, not a minimum.
-# %% [markdown] tags=["ru"] of="1d494f67"
-# Это $2x = 6$. Такой проход по записи от результата назад называется *обратным распространением ошибки* (backpropagation). Он начинается от тензора из одного числа, *скаляра*, с формой `()`.
+# %% [markdown] tags=["ru"] of="0b9d294f"
+# А в точке 3 это $2x = 6$. Такой проход по записи от результата назад называется *обратным распространением ошибки* (backpropagation). Он начинается от тензора из одного числа, *скаляра*, с формой `()`.
 #
 # Зачем нужно это число? У модели есть веса, а функция потерь (loss) показывает, насколько сильно модель ошибается. Производная по *весу* показывает, как изменится значение функции потерь, если немного изменить этот вес, а значит, и в какую сторону его менять. Для обучения нужна не производная по входу, а такое число для каждого веса. Все эти числа вместе — *градиент*.
 #
@@ -127,7 +139,7 @@ assert torch.linalg.eigvalsh(hessian).tolist() == [-2, 2]
 #
 # $$\frac{(3 + 0.01)^2 - (3 - 0.01)^2}{2 \cdot 0.01} = \frac{9.0601 - 8.9401}{0.02} = 6.$$
 #
-# This is the *central difference*. It needs no rules of differentiation, only values, so if a rule is wrong somewhere, the difference shows it. It is exact for a parabola; in general its error is of order $h^2$. Do not take $h$ too small, though: the two values agree in more and more digits, and what is left of their difference is rounding. That is also why the numbers in the exercise below are float64.
+# This is the *central difference*. It needs no rules of differentiation, only values, so if a rule is wrong somewhere, the difference shows it. It is exact for a parabola; in general its error is of order $h^2$.
 #
 # ### Exercise `numerical_slope`: a derivative from two values
 # *complete · ●○○ · 6 minutes · 4 points*
@@ -136,14 +148,14 @@ assert torch.linalg.eigvalsh(hessian).tolist() == [-2, 2]
 # * **Result.** The central difference of `f` at `x` with the step `h`, as a `float` or as a tensor of one number. <!-- slope -->
 # * **Leave.** `x` itself, even for a moment. <!-- x -->
 # * **Not allowed.** To call `f` with anything but a float64 tensor. <!-- dtypes -->
-# %% [markdown] tags=["ru"] of="bbf98af2"
+# %% [markdown] tags=["ru"] of="b549fc2a"
 # ## Производная без autograd
 #
 # Откуда известно, что 6 — верный ответ? Вычислим функцию в двух точках, на малый шаг левее и правее $x = 3$, и разделим приращение функции на приращение аргумента. При шаге $h = 0.01$:
 #
 # $$\frac{(3 + 0.01)^2 - (3 - 0.01)^2}{2 \cdot 0.01} = \frac{9.0601 - 8.9401}{0.02} = 6.$$
 #
-# Это *центральная разность*. Для неё нужны только значения функции, а не правила дифференцирования, поэтому с её помощью можно обнаружить ошибку в любом из них. Для параболы она точна, а в общем случае её погрешность имеет порядок $h^2$. Но слишком малый шаг $h$ брать нельзя: чем меньше шаг, тем больше цифр совпадает у двух значений, и в конце концов от их разности остаётся только погрешность округления. По той же причине числа в упражнении ниже имеют тип float64.
+# Это *центральная разность*. Для неё нужны только значения функции, а не правила дифференцирования, поэтому с её помощью можно обнаружить ошибку в любом из них. Для параболы она точна, а в общем случае её погрешность имеет порядок $h^2$.
 #
 # ### Упражнение `numerical_slope`: производная из двух значений функции
 # *дописать · ●○○ · 6 минут · 4 балла*
@@ -184,6 +196,23 @@ def numerical_slope(f, x, h):
 from autograder import check
 
 check("numerical_slope")
+# %% [markdown] tags=["en"]
+# Your slope of the sine at 1 differs from $\cos 1$ by a little. `play` calls a function with several values and puts the results behind a slider.
+# %% [markdown] tags=["ru"] of="17cd3421"
+# Ваш наклон синуса в точке 1 немного отличается от $\cos 1$. Функция `play` вызывает другую функцию с несколькими значениями аргумента, а результаты можно листать ползунком.
+# %%
+from autograder import play
+
+one = torch.tensor(1.0, dtype=torch.float64)
+play(lambda h: abs(numerical_slope(torch.sin, one, h).item() - math.cos(1)), h=[10.0**-k for k in range(1, 15)])
+# %% [markdown] tags=["en", "try"]
+# The smaller `h`, the better? Say at which `h` the error will be smallest, then drag the slider.
+#
+# Down to about $10^{-5}$ each tenth of `h` takes a hundredth of the error. After that it grows: the two values agree in more and more digits, and what is left of their difference is rounding. In float32 that begins much sooner, so the exercise takes float64.
+# %% [markdown] tags=["ru", "try"] of="234bf582"
+# Чем меньше `h`, тем точнее? Скажите, при каком `h` погрешность будет наименьшей, а потом двигайте ползунок.
+#
+# Примерно до $10^{-5}$ с каждым уменьшением `h` в десять раз погрешность уменьшается в сто раз. Дальше она растёт: у двух значений совпадает всё больше цифр, и от их разности остаётся только погрешность округления. В float32 это начинается гораздо раньше, поэтому в упражнении числа имеют тип float64.
 # %% tags=["fact"]
 assert round(3.01**2, 4) == 9.0601 and round(2.99**2, 4) == 8.9401
 assert abs(numerical_slope(lambda x: x**2, torch.tensor(3.0, dtype=torch.float64), 0.01) - 6) < 1e-9
@@ -319,10 +348,21 @@ assert torch.ones(2, 2).shape[0] == 2 and torch.ones(2, 2).numel() == 4
 pair = torch.ones(2, requires_grad=True)
 (3 * (pair + 2) ** 2).mean().backward()
 assert pair.grad.tolist() == [9, 9] and 0.5 * 3 * 2 * 3 * 1 == 9
+ones = torch.ones(2, 2, requires_grad=True)
+(3 * (ones + 2) ** 2).sum().backward()
+assert (ones.grad == 18).all()
+# %% [markdown] tags=["en", "try"]
+# In `chain`, write `z.sum()` in place of `z.mean()`. Which of the four numbers change, and how many times? Say it, then run `chain()` again.
+#
+# All but `out.grad`, which is the derivative of `out` by itself. Nothing divides by 4 any more, so the three others are four times as large: `x.grad` is 18.
+# %% [markdown] tags=["ru", "try"] of="7b00fcb5"
+# В функции `chain` напишите `z.sum()` вместо `z.mean()`. Какие из четырёх чисел изменятся и во сколько раз? Сначала ответьте, потом снова вызовите `chain()`.
+#
+# Изменятся все, кроме `out.grad`: это производная `out` по себе самой. На 4 больше ничего не делится, поэтому остальные три числа вырастут вчетверо: `x.grad` будет равен 18.
 # %% [markdown] tags=["en"]
-# You can watch this multiplication. `steps` goes through the backward pass one rule at a time: press ▶ in the output of the cell. Here are the same lines with two numbers in `x` instead of four, so the mean divides by 2. The factors are $1/2$ from the mean, 3, then $2y = 6$ from the square, and 1 from the sum: their product is 9. (What the output says of `retain_graph` and of freeing is explained in lesson 02.)
-# %% [markdown] tags=["ru"] of="4c10b295"
-# Проследим за этим перемножением: `steps` показывает обратный проход по шагам, правило за правилом. Нажимайте ▶ в выводе ячейки. Ниже те же строки, но в `x` не четыре числа, а два, поэтому при усреднении делят на 2. Множители таковы: усреднение даёт $1/2$, умножение — 3, возведение в квадрат — $2y = 6$, сложение — 1. Их произведение — 9. (Что в выводе означают `retain_graph` и слово «освобождено», объяснено в уроке 02.)
+# You can watch this multiplication. `steps` goes through the backward pass one rule at a time: press → or ▶ in the output of the cell. Here are the same lines with two numbers in `x` instead of four, so the mean divides by 2. The factors are $1/2$ from the mean, 3, then $2y = 6$ from the square, and 1 from the sum: their product is 9. (What the output says of `retain_graph` and of freeing is explained in lesson 02.)
+# %% [markdown] tags=["ru"] of="578ae8d9"
+# Проследим за этим перемножением: `steps` показывает обратный проход по шагам, правило за правилом. Нажимайте → или ▶ в выводе ячейки. Ниже те же строки, но в `x` не четыре числа, а два, поэтому при усреднении делят на 2. Множители таковы: усреднение даёт $1/2$, умножение — 3, возведение в квадрат — $2y = 6$, сложение — 1. Их произведение — 9. (Что в выводе означают `retain_graph` и слово «освобождено», объяснено в уроке 02.)
 # %% tags=["picture"]
 from autograder import steps
 
@@ -473,9 +513,9 @@ assert loss.item() < 0.1
 
 
 # %% [markdown] tags=["en"]
-# The learning rate decides whether this works at all. The function below is a loop without an optimizer: two layers, 1000 inputs, the rate $10^{-5}$. With the first loss alone printed, nothing looks wrong. Six steps, all printed, tell another story.
-# %% [markdown] tags=["ru"] of="58b7b81a"
-# От скорости обучения зависит, будет ли модель вообще обучаться. В функции ниже — цикл без оптимизатора: два слоя, 1000 входов, скорость обучения $10^{-5}$. Если напечатать только первое значение функции потерь, ничего плохого не видно. Сделаем шесть шагов и напечатаем все значения.
+# The learning rate decides whether this works at all. The function below is a loop without an optimizer: two layers, 1000 inputs, the rate $10^{-5}$. With the first loss alone printed, nothing looks wrong. Here are six, all printed.
+# %% [markdown] tags=["ru"] of="51828edc"
+# От скорости обучения зависит, будет ли модель вообще обучаться. В функции ниже — цикл без оптимизатора: два слоя, 1000 входов, скорость обучения $10^{-5}$. Если напечатать только первое значение функции потерь, ничего плохого не видно. Вот шесть шагов, и напечатано каждое значение.
 # %%
 def six_losses(lr):
     torch.manual_seed(0)
@@ -493,16 +533,37 @@ def six_losses(lr):
     return losses
 
 
-for lr in (1e-5, 1e-6):
-    print(f"{lr:g}:", *(f"{loss:.2g}" for loss in six_losses(lr)))
+print(*(f"{loss:.2g}" for loss in six_losses(1e-5)))
 # %% tags=["fact"]
 too_fast, slow = six_losses(1e-5), six_losses(1e-6)
 assert too_fast[0] < too_fast[1] < too_fast[2] < too_fast[3] and not math.isfinite(too_fast[5])
 assert sorted(slow, reverse=True) == slow
+saved_later = six_losses(2e-6)
+assert saved_later[2] > 10 * saved_later[0] > 100 * saved_later[5] and six_losses(4e-6)[5] > 1e17
 # %% [markdown] tags=["en"]
-# With $10^{-5}$ the loss grows with every step until float32 cannot hold it; with $10^{-6}$ it falls with every step. A loss that grows is a reason to try a smaller learning rate first.
-# %% [markdown] tags=["ru"] of="8aa39683"
-# При скорости обучения $10^{-5}$ значение функции потерь растёт от шага к шагу, пока не выйдет за пределы float32, а при $10^{-6}$ оно на каждом шаге уменьшается. Если значение функции потерь растёт, прежде всего уменьшите скорость обучения.
+# The loss grows with every step until float32 cannot hold it.
+# %% [markdown] tags=["ru"] of="6e02896e"
+# Значение функции потерь растёт от шага к шагу, пока не выйдет за пределы float32.
+# %% tags=["picture"]
+from matplotlib.figure import Figure
+
+
+def curve(lr):
+    figure = Figure(figsize=(5, 2.4), layout="constrained")
+    axes = figure.add_subplot(xlabel="step", ylabel="loss", yscale="log", ylim=(1e5, 1e13))
+    axes.plot(six_losses(lr), marker="o")
+    return figure
+
+
+play(curve, lr=[1e-6, 2e-6, 4e-6, 1e-5])
+# %% [markdown] tags=["en", "try"]
+# With `lr = 1e-06` the loss falls with every step. What will it do with twice that rate, and with four times? Say it, then drag.
+#
+# With `2e-06` it rises to twenty times its value, and then falls below all of the first curve: a rate at the border. With `4e-06` it runs away. A loss that grows is a reason to try a smaller learning rate first.
+# %% [markdown] tags=["ru", "try"] of="e090eecb"
+# При `lr = 1e-06` значение функции потерь уменьшается на каждом шаге. А что будет, если взять скорость обучения вдвое и вчетверо больше? Сначала ответьте, потом двигайте ползунок.
+#
+# При `2e-06` оно сначала вырастет почти в двадцать раз, а потом опустится ниже всей первой кривой: это скорость на грани. При `4e-06` оно растёт без предела. Если значение функции потерь растёт, прежде всего уменьшите скорость обучения.
 # %% [markdown] tags=["en"]
 # ## What to keep
 #
