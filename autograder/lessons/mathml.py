@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import Any
 from xml.etree import ElementTree
@@ -13,7 +14,18 @@ _LONGEST = 2_000  # characters of a formula
 # As the library writes them.
 _PUNCTUATION = {f"&#x{ord(sign):05X};" for sign in ".,;:!?"}
 _SIGNS, _CLOSING = {f"&#x{ord(sign):05X};" for sign in "−+"}, {f"&#x{ord(sign):05X};" for sign in ")]}|!"}
-_KEPT = {"display", "displaystyle", "mathvariant", "stretchy", "fence", "form", "lspace", "rspace", "columnalign"}
+_KEPT = {
+    "display",
+    "width",
+    "displaystyle",
+    "mathvariant",
+    "stretchy",
+    "fence",
+    "form",
+    "lspace",
+    "rspace",
+    "columnalign",
+}
 
 
 def to_mathml(tex: str, *, block: bool) -> str:
@@ -38,9 +50,15 @@ def to_mathml(tex: str, *, block: bool) -> str:
 
 
 def _set_spaces(row: ElementTree.Element) -> None:
-    """Take away the spaces of browsers around punctuation in braces and behind a sign of a number."""
+    """Take away the spaces of browsers around punctuation in braces and behind a sign of a number.
+
+    A name such as `sin` gets the space that the library leaves out.
+    """
     before = None
-    for part in row:
+    for part in list(row):
+        named = before is not None and before.tag == "mi" and re.fullmatch(r"[a-z]{2,}", before.text or "")
+        if named and part.tag not in ("mo", "mspace"):
+            row.insert([*row].index(part), ElementTree.Element("mspace", width="0.17em"))
         only = part[0] if part.tag == "mrow" and len(part) == 1 else None
         if only is not None and only.tag == "mo" and only.text in _PUNCTUATION:
             only.tag = "mtext"

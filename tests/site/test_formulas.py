@@ -19,6 +19,11 @@ def test_a_minus_stands_at_its_number(tex: str, marked: bool) -> None:
     assert bool(first) == marked
 
 
+@pytest.mark.parametrize(("tex", "spaced"), [(r"2\sin a", True), (r"\cos(x)", False), (r"\alpha x", False)])
+def test_a_name_stands_apart_from_its_argument(tex: str, spaced: bool) -> None:
+    assert ("<mspace" in to_mathml(tex, block=False)) == spaced
+
+
 @pytest.mark.parametrize("language", ["en", "ru"])
 def test_no_sign_of_punctuation_is_set_as_an_operator(language: str) -> None:
     """Browsers put a space before an operator: a full stop behind a formula floated."""
