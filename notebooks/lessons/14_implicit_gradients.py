@@ -147,6 +147,38 @@ assert [derivative(iterate(lambda z: half * z + 3, 6.0, n), half) for n in (1, 2
 # Для одного записанного шага `z` на входе — константа, поэтому производная $wz + 3$ по $w$ равна $z = 6$. Второй шаг умножает эти 6 на наклон $w = 0.5$ и прибавляет свои 6: получается 9. Затем 10.5, 11.25 и так далее: у суммы $6 \cdot (1 + 0.5 + 0.25 + \ldots)$ предел 12.
 #
 # Шаг из нуля даёт 0: там $w$ умножается на 0. А в `z + w` решение — константа, и остаётся только единица, производная самого `w`. Если параметр входит в функцию потерь ещё и напрямую, какой-то градиент у него есть, и легко не заметить, что от решателя ничего не пришло.
+# %% tags=["picture"]
+from autograder import play
+from matplotlib.figure import Figure
+
+
+def cobweb(w):
+    """The way of the solver from 0: up to the step, across to the diagonal, and so on."""
+    way = [0.0, 0.0]
+    for _ in range(14):
+        way += [w * way[-1] + 3] * 2
+    figure = Figure(figsize=(4.2, 3), layout="constrained")
+    axes = figure.add_subplot(xlabel="z", xlim=(-1, 12), ylim=(-1, 12))
+    axes.plot([-1, 12], [-1, 12], color="gray", linewidth=1)
+    axes.plot([-1, 12], [3 - w, 3 + 12 * w])
+    axes.plot(way[:-1], way[1:], linewidth=1.2)
+    return figure
+
+
+play(cobweb, w=[0.5, 0.7, -0.5, -0.95])
+# %% [markdown] tags=["en", "try"]
+# The solver settles where the line $wz + 3$ crosses the diagonal. With $w = -0.5$ it comes from both sides. Will one recorded step then give too little of the derivative, or too much? Say it, put `-0.5` into `solver_table`, and run it.
+#
+# Too much: 2 where $4/3$ is right. The terms of the series change their sign, $2 \cdot (1 - 0.5 + 0.25 - \ldots)$, so the first of them is larger than the sum.
+# %% [markdown] tags=["ru", "try"] of="d6c28a99"
+# Решатель останавливается там, где прямая $wz + 3$ пересекает диагональ. При $w = -0.5$ он подходит к этой точке с двух сторон. Даст ли один записанный шаг меньше, чем вся производная, или больше? Сначала ответьте, потом поставьте в `solver_table` число `-0.5` и вызовите её.
+#
+# Больше: 2 вместо $4/3$. Знаки слагаемых чередуются, $2 \cdot (1 - 0.5 + 0.25 - \ldots)$, поэтому первое из них больше суммы.
+# %% tags=["fact"]
+turned = torch.tensor(-0.5, dtype=torch.float64, requires_grad=True)
+settled = iterate(lambda z: turned * z + 3, 0.0, 200).detach()
+assert derivative(turned * settled + 3, turned) == 2
+assert derivative(iterate(lambda z: turned * z + 3, settled, 100), turned) == 1.333333
 # %% [markdown] tags=["en"]
 # ## The equation instead of the steps
 #
@@ -180,18 +212,25 @@ print("divided by 1 - slope:", derivative(bent(z) / (1 - slope), w))
 print("500 recorded steps:  ", derivative(iterate(bent, z, 500), w))
 # %% tags=["fact"]
 assert derivative(bent(z), w) == 0.269001
-assert abs(1 - 0.269001 / 0.364776 - 0.25) < 0.02  # off by a quarter
 assert derivative(bent(z) / (1 - slope), w) == derivative(iterate(bent, z, 500), w) == 0.364776
-for times, wrong in ((1, True), (200, False)):  # the formula is only as good as the fixed point
-    near = iterate(bent, torch.zeros_like(w), times).detach()
-    inner = near.clone().requires_grad_()
-    (its_slope,) = torch.autograd.grad(bent(inner), inner)
-    assert (abs(derivative(bent(near) / (1 - its_slope), w) - 0.364776) > 1e-3) is wrong
+
+
+# %% [markdown] tags=["en", "try"]
+# The quotient agrees with 500 recorded steps, so it holds for a step with a bend, too. Stop the solver early: put 1 in place of the 500 under `no_grad()`. Which of the three lines will still be right?
+#
+# Only the last. The quotient is 0.396 in place of 0.365: where `z` is not the solution, the formula differentiates an equation that does not hold.
+# %% [markdown] tags=["ru", "try"] of="f4d9a093"
+# Частное совпадает с производной 500 записанных шагов, то есть формула верна и для нелинейного шага. Теперь остановите решатель раньше: поставьте 1 вместо 500 внутри `no_grad()`. Какая из трёх строк останется верной?
+#
+# Только последняя. Частное равно 0.396, а не 0.365: `z` — ещё не решение, и формула дифференцирует равенство, которое не выполняется.
+# %% tags=["fact"]
+early = iterate(bent, torch.zeros_like(w), 1).detach()
+inner = early.clone().requires_grad_()
+(its_slope,) = torch.autograd.grad(bent(inner), inner)
+assert round(derivative(bent(early) / (1 - its_slope), w), 3) == 0.396
 
 
 # %% [markdown] tags=["en"]
-# The same holds for a step with a bend: one step is off by a quarter, the quotient agrees with 500 recorded steps. One thing it needs: that `z` really is the solution. Stop the solver after one step, and the formula differentiates an equation that does not hold.
-#
 # ## A minimum is an equation, too
 #
 # Which weight decay $\lambda$ gives the smallest validation loss? The weights are $w^*(\lambda)$, the minimum of the training loss. In lesson 10 you differentiated through the steps that led to it. But a minimum satisfies an equation: the slope of the training loss is 0 there.
@@ -203,9 +242,7 @@ for times, wrong in ((1, True), (200, False)):  # the formula is only as good as
 # The first factor is $H = 1.5$, the second $w^* = 2$. So $dw^* / d\lambda = -2 / 1.5 = -1.33$.
 #
 # $H$ is the second derivative of the training loss at the minimum. With many weights it is a Hessian, and a linear system is solved in place of the division. The minus is easily lost.
-# %% [markdown] tags=["ru"] of="84dc0723"
-# То же верно и для нелинейного шага: один записанный шаг даёт производную с ошибкой в четверть, а формула с делением — ту же, что 500 записанных шагов. Нужно только, чтобы `z` действительно было решением. Если остановить решатель после одного шага, мы продифференцируем равенство, которое не выполняется.
-#
+# %% [markdown] tags=["ru"] of="61c87c1f"
 # ## Минимум — тоже уравнение
 #
 # При каком затухании весов $\lambda$ потери на валидации наименьшие? Веса здесь — это $w^*(\lambda)$, точка минимума функции потерь на обучении. В уроке 10 вы дифференцировали сквозь шаги, которые к ней ведут. Но и минимум удовлетворяет уравнению: наклон функции потерь на обучении в нём равен 0.
@@ -249,9 +286,20 @@ assert not ((best - 1) ** 2).requires_grad  # a validation loss with w detached 
 assert abs(derivative((descended(lam, 500, 500) - 1) ** 2, lam) + 2 * 4 / 3) < 1e-4  # but one through the solver
 
 
-# %% [markdown] tags=["en"]
-# With all steps recorded the derivative arrives, slowly. With the last five recorded it settles as well, at a wrong number: more steps make the minimum more exact, not its derivative.
+# %% [markdown] tags=["en", "try"]
+# With the last five steps recorded the derivative settles at a wrong number: more steps make the minimum more exact, not its derivative. How many of 500 steps must be recorded to be right to a hundredth? Guess, then try `recorded` from 10 to 80 in `descended(lam, 500, recorded)`.
 #
+# About 80. Each step back multiplies what is missing by $1 - 0.05 \cdot 1.5 = 0.925$, so 20 recorded steps still miss a fifth.
+# %% [markdown] tags=["ru", "try"] of="cb3ce6f2"
+# Если записаны только последние пять шагов, производная сходится к неверному числу: чем больше шагов, тем точнее минимум, но не его производная. Сколько из 500 шагов нужно записать, чтобы ошибка была меньше сотой? Предположите, потом попробуйте в `descended(lam, 500, recorded)` разные `recorded`, от 10 до 80.
+#
+# Около 80. С каждым записанным шагом недостающая часть умножается на $1 - 0.05 \cdot 1.5 = 0.925$, поэтому при 20 шагах не хватает ещё пятой части.
+# %% tags=["fact"]
+recorded_20, recorded_80 = (derivative(descended(lam, 500, recorded), lam) for recorded in (20, 80))
+assert 0.19 < 1 + recorded_20 / (4 / 3) < 0.22 and abs(recorded_80 + 4 / 3) < 0.01
+
+
+# %% [markdown] tags=["en"]
 # One case is the exception. Ask for the derivative of the *minimal value* of the training loss itself. Its slope by $w$ is 0 at the minimum, so whatever $dw^*/d\lambda$ may be, it is multiplied by 0. There you may detach the solution, and what is left, $w^2 / 2 = 2$, is exact. For the validation loss it is not: its slope at $w^*$ is not 0.
 #
 # ### Exercise `fix_argmin`: through a minimum
@@ -265,9 +313,7 @@ assert abs(derivative((descended(lam, 500, 500) - 1) ** 2, lam) + 2 * 4 / 3) < 1
 # * **Result.** So also where the outer loss mentions `lam` itself. <!-- direct -->
 # * **Leave.** `start` and `lam`. <!-- kept -->
 # * **Not allowed.** More than one call of `minimize`. <!-- once -->
-# %% [markdown] tags=["ru"] of="97508a4b"
-# Если записаны все шаги, производная понемногу приближается к верной. Если только последние пять, она тоже сходится, но к неверному числу: от новых шагов точнее становится минимум, а не его производная.
-#
+# %% [markdown] tags=["ru"] of="f5c42b4f"
 # Есть одно исключение. Пусть нужна производная самого *наименьшего значения* функции потерь на обучении. Наклон по $w$ в точке минимума равен 0, поэтому производная $dw^*/d\lambda$, чему бы она ни была равна, умножается на 0. В этом случае решение можно отсоединить от графа. Останется $w^2 / 2 = 2$, и это точный ответ. С потерями на валидации так нельзя: их наклон в точке $w^*$ не равен 0.
 #
 # ### Упражнение `fix_argmin`: производная сквозь минимум
@@ -432,13 +478,21 @@ assert kept[2] - kept[1] >= 150 * 4096 and kept[1] - kept[0] >= 40 * 4096
 assert cost[last_step_recorded, 200][0] <= 6 and cost[last_step_recorded, 200][1] <= 3 * 4096
 del z
 # %% [markdown] tags=["en"]
-# The picture follows the bytes in memory through 50 steps of both. From here on we stay on the lower curve, and mend the gradient.
-# %% [markdown] tags=["ru"] of="8324a0d9"
-# На рисунке видно, как меняется расход памяти за 50 шагов в обоих случаях. Дальше мы останемся на нижней кривой, а градиент исправим.
+# The picture follows the bytes in memory through both. From here on we stay on the lower curve, and mend the gradient.
+# %% [markdown] tags=["ru"] of="a37da647"
+# На рисунке видно, как меняется расход памяти в обоих случаях. Дальше мы останемся на нижней кривой, а градиент исправим.
 # %% tags=["picture"]
 from autograder import plot_memory
 
-plot_memory(50, recorded, last_step_recorded)
+play(lambda steps: plot_memory(steps, recorded, last_step_recorded), steps=[10, 50, 200])
+# %% [markdown] tags=["en", "try"]
+# The first picture has 10 steps. With 50, what will become of each of the two peaks? Say it, then drag.
+#
+# The upper one grows with the steps: every step leaves what its rule needs. The lower one stays, because what the steps under `no_grad()` made is let go at once.
+# %% [markdown] tags=["ru", "try"] of="34365ab3"
+# На первом рисунке 10 шагов. Что станет с каждым из двух пиков, если шагов 50? Сначала ответьте, потом двигайте ползунок.
+#
+# Верхний растёт вместе с числом шагов: после каждого остаётся то, что нужно его правилу. Нижний не меняется, потому что всё вычисленное внутри `no_grad()` сразу освобождается.
 
 
 # %% [markdown] tags=["en"]
@@ -496,16 +550,24 @@ with torch.no_grad():
         assert abs(near / far - 0.5) < 0.02  # both loops converge alike: by the eigenvalue 0.5
 symmetric = (J + J.T) / 2
 assert torch.equal(iterate(lambda u: g + symmetric.T @ u, g, 100), iterate(lambda u: g + symmetric @ u, g, 100))
+# %% [markdown] tags=["en", "try"]
+# Which of the five lines agree? And for which `J` would the third be right as well, so that nobody notices the missing transpose? Put one in, and run.
+#
+# For a symmetric one, such as the Hessian above: with 0.4 in both corners the first three lines agree. For one number there is nothing to transpose.
+# %% [markdown] tags=["ru", "try"] of="df1a242e"
+# Какие из пяти строк совпадают? А при каком `J` верной была бы и третья, так что пропажи транспонирования никто бы не заметил? Поставьте такую матрицу и выполните ячейку.
+#
+# При симметричной, такой как матрица Гессе выше: если 0.4 стоит в обоих углах, первые три строки совпадают. А для одного числа транспонировать нечего.
 # %% [markdown] tags=["en"]
-# The last line finds the same 1.6 by backward passes through one step, without a matrix. Without the transpose the second entry is lost: 0 for 1.6. For one number, or a symmetric matrix such as the Hessian above, nobody would notice. And if an eigenvalue of $J$ has a magnitude above 1, neither of the two loops settles.
+# The last line finds the same 1.6 by backward passes through one step, without a matrix. Without the transpose the second entry is lost: 0 for 1.6. And if an eigenvalue of $J$ has a magnitude above 1, neither of the two loops settles.
 #
 # Where does the loop go? Into a hook on the result (lesson 08), which replaces $g$ by $u$ before it reaches the recorded step, or into the `backward` of a Function (lesson 07). Three traps wait here:
 #
 # * $J^T u$ needs a graph of one step that begins at a leaf of its own. Begun at the result itself, it calls the hook again, without end. Build it once, and walk it again and again with `retain_graph=True`. In an ordinary pass nothing is recorded inside a hook or a `backward` unless `torch.enable_grad()` is on.
 # * A hook that mentions the result itself keeps it in memory for ever: the result holds the hook, and the hook the result.
 # * Either way the solve is not recorded. A second derivative through it is an error, or silently wrong where the step bends in its parameter.
-# %% [markdown] tags=["ru"] of="744f2e27"
-# В последней строке те же 1.6 получены без матрицы, обратными проходами через один шаг. Без транспонирования второй элемент теряется: вместо 1.6 получается 0. Для одного числа или для симметричной матрицы, такой как матрица Гессе в прошлом разделе, этого никто бы не заметил. А если модуль какого-нибудь собственного значения $J$ больше 1, не сойдутся ни шаги решателя, ни итерации обратного прохода.
+# %% [markdown] tags=["ru"] of="862004d8"
+# В последней строке те же 1.6 получены без матрицы, обратными проходами через один шаг. Без транспонирования второй элемент теряется: вместо 1.6 получается 0. А если модуль какого-нибудь собственного значения $J$ больше 1, не сойдутся ни шаги решателя, ни итерации обратного прохода.
 #
 # Куда поместить цикл? Либо в хук на результате (урок 08), который заменит $g$ на $u$ до того, как градиент придёт в записанный шаг, либо в `backward` своей функции (урок 07). Здесь легко ошибиться в трёх местах:
 #
