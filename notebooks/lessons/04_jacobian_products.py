@@ -216,6 +216,17 @@ assert third.dtype == torch.float64 and torch.equal(third, 2 * torch.full((3,), 
 from autograder import plot_jacobian
 
 plot_jacobian(y, x, left=torch.tensor([1.0, 0.0]), right=torch.tensor([0.0, 1.0, 10.0]))
+# %% [markdown] tags=["en", "try"]
+# Choose `left` so that the strip below is the second row of `W`, and `right` so that the strip beside is its third column. Which entries do the two vectors have? Say it, then run.
+#
+# `left` is `[0, 1]` and `right` is `[0, 0, 1]`: a unit vector picks. So the rows of $J$ can be had one by one from the left, and its columns from the right.
+# %% [markdown] tags=["ru", "try"] of="c3aec1ce"
+# Выберите `left` так, чтобы в полосе снизу была вторая строка `W`, а `right` так, чтобы в полосе сбоку был её третий столбец. Какие элементы у этих двух векторов? Сначала ответьте, потом выполните ячейку.
+#
+# `left` равен `[0, 1]`, а `right` — `[0, 0, 1]`: единичный вектор выбирает. Поэтому строки $J$ можно получить по одной умножением слева, а столбцы — умножением справа.
+# %% tags=["fact"]
+assert (torch.tensor([0.0, 1.0]) @ W).tolist() == W[1].tolist()
+assert (W @ torch.tensor([0.0, 0.0, 1.0])).tolist() == W[:, 2].tolist()
 
 
 # %% [markdown] tags=["en"]
@@ -252,6 +263,17 @@ assert torch.equal(numbers @ flat, flat @ numbers)
 # %% tags=["picture"]
 v = torch.arange(1.0, 26.0)
 plot_jacobian(lambda inp: (inp + 1).pow(2), inp, left=v, right=v)
+# %% [markdown] tags=["en", "try"]
+# For which function would the two strips differ? Put `.cumsum(0)` behind `.pow(2)`, so that each row is added to the next. What will the matrices look like, and which strip grows downwards? Say it, then run.
+#
+# Cells appear below the diagonal only: an entry has an influence on itself and on what comes after it. $Jv$ adds up more and more entries of $v$ as it goes down, $v^TJ$ fewer and fewer, so now a wrong sentence would show.
+# %% [markdown] tags=["ru", "try"] of="2c47fdae"
+# Для какой функции эти две полосы различались бы? Допишите `.cumsum(0)` после `.pow(2)`, чтобы каждая строка прибавлялась к следующей. Как будут выглядеть матрицы и в какой из полос числа растут сверху вниз? Сначала ответьте, потом выполните ячейку.
+#
+# Клетки появятся только под диагональю: элемент влияет на себя и на то, что идёт после него. В $Jv$ сверху вниз складывается всё больше элементов $v$, в $v^TJ$ — всё меньше, и теперь неверное утверждение было бы заметно.
+# %% tags=["fact"]
+lower = functional.jacobian(lambda p: (p + 1).pow(2).cumsum(0), torch.ones(5, 5)).reshape(25, 25)
+assert torch.equal(lower, lower.tril()) and not torch.equal(numbers @ lower, lower @ numbers)
 
 
 # %% [markdown] tags=["en"]
@@ -534,9 +556,15 @@ assert all(counts[name][3] == 64 for name in ("autograd.grad", "func.vjp", "func
 assert all(counts[name][3] == 4096 for name in ("functional.jacobian @ v", "jacrev @ v", "jacfwd @ v"))
 
 
-# %% [markdown] tags=["en"]
-# `functional.jvp` makes two backward passes: in spite of its name it is not forward mode, it is the trick with $u$. `jacrev` makes one backward pass, `jacfwd` none, and both still build the matrix. They use `vmap`, which turns a function of one vector into a function of a batch of them: one pass handles 64 vectors at once. So no single count is enough. Count passes *and* look at the largest tensor.
+# %% [markdown] tags=["en", "try"]
+# Which of these ways build a matrix, and which one is not what its name says? Say it from the table before you read on.
 #
+# `functional.jvp` makes two backward passes: in spite of its name it is not forward mode, it is the trick with $u$. `jacrev` makes one backward pass, `jacfwd` none, and both still build the matrix. They use `vmap`, which turns a function of one vector into a function of a batch of them: one pass handles 64 vectors at once. So no single count is enough. Count passes *and* look at the largest tensor.
+# %% [markdown] tags=["ru", "try"] of="f7713e71"
+# Какие из этих способов строят матрицу, а у какого название обманчиво? Ответьте по таблице, прежде чем читать дальше.
+#
+# Функция `functional.jvp` делает два обратных прохода: вопреки названию, это не прямой режим, а приём с $u$. Функция `jacrev` делает один обратный проход, `jacfwd` — ни одного, и всё же обе строят матрицу. В них используется функция `vmap`, которая превращает функцию от вектора в функцию от батча векторов: за один проход обрабатываются сразу 64 вектора. Поэтому одного показателя мало. Считайте проходы *и* смотрите на самый большой тензор.
+# %% [markdown] tags=["en"]
 # ### Exercise `jvp`: J v without J
 # *design · ●○○ · 8 minutes · 4 points*
 #
@@ -545,9 +573,7 @@ assert all(counts[name][3] == 4096 for name in ("functional.jacobian @ v", "jacr
 # * **Result.** It is exact up to rounding: the error is at most $10^{-12}$ of the largest entry. <!-- exact -->
 # * **Not allowed.** More than 3 calls of `f` and backward passes together, whatever $n$ and $m$. <!-- passes -->
 # * **Not allowed.** A new tensor of more than $4\max(n, m)$ elements. <!-- largest -->
-# %% [markdown] tags=["ru"] of="9caf51a6"
-# Функция `functional.jvp` делает два обратных прохода: вопреки названию, это не прямой режим, а приём с $u$. Функция `jacrev` делает один обратный проход, `jacfwd` — ни одного, и всё же обе строят матрицу. В них используется функция `vmap`, которая превращает функцию от вектора в функцию от батча векторов: за один проход обрабатываются сразу 64 вектора. Поэтому одного показателя мало. Считайте проходы *и* смотрите на самый большой тензор.
-#
+# %% [markdown] tags=["ru"] of="4467638e"
 # ### Упражнение `jvp`: J v без J
 # *спроектировать · ●○○ · 8 минут · 4 балла*
 #
@@ -769,13 +795,17 @@ value = f(x)
 draw(value, g)
 
 
+# %% [markdown] tags=["en", "try"]
+# The cell before the picture ended with two results. Is one of them the diagonal of $H$, $(4, 0)$? Say what each of them is.
+#
+# Neither is, and no error says so. `g.sum()` gives $(6, 2)$, the sums of the rows of $H$, not its diagonal $(4, 0)$. `g @ g` gives $(36, 16) = 2Hg$: there the weight depends on $x$, too, and by the product rule $Hg$ counts twice.
+# %% [markdown] tags=["ru", "try"] of="99d9b451"
+# Ячейка перед рисунком напечатала в конце два результата. Есть ли среди них диагональ $H$, то есть $(4, 0)$? Скажите, что представляет собой каждый.
+#
+# Нет, и autograd об этом не сообщает. Выражение `g.sum()` даёт $(6, 2)$, суммы строк $H$, а не её диагональ $(4, 0)$. Выражение `g @ g` даёт $(36, 16) = 2Hg$: там второй множитель тоже зависит от $x$, и по правилу дифференцирования произведения $Hg$ входит дважды.
 # %% [markdown] tags=["en"]
-# The cell before the picture ended with two mistakes that raise no error. `g.sum()` gives $(6, 2)$, the sums of the rows of $H$, not its diagonal $(4, 0)$. `g @ g` gives $(36, 16) = 2Hg$: there the weight depends on $x$, too, and by the product rule $Hg$ counts twice.
-#
 # Now the costs again, for three sizes. Each of the four ways below is too dear for large $n$, or inexact. Which count shows it?
-# %% [markdown] tags=["ru"] of="e828d64f"
-# Ячейка перед рисунком заканчивалась двумя ошибками, о которых autograd не сообщает. Выражение `g.sum()` даёт $(6, 2)$, суммы строк $H$, а не её диагональ $(4, 0)$. Выражение `g @ g` даёт $(36, 16) = 2Hg$: там второй множитель тоже зависит от $x$, и по правилу дифференцирования произведения $Hg$ входит дважды.
-#
+# %% [markdown] tags=["ru"] of="65a99993"
 # Теперь снова подсчитаем затраты, на этот раз для трёх размеров входа. Каждый из четырёх способов ниже либо слишком дорог при больших $n$, либо неточен. По какой величине это видно?
 # %%
 def rosenbrock(x):
@@ -944,13 +974,17 @@ from autograder import plot_differences
 plot_differences(torch.sin, 1.0)
 
 
+# %% [markdown] tags=["en", "try"]
+# At which step is each difference best, and how many digits are then right? Say it, then look for the stars.
+#
+# Read the curves from left to right: each one falls to its star, the best step, and then climbs again, with a low point here and there by luck. Below the best step the two values agree in more and more digits, and only the error of rounding is left in the difference, about $10^{-16}/h$. The best step balances the two errors. In float64 that is about $10^{-8}$ to one side, with an error of about $10^{-8}$, and about $10^{-5}$ to both sides, with an error of about $10^{-11}$. In float32 a central difference is good to five digits at best, at a step between $10^{-2}$ and $10^{-3}$, and worthless at $10^{-7}$.
+# %% [markdown] tags=["ru", "try"] of="5acbbf57"
+# При каком шаге каждая разность точнее всего и сколько цифр тогда верны? Сначала ответьте, потом найдите звёздочки.
+#
+# Проследите за кривыми слева направо: каждая опускается до звёздочки, которой отмечен лучший шаг, а потом снова растёт. Отдельные низкие точки — случайность. Когда шаг становится меньше лучшего, у двух значений функции совпадает всё больше знаков, и остаётся одна погрешность округления: после деления на шаг она составляет около $10^{-16}/h$. При лучшем шаге обе погрешности уравновешены. В float64 лучший шаг для односторонней разности — около $10^{-8}$ (погрешность порядка $10^{-8}$), для центральной — около $10^{-5}$ (погрешность порядка $10^{-11}$). В float32 центральная разность даёт в лучшем случае пять верных знаков, при шаге между $10^{-2}$ и $10^{-3}$, а при $10^{-7}$ не годится совсем.
 # %% [markdown] tags=["en"]
-# No. Read the curves from left to right: each one falls to its star, the best step, and then climbs again, with a low point here and there by luck. Below the best step the two values agree in more and more digits, and only the error of rounding is left in the difference, about $10^{-16}/h$. The best step balances the two errors. In float64 that is about $10^{-8}$ to one side, with an error of about $10^{-8}$, and about $10^{-5}$ to both sides, with an error of about $10^{-11}$. In float32 a central difference is good to five digits at best, at a step between $10^{-2}$ and $10^{-3}$, and worthless at $10^{-7}$.
-#
 # Mind the dtype of the step as well. `torch.zeros(n)` is float32, and $10^{-5}$ is stored there with a relative error of $2.5 \cdot 10^{-8}$; the relative error of the derivative is the same. `torch.zeros_like(x)` is as exact as `x`.
-# %% [markdown] tags=["ru"] of="eef96bf2"
-# Нет. Проследите за кривыми слева направо: каждая опускается до звёздочки, которой отмечен лучший шаг, а потом снова растёт. Отдельные низкие точки — случайность. Когда шаг становится меньше лучшего, у двух значений функции совпадает всё больше знаков, и остаётся одна погрешность округления: после деления на шаг она составляет около $10^{-16}/h$. При лучшем шаге обе погрешности уравновешены. В float64 лучший шаг для односторонней разности — около $10^{-8}$ (погрешность порядка $10^{-8}$), для центральной — около $10^{-5}$ (погрешность порядка $10^{-11}$). В float32 центральная разность даёт в лучшем случае пять верных знаков, при шаге между $10^{-2}$ и $10^{-3}$, а при $10^{-7}$ не годится совсем.
-#
+# %% [markdown] tags=["ru"] of="65a6fd65"
 # Следите и за dtype шага. У тензора `torch.zeros(n)` dtype float32, и число $10^{-5}$ хранится в нём с относительной погрешностью $2.5 \cdot 10^{-8}$. Такой же будет и относительная погрешность производной. Тензор `torch.zeros_like(x)` имеет ту же точность, что и `x`.
 # %% tags=["fact"]
 sided = {power: step_errors(10.0**-power) for power in range(1, 13)}
