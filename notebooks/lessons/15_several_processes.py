@@ -87,17 +87,21 @@ def two_losses(rank):
 two_processes(two_losses)
 
 
-# %% [markdown] tags=["en"]
-# In the second row there is one all-reduce too few. The first backward pass averaged 1 and 5 to 3. The second one added 3 on rank 0 and 11 on rank 1, and nobody averaged that.
+# %% [markdown] tags=["en", "try"]
+# In the second row one all-reduce is missing. Of which numbers is the gradient of rank 0 made there, and which of them did nobody average? Say it.
 #
+# The first backward pass averaged 1 and 5 to 3. The second one added 3 on rank 0 and 11 on rank 1, and nobody averaged that.
+# %% [markdown] tags=["ru", "try"] of="394be5dc"
+# Во второй строке на один all-reduce меньше. Из каких чисел там сложился градиент ранга 0 и какое из них никто не усреднял? Сначала ответьте.
+#
+# Первый обратный проход усреднил 1 и 5, получилось 3. Второй прибавил 3 на ранге 0 и 11 на ранге 1, и этого уже никто не усреднил.
+# %% [markdown] tags=["en"]
 # ## What the forward pass decides
 #
 # `DistributedDataParallel` is a wrapper with hooks. Here is one with a single bucket, much like the one you built in lesson 08, with the two details that matter now. `forward` says which parameters are still missing, and only if `sync` is True. A post-accumulate hook crosses them off; the last one starts the exchange.
 #
 # `Pair` holds two such ranks in one process. `forward(i)` runs micro-batch `i` on both and returns two losses; `backward` runs both backward. The micro-batches are 2 and 4 on rank 0, 6 and 16 on rank 1.
-# %% [markdown] tags=["ru"] of="e4fbb63f"
-# Во второй строке одним all-reduce меньше. Первый обратный проход усреднил 1 и 5, получилось 3. Второй прибавил 3 на ранге 0 и 11 на ранге 1, и этого уже никто не усреднил.
-#
+# %% [markdown] tags=["ru"] of="35737bed"
 # ## Что решает прямой проход
 #
 # `DistributedDataParallel` — обёртка с хуками. Ниже такая обёртка с одной корзиной, почти как та, что вы построили в уроке 08, и в ней есть две детали, которые теперь важны. Метод `forward` запоминает, для каких параметров градиента ещё нет, но делает это, только когда `sync` равно True. Хук post-accumulate вычёркивает их по одному, а вычеркнув последний, начинает обмен.
@@ -463,15 +467,19 @@ for quiet in (True, False, False):
     first, second = (rank.module.weight.item() for rank in pair.ranks)
     gaps.append(round(first - second, 4))
 assert gaps == [0.4, 0.4, 0.4]
-# %% [markdown] tags=["en"]
-# The hook sees the gradient of its rank alone, because the exchange comes after it, so each rank makes a step of its own. With the real class it is the same even if your hook is registered after wrapping: lesson 08 printed 1.0 and 2.0 in such a hook. Nothing brings the copies together again: a later all-reduce averages gradients, never weights. One step with all passes under `no_sync` leaves a gap of 0.4 here, and after two ordinary steps it is still 0.4.
+# %% [markdown] tags=["en", "try"]
+# Both copies should be at 0.6 after the first step. From 0.8 and 0.4 work out which gradient each hook has seen. Will a later all-reduce bring the copies together again?
 #
+# The hook sees the gradient of its rank alone, because the exchange comes after it, so each rank makes a step of its own. With the real class it is the same even if your hook is registered after wrapping: lesson 08 printed 1.0 and 2.0 in such a hook. Nothing brings the copies together again: a later all-reduce averages gradients, never weights. One step with all passes under `no_sync` leaves a gap of 0.4 here, and after two ordinary steps it is still 0.4.
+# %% [markdown] tags=["ru", "try"] of="44de5630"
+# После первого шага обе копии должны были дойти до 0.6. По числам 0.8 и 0.4 определите, какой градиент увидел каждый хук. Сблизит ли эти копии следующий all-reduce?
+#
+# Хук видит градиент только своего ранга, потому что обмен идёт после него, и каждый ранг делает свой собственный шаг. С настоящим классом выходит так же, даже если хук поставлен уже после обёртки: в уроке 08 с таким хуком получилось 1.0 и 2.0. Разошедшиеся копии уже не сблизятся: последующие обмены усредняют градиенты, но не веса. Если до шага все проходы были внутри `no_sync`, веса здесь разойдутся на 0.4, и после двух обычных шагов разница останется равной 0.4.
+# %% [markdown] tags=["en"]
 # ## A mean of means
 #
 # `ddp` gives each rank the same weight. Lesson 03 had the same trouble with micro-batches. Rank 0 has three samples with gradient 1 each, rank 1 has one sample with gradient 5.
-# %% [markdown] tags=["ru"] of="f2f660ce"
-# Хук видит градиент только своего ранга, потому что обмен идёт после него, и каждый ранг делает свой собственный шаг. С настоящим классом выходит так же, даже если хук поставлен уже после обёртки: в уроке 08 с таким хуком получилось 1.0 и 2.0. Разошедшиеся копии уже не сблизятся: последующие обмены усредняют градиенты, но не веса. Если до шага все проходы были внутри `no_sync`, веса здесь разойдутся на 0.4, и после двух обычных шагов разница останется равной 0.4.
-#
+# %% [markdown] tags=["ru"] of="c165b40c"
 # ## Среднее средних
 #
 # Обёртка `ddp` берёт все ранги с одинаковым весом. В уроке 03 та же трудность была с микробатчами. У ранга 0 три примера с градиентом 1 у каждого, у ранга 1 — один пример с градиентом 5.
@@ -486,6 +494,17 @@ assert mse_loss(torch.ones(0, 1), torch.ones(0, 1), reduction="sum") == 0
 layer = nn.Linear(1, 1)
 mse_loss(layer(torch.ones(0, 1)), torch.ones(0, 1)).backward()
 assert layer.weight.grad.item() == 0 and layer.bias.grad.item() == 0
+# %% [markdown] tags=["en", "try"]
+# Change how many samples each rank has. For which counts do both lines agree, whatever the gradients? Say it, then try two.
+#
+# For equal counts. Then a mean of means divides each gradient by the same number as the mean over all samples does.
+# %% [markdown] tags=["ru", "try"] of="86351ae9"
+# Меняйте число примеров на рангах. При каком их числе обе строки совпадают, какими бы ни были градиенты? Сначала ответьте, потом попробуйте два варианта.
+#
+# Если примеров на рангах поровну. Тогда при усреднении средних каждый градиент делится на то же число, что и в среднем по всем примерам.
+# %% tags=["fact"]
+equal = [torch.tensor([1.0, 2.0, 4.0]), torch.tensor([5.0, 7.0, 8.0])]
+assert torch.stack([each.mean() for each in equal]).mean() == torch.cat(equal).mean()
 
 
 # %% [markdown] tags=["en"]
@@ -588,12 +607,16 @@ def sharded(rank):
 two_processes(sharded)
 
 
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en", "try"]
+# Before you read on, find three things in the output: which rank has nothing of the second layer, where the gradient is after a pass without exchange, and whether the norm of a rank is the norm.
+#
 # * Rank 0 has two of the three rows of the first layer's gradient, rank 1 has one. Of the second layer rank 1 has nothing: a shard of no rows, with a gradient of no rows.
 # * After a pass without exchange `.grad` is None. The sum waits inside `fully_shard`, in full size; the next exchange brings it along. Under `no_sync` it stood in `.grad`.
 # * `autograd.grad` finds nothing for the shards. The graph holds the gathered weights, and the shards are no part of it.
 # * The norm of a rank is not the norm. Whoever clips by it scales each rank by another factor, and the direction changes. Lesson 08 said it of one hook: a norm needs all gradients. Here it needs all ranks.
-# %% [markdown] tags=["ru"] of="8c698d3b"
+# %% [markdown] tags=["ru", "try"] of="39a776a5"
+# Прежде чем читать дальше, найдите в выводе три ответа: какому рангу ничего не досталось от второго слоя, где находится градиент после прохода без обмена и равна ли норма на одном ранге всей норме.
+#
 # * У ранга 0 две из трёх строк градиента первого слоя, у ранга 1 — одна. От второго слоя рангу 1 не досталось ничего: шард без строк и градиент без строк.
 # * После прохода без обмена `.grad` равен None. Сумма ждёт внутри `fully_shard` в полном размере, и следующий обмен её учтёт. При `no_sync` она лежала в `.grad`.
 # * `autograd.grad` для шардов ничего не находит. В графе — собранные веса, а сами шарды в него не входят.
