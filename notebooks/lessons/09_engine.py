@@ -125,13 +125,17 @@ torch.set_default_dtype(torch.float32)
 assert w.grad.item() == 2
 
 
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en", "try"]
+# Of the three things, one belongs to the tensor, one to the thread that set it, one to the whole process. Which is which? Read it off the three lines.
+#
 # `w.grad` belongs to the tensor: whoever has the tensor sees it. `inference_mode` belongs to the thread that entered it, the default dtype to the whole process. Each switch in the table below is of one of these two kinds.
+# %% [markdown] tags=["ru", "try"] of="ae1ffc97"
+# Из этих трёх вещей одна принадлежит тензору, одна — потоку, в котором её включили, и одна — всему процессу. Где какая? Определите по трём строкам вывода.
 #
-# On the CPU torch keeps no thread of its own for the backward pass: whoever calls `backward()` runs it. The function `engine_table` below starts threads and notes what they see. In it a `threading.Barrier(2)` stands: whoever calls `wait()` goes on when two threads have called it. Its questions have short answers, and some of them are guessed wrong by almost everybody. Read the cell; do not call it yet.
-# %% [markdown] tags=["ru"] of="602a34d6"
 # Поле `w.grad` принадлежит тензору: его видит любой поток, у которого есть этот тензор. Режим `inference_mode` принадлежит тому потоку, который его включил, а dtype по умолчанию — всему процессу. Каждый переключатель в таблице ниже относится к одному из этих двух видов.
-#
+# %% [markdown] tags=["en"]
+# On the CPU torch keeps no thread of its own for the backward pass: whoever calls `backward()` runs it. The function `engine_table` below starts threads and notes what they see. In it a `threading.Barrier(2)` stands: whoever calls `wait()` goes on when two threads have called it. Its questions have short answers, and some of them are guessed wrong by almost everybody. Read the cell; do not call it yet.
+# %% [markdown] tags=["ru"] of="9fce8f57"
 # На CPU у torch нет отдельного потока для обратного прохода: проход выполняет тот поток, который вызвал `backward()`. Функция `engine_table` ниже запускает потоки и записывает, что в каждом из них происходит. В ней есть барьер, `threading.Barrier(2)`: поток, вызвавший `wait()`, ждёт, пока этот метод не вызовет и второй поток. Ответы в таблице короткие, но в некоторых ошибаются почти все. Прочтите ячейку, но функцию пока не вызывайте.
 # %%
 def engine_table():
@@ -249,6 +253,16 @@ def accumulated(numbers):
 
 print(accumulated([0.01, 0.02, 0.03]), accumulated([0.03, 0.02, 0.01]))
 print(accumulated([1e8, 1.0, -1e8]), accumulated([1e8, -1e8, 1.0]))
+# %% [markdown] tags=["en", "try"]
+# In the second line the order decides between 0 and 1. What will `accumulated([1.0, 1e8, -1e8])` give? Say it, then run it.
+#
+# 0: beside $10^8$ the 1 is less than half of the last digit of a float32, so the addition rounds it away. It survives only if the large numbers cancel first.
+# %% [markdown] tags=["ru", "try"] of="9287704e"
+# Во второй строке от порядка зависит, получится 0 или 1. А что вернёт `accumulated([1.0, 1e8, -1e8])`? Сначала ответьте, потом вызовите.
+#
+# 0: рядом с $10^8$ единица меньше половины последнего разряда float32, и при сложении она пропадает. Она остаётся, только если большие числа сократятся раньше.
+# %% tags=["fact"]
+assert accumulated([1.0, 1e8, -1e8]) == 0 and accumulated([1e8, -1e8, 1.0]) == 1
 # %% tags=["fact"]
 assert accumulated([0.01, 0.02, 0.03]) == 0.05999999865889549
 assert accumulated([0.03, 0.02, 0.01]) == 0.059999994933605194
@@ -324,6 +338,17 @@ print("index_add:", one_after_another.item())
 print("sum:      ", values.sum().item())
 print("float64:  ", values.double().sum().item())
 print("two orders in float64:", 0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1)
+# %% [markdown] tags=["en", "try"]
+# Put 0.5 in place of 0.1. Will `index_add` and `sum` still differ? Say it, then run.
+#
+# No. Halves up to 50 000 are exact in float32, so nothing is rounded, and then no order matters.
+# %% [markdown] tags=["ru", "try"] of="d7ca23a9"
+# Поставьте 0.5 вместо 0.1. Останется ли разница между `index_add` и `sum`? Сначала ответьте, потом выполните ячейку.
+#
+# Нет. Числа до 50 000, кратные половине, в float32 точны, поэтому ничего не округляется, и порядок не важен.
+# %% tags=["fact"]
+halves = torch.full((100_000,), 0.5)
+assert torch.zeros(1).index_add(0, to_entry_0, halves).item() == halves.sum().item() == 50_000
 # %% tags=["fact"]
 assert 0.1 + 0.2 + 0.3 != 0.3 + 0.2 + 0.1
 exact = values.double().sum().item()
@@ -432,6 +457,18 @@ for name, result in {"a": a, "b": b, "c": c, "loss": loss}.items():
 from autograder import steps
 
 steps(loss)
+# %% [markdown] tags=["en", "try"]
+# Now write `loss = a + (b + c)`. Which node runs second? Say it, then run both cells again.
+#
+# Still that of `b + c`: it was created after `a`, wherever it stands in the line.
+# %% [markdown] tags=["ru", "try"] of="a9e03a82"
+# Теперь напишите `loss = a + (b + c)`. Какой узел выполнится вторым? Сначала ответьте, потом снова выполните обе ячейки.
+#
+# По-прежнему узел суммы `b + c`: он создан после `a`, где бы ни стоял в строке.
+# %% tags=["fact"]
+turned = a + (b + c)
+(first_arrow, _), (second_arrow, _) = turned.grad_fn.next_functions
+assert second_arrow._sequence_nr() > first_arrow._sequence_nr()
 # %% tags=["fact"]
 assert [t.grad_fn._sequence_nr() - a.grad_fn._sequence_nr() for t in (a, b, c, loss)] == [0, 1, 2, 4]
 leaf_node = a.grad_fn.next_functions[0][0]
@@ -603,15 +640,19 @@ with lock:
 assert not lock.locked()
 
 
-# %% [markdown] tags=["en"]
-# 800 of 800 with `backward()`: the node of a leaf holds a lock while it adds, and all graphs share that node. With `torch.autograd.grad` the adding is *our* code, and 1 of 2 is left. The barrier makes sure of it: both threads read 0, then both write 1. Without it, the loss is a matter of luck. This is what a race is, and the advice above leads into it.
+# %% [markdown] tags=["en", "try"]
+# With `backward()` nothing was lost, with our own two lines a half. Who takes care of the order in each of the two?
 #
+# 800 of 800 with `backward()`: the node of a leaf holds a lock while it adds, and all graphs share that node. With `torch.autograd.grad` the adding is *our* code, and 1 of 2 is left. The barrier makes sure of it: both threads read 0, then both write 1. Without it, the loss is a matter of luck. This is what a race is, and the advice above leads into it.
+# %% [markdown] tags=["ru", "try"] of="324e9aa6"
+# С `backward()` не потеряно ничего, а с нашими двумя строками — половина. Кто в каждом из этих случаев следит за тем, чтобы потоки не мешали друг другу?
+#
+# С `backward()` получилось 800 из 800: узел листа на время сложения захватывает мьютекс (блокировку), а этот узел у всех графов один и тот же. После `torch.autograd.grad` складывает уже *наш* код, и от двух единиц остаётся одна. Барьер здесь нужен для наглядности: оба потока читают 0, потом оба пишут 1. Без барьера потеря зависела бы от случая. Это и есть гонка, и совет, с которого мы начали, ведёт прямо к ней.
+# %% [markdown] tags=["en"]
 # `backward()` has another trap. `.grad` is shared, so a thread that reads it after its own pass sees the gradients of all threads. To set it to None while others add is worse still: updates vanish, and some threads die with an internal error of torch. And an example in which ten threads each make an `x` of their own shows nothing of all this: nothing is shared there.
 #
 # So there are two needs. A thread that only contributes calls `backward()`. A thread that wants its own gradient as well takes `torch.autograd.grad`, and adds under a lock: of the threads that come to `with lock:`, one is inside, and the others wait until it has left. Below, eight threads add to a number of Python in this way.
-# %% [markdown] tags=["ru"] of="f3be28af"
-# С `backward()` получилось 800 из 800: узел листа на время сложения захватывает мьютекс (блокировку), а этот узел у всех графов один и тот же. После `torch.autograd.grad` складывает уже *наш* код, и от двух единиц остаётся одна. Барьер здесь нужен для наглядности: оба потока читают 0, потом оба пишут 1. Без барьера потеря зависела бы от случая. Это и есть гонка, и совет, с которого мы начали, ведёт прямо к ней.
-#
+# %% [markdown] tags=["ru"] of="dbed56eb"
 # У `backward()` есть своя ловушка. Поле `.grad` общее, и поток, который читает его после своего прохода, видит сумму градиентов всех потоков. Ещё хуже записать туда None, пока другие потоки прибавляют свои градиенты: часть градиентов пропадёт, а некоторые потоки завершатся с внутренней ошибкой torch. А в примерах, где каждый поток создаёт свой `x`, ничего этого не видно: общего у потоков там нет.
 #
 # Итак, есть два случая. Поток, который только добавляет свой градиент, вызывает `backward()`. Поток, которому нужен и собственный градиент, вызывает `torch.autograd.grad` и сам прибавляет результат к общему градиенту, захватив блокировку: внутри блока `with lock:` может находиться только один поток, остальные ждут, пока он выйдет. Ниже восемь потоков таким способом увеличивают обычное число Python.
