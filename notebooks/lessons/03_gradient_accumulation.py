@@ -129,9 +129,9 @@ two_backward_passes()
 #
 # Такое сложение не мешает, а помогает: градиент суммы потерь равен сумме градиентов, и эта сумма сама накапливается в `.grad`.
 # %% [markdown] tags=["en"]
-# Where in the second pass does it add? `steps` runs that pass one step at a time. On the way from the loss to `w` each step multiplies by one derivative: 1 becomes $4$, then $-4$, then $-8$. Only the last step touches `.grad`. Go there and read `w.grad: -32 + -8 = -40`.
-# %% [markdown] tags=["ru"] of="76c97572"
-# На каком шаге второго прохода происходит сложение? Проследим: функция `steps` выполняет этот проход по шагам. На пути от функции потерь к весу `w` градиент на каждом шаге умножается на производную очередной операции: из 1 получается $4$, затем $-4$ и, наконец, $-8$. В поле `.grad` градиент попадает только на последнем шаге. Дойдите до него и прочтите `w.grad: -32 + -8 = -40`.
+# Where in the second pass does it add? `steps` runs that pass one step at a time. On the way from the loss to `w` each step multiplies by one derivative. Which numbers will the gradient be, step by step, and which step touches `.grad`? Say it, then go there.
+# %% [markdown] tags=["ru"] of="29b29bf4"
+# На каком шаге второго прохода происходит сложение? Проследим: функция `steps` выполняет этот проход по шагам. На пути от функции потерь к весу `w` градиент на каждом шаге умножается на производную очередной операции. Какие числа получатся по пути и на каком шаге меняется `.grad`? Сначала ответьте, потом пройдите по шагам.
 # %% tags=["picture"]
 from autograder import steps
 
@@ -139,6 +139,19 @@ w = torch.tensor(1.0, requires_grad=True)
 ((2 * 4.0 - w * 4.0) ** 2).backward()
 loss = (2 * 2.0 - w * 2.0) ** 2
 steps(loss)
+# %% [markdown] tags=["en", "try"]
+# Put `3.0` in place of both `2.0` in the last loss. What will the last step add to the $-32$? Say it, then run.
+#
+# $-18$: the derivative is $-2x^2(2 - w)$ again, now for $x = 3$. Only the last step touches `.grad`, and it adds to what the first pass left.
+# %% [markdown] tags=["ru", "try"] of="91af652e"
+# В последней функции потерь поставьте `3.0` вместо обоих `2.0`. Сколько прибавит последний шаг к числу $-32$? Сначала ответьте, потом выполните ячейку.
+#
+# $-18$: производная снова равна $-2x^2(2 - w)$, теперь при $x = 3$. Поле `.grad` меняет только последний шаг, и он прибавляет к тому, что осталось от первого прохода.
+# %% tags=["fact"]
+two_passes = torch.tensor(1.0, requires_grad=True)
+for place in (4.0, 3.0):
+    ((2 * place - two_passes * place) ** 2).backward()
+assert two_passes.grad.item() == -32 - 18
 # %% tags=["fact"]
 w = torch.tensor(1.0, requires_grad=True)
 product = w * 2.0
@@ -357,15 +370,15 @@ assert 25 < far[0] < 26 and max(far[:100]) > 1e29 and far[-1] != far[-1]
 
 # %% [markdown] tags=["en"]
 # More than 90 % are read right. Losses and weights are torch's but for rounding.
+# %% [markdown] tags=["ru"] of="ce714088"
+# Верно прочитано больше 90 %. Потери и веса с точностью до округления такие же, как в torch.
+# %% [markdown] tags=["en", "try"]
+# What will the losses do with `rate=0.04`? Say it, then run `trained(train_engine, [Value(each.clone()) for each in start_at], values, rate=0.04)[0][:12]`.
 #
-# What will the losses do with `rate=0.04`? Say it first, then run `trained(train_engine, [Value(each.clone()) for each in start_at], values, rate=0.04)[0][:12]`.
-# %% [markdown] tags=["ru"] of="32cd2a62"
-# Верно прочитано больше 90 %. Потери и веса с точностью до округления такие же, как в torch.
-#
-# Что будет с потерями при `rate=0.04`? Сначала ответьте, потом выполните `trained(train_engine, [Value(each.clone()) for each in start_at], values, rate=0.04)[0][:12]`.
-# %% [markdown] tags=["en"] explains="train_engine"
 # They grow from 25 to more than $10^{29}$, and end in NaN. Each step jumps so far over the minimum that the next gradient is larger.
-# %% [markdown] tags=["ru"] explains="train_engine" of="e83fcbed"
+# %% [markdown] tags=["ru", "try"] of="48ca42ff"
+# Что будет с потерями при `rate=0.04`? Сначала ответьте, потом выполните `trained(train_engine, [Value(each.clone()) for each in start_at], values, rate=0.04)[0][:12]`.
+#
 # Они вырастают с 25 до чисел больше $10^{29}$, а потом превращаются в NaN. Каждый шаг так далеко перескакивает через минимум, что следующий градиент ещё больше.
 # %% [markdown] tags=["en"]
 # ## The mean over a big batch, in pieces
@@ -877,30 +890,38 @@ assert tail(False, 2)[0] == 1.2 and round(tail(False, 2)[1].item(), 4) == -7.2
 assert tail(True, 2)[0] == 1.272 and tail(True, 1)[0] == 1.344
 # %% [markdown] tags=["en"]
 # What does the leak look like? Below, that loop runs for two epochs on these three micro-batches. In the lower half a hollow square is the norm of `.grad` before a backward pass, a filled one the norm after it; a dotted vertical line is a step.
-#
-# Look at pass 4, the first of the second epoch. It begins at 7.2, not at 0: pass 3 left that. The step after pass 5 is made of three gradients instead of two.
-# %% [markdown] tags=["ru"] of="75df8214"
+# %% [markdown] tags=["ru"] of="7c5fceb1"
 # Как выглядит такая ошибка? Выполним этот цикл в течение двух эпох на тех же трёх микробатчах. В нижней половине рисунка пустой квадрат — норма `.grad` перед обратным проходом, закрашенный — после него, вертикальный пунктир — шаг.
-#
-# Посмотрите на проход 4, первый во второй эпохе. Норма перед ним равна 7.2, а не 0: этот градиент остался от прохода 3. Поэтому в шаг после прохода 5 входят три градиента вместо двух.
 # %% tags=["picture"]
-from autograder import plot_accumulation
+from autograder import play, plot_accumulation
 
-model = torch.nn.Linear(1, 1, bias=False)
-torch.nn.init.ones_(model.weight)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 batches = [(x, 2 * x) for x in torch.tensor([4.0, 2.0, 3.0]).reshape(3, 1, 1)]
-accumulation_steps = 2
 
-with plot_accumulation(optimizer) as seen:
-    for _ in range(2):  # epochs
-        for i, (x, y) in enumerate(batches):
-            loss = mse_loss(model(x), y) / accumulation_steps
-            loss.backward()
-            if (i + 1) % accumulation_steps == 0:
-                optimizer.step()
-                optimizer.zero_grad()
-seen
+
+def two_epochs(accumulation_steps):
+    model = torch.nn.Linear(1, 1, bias=False)
+    torch.nn.init.ones_(model.weight)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    with plot_accumulation(optimizer) as seen:
+        for _ in range(2):  # epochs
+            for i, (x, y) in enumerate(batches):
+                loss = mse_loss(model(x), y) / accumulation_steps
+                loss.backward()
+                if (i + 1) % accumulation_steps == 0:
+                    optimizer.step()
+                    optimizer.zero_grad()
+    return seen
+
+
+play(two_epochs, accumulation_steps=[2, 1, 3])
+# %% [markdown] tags=["en", "try"]
+# With two micro-batches a window, which pass begins with something that does not belong to it? And do windows of one or of three leak, too? Say it, then drag.
+#
+# Look at pass 4, the first of the second epoch. It begins at 7.2, not at 0: pass 3 left that. The step after pass 5 is made of three gradients instead of two. With windows of one or of three nothing is left over: three micro-batches fill them.
+# %% [markdown] tags=["ru", "try"] of="f1607f71"
+# В окне два микробатча. Какой проход начинается с чужого градиента? А возможна ли такая утечка, если в окне один микробатч или три? Сначала ответьте, потом двигайте ползунок.
+#
+# Посмотрите на проход 4, первый во второй эпохе. Норма перед ним равна 7.2, а не 0: этот градиент остался от прохода 3. Поэтому в шаг после прохода 5 входят три градиента вместо двух. Если в окне один микробатч или три, ничего не остаётся: три микробатча заполняют такие окна целиком.
 # %% tags=["fact"]
 leaking = torch.nn.Linear(1, 1, bias=False)
 torch.nn.init.ones_(leaking.weight)
@@ -954,13 +975,21 @@ assert peak(one_at_a_time, 4) < 205_000 and peak(all_at_once, 4) > 390_000
 
 
 # %% [markdown] tags=["en"]
-# Why does only the second column grow? Follow the bytes for $K = 4$, operation by operation; backward passes are shaded. One at a time, the curve falls almost to 0 after each backward pass, and for the next micro-batch it rises from there. Summed first, it climbs through four forward passes before it falls.
-# %% [markdown] tags=["ru"] of="b8a856d7"
-# Почему числа растут только во втором столбце? Проследим за расходом памяти при $K = 4$, операция за операцией. Обратные проходы закрашены. Если обрабатывать микробатчи по одному, кривая после каждого обратного прохода падает почти до 0, а на следующем микробатче всё повторяется. Если же сначала складывать значения функции потерь, кривая растёт в течение всех четырёх прямых проходов и лишь потом спадает.
+# Why does only the second column grow? Follow the bytes, operation by operation; backward passes are shaded.
+# %% [markdown] tags=["ru"] of="852f4f19"
+# Почему числа растут только во втором столбце? Проследим за расходом памяти, операция за операцией. Обратные проходы закрашены.
 # %% tags=["picture"]
 from autograder import plot_memory
 
-plot_memory(4, one_at_a_time, all_at_once)
+play(lambda K: plot_memory(K, one_at_a_time, all_at_once), K=[1, 2, 4, 8])
+# %% [markdown] tags=["en", "try"]
+# For $K = 1$ both curves are alike. How will each of them look for 4? Draw them in the air, then drag.
+#
+# One at a time, the curve falls almost to 0 after each backward pass, and for the next micro-batch it rises from there. Summed first, it climbs through all forward passes before it falls.
+# %% [markdown] tags=["ru", "try"] of="abdc1bb7"
+# При $K = 1$ обе кривые одинаковы. Как будет выглядеть каждая из них при 4? Нарисуйте их мысленно, потом двигайте ползунок.
+#
+# Если обрабатывать микробатчи по одному, кривая после каждого обратного прохода падает почти до 0, а на следующем микробатче всё повторяется. Если же сначала складывать значения функции потерь, кривая растёт в течение всех прямых проходов и лишь потом спадает.
 
 
 # %% [markdown] tags=["en"]
@@ -993,6 +1022,14 @@ total = 0.0
 for _ in range(3):
     total = total + w.exp().mean()
 draw(total, saved=True)
+# %% [markdown] tags=["en", "try"]
+# What will the picture show if the loop adds `w.exp().mean().item()`? Say it, then run.
+#
+# No graph at all: `total` is a number of Python now, and `draw` says so. Nothing of the three batches is kept.
+# %% [markdown] tags=["ru", "try"] of="0deeb840"
+# Что будет на рисунке, если прибавлять в цикле `w.exp().mean().item()`? Сначала ответьте, потом выполните ячейку.
+#
+# Графа не будет вовсе: `total` теперь обычное число, о чём `draw` и сообщит. От трёх батчей ничего не осталось.
 
 
 # %% [markdown] tags=["en"]
