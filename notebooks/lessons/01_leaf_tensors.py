@@ -82,6 +82,19 @@ assert c.requires_grad and not c.is_leaf and c.item() == 6
 assert not hasattr((x + y).grad_fn, "forward") and (x + y).tolist() == [11, 22, 33]
 
 
+# %% [markdown] tags=["en", "try"]
+# Now let `b` require grad as well. In which rows will something change? Say it, then run the cell again.
+#
+# In two. `b` stays a leaf, now with the flag. And `b + b` is a result with a history, made by `AddBackward0`. `x + b` had one already: one input that requires grad is enough.
+# %% [markdown] tags=["ru", "try"] of="bc9dce9b"
+# Пусть теперь и `b` требует градиента. В каких строках что-то изменится? Сначала ответьте, потом снова выполните ячейку.
+#
+# В двух. `b` остаётся листом, но уже с флагом. А `b + b` становится результатом с историей, и создал его `AddBackward0`. У `x + b` история была и раньше: хватает одного входа, который требует градиента.
+# %% tags=["fact"]
+tracked = torch.ones(3, requires_grad=True)
+assert tracked.is_leaf and not (tracked + tracked).is_leaf and (tracked + tracked).grad_fn.name() == "AddBackward0"
+
+
 # %% [markdown] tags=["en"]
 # An operation is *recorded*, or tracked, when recording is on (`no_grad()` switches it off) and at least one of its inputs requires grad. Then the result requires grad too, and its `grad_fn` points to a node that can compute the derivative: `AddBackward0` is the derivative of an addition, not the addition. Otherwise nothing is recorded, and the result is a constant like any other.
 #
@@ -263,9 +276,13 @@ torch.optim.SGD([torch.ones(2)], lr=0.1)  # accepted
 torch.optim.SGD([keeps], lr=0.1)  # accepted, though it is no leaf
 
 
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en", "try"]
+# Three refusals. What is the reason for each of them? Say it in a few words.
+#
 # Only numbers that can change a little can have a derivative: floating point and complex ones. The flag of a result follows from its inputs and cannot be switched off. And an optimizer refuses a result, unless `retain_grad()` was called on it; it takes any leaf, even a constant, without a warning. Where a weight was lost, that `ValueError` is good news: `backward()` would have said nothing.
-# %% [markdown] tags=["ru"] of="5d5985bf"
+# %% [markdown] tags=["ru", "try"] of="0fe1c608"
+# Три отказа. Почему отказано в каждом из случаев? Ответьте в двух словах.
+#
 # Производную можно взять только по величине, которая меняется непрерывно, то есть по вещественной или комплексной. Флаг результата определяется входами операции, и выключить его нельзя. А нелистовой тензор оптимизатор не принимает, если для этого тензора не вызван `retain_grad()`. Листья же принимает любые, даже константы, причём без предупреждения. Если вес перестал быть листом, этот `ValueError` — хорошая новость: сам вызов `backward()` об ошибке не сообщил бы.
 # %% [markdown] tags=["en"]
 # ## Who gets a gradient
@@ -387,6 +404,18 @@ loss = late**2 + 4 * part + lost
 loss.backward()
 late.retain_grad()
 draw(loss)
+# %% [markdown] tags=["en", "try"]
+# Move `late.retain_grad()` above `loss.backward()`. Which box of the picture will change, and what will it show? Say it, then run.
+#
+# That of `late`: 22 in place of *not kept*. The derivative of its square is $2 \cdot 11$, and now somebody asked for it in time.
+# %% [markdown] tags=["ru", "try"] of="b74d4144"
+# Перенесите `late.retain_grad()` выше `loss.backward()`. Какой прямоугольник на рисунке изменится и что в нём будет? Сначала ответьте, потом выполните ячейку.
+#
+# Прямоугольник `late`: вместо слов *не хранится* там будет 22. Производная квадрата равна $2 \cdot 11$, и теперь её попросили вовремя.
+# %% tags=["fact"]
+here = torch.tensor(11.0, requires_grad=True)
+(here**2).backward()
+assert here.grad.item() == 22
 
 
 # %% [markdown] tags=["en"] explains="predict_grad"
@@ -595,6 +624,18 @@ x = torch.tensor(2.0, requires_grad=True)
 h = x**2
 loss = loss_of(h)
 steps(loss)
+# %% [markdown] tags=["en", "try"]
+# Put `x**3` in place of `x**2`. Which two gradients will pass by? Say them, then run.
+#
+# 3 for `h`, as before, since the way from the loss to `h` is the same. Then $3 \cdot 3x^2 = 36$ for `x`.
+# %% [markdown] tags=["ru", "try"] of="8b12a4fc"
+# Поставьте `x**3` вместо `x**2`. Какие два градиента вы увидите? Сначала назовите их, потом выполните ячейку.
+#
+# Для `h`, как и раньше, 3: путь от функции потерь до `h` не изменился. Затем $3 \cdot 3x^2 = 36$ для `x`.
+# %% tags=["fact"]
+x = torch.tensor(2.0, requires_grad=True)
+loss_of(x**3).backward()
+assert x.grad.item() == 36
 
 
 # %% [markdown] tags=["en"]
@@ -692,67 +733,11 @@ check("hidden_gradients")
 # %% [markdown] tags=["en"]
 # ## Changing a weight
 #
-# A step of descent changes the weight. How do you write that? Four attempts, one number each: $w = 1$, its gradient is 2, the learning rate 0.1. So 0.8 is right.
-# %% [markdown] tags=["ru"] of="434dded1"
+# A step of descent changes the weight. And autograd counts the in-place changes of a tensor, in `_version`, so as to notice when a value it still needs has gone. Here is somebody's step.
+# %% [markdown] tags=["ru"] of="11f27932"
 # ## Как изменить вес
 #
-# На шаге спуска вес меняется. Как это записать? Попробуем четыре способа на одном числе: $w = 1$, градиент равен 2, скорость обучения 0.1. Значит, правильный ответ — 0.8.
-# %%
-def new_name(w):
-    w = w - 0.1 * w.grad
-
-
-def in_place(w):
-    w -= 0.1 * w.grad
-
-
-def in_place_unrecorded(w):
-    with torch.no_grad():
-        w -= 0.1 * w.grad
-
-
-def through_data(w):
-    w.data -= 0.1 * w.grad
-
-
-def a_weight():
-    w = torch.tensor(1.0, requires_grad=True)
-    (w**2).backward()
-    return w
-
-
-for step in (new_name, in_place, in_place_unrecorded, through_data):
-    w = a_weight()
-    try:
-        step(w)
-        print(f"{step.__name__:20} w = {w.item():.1f}  leaf: {w.is_leaf}  version: {w._version}")
-    except RuntimeError as error:
-        print(f"{step.__name__:20} {error}")
-# %% tags=["fact"]
-steps = {}
-for step in (new_name, in_place_unrecorded, through_data):
-    w = a_weight()
-    step(w)
-    steps[step.__name__] = round(w.item(), 6), w.is_leaf, w._version
-assert steps == {"new_name": (1, True, 0), "in_place_unrecorded": (0.8, True, 1), "through_data": (0.8, True, 0)}
-try:
-    in_place(a_weight())
-except RuntimeError as error:
-    assert str(error) == "a leaf Variable that requires grad is being used in an in-place operation."
-else:
-    raise AssertionError
-w = a_weight()
-torch.optim.SGD([w], lr=0.1).step()
-assert w._version == 1 and round(w.item(), 6) == 0.8
-with torch.no_grad():
-    replaced = w - 0.1 * w.grad
-assert replaced.is_leaf and not replaced.requires_grad
-# %% [markdown] tags=["en"]
-# The last attempt, `.data`, is in much old code. The number is right. What differs is `_version`, the version counter. With it autograd counts the in-place changes of a tensor, so as to notice when a value it still needs has gone. The next section shows what happens when it cannot.
-# %% [markdown] tags=["ru"] of="dc8421ba"
-# Последняя попытка, `.data`, часто встречается в старом коде. Число получается верное, но счётчик версий, `_version`, не увеличивается. В нём autograd считает, сколько раз тензор изменили на месте, и так узнаёт, что нужное значение затёрто. Что бывает, когда узнать об этом нельзя, показано в следующем разделе.
-
-
+# На шаге спуска вес меняется. А сколько раз тензор изменили на месте, autograd считает в `_version`, чтобы узнать, что нужное значение затёрто. Вот как этот шаг записали однажды.
 # %% [markdown] tags=["en"]
 # ### Exercise `update`: a step that changes nothing
 # *find the bug · ●●○ · 8 minutes · 5 points*
@@ -834,10 +819,66 @@ def update(weights, lr):
 from autograder import check
 
 check("update")
+
+
 # %% [markdown] tags=["en"] explains="update"
 # `w = w - ...` makes a new tensor and binds the name to it; the weight that the model holds stays where it was. `w -= ...` changes the tensor itself, and autograd refuses to do that to a leaf while it records: with a history, it would not be a leaf any more. Under `no_grad()` nothing is recorded, and the same line is right. Optimizers do it this way.
-# %% [markdown] tags=["ru"] explains="update" of="e965cb63"
+#
+# The next cell tries four ways on one number: $w = 1$, its gradient is 2, the learning rate 0.1. Run it: two come to 0.8. The last of them, `.data`, is in much old code. What differs is `_version`, and the next section shows what that costs.
+# %% [markdown] tags=["ru"] explains="update" of="0bc4c743"
 # Строка `w = w - ...` создаёт новый тензор и связывает с ним имя, а вес, который хранится в модели, остаётся прежним. Строка `w -= ...` меняет сам тензор, но с листом autograd этого не разрешает, пока отслеживание включено: с историей лист перестал бы быть листом. Внутри `no_grad()` ничего не записывается, и та же строка работает верно. Так поступают и оптимизаторы.
+#
+# В следующей ячейке четыре способа испытаны на одном числе: $w = 1$, градиент равен 2, скорость обучения 0.1. Выполните её: 0.8 получается в двух случаях. Второй из них, `.data`, часто встречается в старом коде. Разница в `_version`, а во что она обходится, показано в следующем разделе.
+# %% tags=["folded"]
+def new_name(w):
+    w = w - 0.1 * w.grad
+
+
+def in_place(w):
+    w -= 0.1 * w.grad
+
+
+def in_place_unrecorded(w):
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+
+
+def through_data(w):
+    w.data -= 0.1 * w.grad
+
+
+def a_weight():
+    w = torch.tensor(1.0, requires_grad=True)
+    (w**2).backward()
+    return w
+
+
+for step in (new_name, in_place, in_place_unrecorded, through_data):
+    w = a_weight()
+    try:
+        step(w)
+        print(f"{step.__name__:20} w = {w.item():.1f}  leaf: {w.is_leaf}  version: {w._version}")
+    except RuntimeError as error:
+        print(f"{step.__name__:20} {error}")
+# %% tags=["fact"]
+steps = {}
+for step in (new_name, in_place_unrecorded, through_data):
+    w = a_weight()
+    step(w)
+    steps[step.__name__] = round(w.item(), 6), w.is_leaf, w._version
+assert steps == {"new_name": (1, True, 0), "in_place_unrecorded": (0.8, True, 1), "through_data": (0.8, True, 0)}
+try:
+    in_place(a_weight())
+except RuntimeError as error:
+    assert str(error) == "a leaf Variable that requires grad is being used in an in-place operation."
+else:
+    raise AssertionError
+w = a_weight()
+torch.optim.SGD([w], lr=0.1).step()
+assert w._version == 1 and round(w.item(), 6) == 0.8
+with torch.no_grad():
+    replaced = w - 0.1 * w.grad
+assert replaced.is_leaf and not replaced.requires_grad
 
 
 # %% [markdown] tags=["en"]
@@ -913,9 +954,15 @@ in_data(q)
 draw(noticed, silent, saved=True)
 
 
-# %% [markdown] tags=["en"]
-# The loss was $1 + 4 + 9$ and its gradient is $(2, 4, 6)$. Edited through `.data`, it comes out as $(200, 4, 6)$: the gradient of a loss that nobody computed, without a warning. `no_grad()` stops recording, not counting, and what `detach()` returns shares its counter with the original. `.data` starts a new counter, and NumPy knows of none.
+# %% [markdown] tags=["en", "try"]
+# All four writers spoiled a value that backward needs. Of which loss is the gradient that comes out without an error? Say why autograd noticed some and not others.
 #
+# The loss was $1 + 4 + 9$ and its gradient is $(2, 4, 6)$. Edited through `.data`, it comes out as $(200, 4, 6)$: the gradient of a loss that nobody computed, without a warning. `no_grad()` stops recording, not counting, and what `detach()` returns shares its counter with the original. `.data` starts a new counter, and NumPy knows of none.
+# %% [markdown] tags=["ru", "try"] of="c741007d"
+# Значение, которое нужно обратному проходу, испортили все четыре функции. Чей градиент получается там, где ошибки нет? Скажите, почему одни правки autograd заметил, а другие нет.
+#
+# Значение функции потерь было $1 + 4 + 9$, её градиент — $(2, 4, 6)$. После изменения через `.data` получается $(200, 4, 6)$: это градиент в точке, в которой функцию потерь никто не вычислял, и ни одного предупреждения нет. Внутри `no_grad()` выключено отслеживание, но не счётчик версий, а у тензора, который вернул `detach()`, счётчик общий с исходным. У `.data` счётчик новый, а при записи через NumPy никакой счётчик не меняется.
+# %% [markdown] tags=["en"]
 # ### Exercise `overwrite`: edits that autograd sees, and does not
 # *complete · ●●○ · 8 minutes · 4 points*
 #
@@ -926,9 +973,7 @@ draw(noticed, silent, saved=True)
 # * **Result.** With `noticed=True` that backward pass is refused, with the error that `under_no_grad` met above. <!-- noticed -->
 # * **Result.** With `noticed=False` it runs, and uses the new numbers wherever it needs `h`. <!-- unnoticed -->
 # * **Leave.** `values`, and the memory of `h`, which stays its own. <!-- values -->
-# %% [markdown] tags=["ru"] of="d27cf10b"
-# Значение функции потерь было $1 + 4 + 9$, её градиент — $(2, 4, 6)$. После изменения через `.data` получается $(200, 4, 6)$: это градиент в точке, в которой функцию потерь никто не вычислял, и ни одного предупреждения нет. Внутри `no_grad()` выключено отслеживание, но не счётчик версий, а у тензора, который вернул `detach()`, счётчик общий с исходным. У `.data` счётчик новый, а при записи через NumPy никакой счётчик не меняется.
-#
+# %% [markdown] tags=["ru"] of="874099c5"
 # ### Упражнение `overwrite`: изменения, заметные и незаметные для autograd
 # *дописать · ●●○ · 8 минут · 4 балла*
 #
@@ -977,19 +1022,17 @@ from autograder import check
 
 check("overwrite")
 # %% [markdown] tags=["en"]
-# ## What `detach()` gives
+# ## A copy of a weight
 #
-# “`detach()` creates a copy of the tensor that is detached from the computation history”, you will read. Is it so? What will the cell print?
-# %% [markdown] tags=["ru"] of="1655eb9b"
-# ## Что даёт `detach()`
+# “`detach()` creates a copy of the tensor that is detached from the computation history”, you will read.
+# %% [markdown] tags=["ru"] of="9331399a"
+# ## Копия веса
 #
-# «Метод `detach()` создаёт копию тензора, отсоединённую от истории вычислений», — пишут в руководствах. Так ли это? Что напечатает ячейка?
-# %%
+# «Метод `detach()` создаёт копию тензора, отсоединённую от истории вычислений», — пишут в руководствах.
+# %% tags=["fact"]
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 y = x.detach()
 y[0] = 100.0
-print(x, y.data_ptr() == x.data_ptr())
-# %% tags=["fact"]
 assert x.tolist() == [100, 2, 3] and y.data_ptr() == x.data_ptr() and not y.requires_grad and x._version == 1
 
 
@@ -1234,21 +1277,18 @@ torch.use_deterministic_algorithms(True)
 assert torch.Tensor(3, 5).isnan().all() and (torch.LongTensor(3, 4) == 2**63 - 1).all()
 torch.use_deterministic_algorithms(False)
 # %% [markdown] tags=["en"]
-# ## `Variable`
+# ## Notes from an older version
 #
-# Before version 0.4 a tensor had to be wrapped into a `Variable` to be tracked. Notes from that time are still read. Today `Variable(t)` returns a tensor, without any warning. Is it the same tensor?
-# %% [markdown] tags=["ru"] of="dcc6d1e8"
-# ## `Variable`
+# Before version 0.4 a tensor had to be wrapped into a `Variable` to be tracked. Notes from that time are still read. Code from them still runs, without any warning.
+# %% [markdown] tags=["ru"] of="0446d39f"
+# ## Конспект старой версии
 #
-# До версии 0.4 тензор нужно было обернуть в `Variable`, чтобы вычисления с ним отслеживались. Конспекты тех времён читают до сих пор. Сегодня `Variable(t)` без всякого предупреждения возвращает тензор. Проверим, тот же ли это тензор.
+# До версии 0.4 тензор нужно было обернуть в `Variable`, чтобы вычисления с ним отслеживались. Конспекты тех времён читают до сих пор. Код из них работает до сих пор, и без всяких предупреждений.
 # %%
 from torch.autograd import Variable
 
-w = torch.ones(2, 2, requires_grad=True)
-h = w * 3
-wrapped = Variable(h)
-print(type(wrapped).__name__, wrapped.requires_grad, wrapped.grad_fn, wrapped.data_ptr() == h.data_ptr())
 # %% tags=["fact"]
+h = torch.ones(2, 2, requires_grad=True) * 3
 with warnings.catch_warnings():
     warnings.simplefilter("error")
     assert type(Variable(h)) is torch.Tensor and not Variable(h).requires_grad and Variable(h).grad_fn is None
@@ -1317,9 +1357,9 @@ from autograder import check
 
 check("two_layer_loss")
 # %% [markdown] tags=["en"] explains="two_layer_loss"
-# It is what `detach()` gives: a constant with the same memory, cut off from the graph. Around data that does no harm. Around a result it does.
-# %% [markdown] tags=["ru"] explains="two_layer_loss" of="2b68b83d"
-# Получается то же, что после `detach()`: константа в той же памяти, отсоединённая от графа. Для данных такая обёртка безвредна, для результата — нет.
+# `Variable(t)` is what `t.detach()` gives: a constant with the same memory, cut off from the graph. Around data that does no harm. Around a result it does.
+# %% [markdown] tags=["ru"] explains="two_layer_loss" of="ea5495b1"
+# `Variable(t)` — то же, что `t.detach()`: константа в той же памяти, отсоединённая от графа. Для данных такая обёртка безвредна, для результата — нет.
 
 
 # %% [markdown] tags=["en"]
