@@ -117,6 +117,24 @@ with torch.no_grad():
 from autograder import draw
 
 draw(L)
+# %% [markdown] tags=["en", "try"]
+# In `forward` write `d = w3 * b`. How many of the six operations will be left in the graph of `L`, and which leaves? Say it, then run both cells.
+#
+# Three: two products and the subtraction, with `a`, `w1` and `w3`. `c` is still computed, but no edge leads to it from `L`.
+# %% [markdown] tags=["ru", "try"] of="22410cc5"
+# В функции `forward` напишите `d = w3 * b`. Сколько из шести операций останется в графе `L` и какие листья? Сначала ответьте, потом выполните обе ячейки.
+#
+# Три: два произведения и вычитание, а из листьев `a`, `w1` и `w3`. Тензор `c` по-прежнему вычисляется, но от `L` к нему не ведёт ни одно ребро.
+# %% tags=["fact"]
+short = 10 - w3 * (w1 * a)
+names, waiting = set(), [short.grad_fn]
+while waiting:
+    node = waiting.pop()
+    names.add(node)
+    waiting += [child for child, _ in node.next_functions if child is not None]
+assert sorted(type(node).__name__ for node in names) == ["AccumulateGrad"] * 3 + ["MulBackward0"] * 2 + [
+    "RsubBackward1"
+]
 # %% [markdown] tags=["en"]
 # The output shows the following.
 #
@@ -355,9 +373,13 @@ from autograder import steps
 steps(y)
 
 
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en", "try"]
+# How often was the node of `h` called, and with which number? And which two rules must a backward pass keep, so that this comes out? Say them.
+#
 # After the second step `h` has 5, after the third 17. Its node is called once, with 17, and only when all three have arrived. So two rules make a backward pass, which is also called backpropagation: gradients that meet are *added*, and a node waits for the gradients of *all* edges that lead to it.
-# %% [markdown] tags=["ru"] of="745c24cb"
+# %% [markdown] tags=["ru", "try"] of="4b388541"
+# Сколько раз был вызван узел `h` и с каким градиентом? И какие два правила должен соблюдать обратный проход, чтобы так получилось? Назовите их.
+#
 # После второго шага у `h` градиент 5, после третьего — 17. Узел вызывается один раз, с градиентом 17, и лишь после того, как пришли все три градиента. Обратный проход, то есть обратное распространение ошибки (backpropagation), основан на двух правилах: встретившиеся градиенты *складываются*, а узел вызывается только тогда, когда пришли градиенты по *всем* ведущим к нему рёбрам.
 # %% [markdown] tags=["en"]
 # The node of $5h$ ran before that of $h^2$. The other order would do as well: each stands before the node of `h` and behind the sum. An order in which each node stands after all nodes that lead to it is a *topological order*.
@@ -861,20 +883,16 @@ draw(y, saved=True)
 # %% [markdown] tags=["en"]
 # ## Two losses on one graph
 #
-# Two losses share a hidden layer. Two `backward()` calls fail: the first frees what the second needs. The usual remedy, `retain_graph=True` in both calls, makes the error go away. What does it cost?
-#
-# The shared part of the graph is walked twice. And after the last call the saved values stay in memory as long as one of the two loss tensors does: 4,000 bytes for a `float32` vector of 1000 numbers, a whole network's activations in real life.
-# %% [markdown] tags=["ru"] of="1027f7c9"
+# Two losses share a hidden layer. Two `backward()` calls fail: the first frees what the second needs. The code below gets around that.
+# %% [markdown] tags=["ru"] of="b401a489"
 # ## Две функции потерь на одном графе
 #
-# Пусть у двух функций потерь общий скрытый слой. Если вызвать `backward()` для каждой, второй вызов закончится ошибкой: первый освободил то, что нужно второму. Обычно в оба вызова добавляют `retain_graph=True`, и ошибка исчезает. Во что это обходится?
-#
-# По общей части графа обратный проход идёт дважды. А после последнего вызова всё сохранённое остаётся в памяти, пока существует тензор со значением хотя бы одной из функций потерь: для вектора из 1000 чисел типа `float32` это 4000 байт, а на практике — активации целой сети.
+# Пусть у двух функций потерь общий скрытый слой. Если вызвать `backward()` для каждой, второй вызов закончится ошибкой: первый освободил то, что нужно второму. Код ниже это обходит.
 # %% [markdown] tags=["en"]
 # ### Extra exercise `fix_two_losses`: two losses, one graph
 # *find the bug · ●●○ · 10 minutes · 4 points · extra*
 #
-# The function below has this habit; mend it.
+# The gradient that this function leaves is right. Mend what is not.
 #
 # * **Given.** `w`, a leaf whose `.grad` is `None`; `share`, a `float`.
 # * **Result.** `w.grad` holds the gradient of `fit + share * size`. <!-- gradient -->
@@ -882,11 +900,11 @@ draw(y, saved=True)
 # * **Leave.** `w`, `x` and `y`. <!-- untouched -->
 # * **Not allowed.** More than one backward pass of autograd. <!-- backward_runs -->
 # * **Not allowed.** To leave in memory anything that the graph has saved, even while the caller holds the pair. <!-- left -->
-# %% [markdown] tags=["ru"] of="f9dad63e"
+# %% [markdown] tags=["ru"] of="332376fc"
 # ### Дополнительное упражнение `fix_two_losses`: две функции потерь, один граф
 # *найти ошибку · ●●○ · 10 минут · 4 балла · дополнительно*
 #
-# В функции ниже тоже выполняются два обратных прохода. Исправьте её.
+# Градиент после этой функции верен. Исправьте то, что неверно.
 #
 # * **Дано.** Лист `w`, у которого `.grad` равен `None`; `share` — число типа `float`.
 # * **Результат.** В `w.grad` лежит градиент суммы `fit + share * size`. <!-- gradient -->
@@ -942,8 +960,12 @@ from autograder import check
 
 check("fix_two_losses")
 # %% [markdown] tags=["en"] explains="fix_two_losses"
+# With `retain_graph=True` the shared part of the graph is walked twice. And after the last call the saved values stay in memory as long as one of the two loss tensors does: 4,000 bytes for a `float32` vector of 1000 numbers, a whole network's activations in real life.
+#
 # The gradient of a sum is the sum of the gradients, so one pass will do: call `backward()` on a sum, or hand several outputs to `torch.autograd.backward([first, second])`. The optional second list gives the gradient to start from at each output, like the argument of `y.backward(v)`; an output of one element may have `None` there.
-# %% [markdown] tags=["ru"] explains="fix_two_losses" of="7eeb85ce"
+# %% [markdown] tags=["ru"] explains="fix_two_losses" of="af27f145"
+# При `retain_graph=True` по общей части графа обратный проход идёт дважды. А после последнего вызова всё сохранённое остаётся в памяти, пока существует тензор со значением хотя бы одной из функций потерь: для вектора из 1000 чисел типа `float32` это 4000 байт, а на практике — активации целой сети.
+#
 # Градиент суммы равен сумме градиентов, поэтому хватит одного прохода: вызовите `backward()` для суммы или передайте сразу несколько выходов в `torch.autograd.backward([first, second])`. Необязательный второй аргумент, тоже список, задаёт для каждого выхода начальный градиент, как аргумент вызова `y.backward(v)`. Для выхода из одного элемента в списке может стоять `None`. Попробуем оба варианта.
 # %%
 a = torch.ones(3, requires_grad=True)
@@ -998,9 +1020,15 @@ assert bytes_after(lambda loss: loss) == 80_000
 assert bytes_after(lambda loss: loss.detach()) == bytes_after(lambda loss: loss.item()) == 0
 
 
-# %% [markdown] tags=["en"]
-# The graph of each batch saved 4,000 bytes for a backward pass that never came, and the total held on to all of them. `item()` gives a number, `detach()` a tensor without history. Where no gradient is wanted at all, `torch.no_grad()` builds no graph in the first place.
+# %% [markdown] tags=["en", "try"]
+# Each batch has 1000 numbers of float32. Work out the first of the three lines, and say why the others stay small.
 #
+# The graph of each batch saved 4,000 bytes for a backward pass that never came, and the total held on to all of them. `item()` gives a number, `detach()` a tensor without history. Where no gradient is wanted at all, `torch.no_grad()` builds no graph in the first place.
+# %% [markdown] tags=["ru", "try"] of="f3bd451e"
+# В каждом батче 1000 чисел типа float32. Вычислите, откуда взялась первая из трёх строк, и скажите, почему две другие малы.
+#
+# В графе каждого батча сохранено 4000 байт для обратного прохода, которого не было, и из-за суммы всё это осталось в памяти. Вызов `item()` даёт число, `detach()` — тензор без истории. А где градиенты вовсе не нужны, там лучше вообще не строить граф, то есть использовать `torch.no_grad()`.
+# %% [markdown] tags=["en"]
 # Now a case where you want one graph and not the others.
 #
 # ### Extra exercise `mean_and_worst`: one graph to keep, the others to let go
@@ -1014,9 +1042,7 @@ assert bytes_after(lambda loss: loss.detach()) == bytes_after(lambda loss: loss.
 # * **Leave.** The model, its mode, `.grad`, and `batches`. <!-- state -->
 # * **Not allowed.** A backward pass inside the function. <!-- state -->
 # * **Not allowed.** More than three graphs in memory at any moment, however many batches there are: the worst one, that of the previous batch, to which a variable still refers, and the one being built. <!-- live_bytes -->
-# %% [markdown] tags=["ru"] of="1e303e80"
-# В графе каждого батча сохранено 4000 байт для обратного прохода, которого не было, и из-за суммы всё это осталось в памяти. Вызов `item()` даёт число, `detach()` — тензор без истории. А где градиенты вовсе не нужны, там лучше вообще не строить граф, то есть использовать `torch.no_grad()`.
-#
+# %% [markdown] tags=["ru"] of="6dc0013d"
 # Рассмотрим теперь случай, когда один граф нужен, а остальные нет.
 #
 # ### Дополнительное упражнение `mean_and_worst`: один граф оставить, остальные освободить
@@ -1112,22 +1138,32 @@ once, again = halve(torch.ones(()) * 4 * x.detach().requires_grad_()), None
 x = torch.tensor(3.0, requires_grad=True)
 once, again = x * 2, x * 2
 assert once.grad_fn is not again.grad_fn
+# %% [markdown] tags=["en", "try"]
+# How many divisions will there be for 40, and which derivative? Say it, then add `40.0` to the loop.
+#
+# Six, and $1/64$: two divisions gave $1/4$, five gave $1/32$. The comparison `x > 1` leaves no node, so the jumps of this function are not in the derivative; it belongs to the branch that was taken.
+# %% [markdown] tags=["ru", "try"] of="bdcd5211"
+# Сколько делений будет для 40 и чему равна производная? Сначала ответьте, потом добавьте в цикл `40.0`.
+#
+# Шесть, и производная равна $1/64$: после двух делений было $1/4$, после пяти — $1/32$. Операции сравнения `x > 1` в графе нет, так что скачки этой функции в производной не учитываются: производная относится к той ветви, по которой прошло выполнение.
+# %% tags=["fact"]
+x = torch.tensor(40.0, requires_grad=True)
+halve(x).backward()
+assert x.grad.item() == 1 / 64
+
+
 # %% [markdown] tags=["en"]
-# There are two divisions for 3, five for 20: the derivative is $1/4$ in one case and $1/32$ in the other. The comparison `x > 1` leaves no node, so the jumps of this function are not in the derivative; it belongs to the branch that was taken.
-#
 # It is often said that `backward()` starts a new graph. It does not: each forward pass builds one, whether or not anything goes backward. Two forward passes make two graphs.
-# %% [markdown] tags=["ru"] of="10c13653"
-# Для 3 получилось два деления, для 20 — пять, поэтому производная равна $1/4$ в одном случае и $1/32$ в другом. Операции сравнения `x > 1` в графе нет, так что скачки этой функции в производной не учитываются: производная относится к той ветви, по которой прошло выполнение.
-#
+# %% [markdown] tags=["ru"] of="d3cbcd66"
 # Часто говорят, что новый граф начинается с вызова `backward()`. Это не так: новый граф строится при каждом прямом проходе, независимо от того, последует ли за ним обратный. После двух прямых проходов графов два.
 # %% [markdown] tags=["en"]
-# ## NaN from a branch nobody took
+# ## NaN where the value is right
 #
-# The derivative of `sqrt` at 0 is infinite, so `sqrt` is wrapped in `where`: the root where $x > 0$, and 0 elsewhere. The value is right. And the gradient?
-# %% [markdown] tags=["ru"] of="561d7561"
-# ## NaN из невыбранной ветви
+# `sqrt` is wrapped in `where`: the root where $x > 0$, and 0 elsewhere. The value is right. And the gradient?
+# %% [markdown] tags=["ru"] of="178328b7"
+# ## Значение верно, а градиент — NaN
 #
-# Производная функции `sqrt` в нуле бесконечна, поэтому `sqrt` оборачивают в вызов `where`: при $x > 0$ берут корень, а в остальных точках — 0. Значение получается верное. А градиент? Проверим.
+# Функцию `sqrt` оборачивают в вызов `where`: при $x > 0$ берут корень, а в остальных точках — 0. Значение получается верное. А градиент? Проверим.
 # %%
 x = torch.tensor([0.0, 4.0], requires_grad=True)
 y = torch.where(x > 0, x.sqrt(), 0.0)
@@ -1137,15 +1173,6 @@ print("gradient:", x.grad.tolist())
 # %% tags=["fact"]
 assert y.tolist() == [0, 2]
 assert math.isnan(x.grad[0]) and x.grad[1] == 0.25
-# %% [markdown] tags=["en"]
-# In which step does the NaN appear? The same lines again, with a name for the root: find the step that gets no NaN and gives one.
-# %% [markdown] tags=["ru"] of="1d5a5540"
-# На каком шаге появляется NaN? Выполним те же строки ещё раз, только дадим значению корня имя. Найдите шаг, у которого на входе градиент без NaN, а на выходе NaN.
-# %% tags=["picture"]
-x = torch.tensor([0.0, 4.0], requires_grad=True)
-root = x.sqrt()
-loss = torch.where(x > 0, root, 0.0).sum()
-steps(loss)
 # %% [markdown] tags=["en"]
 # In a long graph you see only the end of this: a NaN in some `.grad`. *Anomaly detection* looks at what each node gives and stops at the first NaN. With the forward pass inside it, the warning ends with the line of code that made the node. It slows everything down, and it does not object to infinity, so it belongs in debugging only.
 # %% [markdown] tags=["ru"] of="2d3c112e"
@@ -1278,8 +1305,17 @@ from autograder import check
 check("safe_sqrt")
 # %% [markdown] tags=["en"] explains="safe_sqrt"
 # `where` is a node like any other. Both branches were computed and both are in the graph. `WhereBackward0` sends the gradient 0 into the branch that was not taken, and `SqrtBackward0` multiplies it by the derivative at 0: $0 \cdot \infty$ is NaN.
-# %% [markdown] tags=["ru"] explains="safe_sqrt" of="066481d1"
+#
+# Watch it: in which step of the next cell does the NaN appear? Find the one that gets no NaN and gives one.
+# %% [markdown] tags=["ru"] explains="safe_sqrt" of="b1463638"
 # Для `where` создаётся такой же узел, как и для других операций. Вычислены обе ветви, и обе есть в графе. Узел `WhereBackward0` посылает в невыбранную ветвь градиент 0, а узел `SqrtBackward0` умножает его на производную в нуле: $0 \cdot \infty$ — это NaN.
+#
+# Посмотрите сами: на каком шаге в следующей ячейке появляется NaN? Найдите шаг, у которого на входе градиент без NaN, а на выходе NaN.
+# %% tags=["picture"]
+x = torch.tensor([0.0, 4.0], requires_grad=True)
+root = x.sqrt()
+loss = torch.where(x > 0, root, 0.0).sum()
+steps(loss)
 
 
 # %% [markdown] tags=["en"]
@@ -1508,14 +1544,14 @@ check("fix_shared_gradients")
 
 
 # %% [markdown] tags=["en"]
-# ## The same walk on torch's nodes
+# ## Torch's nodes
 #
-# Your walk does not need your values. Torch's nodes have all that it uses: `next_functions` in place of `inputs`, and `call` from above in place of `rule`.
+# Torch's nodes have `next_functions`, and `call` from above runs one of them.
 #
 # ### Extra exercise `run_backward`: torch's graph, walked by you
 # *find the bug · ●●○ · 20 minutes · 5 points · extra*
 #
-# The function below follows widespread pseudo-code: set the gradient, then recurse into the inputs. On $h^2 + 5h$ it finds 5 for $h$ and nothing for $x$. Mend it.
+# The function below follows widespread pseudo-code. On $h^2 + 5h$ it finds 5 for $h$ and nothing for $x$. Mend it.
 #
 # * **Given.** `root`, of one element, of shape `()` or another, such as `(1,)`, float32 or float64. Every `.grad` is `None`.
 # * **Given.** No tensor is broadcast, and each node has one output, so `call(node, gradient)` from above is all that you need. An `AccumulateGrad` node has a `variable`, its leaf; a call adds the gradient to the leaf's `.grad` and returns `()`. You may also set `.grad` yourself, without that call.
@@ -1523,15 +1559,15 @@ check("fix_shared_gradients")
 # * **Result.** It is a tensor of the leaf's own, without a graph: it shares no memory with another one. <!-- own -->
 # * **Result.** Each node is called once, an `AccumulateGrad` at most once. <!-- calls -->
 # * **Not allowed.** `backward()` and `torch.autograd.grad`. <!-- engine_runs -->
-# %% [markdown] tags=["ru"] of="99043c96"
-# ## Тот же обход по узлам torch
+# %% [markdown] tags=["ru"] of="8940a3c6"
+# ## Узлы torch
 #
-# Такому обходу не нужны именно ваши значения. У узлов torch есть всё, что он использует: `next_functions` вместо `inputs` и функция `call` из ячейки выше вместо `rule`.
+# У узлов torch есть `next_functions`, а функция `call` из ячейки выше вызывает один узел.
 #
 # ### Дополнительное упражнение `run_backward`: ваш обход графа torch
 # *найти ошибку · ●●○ · 20 минут · 5 баллов · дополнительно*
 #
-# Функция ниже повторяет распространённый псевдокод: записать градиент, затем рекурсивно обойти входы. Для $h^2 + 5h$ градиент по $h$ получается равным 5, а градиент по $x$ вообще не вычисляется. Исправьте её.
+# Функция ниже повторяет распространённый псевдокод. Для $h^2 + 5h$ градиент по $h$ получается равным 5, а градиент по $x$ вообще не вычисляется. Исправьте её.
 #
 # * **Дано.** Тензор `root` из одного элемента; его форма — `()` или другая, например `(1,)`, а dtype — float32 или float64. Все `.grad` равны `None`.
 # * **Дано.** Транслирование (broadcasting) не используется, у каждой операции один выход, так что функции `call(node, gradient)` из ячейки выше достаточно. У узла `AccumulateGrad` есть поле `variable`, в котором лежит его лист; вызов такого узла прибавляет градиент к полю `.grad` листа и возвращает `()`. Можно обойтись без этого вызова и самим записать градиент в поле `.grad`.
