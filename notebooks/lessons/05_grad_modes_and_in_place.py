@@ -114,13 +114,17 @@ from autograder import draw
 
 result = forward()
 draw(result, saved=True)
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en", "try"]
+# Count them in the picture. Then say which three tensors of that size exist at the peak of `detached()`, and which two without recording.
+#
 # The graph holds two: the outputs of both layers. The first has no name in the picture, the second is the result. And what is the peak? Without recording (an operation gets no node in the graph, lesson 01) it is two such tensors: the product in a layer and the result of its ReLU. With `detach()` there is a third, the output of the first layer: the graph of the whole forward pass is built and holds it, and is dropped afterwards. With two layers the difference is one output; with twenty it is nineteen.
+# %% [markdown] tags=["ru", "try"] of="ded2872f"
+# Посчитайте их на рисунке. Потом скажите, какие три тензора такого размера существуют на пике в `detached()` и какие два — без записи.
 #
-# So `detach()` does not “achieve the same result”. It cuts one tensor off. `no_grad()` says that what runs inside the block is not recorded at all. Use `detach()` where the graph is wanted on one side: a target computed from a network that is being trained, as in `target = net(later).detach()` and `loss = (net(x) - target) ** 2`.
-# %% [markdown] tags=["ru"] of="7c55b6c3"
 # Граф удерживает два таких тензора — выходы обоих слоёв. Первый на рисунке без имени, второй и есть результат. А каков пик? Без отслеживания, когда узлы в графе не создаются (урок 01), в момент пика в памяти лежат два таких тензора: произведение и результат ReLU. При `detach()` есть и третий, выход первого слоя: его удерживает граф, который сначала строится для всего прямого прохода, а потом выбрасывается. При двух слоях разница — один выход, при двадцати — девятнадцать.
-#
+# %% [markdown] tags=["en"]
+# So `detach()` does not “achieve the same result”. It cuts one tensor off. `no_grad()` says that what runs inside the block is not recorded at all. Use `detach()` where the graph is wanted on one side: a target computed from a network that is being trained, as in `target = net(later).detach()` and `loss = (net(x) - target) ** 2`.
+# %% [markdown] tags=["ru"] of="a0110237"
 # Так что одинаковы здесь только предсказания: `detach()` отсоединяет один тензор, а внутри блока `no_grad()` не записывается вообще ничего. Метод `detach()` нужен там, где граф требуется только по одну сторону от тензора, например когда целевые значения вычисляет сама обучаемая сеть: `target = net(later).detach()`, потом `loss = (net(x) - target) ** 2`.
 # %% tags=["fact"]
 deep = [torch.ones(256, 256, requires_grad=True) for _ in range(20)]
@@ -512,13 +516,17 @@ for title, frozen in {
 assert kept([]) == kept(range(2, 8)) == 327_680 == 5 * 65_536
 assert kept(range(6)) == 131_072 == 2 * 65_536
 assert kept([0, 1, 4, 5, 6, 7]) == 4 * 65_536
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en", "try"]
+# Which end is worth freezing, and why do the last three blocks save nothing? Say it, then try `frozen` with one number of your own in `kept`.
+#
 # The gradient travels from the loss to the first layer that learns, and it has to pass everything in between, frozen or not. What lies *before* that layer is not recorded: its inputs do not require grad. So freezing the first three blocks keeps 131,072 bytes instead of 327,680, and freezing the last three keeps as much as freezing none (ReLU keeps its output anyway). With all but block 2 frozen, 262,144 bytes are kept: only the input of the first layer is dropped, the rest lies on the gradient's way.
+# %% [markdown] tags=["ru", "try"] of="71c7a9b0"
+# С какого конца выгодно замораживать и почему на последних трёх блоках ничего не сэкономлено? Сначала ответьте, потом вызовите `kept` со своим `frozen`.
 #
-# Another piece of advice: “to train a part of a pretrained model, set `requires_grad = True` at the entrance of the subgraph to be trained”. The cell tries it with a frozen layer.
-# %% [markdown] tags=["ru"] of="f4c7bb7d"
 # Градиент идёт от функции потерь к первому обучаемому слою, и по дороге ему нужно пройти через всё, заморожено оно или нет. Слои, которые стоят *до* него, не записываются: их входы не требуют градиента. Поэтому при заморозке первых трёх блоков хранится 131 072 байта вместо 327 680, а при заморозке последних трёх — столько же, сколько без неё (для ReLU всё равно хранится выход). Если заморожено всё, кроме блока 2, хранится 262 144 байта: не хранится лишь вход первого слоя, остальное нужно обратному проходу.
-#
+# %% [markdown] tags=["en"]
+# Another piece of advice: “to train a part of a pretrained model, set `requires_grad = True` at the entrance of the subgraph to be trained”. The cell tries it with a frozen layer.
+# %% [markdown] tags=["ru"] of="ff0dd754"
 # Есть и другой совет: «чтобы обучать часть готовой модели, поставьте `requires_grad = True` на входе подграфа, который надо обучать». Проверим это на замороженном слое.
 # %%
 layer = Linear(2, 1).requires_grad_(False)
@@ -546,8 +554,6 @@ assert norm.num_batches_tracked == 1
 
 
 # %% [markdown] tags=["en"]
-# Whether a parameter learns is decided by its own flag. The entrance got a gradient, for which the layer was recorded, and no weight did.
-#
 # ### Exercise `freeze`: a freeze without effect
 # *find the bug · ●●○ · 12 minutes · 5 points*
 #
@@ -560,9 +566,7 @@ assert norm.num_batches_tracked == 1
 # * **Leave.** A later parameter that had been frozen before: it stays frozen and is not in the list. The mode of every layer, `training`. The parameters are the same objects. <!-- flags -->
 # * **Leave.** The `.grad` of every parameter that is in none of the first `k` layers. <!-- step -->
 # * **Not allowed.** To keep anything for the frozen layers in a forward pass on data that does not require grad. <!-- saved -->
-# %% [markdown] tags=["ru"] of="33813319"
-# Обучается ли параметр, зависит только от его собственного флага. Вход получил градиент (ради него слой и записан в граф), а веса не получили ничего.
-#
+# %% [markdown] tags=["ru"] of="adabb838"
 # ### Упражнение `freeze`: слои, которые не замёрзли
 # *найти ошибку · ●●○ · 12 минут · 5 баллов*
 #
@@ -631,8 +635,12 @@ from autograder import check
 
 check("freeze")
 # %% [markdown] tags=["en"] explains="freeze"
+# Whether a parameter learns is decided by its own flag. The entrance got a gradient, for which the layer was recorded, and no weight did.
+#
 # But the flag does not control everything. An optimizer does not read it: it moves every parameter that has something in `.grad`, so an old gradient moves a frozen weight. And the running statistics of batch norm are no parameters: they change in training mode, frozen or not.
-# %% [markdown] tags=["ru"] explains="freeze" of="784764a0"
+# %% [markdown] tags=["ru"] explains="freeze" of="2b67accb"
+# Обучается ли параметр, зависит только от его собственного флага. Вход получил градиент (ради него слой и записан в граф), а веса не получили ничего.
+#
 # Но от флага зависит не всё. Оптимизатор его не читает: меняется каждый параметр, у которого в `.grad` что-то есть, поэтому из-за старого градиента изменится и замороженный вес. А накопленные статистики батч-нормализации — не параметры: в режиме обучения они меняются, заморожен слой или нет.
 
 
@@ -697,15 +705,19 @@ y.add_(1)
 draw(y)
 
 
-# %% [markdown] tags=["en"]
-# The derivative of $\sin x$ is $\cos x$: `sin` saved its input. The derivative of $e^x$ is $e^x$: `exp` saved its *output*, together with the version it had, 0. Backward compares the versions, finds 1 instead of 0, and stops with an error. The example above is wrong: `x * 2` saved no tensor, and `y.add_(1)` after it gives the gradient 2.
+# %% [markdown] tags=["en", "try"]
+# What did `exp` save, and what had `sin` saved, that an edit of `y` could not hurt? And is `y = x * 2; y.add_(1)` refused? Say it, then try it.
 #
+# The derivative of $\sin x$ is $\cos x$: `sin` saved its input. The derivative of $e^x$ is $e^x$: `exp` saved its *output*, together with the version it had, 0. Backward compares the versions, finds 1 instead of 0, and stops with an error. The example above is wrong: `x * 2` saved no tensor, and `y.add_(1)` after it gives the gradient 2.
+# %% [markdown] tags=["ru", "try"] of="01f9a459"
+# Что сохранила операция `exp` и что сохранила `sin`, раз изменение `y` ей не повредило? А будет ли ошибка после `y = x * 2; y.add_(1)`? Сначала ответьте, потом попробуйте.
+#
+# Производная $\sin x$ — это $\cos x$, поэтому `sin` сохраняет свой вход. Производная $e^x$ — это $e^x$, поэтому `exp` сохраняет свой *выход* вместе с его версией, 0. При обратном проходе версии сверяются, вместо 0 обнаруживается 1, и проход прерывается с ошибкой. А пример выше неверен: для `x * 2` не сохранено ни одного тензора, и после `y.add_(1)` градиент равен 2.
+# %% [markdown] tags=["en"]
 # So the question is always: *what did the operation save?* `sin`, `**` save the input; `exp`, `sqrt`, `tanh`, `sigmoid`, `relu` the output; multiplication by a number and addition save nothing; `a * b` saves `b` if `a` requires grad, and `a` if `b` does. The edit itself is recorded like any other operation.
 #
 # While recording is on, some edits are refused on the spot, whatever was saved: of a leaf that requires grad, of a view of such a leaf, and of one of several views with a history that a single call returned (`unbind`, `split`, `chunk`). (An optimizer edits leaves inside `no_grad()`.)
-# %% [markdown] tags=["ru"] of="e2e49cec"
-# Производная $\sin x$ — это $\cos x$, поэтому `sin` сохраняет свой вход. Производная $e^x$ — это $e^x$, поэтому `exp` сохраняет свой *выход* вместе с его версией, 0. При обратном проходе версии сверяются, вместо 0 обнаруживается 1, и проход прерывается с ошибкой. А пример выше неверен: для `x * 2` не сохранено ни одного тензора, и после `y.add_(1)` градиент равен 2.
-#
+# %% [markdown] tags=["ru"] of="eec57077"
 # Поэтому вопрос всегда один: *что сохранила операция?* Операции `sin` и `**` сохраняют вход; `exp`, `sqrt`, `tanh`, `sigmoid`, `relu` — выход; умножение на число и сложение — ничего; `a * b` сохраняет `b`, если `a` требует градиента, и `a`, если его требует `b`. Само изменение записывается в граф, как и любая другая операция.
 #
 # Некоторые изменения при включённом отслеживании запрещены сразу, что бы ни было сохранено: нельзя менять лист, который требует градиента, его представление и любое из нескольких представлений с историей, которые вернул один вызов (`unbind`, `split`, `chunk`). (Оптимизатор меняет листья внутри `no_grad()`.)
@@ -1017,9 +1029,9 @@ draw(y)
 #
 # $$L_D = -\overline{\log D(\text{real})} - \overline{\log(1 - D(G(\text{ideas})))}, \qquad L_G = \overline{\log(1 - D(G(\text{ideas})))}$$
 #
-# The order of lines below was usual in torch 0.4. Today it ends in an error. Before torch 1.5 there was none, and the gradient of `G` was wrong.
+# The code below was usual in torch 0.4. Today it ends in an error. Before torch 1.5 there was none, and the gradient of `G` was wrong.
 #
-# ### Extra exercise `gan_step`: an order of lines
+# ### Extra exercise `gan_step`: from an older version
 # *find the bug · ●●● · 16 minutes · 4 points · extra*
 #
 # Mend `gan_step(G, D, opt_G, opt_D, real, ideas)`: one training step of both networks.
@@ -1028,16 +1040,16 @@ draw(y)
 # * **Result.** One step of `opt_D` with the gradient of $L_D$, taken *at the weights that the networks have when the function is called*. <!-- D -->
 # * **Result.** One step of `opt_G` with the gradient of $L_G$, taken at the same weights. What lies in `.grad` afterwards does not matter, and nothing needs to be returned. <!-- G -->
 # * **Leave.** The flags and modes of both networks, module by module. With a frozen weight the function may raise an error, as `backward(inputs=...)` does, but not thaw it. <!-- D, G -->
-# %% [markdown] tags=["ru"] of="62e151d9"
+# %% [markdown] tags=["ru"] of="7aef2fdf"
 # ## Игра двух сетей
 #
 # В генеративно-состязательной сети (GAN) две части. Генератор `G` создаёт подделки из случайных векторов `ideas`. Дискриминатор `D` ставит каждому примеру оценку от 0 до 1, высокую — настоящим. Функции потерь у них такие (черта сверху — среднее по примерам):
 #
 # $$L_D = -\overline{\log D(\text{real})} - \overline{\log(1 - D(G(\text{ideas})))}, \qquad L_G = \overline{\log(1 - D(G(\text{ideas})))}$$
 #
-# Порядок строк в коде ниже был обычным во времена torch 0.4. Сегодня он приводит к ошибке. До torch 1.5 ошибки не было, а градиент `G` получался неверным.
+# Код ниже был обычным во времена torch 0.4. Сегодня он приводит к ошибке. До torch 1.5 ошибки не было, а градиент `G` получался неверным.
 #
-# ### Дополнительное упражнение `gan_step`: порядок строк
+# ### Дополнительное упражнение `gan_step`: из старой версии
 # *найти ошибку · ●●● · 16 минут · 4 балла · дополнительно*
 #
 # Исправьте функцию `gan_step(G, D, opt_G, opt_D, real, ideas)`: один шаг обучения обеих сетей.
@@ -1543,10 +1555,14 @@ for operation in operations.values():
             assert all(a is None or torch.allclose(a, b) for a, b in zip(gradients, torchs))
 
 
-# %% [markdown] tags=["en"]
-# Both columns agree. `tanh` reads its result, so the input may change: an engine that watches inputs would stop the harmless edit and miss the other one. A version is noted when the operation runs and compared when its rule runs. The switch is read only at the first of these moments, and so a backward pass works inside `no_grad()`, too.
-# %% [markdown] tags=["ru"] of="2807acdf"
-# Столбцы совпадают. Операция `tanh` читает свой результат, поэтому вход менять можно: движок, который следит только за входами, прервал бы проход после безвредного изменения и пропустил бы опасное. Версию запоминают, когда выполняется операция, а сравнивают, когда выполняется её правило. Выключатель же читают только в первый из этих моментов, поэтому обратный проход работает и внутри `no_grad()`.
+# %% [markdown] tags=["en", "try"]
+# Both columns agree. Why may the input of `tanh` be edited and not its result? And when has an engine to look at the switch: when the operation runs, or when its rule does?
+#
+# `tanh` reads its result, so the input may change: an engine that watches inputs would stop the harmless edit and miss the other one. A version is noted when the operation runs and compared when its rule runs. The switch is read only at the first of these moments, and so a backward pass works inside `no_grad()`, too.
+# %% [markdown] tags=["ru", "try"] of="4484a83c"
+# Столбцы совпадают. Почему вход `tanh` менять можно, а результат нельзя? И когда движок должен смотреть на переключатель: при выполнении операции или её правила?
+#
+# Операция `tanh` читает свой результат, поэтому вход менять можно: движок, который следит только за входами, прервал бы проход после безвредного изменения и пропустил бы опасное. Версию запоминают, когда выполняется операция, а сравнивают, когда выполняется её правило. Выключатель же читают только в первый из этих моментов, поэтому обратный проход работает и внутри `no_grad()`.
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
