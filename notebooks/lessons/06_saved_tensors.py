@@ -73,10 +73,14 @@ assert exponent.grad_fn._saved_result is not exponent
 assert exponent.grad_fn._saved_result.data_ptr() == exponent.data_ptr()
 
 
-# %% [markdown] tags=["en"]
-# Is the first `is` a rule? The second one shows that it is none: a node may not hold its own output, because the output holds the node by its `grad_fn`, and neither would ever be freed. Of its own output a node keeps only the numbers, without the history, and it builds a new tensor at each access. To learn whether two tensors begin at the same place in memory, compare `data_ptr()`, never identity.
-# %% [markdown] tags=["ru"] of="2136766d"
-# Первое из двух сравнений `is` легко принять за правило. Второе показывает, что такого правила нет. Ссылаться на собственный выход узел не может: выход сам ссылается на узел через `grad_fn`, и при взаимных ссылках ни тот ни другой никогда не освободились бы. Вот почему собственный выход узел хранит без истории, как набор чисел, и при каждом обращении строит новый тензор. Чтобы узнать, начинаются ли два тензора в одном и том же месте памяти, сравнивайте `data_ptr()`, а не сами объекты.
+# %% [markdown] tags=["en", "try"]
+# Is the first `is` a rule, on which code may rely? Say what would happen if a node held its own output.
+#
+# No, as the second one shows: a node may not hold its own output, because the output holds the node by its `grad_fn`, and neither would ever be freed. Of its own output a node keeps only the numbers, without the history, and it builds a new tensor at each access. To learn whether two tensors begin at the same place in memory, compare `data_ptr()`, never identity.
+# %% [markdown] tags=["ru", "try"] of="87ebd5c5"
+# Можно ли в своём коде полагаться на первое сравнение `is`? Скажите, что было бы, если бы узел ссылался на собственный выход.
+#
+# Нет, и это показывает второе сравнение. Ссылаться на собственный выход узел не может: выход сам ссылается на узел через `grad_fn`, и при взаимных ссылках ни тот ни другой никогда не освободились бы. Вот почему собственный выход узел хранит без истории, как набор чисел, и при каждом обращении строит новый тензор. Чтобы узнать, начинаются ли два тензора в одном и том же месте памяти, сравнивайте `data_ptr()`, а не сами объекты.
 # %% [markdown] tags=["en"]
 # ## How many bytes? Count before you run it
 #
@@ -283,9 +287,13 @@ from autograder import plot_memory
 plot_memory(data, plain, every_layer, everything)
 
 
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en", "try"]
+# The three peaks are equal. With one checkpoint around everything, in which pass is the peak, and what lies in memory there? Find it in the curves.
+#
 # With one checkpoint memory is empty when backward begins; then all 16 layers are recomputed at once, and the peak has only moved to the right. "Bytes saved after the forward pass" is a number that can be made 0 without any gain. Measure the peak.
-# %% [markdown] tags=["ru"] of="25b4bd30"
+# %% [markdown] tags=["ru", "try"] of="302d196f"
+# Три пика равны. В каком из проходов достигается пик, если контрольная точка одна на всё, и что в этот момент занимает память? Найдите это на кривых.
+#
 # При одной контрольной точке к началу обратного прохода память пуста, но затем повторно вычисляются сразу все 16 слоёв, и пик лишь сдвигается вправо. «Байты, сохранённые после прямого прохода» — это число, которое можно довести до нуля без всякой пользы. Измеряйте пик.
 # %% [markdown] tags=["en"]
 # ### Exercise `hide_saved`: nothing saved, the same peak
@@ -452,6 +460,16 @@ assert packs(lambda: x + 1) == packs(torch.no_grad()(lambda: x.exp())) == 0
 print("rounded: ", torch.tensor(1 / 3).half().float().item())
 print("an index:", torch.tensor(2051).half().long().item())
 print("too big: ", torch.tensor(70000.0).half().item())
+# %% [markdown] tags=["en", "try"]
+# What will `half()` make of 2049, of 65519.0 and of 1e-8? Say three numbers, then print them.
+#
+# 2048, 65504 and 0: rounded to an even neighbour, to the largest number there is, and to nothing.
+# %% [markdown] tags=["ru", "try"] of="895b8569"
+# Что сделает `half()` с числами 2049, 65519.0 и 1e-8? Сначала назовите три числа, потом напечатайте их.
+#
+# 2048, 65504 и 0: первое округлилось до соседнего чётного, второе — до самого большого числа, а от третьего ничего не осталось.
+# %% tags=["fact"]
+assert [torch.tensor(number).half().item() for number in (2049.0, 65519.0, 1e-8)] == [2048, 65504, 0]
 # %% tags=["fact"]
 assert torch.tensor(2051).half().long().item() == 2052
 assert all(torch.tensor(n).half().long().item() == n for n in (1, 777, 2047, 2048))
@@ -598,10 +616,14 @@ def in_half(x):
 
 
 plot_saved(two_layers, samples, in_float32, in_half)
-# %% [markdown] tags=["en"]
-# Compare the totals: half precision costs more here, 147,456 bytes instead of 131,072. Without hooks the result of a `Tanh` is one storage, which the `Tanh` and the next `Linear` share. `pack` is called for each of them and makes two copies of half the size. The copies of the input and of the weights come on top, and both were in memory anyway.
-# %% [markdown] tags=["ru"] of="0723e832"
-# Сравните суммы: с половинной точностью памяти здесь уходит больше — 147 456 байт вместо 131 072. Без хуков результат слоя `Tanh` — это одно хранилище, общее для `Tanh` и следующего `Linear`. А с хуками функция `pack` вызывается для каждого из них, и получаются две копии половинного размера. К ним добавляются копии входа и весов, хотя сами вход и веса и так лежат в памяти.
+# %% [markdown] tags=["en", "try"]
+# Which of the two totals is smaller, and why is the other not half of it? Say it, looking at what `Tanh` makes and the next `Linear` keeps.
+#
+# Half precision costs more here, 147,456 bytes instead of 131,072. Without hooks the result of a `Tanh` is one storage, which the `Tanh` and the next `Linear` share. `pack` is called for each of them and makes two copies of half the size. The copies of the input and of the weights come on top, and both were in memory anyway.
+# %% [markdown] tags=["ru", "try"] of="849f2637"
+# Какая из двух сумм меньше и почему вторая не вдвое меньше первой? Ответьте, посмотрев, что получается после `Tanh` и что хранит следующий `Linear`.
+#
+# С половинной точностью памяти здесь уходит больше — 147 456 байт вместо 131 072. Без хуков результат слоя `Tanh` — это одно хранилище, общее для `Tanh` и следующего `Linear`. А с хуками функция `pack` вызывается для каждого из них, и получаются две копии половинного размера. К ним добавляются копии входа и весов, хотя сами вход и веса и так лежат в памяти.
 # %% tags=["fact"]
 layered = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Tanh(), torch.nn.Linear(64, 64), torch.nn.Tanh())
 rows = torch.ones(256, 64, requires_grad=True)
@@ -757,9 +779,13 @@ plt.ylim(bottom=0)
 plt.show()
 
 
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en", "try"]
+# At which `size` is the peak lowest? And why are both ends equally high: what is kept on the left, and what on the right?
+#
 # Along the bottom is `size`, the number of layers in a segment; the peak is counted in activations. The curve is flat near its minimum, at about the root of the number of layers, and as high as ever at both ends. On the left the activations at all borders are kept, on the right all results of the one segment.
-# %% [markdown] tags=["ru"] of="775691a7"
+# %% [markdown] tags=["ru", "try"] of="c4993e17"
+# При каком `size` пик самый низкий? И почему оба края одинаково высоки: что хранится слева, а что справа?
+#
 # По горизонтали отложено `size`, число слоёв в сегменте. Пик измерен в активациях. Около минимума (там, где длина сегмента близка к корню из числа слоёв) кривая пологая, а на обоих концах пик такой же, как без контрольных точек. Слева хранятся активации на всех границах, справа — все результаты единственного сегмента.
 # %% [markdown] tags=["en"]
 # ## A second forward pass is a second forward pass
@@ -1363,13 +1389,13 @@ check("count_saved")
 
 
 # %% [markdown] tags=["en"]
-# ## What hooks switch off
+# ## A pair that does nothing
 #
-# Every tensor counts its changes in place: `t._version`. A graph without hooks notes the version of what it saves, and compares it when a node takes the saved tensor out in backward; a difference is an error. With hooks, the versions are not compared.
-# %% [markdown] tags=["ru"] of="e9c79d81"
-# ## Какую проверку выключают хуки
+# A pair of hooks returns what it gets. `h**2` is saved under it, and then `h` is edited, before the backward pass. The right gradient is 8: $\partial (2x)^2 / \partial x = 8x$ at $x = 1$. And what comes out?
+# %% [markdown] tags=["ru"] of="77b863fd"
+# ## Пара, которая ничего не делает
 #
-# У каждого тензора есть счётчик версий `t._version`: он показывает, сколько раз тензор изменили на месте. Граф без хуков запоминает версию каждого тензора, который сохраняет, и сверяет её, когда узел в обратном проходе достаёт этот тензор. Если версии расходятся, возникает ошибка. Если стоят хуки, версии никто не сверяет.
+# Пара хуков возвращает то, что получила. При ней сохранён вход `h**2`, а потом, до обратного прохода, `h` изменили. Верный градиент равен 8: $\partial (2x)^2 / \partial x = 8x$ при $x = 1$. А что получится?
 # %%
 def edited_after_saving(run):
     x = torch.ones(3, requires_grad=True)
@@ -1384,12 +1410,11 @@ def edited_after_saving(run):
 
 
 def with_identity_hooks(f, h):
-    with saved_tensors_hooks(lambda t: t, lambda t: t):  # the published pair; without backward it would leak
+    with saved_tensors_hooks(lambda t: t, lambda t: t):
         return f(h)
 
 
-print("no hooks:   ", edited_after_saving(lambda f, h: f(h)))
-print("these hooks:", edited_after_saving(with_identity_hooks))
+print(edited_after_saving(with_identity_hooks))
 # %% tags=["fact"]
 assert edited_after_saving(with_identity_hooks) == [12.0, 12.0, 12.0]
 assert "modified by an inplace operation" in edited_after_saving(lambda f, h: f(h))
@@ -1420,37 +1445,20 @@ assert leaked.now > 50 * 4000
 
 
 # %% [markdown] tags=["en"]
-# The picture shows both graphs after the edit, before any backward pass. Without hooks the node shows that the version has changed (red). With the hooks it holds something packed (violet), and no version is noted.
-# %% [markdown] tags=["ru"] of="54643a83"
-# На рисунке оба графа показаны после изменения, но до обратного прохода. Без хуков в узле видно, что версия стала другой (красный цвет). С хуками в нём лежит упакованный тензор (фиолетовый цвет), а версия нигде не записана.
-# %% tags=["picture"]
-x = torch.ones(3, requires_grad=True)
-h = x * 2
-no_hooks = h**2
-these_hooks = with_identity_hooks(lambda h: h**2, h)
-h.add_(1)
-draw(no_hooks, these_hooks, saved=True)
-
-
-# %% [markdown] tags=["en"]
-# The right gradient is 8: $\partial (2x)^2 / \partial x = 8x$ at $x = 1$. Twelve comes from the changed $h = 3$. Hooks that copy what they get (to a file, to half precision, from a GPU to main memory) are safe. `save_on_cpu()` makes no copy of a tensor that is on the CPU already: here it gives 12 as well. It then keeps the very tensor that `pack` was given, and so it leaks as `fix_threshold` did. It is a pair for tensors on a GPU.
-#
 # ### Extra exercise `notice_edits`: twelve instead of eight
 # *find the bug · ●●● · 14 minutes · 4 points · extra*
 #
-# The function returns `f(x)` under a pair of hooks that does nothing. Mend the pair, or do without it.
+# The function returns `f(x)` under such a pair. Mend it.
 #
 # * **Result.** When a saved tensor is changed in place after the forward pass, whether by way of `x` or of the result, `backward()` raises a `RuntimeError`. <!-- after_edit -->
 # * **Result.** When nothing is changed, the gradient is the one without hooks, also in a second backward pass. <!-- gradient -->
 # * **Not allowed.** Copies in memory. <!-- memory -->
 # * **Not allowed.** To leave anything in memory when the result is dropped. <!-- left -->
-# %% [markdown] tags=["ru"] of="919db7f9"
-# Верный градиент — 8: $\partial (2x)^2 / \partial x = 8x$ при $x = 1$. Двенадцать получается из изменённого $h = 3$. Хуки, которые делают копию (в файле, в половинной точности, в оперативной памяти вместо видеопамяти), безопасны. Пара `save_on_cpu()` не копирует тензор, который и так находится в памяти CPU, поэтому здесь с ней тоже получается 12. К тому же она хранит сам тензор, переданный в `pack`, и память утекает так же, как в упражнении `fix_threshold`. Эта пара предназначена для тензоров на GPU.
-#
+# %% [markdown] tags=["ru"] of="63f237b1"
 # ### Дополнительное упражнение `notice_edits`: двенадцать вместо восьми
 # *найти ошибку · ●●● · 14 минут · 4 балла · дополнительно*
 #
-# Функция вычисляет `f(x)` с парой хуков, которая ничего не делает. Исправьте пару или обойдитесь без неё.
+# Функция вычисляет `f(x)` с такой парой. Исправьте её.
 #
 # * **Результат.** Если после прямого прохода сохранённый тензор изменён на месте, через `x` или через результат, `backward()` завершается ошибкой `RuntimeError`. <!-- after_edit -->
 # * **Результат.** Если ничего не изменено, градиент такой же, как без хуков, в том числе при втором обратном проходе. <!-- gradient -->
@@ -1522,6 +1530,25 @@ def notice_edits(f, x):
 from autograder import check
 
 check("notice_edits")
+# %% [markdown] tags=["en"] explains="notice_edits"
+# Every tensor counts its changes in place: `t._version`. A graph without hooks notes the version of what it saves, and compares it when a node takes the saved tensor out in backward; a difference is an error. With hooks, the versions are not compared.
+#
+# Twelve comes from the changed $h = 3$. Hooks that copy what they get (to a file, to half precision, from a GPU to main memory) are safe. `save_on_cpu()` makes no copy of a tensor that is on the CPU already: here it gives 12 as well. It then keeps the very tensor that `pack` was given, and so it leaks as `fix_threshold` did. It is a pair for tensors on a GPU.
+#
+# The picture shows both graphs after the edit, before any backward pass. Without hooks the node shows that the version has changed (red). With the hooks it holds something packed (violet), and no version is noted.
+# %% [markdown] tags=["ru"] explains="notice_edits" of="96d43540"
+# У каждого тензора есть счётчик версий `t._version`: он показывает, сколько раз тензор изменили на месте. Граф без хуков запоминает версию каждого тензора, который сохраняет, и сверяет её, когда узел в обратном проходе достаёт этот тензор. Если версии расходятся, возникает ошибка. Если стоят хуки, версии никто не сверяет.
+#
+# Двенадцать получается из изменённого $h = 3$. Хуки, которые делают копию (в файле, в половинной точности, в оперативной памяти вместо видеопамяти), безопасны. Пара `save_on_cpu()` не копирует тензор, который и так находится в памяти CPU, поэтому здесь с ней тоже получается 12. К тому же она хранит сам тензор, переданный в `pack`, и память утекает так же, как в упражнении `fix_threshold`. Эта пара предназначена для тензоров на GPU.
+#
+# На рисунке оба графа показаны после изменения, но до обратного прохода. Без хуков в узле видно, что версия стала другой (красный цвет). С хуками в нём лежит упакованный тензор (фиолетовый цвет), а версия нигде не записана.
+# %% tags=["picture"]
+x = torch.ones(3, requires_grad=True)
+h = x * 2
+no_hooks = h**2
+these_hooks = with_identity_hooks(lambda h: h**2, h)
+h.add_(1)
+draw(no_hooks, these_hooks, saved=True)
 
 
 # %% [markdown] tags=["en"]
