@@ -94,15 +94,19 @@ with torch.no_grad():
 assert not Reciprocal.apply(x.detach()).requires_grad
 
 
-# %% [markdown] tags=["en"]
-# The derivative of $1/x$ at 2 is $-1/4$. `x.grad[1]` is $-1.25$, because a gradient of 5 arrived from the multiplication that follows, and `backward` multiplied by it. A `backward` that returned $-1/x^2$ alone would be right only if the loss is `y.sum()`, where all that arrives is ones. To forget this factor is the most frequent mistake here.
+# %% [markdown] tags=["en", "try"]
+# The derivative of $1/x$ at 2 is a quarter, with a minus. Where does `x.grad[1]` come from, and what would a `backward` give that returned $-1/x^2$ alone? Say it, then try it.
 #
+# The derivative of $1/x$ at 2 is $-1/4$. `x.grad[1]` is $-1.25$, because a gradient of 5 arrived from the multiplication that follows, and `backward` multiplied by it. A `backward` that returned $-1/x^2$ alone would be right only if the loss is `y.sum()`, where all that arrives is ones. To forget this factor is the most frequent mistake here.
+# %% [markdown] tags=["ru", "try"] of="db9b1274"
+# Производная $1/x$ в точке 2 — одна четвёртая, со знаком минус. Откуда взялось `x.grad[1]` и что получилось бы, если бы `backward` возвращал просто $-1/x^2$? Сначала ответьте, потом попробуйте.
+#
+# Производная функции $1/x$ в точке 2 равна $-1/4$. Но в `x.grad[1]` лежит $-1.25$: от следующего умножения пришёл градиент 5, и `backward` умножил производную на него. Если бы `backward` возвращал только $-1/x^2$, ответ был бы верен лишь тогда, когда функция потерь — `y.sum()`: в этом случае приходят одни единицы. Забыть этот множитель — самая частая ошибка.
+# %% [markdown] tags=["en"]
 # Each call of `apply` makes one new node and one new `ctx`. You will read that a function object “is meant to be used only once”. That describes the form before `apply`: today there is no such object, only the class, and a node may even run twice if `retain_graph=True` keeps the graph.
 #
 # Now the details that people often get wrong. Here are two Functions. The `10` in `backward` is wrong on purpose.
-# %% [markdown] tags=["ru"] of="1d1deb83"
-# Производная функции $1/x$ в точке 2 равна $-1/4$. Но в `x.grad[1]` лежит $-1.25$: от следующего умножения пришёл градиент 5, и `backward` умножил производную на него. Если бы `backward` возвращал только $-1/x^2$, ответ был бы верен лишь тогда, когда функция потерь — `y.sum()`: в этом случае приходят одни единицы. Забыть этот множитель — самая частая ошибка.
-#
+# %% [markdown] tags=["ru"] of="d5911541"
 # При каждом вызове `apply` создаются новый узел и новый `ctx`. Пишут, что объект функции «используется только один раз». Так было до появления `apply`. Сегодня такого объекта нет, есть только класс, а узел может выполниться и дважды, если граф сохранён (`retain_graph=True`).
 #
 # Теперь о подробностях, в которых часто ошибаются. Возьмём две пользовательские функции. Число `10` в `backward` — намеренная ошибка.
@@ -318,15 +322,19 @@ with torch.no_grad():
 draw(saved, attribute, saved=True)
 
 
-# %% [markdown] tags=["en"]
-# The result is −0.01 instead of −1, and there is no error. A tensor saved by `save_for_backward` is a saved tensor like those of torch's own operations: its version is checked, it is freed after `backward`, and saved-tensor hooks see it. An attribute has none of that. So: tensors that are inputs or results go through `save_for_backward`; numbers, shapes and flags go onto `ctx`. A mask that you made yourself may be kept either way: it has no derivative.
+# %% [markdown] tags=["en", "try"]
+# One of the two raised an error, the other did not. Which result is the right one here, and what does the red line of the picture have to do with it?
 #
+# The result is −0.01 instead of −1, and there is no error. A tensor saved by `save_for_backward` is a saved tensor like those of torch's own operations: its version is checked, it is freed after `backward`, and saved-tensor hooks see it. An attribute has none of that. So: tensors that are inputs or results go through `save_for_backward`; numbers, shapes and flags go onto `ctx`. A mask that you made yourself may be kept either way: it has no derivative.
+# %% [markdown] tags=["ru", "try"] of="e7add347"
+# Одна из двух функций завершилась ошибкой, другая нет. Какой результат здесь верен и при чём тут красная строка на рисунке?
+#
+# Получилось −0.01 вместо −1, а ошибки нет. Тензор, переданный в `save_for_backward`, — такой же сохранённый тензор, как у собственных операций torch: его версия проверяется, после `backward` он освобождается, для него вызываются хуки сохранённых тензоров. С атрибутом ничего этого не происходит. Поэтому входные тензоры и результаты передают в `save_for_backward`, а числа, формы и флаги кладут в атрибуты `ctx`. Маску, которую вы построили сами, можно хранить любым из двух способов: производной у неё нет.
+# %% [markdown] tags=["en"]
 # You will meet two more words. A `forward` that changes its input in place says so by `ctx.mark_dirty(x)` and returns it, and in code for `torch.func` saving has a method of its own, `setup_context(ctx, inputs, output)`, while `forward` takes the inputs alone. Lesson 11 is about what such transforms ask of a Function.
 #
 # What remains is the choice. Autograd keeps what you save until `backward`. It costs no memory if the caller keeps the tensor anyway. That is usually so for the result; a saved input may have to stay in memory although the caller has dropped it.
-# %% [markdown] tags=["ru"] of="92a4bd04"
-# Получилось −0.01 вместо −1, а ошибки нет. Тензор, переданный в `save_for_backward`, — такой же сохранённый тензор, как у собственных операций torch: его версия проверяется, после `backward` он освобождается, для него вызываются хуки сохранённых тензоров. С атрибутом ничего этого не происходит. Поэтому входные тензоры и результаты передают в `save_for_backward`, а числа, формы и флаги кладут в атрибуты `ctx`. Маску, которую вы построили сами, можно хранить любым из двух способов: производной у неё нет.
-#
+# %% [markdown] tags=["ru"] of="ac6c655f"
 # Вам встретятся ещё два слова. Если `forward` меняет свой вход на месте, об этом сообщают вызовом `ctx.mark_dirty(x)`, а сам вход возвращают. В коде для `torch.func` тензоры сохраняет отдельный метод `setup_context(ctx, inputs, output)`, а `forward` принимает только входы. О том, что нужно от функции таким преобразованиям, рассказывает урок 11.
 #
 # Остаётся выбрать, что сохранять. Сохранённое остаётся в памяти до `backward`. Дополнительной памяти для этого не нужно, если тензор и так хранится у вызывающего кода. С результатом обычно так и бывает, а сохранённый вход может оставаться в памяти и тогда, когда снаружи он уже не нужен.
@@ -432,67 +440,9 @@ except NameError as error:
 
 
 # %% [markdown] tags=["en"]
-# ## The derivative at a kink
+# ## A ReLU that was published
 #
-# At 0 the relu has no derivative: the slope is 0 on the left, 1 on the right. Any number from 0 to 1, both ends included, is a *subgradient*. Which one do torch's own operations take?
-# %% [markdown] tags=["ru"] of="2206038b"
-# ## Производная в точке излома
-#
-# В нуле у relu нет производной: слева от него наклон 0, справа — 1. Любое число от 0 до 1, включая концы, называют *субградиентом*. Какой из них выбирают операции самого torch?
-# %%
-x, zero = torch.tensor(0.0, requires_grad=True), torch.tensor(0.0)
-operations = {
-    "relu(x)": torch.relu(x),
-    "maximum(x, 0)": torch.maximum(x, zero),
-    "where(x > 0, x, 0)": torch.where(x > 0, x, zero),
-    "where(x >= 0, x, 0)": torch.where(x >= 0, x, zero),
-}
-for name, y in operations.items():
-    print(f"{name:20} derivative at 0: {torch.autograd.grad(y, x)[0].item()}")
-# %% tags=["fact"]
-x = torch.tensor(0.0, requires_grad=True)
-for y, slope in zip(
-    (torch.relu(x), torch.maximum(x, zero), torch.where(x > 0, x, 0), torch.where(x >= 0, x, 0)), (0, 0.5, 0, 1)
-):
-    assert torch.autograd.grad(y, x)[0].item() == slope
-slopes = [torch.autograd.grad(x.clamp(min=low), x)[0].item() for low in (0, zero)]
-before = tuple(map(int, torch.__version__.split(".")[:2])) < (2, 14)
-assert slopes == ([1.0, 1.0] if before else [0.0, 0.5])
-
-
-# %% [markdown] tags=["en"]
-# Four programs of one function, three answers. None of them is wrong, and nobody promises that they stay: for `x.clamp(min=0)` torch up to 2.13 gives 1, from 2.14 on 0. But a hand-written operation that replaces `torch.relu` should make the same choice. Where many entries are exactly 0 (after another relu, in padding, in weights that start at zero) it is seen. Here is one that was published:
-# %% [markdown] tags=["ru"] of="37c6601c"
-# Функция одна, программ четыре, ответов три. Неправильных среди них нет, и никто не обещает, что они не изменятся: для `x.clamp(min=0)` torch до версии 2.13 включительно даёт 1, а с версии 2.14 — 0. Но операция, которая заменяет `torch.relu`, должна выбирать тот же субградиент. Разница видна там, где много точных нулей: после другого relu, в паддинге, в весах, которые вначале равны нулю. Вот одна из опубликованных реализаций:
-# %%
-class PublishedReLU(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, input):
-        ctx.save_for_backward(input)
-        return input.clamp(min=0)
-
-    # staticmethod
-    def backward(ctx, grad_output):
-        (input,) = ctx.saved_tensors
-        grad_input = grad_output.clone()
-        grad_input[input < 0] = 0
-        return grad_input
-
-
-torch.manual_seed(0)
-x = torch.randn(20, dtype=torch.float64, requires_grad=True)
-print("gradcheck on random numbers:", torch.autograd.gradcheck(PublishedReLU.apply, (x,)))
-# %% tags=["fact"]
-kink = torch.zeros(1, dtype=torch.float64, requires_grad=True)
-for function in PublishedReLU.apply, torch.relu:
-    assert torch.autograd.gradcheck(function, (x,))
-    assert not torch.autograd.gradcheck(function, (kink,), raise_exception=False)
-PublishedReLU.apply(kink).backward()
-assert kink.grad.item() == 1
-
-
-# %% [markdown] tags=["en"]
-# `gradcheck` finds nothing: random numbers are hardly ever 0. And at 0 you cannot rely on it, since there it fails for `torch.relu` as well: the central difference is 0.5.
+# A hand-written operation that replaces `torch.relu` should do what `torch.relu` does. This one was published. On random numbers `gradcheck` says True, and yet a network learns otherwise with it than with `torch.relu`.
 #
 # ### Exercise `fix_relu`: a ReLU like torch's
 # *find the bug · ●○○ · 7 minutes · 3 points*
@@ -504,8 +454,10 @@ assert kink.grad.item() == 1
 # * **Result.** They lie on the device of `x`. <!-- device -->
 # * **Leave.** The input, and what an earlier call needs. <!-- each_call -->
 # * **Leave.** The tensor `grad_output`. <!-- grad_output_after -->
-# %% [markdown] tags=["ru"] of="696db78a"
-# Проверка `gradcheck` ничего не находит: среди случайных чисел нуля почти не бывает. А в самом нуле полагаться на неё нельзя: там её не проходит и `torch.relu`, потому что центральная разность равна 0.5.
+# %% [markdown] tags=["ru"] of="0054158f"
+# ## Опубликованный ReLU
+#
+# Операция, которая заменяет `torch.relu`, должна делать то же, что `torch.relu`. Эта была опубликована. На случайных числах `gradcheck` возвращает True, и всё же сеть с ней обучается иначе, чем с `torch.relu`.
 #
 # ### Упражнение `fix_relu`: ReLU как в torch
 # *найти ошибку · ●○○ · 7 минут · 3 балла*
@@ -590,6 +542,66 @@ class ReLU(torch.autograd.Function):
 from autograder import check
 
 check("fix_relu")
+# %% [markdown] tags=["en"] explains="fix_relu"
+# At 0 the relu has no derivative: the slope is 0 on the left, 1 on the right. Any number from 0 to 1, both ends included, is a *subgradient*. Which one do torch's own operations take? See the next cell.
+#
+# `gradcheck` found nothing: random numbers are hardly ever 0. And at 0 you cannot rely on it, since there it fails for `torch.relu` as well: the central difference is 0.5.
+# %% [markdown] tags=["ru"] explains="fix_relu" of="64fef177"
+# В нуле у relu нет производной: слева от него наклон 0, справа — 1. Любое число от 0 до 1, включая концы, называют *субградиентом*. Какой из них выбирают операции самого torch? Выполните следующую ячейку.
+#
+# Проверка `gradcheck` ничего не находит: среди случайных чисел нуля почти не бывает. А в самом нуле полагаться на неё нельзя: там её не проходит и `torch.relu`, потому что центральная разность равна 0.5.
+# %%
+x, zero = torch.tensor(0.0, requires_grad=True), torch.tensor(0.0)
+operations = {
+    "relu(x)": torch.relu(x),
+    "maximum(x, 0)": torch.maximum(x, zero),
+    "where(x > 0, x, 0)": torch.where(x > 0, x, zero),
+    "where(x >= 0, x, 0)": torch.where(x >= 0, x, zero),
+}
+for name, y in operations.items():
+    print(f"{name:20} derivative at 0: {torch.autograd.grad(y, x)[0].item()}")
+# %% [markdown] tags=["en", "try"]
+# Four programs of one function. How many answers, and which of them must a ReLU give that replaces torch's? Say it.
+#
+# Three. None of them is wrong, and nobody promises that they stay: for `x.clamp(min=0)` torch up to 2.13 gives 1, from 2.14 on 0. But a hand-written operation that replaces `torch.relu` should make the same choice. Where many entries are exactly 0 (after another relu, in padding, in weights that start at zero) it is seen.
+# %% [markdown] tags=["ru", "try"] of="50ebb1c1"
+# Функция одна, программ четыре. Сколько получилось ответов и какой из них должен давать ReLU, который заменяет собой ReLU из torch? Ответьте.
+#
+# Ответов три. Неправильных среди них нет, и никто не обещает, что они не изменятся: для `x.clamp(min=0)` torch до версии 2.13 включительно даёт 1, а с версии 2.14 — 0. Но операция, которая заменяет `torch.relu`, должна выбирать тот же субградиент. Разница видна там, где много точных нулей: после другого relu, в паддинге, в весах, которые вначале равны нулю.
+# %% tags=["fact"]
+x = torch.tensor(0.0, requires_grad=True)
+for y, slope in zip(
+    (torch.relu(x), torch.maximum(x, zero), torch.where(x > 0, x, 0), torch.where(x >= 0, x, 0)), (0, 0.5, 0, 1)
+):
+    assert torch.autograd.grad(y, x)[0].item() == slope
+slopes = [torch.autograd.grad(x.clamp(min=low), x)[0].item() for low in (0, zero)]
+before = tuple(map(int, torch.__version__.split(".")[:2])) < (2, 14)
+assert slopes == ([1.0, 1.0] if before else [0.0, 0.5])
+
+
+# %% tags=["fact"]
+class PublishedReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, input):
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    # staticmethod
+    def backward(ctx, grad_output):
+        (input,) = ctx.saved_tensors
+        grad_input = grad_output.clone()
+        grad_input[input < 0] = 0
+        return grad_input
+
+
+torch.manual_seed(0)
+x = torch.randn(20, dtype=torch.float64, requires_grad=True)
+kink = torch.zeros(1, dtype=torch.float64, requires_grad=True)
+for function in PublishedReLU.apply, torch.relu:
+    assert torch.autograd.gradcheck(function, (x,))
+    assert not torch.autograd.gradcheck(function, (kink,), raise_exception=False)
+PublishedReLU.apply(kink).backward()
+assert kink.grad.item() == 1
 
 
 # %% [markdown] tags=["en"]
@@ -639,9 +651,15 @@ except RuntimeError as error:
     assert "got [7] but expected shape compatible with [3]" in str(error)
 
 
-# %% [markdown] tags=["en"]
-# Here broadcasting stretched `b` from `(3,)` to `(4, 3)`, and the gradient returned for it has the stretched shape. You will read that this is an error and that `backward` has to sum over the stretched axis. It does not have to: when the shape of a gradient can come from broadcasting the input, autograd sums it down itself. Any other shape is an error.
+# %% [markdown] tags=["en", "try"]
+# `backward` returned a gradient of another shape than `b` has. Who made the shape of `b` of it again? And would `backward` have to?
 #
+# Here broadcasting stretched `b` from `(3,)` to `(4, 3)`, and the gradient returned for it has the stretched shape. You will read that this is an error and that `backward` has to sum over the stretched axis. It does not have to: when the shape of a gradient can come from broadcasting the input, autograd sums it down itself. Any other shape is an error.
+# %% [markdown] tags=["ru", "try"] of="9f49cda6"
+# `backward` вернул градиент не той формы, что у `b`. Кто привёл его к форме `b`? И должен ли это делать `backward`?
+#
+# При транслировании (broadcasting) форма тензора `b` расширена с `(3,)` до `(4, 3)`, и возвращённый для него градиент тоже имеет расширенную форму. Нередко пишут, что это ошибка и что `backward` обязан просуммировать по добавленной оси. Не обязан: если форма градиента могла получиться транслированием входа, суммирует сам autograd. Любая другая форма — ошибка.
+# %% [markdown] tags=["en"]
 # ### Exercise `product_function`: two inputs
 # *complete · ●●○ · 10 minutes · 4 points*
 #
@@ -652,9 +670,7 @@ except RuntimeError as error:
 # * **Leave.** The inputs, and what an earlier call needs. <!-- each_call -->
 # * **Leave.** The tensor `grad_output`. <!-- grad_output_after -->
 # * **Not allowed.** A product in `backward` for an input that does not require grad: None is enough in its place. <!-- reads_for_nobody -->
-# %% [markdown] tags=["ru"] of="949a5ca0"
-# При транслировании (broadcasting) форма тензора `b` расширена с `(3,)` до `(4, 3)`, и возвращённый для него градиент тоже имеет расширенную форму. Нередко пишут, что это ошибка и что `backward` обязан просуммировать по добавленной оси. Не обязан: если форма градиента могла получиться транслированием входа, суммирует сам autograd. Любая другая форма — ошибка.
-#
+# %% [markdown] tags=["ru"] of="81e69ef8"
 # ### Упражнение `product_function`: два входа
 # *дописать · ●●○ · 10 минут · 4 балла*
 #
@@ -764,15 +780,124 @@ assert not torch.autograd.gradcheck(SwappedProduct.apply, (pair[0], right), rais
 # %% [markdown] tags=["en"]
 # ## Right once, wrong the second time
 #
-# A second derivative differentiates `backward`. For that, `backward` must be made of recorded operations on tensors that autograd can follow to the inputs. Which saved tensors can it follow?
+# A second derivative differentiates `backward`.
 #
-# `SquareTemporary` saves `2 * x`, which spares `backward` a multiplication. The expression is $x \cdot x^2 = x^3$ at 3: the first derivative is 27, the second 18.
-# %% [markdown] tags=["ru"] of="5fac879f"
+# ### Exercise `fix_sinh`: right once, wrong the second time
+# *find the bug · ●●○ · 10 minutes · 3 points*
+#
+# `Sinh.apply(x)` is the hyperbolic sine $(e^x - e^{-x}) / 2$; its derivative is the hyperbolic cosine, $(e^x + e^{-x}) / 2$. For `Sinh.apply(x)**2` at 1 the second derivative comes out as 4.76; it is 7.52. Mend the class. It may save what it needs.
+#
+# * **Result.** Value and first derivative, which are right, stay right. <!-- first -->
+# * **Result.** Second derivatives are right, also of expressions composed with the function. To refuse a second derivative is not enough. <!-- second -->
+# * **Leave.** The input, and what an earlier call needs. <!-- each_call -->
+# * **Leave.** The tensor `grad_output`. <!-- first -->
+# %% [markdown] tags=["ru"] of="d383a639"
 # ## Первая производная верна, вторая — нет
 #
-# Чтобы получить вторую производную, дифференцируют сам `backward`. Для этого операции в `backward` должны записываться, а от тензоров, с которыми они работают, autograd должен найти путь ко входам. Для каких сохранённых тензоров такой путь есть?
+# Чтобы получить вторую производную, дифференцируют сам `backward`.
 #
-# Функция `SquareTemporary` сохраняет `2 * x`, чтобы в `backward` было на одно умножение меньше. Возьмём выражение $x \cdot x^2 = x^3$ в точке 3: первая производная равна 27, вторая — 18.
+# ### Упражнение `fix_sinh`: первая производная верна, вторая — нет
+# *найти ошибку · ●●○ · 10 минут · 3 балла*
+#
+# `Sinh.apply(x)` — гиперболический синус $(e^x - e^{-x}) / 2$. Его производная — гиперболический косинус, $(e^x + e^{-x}) / 2$. Вторая производная выражения `Sinh.apply(x)**2` в точке 1 получается равной 4.76, а должна быть равна 7.52. Исправьте класс. Сохранять можно всё, что нужно.
+#
+# * **Результат.** Значение и первая производная, верные и сейчас, остаются верными. <!-- first -->
+# * **Результат.** Верны и вторые производные, в том числе у выражений, в которые входит эта функция. Запретить вторую производную недостаточно. <!-- second -->
+# * **Не менять.** Вход и то, что нужно более раннему вызову. <!-- each_call -->
+# * **Не менять.** Тензор `grad_output`. <!-- first -->
+# %% answer="fix_sinh"
+class Sinh(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        e, i = torch.exp(x), torch.exp(-x)
+        ctx.save_for_backward(x)
+        return (e - i) / 2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * (torch.exp(x) + torch.exp(-x)) / 2
+
+
+# %% given="fix_sinh"
+class Sinh(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        e, i = torch.exp(x), torch.exp(-x)
+        ctx.save_for_backward(e, i)
+        return (e - i) / 2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        e, i = ctx.saved_tensors
+        return grad_output * (e + i) / 2
+
+
+# %% alternative="fix_sinh"
+class Sinh(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.sinh(x)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return grad_output * torch.sqrt(1 + y * y)
+
+
+# %% alternative="fix_sinh"
+class Sinh(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x.sinh()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0])
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.saved_tensors[0].cosh()
+
+
+# %% alternative="fix_sinh"
+class SinhOfThree(torch.autograd.Function):
+    """The way of torch's tutorial: intermediate results become outputs."""
+
+    @staticmethod
+    def forward(ctx, x):
+        e, i = torch.exp(x), torch.exp(-x)
+        ctx.save_for_backward(e, i)
+        return (e - i) / 2, e, i
+
+    @staticmethod
+    def backward(ctx, grad_output, grad_e, grad_i):
+        e, i = ctx.saved_tensors
+        return grad_output * (e + i) / 2 + grad_e * e - grad_i * i
+
+
+class Sinh(torch.autograd.Function):
+    @classmethod
+    def apply(cls, x):
+        return SinhOfThree.apply(x)[0]
+
+
+# %% check="fix_sinh"
+from autograder import check
+
+check("fix_sinh")
+# %% [markdown] tags=["en"] explains="fix_sinh"
+# For a second derivative `backward` must be made of recorded operations on tensors that autograd can follow to the inputs. Inside `forward` recording is off, so `e` and `i` are constants: nothing leads from them to `x`. An *input* that was saved comes back from `saved_tensors` as the tensor of the graph that it was, and an *output* comes back connected to this very node. Anything in between comes back as a constant. So save inputs or outputs, and compute the rest in `backward`.
+# %% [markdown] tags=["ru"] explains="fix_sinh" of="213b723d"
+# Для второй производной операции в `backward` должны записываться, а от тензоров, с которыми они работают, autograd должен найти путь ко входам. Внутри `forward` отслеживание выключено, поэтому `e` и `i` — константы: от них к `x` пути нет. Сохранённый *вход* возвращается из `saved_tensors` как тот же тензор графа, а *выход* — как тензор, связанный с узлом самой функции. Всё промежуточное возвращается константой. Поэтому сохраняйте входы или выходы, а остальное вычисляйте в `backward`.
+
+
+# %% [markdown] tags=["en"]
+# The same with a square: `SquareTemporary` saves `2 * x`, which spares `backward` a multiplication. The expression is $x \cdot x^2 = x^3$ at 3: the first derivative is 27, the second 18.
+# %% [markdown] tags=["ru"] of="b9ef6fb9"
+# То же с квадратом. Функция `SquareTemporary` сохраняет `2 * x`, чтобы в `backward` было на одно умножение меньше. Возьмём выражение $x \cdot x^2 = x^3$ в точке 3: первая производная равна 27, вторая — 18.
 # %%
 class SquareTemporary(torch.autograd.Function):
     @staticmethod
@@ -889,9 +1014,13 @@ KeepsOutput.came_back = None
 assert not alone.requires_grad and attempt(lambda: torch.autograd.grad(alone, x)) == "RuntimeError"
 
 
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en", "try"]
+# One way raises an error, the other returns a wrong number. Say why the two differ: which nodes does each of them reach?
+#
 # `backward()` reaches the node that raises the error. `autograd.grad` follows only the way to `x`, and that node is not on it: 6 comes out instead of 18, silently, and `torch.autograd.functional.hessian` does the same. Where the Function enters the loss linearly, as in $f(x) + x^2$, even `backward()` gives 2 instead of 4 without a word: what arrives in the Function is the constant 1. So the decorator is a good sign to readers and half a guard. A `backward` that can be differentiated is the safe one.
-# %% [markdown] tags=["ru"] of="cb86875e"
+# %% [markdown] tags=["ru", "try"] of="cbd0b29d"
+# Один способ завершается ошибкой, другой возвращает неверное число. Объясните разницу: до каких узлов доходит каждый из них?
+#
 # Проход `backward()` доходит до узла, который сообщает об ошибке. А `autograd.grad` идёт только по пути к `x`, и этого узла на нём нет, поэтому без всякого предупреждения получается 6 вместо 18. То же самое делает `torch.autograd.functional.hessian`. А если функция входит в сумму без множителя, как в $f(x) + x^2$, то и `backward()` молча даёт 2 вместо 4: в функцию приходит константа 1. Так что читающему код этот декоратор полезен как пометка, но защищает он лишь наполовину. Надёжен только тот `backward`, который можно дифференцировать.
 # %% [markdown] tags=["en"]
 # Here are second derivatives of $x \cdot f(x)$ along $x$, all by `autograd.grad`; $f$ is meant to be the square. The right answer is the line $6x$. The wrong ones are straight lines as well: nothing in them looks like an error.
@@ -913,115 +1042,6 @@ for label, style, square in (
 axes.set_xlabel("x")
 axes.legend(frameon=False)
 plt.show()
-
-
-# %% [markdown] tags=["en"]
-# ### Exercise `fix_sinh`: right once, wrong the second time
-# *find the bug · ●●○ · 10 minutes · 3 points*
-#
-# `Sinh.apply(x)` is the hyperbolic sine $(e^x - e^{-x}) / 2$; its derivative is the hyperbolic cosine, $(e^x + e^{-x}) / 2$. For `Sinh.apply(x)**2` at 1 the second derivative comes out as 4.76; it is 7.52. Mend the class. It may save what it needs.
-#
-# * **Result.** Value and first derivative, which are right, stay right. <!-- first -->
-# * **Result.** Second derivatives are right, also of expressions composed with the function. To refuse a second derivative is not enough. <!-- second -->
-# * **Leave.** The input, and what an earlier call needs. <!-- each_call -->
-# * **Leave.** The tensor `grad_output`. <!-- first -->
-# %% [markdown] tags=["ru"] of="6dac5c76"
-# ### Упражнение `fix_sinh`: первая производная верна, вторая — нет
-# *найти ошибку · ●●○ · 10 минут · 3 балла*
-#
-# `Sinh.apply(x)` — гиперболический синус $(e^x - e^{-x}) / 2$. Его производная — гиперболический косинус, $(e^x + e^{-x}) / 2$. Вторая производная выражения `Sinh.apply(x)**2` в точке 1 получается равной 4.76, а должна быть равна 7.52. Исправьте класс. Сохранять можно всё, что нужно.
-#
-# * **Результат.** Значение и первая производная, верные и сейчас, остаются верными. <!-- first -->
-# * **Результат.** Верны и вторые производные, в том числе у выражений, в которые входит эта функция. Запретить вторую производную недостаточно. <!-- second -->
-# * **Не менять.** Вход и то, что нужно более раннему вызову. <!-- each_call -->
-# * **Не менять.** Тензор `grad_output`. <!-- first -->
-# %% answer="fix_sinh"
-class Sinh(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        e, i = torch.exp(x), torch.exp(-x)
-        ctx.save_for_backward(x)
-        return (e - i) / 2
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return grad_output * (torch.exp(x) + torch.exp(-x)) / 2
-
-
-# %% given="fix_sinh"
-class Sinh(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        e, i = torch.exp(x), torch.exp(-x)
-        ctx.save_for_backward(e, i)
-        return (e - i) / 2
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        e, i = ctx.saved_tensors
-        return grad_output * (e + i) / 2
-
-
-# %% alternative="fix_sinh"
-class Sinh(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        y = torch.sinh(x)
-        ctx.save_for_backward(y)
-        return y
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (y,) = ctx.saved_tensors
-        return grad_output * torch.sqrt(1 + y * y)
-
-
-# %% alternative="fix_sinh"
-class Sinh(torch.autograd.Function):
-    @staticmethod
-    def forward(x):
-        return x.sinh()
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.save_for_backward(inputs[0])
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output * ctx.saved_tensors[0].cosh()
-
-
-# %% alternative="fix_sinh"
-class SinhOfThree(torch.autograd.Function):
-    """The way of torch's tutorial: intermediate results become outputs."""
-
-    @staticmethod
-    def forward(ctx, x):
-        e, i = torch.exp(x), torch.exp(-x)
-        ctx.save_for_backward(e, i)
-        return (e - i) / 2, e, i
-
-    @staticmethod
-    def backward(ctx, grad_output, grad_e, grad_i):
-        e, i = ctx.saved_tensors
-        return grad_output * (e + i) / 2 + grad_e * e - grad_i * i
-
-
-class Sinh(torch.autograd.Function):
-    @classmethod
-    def apply(cls, x):
-        return SinhOfThree.apply(x)[0]
-
-
-# %% check="fix_sinh"
-from autograder import check
-
-check("fix_sinh")
-# %% [markdown] tags=["en"] explains="fix_sinh"
-# Inside `forward` recording is off, so `twice` is a constant: nothing leads from it to `x`. An *input* that was saved comes back from `saved_tensors` as the tensor of the graph that it was, and an *output* comes back connected to this very node. Anything in between comes back as a constant. So save inputs or outputs, and compute the rest in `backward`.
-# %% [markdown] tags=["ru"] explains="fix_sinh" of="8514ba1a"
-# Внутри `forward` отслеживание выключено, поэтому `twice` — константа: от неё к `x` пути нет. Сохранённый *вход* возвращается из `saved_tensors` как тот же тензор графа, а *выход* — как тензор, связанный с узлом самой функции. Всё промежуточное возвращается константой. Поэтому сохраняйте входы или выходы, а остальное вычисляйте в `backward`.
 
 
 # %% tags=["fact"]
@@ -1401,71 +1421,7 @@ check("reverse_function")
 # %% [markdown] tags=["en"]
 # ## Two results, one sum
 #
-# Two operations add up to one result: `a.exp() + TimesTwo.apply(b)`. `TimesTwo` doubles what it gets. The derivative of `a.exp()` at 0 is 1. What is `a.grad`?
-# %% [markdown] tags=["ru"] of="4db5490d"
-# ## Сумма двух результатов
-#
-# Две операции складываются: `a.exp() + TimesTwo.apply(b)`. Функция `TimesTwo` удваивает свой аргумент. Производная `a.exp()` в нуле равна 1. Чему равен `a.grad`?
-# %%
-class TimesTwo(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return 2 * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output.mul_(2)
-
-
-a = torch.tensor(0.0, dtype=torch.float64, requires_grad=True)
-b = torch.tensor(0.0, dtype=torch.float64, requires_grad=True)
-(a.exp() + TimesTwo.apply(b)).backward()
-print("a.grad:", a.grad.item(), "  b.grad:", b.grad.item())
-print("gradcheck:", torch.autograd.gradcheck(TimesTwo.apply, (b,)))
-# %% tags=["fact"]
-assert a.grad.item() == 2 and b.grad.item() == 2
-assert torch.autograd.gradcheck(TimesTwo.apply, (b,))
-alone = torch.tensor(0.0, dtype=torch.float64, requires_grad=True)
-(TimesTwo.apply(alone) + (other := torch.tensor(0.0, requires_grad=True)).exp()).backward()
-assert other.grad.item() == 1  # here `exp` is the newer node and runs first
-
-
-class TimesThree(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return 3 * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (buffer,) = ctx.input_grad_buffers
-        found.append(None if buffer is None else buffer.item())
-        if buffer is None:
-            return 3 * grad_output
-        buffer.add_(3 * grad_output)
-
-
-if hasattr(torch.autograd.function.FunctionCtx, "input_grad_buffers"):
-    found, shared = [], torch.tensor(1.0, requires_grad=True) * 1
-    shared.retain_grad()
-    (TimesThree.apply(shared) + 2 * shared).backward()  # the product is the newer node and runs first
-    assert found == [2] and shared.grad.item() == 5
-    TimesThree.apply(torch.tensor(1.0, requires_grad=True) * 1).backward()
-    assert found == [2, None]
-# %% [markdown] tags=["en"]
-# Go through the backward pass one step at a time. What does the addition hand on to `ExpBackward0`, and what does that node get when its turn comes?
-# %% [markdown] tags=["ru"] of="3157ff20"
-# Проследите обратный проход шаг за шагом. Какой градиент передан от сложения узлу `ExpBackward0` и какой этот узел получает, когда до него доходит очередь?
-# %% tags=["picture"]
-from autograder import steps
-
-a = torch.tensor(0.0, dtype=torch.float64, requires_grad=True)
-b = torch.tensor(0.0, dtype=torch.float64, requires_grad=True)
-total = a.exp() + TimesTwo.apply(b)
-steps(total)
-
-
-# %% [markdown] tags=["en"]
-# From torch 2.15 on, there is one tensor that `backward` may add to in place. `ctx.input_grad_buffers` holds, for each input, the sum of the gradients that other nodes have already sent there, or None; having added its share, `backward` returns None for that input.
+# The gradient of `Leaky` is right, and `gradcheck` finds nothing. In `a.exp() + Leaky.apply(b, 0.1)` that of `a` is wrong.
 #
 # ### Extra exercise `leaky_function`: right alone, wrong in a sum
 # *find the bug · ●●○ · 7 minutes · 3 points · extra*
@@ -1476,8 +1432,10 @@ steps(total)
 # * **Result.** `Leaky.apply(x, slope)` is `x` where `x` is positive and `slope * x` where it is negative. Its gradient, which is right, stays right. <!-- derivative -->
 # * **Leave.** The input, and what an earlier call needs. <!-- each_call -->
 # * **Leave.** `grad_output`: a neighbour gets its right gradient, too. <!-- others -->
-# %% [markdown] tags=["ru"] of="60f3eb5c"
-# С torch 2.15 есть тензор, к которому `backward` вправе прибавлять на месте. В `ctx.input_grad_buffers` для каждого входа лежит сумма градиентов, уже пришедших туда от других узлов, или None. Прибавив свою долю, `backward` возвращает для этого входа None.
+# %% [markdown] tags=["ru"] of="777ab848"
+# ## Сумма двух результатов
+#
+# Градиент `Leaky` верен, и `gradcheck` ничего не находит. Но в `a.exp() + Leaky.apply(b, 0.1)` неверен градиент по `a`.
 #
 # ### Дополнительное упражнение `leaky_function`: верна одна, неверна в сумме
 # *найти ошибку · ●●○ · 7 минут · 3 балла · дополнительно*
@@ -1564,10 +1522,76 @@ class Leaky(torch.autograd.Function):
 from autograder import check
 
 check("leaky_function")
+
+
 # %% [markdown] tags=["en"] explains="leaky_function"
+# `Leaky` writes into `grad_output`, and that tensor may be another node's, too. The smallest case is in the next cell. It adds up `a.exp() + TimesTwo.apply(b)`. `TimesTwo` doubles what it gets. The derivative of `a.exp()` at 0 is 1. What is `a.grad`?
+# %% [markdown] tags=["ru"] explains="leaky_function" of="acc6881d"
+# `Leaky` записывает в `grad_output`, а этот тензор может принадлежать и другому узлу. Самый простой случай — в следующей ячейке. В ней складываются `a.exp() + TimesTwo.apply(b)`. Функция `TimesTwo` удваивает свой аргумент. Производная `a.exp()` в нуле равна 1. Чему равен `a.grad`?
+# %%
+class TimesTwo(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.mul_(2)
+
+
+a = torch.tensor(0.0, dtype=torch.float64, requires_grad=True)
+b = torch.tensor(0.0, dtype=torch.float64, requires_grad=True)
+(a.exp() + TimesTwo.apply(b)).backward()
+print("a.grad:", a.grad.item(), "  b.grad:", b.grad.item())
+print("gradcheck:", torch.autograd.gradcheck(TimesTwo.apply, (b,)))
+# %% tags=["fact"]
+assert a.grad.item() == 2 and b.grad.item() == 2
+assert torch.autograd.gradcheck(TimesTwo.apply, (b,))
+alone = torch.tensor(0.0, dtype=torch.float64, requires_grad=True)
+(TimesTwo.apply(alone) + (other := torch.tensor(0.0, requires_grad=True)).exp()).backward()
+assert other.grad.item() == 1  # here `exp` is the newer node and runs first
+
+
+class TimesThree(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 3 * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (buffer,) = ctx.input_grad_buffers
+        found.append(None if buffer is None else buffer.item())
+        if buffer is None:
+            return 3 * grad_output
+        buffer.add_(3 * grad_output)
+
+
+if hasattr(torch.autograd.function.FunctionCtx, "input_grad_buffers"):
+    found, shared = [], torch.tensor(1.0, requires_grad=True) * 1
+    shared.retain_grad()
+    (TimesThree.apply(shared) + 2 * shared).backward()  # the product is the newer node and runs first
+    assert found == [2] and shared.grad.item() == 5
+    TimesThree.apply(torch.tensor(1.0, requires_grad=True) * 1).backward()
+    assert found == [2, None]
+# %% tags=["picture"]
+from autograder import steps
+
+a = torch.tensor(0.0, dtype=torch.float64, requires_grad=True)
+b = torch.tensor(0.0, dtype=torch.float64, requires_grad=True)
+total = a.exp() + TimesTwo.apply(b)
+steps(total)
+# %% [markdown] tags=["en", "try"]
+# Go through the backward pass one step at a time. What does the addition hand on to `ExpBackward0`, and what does that node get when its turn comes?
+#
 # The result is 2 instead of 1, and the wrong gradient is not that of the Function with the mistake but that of its neighbour. `gradcheck` passes, since the gradient that `TimesTwo` returns is right. Written in the other order the sum is right again, because the node that was made last runs first. The only sure test is to compare `grad_output` before and after the backward pass.
-# %% [markdown] tags=["ru"] explains="leaky_function" of="df58a58e"
+#
+# From torch 2.15 on, there is one tensor that `backward` may add to in place. `ctx.input_grad_buffers` holds, for each input, the sum of the gradients that other nodes have already sent there, or None; having added its share, `backward` returns None for that input.
+# %% [markdown] tags=["ru", "try"] of="94e41c86"
+# Проследите обратный проход шаг за шагом. Какой градиент передан от сложения узлу `ExpBackward0` и какой этот узел получает, когда до него доходит очередь?
+#
 # Получилось 2 вместо 1, причём неверен градиент не у функции с ошибкой, а у соседней операции. Проверка `gradcheck` ошибки не находит, ведь градиент, который вернула функция `TimesTwo`, верен. Если переставить слагаемые, градиенты снова окажутся верными: первым выполняется узел, созданный последним. Надёжная проверка одна: сравнить `grad_output` до и после обратного прохода.
+#
+# С torch 2.15 есть тензор, к которому `backward` вправе прибавлять на месте. В `ctx.input_grad_buffers` для каждого входа лежит сумма градиентов, уже пришедших туда от других узлов, или None. Прибавив свою долю, `backward` возвращает для этого входа None.
 
 
 # %% [markdown] tags=["en"]
