@@ -82,17 +82,21 @@ def skip_a_layer(rank):
 
 
 two_processes(skip_a_layer)
-# %% [markdown] tags=["en"]
-# The first pass is not innocent. Its gradients are 1.0 and 2.0: nothing was averaged, the two copies would step apart, and there is no message. Only the second pass notices that the first one was never finished. With `find_unused_parameters=True` both processes have 1.5.
+# %% [markdown] tags=["en", "try"]
+# In which of the four passes does the first thing go wrong, and by what do you see it? Say it.
 #
+# The first pass is not innocent. Its gradients are 1.0 and 2.0: nothing was averaged, the two copies would step apart, and there is no message. Only the second pass notices that the first one was never finished. With `find_unused_parameters=True` both processes have 1.5.
+# %% [markdown] tags=["ru", "try"] of="420d5259"
+# В каком из четырёх проходов впервые что-то идёт не так и по чему это видно? Ответьте.
+#
+# Первый проход вовсе не безобиден. Его градиенты — 1.0 и 2.0: ничего не усреднено, после шага копии модели разошлись бы, и никакого сообщения нет. Лишь на втором проходе обнаруживается, что первый так и не был завершён. С `find_unused_parameters=True` у обоих процессов получается 1.5.
+# %% [markdown] tags=["en"]
 # By the end of the core you will know why, and in an extra exercise you can write the mechanism that does this.
 #
 # ## A hook on a tensor
 #
 # `tensor.register_hook(f)` asks the backward pass to call `f(gradient)` when the gradient with respect to `tensor` is complete. What `f` returns takes the gradient's place from there on; if it returns None, the gradient goes on as it is. `register_hook` returns a *handle*, and `handle.remove()` takes the hook off. Here $h = 3w$ with $w = 2$, and the loss is $5h$.
-# %% [markdown] tags=["ru"] of="f6a7e93e"
-# Первый проход вовсе не безобиден. Его градиенты — 1.0 и 2.0: ничего не усреднено, после шага копии модели разошлись бы, и никакого сообщения нет. Лишь на втором проходе обнаруживается, что первый так и не был завершён. С `find_unused_parameters=True` у обоих процессов получается 1.5.
-#
+# %% [markdown] tags=["ru"] of="b66c51b6"
 # К концу основной части вы будете знать, в чём дело, а в дополнительном упражнении сможете реализовать этот механизм сами.
 #
 # ## Хук на тензоре
@@ -350,9 +354,15 @@ layer.load_state_dict(copy.deepcopy(layer).state_dict(), assign=True)
 assert not layer.weight._backward_hooks
 
 
-# %% [markdown] tags=["en"]
-# The gradient should be 0.5 in each step; it is 0.5, 0.25, 0.125. So keep the handle and remove the hook, also when something goes wrong in between: `try: ... finally: ...`.
+# %% [markdown] tags=["en", "try"]
+# Why is the gradient half of the one before in each step? Say what the loop does once too often, and what it should keep.
 #
+# The gradient should be 0.5 in each step; it is 0.5, 0.25, 0.125. So keep the handle and remove the hook, also when something goes wrong in between: `try: ... finally: ...`.
+# %% [markdown] tags=["ru", "try"] of="37ee15d6"
+# Почему градиент на каждом шаге вдвое меньше предыдущего? Скажите, что в цикле делается лишний раз и что нужно было сохранить.
+#
+# На каждом шаге должно быть 0.5, а получается 0.5, 0.25, 0.125. Поэтому сохраняйте дескриптор и снимайте хук, даже если по дороге что-то пойдёт не так: `try: ... finally: ...`.
+# %% [markdown] tags=["en"]
 # The opposite happens, too: a hook gets lost. `load_state_dict(..., assign=True)` and `layer.weight = nn.Parameter(...)` put a new parameter in place of the one with the hook, and a `deepcopy` of a model has no hooks. After `layer.double()` and after an ordinary `load_state_dict` they are still there.
 #
 # ### Exercise `arriving_gradients`: gradients as they arrive
@@ -366,9 +376,7 @@ assert not layer.weight._backward_hooks
 # * **Result.** `.grad` of all leaves is as after an ordinary `loss.backward()`: the gradient is added to what was there. As usual, the pass frees the graph, and an error of `backward()` goes on to the caller. <!-- grad_fields, hooks_left -->
 # * **Leave.** The `.grad` of intermediate tensors, in this pass and in later ones. No later pass changes the list either. <!-- grad_fields -->
 # * **Not allowed.** A hook of yours that stays, also when `backward()` raises. <!-- hooks_left -->
-# %% [markdown] tags=["ru"] of="7f908ccf"
-# На каждом шаге должно быть 0.5, а получается 0.5, 0.25, 0.125. Поэтому сохраняйте дескриптор и снимайте хук, даже если по дороге что-то пойдёт не так: `try: ... finally: ...`.
-#
+# %% [markdown] tags=["ru"] of="32c026f3"
 # Бывает и наоборот: хук теряется. При вызове `load_state_dict(..., assign=True)` и при присваивании `layer.weight = nn.Parameter(...)` на место параметра с хуком встаёт новый параметр, а у копии модели, сделанной через `deepcopy`, хуков нет. После вызова `layer.double()` и обычного вызова `load_state_dict` хуки остаются.
 #
 # ### Упражнение `arriving_gradients`: пришедшие градиенты
@@ -775,9 +783,9 @@ for how in ordinary_step, step_in_hooks:
 assert round(peaks["ordinary_step"] / 1e6, 1) == 2.1 and round(peaks["step_in_hooks"] / 1e6, 2) == 0.55
 assert peaks["ordinary_step"] > 8 * 262_144 and peaks["step_in_hooks"] < 2.3 * 262_144
 # %% [markdown] tags=["en"]
-# The peak falls from 2.1 to 0.55 million bytes. Where do the bytes go? In the first picture eight steps are climbed and come down together. In the second each gradient goes before the next one comes.
-# %% [markdown] tags=["ru"] of="0cfee2b2"
-# Пик уменьшился с 2.1 до 0.55 миллиона байтов. На что расходуется память? На первой кривой восемь ступеней поднимаются одна за другой и исчезают разом. На второй каждый градиент исчезает раньше, чем придёт следующий.
+# The peak falls from 2.1 to 0.55 million bytes. Where do the bytes go?
+# %% [markdown] tags=["ru"] of="7e686df1"
+# Пик уменьшился с 2.1 до 0.55 миллиона байтов. На что расходуется память?
 # %% tags=["picture"]
 from autograder import plot_memory
 
@@ -793,6 +801,26 @@ def in_hooks(x):
 
 
 plot_memory(torch.ones(4, 256), ordinary, in_hooks)
+# %% [markdown] tags=["en", "try"]
+# What are the eight steps of the first curve, and when do they come down? Then put 16 in place of 8 in `deep`: which of the two peaks will double?
+#
+# Gradients, one for each layer; the optimizer clears all of them at the end. In the second picture each goes before the next one comes. So only the first peak doubles.
+# %% [markdown] tags=["ru", "try"] of="b98eb193"
+# Что за восемь ступеней на первой кривой и когда они исчезают? А теперь поставьте в `deep` 16 вместо 8: какой из двух пиков удвоится?
+#
+# Это градиенты, по одному на слой, и оптимизатор убирает их все в самом конце. На второй кривой каждый исчезает раньше, чем придёт следующий. Поэтому удвоится только первый пик.
+# %% tags=["fact"]
+peaks = {}
+for depth in (8, 16):
+    for how in ordinary_step, step_in_hooks:
+        net, x = nn.Sequential(*[nn.Linear(256, 256, bias=False) for _ in range(depth)]), torch.ones(4, 256)
+        with live_bytes() as live:
+            how(net, x)
+        peaks[how, depth] = live.peak
+assert 1.9 < peaks[ordinary_step, 16] / peaks[ordinary_step, 8] < 2.1
+assert peaks[step_in_hooks, 16] < 1.3 * peaks[step_in_hooks, 8]
+
+
 # %% [markdown] tags=["en"]
 # It has a price. Three things that an ordinary loop does no longer fit:
 #
@@ -1311,9 +1339,15 @@ with warnings.catch_warnings(record=True) as warned:
 assert seen == [] and "module output should be a Tensor or a tuple of Tensors" in str(warned[0].message)
 
 
-# %% [markdown] tags=["en"]
-# The old hook gets 1 and 1. It sits on the last operation only, the addition, and sees the gradients of *its* inputs, $2x$ and $3y$. The full hook gets 2 and 3. It wraps the whole module, at a price:
+# %% [markdown] tags=["en", "try"]
+# The derivatives of $2x + 3y$ are 2 and 3. Of what are 1 and 1 the derivatives? Say where the old hook sits.
 #
+# The old hook gets 1 and 1. It sits on the last operation only, the addition, and sees the gradients of *its* inputs, $2x$ and $3y$. The full hook gets 2 and 3. It wraps the whole module, at a price:
+# %% [markdown] tags=["ru", "try"] of="0731012e"
+# Производные $2x + 3y$ равны 2 и 3. А производные чего равны 1 и 1? Скажите, где стоит старый хук.
+#
+# Старый хук получил 1 и 1. Он стоит только на последней операции, на сложении, и получает градиенты по *её* входам, то есть по $2x$ и $3y$. Полный хук получил 2 и 3. Он охватывает модуль целиком, но и за это приходится платить:
+# %% [markdown] tags=["en"]
 # * What it returns replaces the gradient of the input. The gradients of the module's parameters stay as they are. To change both, return a new `grad_output` from a `register_full_backward_pre_hook`.
 # * If no input requires grad, as in the first layer, it still runs, with `grad_input` of None and a warning. In that case it runs before the weight's gradient is in `.grad`, in all other cases after that.
 # * If the next layer edits the output in place, as `nn.ReLU(inplace=True)` does, torch raises an error.
@@ -1331,9 +1365,7 @@ assert seen == [] and "module output should be a Tensor or a tuple of Tensors" i
 # * **Result.** `.grad` of the parameters is as after an ordinary pass. <!-- parameters -->
 # * **Leave.** Everybody else's hooks. <!-- hooks_left -->
 # * **Not allowed.** A hook of yours that is left when the function has returned. <!-- hooks_left -->
-# %% [markdown] tags=["ru"] of="19cc449c"
-# Старый хук получил 1 и 1. Он стоит только на последней операции, на сложении, и получает градиенты по *её* входам, то есть по $2x$ и $3y$. Полный хук получил 2 и 3. Он охватывает модуль целиком, но и за это приходится платить:
-#
+# %% [markdown] tags=["ru"] of="b3026d4c"
 # * Возвращённое значение заменяет градиент по входу, а градиенты параметров модуля остаются прежними. Чтобы изменить и то и другое, верните новый `grad_output` из хука `register_full_backward_pre_hook`.
 # * Если ни один вход не требует градиента, как у первого слоя, хук всё равно срабатывает: в `grad_input` тогда None, и появляется предупреждение. В этом случае он срабатывает раньше, чем градиент веса попадает в `.grad`, а в остальных случаях — позже.
 # * Если следующий слой меняет выход на месте, как `nn.ReLU(inplace=True)`, возникает ошибка.
@@ -1522,53 +1554,17 @@ def silent_hook():
 from autograder import check
 
 check("silent_hook")
+
+
 # %% [markdown] tags=["en"]
 # ## A place in the graph
 #
-# A hook belongs to a value, and so does a *gradient edge*: a node, and the number of one of its results. `get_gradient_edge(h)` returns the edge at which `h` is made, and `torch.autograd.grad` takes an edge wherever it takes a tensor. What is that good for? Here $h = 3x$ is multiplied by 5 in place, and later deleted.
-# %% [markdown] tags=["ru"] of="3fd6c8cc"
+# A hook belongs to a value, and so does a *gradient edge*: a node, and the number of one of its results. `get_gradient_edge(h)` returns the edge at which `h` is made, and `torch.autograd.grad` takes an edge wherever it takes a tensor. An edge keeps the graph but not the tensor, and it may be where a pass begins: `torch.autograd.backward(edge, v)`. A leaf has an edge as well, a tensor that does not require grad has none.
+# %% [markdown] tags=["ru"] of="f5889f2f"
 # ## Место в графе
 #
-# Хук привязан к значению, и так же привязано к нему *ребро градиента* (gradient edge): узел вместе с номером одного из его результатов. Функция `get_gradient_edge(h)` возвращает ребро, где создан тензор `h`, а `torch.autograd.grad` принимает ребро всюду, где принимает тензор. Зачем это нужно? Ниже $h = 3x$ умножается на 5 на месте, а потом удаляется.
-# %%
-import weakref
-
-from torch.autograd.graph import get_gradient_edge
-
-x = torch.tensor([1.0, 2.0], requires_grad=True)
-h = 3 * x
-before = get_gradient_edge(h)
-print("before the edit:", before.node.name(), before.output_nr)
-h.mul_(5)
-after = get_gradient_edge(h)
-loss, tensor = h.sum(), weakref.ref(h)
-for name, place in ("h", h), ("edge from after", after), ("edge from before", before):
-    print(f"{name:17}", torch.autograd.grad(loss, place, retain_graph=True)[0].tolist())
-del h, place
-print("tensor is there:", tensor() is not None, torch.autograd.grad(loss, before)[0].tolist())
-# %% tags=["fact"]
-x = torch.tensor([1.0, 2.0], requires_grad=True)
-h = 3 * x
-before = get_gradient_edge(h)
-assert (before.node.name(), before.output_nr) == ("MulBackward0", 0)
-h.mul_(5)
-loss, tensor = h.sum(), weakref.ref(h)
-places = [h, get_gradient_edge(h), before]
-assert [g.tolist() for g in torch.autograd.grad(loss, places, retain_graph=True)] == [[1, 1], [1, 1], [5, 5]]
-del h, places
-assert tensor() is None and torch.autograd.grad(loss, before)[0].tolist() == [5, 5]
-first, second = torch.std_mean(x)
-assert get_gradient_edge(first).node is get_gradient_edge(second).node
-assert [get_gradient_edge(each).output_nr for each in (first, second)] == [0, 1]
-assert get_gradient_edge(x).node.variable is x
-torch.autograd.backward(get_gradient_edge(3 * x), torch.tensor([1.0, 10.0]))
-assert x.grad.tolist() == [3, 30]
-assert "does not require gradients" in refusal(lambda: get_gradient_edge(torch.ones(1)))
-
-
+# Хук привязан к значению, и так же привязано к нему *ребро градиента* (gradient edge): узел вместе с номером одного из его результатов. Функция `get_gradient_edge(h)` возвращает ребро, где создан тензор `h`, а `torch.autograd.grad` принимает ребро всюду, где принимает тензор. Ребро удерживает в памяти граф, но не тензор, и с него может начинаться проход: `torch.autograd.backward(edge, v)`. У листа тоже есть ребро, а у тензора, который не требует градиента, его нет.
 # %% [markdown] tags=["en"]
-# An edge from before the edit still means the old value; `h` itself means the new one. An edge keeps the graph but not the tensor. And it may be where a pass begins: `torch.autograd.backward(edge, v)`. A leaf has an edge as well, a tensor that does not require grad has none.
-#
 # ### Extra exercise `fix_places`: the gradient at each value
 # *find the bug · ●●○ · 8 minutes · 3 points · extra*
 #
@@ -1579,9 +1575,7 @@ assert "does not require gradients" in refusal(lambda: get_gradient_edge(torch.o
 # * **Result.** `h` itself holds the value after the last edit. <!-- edited -->
 # * **Leave.** `.grad` of every leaf. No hook of yours stays on `h`. <!-- untouched -->
 # * **Not allowed.** More than one backward pass. <!-- passes -->
-# %% [markdown] tags=["ru"] of="6c2082b5"
-# Ребро, полученное до изменения, по-прежнему относится к старому значению, а сам тензор `h` — уже к новому. Ребро удерживает в памяти граф, но не тензор. С ребра можно и начать обратный проход: `torch.autograd.backward(edge, v)`. Есть ребро и у листа, а у тензора, который не требует градиента, его нет.
-#
+# %% [markdown] tags=["ru"] of="779df89a"
 # ### Дополнительное упражнение `fix_places`: градиент по каждому значению
 # *найти ошибку · ●●○ · 8 минут · 3 балла · дополнительно*
 #
@@ -1654,6 +1648,46 @@ def fix_places(h, edits, loss_of):
 from autograder import check
 
 check("fix_places")
+# %% [markdown] tags=["en"] explains="fix_places"
+# An edge from before the edit still means the old value; `h` itself means the new one. In the next cell $h = 3x$ is multiplied by 5 in place, and later deleted. Which gradient has each of the three places?
+# %% [markdown] tags=["ru"] explains="fix_places" of="14fb7a4c"
+# Ребро, полученное до изменения, по-прежнему относится к старому значению, а сам тензор `h` — уже к новому. В следующей ячейке $h = 3x$ умножается на 5 на месте, а потом удаляется. Какой градиент у каждого из трёх мест?
+# %%
+import weakref
+
+from torch.autograd.graph import get_gradient_edge
+
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+h = 3 * x
+before = get_gradient_edge(h)
+print("before the edit:", before.node.name(), before.output_nr)
+h.mul_(5)
+after = get_gradient_edge(h)
+loss, tensor = h.sum(), weakref.ref(h)
+for name, place in ("h", h), ("edge from after", after), ("edge from before", before):
+    print(f"{name:17}", torch.autograd.grad(loss, place, retain_graph=True)[0].tolist())
+del h, place
+print("tensor is there:", tensor() is not None, torch.autograd.grad(loss, before)[0].tolist())
+# %% tags=["fact"]
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+h = 3 * x
+before = get_gradient_edge(h)
+assert (before.node.name(), before.output_nr) == ("MulBackward0", 0)
+h.mul_(5)
+loss, tensor = h.sum(), weakref.ref(h)
+places = [h, get_gradient_edge(h), before]
+assert [g.tolist() for g in torch.autograd.grad(loss, places, retain_graph=True)] == [[1, 1], [1, 1], [5, 5]]
+del h, places
+assert tensor() is None and torch.autograd.grad(loss, before)[0].tolist() == [5, 5]
+first, second = torch.std_mean(x)
+assert get_gradient_edge(first).node is get_gradient_edge(second).node
+assert [get_gradient_edge(each).output_nr for each in (first, second)] == [0, 1]
+assert get_gradient_edge(x).node.variable is x
+torch.autograd.backward(get_gradient_edge(3 * x), torch.tensor([1.0, 10.0]))
+assert x.grad.tolist() == [3, 30]
+assert "does not require gradients" in refusal(lambda: get_gradient_edge(torch.ones(1)))
+
+
 # %% [markdown] tags=["en"]
 # ## Checkpoints, `no_grad` and threads
 #
