@@ -186,6 +186,14 @@ from autograder import draw
 x = torch.tensor(2.0, requires_grad=True)
 (g,) = torch.autograd.grad(x**3, x, create_graph=True)
 draw(g)
+# %% [markdown] tags=["en", "try"]
+# Put `retain_graph=True` in place of `create_graph=True`. What will be left of the picture? Say it, then run.
+#
+# Nothing: `g` is a number without a graph, and `draw` says so. The graph of $x^3$ is kept, but `g` does not lead there.
+# %% [markdown] tags=["ru", "try"] of="606fc9b0"
+# Поставьте `retain_graph=True` вместо `create_graph=True`. Что останется от рисунка? Сначала ответьте, потом выполните ячейку.
+#
+# Ничего: `g` теперь число без графа, о чём `draw` и сообщит. Граф $x^3$ сохранён, но от `g` пути к нему нет.
 # %% tags=["fact"]
 x = torch.tensor(2.0, requires_grad=True)
 (g,) = torch.autograd.grad(x**3, x, create_graph=True)
@@ -240,9 +248,15 @@ loss = ((slope.abs() - 1) ** 2).mean() - critic(x.detach()).sum()
 assert (loss.item(), torch.autograd.grad(loss, w)[0].item()) == (-5, -3)
 
 
-# %% [markdown] tags=["en"]
-# Both losses are $-5$, and there is no error. The gradient should be 1: $-3$ from the scores and 4 from the penalty. Without a graph the penalty is a constant. It is printed, logged and plotted, and trains nothing.
+# %% [markdown] tags=["en", "try"]
+# Both losses are equal. Which of the two gradients is right, and what is the penalty for the other one? Say it.
 #
+# There is no error. The gradient should be 1: $-3$ from the scores and 4 from the penalty. Without a graph the penalty is a constant. It is printed, logged and plotted, and trains nothing.
+# %% [markdown] tags=["ru", "try"] of="fed48ead"
+# Значения функции потерь одинаковы. Какой из двух градиентов верен и чем оказался штраф в другом случае? Ответьте.
+#
+# Ошибки нет. Градиент должен быть равен 1: $-3$ от выходов критика и 4 от штрафа. Без графа штраф — константа. Его печатают, пишут в журнал, рисуют на графике, но на обучение он не влияет.
+# %% [markdown] tags=["en"]
 # ### Exercise `gradient_penalty`: a penalty on the gradient
 # *complete · ●●○ · 14 minutes · 4 points*
 #
@@ -255,9 +269,7 @@ assert (loss.item(), torch.autograd.grad(loss, w)[0].item()) == (-5, -3)
 # * **Result.** The function works, too, where critic and batches lie on another device than the CPU, such as a GPU. <!-- device -->
 # * **Leave.** The critic: weights, buffers, `.grad`, flags and mode. <!-- untouched -->
 # * **Not allowed.** More than one call of the critic, or more than one backward pass. <!-- passes -->
-# %% [markdown] tags=["ru"] of="a61f4d65"
-# Оба раза значение функции потерь равно $-5$, и ошибки нет. Градиент должен быть равен 1: $-3$ от выходов критика и 4 от штрафа. Без графа штраф — константа. Его печатают, пишут в журнал, рисуют на графике, но на обучение он не влияет.
-#
+# %% [markdown] tags=["ru"] of="6026d132"
 # ### Упражнение `gradient_penalty`: штраф на градиент
 # *дописать · ●●○ · 14 минут · 4 балла*
 #
@@ -536,6 +548,19 @@ for _ in range(4):
     (product,) = torch.autograd.grad(g, x, v, retain_graph=True)
     v = product / product.norm()
     print(f"length {product.norm():.4f}, v = ({v[0]:.4f}, {v[1]:.4f})")
+# %% [markdown] tags=["en", "try"]
+# Begin with `v = torch.tensor([0.0, 1.0])`. Which length will the loop find? Say it, then run.
+#
+# 1, and it stays there: this $v$ is an eigenvector, so the largest eigenvalue is never seen. A random vector has a part of every direction.
+# %% [markdown] tags=["ru", "try"] of="0f2e98c2"
+# Начните с `v = torch.tensor([0.0, 1.0])`. Какую длину найдёт цикл? Сначала ответьте, потом выполните ячейку.
+#
+# 1, и она уже не изменится: этот $v$ сам является собственным вектором, и наибольшее собственное значение остаётся незамеченным. У случайного вектора есть составляющая вдоль каждого направления.
+# %% tags=["fact"]
+x = torch.tensor([1.0, 1.0], requires_grad=True)
+(g,) = torch.autograd.grad(f(x), x, create_graph=True)
+(along,) = torch.autograd.grad(g, x, torch.tensor([0.0, 1.0]))
+assert along.tolist() == [0, 1]
 # %% tags=["fact"]
 assert abs(product.norm().item() - 4) < 0.01 and v[0] > 0.999
 ones = torch.ones(2)
@@ -801,13 +826,9 @@ assert torch.full((1, 2), torch.finfo(torch.float32).min).softmax(-1).tolist() =
 
 
 # %% [markdown] tags=["en"]
-# The output is finite, so the loss is finite. The gradients for `q` and `k` are finite as well: `masked_fill` passes nothing back to the filled entries. But the gradient for `v` is the transposed matrix of weights times what arrives. What arrives for the masked row is 0, the weight is NaN, and $0 \cdot$ NaN is NaN. *All* of `v.grad` is lost, also for the row that was right. After one step of the optimizer so is the model.
-#
-# A NaN must not come about; to remove it afterwards is too late. A large negative number in place of $-\infty$ makes no NaN and is wrong in another way: all entries of the row are equal, and the row that may see nothing sees everything. `scaled_dot_product_attention` returns 0 for such a row, with finite gradients, and so does `nn.MultiheadAttention` with `need_weights=False`; by default it returns NaN.
-# %% [markdown] tags=["ru"] of="cf955e7a"
-# Выход конечен, а значит, конечна и функция потерь. Конечны и градиенты по `q` и `k`: к заполненным элементам `masked_fill` ничего обратно не пропускает. Но градиент по `v` — это транспонированная матрица весов, умноженная на пришедший градиент. Для закрытой строки приходит 0, а вес — NaN, и $0 \cdot$ NaN — это NaN. Испорчен *весь* `v.grad`, в том числе и то, что пришло от правильной строки. После одного шага оптимизатора испорчена и модель.
-#
-# NaN не должен возникать: убирать его потом поздно. Если вместо $-\infty$ взять большое отрицательное число, NaN не появится, но будет другая ошибка: все элементы строки равны, и строке, которой ничего не должно быть видно, видно всё. Функция `scaled_dot_product_attention` для такой строки возвращает 0, и градиенты конечны. Так же ведёт себя `nn.MultiheadAttention` с `need_weights=False`, а по умолчанию получается NaN.
+# Value and loss are finite. *All* of `v.grad` is lost, also for the row that was right, and after one step of the optimizer so is the model.
+# %% [markdown] tags=["ru"] of="bceec597"
+# Выход и функция потерь конечны. Но `v.grad` потерян *весь*, даже для той строки, в которой всё в порядке, а после первого же шага оптимизатора испорчена и модель.
 # %% [markdown] tags=["en"]
 # ### Exercise `fix_attention`: a row that sees nothing
 # *find the bug · ●●○ · 12 minutes · 4 points*
@@ -879,10 +900,18 @@ check("fix_attention")
 
 
 # %% [markdown] tags=["en"] explains="fix_attention"
+# The output is finite, so the loss is finite. The gradients for `q` and `k` are finite as well: `masked_fill` passes nothing back to the filled entries. But the gradient for `v` is the transposed matrix of weights times what arrives. What arrives for the masked row is 0, the weight is NaN, and $0 \cdot$ NaN is NaN. *All* of `v.grad` is lost, also for the row that was right. After one step of the optimizer so is the model.
+#
+# A NaN must not come about; to remove it afterwards is too late. A large negative number in place of $-\infty$ makes no NaN and is wrong in another way: all entries of the row are equal, and the row that may see nothing sees everything. `scaled_dot_product_attention` returns 0 for such a row, with finite gradients, and so does `nn.MultiheadAttention` with `need_weights=False`; by default it returns NaN.
+#
 # The same in small: the mean of the entries of a row that are seen. For a row that sees nothing it is 0/0. One version patches the output, the other prevents the NaN: it changes what goes *into* the division.
 #
 # Both means are the same, and only the second gradient can be used.
-# %% [markdown] tags=["ru"] explains="fix_attention" of="f03b9a7d"
+# %% [markdown] tags=["ru"] explains="fix_attention" of="830f0d6f"
+# Выход конечен, а значит, конечна и функция потерь. Конечны и градиенты по `q` и `k`: к заполненным элементам `masked_fill` ничего обратно не пропускает. Но градиент по `v` — это транспонированная матрица весов, умноженная на пришедший градиент. Для закрытой строки приходит 0, а вес — NaN, и $0 \cdot$ NaN — это NaN. Испорчен *весь* `v.grad`, в том числе и то, что пришло от правильной строки. После одного шага оптимизатора испорчена и модель.
+#
+# NaN не должен возникать: убирать его потом поздно. Если вместо $-\infty$ взять большое отрицательное число, NaN не появится, но будет другая ошибка: все элементы строки равны, и строке, которой ничего не должно быть видно, видно всё. Функция `scaled_dot_product_attention` для такой строки возвращает 0, и градиенты конечны. Так же ведёт себя `nn.MultiheadAttention` с `need_weights=False`, а по умолчанию получается NaN.
+#
 # Та же ошибка на примере попроще: среднее по видимым элементам строки. Если в строке ничего не видно, это 0/0. В одном варианте исправлен результат, в другом NaN не возникает вовсе: изменено то, что *поступает* на вход деления.
 #
 # Средние одинаковы, но пригоден только второй градиент.
@@ -962,9 +991,15 @@ assert after_one_step(by_optimizer(0.5)) == [[0.7, 0.8], [-23.4], [1.4, 1.6]]
 # g' = 2w' = (1.4, 1.6); I - lr H = diag(1 - 0.1 * 6 * w) = diag(0.4, -0.2)
 
 
-# %% [markdown] tags=["en"]
-# Without momentum, yes. With momentum the weights after the first step are the same, and the gradient is not: $(1.4, 1.6)$ is $g'$, without the factor $I - \eta H$. The optimizer starts its velocity with a detached copy of the first gradient (`torch.clone(grad).detach()`), and no warning tells of it. (Further steps end with an error: the weights are changed in place, and the graph needs their old values.) Write the steps by hand.
+# %% [markdown] tags=["en", "try"]
+# In which of the three rows is a gradient wrong although the weights are right? And which factor is missing there? Say it.
 #
+# Without momentum, yes. With momentum the weights after the first step are the same, and the gradient is not: $(1.4, 1.6)$ is $g'$, without the factor $I - \eta H$. The optimizer starts its velocity with a detached copy of the first gradient (`torch.clone(grad).detach()`), and no warning tells of it. (Further steps end with an error: the weights are changed in place, and the graph needs their old values.) Write the steps by hand.
+# %% [markdown] tags=["ru", "try"] of="f0e60f3d"
+# В какой из трёх строк градиент неверен, хотя веса верны? И какого множителя там не хватает? Ответьте.
+#
+# Без импульса (momentum) — да. С импульсом веса после первого шага те же, а градиент другой: $(1.4, 1.6)$ — это $g'$ без множителя $I - \eta H$. Накопленная скорость в оптимизаторе начинается с отсоединённой копии первого градиента (`torch.clone(grad).detach()`), и никакого предупреждения об этом нет. (Следующие шаги завершаются ошибкой: веса меняются на месте, а графу нужны их прежние значения.) Поэтому шаги оптимизатора программируйте сами.
+# %% [markdown] tags=["en"]
 # ### Exercise `meta_gradient`: through the steps of an optimizer
 # *design · ●●● · 12 minutes · 4 points*
 #
@@ -977,9 +1012,7 @@ assert after_one_step(by_optimizer(0.5)) == [[0.7, 0.8], [-23.4], [1.4, 1.6]]
 # * **Leave.** `w` and `lr`. <!-- kept -->
 # * **Not allowed.** More than $3 \cdot steps + 2$ calls of the two losses and backward passes together. <!-- passes -->
 # * **Not allowed.** A new tensor of more than $4n$ elements. <!-- largest -->
-# %% [markdown] tags=["ru"] of="97eb6533"
-# Без импульса (momentum) — да. С импульсом веса после первого шага те же, а градиент другой: $(1.4, 1.6)$ — это $g'$ без множителя $I - \eta H$. Накопленная скорость в оптимизаторе начинается с отсоединённой копии первого градиента (`torch.clone(grad).detach()`), и никакого предупреждения об этом нет. (Следующие шаги завершаются ошибкой: веса меняются на месте, а графу нужны их прежние значения.) Поэтому шаги оптимизатора программируйте сами.
-#
+# %% [markdown] tags=["ru"] of="dacef441"
 # ### Упражнение `meta_gradient`: производная сквозь шаги оптимизатора
 # *спроектировать · ●●● · 12 минут · 4 балла*
 #
@@ -1123,13 +1156,17 @@ for inputs, outputs in ((3, 300), (300, 3)):
         print(f"{inputs:3} -> {outputs:3}  {jacobian.__name__}: largest {ops.largest:6}, backward passes {runs.times}")
 # %% tags=["fact"]
 assert sizes == {(3, "jacrev"): 90000, (3, "jacfwd"): 900, (300, "jacrev"): 900, (300, "jacfwd"): 90000}
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en", "try"]
+# Which of the two would you take for 3 inputs and 300 outputs, and which for a loss of a million weights? Say the rule.
+#
 # `jacrev` pushes one unit vector for each output, all at once, `jacfwd` one for each input. So take `jacfwd` for few inputs and `jacrev` for few outputs. A Hessian is the Jacobian of a gradient, with as many outputs as inputs: `jacfwd(jacrev(f))`.
+# %% [markdown] tags=["ru", "try"] of="6e00e240"
+# Какую из двух функций вы взяли бы для 3 входов и 300 выходов, а какую — для функции потерь от миллиона весов? Сформулируйте правило.
 #
-# Now per-sample gradients, as private training and the search for bad labels need them. How much do the ways of getting them cost for 64 samples and a network with 161 weights?
-# %% [markdown] tags=["ru"] of="d448b058"
 # Функция `jacrev` выполняет обратный проход сразу для всех единичных векторов, по одному на каждый выход, а `jacfwd` — проход в прямом режиме, с единичным вектором на каждый вход. Поэтому при малом числе входов берите `jacfwd`, а при малом числе выходов — `jacrev`. Матрица Гессе — это матрица Якоби градиента, у которого выходов столько же, сколько входов: `jacfwd(jacrev(f))`.
-#
+# %% [markdown] tags=["en"]
+# Now per-sample gradients, as private training and the search for bad labels need them. How much do the ways of getting them cost for 64 samples and a network with 161 weights?
+# %% [markdown] tags=["ru"] of="d23d73bc"
 # Теперь о градиентах по отдельным примерам: они нужны, например, при обучении с дифференциальной приватностью и при поиске неверных меток. Во что обходятся разные способы при 64 примерах и сети со 161 весом?
 # %%
 torch.manual_seed(0)
@@ -1252,11 +1289,11 @@ check("per_sample_module")
 # %% [markdown] tags=["en"]
 # ## What `vmap` refuses
 #
-# `vmap` runs your function once, on tensors that hide a batch. Whatever needs a number of one sample, or changes something that all samples share, cannot work. The errors name it; the cures are few. Read the four refusals and their cures.
-# %% [markdown] tags=["ru"] of="6f79324c"
+# `vmap` runs your function once, on tensors that hide a batch. Whatever needs a number of one sample, or changes something that all samples share, cannot work. The errors name it. Here are four refusals.
+# %% [markdown] tags=["ru"] of="1fe95d33"
 # ## Чего не может функция `vmap`
 #
-# Функция `vmap` выполняет вашу функцию один раз — над тензорами, внутри которых скрыт целый батч. Поэтому не работает ни то, чему нужно значение отдельного примера, ни то, что меняет данные, общие для всех примеров. Причину называет само сообщение об ошибке, а способов исправить ошибку немного. Прочтите четыре сообщения об ошибках и четыре исправления.
+# Функция `vmap` выполняет вашу функцию один раз — над тензорами, внутри которых скрыт целый батч. Поэтому не работает ни то, чему нужно значение отдельного примера, ни то, что меняет данные, общие для всех примеров. Причину называет само сообщение об ошибке. Вот четыре таких сообщения.
 # %%
 rows = torch.tensor([[1.0, 2.0], [-3.0, 1.0]])
 norm = torch.nn.BatchNorm1d(2)
@@ -1282,13 +1319,6 @@ def normalise(r):
 
 for refused in (branch, write, drop, normalise):
     print(f"{refused.__name__:10}", error_of(lambda: vmap(refused)(rows)))
-
-print()
-print("branch    ", vmap(lambda r: torch.where(r.sum() > 0, r, -r))(rows).tolist())
-print("write     ", vmap(lambda r: torch.stack([r.sum(), r.new_zeros(())]))(rows).tolist())
-print("drop      ", error_of(lambda: vmap(drop, randomness="different")(rows)))
-norm.eval()
-print("normalise ", error_of(lambda: vmap(normalise)(rows)))
 # %% tags=["fact"]
 assert "data-dependent control flow" in error_of(lambda: vmap(branch)(rows))
 assert "vmap: inplace arithmetic" in error_of(lambda: vmap(write)(rows))
@@ -1311,11 +1341,6 @@ assert "more than 1 value per channel" in error_of(lambda: vmap(lambda r: withou
 
 
 # %% [markdown] tags=["en"]
-# * A branch that depends on numbers becomes `torch.where`; `.item()` and `x[x > 0]` go the same way.
-# * An in-place write is refused only if the tensor has no hidden batch, as `torch.zeros(...)`. `r.new_zeros(...)` has one, and so has a result of arithmetic.
-# * Randomness must be chosen: `randomness="different"` or `"same"`.
-# * `BatchNorm` in training mode writes its running statistics. `eval()` helps if you may use it; `torch.func.replace_all_batch_norm_modules_(model)` takes the statistics away. But then each sample is a batch of one, and after a linear layer `BatchNorm` refuses that: a per-sample gradient has no meaning where samples look at each other. `GroupNorm` is what one uses instead.
-#
 # ### Extra exercise `fix_vmap`: a loss that `vmap` refuses
 # *find the bug · ●●○ · 12 minutes · 3 points · extra*
 #
@@ -1324,12 +1349,7 @@ assert "more than 1 value per channel" in error_of(lambda: vmap(lambda r: withou
 # * **Given.** `w` and `x`, vectors of the same length. The sum is never exactly 2. `x` is padded with zeros, and a weight may be 0, too.
 # * **Result.** Values are the same as before, for one sample and under `vmap`. <!-- values -->
 # * **Result.** The gradient with respect to `w` is right for every sample, also where an entry is 0. At $r_i = 0$ the second rule holds, and the derivative with respect to $w_i$ is $x_i$. <!-- gradients -->
-# %% [markdown] tags=["ru"] of="b94c6721"
-# * Ветвление, которое зависит от чисел, заменяют на `torch.where`; так же поступают с `.item()` и `x[x > 0]`.
-# * Запись на месте запрещена, только если в тензоре нет скрытого батча, как в `torch.zeros(...)`. В `r.new_zeros(...)` он есть, как и в тензорах, полученных арифметическими операциями над примером.
-# * Нужно указать, как получать случайные числа: `randomness="different"` или `"same"`.
-# * `BatchNorm` в режиме обучения обновляет накопленные статистики. Помогает `eval()`, если этот режим допустим; вызов `torch.func.replace_all_batch_norm_modules_(model)` убирает статистики. Но тогда каждый пример — батч из одного примера, а такой батч слой `BatchNorm` после линейного слоя не принимает: там, где примеры влияют друг на друга, градиент по отдельному примеру не имеет смысла. Вместо этого слоя берут `GroupNorm`.
-#
+# %% [markdown] tags=["ru"] of="1ecabf3c"
 # ### Дополнительное упражнение `fix_vmap`: функция потерь, которую `vmap` отказывается выполнять
 # *найти ошибку · ●●○ · 12 минут · 3 балла · дополнительно*
 #
@@ -1388,6 +1408,22 @@ def fix_vmap(w, x):
 from autograder import check
 
 check("fix_vmap")
+# %% [markdown] tags=["en"] explains="fix_vmap"
+# * A branch that depends on numbers becomes `torch.where`; `.item()` and `x[x > 0]` go the same way.
+# * An in-place write is refused only if the tensor has no hidden batch, as `torch.zeros(...)`. `r.new_zeros(...)` has one, and so has a result of arithmetic.
+# * Randomness must be chosen: `randomness="different"` or `"same"`.
+# * `BatchNorm` in training mode writes its running statistics. `eval()` helps if you may use it; `torch.func.replace_all_batch_norm_modules_(model)` takes the statistics away. But then each sample is a batch of one, and after a linear layer `BatchNorm` refuses that: a per-sample gradient has no meaning where samples look at each other. `GroupNorm` is what one uses instead.
+# %% [markdown] tags=["ru"] explains="fix_vmap" of="59c7a0b7"
+# * Ветвление, которое зависит от чисел, заменяют на `torch.where`; так же поступают с `.item()` и `x[x > 0]`.
+# * Запись на месте запрещена, только если в тензоре нет скрытого батча, как в `torch.zeros(...)`. В `r.new_zeros(...)` он есть, как и в тензорах, полученных арифметическими операциями над примером.
+# * Нужно указать, как получать случайные числа: `randomness="different"` или `"same"`.
+# * `BatchNorm` в режиме обучения обновляет накопленные статистики. Помогает `eval()`, если этот режим допустим; вызов `torch.func.replace_all_batch_norm_modules_(model)` убирает статистики. Но тогда каждый пример — батч из одного примера, а такой батч слой `BatchNorm` после линейного слоя не принимает: там, где примеры влияют друг на друга, градиент по отдельному примеру не имеет смысла. Вместо этого слоя берут `GroupNorm`.
+# %%
+print("branch    ", vmap(lambda r: torch.where(r.sum() > 0, r, -r))(rows).tolist())
+print("write     ", vmap(lambda r: torch.stack([r.sum(), r.new_zeros(())]))(rows).tolist())
+print("drop      ", error_of(lambda: vmap(drop, randomness="different")(rows)))
+norm.eval()
+print("normalise ", error_of(lambda: vmap(normalise)(rows)))
 
 
 # %% [markdown] tags=["en"]
