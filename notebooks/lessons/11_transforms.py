@@ -225,61 +225,26 @@ assert vmap(CentredByHand.apply)(samples).tolist() == [[-2.5, -0.5], [-3.5, 6.5]
 assert vmap(Centred.apply, in_dims=1)(samples).tolist() == [[0.5, -0.5], [-3.5, 3.5]]
 
 
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en", "try"]
+# No sample has the mean 3.5. Of what is it the mean, and what did the rule get to see? Say it from the line that it printed.
+#
 # No sample has the mean 3.5: that is the mean of the whole batch. A function under `vmap` sees one sample; a method `vmap` is what makes that true, and so it sees the *batch*: whole tensors, with `in_dims` saying where the batch dimension of each is, or None for an input that has none. It returns the result and the place of the batch in it, which the caller then has moved to where `out_dims` wants it.
+# %% [markdown] tags=["ru", "try"] of="b8f08bea"
+# Ни у одного примера среднее не равно 3.5. Среднее чего это и что получило правило? Ответьте по строке, которую оно напечатало.
 #
-# `vmap` cannot notice the error. It believes the rule, as autograd believes `backward` (lesson 07). So test a rule against a loop over samples.
-#
-# A right rule first moves the batch to a place that it knows, to the front. Then it computes within each sample. Here a sample is a vector, so in the batch it is a row, wherever the batch was before.
-# %% [markdown] tags=["ru"] of="8f6aa7aa"
 # Ни у одного примера среднее не равно 3.5: это среднее всего батча. Функция внутри `vmap` видит один пример. Но обеспечивает это как раз метод `vmap`, и потому сам он видит *батч*: тензоры целиком. В `in_dims` для каждого входа указан номер измерения батча, а если батча у входа нет, то None. Метод возвращает результат и номер измерения батча в нём, а потом torch переносит батч туда, куда указывает `out_dims` в вызове преобразования.
-#
+# %% [markdown] tags=["en"]
+# `vmap` cannot notice the error. It believes the rule, as autograd believes `backward` (lesson 07). So test a rule against a loop over samples.
+# %% [markdown] tags=["ru"] of="47bcf5e1"
 # Преобразование `vmap` заметить ошибку не может. Оно верит правилу на слово, как autograd верит `backward` (урок 07). Поэтому сравнивайте правило с циклом по примерам.
-#
-# Верное правило сначала переносит батч туда, где его место известно, — вперёд. Затем оно выполняет вычисления внутри каждого примера. Здесь пример — вектор, поэтому после переноса каждая строка — один пример, где бы измерение батча ни стояло раньше.
-# %%
-class CentredRows(CentredByHand):
-    @staticmethod
-    def vmap(info, in_dims, x):
-        x = x.movedim(in_dims[0], 0)
-        return x - x.mean(dim=1, keepdim=True), 0
-
-
-for dim in 0, 1:
-    one_by_one = torch.stack([Centred.apply(sample) for sample in samples.unbind(dim)])
-    print("batch at", dim, "as a loop:", torch.equal(vmap(CentredRows.apply, in_dims=dim)(samples), one_by_one))
-# %% tags=["fact"]
-for dim in 0, 1:
-    one_by_one = torch.stack([Centred.apply(sample) for sample in samples.unbind(dim)])
-    assert torch.equal(vmap(CentredRows.apply, in_dims=dim)(samples), one_by_one)
-
-
 # %% [markdown] tags=["en"]
 # ### When torch can make no rule
 #
-# `np.logaddexp(x, y)` is $\log(e^x + e^y)$, computed in NumPy. In a `forward` with `generate_vmap_rule = True` that ends in an error, because under `vmap` the tensors have no memory of their own that NumPy could read. Then the rule has to be written. The picture shows the shapes for `in_dims=(0, 0)`, if a sample of `x` is a row and a sample of `y` a number: to the left the tensors as the rule gets them, with the batch first, to the right with the batch last.
-# %% [markdown] tags=["ru"] of="eefa3e7c"
+# `np.logaddexp(x, y)` is $\log(e^x + e^y)$, computed in NumPy. In a `forward` with `generate_vmap_rule = True` that ends in an error, because under `vmap` the tensors have no memory of their own that NumPy could read. Then the rule has to be written.
+# %% [markdown] tags=["ru"] of="9a46fe2d"
 # ### Если torch не может составить правило
 #
-# Функция `np.logaddexp(x, y)` — это $\log(e^x + e^y)$, вычисленный в NumPy. При `generate_vmap_rule = True` такой вызов в методе `forward` кончится ошибкой: внутри `vmap` у тензоров нет своей памяти, которую мог бы прочесть NumPy. Тогда правило нужно написать самим. На рисунке — формы при `in_dims=(0, 0)`, если пример `x` — строка, а пример `y` — число. Слева батч стоит впереди: так правило и получает эти тензоры. Справа он перенесён в конец.
-# %% tags=["picture"]
-import matplotlib.pyplot as plt
-
-figure, panels = plt.subplots(1, 2, figsize=(6.4, 2.4))
-for panel, title, shapes in (
-    (panels[0], "movedim(dim, 0)", {"x": ["4", "3"], "y": ["", "4"]}),
-    (panels[1], "movedim(dim, -1)", {"x": ["3", "4"], "y": ["", "4"]}),
-):
-    for row, (name, sizes) in enumerate(shapes.items()):
-        panel.text(-0.6, -row, name, ha="center", va="center")
-        for column, size in enumerate(sizes):
-            if size:
-                colour = "tab:orange" if size == "4" else "tab:blue"
-                panel.add_patch(plt.Rectangle((column - 0.4, -row - 0.35), 0.8, 0.7, color=colour, alpha=0.4))
-                panel.text(column, -row, size, ha="center", va="center")
-    panel.set(title=title, xlim=(-1, 1.6), ylim=(-1.6, 0.6))
-    panel.axis("off")
-plt.show()
+# Функция `np.logaddexp(x, y)` — это $\log(e^x + e^y)$, вычисленный в NumPy. При `generate_vmap_rule = True` такой вызов в методе `forward` кончится ошибкой: внутри `vmap` у тензоров нет своей памяти, которую мог бы прочесть NumPy. Тогда правило нужно написать самим.
 # %% tags=["fact"]
 wrong, right = torch.ones(4, 3), torch.ones(3, 4)
 assert attempt(lambda: wrong + torch.ones(4)) == "refused" and (right + torch.ones(4)).shape == (3, 4)
@@ -469,10 +434,55 @@ class LogAddExp(torch.autograd.Function):
 from autograder import check
 
 check("fix_rule")
+
+
 # %% [markdown] tags=["en"] explains="fix_rule"
+# A right rule first moves the batch to a place that it knows, to the front. Then it computes within each sample. Here a sample is a vector, so in the batch it is a row, wherever the batch was before.
+#
+# The picture shows the shapes for `in_dims=(0, 0)`, if a sample of `x` is a row and a sample of `y` a number: to the left the tensors as the rule gets them, with the batch first, to the right with the batch last.
+#
 # Shapes are aligned from the right. With the batch first, the 4 samples of `y` stand under the 3 entries of `x`, an error; and if there were 3 samples, they would be added up with the wrong partners, without one.
-# %% [markdown] tags=["ru"] explains="fix_rule" of="e7e0ad2e"
+# %% [markdown] tags=["ru"] explains="fix_rule" of="9c9bc2c6"
+# Верное правило сначала переносит батч туда, где его место известно, — вперёд. Затем оно выполняет вычисления внутри каждого примера. Здесь пример — вектор, поэтому после переноса каждая строка — один пример, где бы измерение батча ни стояло раньше.
+#
+# На рисунке — формы при `in_dims=(0, 0)`, если пример `x` — строка, а пример `y` — число. Слева батч стоит впереди: так правило и получает эти тензоры. Справа он перенесён в конец.
+#
 # Формы выравниваются справа. Если батч стоит впереди, 4 примера `y` оказываются под 3 элементами `x`, и это ошибка. А будь примеров 3, каждый оказался бы в паре с чужими элементами, и ошибки не было бы.
+# %%
+class CentredRows(CentredByHand):
+    @staticmethod
+    def vmap(info, in_dims, x):
+        x = x.movedim(in_dims[0], 0)
+        return x - x.mean(dim=1, keepdim=True), 0
+
+
+for dim in 0, 1:
+    one_by_one = torch.stack([Centred.apply(sample) for sample in samples.unbind(dim)])
+    print("batch at", dim, "as a loop:", torch.equal(vmap(CentredRows.apply, in_dims=dim)(samples), one_by_one))
+# %% tags=["fact"]
+for dim in 0, 1:
+    one_by_one = torch.stack([Centred.apply(sample) for sample in samples.unbind(dim)])
+    assert torch.equal(vmap(CentredRows.apply, in_dims=dim)(samples), one_by_one)
+# %% tags=["picture"]
+import matplotlib.pyplot as plt
+
+figure, panels = plt.subplots(1, 2, figsize=(6.4, 2.4))
+for panel, title, shapes in (
+    (panels[0], "movedim(dim, 0)", {"x": ["4", "3"], "y": ["", "4"]}),
+    (panels[1], "movedim(dim, -1)", {"x": ["3", "4"], "y": ["", "4"]}),
+):
+    for row, (name, sizes) in enumerate(shapes.items()):
+        panel.text(-0.6, -row, name, ha="center", va="center")
+        for column, size in enumerate(sizes):
+            if size:
+                colour = "tab:orange" if size == "4" else "tab:blue"
+                panel.add_patch(plt.Rectangle((column - 0.4, -row - 0.35), 0.8, 0.7, color=colour, alpha=0.4))
+                panel.text(column, -row, size, ha="center", va="center")
+    panel.set(title=title, xlim=(-1, 1.6), ylim=(-1.6, 0.6))
+    panel.axis("off")
+plt.show()
+
+
 # %% tags=["fact"]
 for dims, x, y in (((0, 0), torch.rand(3, 3), torch.rand(3)), ((1, None), torch.rand(2, 4), torch.rand(5, 2))):
     rows = [
@@ -551,11 +561,15 @@ for cube in Cube, CubeOnce:
 assert penalties == [27, 9]  # slope**2 is 144 w**6; through the constant goes a third
 
 
+# %% [markdown] tags=["en", "try"]
+# Two errors, two zeros. Which are worse? And have the errors come from the guard? Read what they say.
+#
+# The zeros are worse. And the errors are not the guard's: for $f(x)$ alone the first gradient has no graph, and that is all that torch complains of.
+# %% [markdown] tags=["ru", "try"] of="3e417296"
+# Две ошибки и два нуля. Что хуже? И вызваны ли ошибки декоратором? Прочтите, что в них сказано.
+#
+# Нули хуже. Да и ошибки вызваны не декоратором: если вся функция потерь — это $f(x)$, у первой производной нет графа, и torch жалуется только на это.
 # %% [markdown] tags=["en"]
-# Two errors, two zeros. The zeros are worse. And the errors are not the guard's: for $f(x)$ alone the first gradient has no graph, and that is all that torch complains of.
-#
-# The decorator runs `backward` under `no_grad()`. Then it marks the result, so that a later backward pass raises the error, but only if a gradient that arrived *requires grad*. In $f(x)^2$ it does: $2 f(x)$ arrives. In a loss in which $f$ is a plain summand a constant arrives, and nothing is marked. What the result owes to the saved $x$ is lost either way.
-#
 # ### Exercise `expose_once`: past the guard
 # *write the counter-example · ●●○ · 8 minutes · 2 points*
 #
@@ -565,11 +579,7 @@ assert penalties == [27, 9]  # slope**2 is 144 w**6; through the constant goes a
 # * **Result.** A tensor of one element, whose gradient with respect to `x` depends on `f`. <!-- usable -->
 # * **Result.** If `f` is a Function with `once_differentiable`, then the first gradient `g`, by `autograd.grad(..., create_graph=True)`, and `g.sum().backward()` run without an error. <!-- silent -->
 # * **Result.** `x.grad` then differs from that of a right `f`. <!-- wrong -->
-# %% [markdown] tags=["ru"] of="f4b8de37"
-# Две ошибки и два нуля. Нули хуже. Да и ошибки вызваны не декоратором: если вся функция потерь — это $f(x)$, у первой производной нет графа, и torch жалуется только на это.
-#
-# Декоратор выполняет `backward` внутри `no_grad()`. Потом он помечает результат, чтобы следующий обратный проход завершился ошибкой, но только если пришедший градиент *требует градиента*. В $f(x)^2$ так и есть: приходит $2 f(x)$. А если $f$ входит в функцию потерь простым слагаемым, приходит константа, и результат не помечается. Зависимость результата от сохранённого $x$ теряется в обоих случаях.
-#
+# %% [markdown] tags=["ru"] of="c738d183"
 # ### Упражнение `expose_once`: мимо защиты
 # *построить контрпример · ●●○ · 8 минут · 2 балла*
 #
@@ -605,6 +615,10 @@ def expose_once(f, x):
 from autograder import check
 
 check("expose_once")
+# %% [markdown] tags=["en"] explains="expose_once"
+# The decorator runs `backward` under `no_grad()`. Then it marks the result, so that a later backward pass raises the error, but only if a gradient that arrived *requires grad*. In $f(x)^2$ it does: $2 f(x)$ arrives. In a loss in which $f$ is a plain summand a constant arrives, and nothing is marked. What the result owes to the saved $x$ is lost either way.
+# %% [markdown] tags=["ru"] explains="expose_once" of="e474bebd"
+# Декоратор выполняет `backward` внутри `no_grad()`. Потом он помечает результат, чтобы следующий обратный проход завершился ошибкой, но только если пришедший градиент *требует градиента*. В $f(x)^2$ так и есть: приходит $2 f(x)$. А если $f$ входит в функцию потерь простым слагаемым, приходит константа, и результат не помечается. Зависимость результата от сохранённого $x$ теряется в обоих случаях.
 
 
 # %% [markdown] tags=["en"]
@@ -866,13 +880,17 @@ assert attempt(lambda: vmap(lambda x: DoubledInPlace.apply(x.clone()))(batch)) =
 assert vmap(lambda x: DoubledByRule.apply(x.clone()))(batch).tolist() == [2, 4]
 
 
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en", "try"]
+# Which of the two lines is not 12? Say which derivatives each of them takes by `jvp`, and which by `backward`.
+#
 # `hessian` is forward mode over `backward`, and right. `jacfwd(jacfwd)` is forward mode over forward mode, and loses a term, because what `jvp` computes is not itself followed forward. So one right `jvp` does not make all forward derivatives right; for second derivatives take `hessian`, or `jacrev` twice.
+# %% [markdown] tags=["ru", "try"] of="111742d7"
+# Какая из двух строк не равна 12? Скажите, какие производные каждая из них берёт через `jvp`, а какие через `backward`.
 #
-# And if there are several outputs? Then `jvp` returns one tangent for each. Of the two outputs below the second changes in jumps alone: `mark_non_differentiable` gives it no graph, and `jvp` returns None for it.
-# %% [markdown] tags=["ru"] of="870c5e89"
 # `hessian` — это прямой режим поверх `backward`, и результат верен. `jacfwd(jacfwd)` — прямой режим поверх прямого режима, и одно слагаемое теряется, потому что за вычислениями внутри `jvp` прямой режим уже не следит. Так что одного верного `jvp` мало, чтобы в прямом режиме были верны все производные. Для вторых производных берите `hessian` или дважды `jacrev`.
-#
+# %% [markdown] tags=["en"]
+# And if there are several outputs? Then `jvp` returns one tangent for each. Of the two outputs below the second changes in jumps alone: `mark_non_differentiable` gives it no graph, and `jvp` returns None for it.
+# %% [markdown] tags=["ru"] of="43932540"
 # А если выходов несколько? Тогда `jvp` возвращает касательный вектор для каждого. Из двух выходов ниже второй меняется только скачками. Поэтому он отмечен вызовом `mark_non_differentiable`: графа у него нет, и `jvp` возвращает для него None.
 # %%
 class SquareAndSign(torch.autograd.Function):
@@ -1074,62 +1092,13 @@ check("ratio_function")
 
 
 # %% [markdown] tags=["en"]
-# ## Old weights
+# ## A loss that does not fall
 #
-# Not every transform has a function of its own. `torch.autocast` is one as well: inside its region matrix products are computed in bfloat16, whoever wrote them. Such a number takes two bytes, as in float16; its range is that of float32, with two or three right digits. Below is one layer with a weight of ones, three steps of descent, and two places for the region. Which one learns?
-# %% [markdown] tags=["ru"] of="7a398c9f"
-# ## Старые веса
+# Not every transform has a function of its own. `torch.autocast` is one as well: inside its region matrix products are computed in bfloat16, whoever wrote them. Such a number takes two bytes, as in float16; its range is that of float32, with two or three right digits.
+# %% [markdown] tags=["ru"] of="b29556d8"
+# ## Потери не уменьшаются
 #
-# Не всякое преобразование вызывают как функцию. `torch.autocast` — тоже преобразование: внутри его области матричные произведения вычисляются в bfloat16, кто бы их ни написал. Число bfloat16 занимает два байта, как и float16. Диапазон у него тот же, что у float32, а верных цифр две-три. Ниже — один слой с весом из единиц, три шага спуска и два места для этой области. В каком из двух случаев слой обучается?
-# %%
-from contextlib import nullcontext
-
-
-def region(**options):
-    return torch.autocast("cpu", torch.bfloat16, **options)
-
-
-def three_steps(around_all, around_forward):
-    layer = torch.nn.Linear(4, 1, bias=False)
-    torch.nn.init.ones_(layer.weight)
-    optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
-    losses = []
-    with around_all:
-        for _ in range(3):
-            with around_forward():
-                y = layer(torch.ones(2, 4))
-            loss = y.float().pow(2).mean()
-            loss.backward()
-            optimizer.step()
-            optimizer.zero_grad()
-            losses.append(round(loss.item(), 3))
-    return losses, layer.weight[0, 0].item()
-
-
-print("region per forward:  ", *three_steps(nullcontext(), region))
-print("region around it all:", *three_steps(region(), nullcontext))
-# %% tags=["fact"]
-half, brain, full = map(torch.finfo, (torch.float16, torch.bfloat16, torch.float32))
-assert half.bits == brain.bits == 16 and 0.99 < brain.max / full.max < 1 and brain.tiny == full.tiny
-assert 1e-3 < brain.eps < 1e-2
-losses, weight = three_steps(nullcontext(), region)
-assert losses == [16, 0.641, 0.025] and abs(weight) < 0.05
-losses, weight = three_steps(region(), nullcontext)
-assert losses == [16, 16, 16] and abs(weight + 1.4) < 0.02
-assert three_steps(region(enabled=False), region)[0] == [16, 16, 16]
-for both in ((region(cache_enabled=False), nullcontext), (region(enabled=False), lambda: region(cache_enabled=False))):
-    assert three_steps(*both)[0] == [16, 0.641, 0.025]
-layer = torch.nn.Linear(2, 2)
-with region():
-    layer(torch.ones(1, 2))
-    before = layer(torch.ones(1, 2)).clone()
-    with torch.no_grad():
-        layer.weight.add_(1)
-    assert torch.equal(before, layer(torch.ones(1, 2)))
-    torch.clear_autocast_cache()
-    assert not torch.equal(before, layer(torch.ones(1, 2)))
-
-
+# Не всякое преобразование вызывают как функцию. `torch.autocast` — тоже преобразование: внутри его области матричные произведения вычисляются в bfloat16, кто бы их ни написал. Число bfloat16 занимает два байта, как и float16. Диапазон у него тот же, что у float32, а верных цифр две-три.
 # %% [markdown] tags=["en"]
 # ### Exercise `fix_region`: a loss that does not fall
 # *find the bug · ●●○ · 10 minutes · 3 points*
@@ -1238,13 +1207,68 @@ from autograder import check
 
 check("fix_region")
 # %% [markdown] tags=["en"] explains="fix_region"
+# In the next cell there are one layer with a weight of ones, three steps of descent, and two places for the region.
+# %% [markdown] tags=["ru"] explains="fix_region" of="8c656d34"
+# В следующей ячейке — один слой с весом из единиц, три шага спуска и два места для области.
+# %%
+from contextlib import nullcontext
+
+
+def region(**options):
+    return torch.autocast("cpu", torch.bfloat16, **options)
+
+
+def three_steps(around_all, around_forward):
+    layer = torch.nn.Linear(4, 1, bias=False)
+    torch.nn.init.ones_(layer.weight)
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+    losses = []
+    with around_all:
+        for _ in range(3):
+            with around_forward():
+                y = layer(torch.ones(2, 4))
+            loss = y.float().pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            losses.append(round(loss.item(), 3))
+    return losses, layer.weight[0, 0].item()
+
+
+print("region per forward:  ", *three_steps(nullcontext(), region))
+print("region around it all:", *three_steps(region(), nullcontext))
+# %% [markdown] tags=["en", "try"]
+# Which of the two learns? And what does the weight of the other do, while its loss stays at 16?
+#
 # The second one does not stand still: its weight runs past 0 to $-1.4$, by the same gradient again and again. But the loss is 16 each time, because the forward pass multiplies by a copy. autocast converts a weight to bfloat16 at its first use and keeps the copy, so that a weight used twice is converted once. The copies are thrown away when the *outermost* region ends. An optimizer that changes the weight in the meantime does not touch them: no version counter of lesson 05 watches, and no warning comes.
 #
 # The outermost region need not be yours. If a caller has put `autocast(enabled=False)` around your function, your regions are inner ones, and their copies live as long as the caller's. Two things help: `cache_enabled=False` in your own region, or `torch.clear_autocast_cache()` after each step.
-# %% [markdown] tags=["ru"] explains="fix_region" of="0c457c7e"
+# %% [markdown] tags=["ru", "try"] of="354d82fe"
+# Какой из двух слоёв обучается? И что происходит с весом другого, пока потери равны 16?
+#
 # Во втором случае вес на месте не стоит: под действием одного и того же градиента он переходит через ноль и доходит до $-1.4$. Но потери всякий раз равны 16, потому что в прямом проходе умножают не на него, а на его копию. При первом использовании autocast преобразует вес в bfloat16 и хранит копию, чтобы не преобразовывать дважды вес, который нужен дважды. Копии выбрасываются, когда заканчивается самая *внешняя* область. Если до этого оптимизатор изменит вес, копий это не коснётся: счётчик версий из урока 05 за ними не следит, и предупреждения не будет.
 #
 # Внешней может оказаться и не ваша область. Если вызывающий код поставил вокруг вашей функции `autocast(enabled=False)`, ваши области — внутренние, и копии живут до конца чужой. Помогает одно из двух: `cache_enabled=False` в своей области или `torch.clear_autocast_cache()` после каждого шага.
+# %% tags=["fact"]
+half, brain, full = map(torch.finfo, (torch.float16, torch.bfloat16, torch.float32))
+assert half.bits == brain.bits == 16 and 0.99 < brain.max / full.max < 1 and brain.tiny == full.tiny
+assert 1e-3 < brain.eps < 1e-2
+losses, weight = three_steps(nullcontext(), region)
+assert losses == [16, 0.641, 0.025] and abs(weight) < 0.05
+losses, weight = three_steps(region(), nullcontext)
+assert losses == [16, 16, 16] and abs(weight + 1.4) < 0.02
+assert three_steps(region(enabled=False), region)[0] == [16, 16, 16]
+for both in ((region(cache_enabled=False), nullcontext), (region(enabled=False), lambda: region(cache_enabled=False))):
+    assert three_steps(*both)[0] == [16, 0.641, 0.025]
+layer = torch.nn.Linear(2, 2)
+with region():
+    layer(torch.ones(1, 2))
+    before = layer(torch.ones(1, 2)).clone()
+    with torch.no_grad():
+        layer.weight.add_(1)
+    assert torch.equal(before, layer(torch.ones(1, 2)))
+    torch.clear_autocast_cache()
+    assert not torch.equal(before, layer(torch.ones(1, 2)))
 
 
 # %% [markdown] tags=["en"]
@@ -1331,9 +1355,7 @@ with redirect_stdout(io.StringIO()) as said:
 
 
 # %% [markdown] tags=["en"]
-# A bfloat16 gradient meets a float32 weight, and the product refuses. That is the lucky case. A `backward` that has no such meeting, because it recomputes something in float32 first, raises nothing: it is slow, and it differentiates another function than `forward` computed.
-#
-# Two decorators put that right, and they go together: `custom_fwd(device_type="cpu")` above `forward(ctx, ...)` notes whether autocast was on; `custom_bwd(device_type="cpu")` above `backward` sets it to the same. Both stand below `@staticmethod`. With a `forward` without context they do not work: what one notes, the other does not find. A Function for autocast and `torch.func` at once notes the state itself, in `setup_context`, by `torch.is_autocast_enabled("cpu")`.
+# A bfloat16 gradient meets a float32 weight, and the product refuses. That is the lucky case.
 #
 # ### Extra exercise `fix_layer`: a Function under autocast
 # *find the bug · ●●○ · 10 minutes · 3 points · extra*
@@ -1345,10 +1367,8 @@ with redirect_stdout(io.StringIO()) as said:
 # * **Result.** Forward pass in a region of bfloat16, backward pass outside: all matrix products are computed in bfloat16, and the gradients come out in float32. <!-- region -->
 # * **Result.** The same with both passes in the region. <!-- both_inside -->
 # * **Result.** Forward pass outside, backward pass in a region: all products are computed in float32. <!-- backward_inside -->
-# %% [markdown] tags=["ru"] of="84f9d2fa"
-# Градиент типа bfloat16 умножается на вес типа float32, и это кончается ошибкой. Это ещё удачный случай. Если же `backward` сначала что-то вычисляет заново в float32, до такого умножения дело не доходит и ошибки нет. Метод просто работает медленно и дифференцирует не ту функцию, которую вычислил `forward`.
-#
-# Исправить это можно двумя декораторами, и действуют они только вместе: `custom_fwd(device_type="cpu")` над `forward(ctx, ...)` запоминает, был ли включён autocast, а `custom_bwd(device_type="cpu")` над `backward` переключает его в то же состояние. Оба ставят под `@staticmethod`. Если `forward` не принимает контекст, они не работают: то, что запомнил один, другой не находит. Функция, которая нужна и внутри autocast, и в `torch.func`, должна запоминать состояние сама, в `setup_context`, с помощью `torch.is_autocast_enabled("cpu")`.
+# %% [markdown] tags=["ru"] of="784373e3"
+# Градиент типа bfloat16 умножается на вес типа float32, и это кончается ошибкой. Это ещё удачный случай.
 #
 # ### Дополнительное упражнение `fix_layer`: функция внутри autocast
 # *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
@@ -1451,6 +1471,14 @@ class Layer(torch.autograd.Function):
 from autograder import check
 
 check("fix_layer")
+# %% [markdown] tags=["en"] explains="fix_layer"
+# A `backward` that has no such meeting, because it recomputes something in float32 first, raises nothing: it is slow, and it differentiates another function than `forward` computed.
+#
+# Two decorators put that right, and they go together: `custom_fwd(device_type="cpu")` above `forward(ctx, ...)` notes whether autocast was on; `custom_bwd(device_type="cpu")` above `backward` sets it to the same. Both stand below `@staticmethod`. With a `forward` without context they do not work: what one notes, the other does not find. A Function for autocast and `torch.func` at once notes the state itself, in `setup_context`, by `torch.is_autocast_enabled("cpu")`.
+# %% [markdown] tags=["ru"] explains="fix_layer" of="3b9cb5b2"
+# Если же `backward` сначала что-то вычисляет заново в float32, до такого умножения дело не доходит и ошибки нет. Метод просто работает медленно и дифференцирует не ту функцию, которую вычислил `forward`.
+#
+# Исправить это можно двумя декораторами, и действуют они только вместе: `custom_fwd(device_type="cpu")` над `forward(ctx, ...)` запоминает, был ли включён autocast, а `custom_bwd(device_type="cpu")` над `backward` переключает его в то же состояние. Оба ставят под `@staticmethod`. Если `forward` не принимает контекст, они не работают: то, что запомнил один, другой не находит. Функция, которая нужна и внутри autocast, и в `torch.func`, должна запоминать состояние сама, в `setup_context`, с помощью `torch.is_autocast_enabled("cpu")`.
 
 
 # %% [markdown] tags=["en"]
