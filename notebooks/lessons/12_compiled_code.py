@@ -108,14 +108,26 @@ logging.getLogger("torch._dynamo").setLevel(logging.WARNING)
 # Two graphs with `if`: the condition, and the branch that was taken. The other branch is never compiled, because nobody went there. With `torch.where` there is one graph, which computes both branches and chooses.
 #
 # A graph is made for what came: for this dtype, this shape, these flags. Dynamo notes these conditions as *guards*, and compiles anew when a call does not meet them. There is an exception for lengths: when a second one arrives, the length becomes a variable of the graph.
-#
-# Try it: what do `graphs(branching, torch.ones(3), -torch.ones(3))` and `graphs(choosing, torch.ones(3), torch.ones(3).double())` give? Then read the table. Do not call `graph_table()` yet.
-# %% [markdown] tags=["ru"] of="ce0dd68d"
+# %% [markdown] tags=["ru"] of="393b3cd2"
 # С `if` графов два: условие и та ветвь, которая выполнилась. Другая ветвь не компилируется: до неё не дошло дело. С `torch.where` граф один: в нём вычисляются обе ветви, а потом из них выбирается результат.
 #
 # Граф рассчитан на тот вход, который пришёл: на его dtype, форму и флаги. Dynamo запоминает такие условия (guards) и, если очередной вызов им не отвечает, компилирует функцию ещё раз. Для длин есть исключение: как только приходит вход другой длины, длина становится переменной графа.
+# %% [markdown] tags=["en", "try"]
+# What does `graphs(choosing, torch.ones(3), torch.ones(3).double())` give? Say it, then call it.
 #
-# Попробуйте: что дадут `graphs(branching, torch.ones(3), -torch.ones(3))` и `graphs(choosing, torch.ones(3), torch.ones(3).double())`? Затем прочтите таблицу, но `graph_table()` пока не вызывайте.
+# 2: a graph for each dtype. The second call does not meet the guards of the first graph.
+# %% [markdown] tags=["ru", "try"] of="0481e49c"
+# Что вернёт `graphs(choosing, torch.ones(3), torch.ones(3).double())`? Сначала ответьте, потом вызовите.
+#
+# 2: по графу на каждый dtype. Второй вызов не соответствует условиям, с которыми записан первый граф.
+# %% tags=["fact"]
+assert graphs(choosing, torch.ones(3), torch.ones(3).double()) == 2
+
+
+# %% [markdown] tags=["en"]
+# Read the table. Do not call `graph_table()` yet.
+# %% [markdown] tags=["ru"] of="155caedb"
+# Прочтите таблицу, но `graph_table()` пока не вызывайте.
 # %%
 def graph_table():
     def on_flag(x):
@@ -557,9 +569,15 @@ assert counted == {"aten::mul": 150, "aten::add": 150, "aten::mm": 2 * 3 * 50 * 
 assert sum(flops_of(event) for event in profiled.events() if event.cpu_parent is None) == 2 * 3 * 50 * 2
 
 
-# %% [markdown] tags=["en"]
-# Two rows are called `MmBackward0`. The second product cost less in the forward pass ($2 \cdot 5 \cdot 8 \cdot 18 = 1440$ against $2 \cdot 5 \cdot 24 \cdot 8 = 1920$). In the backward pass it costs more: 2880 against 1920. It makes two products, one for each factor; the first layer makes one, because the data need no gradient.
+# %% [markdown] tags=["en", "try"]
+# Two rows are called `MmBackward0`. Which of them belongs to the second product, and why does it cost twice what that product cost in the forward pass? Say it.
 #
+# The second product cost less in the forward pass ($2 \cdot 5 \cdot 8 \cdot 18 = 1440$ against $2 \cdot 5 \cdot 24 \cdot 8 = 1920$). In the backward pass it costs more: 2880 against 1920. It makes two products, one for each factor; the first layer makes one, because the data need no gradient.
+# %% [markdown] tags=["ru", "try"] of="86fad37e"
+# Строк с именем `MmBackward0` две. Какая из них относится ко второму произведению и почему оно обходится вдвое дороже, чем в прямом проходе? Ответьте.
+#
+# Второе произведение в прямом проходе дешевле ($2 \cdot 5 \cdot 8 \cdot 18 = 1440$ против $2 \cdot 5 \cdot 24 \cdot 8 = 1920$), а в обратном дороже: 2880 против 1920. Для второго в обратном проходе нужно вычислить два произведения, по одному на каждый множитель, а для первого — только одно, потому что по данным градиент не нужен.
+# %% [markdown] tags=["en"]
 # In the table of `key_averages()` all nodes of a name share one row. To tell nodes of one name apart, record the shapes with `record_shapes=True` and call `key_averages(group_by_input_shape=True)`: nodes whose gradients have different shapes get rows of their own.
 #
 # ### Extra exercise `costly_node`: the costly node
@@ -570,9 +588,7 @@ assert sum(flops_of(event) for event in profiled.events() if event.cpu_parent is
 # * **Given.** `loss`, in which `mul` and `add` are cheap: counting them as well does not change the result. No two names cost the same.
 # * **Result.** The name of the nodes (such as `"MmBackward0"`, `node.name()`) whose matrix products cost the most floating-point operations in the backward pass, all nodes of one name together. <!-- name -->
 # * **Result.** One backward pass is run, and the leaves have the gradients of one `loss.backward()` in `.grad`. <!-- gradients -->
-# %% [markdown] tags=["ru"] of="78e8bd04"
-# Строк с именем `MmBackward0` здесь две. Второе произведение в прямом проходе дешевле ($2 \cdot 5 \cdot 8 \cdot 18 = 1440$ против $2 \cdot 5 \cdot 24 \cdot 8 = 1920$), а в обратном дороже: 2880 против 1920. Для второго в обратном проходе нужно вычислить два произведения, по одному на каждый множитель, а для первого — только одно, потому что по данным градиент не нужен.
-#
+# %% [markdown] tags=["ru"] of="85582177"
 # В таблице `key_averages()` все узлы с одним именем занимают одну строку. Чтобы их различить, запишите формы с помощью `record_shapes=True` и вызовите `key_averages(group_by_input_shape=True)`: узлы, к которым пришли градиенты разных форм, попадут в разные строки.
 #
 # ### Дополнительное упражнение `costly_node`: самый дорогой узел
@@ -734,9 +750,15 @@ with torch.autograd.set_detect_anomaly(True):
 assert {"isnan", "_is_any_true", "_local_scalar_dense"} <= set(named)  # the last one reads a number
 
 
-# %% [markdown] tags=["en"]
-# There are three operations more for each gradient: find where it is NaN, find out whether that is anywhere, and read the answer. The last of them waits for the number, which on a GPU makes the whole queue wait. To this add the Python lines noted for every node. So: on to find a NaN, then off. An infinite gradient is not reported.
+# %% [markdown] tags=["en", "try"]
+# How many operations does anomaly mode add for each gradient? Work it out from the two lines. For which of them has a GPU to wait?
 #
+# There are three operations more for each gradient: find where it is NaN, find out whether that is anywhere, and read the answer. The last of them waits for the number, which on a GPU makes the whole queue wait. To this add the Python lines noted for every node. So: on to find a NaN, then off. An infinite gradient is not reported.
+# %% [markdown] tags=["ru", "try"] of="a29bab80"
+# Сколько операций добавляет режим обнаружения аномалий на каждый градиент? Вычислите по двум строкам. Какой из них приходится ждать GPU?
+#
+# На каждый градиент приходится на три операции больше: найти, где в градиенте NaN, проверить, есть ли он хоть где-нибудь, и прочитать ответ. Последняя из них ждёт готового числа, а на GPU для этого приходится ждать, пока выполнится вся очередь операций. К этому прибавляется память: для каждого узла запоминаются строки кода, в которых он создан. Поэтому включайте режим, только чтобы найти NaN, а затем выключайте. О бесконечном градиенте режим не сообщает.
+# %% [markdown] tags=["en"]
 # ### Extra exercise `fix_anomaly`: no forward line
 # *find the bug · ●●○ · 10 minutes · 3 points · extra*
 #
@@ -746,9 +768,7 @@ assert {"isnan", "_is_any_true", "_local_scalar_dense"} <= set(named)  # the las
 # * **Result.** If a NaN turns up in the backward pass, the text of torch's warning, with the node and the forward line; otherwise None. An infinite number alone is no NaN, and warnings of `f` itself or a NaN in its value alone are no report. An error of `f` reaches the caller. <!-- report -->
 # * **Result.** `f` is called once. <!-- once -->
 # * **Leave.** Anomaly mode: afterwards it is what it was before the call, on or off, also after an error. <!-- mode -->
-# %% [markdown] tags=["ru"] of="c0b45c18"
-# На каждый градиент приходится на три операции больше: найти, где в градиенте NaN, проверить, есть ли он хоть где-нибудь, и прочитать ответ. Последняя из них ждёт готового числа, а на GPU для этого приходится ждать, пока выполнится вся очередь операций. К этому прибавляется память: для каждого узла запоминаются строки кода, в которых он создан. Поэтому включайте режим, только чтобы найти NaN, а затем выключайте. О бесконечном градиенте режим не сообщает.
-#
+# %% [markdown] tags=["ru"] of="6642c532"
 # ### Дополнительное упражнение `fix_anomaly`: строка не названа
 # *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
 #
@@ -949,9 +969,15 @@ except TypeError:
 running.register_autograd(formula, setup_context=setup_context)
 
 
-# %% [markdown] tags=["en"]
-# One call for three passes: the formula ran while the graph of the backward pass was written down, and the graph ran afterwards. A counter, a `print` or a list inside it sees the tracing, not the passes. That is the 1 of the beginning.
+# %% [markdown] tags=["en", "try"]
+# Three passes, and the list `calls` has one entry. When did the formula run? Say it.
 #
+# One call for three passes: the formula ran while the graph of the backward pass was written down, and the graph ran afterwards. A counter, a `print` or a list inside it sees the tracing, not the passes. That is the 1 of the beginning.
+# %% [markdown] tags=["ru", "try"] of="82c48abc"
+# Прохода три, а в списке `calls` одна запись. Когда выполнялась формула? Ответьте.
+#
+# Один вызов на три прохода: формула выполнилась, когда записывался граф обратного прохода, а дальше работал уже граф. Счётчик, `print` или список внутри формулы отмечают запись графа, а не проходы. Вот откуда единица, о которой шла речь в начале.
+# %% [markdown] tags=["en"]
 # ### Exercise `add_formula`: a formula for an operator
 # *complete · ●●○ · 10 minutes · 4 points*
 #
@@ -963,9 +989,7 @@ running.register_autograd(formula, setup_context=setup_context)
 # * **Result.** The gradients can be differentiated again. <!-- second -->
 # * **Result.** The formula can be traced: `opcheck(op, (x, y, a))` finds nothing wrong. <!-- traced -->
 # * **Result.** If `y` is changed in place between the passes, the backward pass raises torch's error, as for any operation (lesson 05). <!-- guarded -->
-# %% [markdown] tags=["ru"] of="45dea8c8"
-# Один вызов на три прохода: формула выполнилась, когда записывался граф обратного прохода, а дальше работал уже граф. Счётчик, `print` или список внутри формулы отмечают запись графа, а не проходы. Вот откуда единица, о которой шла речь в начале.
-#
+# %% [markdown] tags=["ru"] of="ec66950a"
 # ### Упражнение `add_formula`: формула для оператора
 # *дописать · ●●○ · 10 минут · 4 балла*
 #
@@ -1203,13 +1227,17 @@ except RuntimeError as error:
 running.register_autograd(formula, setup_context=setup_context)
 
 
+# %% [markdown] tags=["en", "try"]
+# The formula is wrong three times over, and `opcheck` says SUCCESS four times. With what does it compare the operator? And what could tell the truth?
+#
+# `opcheck` compares the operator with itself: run as it is, and run through fake and tracing. Both ways lead through the same formula, so both are wrong alike. A truth from outside comes from finite differences, `gradcheck` (lesson 04). In turn, `gradcheck` knows nothing of fakes and tracing.
+# %% [markdown] tags=["ru", "try"] of="53049bdf"
+# Градиент втрое больше верного, а `opcheck` четыре раза отвечает SUCCESS. С чем он сравнивает оператор? И чем можно было бы проверить по-настоящему?
+#
+# `opcheck` сравнивает оператор с ним же самим: один раз он выполняется как есть, другой — через фиктивную реализацию и запись в граф. Оба пути ведут через одну и ту же формулу и неверны одинаково. Независимый эталон дают конечные разности, то есть `gradcheck` (урок 04). А `gradcheck`, в свою очередь, ничего не знает о фиктивных реализациях и записи в граф.
 # %% [markdown] tags=["en"]
-# Four times SUCCESS. `opcheck` compares the operator with itself: run as it is, and run through fake and tracing. Both ways lead through the same formula, so both are wrong alike. A truth from outside comes from finite differences, `gradcheck` (lesson 04). In turn, `gradcheck` knows nothing of fakes and tracing.
-#
 # Below stand four operators, and three of them have a fault. `said` gives "accepted" or "refused". Read the cell; do not call `operator_table()` yet.
-# %% [markdown] tags=["ru"] of="350318d4"
-# Четыре раза SUCCESS. `opcheck` сравнивает оператор с ним же самим: один раз он выполняется как есть, другой — через фиктивную реализацию и запись в граф. Оба пути ведут через одну и ту же формулу и неверны одинаково. Независимый эталон дают конечные разности, то есть `gradcheck` (урок 04). А `gradcheck`, в свою очередь, ничего не знает о фиктивных реализациях и записи в граф.
-#
+# %% [markdown] tags=["ru"] of="0b5c717f"
 # Ниже четыре оператора, и у трёх из них есть изъян. Функция `said` возвращает "accepted" или "refused". Прочтите ячейку, но `operator_table()` пока не вызывайте.
 # %%
 bodies = []
