@@ -177,9 +177,13 @@ assert train_rounded(torch.round) == "w = 0.60, rounded 1"
 assert train_rounded(straight_round) == "w = 2.60, rounded 3"
 
 
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en", "try"]
+# The first weight does not move at all. And why does the second one stop at 2.60, and not go on to 3? Say it, then let the result become 5.
+#
 # The second weight stops at 2.60, for that is already rounded to 3. This is the *straight-through estimator*: forward the rounding, backward the identity. Lesson 07 wrote one as a Function with a `backward` of its own; with `detach` one line is enough. The picture shows the single path that is left.
-# %% [markdown] tags=["ru"] of="674620f1"
+# %% [markdown] tags=["ru", "try"] of="049c1c10"
+# Первый вес вообще не сдвинулся. А почему второй остановился на 2.60 и не дошёл до 3? Сначала ответьте, потом пусть результатом должно стать 5.
+#
 # Второй вес останавливается на 2.60: это число уже округляется до 3. Такая замена и есть *сквозная оценка градиента* (straight-through estimator, STE): в прямом проходе — округление, в обратном — тождественная функция. В уроке 07 её программировали как пользовательскую функцию со своим `backward`, а с помощью `detach` хватает одной строки. На рисунке виден единственный оставшийся путь.
 # %% tags=["picture"]
 from autograder import draw
@@ -334,9 +338,15 @@ for c in (-1.0, 0.3, 5.0):
     assert round(mean_gradient(lambda p, bit: (bit + p - p.detach() - c) ** 2, 0.5), 9) == round(1 - 2 * c, 9)
 
 
-# %% [markdown] tags=["en"]
-# There is the riddle's answer. At $p = 0.5$ the estimator is right to the last digit. At 0.25 its mean is 0, and there training stops; below, it even pushes the wrong way. This is *bias*: an error of the mean, which no number of samples takes away.
+# %% [markdown] tags=["en", "try"]
+# At which of the four $p$ is the mean right? And where does training with this estimator stop? Say it from the table.
 #
+# There is the riddle's answer. At $p = 0.5$ the estimator is right to the last digit. At 0.25 its mean is 0, and there training stops; below, it even pushes the wrong way. This is *bias*: an error of the mean, which no number of samples takes away.
+# %% [markdown] tags=["ru", "try"] of="f7858f51"
+# При каком из четырёх $p$ среднее верно? И где остановится обучение с этой оценкой? Ответьте по таблице.
+#
+# Вот и разгадка. При $p = 0.5$ оценка верна до последней цифры. При 0.25 её среднее равно 0, и обучение останавливается, а при меньших значениях градиент даже направлен не в ту сторону. Это *смещение* (bias): ошибка самого среднего, от которой не избавит никакое число испытаний.
+# %% [markdown] tags=["en"]
 # As in lesson 03, a test needs a truth of its own: the exact sum, and at several points. For $n$ bits it has $2^n$ terms.
 #
 # ### Exercise `moments`: mean and variance without chance
@@ -350,9 +360,7 @@ for c in (-1.0, 0.3, 5.0):
 # * **Result.** The second is the variance of each entry of $g$, the mean of the squared distance from its mean. <!-- variance -->
 # * **Leave.** `logits`, its flag and its `.grad`; and the results have no graph. <!-- rest -->
 # * **Not allowed.** More than one call of `surrogate` for an outcome. <!-- calls -->
-# %% [markdown] tags=["ru"] of="40c4cab9"
-# Вот и разгадка. При $p = 0.5$ оценка верна до последней цифры. При 0.25 её среднее равно 0, и обучение останавливается, а при меньших значениях градиент даже направлен не в ту сторону. Это *смещение* (bias): ошибка самого среднего, от которой не избавит никакое число испытаний.
-#
+# %% [markdown] tags=["ru"] of="095e3735"
 # Как и в уроке 03, проверке нужен независимый эталон: точная сумма, причём в нескольких точках. Для $n$ битов в ней $2^n$ слагаемых.
 #
 # ### Упражнение `moments`: среднее и дисперсия без случайностей
@@ -579,9 +587,15 @@ assert torch.autograd.grad(normal.log_prob(z), mean, retain_graph=True)[0].item(
 assert abs(torch.autograd.grad(normal.log_prob(z.detach()), mean, retain_graph=True)[0] - (z - mean)) < 1e-6
 
 
-# %% [markdown] tags=["en"]
-# The mean of the straight-through gradient is 24 times too large, and its bias is no small thing. The score function is right in the mean; but its noise is 28 times its mean. The last line subtracts a number, a *baseline*, from $f$. The mean is as before, and most of the noise is gone. Why may anything be subtracted at all? Because $\sum P\, \nabla \log P = \nabla \sum P = \nabla 1 = 0$: what multiplies $\nabla \log P$ without depending on the sample adds nothing in the mean.
+# %% [markdown] tags=["en", "try"]
+# Which of the three has the largest bias, which the most noise? And why may the last one subtract a number from $f$, and the mean stays? Say it.
 #
+# The mean of the straight-through gradient is 24 times too large, and its bias is no small thing. The score function is right in the mean; but its noise is 28 times its mean. The last line subtracts a number, a *baseline*, from $f$. The mean is as before, and most of the noise is gone. Why may anything be subtracted at all? Because $\sum P\, \nabla \log P = \nabla \sum P = \nabla 1 = 0$: what multiplies $\nabla \log P$ without depending on the sample adds nothing in the mean.
+# %% [markdown] tags=["ru", "try"] of="4a6c5460"
+# У какой из трёх оценок наибольшее смещение, а у какой больше всего шума? И почему в последней можно вычесть из $f$ число, а среднее не изменится? Ответьте.
+#
+# Среднее сквозной оценки в 24 раза больше, чем нужно: смещение здесь совсем не мало. Оценка score function в среднем верна, но шум в ней в 28 раз больше самого среднего. В последней строке из $f$ вычитают число, *базовый уровень* (baseline). Среднее осталось прежним, а почти весь шум исчез. Почему вообще можно что-то вычитать? Потому что $\sum P\, \nabla \log P = \nabla \sum P = \nabla 1 = 0$: если множитель при $\nabla \log P$ не зависит от самого примера, в среднем он ничего не добавляет.
+# %% [markdown] tags=["en"]
 # Where does a good baseline come from? From the other samples of the batch: in term $i$ subtract the mean loss of all samples *but* $i$. And if the losses themselves depend on parameters, their own gradient belongs to it, too: $\nabla\, \mathrm{E} f = \mathrm{E}\,[\,\nabla f + f\, \nabla \log P\,]$.
 #
 # ### Exercise `score_loss`: samples that are compared with each other
@@ -593,9 +607,7 @@ assert abs(torch.autograd.grad(normal.log_prob(z.detach()), mean, retain_graph=T
 # * **Result.** A tensor with one number. Its gradient with respect to the parameters behind `log_probs` is, in the mean over all outcomes, that of the expected loss. <!-- mean -->
 # * **Result.** So is its gradient with respect to the parameters behind `losses`. The value itself does not matter. <!-- through_losses -->
 # * **Result.** The variance of the first gradient, summed over its entries, is at most a tenth of that of `(log_probs * losses.detach()).mean()`. <!-- noise -->
-# %% [markdown] tags=["ru"] of="dede1a89"
-# Среднее сквозной оценки в 24 раза больше, чем нужно: смещение здесь совсем не мало. Оценка score function в среднем верна, но шум в ней в 28 раз больше самого среднего. В последней строке из $f$ вычитают число, *базовый уровень* (baseline). Среднее осталось прежним, а почти весь шум исчез. Почему вообще можно что-то вычитать? Потому что $\sum P\, \nabla \log P = \nabla \sum P = \nabla 1 = 0$: если множитель при $\nabla \log P$ не зависит от самого примера, в среднем он ничего не добавляет.
-#
+# %% [markdown] tags=["ru"] of="ea9c8841"
 # Откуда взять хороший базовый уровень? Из остальных примеров батча: в слагаемом $i$ вычитают среднее потерь по всем примерам, *кроме* $i$. А если сами потери зависят от параметров, к этому добавляется и их собственный градиент: $\nabla\, \mathrm{E} f = \mathrm{E}\,[\,\nabla f + f\, \nabla \log P\,]$.
 #
 # ### Упражнение `score_loss`: выборка, в которой примеры сравнивают друг с другом
@@ -692,7 +704,7 @@ def hard_gumbel(temperature):
     """Mean and standard deviation of the gradient of a hard Gumbel bit at the logit 1."""
     logit = torch.ones_like(noise).requires_grad_()
     soft = ((logit + noise) / temperature).sigmoid()
-    bit = soft.round() + soft - soft.detach()
+    bit = straight_round(soft)
     (gradient,) = torch.autograd.grad(f(bit).sum(), logit)
     return gradient.mean().item(), gradient.std().item()
 
@@ -709,10 +721,16 @@ warm = torch.tensor([1.0, 0.0], dtype=torch.float64, requires_grad=True)
 assert rows.abs().max() == 0
 
 
-# %% [markdown] tags=["en"]
-# The colder, the smaller the bias, and the larger the noise. One is paid for with the other, and there is an end to it: at a temperature of 0.001 the softmax of two logits that differ by 1 has a gradient of exactly 0.
+# %% [markdown] tags=["en", "try"]
+# What happens to bias and to noise as the temperature falls? And what will come of 0.001? Say it, then try `hard_gumbel(0.001)`.
 #
-# ### Extra exercise `fix_gumbel`: a choice that learns backwards
+# The colder, the smaller the bias, and the larger the noise. One is paid for with the other, and there is an end to it: at a temperature of 0.001 the softmax of two logits that differ by 1 has a gradient of exactly 0.
+# %% [markdown] tags=["ru", "try"] of="3613a552"
+# Что происходит со смещением и с шумом, когда температура падает? А что будет при 0.001? Сначала ответьте, потом вызовите `hard_gumbel(0.001)`.
+#
+# Чем ниже температура, тем меньше смещение и тем больше шум. За одно приходится платить другим, и понижать температуру можно лишь до известного предела: при температуре 0.001 градиент softmax от двух логитов, которые различаются на 1, в точности равен 0.
+# %% [markdown] tags=["en"]
+# ### Extra exercise `fix_gumbel`: a choice, and the loss grows
 # *find the bug · ●●○ · 6 minutes · 3 points · extra*
 #
 # With this function the loss goes up in training. Mend it.
@@ -720,10 +738,8 @@ assert rows.abs().max() == 0
 # * **Given.** `logits`, a float64 tensor with the choices along its last dimension, which requires grad. `temperature`, a positive number. `noise`, of the same shape: the $u$, between 0 and 1.
 # * **Result.** A tensor of the same shape with a 1 at the largest noisy logit and zeros elsewhere. <!-- values -->
 # * **Result.** Its gradient is that of `softmax(noisy / temperature)` along the last dimension, also if the function is called again before the backward pass. <!-- gradient, apart -->
-# %% [markdown] tags=["ru"] of="8ee16811"
-# Чем ниже температура, тем меньше смещение и тем больше шум. За одно приходится платить другим, и понижать температуру можно лишь до известного предела: при температуре 0.001 градиент softmax от двух логитов, которые различаются на 1, в точности равен 0.
-#
-# ### Дополнительное упражнение `fix_gumbel`: выбор, который учится наоборот
+# %% [markdown] tags=["ru"] of="950ad284"
+# ### Дополнительное упражнение `fix_gumbel`: выбор, с которым потери растут
 # *найти ошибку · ●●○ · 6 минут · 3 балла · дополнительно*
 #
 # При обучении с этой функцией потери растут. Исправьте её.
@@ -952,15 +968,19 @@ for _ in range(200):
 assert abs(w.item()) < 1e-4  # the code of everything is the same
 
 
-# %% [markdown] tags=["en"]
-# The first line is the right one. All four losses are equal, and so a test that looks at the loss can see none of these mistakes. Only gradients tell: with the predictor's input detached as well, the encoder is not trained at all, and nothing is said. `None` means what it meant in lesson 01: no path led there.
+# %% [markdown] tags=["en", "try"]
+# Which of the four lines trains both encoder and predictor, and stops only the goal? And by what could a test that looks at the loss tell them apart?
 #
+# The first line is the right one. All four losses are equal, and so a test that looks at the loss can see none of these mistakes. Only gradients tell: with the predictor's input detached as well, the encoder is not trained at all, and nothing is said. `None` means what it meant in lesson 01: no path led there.
+# %% [markdown] tags=["ru", "try"] of="cdbe841e"
+# В какой из четырёх строк обучаются и кодировщик, и предиктор, а остановлена только цель? И по чему их отличила бы проверка, которая смотрит на значение функции потерь?
+#
+# Верна первая строка. Все четыре значения функции потерь равны, поэтому проверка, которая смотрит только на потери, ни одной из этих ошибок не увидит. Видны они только по градиентам: если отсоединить и вход предиктора, кодировщик вообще не обучается, и никакого сообщения нет. Значение `None`, как и в уроке 01, говорит о том, что пути к этому весу не было.
+# %% [markdown] tags=["en"]
 # ## A target network
 #
 # A goal that moves with every step is hard to reach. So often a second network computes it, the *target network*, which follows the first one slowly: after each step its weights are an exponential moving average, $\theta' \leftarrow (1 - \tau)\,\theta' + \tau\,\theta$. Three ways to make the second network look alike. What has become of them after one step of the first?
-# %% [markdown] tags=["ru"] of="92d09e61"
-# Верна первая строка. Все четыре значения функции потерь равны, поэтому проверка, которая смотрит только на потери, ни одной из этих ошибок не увидит. Видны они только по градиентам: если отсоединить и вход предиктора, кодировщик вообще не обучается, и никакого сообщения нет. Значение `None`, как и в уроке 01, говорит о том, что пути к этому весу не было.
-#
+# %% [markdown] tags=["ru"] of="189ab9f6"
 # ## Целевая сеть
 #
 # Трудно догнать цель, которая сдвигается с каждым шагом. Поэтому её часто вычисляет вторая сеть, *целевая* (target network), которая медленно следует за первой: после каждого шага её веса — экспоненциальное скользящее среднее, $\theta' \leftarrow (1 - \tau)\,\theta' + \tau\,\theta$. Вот три способа завести вторую сеть, на вид одинаковые. Что станет со второй сетью, когда первая сделает один шаг?

@@ -147,9 +147,13 @@ again = saving(twice, aten.sin.default)(points)
 with Operations() as seen:
     assert torch.autograd.grad(again.sum(), points)[0].equal(right)  # handed out in the same order
 assert seen.counts[aten.sin.default] == 1  # the derivative of the cosine; no sine of the forward pass
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en", "try"]
+# Saving the cosine adds one activation, saving the sine none. Why? Say where that tensor is anyway.
+#
 # The sine needs its argument, the cosine of `x`. With the result these are two activations. In a checkpoint only the result is left. Saving the cosine adds one. Saving the sine adds nothing: that tensor is the result, which is in memory anyway.
-# %% [markdown] tags=["ru"] of="16b31041"
+# %% [markdown] tags=["ru", "try"] of="2880dd8d"
+# Если сохранять косинус, активацией больше, а если синус — столько же. Почему? Скажите, где этот тензор лежит и так.
+#
 # Для производной синуса нужен его аргумент, то есть косинус от `x`. Вместе с результатом это две активации. С контрольной точкой остаётся только результат. Если сохранить косинус, добавится одна активация, а если синус — ни одной: этот тензор и есть результат, он и так в памяти.
 
 
@@ -271,13 +275,17 @@ assert price(saving(deep, aten.addmm.default)) == (5, 0, 4)
 assert price(saving(deep, aten.sigmoid.default)) == (4, 4, 4)
 
 
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en", "try"]
+# Which of the four lines is the best bargain here? And why was the same list a loss for the four blocks before? Say it.
+#
 # Here saving `addmm` keeps 5 activations in place of 12, and no product runs again. A product makes 64 multiplications for each number of its result here, thousands in large networks, so this is the bargain people mean by "selective". In the four blocks from before the same list was a loss: nothing cheap stood behind the product but the `tanh`.
+# %% [markdown] tags=["ru", "try"] of="2526d072"
+# Какая из четырёх строк здесь выгоднее всего? И почему тот же список был невыгоден для прежних четырёх блоков? Ответьте.
 #
-# A list is a policy in short. In full it is a function that is asked about each operation and returns a `CheckpointPolicy`: `MUST_SAVE`, `PREFER_RECOMPUTE` and so on. (`PREFER` lets `torch.compile` decide otherwise; in eager mode it means the same as `MUST`.) `create_selective_checkpoint_contexts` takes either.
-# %% [markdown] tags=["ru"] of="250201e9"
 # Если сохранять `addmm`, здесь хранится 5 активаций вместо 12, и ни одно произведение не выполняется заново. На каждое число в результате произведения приходится 64 умножения, а в больших сетях — тысячи. Поэтому, когда говорят о выборочном (selective) чекпоинтинге, имеют в виду именно такую политику. Для четырёх блоков из начала урока тот же список невыгоден: там за произведением идёт одна дешёвая операция, `tanh`.
-#
+# %% [markdown] tags=["en"]
+# A list is a policy in short. In full it is a function that is asked about each operation and returns a `CheckpointPolicy`: `MUST_SAVE`, `PREFER_RECOMPUTE` and so on. (`PREFER` lets `torch.compile` decide otherwise; in eager mode it means the same as `MUST`.) `create_selective_checkpoint_contexts` takes either.
+# %% [markdown] tags=["ru"] of="ba27f313"
 # Список — это краткая запись политики. Полная запись — функция, которую вызывают для каждой операции. Она возвращает значение `CheckpointPolicy`: `MUST_SAVE`, `PREFER_RECOMPUTE` или другое. (`PREFER` разрешает `torch.compile` решить иначе; без компиляции это то же самое, что `MUST`.) Функция `create_selective_checkpoint_contexts` принимает и то и другое.
 # %%
 def everything_but_gelu(ctx, operation, *args, **kwargs):
@@ -392,9 +400,15 @@ checkpoint(
 assert asked == [(aten.mm.default, 7), (aten.addmm.default, 8), (aten.bmm.default, 4)]
 
 
-# %% [markdown] tags=["en"]
-# One policy around everything has the peak of no checkpoint. With one for each block the curve stays lower, and no product runs twice. (Without the policy it would be lower still, at the price of all products.)
+# %% [markdown] tags=["en", "try"]
+# Which of the three curves has the peak of no checkpoint, and why does its policy not help? Say when that memory fills.
 #
+# One policy around everything has the peak of no checkpoint. With one for each block the curve stays lower, and no product runs twice. (Without the policy it would be lower still, at the price of all products.)
+# %% [markdown] tags=["ru", "try"] of="b34fd304"
+# У какой из трёх кривых такой же пик, как без контрольной точки, и почему политика не помогла? Скажите, когда эта память занята.
+#
+# Если контрольная точка с политикой одна на всю сеть, пик такой же, как без контрольной точки. Если у каждого блока своя, кривая ниже, и ни одно произведение не выполняется дважды. (Без политики она была бы ещё ниже, но все произведения выполнялись бы дважды.)
+# %% [markdown] tags=["en"]
 # ### Exercise `keep_products`: save the expensive products
 # *complete · ●●○ · 12 minutes · 5 points*
 #
@@ -404,9 +418,7 @@ assert asked == [(aten.mm.default, 7), (aten.addmm.default, 8), (aten.bmm.defaul
 # * **Result.** `f(x)`, with the result and the gradients that there are without a checkpoint, also if the function is called again before the backward pass. <!-- gradients -->
 # * **Result.** After the forward pass the results of the expensive products are in memory, and nothing more but the returned result. <!-- kept -->
 # * **Not allowed.** To run an expensive product of the forward pass twice. <!-- products -->
-# %% [markdown] tags=["ru"] of="6379f341"
-# Если контрольная точка с политикой одна на всю сеть, пик такой же, как без контрольной точки. Если у каждого блока своя, кривая ниже, и ни одно произведение не выполняется дважды. (Без политики она была бы ещё ниже, но все произведения выполнялись бы дважды.)
-#
+# %% [markdown] tags=["ru"] of="84b380f2"
 # ### Упражнение `keep_products`: сохранить дорогие произведения
 # *дописать · ●●○ · 12 минут · 5 баллов*
 #
@@ -739,37 +751,14 @@ assert isinstance(counted, float) and counted != gradient((x.exp()).sin(), x)
 assert isinstance(noisy, float) and noisy != gradient((drawn * x).sin(), x)
 
 
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en", "try"]
+# The right numbers are the cosine of 1 and 8. Which lines are wrong without a word? And who would have noticed the changed weight?
+#
 # The right numbers are 0.5403, the cosine of 1, and 8. With a checkpoint we get $-0.4161$ (the cosine of 2) and 32, without an error. What is compared is how many tensors are saved, and their shapes, dtypes and devices, but not their numbers. Look at the last two lines. Without a checkpoint, autograd notices that a weight was changed after the forward pass. The checkpoint takes that check away, because the weight is saved only in the recomputation, when it has changed already.
+# %% [markdown] tags=["ru", "try"] of="1f8c10b2"
+# Верные числа — косинус единицы и 8. Какие строки неверны, хотя ошибки нет? И кто заметил бы, что вес изменился?
 #
-# So an optimizer step between a forward pass and its backward pass, a setting switched in between, a counter, or a random generator of your own: each gives a wrong gradient in silence. What can be done? Read such things before the checkpoint and pass them in as arguments, or put them back in the recomputation. Here are both tools: a number that is read before, and the state of a generator, which can be noted and set.
-# %% [markdown] tags=["ru"] of="11c18b46"
 # Верные числа — 0.5403 (косинус единицы) и 8. С контрольной точкой получаются $-0.4161$ (косинус двойки) и 32, и ошибки нет. Сверяется, сколько тензоров сохранено и каковы их форма, dtype и устройство, но не числа в них. Посмотрите на две последние строки. Без контрольной точки autograd замечает, что вес после прямого прохода изменили. Контрольная точка эту проверку отключает: вес сохраняется только при повторном вычислении, а к этому времени он уже изменён.
-#
-# Поэтому шаг оптимизатора между прямым проходом и соответствующим обратным, переключённая между ними настройка, счётчик или собственный генератор случайных чисел — всё это молча портит градиент. Что делать? Либо прочесть нужное число до контрольной точки и передать аргументом, либо на время повторного вычисления вернуть прежнее состояние. Ниже показано и то и другое: число, прочитанное заранее, и состояние генератора, которое можно запомнить и восстановить.
-# %%
-def read_before(place):
-    x, factor = torch.ones(1, requires_grad=True), [1.0]
-    now = factor[0]
-    y = place(lambda x: (now * x).sin())(x)
-    factor[0] = 2.0
-    return gradient(y, x)
-
-
-generator = torch.Generator().manual_seed(0)
-torch.rand(5, generator=generator)
-state = generator.get_state()
-first = torch.rand(2, generator=generator)
-copy_of_it = torch.Generator().set_state(state)  # a second generator, at the same place
-
-print("read before, checkpoint: ", read_before(kept_out))
-print("the generator goes on:   ", first, torch.rand(2, generator=generator))
-print("from the noted state:    ", torch.rand(2, generator=copy_of_it))
-# %% tags=["fact"]
-assert read_before(kept_out) == read_before(chain) == 0.5403
-assert torch.rand(2, generator=copy_of_it.set_state(state)).equal(first)
-
-
 # %% [markdown] tags=["en"]
 # ### Exercise `fix_noise`: a noise of its own
 # *find the bug · ●●○ · 12 minutes · 5 points*
@@ -859,6 +848,33 @@ def fix_noise(f, x, generator):
 from autograder import check
 
 check("fix_noise")
+
+
+# %% [markdown] tags=["en"] explains="fix_noise"
+# So an optimizer step between a forward pass and its backward pass, a setting switched in between, a counter, or a random generator of your own: each gives a wrong gradient in silence. What can be done? Read such things before the checkpoint and pass them in as arguments, or put them back in the recomputation. Here are both tools: a number that is read before, and the state of a generator, which can be noted and set.
+# %% [markdown] tags=["ru"] explains="fix_noise" of="f19b25a7"
+# Поэтому шаг оптимизатора между прямым проходом и соответствующим обратным, переключённая между ними настройка, счётчик или собственный генератор случайных чисел — всё это молча портит градиент. Что делать? Либо прочесть нужное число до контрольной точки и передать аргументом, либо на время повторного вычисления вернуть прежнее состояние. Ниже показано и то и другое: число, прочитанное заранее, и состояние генератора, которое можно запомнить и восстановить.
+# %%
+def read_before(place):
+    x, factor = torch.ones(1, requires_grad=True), [1.0]
+    now = factor[0]
+    y = place(lambda x: (now * x).sin())(x)
+    factor[0] = 2.0
+    return gradient(y, x)
+
+
+generator = torch.Generator().manual_seed(0)
+torch.rand(5, generator=generator)
+state = generator.get_state()
+first = torch.rand(2, generator=generator)
+copy_of_it = torch.Generator().set_state(state)  # a second generator, at the same place
+
+print("read before, checkpoint: ", read_before(kept_out))
+print("the generator goes on:   ", first, torch.rand(2, generator=generator))
+print("from the noted state:    ", torch.rand(2, generator=copy_of_it))
+# %% tags=["fact"]
+assert read_before(kept_out) == read_before(chain) == 0.5403
+assert torch.rand(2, generator=copy_of_it.set_state(state)).equal(first)
 
 
 # %% [markdown] tags=["en"]
@@ -1199,13 +1215,17 @@ if not torch.cuda.is_available():
     for policy in (CheckpointPolicy.MUST_CPU_OFFLOAD, CheckpointPolicy.PREFER_CPU_OFFLOAD):
         assert activations(offloaded(policy)) == 1
         assert runs_again(offloaded(policy), aten.tanh.default) == 4
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en", "try"]
+# The graph keeps four activations of its own, and nine travel. Which go twice, and which need not go at all? Say it.
+#
 # Nine activations' worth of bytes travel, where the graph keeps four activations of its own. Each result of a `tanh` but the last goes twice, once for the `tanh` and once for the next `Linear`; the input and the four weights go as well, though they stay where they are. A pair for offloading should leave out parameters and inputs, and carry each storage once. Do not recognise a storage by its address alone: when a tensor is freed, the next one may get its place.
+# %% [markdown] tags=["ru", "try"] of="32075008"
+# Сам граф хранит четыре активации, а передаётся девять. Какие из них передаются дважды, а какие можно было не передавать вовсе? Ответьте.
 #
-# And who packs inside a checkpoint? Hooks around it see its input and nothing else. What a policy saves is invisible to them, so `save_on_cpu` around a selective checkpoint does not move it. (Torch 2.15 says so in a warning.) The policies `MUST_CPU_OFFLOAD` and `PREFER_CPU_OFFLOAD` are for other subsystems; a checkpoint in eager mode computes such results again.
-# %% [markdown] tags=["ru"] of="2e51413f"
 # Передаётся столько байтов, сколько занимают девять активаций, а сам граф хранит четыре. Результат каждого `tanh`, кроме последнего, упаковывается дважды: один раз для `tanh`, другой раз для следующего `Linear`. Упаковываются и вход, и четыре веса, хотя они всё равно остаются на месте. Хорошая пара хуков не выгружает ни параметры, ни входы, а каждое хранилище передаёт один раз. Но не различайте хранилища только по адресу: когда тензор освобождён, на его место может попасть следующий.
-#
+# %% [markdown] tags=["en"]
+# And who packs inside a checkpoint? Hooks around it see its input and nothing else. What a policy saves is invisible to them, so `save_on_cpu` around a selective checkpoint does not move it. (Torch 2.15 says so in a warning.) The policies `MUST_CPU_OFFLOAD` and `PREFER_CPU_OFFLOAD` are for other subsystems; a checkpoint in eager mode computes such results again.
+# %% [markdown] tags=["ru"] of="17460aba"
 # А что происходит внутри контрольной точки? Хуки, которые стоят вокруг неё, получают только её вход. До того, что сохраняет политика, им не добраться: `save_on_cpu` вокруг выборочной контрольной точки этого не выгрузит. (В torch 2.15 об этом есть предупреждение.) Политики `MUST_CPU_OFFLOAD` и `PREFER_CPU_OFFLOAD` предназначены для других подсистем. Контрольная точка без компиляции вычисляет такие результаты заново.
 # %% [markdown] tags=["en"]
 # How does a pair know a storage again, then? By a weak reference, which does not keep its object alive. A `weakref.WeakKeyDictionary` loses an entry when the key is gone, and all views give the same storage object:
