@@ -72,13 +72,13 @@ from torch.utils.checkpoint import checkpoint
 #
 # $$\delta = r + \gamma v(s') - v(s),$$
 #
-# где $r$ — награда, а $s'$ — следующее состояние. После последнего состояния наград больше не будет, и $v(s')$ считается равным 0.
+# где $r$ — награда, а $s'$ — следующее состояние. После последнего состояния наград больше не будет, и $v(s')$ считается равным 0.
 #
 # Какие веса виноваты в ошибке? Не только те, что участвовали в $v(s)$: сюда привели и предыдущие состояния. В методе TD(λ) для каждого параметра хранится *след приемлемости* (eligibility trace), затухающая сумма прошлых градиентов, и параметр сдвигается вдоль своего следа:
 #
 # $$z \leftarrow \gamma\lambda z + \nabla v(s), \qquad w \leftarrow w + \alpha\, \delta\, z.$$
 #
-# Просчитаем эпизод вручную. Состояний три, у каждого свой вес (модель — просто таблица), $w = (0.1, 0.2, 0.3)$, после третьего состояния награда 1, $\gamma = 0.9$, $\lambda = 0.8$, $\alpha = 0.5$:
+# Просчитаем эпизод вручную. Состояний три, у каждого свой вес (модель — просто таблица), $w = (0.1, 0.2, 0.3)$, после третьего состояния награда 1, $\gamma = 0.9$, $\lambda = 0.8$, $\alpha = 0.5$:
 #
 # | шаг | $\delta$ | след $z$ | веса после шага |
 # |---|---|---|---|
@@ -86,7 +86,7 @@ from torch.utils.checkpoint import checkpoint
 # | 2 | $0.9 \cdot 0.3 - 0.2 = 0.07$ | $(0.72, 1, 0)$ | $(0.1652, 0.235, 0.3)$ |
 # | 3 | $1 - 0.3 = 0.7$ | $(0.5184, 0.72, 1)$ | $(0.34664, 0.487, 0.65)$ |
 #
-# Награда сразу повлияла на все три веса, на первый — чуть больше чем вполсилы.
+# Награда сразу повлияла на все три веса, на первый — чуть больше чем вполсилы.
 # %% tags=["fact"]
 w, z, path = torch.tensor([0.1, 0.2, 0.3], dtype=torch.float64), torch.zeros(3, dtype=torch.float64), []
 for t, reward in enumerate([0.0, 0.0, 1.0]):
@@ -106,7 +106,7 @@ assert path[2] == [0.7, 0.5184, 0.72, 1, 0.34664, 0.487, 0.65]
 # %% [markdown] tags=["ru"] of="4b195395"
 # ### Обновление через `p.grad`
 #
-# Здесь пригодится autograd: с ним $\nabla v(s)$ можно вычислить для любой модели. В коде ниже градиент `v` берётся из `p.grad`, а обновление записывается обратно в `p.grad`, чтобы его применил оптимизатор. Оптимизатор здесь — SGD, и его `lr` равен размеру шага $\alpha$. Следующая функция проходит по эпизоду с тремя состояниями и записывает промежуточные значения. Прочтите её, но пока не вызывайте.
+# Здесь пригодится autograd: с ним $\nabla v(s)$ можно вычислить для любой модели. В коде ниже градиент `v` берётся из `p.grad`, а обновление записывается обратно в `p.grad`, чтобы его применил оптимизатор. Оптимизатор здесь — SGD, и его `lr` равен размеру шага $\alpha$. Следующая функция проходит по эпизоду с тремя состояниями и записывает промежуточные значения. Прочтите её, но пока не вызывайте.
 # %%
 def published(weights=(0.1, 0.2, 0.3), rewards=(0.0, 0.0, 1.0), gamma=0.9, lam=0.8, alpha=0.5):
     seen = {}
@@ -238,7 +238,7 @@ assert with_faults(twice=True) == [0.22332, 0.3435, 0.475]
 #
 # Исправьте обновление. Функция ничего не возвращает.
 #
-# * **Дано.** Состояния одного эпизода записаны построчно в `states`, награда после каждого из них — в `rewards`; после последнего состояния эпизод заканчивается. Вызов `model(states[t])` возвращает тензор из одного числа. У модели может быть несколько параметров, обучаются все, а в `.grad` вначале может что-то лежать.
+# * **Дано.** Состояния одного эпизода записаны построчно в `states`, награда после каждого из них — в `rewards`; после последнего состояния эпизод заканчивается. Вызов `model(states[t])` возвращает тензор из одного числа. У модели может быть несколько параметров, обучаются все, а в `.grad` вначале может что-то лежать.
 # * **Результат.** Если взять обычный SGD, веса после каждого шага такие же, как в TD(λ) с размером шага $\alpha$, равным скорости обучения этого SGD. На каждое состояние приходится один вызов `optimizer.step()`, а оптимизатор может быть любым: Adam, например, вместо градиента получает $\delta z$ с нужным знаком. При новом вызове начинается новый эпизод. <!-- weights -->
 # * **Не менять.** Настройки оптимизатора. <!-- settings -->
 # %% answer="fix_traces"
@@ -350,7 +350,7 @@ check("fix_traces")
 #
 # На практике шаги идут сплошным потоком, эпизод за эпизодом. В библиотеках сред для обучения с подкреплением различают два вида окончания эпизода. Флаг `terminated` означает, что эпизод закончен: дальше ничего нет, и ценность следующего состояния считается равной 0. Флаг `truncated` означает, что эпизод оборвали, обычно по лимиту времени. Эпизод мог бы продолжаться, поэтому ценность следующего состояния учитывается. В обоих случаях следующий шаг относится уже к другому эпизоду, и след не должен переходить границу между ними.
 #
-# Есть и ещё одно отличие от обычного градиентного спуска: $v(s')$ входит в цель, а цель — просто число, через неё градиент не идёт. Веса сдвигаются только вдоль $\nabla v(s)$. Такой градиент называют *полуградиентом* (semi-gradient). Чтобы получить его, берут `detach()`, `.item()` или `no_grad()`. Если пропустить градиент и через цель, то и $v(s')$ будет сдвигаться навстречу $v(s)$.
+# Есть и ещё одно отличие от обычного градиентного спуска: $v(s')$ входит в цель, а цель — просто число, через неё градиент не идёт. Веса сдвигаются только вдоль $\nabla v(s)$. Такой градиент называют *полуградиентом* (semi-gradient). Чтобы получить его, берут `detach()`, `.item()` или `no_grad()`. Если пропустить градиент и через цель, то и $v(s')$ будет сдвигаться навстречу $v(s)$.
 #
 # ### Дополнительное упражнение `td_lambda`: TD(λ) по потоку эпизодов
 # *дописать · ●●○ · 14 минут · 4 балла · дополнительно*
@@ -363,7 +363,7 @@ check("fix_traces")
 #
 # * **Дано.** Список кортежей `(state, reward, next_state, terminated, truncated)` в аргументе `steps`: тензор, число, тензор, bool, bool; оба флага одновременно True не бывают. Последний шаг может и не заканчивать эпизод. Вызов `model(state)` возвращает тензор из одного числа, формы $()$ или $(1,)$.
 # * **Результат.** Обучаемые веса такие, как в TD(λ). При новом вызове следы снова равны 0. <!-- weights -->
-# * **Результат.** Возвращается список всех значений $\delta$ — обычных чисел Python. <!-- errors -->
+# * **Результат.** Возвращается список всех значений $\delta$ — обычных чисел Python. <!-- errors -->
 # * **Результат.** Функция работает и тогда, когда модель и состояния лежат не на CPU, а на другом устройстве, например на GPU. <!-- device -->
 # * **Не менять.** Замороженные веса, все поля `.grad` и все флаги параметров. <!-- rest -->
 # %% answer="td_lambda"
@@ -469,7 +469,7 @@ assert [round(number, 5) for number in table_of_two.grad.tolist()] == [-0.08, 0.
 # %% [markdown] tags=["ru"] of="a1640aa6"
 # ## По кривой ошибку не найти
 #
-# Пять состояний расположены в ряд, случайное блуждание начинается посередине и с равной вероятностью идёт влево или вправо. За выход справа даётся награда 1. Истинные ценности без дисконтирования равны $1/6, 2/6, \ldots, 5/6$. На рисунке слева — их оценки, вычисленные методом TD(λ) по записям блужданий. Модель — таблица, поэтому градиент известен и без autograd: он равен 1 у посещённого состояния. Справа — то же самое, но со второй ошибкой из кода выше: обновление остаётся в `.grad` и попадает в след.
+# Пять состояний расположены в ряд, случайное блуждание начинается посередине и с равной вероятностью идёт влево или вправо. За выход справа даётся награда 1. Истинные ценности без дисконтирования равны $1/6, 2/6, \ldots, 5/6$. На рисунке слева — их оценки, вычисленные методом TD(λ) по записям блужданий. Модель — таблица, поэтому градиент известен и без autograd: он равен 1 у посещённого состояния. Справа — то же самое, но со второй ошибкой из кода выше: обновление остаётся в `.grad` и попадает в след.
 # %%
 def walk_values(walks, leaks, lam=0.8, alpha=0.1, seed=0):
     rng = torch.Generator().manual_seed(seed)
@@ -515,10 +515,14 @@ assert [distance(walk_values(100, leaks)) for leaks in (False, True)] == [0.07, 
 assert [distance(walk_values(100, leaks, seed=1)) for leaks in (False, True)] == [0.06, 0.04]
 
 
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en", "try"]
+# After how many walks would you have noticed the fault? Look at both pictures, then run `walk_values` with another `seed`.
+#
 # Both learn; the legend says after how many walks. After 100 the right one is off by 0.07 on average (root mean square), the wrong one by 0.08. With `seed=1` it is the other way round: 0.06 and 0.04. What told them apart was an episode of three steps with numbers one can check by hand.
-# %% [markdown] tags=["ru"] of="c544d043"
-# Обе программы обучаются. В легенде указано, после скольких блужданий получена каждая кривая. После 100 блужданий средняя квадратичная ошибка правильной программы равна 0.07, неправильной — 0.08. А при `seed=1` всё наоборот: 0.06 и 0.04. Различить их удалось только на эпизоде из трёх шагов, где все числа можно проверить вручную.
+# %% [markdown] tags=["ru", "try"] of="b5d03a7f"
+# После скольких блужданий вы заметили бы ошибку? Посмотрите на оба рисунка, потом вызовите `walk_values` с другим `seed`.
+#
+# Обе программы обучаются. В легенде указано, после скольких блужданий получена каждая кривая. После 100 блужданий средняя квадратичная ошибка правильной программы равна 0.07, неправильной — 0.08. А при `seed=1` всё наоборот: 0.06 и 0.04. Различить их удалось только на эпизоде из трёх шагов, где все числа можно проверить вручную.
 
 
 # %% [markdown] tags=["en"]
@@ -590,7 +594,7 @@ assert with_faults(clears=False, zero_start=True) == with_faults(zero_start=True
 #
 # Теперь напишите тест `is_right_td(td)`, который не обмануть. Он проверяется на четырёх правильных программах и одиннадцати неправильных.
 #
-# * **Дано.** Программа, которая вызывается так: `td(w, steps, gamma, lam, alpha)`. Здесь `w` — таблица ценностей, одномерный лист float32 или float64, который требует градиента, и `td` меняет его на месте. Кортежи в списке `steps` такие же, как в упражнении `td_lambda`, только оба состояния в них заданы индексами в таблице.
+# * **Дано.** Программа, которая вызывается так: `td(w, steps, gamma, lam, alpha)`. Здесь `w` — таблица ценностей, одномерный лист float32 или float64, который требует градиента, и `td` меняет его на месте. Кортежи в списке `steps` такие же, как в упражнении `td_lambda`, только оба состояния в них заданы индексами в таблице.
 # * **Результат.** True, если программа меняет `w` по правилу TD(λ). В `w.grad` она вправе что-нибудь оставить, а что она возвращает, неважно. Слагаемые она может складывать в другом порядке, поэтому точного равенства с ожидаемыми весами не требуйте: у весов порядка 1 разница меньше 0.00001. <!-- accepts_right -->
 # * **Результат.** Иначе False; исключение `AssertionError` тоже считается ответом False. Баллы за отвергнутые неправильные программы начисляются, только если приняты все правильные. <!-- catches_sign, catches_leak, catches_no_trace, catches_replacing, catches_decay, catches_no_reset, catches_end, catches_truncation, catches_both_sides -->
 # %% answer="is_right_td"
@@ -844,8 +848,8 @@ assert falling[-1] < 0.1 * falling[0]  # the head alone learns
 #
 # Исправьте функцию.
 #
-# * **Дано.** Слой эмбеддингов `embed`; тензор индексов `tokens`; `blocks` — `ModuleList`; выходной слой `head`. Одни параметры требуют градиента, другие — нет, и находиться те и другие могут в любом месте модели: слой эмбеддингов может обучаться, а какой-нибудь блок может быть заморожен целиком. Случайных чисел в блоках нет. Градиенты вычисляются вызовом `backward()`.
-# * **Результат.** Выход слоя `head`, на вход которого подан результат последнего блока: эмбеддинги проходят через блоки один за другим. После `backward()` градиент каждого обучаемого параметра такой же, как без контрольных точек, а у замороженных — None. Результаты двух вызовов могут существовать одновременно. <!-- gradients -->
+# * **Дано.** Слой эмбеддингов `embed`; тензор индексов `tokens`; `blocks` — `ModuleList`; выходной слой `head`. Одни параметры требуют градиента, другие — нет, и находиться те и другие могут в любом месте модели: слой эмбеддингов может обучаться, а какой-нибудь блок может быть заморожен целиком. Случайных чисел в блоках нет. Градиенты вычисляются вызовом `backward()`.
+# * **Результат.** Выход слоя `head`, на вход которого подан результат последнего блока: эмбеддинги проходят через блоки один за другим. После `backward()` градиент каждого обучаемого параметра такой же, как без контрольных точек, а у замороженных — None. Результаты двух вызовов могут существовать одновременно. <!-- gradients -->
 # * **Не менять.** Флаги и веса. <!-- flags -->
 # * **Нельзя.** Держать в памяти во время обратного прохода промежуточные результаты больше чем одного блока: при проверке всё, что создано при вызове и в обратном проходе, вместе с градиентами может занимать не больше 3.75 размера (в байтах) самого широкого тензора блока. Хранить их в другом виде, например в байтах или в файлах, тоже нельзя: все блоки, кроме одного, вычисляются повторно. <!-- peak, again -->
 # %% answer="fix_checkpoint"
@@ -897,7 +901,7 @@ check("fix_checkpoint")
 # %% [markdown] tags=["en"] explains="fix_checkpoint"
 # The reentrant variant, `use_reentrant=True`, is a custom Function. Its `forward` runs the block with recording off, and the result requires grad only if one of the Function's *tensor arguments* does. The weights of the block are not arguments, and the output of a frozen embedding does not require grad. So the first block returns a constant, the second gets a constant, and so on. A tensor that is hidden in a dict is not seen either. If you leave the argument `use_reentrant` out, torch 2.13 warns and takes the reentrant variant.
 # %% [markdown] tags=["ru"] explains="fix_checkpoint" of="11b71650"
-# Старый (реентерабельный) вариант, `use_reentrant=True`, — это пользовательская функция. В её методе `forward` блок выполняется с выключенной записью графа, и результат требует градиента, только если его требует хотя бы один *тензор среди аргументов*. Веса блока в число аргументов не входят. Выход же замороженного слоя эмбеддингов, который передан блоку, градиента не требует. Поэтому первый блок возвращает константу, второй получает константу, и так далее. Тензор, спрятанный в словарь, тоже не учитывается. Если не указать аргумент `use_reentrant`, в torch 2.13 появится предупреждение, а выполнен будет старый вариант.
+# Старый (реентерабельный) вариант, `use_reentrant=True`, — это пользовательская функция. В её методе `forward` блок выполняется с выключенной записью графа, и результат требует градиента, только если его требует хотя бы один *тензор среди аргументов*. Веса блока в число аргументов не входят. Выход же замороженного слоя эмбеддингов, который передан блоку, градиента не требует. Поэтому первый блок возвращает константу, второй получает константу, и так далее. Тензор, спрятанный в словарь, тоже не учитывается. Если не указать аргумент `use_reentrant`, в torch 2.13 появится предупреждение, а выполнен будет старый вариант.
 
 
 # %% [markdown] tags=["en"]
@@ -953,67 +957,9 @@ assert torch.equal(behind.grad, h.grad)  # the dummy does no harm behind somethi
 #
 # > RuntimeError: Trying to backward through the graph a second time
 #
-# Почему? Состояние $h$ — тензор с историей. Граф второго окна соединён с графом первого, а то, что было в нём сохранено, первый проход уже освободил.
+# Почему? Состояние $h$ — тензор с историей. Граф второго окна соединён с графом первого, а то, что было в нём сохранено, первый проход уже освободил.
 #
-# Вот самая маленькая рекуррентная модель: $h_t = a h_{t-1} + 1$, где $a = 0.5$ и $h_0 = 0$. Функция потерь — сумма всех четырёх $h_t$. Что можно сделать между окнами?
-# %%
-def windows(k, between, step=False, retain_graph=False):
-    """The gradient of `a` from windows of `k` steps, or the beginning of torch's message."""
-    a = torch.nn.Parameter(torch.tensor([0.5]))
-    optimizer = torch.optim.SGD([a], lr=0.1)
-    h = torch.zeros(1)
-    try:
-        for _ in range(4 // k):
-            loss = 0.0
-            for _ in range(k):
-                h = a * h + 1
-                loss = loss + h.sum()
-            loss.backward(retain_graph=retain_graph)
-            if step:
-                optimizer.step()
-            h = between(h)
-    except RuntimeError as error:
-        return str(error)[:66] + " ..."
-    return a.grad.item()
-
-
-def keep(h):
-    return h
-
-
-print("one window of 4:             ", windows(4, keep))
-print("windows of 2, h as it is:    ", windows(2, keep))
-print("  with retain_graph=True:    ", windows(2, keep, retain_graph=True))
-print("  and a step between:        ", windows(2, keep, retain_graph=True, step=True))
-print("windows of 2, h.detach():    ", windows(2, torch.Tensor.detach))
-print("windows of 1, h.detach():    ", windows(1, torch.Tensor.detach))
-print("windows of 2, h set to zeros:", windows(2, torch.zeros_like))
-# %% tags=["fact"]
-assert windows(4, keep) == windows(2, keep, retain_graph=True) == 5.75
-assert windows(2, keep).startswith("Trying to backward through the graph a second time")
-in_place = "one of the variables needed for gradient computation has been modified by an inplace operation"
-assert windows(2, keep, retain_graph=True, step=True)[:66] == in_place[:66]
-assert windows(2, torch.Tensor.detach) == 5.0
-assert windows(1, torch.Tensor.detach) == 4.25
-assert windows(2, torch.zeros_like) == 2.0
-a_half, state = torch.tensor(0.5, requires_grad=True), torch.zeros(())
-path = []
-for _ in range(4):
-    state = a_half * state + 1
-    path.append((state.item(), torch.autograd.grad(state, a_half, retain_graph=True)[0].item()))
-assert path == [(1, 0), (1.5, 1), (1.75, 2), (1.875, 2.75)]
-
-
-# %% [markdown] tags=["en"]
-# The message itself recommends `retain_graph=True`, and most replies repeat it. It gives the full gradient, 5.75, but then every window goes back to the very beginning and nothing is ever freed. And as soon as an optimizer steps between the windows, the next error comes: the old graph has saved the old weights, and the step has overwritten them.
-#
-# Zeros instead of $h$ remove the error as well. They change the model: each window begins without a memory.
-# %% [markdown] tags=["ru"] of="5be85bed"
-# Сам текст ошибки советует `retain_graph=True`, и этот совет повторяют в большинстве ответов. Так получится полный градиент, 5.75, но тогда обратный проход каждого окна доходит до самого начала последовательности и память не освобождается. А если между окнами сделать шаг оптимизатора, появится следующая ошибка: в старом графе сохранены прежние веса, а шаг оптимизатора изменил их на месте.
-#
-# Если вместо $h$ взять нули, ошибка тоже исчезнет. Но это уже другая модель: каждое окно начинается без памяти о прошлом.
-
-
+# Вот самая маленькая рекуррентная модель: $h_t = a h_{t-1} + 1$, где $a = 0.5$ и $h_0 = 0$. Функция потерь — сумма всех четырёх $h_t$. Что можно сделать между окнами?
 # %% [markdown] tags=["en"]
 # ### Extra exercise `fix_hidden_state`: a second time
 # *find the bug · ●●○ · 10 minutes · 3 points · extra*
@@ -1029,7 +975,7 @@ assert path == [(1, 0), (1.5, 1), (1.75, 2), (1.875, 2.75)]
 #
 # Автор этого цикла послушался совета из сообщения об ошибке. Выполните цикл, и появится уже другая ошибка. Исправьте его: окна по `k` шагов, последнее может быть короче.
 #
-# * **Дано.** Тензоры `x` и `y`, у которых первое измерение — время. Вызов `cell(x_t, state)` возвращает предсказание и следующее состояние; `state` — тензор или, как в LSTM, кортеж тензоров, графа у него нет. В `.grad` вначале может что-то лежать, оптимизатор может быть любым.
+# * **Дано.** Тензоры `x` и `y`, у которых первое измерение — время. Вызов `cell(x_t, state)` возвращает предсказание и следующее состояние; `state` — тензор или, как в LSTM, кортеж тензоров, графа у него нет. В `.grad` вначале может что-то лежать, оптимизатор может быть любым.
 # * **Результат.** На каждое окно приходится один вызов `optimizer.step()` с градиентом функции потерь этого окна, то есть суммы `mse_loss` по его шагам; состояние в начале окна считается константой. Значения состояния переходят из окна в окно. <!-- weights -->
 # * **Результат.** Возвращается последнее состояние без графа и в том же виде, что и начальное: тензор или кортеж тензоров. <!-- state -->
 # %% answer="fix_hidden_state"
@@ -1110,10 +1056,70 @@ def fix_hidden_state(cell, optimizer, x, y, state, k):
 from autograder import check
 
 check("fix_hidden_state")
+
+
 # %% [markdown] tags=["en"] explains="fix_hidden_state"
 # `h.detach()` keeps the value of $h$ and cuts the history. The gradient is *truncated*: it lacks what the second window would say about the first. By hand: $h = 1, 1.5, 1.75, 1.875$ and $\partial h_t / \partial a = 0, 1, 2, 2.75$, together 5.75. With windows of 2, $h_2 = 1.5$ is a constant for the second window, so the derivatives there are $1.5$ and $1.75 + 0.5 \cdot 1.5 = 2.5$; together with $0 + 1$ that is 5. With windows of 1 nothing goes back in time: $0 + 1 + 1.5 + 1.75 = 4.25$.
 # %% [markdown] tags=["ru"] explains="fix_hidden_state" of="9aeb3d27"
-# Вызов `h.detach()` оставляет значение $h$ и отсоединяет его от графа. Градиент получается *усечённым*: в нём нет слагаемых, которые пришли бы из второго окна в первое. Проверим вручную: $h = 1, 1.5, 1.75, 1.875$ и $\partial h_t / \partial a = 0, 1, 2, 2.75$, в сумме 5.75. При окнах из 2 шагов $h_2 = 1.5$ для второго окна — константа, и производные в нём равны $1.5$ и $1.75 + 0.5 \cdot 1.5 = 2.5$. Вместе с $0 + 1$ получается 5. При окнах из 1 шага назад по времени не идёт ничего: $0 + 1 + 1.5 + 1.75 = 4.25$.
+# Вызов `h.detach()` оставляет значение $h$ и отсоединяет его от графа. Градиент получается *усечённым*: в нём нет слагаемых, которые пришли бы из второго окна в первое. Проверим вручную: $h = 1, 1.5, 1.75, 1.875$ и $\partial h_t / \partial a = 0, 1, 2, 2.75$, в сумме 5.75. При окнах из 2 шагов $h_2 = 1.5$ для второго окна — константа, и производные в нём равны $1.5$ и $1.75 + 0.5 \cdot 1.5 = 2.5$. Вместе с $0 + 1$ получается 5. При окнах из 1 шага назад по времени не идёт ничего: $0 + 1 + 1.5 + 1.75 = 4.25$.
+# %%
+def windows(k, between, step=False, retain_graph=False):
+    """The gradient of `a` from windows of `k` steps, or the beginning of torch's message."""
+    a = torch.nn.Parameter(torch.tensor([0.5]))
+    optimizer = torch.optim.SGD([a], lr=0.1)
+    h = torch.zeros(1)
+    try:
+        for _ in range(4 // k):
+            loss = 0.0
+            for _ in range(k):
+                h = a * h + 1
+                loss = loss + h.sum()
+            loss.backward(retain_graph=retain_graph)
+            if step:
+                optimizer.step()
+            h = between(h)
+    except RuntimeError as error:
+        return str(error)[:66] + " ..."
+    return a.grad.item()
+
+
+def keep(h):
+    return h
+
+
+print("one window of 4:             ", windows(4, keep))
+print("windows of 2, h as it is:    ", windows(2, keep))
+print("  with retain_graph=True:    ", windows(2, keep, retain_graph=True))
+print("  and a step between:        ", windows(2, keep, retain_graph=True, step=True))
+print("windows of 2, h.detach():    ", windows(2, torch.Tensor.detach))
+print("windows of 1, h.detach():    ", windows(1, torch.Tensor.detach))
+print("windows of 2, h set to zeros:", windows(2, torch.zeros_like))
+# %% tags=["fact"]
+assert windows(4, keep) == windows(2, keep, retain_graph=True) == 5.75
+assert windows(2, keep).startswith("Trying to backward through the graph a second time")
+in_place = "one of the variables needed for gradient computation has been modified by an inplace operation"
+assert windows(2, keep, retain_graph=True, step=True)[:66] == in_place[:66]
+assert windows(2, torch.Tensor.detach) == 5.0
+assert windows(1, torch.Tensor.detach) == 4.25
+assert windows(2, torch.zeros_like) == 2.0
+a_half, state = torch.tensor(0.5, requires_grad=True), torch.zeros(())
+path = []
+for _ in range(4):
+    state = a_half * state + 1
+    path.append((state.item(), torch.autograd.grad(state, a_half, retain_graph=True)[0].item()))
+assert path == [(1, 0), (1.5, 1), (1.75, 2), (1.875, 2.75)]
+# %% [markdown] tags=["en", "try"]
+# Here are all ways on four steps. Which of the gradients is the full one, and what is its price? And what happens with it as soon as an optimizer steps? Say it.
+#
+# The message itself recommends `retain_graph=True`, and most replies repeat it. It gives the full gradient, 5.75, but then every window goes back to the very beginning and nothing is ever freed. And as soon as an optimizer steps between the windows, the next error comes: the old graph has saved the old weights, and the step has overwritten them.
+#
+# Zeros instead of $h$ remove the error as well. They change the model: each window begins without a memory.
+# %% [markdown] tags=["ru", "try"] of="06fd1290"
+# Вот все способы на четырёх шагах. Какой из градиентов полный и чем за него заплачено? А что с ним будет, как только оптимизатор сделает шаг? Ответьте.
+#
+# Сам текст ошибки советует `retain_graph=True`, и этот совет повторяют в большинстве ответов. Так получится полный градиент, 5.75, но тогда обратный проход каждого окна доходит до самого начала последовательности и память не освобождается. А если между окнами сделать шаг оптимизатора, появится следующая ошибка: в старом графе сохранены прежние веса, а шаг оптимизатора изменил их на месте.
+#
+# Если вместо $h$ взять нули, ошибка тоже исчезнет. Но это уже другая модель: каждое окно начинается без памяти о прошлом.
 # %% tags=["fact"]
 lstm = torch.nn.LSTM(2, 3)
 out, state = lstm(torch.ones(2, 1, 2))
@@ -1127,9 +1133,9 @@ except RuntimeError as error:
 
 
 # %% [markdown] tags=["en"]
-# What windows do for memory can be seen. Here is a cell to try things on: a frozen base, wide inside, and a small part that is trained. The sequence has 12 steps. One graph for all of it climbs until the backward pass begins; with windows of 6 the curve falls in between.
-# %% [markdown] tags=["ru"] of="746dd219"
-# Как окна снижают расход памяти, видно на рисунке. Рекуррентная ячейка, на которой это проверено, состоит из замороженной основы с широкими внутренними слоями и небольшой обучаемой части. В последовательности 12 шагов. Если граф один на всю последовательность, кривая растёт до самого обратного прохода. С окнами по 6 шагов она в середине падает.
+# What windows do for memory can be seen. Here is a cell to try things on: a frozen base, wide inside, and a small part that is trained. The sequence has 12 steps.
+# %% [markdown] tags=["ru"] of="bdeb3921"
+# Как окна снижают расход памяти, видно на рисунке. Рекуррентная ячейка, на которой это проверено, состоит из замороженной основы с широкими внутренними слоями и небольшой обучаемой части. В последовательности 12 шагов.
 # %%
 class Cell(torch.nn.Module):
     """A recurrent cell with a prediction and a hidden state."""
@@ -1166,10 +1172,18 @@ def one_graph(_):
 
 
 # %% tags=["picture"]
-from autograder import plot_memory
+from autograder import play, plot_memory
 
 cell.zero_grad()
-plot_memory(6, one_graph, in_windows)
+play(lambda steps: plot_memory(steps, one_graph, in_windows), steps=[6, 3, 1])
+# %% [markdown] tags=["en", "try"]
+# One graph for 12 steps, and windows of 6. How will the second curve look with windows of 3, and which of the two peaks stays? Say it, then drag.
+#
+# One graph climbs until its backward pass begins, whatever the windows. The second curve falls once for each window, and its peak is about half as high with windows half as long.
+# %% [markdown] tags=["ru", "try"] of="586546c1"
+# Один граф на 12 шагов и окна по 6. Как будет выглядеть вторая кривая с окнами по 3 шага и какой из двух пиков не изменится? Сначала ответьте, потом двигайте ползунок.
+#
+# Один граф растёт до самого обратного прохода, какими бы ни были окна. Вторая кривая падает после каждого окна, а её пик при вдвое более коротких окнах примерно вдвое ниже.
 # %% tags=["fact"]
 from autograder.measure import live_bytes
 
@@ -1205,6 +1219,8 @@ in_parts(4, checkpointed_cell)  # what torch allocates once, such as for the ran
 inside = 4 * 128 * 4  # bytes: 4 rows of the widest tensor
 assert 6 * inside < peak_of(in_parts, 4) < 9 * inside < peak_of(in_windows, 6)
 assert peak_of(lambda rows: in_parts(rows, checkpointed_cell), 4) < 4 * inside
+# %% tags=["fact"]
+assert 1.6 < peak_of(in_windows, 6) / peak_of(in_windows, 3) < 2.4
 
 
 # %% [markdown] tags=["en"]
@@ -1247,13 +1263,13 @@ assert peak_of(lambda rows: in_parts(rows, checkpointed_cell), 4) < 4 * inside
 # ### Упражнение `train_windows`: один шаг, всё вместе
 # *спроектировать · ●●● · 22 минуты · 6 баллов*
 #
-# Разрежьте последовательности на окна по `steps` шагов, последнее может быть короче, а строки — на микробатчи по `rows` строк, последний может быть меньше.
+# Разрежьте последовательности на окна по `steps` шагов, последнее может быть короче, а строки — на микробатчи по `rows` строк, последний может быть меньше.
 #
-# * **Дано.** Тензоры `x` формы (время, строки, признаки) и `y` формы (время, строки, выходы); `h` — начальное скрытое состояние формы (строки, состояние). Ни один из них не требует градиента.
+# * **Дано.** Тензоры `x` формы (время, строки, признаки) и `y` формы (время, строки, выходы); `h` — начальное скрытое состояние формы (строки, состояние). Ни один из них не требует градиента.
 # * **Дано.** Вызов `cell(x_t, h)` возвращает пару: предсказание для `y_t` и следующее скрытое состояние. Строки батча ячейка обрабатывает независимо друг от друга. Часть её весов заморожена. Остальные переданы в `optimizer`, он может быть любым; в `.grad` вначале может что-то лежать.
 # * **Результат.** На каждое окно приходится один вызов `optimizer.step()` с градиентом среднего квадрата ошибки по всем элементам `y` *этого окна*. Скрытое состояние переходит из окна в окно как значение без истории. <!-- weights -->
-# * **Результат.** Возвращается пара. Первый элемент — скрытое состояние после последнего шага, тензор формы (строки, состояние) без графа. <!-- state -->
-# * **Результат.** Второй — средний квадрат ошибки по всем элементам `y`, число Python; предсказания для него берутся из прямых проходов, сделанных при обучении. <!-- loss -->
+# * **Результат.** Возвращается пара. Первый элемент — скрытое состояние после последнего шага, тензор формы (строки, состояние) без графа. <!-- state -->
+# * **Результат.** Второй — средний квадрат ошибки по всем элементам `y`, число Python; предсказания для него берутся из прямых проходов, сделанных при обучении. <!-- loss -->
 # * **Результат.** Ячейка и все тензоры могут лежать не на CPU, а на другом устройстве, например на GPU; возвращённое состояние лежит там же. <!-- device -->
 # * **Не менять.** Флаги и замороженные веса. <!-- frozen -->
 # * **Нельзя.** Держать в памяти одновременно промежуточные результаты двух вызовов ячейки (маленькие скрытые состояния не в счёт). При проверке все промежуточные результаты вместе могут занимать не больше 4 размеров (в байтах) самого широкого тензора вызова. <!-- peak -->
@@ -1366,7 +1382,7 @@ check("train_windows")
 #
 # > ValueError: Attempting to unscale FP16 gradients.
 #
-# О ней пишут в десятках проектов, и советы самые разные: сменить версию библиотеки, взять другой класс модели, отказаться от масштабирования. Что она означает? У градиента тот же тип, что и у тензора, поэтому у весов в float16 и градиенты в float16. А снять с них масштаб — значит потерять то, ради чего масштаб вводили:
+# О ней пишут в десятках проектов, и советы самые разные: сменить версию библиотеки, взять другой класс модели, отказаться от масштабирования. Что она означает? У градиента тот же тип, что и у тензора, поэтому у весов в float16 и градиенты в float16. А снять с них масштаб — значит потерять то, ради чего масштаб вводили:
 # %%
 def digits(dtype):
     small, one = torch.tensor(1e-8), torch.ones(2, dtype=dtype)
@@ -1456,17 +1472,17 @@ assert arrived == [torch.bfloat16, torch.float32 if later else torch.bfloat16]
 # * **Result.** The loss without the scale is returned, a Python number. <!-- loss -->
 # * **Not allowed.** Weights in another dtype than float32, or rounded. <!-- dtypes -->
 # %% [markdown] tags=["ru"] of="2ef0f305"
-# Число $10^{-8}$ в float16 обращается в 0. Если его заранее умножить на $2^{16}$, оно сохраняется, но после обратного деления — снова 0. Есть и вторая причина не хранить веса в float16, и тут масштаб не поможет: в float16 $1 - 0.0001$ равно 1. Маленькие шаги не изменяют вес, который хранится в половинной точности. (В bfloat16 и $1 - 0.001$ равно 1. Сообщения об ошибке при этом нет, потому что диапазон у bfloat16 такой же, как у float32, и масштаб не нужен; но вес всё равно стоит на месте.)
+# Число $10^{-8}$ в float16 обращается в 0. Если его заранее умножить на $2^{16}$, оно сохраняется, но после обратного деления — снова 0. Есть и вторая причина не хранить веса в float16, и тут масштаб не поможет: в float16 $1 - 0.0001$ равно 1. Маленькие шаги не изменяют вес, который хранится в половинной точности. (В bfloat16 и $1 - 0.001$ равно 1. Сообщения об ошибке при этом нет, потому что диапазон у bfloat16 такой же, как у float32, и масштаб не нужен; но вес всё равно стоит на месте.)
 #
 # ### Дополнительное упражнение `step_in_half`: вычисления в половинной точности
 # *найти ошибку · ●●○ · 12 минут · 3 балла · дополнительно*
 #
 # Исправьте шаг.
 #
-# * **Дано.** `model` — `Sequential` с линейными слоями в float32; `x` и `y` — тоже float32; `scaler` — это `GradScaler("cpu")`. В `.grad` вначале может что-то лежать.
-# * **Результат.** Вызов `scaler.step(optimizer)` делает один шаг с градиентом функции `mse_loss(model(x), y)`, а если этот градиент бесконечен — ни одного; в конце вызывается `scaler.update()`. <!-- step -->
+# * **Дано.** `model` — `Sequential` с линейными слоями в float32; `x` и `y` — тоже float32; `scaler` — это `GradScaler("cpu")`. В `.grad` вначале может что-то лежать.
+# * **Результат.** Вызов `scaler.step(optimizer)` делает один шаг с градиентом функции `mse_loss(model(x), y)`, а если этот градиент бесконечен — ни одного; в конце вызывается `scaler.update()`. <!-- step -->
 # * **Результат.** В линейных слоях вычисления идут в float16, а функция потерь вычисляется во float32. <!-- dtypes, step -->
-# * **Результат.** Возвращается значение функции потерь без масштаба — обычное число Python. <!-- loss -->
+# * **Результат.** Возвращается значение функции потерь без масштаба — обычное число Python. <!-- loss -->
 # * **Нельзя.** Переводить веса из float32 в другой dtype или округлять их. <!-- dtypes -->
 # %% answer="step_in_half"
 def step_in_half(model, optimizer, scaler, x, y):
@@ -1546,7 +1562,7 @@ check("step_in_half")
 # %% [markdown] tags=["ru"] of="94fd358a"
 # ## Скользящее окно
 #
-# Если окна не перекрываются, то градиент функции потерь на первом шаге окна проходит назад через один шаг, а на последнем — через $k$. На форумах много лет спрашивают: можно ли от каждой функции потерь пройти назад $k$ шагов? Возьмём ещё раз маленькую модель, $h_t = a h_{t-1} + 1$, и $k = 2$. Для каждой функции потерь модель выполняется заново, и всё, что было раньше двух последних шагов, отсоединено.
+# Если окна не перекрываются, то градиент функции потерь на первом шаге окна проходит назад через один шаг, а на последнем — через $k$. На форумах много лет спрашивают: можно ли от каждой функции потерь пройти назад $k$ шагов? Возьмём ещё раз маленькую модель, $h_t = a h_{t-1} + 1$, и $k = 2$. Для каждой функции потерь модель выполняется заново, и всё, что было раньше двух последних шагов, отсоединено.
 # %%
 a, calls = torch.tensor([0.5], requires_grad=True), []
 
@@ -1571,9 +1587,15 @@ print([gradient_of_loss(t, k=2) for t in (1, 2, 3, 4)], "with", len(calls), "cal
 assert len(calls) == 10 and [gradient_of_loss(t, 2) for t in (1, 2, 3, 4)] == [0, 1, 2, 2.5]
 
 
-# %% [markdown] tags=["en"]
-# In sum that is 5.5, between 5 for the windows and 5.75 for the full gradient. But the model ran 10 times for 4 steps. Without a second run the graph must be cut into links, one for each call, with a leaf at the beginning of each: `start = h.detach().requires_grad_()`. What a pass brings to `start` is the `v` (lesson 04) with which it goes on in the link before.
+# %% [markdown] tags=["en", "try"]
+# Add up the four gradients. Between which two numbers of the windows do they lie? And why did the model run 10 times for 4 steps?
 #
+# In sum that is 5.5, between 5 for the windows and 5.75 for the full gradient. But the model ran 10 times for 4 steps. Without a second run the graph must be cut into links, one for each call, with a leaf at the beginning of each: `start = h.detach().requires_grad_()`. What a pass brings to `start` is the `v` (lesson 04) with which it goes on in the link before.
+# %% [markdown] tags=["ru", "try"] of="7e0229e2"
+# Сложите четыре градиента. Между какими двумя числами для окон лежит сумма? И почему ради 4 шагов модель вызвана 10 раз?
+#
+# В сумме получается 5.5: это между 5 (для окон) и 5.75 (полный градиент). Но ради 4 шагов модель выполнена 10 раз. Чтобы обойтись без повторов, граф разрезают на звенья, по одному на вызов, и каждое начинается с листа: `start = h.detach().requires_grad_()`. Градиент, который пришёл в `start`, становится вектором `v` из урока 04: с ним обратный проход продолжается в предыдущем звене.
+# %% [markdown] tags=["en"]
 # ### Extra exercise `sliding_gradient`: a window that slides
 # *design · ●●● · 18 minutes · 3 points · extra*
 #
@@ -1582,13 +1604,11 @@ assert len(calls) == 10 and [gradient_of_loss(t, 2) for t in (1, 2, 3, 4)] == [0
 # * **Result.** Zeros for a parameter on which no loss depends. <!-- spare -->
 # * **Leave.** Every `.grad`. <!-- rest -->
 # * **Not allowed.** More than one call of the cell for each step: it is expensive. <!-- calls -->
-# %% [markdown] tags=["ru"] of="5a39f577"
-# В сумме получается 5.5: это между 5 (для окон) и 5.75 (полный градиент). Но ради 4 шагов модель выполнена 10 раз. Чтобы обойтись без повторов, граф разрезают на звенья, по одному на вызов, и каждое начинается с листа: `start = h.detach().requires_grad_()`. Градиент, который пришёл в `start`, становится вектором `v` из урока 04: с ним обратный проход продолжается в предыдущем звене.
-#
+# %% [markdown] tags=["ru"] of="735e60af"
 # ### Дополнительное упражнение `sliding_gradient`: скользящее окно
 # *спроектировать · ●●● · 18 минут · 3 балла · дополнительно*
 #
-# * **Дано.** `x`, `y`, `cell` и `h` такие же, как в упражнении `fix_hidden_state`, но состояние — всегда тензор.
+# * **Дано.** `x`, `y`, `cell` и `h` такие же, как в упражнении `fix_hidden_state`, но состояние — всегда тензор.
 # * **Результат.** Список градиентов суммы `mse_loss` по всем шагам: по одному на каждый параметр ячейки, который требует градиента, в порядке `cell.parameters()`. Градиент функции потерь каждого шага проходит через вызов ячейки на этом шаге и через $k - 1$ вызовов перед ним (или через все предыдущие, если их меньше); скрытое состояние, на котором он остановился, считается константой. <!-- gradients -->
 # * **Результат.** У параметра, от которого не зависит ни одна функция потерь, в списке нули. <!-- spare -->
 # * **Не менять.** Все поля `.grad`. <!-- rest -->
@@ -1713,7 +1733,7 @@ assert total == 5.5
 #
 # **A.** *«Когда я добавил функцию потерь актора, критик стал предсказывать хуже, хотя значения обеих функций потерь уменьшаются».* Актор выбирает действия, критик предсказывает их результат. Вероятность действия, результат которого оказался лучше предсказанного, нужно увеличить. В `log_prob` лежат логарифмы этих вероятностей, а разность между результатом и предсказанием называют преимуществом (advantage).
 #
-# **B.** *«Декодировщик моего автокодировщика обучается, а кодировщик — нет: вместо градиентов у него None».* Кодировщик выдаёт среднее и логарифм стандартного отклонения, а декодировщик получает выборку.
+# **B.** *«Декодировщик моего автокодировщика обучается, а кодировщик — нет: вместо градиентов у него None».* Кодировщик выдаёт среднее и логарифм стандартного отклонения, а декодировщик получает выборку.
 #
 # **C.** *«Появилось сообщение: element 0 of tensors does not require grad. Я поставил `requires_grad=True`, ошибки больше нет, но значение функции потерь стоит на месте».*
 #
@@ -1826,13 +1846,13 @@ assert not torch.allclose(attacked.weight.grad, first_weight_gradient)  # and th
 #
 # Исправьте пять функций. Вызов `cures()` возвращает их в словаре под теми же буквами. За каждую букву даётся свой балл.
 #
-# * **Результат.** Функция **A** получает три тензора формы (n,) и возвращает одно число, сумму обеих функций потерь. Градиент функции потерь актора доходит только до `log_prob`, а градиент квадрата ошибки критика — только до `value`; `returns` градиента не требует. <!-- A -->
+# * **Результат.** Функция **A** получает три тензора формы (n,) и возвращает одно число, сумму обеих функций потерь. Градиент функции потерь актора доходит только до `log_prob`, а градиент квадрата ошибки критика — только до `value`; `returns` градиента не требует. <!-- A -->
 # * **Результат.** Функция **B** возвращает выборку из нормального распределения со средним `mu` и стандартным отклонением `exp(log_std)`; у выборки та же форма, что у этих тензоров, и такие же производные, как у $\mu + \sigma\varepsilon$ при постоянном $\varepsilon$. Шум у каждого элемента свой, и при каждом вызове он новый. <!-- B -->
 # * **Результат.** Функция **C** возвращает среднее значений функций потерь, собранных в списке (это тензоры без измерений); градиент доходит до каждого из них. <!-- C -->
 # * **Результат.** Функция **D** заменяет `model.head` новым слоем с `outputs` выходами и возвращает оптимизатор SGD со скоростью обучения `lr`. В оптимизатор входят все параметры модели, в том числе замороженные, каждый ровно один раз, и никакие другие. <!-- D -->
 # * **Результат.** Функция **E** делает `steps` шагов размера `eps` в направлении знака градиента функции потерь по `x` и возвращает сдвинутый вход `x` без графа. <!-- E -->
-# * **Не менять.** В **D** — флаги остальных слоёв. <!-- D -->
-# * **Не менять.** В **E** — переданный тензор `x`, все поля `.grad`, все флаги и режим модели. <!-- E -->
+# * **Не менять.** В **D** — флаги остальных слоёв. <!-- D -->
+# * **Не менять.** В **E** — переданный тензор `x`, все поля `.grad`, все флаги и режим модели. <!-- E -->
 # * **Не менять.** Имена и порядок аргументов этих пяти функций. <!-- A, B, C, D, E -->
 # %% answer="cures"
 def cures():
@@ -1992,7 +2012,7 @@ check("cures")
 # ### Вопрос `note_to_a_colleague`
 # *своими словами · 7 минут · 3 балла · проверяет преподаватель*
 #
-# Выберите два вопроса из пяти и напишите ответы, которые вы отправили бы авторам. В каждом ответе назовите причину: до какого тензора градиент должен дойти и в каком месте его путь оборван (или, наоборот, не оборван, хотя должен быть). Предложите одно решение в виде кода и объясните, почему не подходит другое: для A — отсоединить `value` везде, для B — `requires_grad_()` на выборке, для C — флаг, для D — `add_param_group`, для E — `retain_grad()`. По три-четыре предложения на ответ.
+# Выберите два вопроса из пяти и напишите ответы, которые вы отправили бы авторам. В каждом ответе назовите причину: до какого тензора градиент должен дойти и в каком месте его путь оборван (или, наоборот, не оборван, хотя должен быть). Предложите одно решение в виде кода и объясните, почему не подходит другое: для A — отсоединить `value` везде, для B — `requires_grad_()` на выборке, для C — флаг, для D — `add_param_group`, для E — `retain_grad()`. По три-четыре предложения на ответ.
 # %% [markdown] written="note_to_a_colleague" points=3 minutes=7
 # **Rubric.** 1.5 points for each of two replies: 0.5 for the cause, 0.5 for a cure that runs, 0.5 for the reason against the other cure.
 #
@@ -2051,13 +2071,13 @@ save_mine()
 #
 # **Соберите части в класс `Value`, от правил до вторых производных.** Многое у вас уже есть: `save_mine()` только что сохранила ваш код в файл `my_engine.py` рядом с этой тетрадью. Меняется вот что: правило вызывается как `rule(g, out)` и работает со значениями, в `.grad` лежит значение, а минуса нет. В заготовке уже есть запись операций и правило для `+`. Остальные правила, приведение градиента к форме входа, хуки и сам проход за вами.
 #
-# * **Дано.** `Value(data)` — лист. `data` — тензор float64, который не требует градиента. У значения есть поля `.data` и `.grad`, в последнем лежит None или значение.
-# * **Дано.** Операции: `a + b` и `a * b` с транслированием, `a @ b` и `a.t()` для матриц, `a.sum()` по всем элементам, `a.exp()`, `a.tanh()`, `a.reshape(shape)`, `a.expand(shape)`. Форма — кортеж, в котором указаны все размеры.
+# * **Дано.** `Value(data)` — лист. `data` — тензор float64, который не требует градиента. У значения есть поля `.data` и `.grad`, в последнем лежит None или значение.
+# * **Дано.** Операции: `a + b` и `a * b` с транслированием, `a @ b` и `a.t()` для матриц, `a.sum()` по всем элементам, `a.exp()`, `a.tanh()`, `a.reshape(shape)`, `a.expand(shape)`. Форма — кортеж, в котором указаны все размеры.
 # * **Результат.** Вызов `root.backward()` у значения из одного элемента прибавляет к `.grad` каждого листа, от которого это значение зависит, градиент той же формы, что у листа. У остальных значений и у неиспользованного листа остаётся None. <!-- rules, meetings, gradients, accumulated -->
 # * **Результат.** У градиента после обычного прохода собственная память. <!-- memory -->
 # * **Результат.** `value.register_hook(hook)` работает для листьев и результатов: в каждом проходе `hook` вызывается один раз и получает полный градиент этого прохода, тоже `Value`. Если хук вернул не None, это значение заменяет градиент, в том числе для следующего хука того же значения. <!-- hooks, hooks_in_programs -->
 # * **Результат.** Проход освобождает пройденное: к его концу значения на пути исчезают из памяти, без сборщика мусора, если никто другой их не держит. Если же значение кто-то держит, оно остаётся, но забывает свои входы. Если следующий проход, с какого бы корня он ни начался, приходит к освобождённому значению, возникает RuntimeError; что в этом случае окажется в полях `.grad`, неважно. Листья можно использовать снова. С `retain_graph=True` ничего не освобождается. <!-- freed, accumulated -->
-# * **Результат.** С `create_graph=True` тоже ничего не освобождается, а градиенты становятся значениями графа: их можно использовать в новых вычислениях, а у результата вызвать `backward()`. То же относится к их сумме за несколько проходов и к тому, что вернул хук. После прохода без `create_graph=True` каждый `.grad` — константа. <!-- second_rules, second, second_hook, constant -->
+# * **Результат.** С `create_graph=True` тоже ничего не освобождается, а градиенты становятся значениями графа: их можно использовать в новых вычислениях, а у результата вызвать `backward()`. То же относится к их сумме за несколько проходов и к тому, что вернул хук. После прохода без `create_graph=True` каждый `.grad` — константа. <!-- second_rules, second, second_hook, constant -->
 # * **Не менять.** Ни одно поле `data`. <!-- memory -->
 # * **Нельзя.** Использовать обратные проходы torch. <!-- engine_runs -->
 # * **Нельзя.** Перебирать все пути или применять рекурсию: цепочка из 5000 операций должна выполняться. <!-- work, depth -->
@@ -2621,7 +2641,7 @@ save_mine()
 # %% [markdown] tags=["ru"] of="c416fecc"
 # ## На GPU
 #
-# На GPU действуют те же правила autograd. По-другому измеряется только память: её расход сообщает аллокатор. Для масштабирования берут `GradScaler("cuda")`, а в `autocast` передают "cuda". На машине с GPU следующий код выведет три пиковых значения расхода памяти для проходов по рекуррентной ячейке, описанной выше: с окнами пик ниже, чем с одним графом, а если вдобавок брать меньше строк за раз и ставить контрольные точки — ещё ниже. И здесь масштабирование с весами в float16 приводит к ошибке.
+# На GPU действуют те же правила autograd. По-другому измеряется только память: её расход сообщает аллокатор. Для масштабирования берут `GradScaler("cuda")`, а в `autocast` передают "cuda". На машине с GPU следующий код выведет три пиковых значения расхода памяти для проходов по рекуррентной ячейке, описанной выше: с окнами пик ниже, чем с одним графом, а если вдобавок брать меньше строк за раз и ставить контрольные точки — ещё ниже. И здесь масштабирование с весами в float16 приводит к ошибке.
 # %%
 from autograder import gpu_peak, on_gpu
 
@@ -2676,26 +2696,6 @@ check_claims(
         "weights in float16 are refused": measured["float16 weights refused"],
     },
 )
-
-
-# %% [markdown] tags=["en"]
-# Where do the three tensors of this module lie after `to`, and which of them does its `state_dict()` hold? Say it, then run the cell.
-# %% [markdown] tags=["ru"] of="6995b74c"
-# Где окажутся три тензора этого модуля после вызова `to` и какие из них попадут в `state_dict()`? Сначала ответьте, потом выполните ячейку.
-# %%
-class Scaled(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.weight = torch.nn.Parameter(torch.ones(2))
-        self.register_buffer("shift", torch.zeros(2))
-        self.scale = torch.ones(2)
-
-
-moved = Scaled().to("meta")  # a device that every machine has; its tensors hold no numbers
-print({name: str(getattr(moved, name).device) for name in ("weight", "shift", "scale")}, list(moved.state_dict()))
-# %% tags=["fact"]
-assert [getattr(moved, name).device.type for name in ("weight", "shift", "scale")] == ["meta", "meta", "cpu"]
-assert list(moved.state_dict()) == ["weight", "shift"]
 
 
 # %% [markdown] tags=["en"]
@@ -2797,10 +2797,36 @@ class Baseline(torch.nn.Module):
 from autograder import check
 
 check("fix_baseline")
+
+
 # %% [markdown] tags=["en"] explains="fix_baseline"
 # Code for a GPU fails at a tensor that stays behind. `module.to(device)` moves parameters and buffers; a tensor in any other attribute stays where it was made, and `state_dict()` does not hold it either. On the CPU nothing of that shows.
 # %% [markdown] tags=["ru"] explains="fix_baseline" of="aeb637ae"
 # Код для GPU часто завершается ошибкой из-за тензора, который остался на CPU. Вызов `module.to(device)` переносит параметры и буферы. Тензор в любом другом атрибуте остаётся там, где создан, и в `state_dict()` он тоже не попадает. На CPU всего этого не видно.
+# %%
+class Scaled(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(2))
+        self.register_buffer("shift", torch.zeros(2))
+        self.scale = torch.ones(2)
+
+
+moved = Scaled().to("meta")  # a device that every machine has; its tensors hold no numbers
+print({name: str(getattr(moved, name).device) for name in ("weight", "shift", "scale")}, list(moved.state_dict()))
+# %% [markdown] tags=["en", "try"]
+# Three tensors: a parameter, a buffer, and a plain attribute. Where do they lie after `to`, and which of them does `state_dict()` hold? Say it, then run the cell.
+#
+# The parameter and the buffer have moved, and `state_dict()` holds both. The attribute `scale` stayed on the CPU and is not in it.
+# %% [markdown] tags=["ru", "try"] of="ecab60c3"
+# Три тензора: параметр, буфер и обычный атрибут. Где они окажутся после вызова `to` и какие из них попадут в `state_dict()`? Сначала ответьте, потом выполните ячейку.
+#
+# Параметр и буфер переехали, и `state_dict()` содержит оба. Атрибут `scale` остался на CPU, и его там нет.
+# %% tags=["fact"]
+assert [getattr(moved, name).device.type for name in ("weight", "shift", "scale")] == ["meta", "meta", "cpu"]
+assert list(moved.state_dict()) == ["weight", "shift"]
+
+
 # %% [markdown] tags=["en"]
 # ## A scoreboard: the bytes of one step
 #
@@ -2810,9 +2836,9 @@ check("fix_baseline")
 # %% [markdown] tags=["ru"] of="3b5484f7"
 # ## Табло: байты одного шага
 #
-# Обучение небольшой языковой модели обрывается из-за нехватки памяти. Первый совет — уменьшить блоки. Он почти не помогает: дело было не в них. Где же лежат байты?
+# Обучение небольшой языковой модели обрывается из-за нехватки памяти. Первый совет — уменьшить блоки. Он почти не помогает: дело было не в них. Где же лежат байты?
 #
-# Ниже такой шаг в миниатюре: замороженный эмбеддинг, один блок и *голова* — последний слой, который вычисляет для каждой строки по одному числу на класс, *логит*. Когда классы — это слова словаря, их много. С помощью `live_bytes` подсчитываются тензоры, которые созданы внутри `with` и ещё находятся в памяти. Тензоры из одного числа, например значение функции потерь, не считаются. Прочтите функцию, но пока не вызывайте.
+# Ниже такой шаг в миниатюре: замороженный эмбеддинг, один блок и *голова* — последний слой, который вычисляет для каждой строки по одному числу на класс, *логит*. Когда классы — это слова словаря, их много. С помощью `live_bytes` подсчитываются тензоры, которые созданы внутри `with` и ещё находятся в памяти. Тензоры из одного числа, например значение функции потерь, не считаются. Прочтите функцию, но пока не вызывайте.
 # %%
 from torch.nn.functional import cross_entropy
 
@@ -2934,15 +2960,15 @@ plot_memory(h, plain, in_chunks, with_checkpoints)
 #
 # In numbers, for chunks of 8 rows: $(8 \cdot 256 + 256 \cdot 8 + 128 \cdot 8) \cdot 8$ bytes, which is 40,960. And the gradient products cannot be saved: three products are the best possible as well. One design reaches both figures but for some single numbers per row. The bound is about chunks of `rows` rows: with smaller chunks, or with chunks of classes, one gets below it, and pays by many small products.
 # %% [markdown] tags=["ru"] of="68dca48a"
-# Порции сами по себе избавляют от двух таблиц обратного прохода, но не от того, что хранит кросс-энтропия: граф каждой порции держит свою часть до обратного прохода, а все части вместе — это снова целая таблица. Если же на каждую порцию поставить контрольную точку (урок 06), граф хранит только строки `h`, а они и так лежат в памяти. За это мы платим тем, что логиты вычисляются дважды.
+# Порции сами по себе избавляют от двух таблиц обратного прохода, но не от того, что хранит кросс-энтропия: граф каждой порции держит свою часть до обратного прохода, а все части вместе — это снова целая таблица. Если же на каждую порцию поставить контрольную точку (урок 06), граф хранит только строки `h`, а они и так лежат в памяти. За это мы платим тем, что логиты вычисляются дважды.
 #
-# Исходной программе нужно три матричных произведения, в каждом участвуют все строки: одно даёт логиты, второе — градиент `h`, третье — градиент весов. С контрольными точками произведений четыре.
+# Исходной программе нужно три матричных произведения, в каждом участвуют все строки: одно даёт логиты, второе — градиент `h`, третье — градиент весов. С контрольными точками произведений четыре.
 #
 # ### Что можно назвать лучшим возможным результатом?
 #
 # Спросим, что обязано лежать в памяти в один и тот же момент, как бы мы ни поступали. Пусть голова обрабатывает по `rows` строк. Возьмём последнюю порцию и последнее из двух произведений, которые дают её градиенты. Для него нужны логиты порции. Градиенты остальных порций уже вычислены и должны где-то лежать. Место нужно и для результата самого произведения. Итого: логиты одной порции, градиент весов и градиент `h`.
 #
-# В числах, для порций по 8 строк: $(8 \cdot 256 + 256 \cdot 8 + 128 \cdot 8) \cdot 8$, то есть 40 960 байт. Меньше трёх произведений быть не может: одно нужно для логитов и два — для градиентов. Есть решение, в котором достигнуты обе границы, если не считать нескольких чисел на строку. Граница относится к порциям по `rows` строк. Если брать порции меньше или делить ещё и классы, можно опуститься и ниже, но платить за это придётся множеством мелких произведений.
+# В числах, для порций по 8 строк: $(8 \cdot 256 + 256 \cdot 8 + 128 \cdot 8) \cdot 8$, то есть 40 960 байт. Меньше трёх произведений быть не может: одно нужно для логитов и два — для градиентов. Есть решение, в котором достигнуты обе границы, если не считать нескольких чисел на строку. Граница относится к порциям по `rows` строк. Если брать порции меньше или делить ещё и классы, можно опуститься и ниже, но платить за это придётся множеством мелких произведений.
 # %% tags=["fact"]
 from autograder.checking.counted_run import recording_products
 
@@ -3002,7 +3028,7 @@ assert products_of(lambda h: best(many, h, targets, 8)) == 3
 #
 # Напишите функцию потерь для широкой головы. На карточке ваши числа будут стоять рядом с числами исходной программы и с лучшими возможными. Уложиться в предел можно по-разному: для полного балла лучшие числа не нужны.
 #
-# * **Дано.** `head` — линейный слой float64, со смещением или без него, часть параметров может быть заморожена. `h` — тензор float64 формы (N, признаки): лист, результат предыдущих операций или тензор, которому градиент не нужен. `targets` — N номеров классов. `rows` — по сколько строк за раз проходит через голову. <!-- no aspect: a precondition -->
+# * **Дано.** `head` — линейный слой float64, со смещением или без него, часть параметров может быть заморожена. `h` — тензор float64 формы (N, признаки): лист, результат предыдущих операций или тензор, которому градиент не нужен. `targets` — N номеров классов. `rows` — по сколько строк за раз проходит через голову. <!-- no aspect: a precondition -->
 # * **Результат.** `cross_entropy(head(h), targets)`, тензор с графом. Обратный проход от него делают один раз. <!-- loss -->
 # * **Результат.** Градиенты после `(c * loss).backward()` при любом числе `c` такие же, как у этого выражения, в том числе в листах, из которых вычислен `h`. К тому, что уже лежит в `.grad`, они, как всегда, прибавляются. Результаты двух вызовов могут существовать одновременно. <!-- gradients -->
 # * **Нельзя.** Занимать на пике за оба прохода больше, чем 4 объёма логитов для `rows` строк плюс утроенный общий объём градиентов весов и `h`. <!-- peak -->
@@ -3158,9 +3184,9 @@ def plain_step(model, lr, ids, targets):
 #
 # The plain step peaks at 55 units. Where? Draw it, and two first ideas beside it: a checkpoint for each block, and one for all blocks together (lesson 06).
 # %% [markdown] tags=["ru"] of="e986a5cd"
-# Возьмём 32 строки, ширину 16, 128 классов и 30 обучаемых блоков над 4 замороженными. Объём входа одного блока, 4096 байт, назовём *единицей*. Для каждого обучаемого блока autograd хранит одну единицу (результат `tanh`, он же вход следующего блока), а для замороженных — ничего. Градиент весов блока занимает половину единицы, градиент весов головы — четыре. Все логиты занимают восемь единиц, а логиты четырёх строк — одну.
+# Возьмём 32 строки, ширину 16, 128 классов и 30 обучаемых блоков над 4 замороженными. Объём входа одного блока, 4096 байт, назовём *единицей*. Для каждого обучаемого блока autograd хранит одну единицу (результат `tanh`, он же вход следующего блока), а для замороженных — ничего. Градиент весов блока занимает половину единицы, градиент весов головы — четыре. Все логиты занимают восемь единиц, а логиты четырёх строк — одну.
 #
-# На пике исходный шаг занимает 55 единиц. В каком месте? Посмотрим на график. Рядом — два решения, которые первыми приходят в голову: своя контрольная точка на каждый блок и одна на все блоки сразу (урок 06).
+# На пике исходный шаг занимает 55 единиц. В каком месте? Посмотрим на график. Рядом — два решения, которые первыми приходят в голову: своя контрольная точка на каждый блок и одна на все блоки сразу (урок 06).
 # %%
 torch.manual_seed(0)
 deep = Model(width=16, depth=34, classes=128, words=50, frozen=4)
@@ -3211,7 +3237,7 @@ plot_memory(ids, plain_loss, each_block, all_blocks)
 # * **Последняя порция головы.** В памяти её логиты (1 единица), градиенты весов головы (4) и `h` (1), а также входы всех сегментов, кроме первого: его вход не считаем, потому что его можно было бы ещё раз вычислить из эмбеддингов. Итого $S + 5$.
 # * **Сегмент $i$ только что вычислен повторно.** В памяти входы сегментов от 2 до $i$, $s_i$ результатов внутри него и градиент, пришедший сверху: $i + s_i$. Для первого сегмента в памяти лежит ещё и его вход: $2 + s_1$.
 #
-# Если всего единиц $P$, в сегментах поместится не больше $(P - 2) + \sum_{i=2}^{S} (P - i)$ блоков, причём $S \le P - 5$. При $P = 9$ это 25 блоков, при $P = 10$ — 34. Значит, для 30 блоков нужно 10 единиц, если голова обрабатывает строки целиком.
+# Если всего единиц $P$, в сегментах поместится не больше $(P - 2) + \sum_{i=2}^{S} (P - i)$ блоков, причём $S \le P - 5$. При $P = 9$ это 25 блоков, при $P = 10$ — 34. Значит, для 30 блоков нужно 10 единиц, если голова обрабатывает строки целиком.
 #
 # Есть граница и у числа вызовов. Во время работы головы из 24 единиц, разрешённых в упражнении, заняты 6. Поэтому в памяти могут лежать результаты самое большее 18 блоков, а остальные 12 из 30 придётся вызвать ещё раз: $34 + 12 = 46$ вызовов.
 #
@@ -3267,7 +3293,7 @@ assert 24 - 6 == 18 and 34 + (30 - 18) == 46
 #
 # Сделайте один шаг обычного SGD. Результат должен быть таким же, как у `plain_step`.
 #
-# * **Дано.** `model` устроена как выше. Первые блоки могут быть заморожены, а один обучаемый блок может стоять в `model.blocks` дважды. Некоторые блоки обнуляют случайные элементы, как dropout. Ещё даны `lr`, `ids`, `targets` и `rows` — по сколько строк за раз проходит через голову. Все поля `.grad` равны None. <!-- no aspect: a precondition -->
+# * **Дано.** `model` устроена как выше. Первые блоки могут быть заморожены, а один обучаемый блок может стоять в `model.blocks` дважды. Некоторые блоки обнуляют случайные элементы, как dropout. Ещё даны `lr`, `ids`, `targets` и `rows` — по сколько строк за раз проходит через голову. Все поля `.grad` равны None. <!-- no aspect: a precondition -->
 # * **Результат.** Новое значение каждого обучаемого параметра `p` равно `p - lr * gradient` с точностью до округления, в том числе при повторном вызове функции. <!-- weights -->
 # * **Результат.** Возвращается значение функции потерь до шага, число. <!-- loss -->
 # * **Не менять.** Поля `.grad`, равные None, все флаги и режим модели. <!-- cleared -->
@@ -3275,7 +3301,7 @@ assert 24 - 6 == 18 and 34 + (30 - 18) == 46
 # * **Нельзя.** Вызывать замороженные блоки больше одного раза. <!-- calls -->
 # * **Нельзя.** Занимать на пике больше 24 единиц на модели с графика при `rows`, равном 4; параметры не считаются. Нашему решению этого хватает, чтобы пропускать через голову 16 строк за раз, но не все 32. <!-- peak -->
 #
-# Сегменты — не единственный способ: в уроке 16 есть и другие правила, по которым результаты одних операций сохраняются, а другие операции выполняются повторно.
+# Сегменты — не единственный способ: в уроке 16 есть и другие правила, по которым результаты одних операций сохраняются, а другие операции выполняются повторно.
 # %% answer="lean_step"
 def lean_step(model, lr, ids, targets, rows):
     """One step of SGD; the loss before it."""
@@ -3470,7 +3496,7 @@ assert round(min(step_of(way, 4) for way in alternatives("lean_step")), 1) == 14
 # ## Что стоит запомнить
 #
 # * В `p.grad` всё складывается. Прежде чем записывать туда что-то другое, обнулите это поле: оптимизатор вычтет из весов всё, что там лежит, умножив на свой `lr`.
-# * Цель — это число: отсоединяйте её от графа. А для следа, скрытого состояния и накопленной суммы каждый раз решайте, как долго должна храниться их история.
+# * Цель — это число: отсоединяйте её от графа. А для следа, скрытого состояния и накопленной суммы каждый раз решайте, как долго должна храниться их история.
 # * Эпизод или тест с одними нулями скрывает то, что видно только на других числах. Один маленький случай просчитайте вручную.
 # * В старом варианте контрольной точки учитываются только тензоры-аргументы. Пишите `use_reentrant=False` и проверяйте `.grad` у слоя, который дальше всех от функции потерь.
 # * Между окнами нужен вызов `detach()`, а совет из сообщения, `retain_graph=True`, здесь не годится.

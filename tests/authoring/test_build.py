@@ -207,3 +207,10 @@ def test_interface_texts_are_whole_in_both_languages():
         assert text.placeholders_agree(), id
         assert text.en.count("`") == text.ru.count("`"), id
         assert list(lint.banned_words(text.ru)) == [], id
+
+
+def test_a_lesson_asks_at_least_four_times_to_change_or_foretell_something():
+    """A learner once had 418 cells to watch and three to change."""
+    for lesson in COURSE.read():
+        asked = [cell for cell in lesson.cells if cell.is_invitation and cell.language == "en"]
+        assert len(asked) >= 4, lesson.name
