@@ -3,7 +3,7 @@
 #
 # A batch of 64 does not fit into memory, four micro-batches of 16 do. Can four small backward passes take the same step as the big one?
 #
-# Yes, up to rounding, if three things are right: what `.grad` holds, what each loss is multiplied by, and when the gradients are cleared. All three go wrong in real code, and the numbers still look plausible.
+# Three things decide it. All three go wrong in real code, and the numbers still look plausible.
 #
 # Your engine from lesson 02 computes gradients but does not train. What does it lack for a net that reads handwritten digits, as torch has? After this lesson you can:
 #
@@ -14,12 +14,12 @@
 # * name the cases in which accumulation gives another gradient than the big batch.
 #
 # You need lesson 01: a leaf tensor, `requires_grad`, `backward()`.
-# %% [markdown] tags=["ru"] about="цикл обучения для собственного движка, окна, микробатчи разного размера, отсечение градиента, память" of="986a7a1f"
+# %% [markdown] tags=["ru"] about="цикл обучения для собственного движка, окна, микробатчи разного размера, отсечение градиента, память" of="39ec2555"
 # # Накопление градиентов
 #
 # Батч из 64 примеров не помещается в память, а четыре микробатча по 16 помещаются. Могут ли четыре маленьких обратных прохода дать тот же шаг, что и один большой?
 #
-# Да, с точностью до округления, если соблюдены три условия: в `.grad` нет ничего лишнего, каждое значение функции потерь умножено на нужное число, а градиенты обнуляются вовремя. На практике нарушаются все три, а числа всё равно выглядят правдоподобно.
+# Всё решают три условия. На практике нарушаются все три, а числа всё равно выглядят правдоподобно.
 #
 # Движок из урока 02 вычисляет градиенты, но не обучает. Чего ему не хватает, чтобы сеть научилась читать рукописные цифры, как в torch? После урока вы сможете:
 #
@@ -1008,28 +1008,6 @@ with live_bytes() as live:
     for _ in range(20):
         total += w.exp().mean().item()
 assert live.now == 0
-
-
-# %% [markdown] tags=["en"]
-# Here is such a `total` after three batches, before any backward pass. Each turn of the loop has added an arm, and the `exp` in it holds 4,000 bytes for as long as `total` lives.
-# %% [markdown] tags=["ru"] of="0e0bc0ee"
-# Посмотрим на граф такой суммы `total` после трёх батчей, без обратного прохода. На каждой итерации цикла добавлялась ветвь, и узел операции `exp` в ней хранит 4000 байт, пока существует тензор `total`.
-# %% tags=["picture"]
-from autograder import draw
-
-w = torch.ones(1000, requires_grad=True)
-total = 0.0
-for _ in range(3):
-    total = total + w.exp().mean()
-draw(total, saved=True)
-# %% [markdown] tags=["en", "try"]
-# What will the picture show if the loop adds `w.exp().mean().item()`? Say it, then run.
-#
-# No graph at all: `total` is a number of Python now, and `draw` says so. Nothing of the three batches is kept.
-# %% [markdown] tags=["ru", "try"] of="0deeb840"
-# Что будет на рисунке, если прибавлять в цикле `w.exp().mean().item()`? Сначала ответьте, потом выполните ячейку.
-#
-# Графа не будет вовсе: `total` теперь обычное число, о чём `draw` и сообщит. От трёх батчей ничего не осталось.
 
 
 # %% [markdown] tags=["en"]
