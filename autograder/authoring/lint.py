@@ -60,6 +60,8 @@ def problems(lesson: Lesson) -> Iterator[tuple[int, str]]:
     """
     cells = iter(enumerate(lesson.cells))
     for index, cell in cells:
+        if "plt.show()" in cell.source and " | " not in cell.metadata.get("alt", ""):
+            yield cell.line, 'a figure without a description: write alt="English | Russian" beside its tags'
         if cell.is_invitation and "\n\n" not in cell.source:
             yield cell.line, "an invitation without its outcome: write what comes of it in a second paragraph"
         if cell.kind == "markdown" and cell.language is None and not cell.role:

@@ -137,6 +137,8 @@ def _cell(
     metadata: dict[str, Any] = {"tags": [cell.language]} if cell.language else {}
     if cell.is_folded:
         metadata["jupyter"] = {"source_hidden": True}
+    if "alt" in cell.metadata:
+        metadata["autograder"] = {"alt": dict(zip(LANGUAGES, cell.metadata["alt"].split(" | ")))}
     cell_id = source_digest(f"{lesson.name}:{index}", 12)
     if cell.role:
         role, name = cell.role

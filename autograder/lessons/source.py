@@ -6,7 +6,8 @@ the prose, "picture" for a plot. A cell of an exercise has one of the attributes
 and a model answer in English, and below a line `---` the same in Russian. The attribute `explains` names the exercise
 whose answer a text of prose gives away: up to its first heading the text is folded. The attribute `include` lists files
 beside the lesson source, without `.py`, that make up a cell of code. The tag "folded" hides a cell's code. The tag
-"try" is for prose whose first paragraph asks a learner to change something: the other paragraphs are folded.
+"try" is for prose whose first paragraph asks a learner to change something: the other paragraphs are folded. The
+attribute `alt` describes a figure of matplotlib to those who do not see it, in English, and behind " | " in Russian.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ REPOSITORY = Path(__file__).parents[2]
 _PACKAGED = PACKAGED / "notebooks"  # where the wheel has them; the sandbox hides this folder
 NOTEBOOKS = _PACKAGED if _PACKAGED.is_dir() else REPOSITORY / "notebooks"
 SOURCES = NOTEBOOKS / "lessons"
-KEYS = {*ROLES, "tags", "of", "reading", "needs", "about", "explains", "minutes", "points", "include"}
+KEYS = {*ROLES, "tags", "of", "reading", "needs", "about", "explains", "minutes", "points", "include", "alt"}
 _WORDS, _LINES = 200, 12  # of prose and of code, read in a minute
 STUB = "# YOUR CODE HERE / ВАШ КОД ЗДЕСЬ\nraise NotImplementedError"
 

@@ -67,7 +67,8 @@ def blocks(
         elif is_run(cell) and not _START.search(cell.source):
             shown = outputs.get(cell.id, {}).get(language, [])
             unrun = failed(shown)
-            output = "" if unrun else to_html(shown)
+            alt = cell.metadata.get("autograder", {}).get("alt", {}).get(language, "")
+            output = "" if unrun else to_html(shown, alt)
             folded = cell.metadata.get("jupyter", {}).get("source_hidden", False)
             found.append(Block("code", highlighted(cell.source), output, spoils and bool(output), unrun, folded))
         elif not CHECK.search(cell.source):

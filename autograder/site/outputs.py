@@ -12,9 +12,9 @@ from nbconvert.filters import ansi2html
 _LONGEST = 20_000  # characters of text that a page shows
 
 
-def to_html(outputs: Sequence[dict[str, Any]]) -> str:
-    """Return a cell's outputs as HTML, without its errors."""
-    return "\n".join(filter(None, map(_one, outputs)))
+def to_html(outputs: Sequence[dict[str, Any]], alt: str = "") -> str:
+    """Return a cell's outputs as HTML, without its errors. `alt` describes its bitmaps."""
+    return "\n".join(filter(None, (_one(output, alt) for output in outputs)))
 
 
 def failed(outputs: Sequence[dict[str, Any]]) -> bool:
@@ -22,7 +22,7 @@ def failed(outputs: Sequence[dict[str, Any]]) -> bool:
     return any(output["output_type"] == "error" for output in outputs)
 
 
-def _one(output: dict[str, Any]) -> str:
+def _one(output: dict[str, Any], alt: str) -> str:
     if output["output_type"] == "stream":
         return _text(output["text"])
     data = output.get("data", {})
@@ -31,7 +31,7 @@ def _one(output: dict[str, Any]) -> str:
     if "image/svg+xml" in data:
         return f'<div class="drawn">{data["image/svg+xml"]}</div>'
     if "image/png" in data:
-        said = escape(str(data.get("text/plain", "")), quote=True)
+        said = escape(alt or str(data.get("text/plain", "")), quote=True)
         return f'<div class="drawn"><img alt="{said}" src="data:image/png;base64,{data["image/png"].strip()}"></div>'
     return _text(data["text/plain"]) if "text/plain" in data else ""
 

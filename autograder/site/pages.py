@@ -49,10 +49,10 @@ class Page:
 
 @dataclass(frozen=True)
 class Front:
-    """The top of the first page: a film as HTML, and a question.
+    """The top of the first page: a film and a question.
 
-    `question` is a table of predictions, `code` the highlighted code that it is about, `lesson` the page that both are
-    from. Without a lesson that has a table there is none of them.
+    `film` is HTML, `question` a table of predictions, `code` the highlighted code that it is about. `lesson` is the page
+    that both are from. Without a lesson that has a table there is none of them.
     """
 
     film: str

@@ -197,14 +197,20 @@ from autograder import check
 
 check("numerical_slope")
 # %% [markdown] tags=["en"]
-# Your slope of the sine at 1 differs from $\cos 1$ by a little. `play` calls a function with several values and puts the results behind a slider.
-# %% [markdown] tags=["ru"] of="17cd3421"
-# Ваш наклон синуса в точке 1 немного отличается от $\cos 1$. Функция `play` вызывает другую функцию с несколькими значениями аргумента, а результаты можно листать ползунком.
+# The central difference of the sine at 1 differs from $\cos 1$ by a little. `play` calls a function with several values and puts the results behind a slider.
+# %% [markdown] tags=["ru"] of="d0486e56"
+# Центральная разность синуса в точке 1 немного отличается от $\cos 1$. Функция `play` вызывает другую функцию с несколькими значениями аргумента, а результаты можно листать ползунком.
 # %%
 from autograder import play
 
 one = torch.tensor(1.0, dtype=torch.float64)
-play(lambda h: abs(numerical_slope(torch.sin, one, h).item() - math.cos(1)), h=[10.0**-k for k in range(1, 15)])
+
+
+def error(h):
+    return abs(((one + h).sin() - (one - h).sin()).item() / (2 * h) - math.cos(1))
+
+
+play(error, h=[10.0**-k for k in range(1, 15)])
 # %% [markdown] tags=["en", "try"]
 # The smaller `h`, the better? Say at which `h` the error will be smallest, then drag the slider.
 #
@@ -249,7 +255,7 @@ try:
     raise AssertionError
 except RuntimeError as error:
     assert "Use tensor.detach().numpy() instead" in str(error)
-# %% tags=["picture"]
+# %% tags=["picture"] alt="Two curves over a: d = 2 sin(a) + 1, and its gradient, which is 0 where d has its peak | Две кривые от a: d = 2 sin(a) + 1 и её градиент, который равен 0 там, где у d максимум"
 import matplotlib.pyplot as plt
 
 plt.figure(figsize=(6, 2.6))

@@ -353,9 +353,9 @@ try:
 except NotImplementedError:
     print("train_engine is still to be written: only torch has learned")
 # %% tags=["picture"]
-from autograder import plot_digits
+from autograder import play, plot_digits
 
-plot_digits(pictures[held_out], labels[held_out], moments)
+play(lambda batches: plot_digits(pictures[held_out], labels[held_out], {batches: moments[batches]}), batches=moments)
 # %% tags=["fact"]
 right = {batches: (found == labels[held_out]).double().mean().item() for batches, found in moments.items()}
 assert right[0] < 0.25 and right[100] > 0.8 and right[1000] > 0.9
@@ -893,7 +893,7 @@ assert tail(True, 2)[0] == 1.272 and tail(True, 1)[0] == 1.344
 # %% [markdown] tags=["ru"] of="7c5fceb1"
 # Как выглядит такая ошибка? Выполним этот цикл в течение двух эпох на тех же трёх микробатчах. В нижней половине рисунка пустой квадрат — норма `.grad` перед обратным проходом, закрашенный — после него, вертикальный пунктир — шаг.
 # %% tags=["picture"]
-from autograder import play, plot_accumulation
+from autograder import plot_accumulation
 
 batches = [(x, 2 * x) for x in torch.tensor([4.0, 2.0, 3.0]).reshape(3, 1, 1)]
 

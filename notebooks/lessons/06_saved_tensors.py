@@ -753,7 +753,7 @@ check("checkpointed")
 # How long should a segment be? The cell takes 36 layers and tries twelve lengths, from 1 to 36. Before you run it: where do you expect the lowest peak, and how high are the two ends?
 # %% [markdown] tags=["ru"] of="92f5623e"
 # Какой длины должен быть сегмент? В ячейке взяты 36 слоёв и двенадцать длин, от 1 до 36. Прежде чем выполнить её, подумайте, где пик окажется самым низким и каким он будет на обоих концах.
-# %% tags=["picture"]
+# %% tags=["picture"] alt="The peak over the size of a segment: high at both ends, low near 6 | Пик в зависимости от длины сегмента: высокий на обоих краях, низкий около 6"
 import math
 
 import matplotlib.pyplot as plt

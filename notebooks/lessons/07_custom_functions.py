@@ -1026,7 +1026,7 @@ assert not alone.requires_grad and attempt(lambda: torch.autograd.grad(alone, x)
 # Here are second derivatives of $x \cdot f(x)$ along $x$, all by `autograd.grad`; $f$ is meant to be the square. The right answer is the line $6x$. The wrong ones are straight lines as well: nothing in them looks like an error.
 # %% [markdown] tags=["ru"] of="0229e9ee"
 # На графике — вторые производные выражения $x \cdot f(x)$ как функции от $x$. Функция $f$ должна возводить в квадрат. Все производные вычислены с помощью `autograd.grad`. Верный ответ — прямая $6x$. Неверные ответы — тоже прямые, и по виду ошибку не заметить.
-# %% tags=["picture"]
+# %% tags=["picture"] alt="Three straight lines through 0 with different slopes: 6x, and two wrong ones that are flatter | Три прямые через 0 с разным наклоном: 6x и две неверные, более пологие"
 import matplotlib.pyplot as plt
 
 axis = torch.linspace(-3, 3, 61)

@@ -463,7 +463,7 @@ for dim in 0, 1:
 for dim in 0, 1:
     one_by_one = torch.stack([Centred.apply(sample) for sample in samples.unbind(dim)])
     assert torch.equal(vmap(CentredRows.apply, in_dims=dim)(samples), one_by_one)
-# %% tags=["picture"]
+# %% tags=["picture"] alt="Shapes with the batch first and with the batch last: only on the right do the batches stand one below the other | Формы с батчем впереди и с батчем в конце: размеры батча стоят друг под другом только справа"
 import matplotlib.pyplot as plt
 
 figure, panels = plt.subplots(1, 2, figsize=(6.4, 2.4))

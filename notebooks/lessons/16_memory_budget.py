@@ -997,7 +997,7 @@ for number, (size, multiplications) in enumerate(seen.prices):
 # A policy may return True and False, for `MUST_SAVE` and `PREFER_RECOMPUTE`. Six products make 64 sets of saved results, and each is a point of the picture. On the left nothing is saved, on the right everything. Nobody wants a point that has another one below it and not further right; the line joins the rest.
 # %% [markdown] tags=["ru"] of="e1be3cad"
 # Вместо `MUST_SAVE` и `PREFER_RECOMPUTE` политика может возвращать True и False. Из шести произведений можно составить 64 набора сохранённых результатов, каждый из них — точка на рисунке. Слева не сохраняется ничего, справа сохраняется всё. Если для какой-то точки есть другая, которая лежит ниже и не правее, выбирать первую незачем. Остальные точки соединены линией.
-# %% tags=["picture"]
+# %% tags=["picture"] alt="64 points: bytes saved, and multiplications that run again. A falling line joins the best | 64 точки: сохранённые байты и умножения, которые выполняются снова. Падающая линия соединяет лучшие"
 import matplotlib.pyplot as plt
 
 sets = [chosen for count in range(7) for chosen in itertools.combinations(range(6), count)]

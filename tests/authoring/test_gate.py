@@ -401,7 +401,7 @@ def test_an_answer_that_ends_its_process_is_told(tmp_path):
         (
             'answer="double"',
             'anwser="double"',
-            r":5: a cell has no attribute anwser; it may have about, alternative, answer",
+            r":5: a cell has no attribute anwser; it may have about, alt, alternative, answer",
         ),
         ("    ### END SOLUTION\n", "", r":5: every `### BEGIN SOLUTION` needs its `### END SOLUTION`"),
         ("# # Дважды", "Дважды", r":4: a line of a markdown cell starts with `# `"),

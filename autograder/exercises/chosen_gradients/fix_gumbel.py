@@ -15,7 +15,7 @@ from autograder.language import Text
 
 
 @exercise(
-    title=Text("A choice that learns backwards", "Выбор, который учится наоборот"),
+    title=Text("A choice, and the loss grows", "Выбор, с которым потери растут"),
     kind="find the bug",
     difficulty=2,
     minutes=6,

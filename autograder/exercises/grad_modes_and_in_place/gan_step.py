@@ -48,7 +48,7 @@ def _thaws_frozen(answer: Any, case: Case) -> dict[str, bool | None]:
 
 
 @exercise(
-    title=Text("An order of lines", "Порядок строк"),
+    title=Text("From an older version", "Из старой версии"),
     kind="find the bug",
     difficulty=3,
     minutes=16,
