@@ -51,8 +51,8 @@ class Page:
 class Front:
     """The top of the first page: a film and a question.
 
-    `film` is HTML, `question` a table of predictions, `code` the highlighted code that it is about. `lesson` is the page
-    that both are from. Without a lesson that has a table there is none of them.
+    `film` is HTML, `question` a table of predictions, `code` the highlighted code that it is about. `lesson` is the
+    page of both. Without a lesson that has a table there is none of them.
     """
 
     film: str
