@@ -35,7 +35,7 @@ def test_the_arrow_keys_and_the_buttons_step(tmp_path: Path) -> None:
         stepper.get_by_role("button", name="Previous").click()
         page.keyboard.press("ArrowLeft")
         expect(visible).to_have_text("1. SumBackward0 (loss)")
-        expect(stepper.get_by_role("status")).to_have_text("1 / 3")
+        expect(stepper.get_by_role("status")).to_have_text("1 / 3: 1. SumBackward0 (loss)")
         expect(other.locator("summary:visible")).to_have_text("1. SumBackward0 (loss)")
 
 

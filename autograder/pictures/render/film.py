@@ -20,7 +20,7 @@ _SCRIPT = """
   if (!film || film.dataset.film === "ready") return;
   film.dataset.film = "ready";
   const words = film.dataset, frames = [...film.querySelectorAll(":scope > details")], last = frames.length - 1;
-  const bar = document.createElement("div"), count = document.createElement("span");
+  const [bar, count, said] = ["div", "span", "span"].map(tag => document.createElement(tag));
   bar.style.cssText = "display:flex;flex-wrap:wrap;align-items:center;gap:.5em;margin:.6em 0";
   let at = 0, clock;
   const show = next => {
@@ -30,7 +30,7 @@ _SCRIPT = """
     [back.disabled, forward.disabled, slider.value] = [at === 0, at === last, at];
     slider.setAttribute("aria-valuetext", heading);
     count.textContent = `${at + 1} / ${last + 1}`;
-    count.setAttribute("aria-label", `${count.textContent}: ${heading}`);
+    said.textContent = `${count.textContent}: ${heading}`;
     if (at === last) stop();
   };
   const stop = () => {
@@ -57,8 +57,9 @@ _SCRIPT = """
   [slider.type, slider.max, slider.title, slider.ariaLabel] = ["range", last, words.keys, words.slider];
   slider.style.cssText = "flex:1 1 6em;max-width:20em;cursor:pointer";
   slider.oninput = () => { stop(); show(+slider.value); };
-  count.role = "status";
-  bar.append(slider, count);
+  said.role = "status";  // is read, and not seen: what it says stands below
+  said.style.cssText = "position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)";
+  bar.append(slider, count, said);
   frames[0].before(bar);
   film.tabIndex = 0;
   words.lmSuppressShortcuts = "true";
