@@ -1351,7 +1351,6 @@ assert seen == [] and "module output should be a Tensor or a tuple of Tensors" i
 # * What it returns replaces the gradient of the input. The gradients of the module's parameters stay as they are. To change both, return a new `grad_output` from a `register_full_backward_pre_hook`.
 # * If no input requires grad, as in the first layer, it still runs, with `grad_input` of None and a warning. In that case it runs before the weight's gradient is in `.grad`, in all other cases after that.
 # * If the next layer edits the output in place, as `nn.ReLU(inplace=True)` does, torch raises an error.
-# * If the module returns a dict, it does not run at all. There is only a warning.
 #
 # A tensor hook has none of these limits. Register it on the output, in a forward hook. It has one of its own: if the output is a view, and is then edited in place, the hook does not run at all, and there is no message. That happens with a module that ends in `nn.Flatten` or in `.view(...)`.
 #
@@ -1365,11 +1364,10 @@ assert seen == [] and "module output should be a Tensor or a tuple of Tensors" i
 # * **Result.** `.grad` of the parameters is as after an ordinary pass. <!-- parameters -->
 # * **Leave.** Everybody else's hooks. <!-- hooks_left -->
 # * **Not allowed.** A hook of yours that is left when the function has returned. <!-- hooks_left -->
-# %% [markdown] tags=["ru"] of="b3026d4c"
+# %% [markdown] tags=["ru"] of="7a66b805"
 # * Возвращённое значение заменяет градиент по входу, а градиенты параметров модуля остаются прежними. Чтобы изменить и то и другое, верните новый `grad_output` из хука `register_full_backward_pre_hook`.
 # * Если ни один вход не требует градиента, как у первого слоя, хук всё равно срабатывает: в `grad_input` тогда None, и появляется предупреждение. В этом случае он срабатывает раньше, чем градиент веса попадает в `.grad`, а в остальных случаях — позже.
 # * Если следующий слой меняет выход на месте, как `nn.ReLU(inplace=True)`, возникает ошибка.
-# * Если модуль возвращает словарь, хук вообще не срабатывает, появляется только предупреждение.
 #
 # У хука на тензоре таких ограничений нет. Ставьте его на выходной тензор модуля внутри хука прямого прохода. Но есть у него и своё ограничение: если выход — представление (view) и его потом меняют на месте, хук вообще не срабатывает, и никакого сообщения нет. Так бывает с модулем, который заканчивается слоем `nn.Flatten` или вызовом `.view(...)`.
 #
@@ -1554,6 +1552,10 @@ def silent_hook():
 from autograder import check
 
 check("silent_hook")
+# %% [markdown] tags=["en"] explains="silent_hook"
+# One such pair: a module that returns a dict. Its full backward hook does not run at all, and there is only a warning.
+# %% [markdown] tags=["ru"] explains="silent_hook" of="e83fc3ab"
+# Одна из таких пар: модуль, который возвращает словарь. Его хук вообще не срабатывает, появляется только предупреждение.
 
 
 # %% [markdown] tags=["en"]
