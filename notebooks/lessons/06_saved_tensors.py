@@ -244,10 +244,6 @@ def every_layer(x):
     return x
 
 
-def everything(x):
-    return checkpoint(net, x, use_reentrant=False)
-
-
 def memory(run):
     """Bytes kept after the forward pass, and the peak of both passes."""
     net.zero_grad()
@@ -258,43 +254,19 @@ def memory(run):
     return kept, live.peak
 
 
-for run in (plain, every_layer, everything):
+for run in (plain, every_layer):
     kept, peak = memory(run)
     print(f"{run.__name__:12} kept {kept:9,}  peak {peak:9,}")
-# %% tags=["fact"]
-measured = {run.__name__: memory(run) for run in (plain, every_layer, everything)}
-assert measured["plain"][0] == 16 * 65_536
-assert measured["every_layer"][0] == 15 * 65_536
-assert measured["everything"][0] == 0
-assert len({peak for _, peak in measured.values()}) == 1
-one = torch.ones(2, 64)
-net.zero_grad()
-import warnings
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    old = checkpoint(net, one, use_reentrant=True)
-assert not old.requires_grad
-
-
 # %% [markdown] tags=["en"]
-# One activation is 65,536 bytes. With a checkpoint at every layer, the 15 activations between the layers are kept, one less than there are layers. With one checkpoint around everything, nothing is kept but the loss (single numbers are not counted). And the three peaks are the same to the byte. Why? Look where each curve reaches its peak.
-# %% [markdown] tags=["ru"] of="31836aac"
-# Одна активация занимает 65 536 байт. Если контрольная точка стоит у каждого слоя, хранятся 15 активаций на границах между слоями — на одну меньше, чем слоёв: вход первого слоя — сами данные, он не сосчитан. Если точка одна на всю сеть, не хранится ничего, кроме значения функции потерь (одиночные числа не в счёт). А все три пика совпадают с точностью до байта. Почему? Посмотрите, где каждая кривая достигает пика.
+# One activation is 65,536 bytes. With a checkpoint at every layer, the 15 activations between the layers are kept, one less than there are layers. And the two peaks are the same to the byte. Why? Look where each curve reaches its peak.
+# %% [markdown] tags=["ru"] of="f1cd6933"
+# Одна активация занимает 65 536 байт. Если контрольная точка стоит у каждого слоя, хранятся 15 активаций на границах между слоями — на одну меньше, чем слоёв: вход первого слоя — сами данные, он не сосчитан. А оба пика совпадают с точностью до байта. Почему? Посмотрите, где каждая кривая достигает пика.
 # %% tags=["picture"]
 from autograder import plot_memory
 
-plot_memory(data, plain, every_layer, everything)
+plot_memory(data, plain, every_layer)
 
 
-# %% [markdown] tags=["en", "try"]
-# The three peaks are equal. With one checkpoint around everything, in which pass is the peak, and what lies in memory there? Find it in the curves.
-#
-# With one checkpoint memory is empty when backward begins; then all 16 layers are recomputed at once, and the peak has only moved to the right. "Bytes saved after the forward pass" is a number that can be made 0 without any gain. Measure the peak.
-# %% [markdown] tags=["ru", "try"] of="302d196f"
-# Три пика равны. В каком из проходов достигается пик, если контрольная точка одна на всё, и что в этот момент занимает память? Найдите это на кривых.
-#
-# При одной контрольной точке к началу обратного прохода память пуста, но затем повторно вычисляются сразу все 16 слоёв, и пик лишь сдвигается вправо. «Байты, сохранённые после прямого прохода» — это число, которое можно довести до нуля без всякой пользы. Измеряйте пик.
 # %% [markdown] tags=["en"]
 # ### Exercise `hide_saved`: nothing saved, the same peak
 # *write the counter-example · ●○○ · 3 minutes · 3 points*
@@ -368,6 +340,41 @@ def hide_saved(layers, x):
 from autograder import check
 
 check("hide_saved")
+
+
+# %% [markdown] tags=["en"] explains="hide_saved"
+# One checkpoint around everything keeps nothing but the loss (single numbers are not counted), and the peak is what it was.
+# %% [markdown] tags=["ru"] explains="hide_saved" of="809f7829"
+# Если контрольная точка одна на всю сеть, не хранится ничего, кроме значения функции потерь (одиночные числа не в счёт), а пик остаётся прежним.
+# %%
+def everything(x):
+    return checkpoint(net, x, use_reentrant=False)
+
+
+# %% tags=["picture"]
+plot_memory(data, plain, every_layer, everything)
+# %% [markdown] tags=["en", "try"]
+# The three peaks are equal. With one checkpoint, in which pass is the peak, and what lies in memory there? Find it in the curves.
+#
+# With one checkpoint memory is empty when backward begins; then all 16 layers are recomputed at once, and the peak has only moved to the right. "Bytes saved after the forward pass" is a number that can be made 0 without any gain. Measure the peak.
+# %% [markdown] tags=["ru", "try"] of="525111bf"
+# Три пика равны. В каком из проходов достигается пик, если контрольная точка одна, и что в этот момент занимает память? Найдите это на кривых.
+#
+# При одной контрольной точке к началу обратного прохода память пуста, но затем повторно вычисляются сразу все 16 слоёв, и пик лишь сдвигается вправо. «Байты, сохранённые после прямого прохода» — это число, которое можно довести до нуля без всякой пользы. Измеряйте пик.
+# %% tags=["fact"]
+measured = {run.__name__: memory(run) for run in (plain, every_layer, everything)}
+assert measured["plain"][0] == 16 * 65_536
+assert measured["every_layer"][0] == 15 * 65_536
+assert measured["everything"][0] == 0
+assert len({peak for _, peak in measured.values()}) == 1
+one = torch.ones(2, 64)
+net.zero_grad()
+import warnings
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    old = checkpoint(net, one, use_reentrant=True)
+assert not old.requires_grad
 
 
 # %% [markdown] tags=["en"]
