@@ -39,6 +39,8 @@ _LONGEST_OF_ALL = 200_000  # characters of all cells of a notebook
 # Pictures as JupyterLab, VS Code and Colab paste them; no other link leads to an attachment.
 _PASTED = re.compile(r"!\[(?P<says>[^\[\]\n]*)\]\(\s*<?attachment:(?P<name>[^)>\n]{0,1000})>?\)")
 _LEFT = re.compile(r"attachment:(?!picture-\d+\))", re.IGNORECASE)
+# A drawing inside the text, such as a lesson's first picture. It is not part of what somebody handed in.
+_DRAWN = re.compile(r"""<img alt="([^"<>]*)" style="[^"<>]*" src="data:image/svg\+xml;base64,[\w+/=]*">""")
 _FORMULA = re.compile(r"\\\\?[\[(]|\\begin")
 
 
@@ -59,6 +61,7 @@ class Harmless(Preprocessor):  # type: ignore[misc]
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> tuple[NotebookNode, Any]:
         if cell.cell_type == "markdown":
+            cell.source = without_drawings(cell.source)
             self._show_pictures(cell)
             self._left -= len(cell.source)
             if self._left < 0 or not is_plain(cell.source):
@@ -106,6 +109,11 @@ class Harmless(Preprocessor):  # type: ignore[misc]
             except (LookupError, TypeError, ValueError, AttributeError):
                 pass  # a forged record: its plain text is kept
         return safe
+
+
+def without_drawings(text: str) -> str:
+    """Return Markdown text with the description of each drawing in place of the drawing."""
+    return _DRAWN.sub(r"\1", text)
 
 
 @lru_cache(maxsize=1024)  # the submissions of a class have most cells in common
