@@ -471,9 +471,9 @@ assert [t.grad.item() for t in (x1, x2, x3, x4)] == [3, 2, 4, 1] and grad_of(z1)
 
 
 # %% [markdown] tags=["en"]
-# ## A leaf lost on the way
+# ## A weight that does not learn
 #
-# Weights start small, in the right precision, on the right device. Each of the three needs an operation.
+# Weights start small, in the right precision, on the right device.
 #
 # ### Exercise `trainable_weight`: a weight that is never trained
 # *find the bug · ●○○ · 8 minutes · 4 points*
@@ -485,11 +485,11 @@ assert [t.grad.item() for t in (x1, x2, x3, x4)] == [3, 2, 4, 1] and grad_of(z1)
 # * **Result.** A leaf that requires grad, so that it can be trained. <!-- flags -->
 # * **Leave.** `values`. <!-- input -->
 #
-# The check uses the device `"meta"` as well. Everybody has it: its tensors have a shape and a dtype and no numbers, and moving there is as much an operation as moving to a GPU.
-# %% [markdown] tags=["ru"] of="93ce6558"
-# ## Лист, потерянный по дороге
+# The check uses the device `"meta"` as well. Everybody has it: its tensors have a shape and a dtype and no numbers.
+# %% [markdown] tags=["ru"] of="d1213993"
+# ## Вес, который не обучается
 #
-# В начале обучения веса должны быть малы, иметь нужную точность и находиться на нужном устройстве. Для каждого из этих требований нужна отдельная операция.
+# В начале обучения веса должны быть малы, иметь нужную точность и находиться на нужном устройстве.
 #
 # ### Упражнение `trainable_weight`: вес, который не обучается
 # *найти ошибку · ●○○ · 8 минут · 4 балла*
@@ -501,7 +501,7 @@ assert [t.grad.item() for t in (x1, x2, x3, x4)] == [3, 2, 4, 1] and grad_of(z1)
 # * **Результат.** Лист, который требует градиента, чтобы его можно было обучать. <!-- flags -->
 # * **Не менять.** Тензор `values`. <!-- input -->
 #
-# Проверка использует и устройство `"meta"`, которое есть на любой машине: у тензоров на нём есть форма и dtype, но нет чисел, а перенос на него — такая же операция, как перенос на GPU.
+# Проверка использует и устройство `"meta"`, которое есть на любой машине: у тензоров на нём есть форма и dtype, но нет чисел.
 # %% answer="trainable_weight"
 def trainable_weight(values, dtype, device):
     """A leaf that requires grad: 0.01 times `values`, of `dtype`, on `device`."""

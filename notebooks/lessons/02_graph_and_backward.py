@@ -1478,17 +1478,17 @@ assert to_p is not v and to_p.data_ptr() == v.data_ptr()
 # ### Extra exercise `fix_shared_gradients`: gradients that change together
 # *find the bug · ●●○ · 10 minutes · 3 points · extra*
 #
-# * **Given.** `y`, computed from some of `inputs`; `v`, from which the backward pass starts; `factors`, a number for each input. What comes back from autograd may be a view of `v`.
+# * **Given.** `y`, computed from some of `inputs`; `v`, from which the backward pass starts; `factors`, a number for each input.
 # * **Result.** A list or a tuple: the gradients of `y` with respect to each of `inputs`, each multiplied by its own factor. An input that `y` does not depend on gets zeros of its shape and dtype. <!-- gradients -->
 # * **Leave.** `v`, and `.grad` of the inputs, which stays `None`. <!-- untouched -->
 # * **Not allowed.** A gradient that shares memory with `v` or with another one, or has a graph. <!-- own -->
-# %% [markdown] tags=["ru"] of="f278bb57"
+# %% [markdown] tags=["ru"] of="8bee4120"
 # Если выход от какого-то входа не зависит, функция `grad` завершается ошибкой. Вместо ошибки можно получить `None` (`allow_unused=True`) или нули (`materialize_grads=True`). None — не ноль: использовать его в вычислениях нельзя.
 #
 # ### Дополнительное упражнение `fix_shared_gradients`: градиенты, которые меняются вместе
 # *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
 #
-# * **Дано.** Тензор `y`, вычисленный из некоторых тензоров списка `inputs`; `v`, с которого начинается обратный проход; `factors` — множитель для каждого входа. autograd может вернуть и представление тензора `v`.
+# * **Дано.** Тензор `y`, вычисленный из некоторых тензоров списка `inputs`; `v`, с которого начинается обратный проход; `factors` — множитель для каждого входа.
 # * **Результат.** Список или кортеж: градиенты тензора `y` по каждому из тензоров `inputs`, умноженные каждый на свой множитель. Для входа, от которого `y` не зависит, — нули той же формы и с тем же dtype. <!-- gradients -->
 # * **Не менять.** Тензор `v` и `.grad` входов: там остаётся `None`. <!-- untouched -->
 # * **Нельзя.** Возвращать градиенты, у которых есть граф или общая память с `v` или друг с другом. <!-- own -->

@@ -898,7 +898,7 @@ with torch.no_grad():
 #
 # An exponential running average of the rows of `x`: the first row is $y_0 = x_0$, and each further one is $y_t = a\,y_{t-1} + (1 - a)\,x_t$. The code below writes the rows into one tensor made in advance. With `a = 0.9`, a Python number, it works. When `a` becomes a weight that learns, backward raises. Nothing in these lines has changed; why?
 #
-# ### Exercise `smooth`: a recurrence written into one tensor
+# ### Exercise `smooth`: averages with a weight that learns
 # *find the bug · ●●○ · 10 minutes · 4 points*
 #
 # Mend `smooth(x, a)`, which returns the averages.
@@ -909,12 +909,12 @@ with torch.no_grad():
 # * **Result.** `x` and `a` may lie on another device than the CPU, such as a GPU; `y` lies there, too. <!-- device -->
 # * **Leave.** `x`, `a` and their `.grad`. <!-- gradients -->
 # * **Not allowed.** A graph that keeps, `x` and `a` aside, more than 4 tensors of the size of `x`, however many rows it has: a copy of all rows at every step is too much, and so is a matrix of size $T \times T$. <!-- saved -->
-# %% [markdown] tags=["ru"] of="82b2f897"
+# %% [markdown] tags=["ru"] of="437a17d7"
 # ## Тензор, который заполняют по строкам
 #
 # Экспоненциальное скользящее среднее строк тензора `x` определяется так: первая строка — $y_0 = x_0$, каждая следующая — $y_t = a\,y_{t-1} + (1 - a)\,x_t$. В коде ниже строки записываются в один заранее созданный тензор. При `a = 0.9` (число Python) этот код работает. Когда же `a` становится обучаемым весом, обратный проход прерывается с ошибкой. Сам код не изменился. В чём же дело?
 #
-# ### Упражнение `smooth`: рекуррентная формула в одном тензоре
+# ### Упражнение `smooth`: средние с весом, который обучается
 # *найти ошибку · ●●○ · 10 минут · 4 балла*
 #
 # Исправьте функцию `smooth(x, a)`, которая возвращает средние.

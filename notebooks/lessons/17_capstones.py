@@ -947,19 +947,15 @@ assert torch.equal(behind.grad, h.grad)  # the dummy does no harm behind somethi
 #
 # > RuntimeError: Trying to backward through the graph a second time
 #
-# although nobody calls it twice for the same loss. Why? $h$ is a tensor with a history. The graph of the second window is tied to that of the first, and the first has been freed.
-#
-# Below is the smallest recurrent model, $h_t = a h_{t-1} + 1$ with $a = 0.5$ and $h_0 = 0$; the loss is the sum of all four $h_t$. What may be done between the windows?
-# %% [markdown] tags=["ru"] of="0fc62184"
+# although nobody calls it twice for the same loss. Why?
+# %% [markdown] tags=["ru"] of="295b7b9f"
 # ### Состояние, которое живёт дольше своего графа
 #
 # Рекуррентная модель читает последовательность, слишком длинную для одного графа. Её разрезают на *окна*: через каждые $k$ шагов делают обратный проход, а скрытое состояние $h$ переходит в следующее окно. Второй вызов `backward()` завершается ошибкой, хотя функции потерь у этих вызовов разные:
 #
 # > RuntimeError: Trying to backward through the graph a second time
 #
-# Почему? Состояние $h$ — тензор с историей. Граф второго окна соединён с графом первого, а то, что было в нём сохранено, первый проход уже освободил.
-#
-# Вот самая маленькая рекуррентная модель: $h_t = a h_{t-1} + 1$, где $a = 0.5$ и $h_0 = 0$. Функция потерь — сумма всех четырёх $h_t$. Что можно сделать между окнами?
+# Почему?
 # %% [markdown] tags=["en"]
 # ### Extra exercise `fix_hidden_state`: a second time
 # *find the bug · ●●○ · 10 minutes · 3 points · extra*
@@ -1059,9 +1055,17 @@ check("fix_hidden_state")
 
 
 # %% [markdown] tags=["en"] explains="fix_hidden_state"
+# $h$ is a tensor with a history. The graph of the second window is tied to that of the first, and the first has been freed.
+#
 # `h.detach()` keeps the value of $h$ and cuts the history. The gradient is *truncated*: it lacks what the second window would say about the first. By hand: $h = 1, 1.5, 1.75, 1.875$ and $\partial h_t / \partial a = 0, 1, 2, 2.75$, together 5.75. With windows of 2, $h_2 = 1.5$ is a constant for the second window, so the derivatives there are $1.5$ and $1.75 + 0.5 \cdot 1.5 = 2.5$; together with $0 + 1$ that is 5. With windows of 1 nothing goes back in time: $0 + 1 + 1.5 + 1.75 = 4.25$.
-# %% [markdown] tags=["ru"] explains="fix_hidden_state" of="9aeb3d27"
+#
+# In the next cell is the smallest recurrent model, $h_t = a h_{t-1} + 1$ with $a = 0.5$ and $h_0 = 0$; the loss is the sum of all four $h_t$. What may be done between the windows?
+# %% [markdown] tags=["ru"] explains="fix_hidden_state" of="af2b27a7"
+# Состояние $h$ — тензор с историей. Граф второго окна соединён с графом первого, а то, что было в нём сохранено, первый проход уже освободил.
+#
 # Вызов `h.detach()` оставляет значение $h$ и отсоединяет его от графа. Градиент получается *усечённым*: в нём нет слагаемых, которые пришли бы из второго окна в первое. Проверим вручную: $h = 1, 1.5, 1.75, 1.875$ и $\partial h_t / \partial a = 0, 1, 2, 2.75$, в сумме 5.75. При окнах из 2 шагов $h_2 = 1.5$ для второго окна — константа, и производные в нём равны $1.5$ и $1.75 + 0.5 \cdot 1.5 = 2.5$. Вместе с $0 + 1$ получается 5. При окнах из 1 шага назад по времени не идёт ничего: $0 + 1 + 1.5 + 1.75 = 4.25$.
+#
+# В следующей ячейке самая маленькая рекуррентная модель: $h_t = a h_{t-1} + 1$, где $a = 0.5$ и $h_0 = 0$. Функция потерь — сумма всех четырёх $h_t$. Что можно сделать между окнами?
 # %%
 def windows(k, between, step=False, retain_graph=False):
     """The gradient of `a` from windows of `k` steps, or the beginning of torch's message."""

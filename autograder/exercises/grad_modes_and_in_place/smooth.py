@@ -46,7 +46,7 @@ def _measure_saved(smoothing: Callable[[Tensor, Tensor], Tensor], start: float) 
 
 
 @exercise(
-    title=Text("A recurrence written into one tensor", "Рекуррентная формула в одном тензоре"),
+    title=Text("Averages with a weight that learns", "Средние с весом, который обучается"),
     kind="find the bug",
     core=True,
     difficulty=2,
