@@ -28,7 +28,7 @@ def opening() -> Drawing:
             drawing.line((edge, up(level - 1)), (edge, up(level)), look=Look.ACCENT, dashed=True)
     drawing.line((across(-0.4), up(-0.4)), (across(3.4), up(3.4)), look=Look.LEAD)
     drawing.text(238, 42, "x.round()", code=True, look=Look.ACCENT, at="start")
-    drawing.text(238, 60, Text("What is its slope?", "Каков её наклон?"), at="start", look=Look.ACCENT, size=11)
+    drawing.text(238, 60, Text("What is its slope?", "А каков наклон?"), at="start", look=Look.ACCENT, size=11)
     drawing.text(238, 104, Text("slope 1:", "наклон 1:"), look=Look.LEAD, at="start", bold=True)
     drawing.text(238, 122, Text("somebody", "его кто-то"), look=Look.LEAD, at="start")
     drawing.text(238, 138, Text("chose it", "выбрал"), look=Look.LEAD, at="start")

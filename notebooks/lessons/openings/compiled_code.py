@@ -24,10 +24,11 @@ def opening() -> Drawing:
         )
     )
     for number, name in enumerate(("*", "sin", "exp", "tanh", "sum")):
-        drawing.box(10 + 68 * number, 14, 52, 30, look=Look.ACCENT, filled=True)
-        drawing.text(36 + 68 * number, 29, name, code=True)
+        left = 10 + 70 * number
+        drawing.box(left, 14, 50, 30, look=Look.ACCENT, filled=True)
+        drawing.text(left + 25, 29, name, code=True)
         if number:
-            drawing.line((-5 + 68 * number, 29), (8 + 68 * number, 29), arrow=True)
+            drawing.line((left - 17, 29), (left - 5, 29), arrow=True)
     drawing.line((175, 50), (175, 80), look=Look.LEAD, arrow=True)
     drawing.text(188, 64, "torch.compile", code=True, at="start", look=Look.LEAD)
     drawing.box(10, 86, 330, 34, look=Look.LEAD, filled=True)

@@ -29,29 +29,32 @@ def opening() -> Drawing:
     assert read == [0, 0] and w.grad.item() == 1
     drawing = Drawing(
         Text(
-            "Time runs down. One .grad in the middle holds 0. The thread on the left and the thread on the right both "
-            "read 0. Each adds 1 and writes 1. At the end .grad is 1 and not 2: one gradient is lost.",
-            "Время идёт вниз. Посередине один .grad, в нём 0. Левый и правый потоки оба читают 0. Каждый прибавляет 1 и "
-            "записывает 1. В конце в .grad лежит 1, а не 2: один градиент пропал.",
+            "Time runs down. One .grad in the middle holds 0, and the threads to its left and to its right both read "
+            "this 0. Each adds 1 and writes 1. At the end .grad is 1 and not 2: one gradient is lost.",
+            "Время идёт вниз. Посередине один .grad, в нём 0, и оба потока, левый и правый, читают этот 0. Каждый "
+            "прибавляет 1 и записывает 1. В конце в .grad лежит 1, а не 2: один градиент пропал.",
         )
     )
-    drawing.text(58, 18, Text("thread 1", "поток 1"), bold=True)
-    drawing.text(292, 18, Text("thread 2", "поток 2"), bold=True)
     drawing.text(175, 18, ".grad", code=True, bold=True)
-    for x in (58, 292):
-        drawing.line((x, 34), (x, 66), look=Look.SOFT, dashed=True)
-        drawing.line((x, 104), (x, 196), look=Look.SOFT, dashed=True)
-    for y, value, look in ((50, "0", Look.INK), (118, "1", Look.INK), (180, "1", Look.WRONG)):
+    for y, value, look in ((50, "0", Look.INK), (134, "1", Look.INK), (182, "1", Look.WRONG)):
         drawing.box(151, y - 16, 48, 32, look=look, filled=look is Look.WRONG)
         drawing.text(175, y, value, bold=True, size=15, look=look)
-    for x, inner, shift in ((58, 148, 0), (292, 202, 62)):
-        drawing.line((inner, 50), (x + (40 if x < 175 else -40), 50 + shift / 6), look=Look.ACCENT, arrow=True)
-        drawing.box(x - 36, 70, 72, 28, look=Look.ACCENT, filled=True)
-        drawing.text(x, 84, "0 + 1")
-        drawing.line((x + (38 if x < 175 else -38), 90), (inner, 114 + shift), look=Look.LEAD, arrow=True)
-    drawing.text(112, 40, Text("reads", "читает"), size=11, look=Look.ACCENT)
-    drawing.text(238, 40, Text("reads", "читает"), size=11, look=Look.ACCENT)
-    drawing.text(100, 128, Text("writes", "пишет"), size=11, look=Look.LEAD)
-    drawing.text(262, 146, Text("writes", "пишет"), size=11, look=Look.LEAD)
-    drawing.text(140, 180, Text("not 2", "а не 2"), look=Look.WRONG, at="end", bold=True)
+    _show(drawing, Text("thread 1", "поток 1"), 58, 147, written=134)
+    _show(drawing, Text("thread 2", "поток 2"), 292, 203, written=182)
+    drawing.text(140, 182, Text("not 2", "а не 2"), look=Look.WRONG, at="end", bold=True)
     return drawing
+
+
+def _show(drawing: Drawing, name: Text, lane: float, inner: float, written: float) -> None:
+    """Draw the lane of a thread, from its reading above to its writing at `written`."""
+    drawing.text(lane, 18, name, bold=True)
+    drawing.line((lane, 34), (lane, 74), look=Look.SOFT, dashed=True)
+    drawing.line((lane, 110), (lane, 198), look=Look.SOFT, dashed=True)
+    drawing.box(lane - 36, 78, 72, 28, look=Look.ACCENT, filled=True)
+    drawing.text(lane, 92, "0 + 1")
+    beside = lane + (6 if lane < inner else -6)
+    middle = (lane + inner) / 2
+    drawing.line((inner, 50), (beside, 50), look=Look.ACCENT, arrow=True)
+    drawing.text(middle, 38, Text("reads", "читает"), size=11, look=Look.ACCENT)
+    drawing.line((beside, written), (inner, written), look=Look.LEAD, arrow=True)
+    drawing.text(middle, written - 12, Text("writes", "пишет"), size=11, look=Look.LEAD)

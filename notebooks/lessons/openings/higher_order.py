@@ -12,24 +12,25 @@ def opening() -> Drawing:
     y = x**3
     (bare,) = torch.autograd.grad(y, x, retain_graph=True)
     (first,) = torch.autograd.grad(y, x, create_graph=True)
-    (second,) = torch.autograd.grad(first, x)
+    (second,) = torch.autograd.grad(first, x, create_graph=True)
+    assert first.requires_grad and second.requires_grad
     assert not bare.requires_grad and bare.item() == first.item()
     drawing = Drawing(
         Text(
-            f"Above: y = x³ is {y.item():g} at x = 4, its derivative {first.item():g} was recorded, so it is a result "
-            f"with a graph and has a derivative again, {second.item():g}. Below: the same derivative without a "
-            "recording is a bare number, and nothing leads on from it.",
-            f"Вверху: y = x³ при x = 4 равен {y.item():g}, вычисление производной {first.item():g} записано, у неё есть "
-            f"граф, поэтому её тоже можно продифференцировать: получится {second.item():g}. Внизу: та же производная "
-            "без записи — просто число, и дальше от неё пути нет.",
+            f"Above: y = x³ is {y.item():g} at x = 4. The pass to its derivative {first.item():g} was recorded, so that "
+            f"has a graph of its own and a derivative again, {second.item():g}. Below: from a pass that was not recorded "
+            "comes the same number without a graph, and nothing leads on from it.",
+            f"Вверху: y = x³ при x = 4 равен {y.item():g}. Проход к производной {first.item():g} записан, поэтому у неё "
+            f"есть свой граф и её тоже можно продифференцировать: получится {second.item():g}. Внизу: без записи "
+            "выходит то же число, но без графа, и дальше от него пути нет.",
         )
     )
-    drawing.text(10, 20, "create_graph=True", code=True, at="start", look=Look.LEAD)
+    drawing.text(10, 20, Text("the pass is recorded", "проход записан"), at="start", look=Look.LEAD, bold=True)
     for left, formula, value in ((10, "x³", y), (136, "3x²", first), (262, "6x", second)):
         _show(drawing, left, 38, formula, f"{value.item():g}", Look.ACCENT)
     for left in (90, 216):
         drawing.line((left, 66), (left + 42, 66), look=Look.LEAD, arrow=True)
-    drawing.text(10, 122, Text("without it", "без него"), at="start", look=Look.SOFT)
+    drawing.text(10, 120, Text("it is not", "проход не записан"), at="start", look=Look.SOFT, bold=True)
     _show(drawing, 10, 138, "x³", f"{y.item():g}", Look.ACCENT)
     drawing.line((90, 166), (132, 166), look=Look.LEAD, arrow=True)
     _show(drawing, 136, 138, Text("a number", "число"), f"{bare.item():g}", Look.SOFT)

@@ -1,4 +1,4 @@
-"""A solver's way to its solution beside the series of its gradient."""
+"""A solver's way to its solution, and the half of the gradient that one recorded step gives."""
 
 from itertools import pairwise
 
@@ -7,46 +7,47 @@ import torch
 from autograder.language import Text
 from autograder.lessons.drawing import Axis, Drawing, Look
 
-SHOWN = 5
+STEPS = 60
 
 
 def opening() -> Drawing:
-    """Draw the way of z -> w z + 3, and what each recorded step adds to the gradient."""
+    """Draw the way of z -> w z + 3 to its fixed point, and the two parts of the gradient there."""
     w = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
-    way = [0.0, 0.0]
-    for _ in range(7):
-        way += [w.item() * way[-1] + 3] * 2
-    solution = torch.tensor(6.0, dtype=torch.float64)
-    gradients = []
-    for recorded in range(SHOWN + 1):
-        z = solution
-        for _ in range(recorded):
-            z = w * z + 3
-        gradients.append(torch.autograd.grad(z, w)[0].item() if recorded else 0.0)
-    parts = [after - before for before, after in pairwise(gradients)]
-    assert parts[:3] == [6, 3, 1.5]
+    way = [torch.zeros_like(w)]
+    for _ in range(STEPS):
+        way.append(w * way[-1] + 3)
+    (whole,) = torch.autograd.grad(way[-1], w)
+    solution = way[-1].detach()
+    (part,) = torch.autograd.grad(w * solution + 3, w)
+    assert [round(each.item(), 6) for each in (solution, part, whole)] == [6, 6, 12]
     drawing = Drawing(
         Text(
-            "Left: a solver climbs in a staircase to the point where the line w z + 3 meets the diagonal, at 6. Right: "
-            "bars of 6, 3, 1.5 and so on add up to 12, the gradient. The one recorded step gives the first bar only.",
-            "Слева: решатель поднимается лесенкой к точке, где прямая w z + 3 пересекает диагональ, то есть к 6. "
-            "Справа: столбики 6, 3, 1.5 и так далее в сумме дают 12, это и есть градиент. Один записанный шаг даёт "
-            "только первый столбик.",
+            f"Left: a solver climbs in a staircase to the point where the line w z + 3 meets the diagonal, at "
+            f"{solution:g}. Right: the gradient is a column of {whole:g}. Only the last step was recorded, and it "
+            f"fills the column up to {part:g}; the other half is missing.",
+            f"Слева: решатель поднимается лесенкой к точке, где прямая w z + 3 пересекает диагональ, то есть к "
+            f"{solution:g}. Справа: градиент — столбик высотой {whole:g}. Записан только последний шаг, и он заполняет "
+            f"столбик до {part:g}, а другой половины нет.",
         )
     )
-    across, up = Axis(-0.5, 7.5, 14, 160), Axis(-0.5, 7.5, 176, 22)
+    across, up = Axis(-0.5, 7.5, 10, 172), Axis(-0.5, 7.5, 178, 16)
     drawing.line((across(-0.5), up(-0.5)), (across(7.5), up(7.5)), look=Look.LINE)
     drawing.line((across(-0.5), up(2.75)), (across(7.5), up(6.75)), look=Look.ACCENT)
-    drawing.line(*((across(a), up(b)) for a, b in pairwise(way)), look=Look.INK)
-    drawing.dot(across(6), up(6), look=Look.ACCENT)
-    drawing.text(across(6), up(6) + 18, "6", look=Look.ACCENT, bold=True)
-    drawing.text(87, 196, "z = w · z + 3", code=True, look=Look.ACCENT)
-    height = Axis(0, 6, 0, 104)
-    for number, part in enumerate(parts):
-        left, look = 188 + 26 * number, Look.LEAD if number == 0 else Look.SOFT
-        drawing.box(left, 176 - height(part), 20, height(part), look=look, filled=True)
-        drawing.text(left + 10, 166 - height(part), f"{part:g}" if number < 3 else "…", size=11, look=look)
-    drawing.text(342, 20, "6 + 3 + 1.5 + … = 12", at="end", bold=True)
-    drawing.text(342, 38, Text("one recorded step: 6", "один записанный шаг: 6"), at="end", look=Look.LEAD)
-    drawing.text(252, 196, Text("the gradient", "градиент"), look=Look.SOFT)
+    corners = [z.item() for z in way[:8] for _ in range(2)]
+    drawing.line(*((across(a), up(b)) for a, b in pairwise(corners)), look=Look.INK)
+    drawing.dot(across(6), up(6), look=Look.LEAD)
+    drawing.text(across(6) + 5, up(6) + 18, f"z = {solution:g}", at="start", look=Look.LEAD, bold=True)
+    drawing.text(91, 196, "z = w · z + 3", code=True, look=Look.ACCENT)
+    height = Axis(0, 12, 178, 16)
+    drawing.box(196, height(whole.item()), 40, 162, look=Look.SOFT)
+    drawing.box(196, height(part.item()), 40, 178 - height(part.item()), look=Look.LEAD, filled=True)
+    drawing.text(216, 196, Text("the gradient", "градиент"), look=Look.SOFT)
+    drawing.text(248, 23, f"{whole:g}", at="start", bold=True)
+    for value, shift, line, look in (
+        (9, 0, Text("missing", "пропало"), Look.WRONG),
+        (6, 0, f"{part:g}", Look.LEAD),
+        (3, -8, Text("the one", "один шаг"), Look.LEAD),
+        (3, 8, Text("recorded step", "с записью"), Look.LEAD),
+    ):
+        drawing.text(248, height(value) + shift, line, at="start", look=look, bold=value == 6)
     return drawing
