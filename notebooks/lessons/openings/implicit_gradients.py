@@ -1,4 +1,4 @@
-"""A solver's way to its solution, and the half of the gradient that one recorded step gives."""
+"""A solver's way to its solution, and half of the gradient."""
 
 from itertools import pairwise
 
