@@ -93,7 +93,12 @@ class Noun(NamedTuple):
         one = number % 10 == 1 and number % 100 != 11
         return Text(self.en[number != 1], self.ru[1 if few else 0 if one else 2])
 
+    def counted(self, number: float, language: str) -> str:
+        """Return a number with the noun: "1 point", "5 points"."""
+        return f"{number:g} {self.after(number).read(language)}"
 
+
+EXERCISE = Noun(("exercise", "exercises"), ("упражнение", "упражнения", "упражнений"))
 MINUTE = Noun(("minute", "minutes"), ("минута", "минуты", "минут"))
 POINT = Noun(("point", "points"), ("балл", "балла", "баллов"))
 

@@ -14,14 +14,14 @@
 - No aspect is False for the solution, and each is what some mistake gets wrong.
 - Every text exists in English and in Russian, with equally many code spans.
 - Each core exercise of the course asks why, in a short question, and answers in at most 35 words.
+- A contract of the course shows one bold sentence, at most 50 words; the rest opens by a click.
 - Each line of a contract names an aspect or why none checks it, and each aspect is in a line.
-- The line under the exercise's heading states kind, difficulty, minutes and points as the module does.
+- Headings are names of exercises; what counts stands in the core, what is extra behind it.
 """
 
 from __future__ import annotations
 
 import gc
-import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -35,10 +35,12 @@ from ..checking.observe import code_digest, observe
 from ..checking.verdict import Verdict, VerdictState
 from ..exercises import PACKAGED, Unknown, key_in, path_of
 from ..language import LANGUAGES, Text
-from ..lessons.contracts import contract_problems
 from ..lessons.execute import run
 from ..lessons.keys import build_key
 from ..lessons.mistakes import mistakes_of
+from ..lessons.prose.contracts import contract_problems, shown_words
+from ..lessons.prose.headings import heading_problems
+from ..lessons.prose.sections import KEEP, lesson_minutes, misplaced
 from ..lessons.source import Lesson
 from .aspects import aspect_problems
 from .idle_calls import idle_calls
@@ -49,8 +51,8 @@ from .unearned import unearned_points
 from .untried import untried_conditions
 from .variant_trials import variant_problems
 
-ALTERNATIVES, CORE, MINUTES, POINTS, HINTS = 3, 6, 90, 20, 3
-QUESTION, BECAUSE = 15, 35  # words, of English
+ALTERNATIVES, CORE, MINUTES, POINTS, HINTS = 3, 6, 90, 20, 3  # minutes: those of the whole core
+QUESTION, BECAUSE, SHOWN = 15, 35, 50  # words, of English
 LARGEST_KEY = 100_000  # bytes; a check reads its key
 
 
@@ -66,7 +68,6 @@ class Report:
     lesson: str
     exercise: str
     core: bool
-    minutes: int
     points: float
     solution: str = ""
     stub: str = ""
@@ -121,7 +122,7 @@ def verify(
 
 def _report(exercise: Exercise) -> Report:
     """Return a report with the problems of the exercise's texts."""
-    report = Report(exercise.lesson, exercise.name, exercise.core, exercise.minutes, exercise.points)
+    report = Report(exercise.lesson, exercise.name, exercise.core, exercise.points)
     report.languages = [x for x in LANGUAGES if all(text.read(x).strip() for _, text in texts(exercise))]
     report.problems += _texts(exercise)
     report.solution = "withdrawn" if exercise.withdrawn else ""
@@ -235,37 +236,24 @@ def _unexplained(exercise: Exercise) -> Iterator[str]:
 def _whole(lesson: Lesson, exercises: dict[str, Exercise]) -> Iterator[str]:
     yield from (f"line {line}: {complaint}" for line, complaint in problems(lesson))
     yield from contract_problems(lesson, exercises)
-    for name, exercise in exercises.items():
+    yield from heading_problems(lesson, exercises)
+    for name in exercises:
         if not lesson.of("check", name):
             yield f"{name} has no check cell in the lesson"
-        yield from _introduced(lesson, exercise)
+        if path_of(exercises[name]).parent == PACKAGED and not 0 < (count := shown_words(lesson, name)) <= SHOWN:
+            yield f"{name}: {count} words under its heading; open with a sentence in bold, at most {SHOWN} words"
+    for name in misplaced(lesson, exercises):
+        wrong = "counts and stands below" if exercises[name].core else "is extra and stands above the end of"
+        yield f"{name} {wrong} the section `{KEEP.en}`, with which the core ends"
     written = list(lesson.with_role("written"))
     core = [exercise for exercise in exercises.values() if exercise.core]
     count = len(core) + len(written)
-    minutes = sum(e.minutes for e in core) + sum(c.metadata.get("minutes", 0) for _, c in written)
+    minutes, _ = lesson_minutes(lesson, exercises)
     points = sum(e.points for e in core) + sum(c.metadata["points"] for _, c in written)
     if count > CORE or minutes > MINUTES or points > POINTS:
         yield (
             f"the core is {count} exercises, {minutes} minutes, {points:g} points; at most {CORE}, {MINUTES}, {POINTS}"
         )
     predicted = sum(e.points for e in core if e.kind == "predict")
-    if predicted * 10 > points:
-        yield f"tables of predictions are worth {predicted:g} of {points:g} points; at most a tenth"
-
-
-def _introduced(lesson: Lesson, exercise: Exercise) -> Iterator[str]:
-    """Yield a complaint for each language in which an exercise's heading or the line under it is wrong.
-
-    The heading must end with the title of the exercise's module. The line must state kind, difficulty, minutes and
-    points as the module does.
-    """
-    for language in LANGUAGES:
-        prose = "\n".join(cell.source for cell in lesson.cells if cell.language == language)
-        heading = re.search(rf"^### .*`{exercise.name}`: (.)(.*)\n(.*)$", prose, re.M)
-        if heading is None:
-            continue
-        title, about = exercise.title.read(language), exercise.about.read(language)
-        if heading[1].upper() + heading[2] != title:
-            yield f"{exercise.name}: its heading in {language} does not end with its title, {title}"
-        if heading[3] != about:
-            yield f"{exercise.name}: under its heading in {language} write {about}"
+    if predicted * 5 > points:
+        yield f"tables of predictions are worth {predicted:g} of {points:g} points; at most a fifth"

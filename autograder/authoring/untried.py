@@ -102,20 +102,20 @@ def _parts(value: Any, kind: type) -> Iterator[Any]:
 # Exercises whose contract leaves a condition out, or to whose answer it cannot matter.
 UNTRIED: dict[Condition, str] = {
     Condition.ZERO: """
-        numerical_slope count_nodes run_backward hide_the_bug jacobian_rows per_sample_gradients
-        arriving_gradients clip_globally fix_places unused_parameters node_order recompute gradient_penalty
-        meta_gradient fix_vmap has_second_derivative complex_product expose_once costly_node quantize score_loss
+        numerical_slope run_backward hide_the_bug jacobian_rows per_sample_gradients
+        arriving_gradients clip_globally unused_parameters node_order recompute gradient_penalty
+        meta_gradient fix_vmap has_second_derivative expose_once quantize score_loss
         fix_gumbel step_in_half
     """,
     Condition.EVALUATION: """
-        accumulate_equal fix_zero_inside accumulate_uneven train_epoch fix_backward_last clip_once unscale_then_clip
-        token_mean hide_saved checkpointed clip_globally step_in_backward train_damped accumulate_in_backward
+        accumulate_equal fix_zero_inside accumulate_uneven train_epoch clip_once unscale_then_clip
+        token_mean hide_saved checkpointed clip_globally step_in_backward accumulate_in_backward
         output_gradients unused_parameters fix_threads recompute fix_leak fix_traces
-        td_lambda fix_checkpoint fix_hidden_state train_windows step_in_half sliding_gradient chunked_loss
+        td_lambda fix_checkpoint fix_hidden_state train_windows step_in_half chunked_loss
     """,
     Condition.FROZEN: """
-        mean_and_worst accumulate_equal fix_zero_inside accumulate_uneven train_epoch fix_backward_last clip_once
-        unscale_then_clip token_mean hide_saved checkpointed train_damped output_gradients fix_threads recompute
+        mean_and_worst accumulate_equal fix_zero_inside accumulate_uneven train_epoch clip_once
+        unscale_then_clip token_mean hide_saved checkpointed output_gradients fix_threads recompute
         fix_leak fix_traces step_in_half
     """,
     Condition.CALL_BETWEEN: """

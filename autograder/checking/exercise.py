@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from ..language import MINUTE, POINT, Text
+from ..language import Text
 from .inputs import Formula, Lineup, Programs
 from .labels import Entries
 from .values import RTOL, canonical, describe
@@ -159,7 +159,6 @@ class Exercise:
     kind: str
     core: bool
     difficulty: int
-    minutes: int
     aspects: tuple[Aspect, ...]
     hints: tuple[Text, ...]
     probe: Probe
@@ -184,15 +183,8 @@ class Exercise:
         return sum(aspect.points for aspect in self.aspects)
 
     @property
-    def about(self) -> Text:
-        """The line under an exercise's heading in a lesson: its kind, difficulty, minutes and points."""
-        dots, kind, points = "●" * self.difficulty + "○" * (3 - self.difficulty), KINDS[self.kind], f"{self.points:g}"
-        extra = Text.same("") if self.core else Text(" · extra", " · дополнительно")
-        minutes, worth = MINUTE.after(self.minutes), POINT.after(self.points)
-        return Text(
-            f"*{kind.en} · {dots} · {self.minutes} {minutes.en} · {points} {worth.en}{extra.en}*",
-            f"*{kind.ru} · {dots} · {self.minutes} {minutes.ru} · {points} {worth.ru}{extra.ru}*",
-        )
+    def kind_says(self) -> Text:
+        return KINDS[self.kind]
 
     def cases(self, generate: Callable[..., Iterator[Case]]) -> None:
         """Register a generator of cases; used as a decorator.
@@ -276,7 +268,6 @@ def exercise(
     *,
     title: Text,
     kind: str,
-    minutes: int,
     aspects: Sequence[Aspect],
     hints: Sequence[Text],
     asks: str | None = None,
@@ -326,7 +317,6 @@ def exercise(
             kind=kind,
             core=core,
             difficulty=difficulty,
-            minutes=minutes,
             aspects=resolved,
             hints=tuple(hints),
             probe=probe,

@@ -12,7 +12,7 @@ _MOVED = {
         "unbroadcast": "gradient_accumulation",
         "hooks_and_freeing": "gradient_hooks",
     },
-    "engine": dict.fromkeys(("fix_anomaly", "costly_node", "one_graph", "predict_compiled"), "compiled_code"),
+    "engine": dict.fromkeys(("one_graph", "predict_compiled"), "compiled_code"),
 }
 
 

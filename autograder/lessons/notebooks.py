@@ -6,7 +6,7 @@ An instructor's notebook has English and Russian prose, a student's notebook has
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING, Any
 
 import nbformat
@@ -17,8 +17,12 @@ from nbgrader import preprocessors
 from .. import __version__
 from ..cells import BrokenSource, Cell
 from ..language import LANGUAGES, Text
-from .contracts import as_students_see
+from ..messages.lessons import say
 from .openings import opening_of, with_opening
+from .prose.contracts import as_students_see, with_folded_conditions
+from .prose.headings import with_headings
+from .prose.recall import recall
+from .prose.sections import begins_section, exercise_minutes, lesson_minutes, notes_between
 from .source import CHECK, STUB, Lesson, source_digest
 
 # nbgrader's config imports this module, and needs no torch.
@@ -28,12 +32,6 @@ if TYPE_CHECKING:
 _START = re.compile(r"(?m)^start\(")
 # Code and displayed formulas, which stay as they are, or a formula and the sign behind it.
 _FORMULA = re.compile(r"(```.*?```|`[^`\n]+`|\$\$.+?\$\$)|\$([^$\n]+)\$([,.;:!?)])", re.S)
-_BEHIND_TABLE = Text("Your table is complete? Read what it shows.", "Таблица заполнена? Прочтите, что из неё видно.")
-_BEHIND_CHECK = Text(
-    "Your answer has passed? Read what lay behind it.", "Проверка пройдена? Прочтите, в чём было дело."
-)
-_YOUR_TURN = Text("**Your turn.**", "**Ваш ход.**")
-_COMPARE = Text("Tried it? Compare.", "Попробовали? Сравните.")
 # In both languages: nbgrader keeps one text of each cell, and tells an untouched one by it.
 TEXT_STUB = """\
 > **YOUR ANSWER: double-click here and write in place of these lines.**
@@ -110,25 +108,34 @@ def source_notebook(lesson: Lesson, exercises: dict[str, Exercise]) -> NotebookN
     """
     given = {name: cell.source for name, cell in lesson.with_role("given")}
     drawing = opening_of(lesson)
-    cells = [
-        _cell(lesson, cell, index, exercises, given)
-        for index, cell in enumerate(lesson.cells)
-        if not cell.is_fact and not (cell.role and cell.role[0] in ("given", "alternative"))
-    ]
+    notes = notes_between(lesson, exercises)
+    first = next((index for index, cell in enumerate(lesson.cells) if begins_section(cell)), None)
+    if first is not None and (questions := recall(lesson)):
+        notes[first] = questions
+    cells: list[NotebookNode] = []
+    for index, cell in enumerate(lesson.cells):
+        cells += _note(notes[index], index) if index in notes else ()
+        if not cell.is_fact and not (cell.role and cell.role[0] in ("given", "alternative")):
+            cells.append(_cell(lesson, cell, index, exercises, given))
     kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
     for cell in cells:
         if drawing and cell.source.startswith("# ") and cell.metadata.get("tags"):
             cell.source = with_opening(cell.source, drawing, cell.metadata.tags[0])
-    written = sum(cell.metadata.get("minutes", 0) for _, cell in lesson.with_role("written"))
-    minutes, extra = lesson.reading([name for name, exercise in exercises.items() if not exercise.core])
-    minutes += written + sum(exercise.minutes for exercise in exercises.values() if exercise.core)
-    extra += sum(exercise.minutes for exercise in exercises.values() if not exercise.core)
+    minutes, extra = lesson_minutes(lesson, exercises)
     ours = {"lesson": lesson.name, "version": __version__, "minutes": minutes, "extra": extra}
     ours |= {"needs": lesson.needs, "about": lesson.about}
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}, "autograder": ours}
     notebook = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
     notebook.nbformat_minor = 5
     return notebook
+
+
+def _note(says: Text, index: int) -> Iterator[NotebookNode]:
+    """Yield a cell of prose in each language, which stands above cell `index` of the lesson source."""
+    for language in LANGUAGES:
+        yield nbformat.v4.new_markdown_cell(
+            says.read(language), id=f"note-{index}-{language}", metadata={"tags": [language]}
+        )
 
 
 def _cell(
@@ -148,16 +155,23 @@ def _cell(
         metadata["nbgrader"] = _nbgrader(role, name, cell, exercises.get(name))
         if role == "answer" and name in given:
             metadata["autograder"] = {"given": given[name]}
+        elif role == "check":
+            metadata["autograder"] = {"minutes": exercise_minutes(lesson, exercises[name])}
+        elif role == "written":
+            metadata["autograder"] = {"minutes": cell.metadata.get("minutes", 0)}
     make = nbformat.v4.new_code_cell if cell.kind == "code" else nbformat.v4.new_markdown_cell
-    source = _keep_punctuation(as_students_see(cell.source)) if cell.kind == "markdown" else cell.source
+    language = cell.language or "en"
+    source = cell.source
+    if cell.kind == "markdown":
+        source = with_folded_conditions(as_students_see(source), language)
+        source = with_headings(_keep_punctuation(source), lesson, exercises, language)
     if cell.is_invitation:
         invitation, _, outcome = source.partition("\n\n")
-        language = cell.language or "en"
-        source = f"{_YOUR_TURN.read(language)} {invitation}\n\n{_fold(outcome, _COMPARE.read(language))}"
+        source = f"{say('your_turn', language)} {invitation}\n\n{_fold(outcome, say('compare', language))}"
     if "explains" in cell.metadata:
         _refuse_unknown(cell.metadata["explains"], lesson, cell, exercises)
         of_table = exercises[cell.metadata["explains"]].asks_for == "dict"
-        source = _fold(source, (_BEHIND_TABLE if of_table else _BEHIND_CHECK).read(cell.language or "en"))
+        source = _fold(source, say("behind_table" if of_table else "behind_check", language))
     made: NotebookNode = make(source, id=cell_id, metadata=metadata)
     return made
 

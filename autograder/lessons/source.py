@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -32,15 +32,13 @@ REPOSITORY = Path(__file__).parents[2]
 _PACKAGED = PACKAGED / "notebooks"  # where the wheel has them; the sandbox hides this folder
 NOTEBOOKS = _PACKAGED if _PACKAGED.is_dir() else REPOSITORY / "notebooks"
 SOURCES = NOTEBOOKS / "lessons"
-KEYS = {*ROLES, "tags", "of", "reading", "needs", "about", "explains", "minutes", "points", "include", "alt"}
-_WORDS, _LINES = 200, 12  # of prose and of code, read in a minute
+KEYS = {*ROLES, "tags", "of", "needs", "about", "explains", "minutes", "points", "include", "alt"}
 STUB = "# YOUR CODE HERE / ВАШ КОД ЗДЕСЬ\nraise NotImplementedError"
 
 # The last line of a check cell. In the released cell, the grader reads the exercise's name from it. In a student's own
 # copy of the release, it also has the number of the student's table.
 CHECK = re.compile(r"""^check\(["'](?P<name>\w+)["'](?:, personal=(?P<number>\d{1,9}))?\)\s*\Z""", re.M)
 
-_SECTION = re.compile(r"^## ", re.M)
 _SOLUTION = re.compile(r"^(?P<indent>[ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION(?:\n|\Z)", re.M | re.S)
 
 
@@ -66,28 +64,6 @@ class Lesson:
         It is beside the lesson source and has the same name without `.py`.
         """
         return self.path.with_suffix("")
-
-    def reading(self, extra: Container[str]) -> tuple[int, int]:
-        """Return the minutes of reading that go with the core, and those of sections with `extra` exercises alone.
-
-        If the first cell states `reading`, all of it goes with the core.
-        """
-        if stated := self.cells and self.cells[0].metadata.get("reading"):
-            return int(stated), 0
-        minutes = [0.0, 0.0]
-        for section in self._sections():
-            checked = [cell.role[1] for cell in section if cell.role and cell.role[0] == "check"]
-            minutes[bool(checked) and all(name in extra for name in checked)] += _reading(section)
-        return round(minutes[False]), round(minutes[True])
-
-    def _sections(self) -> list[list[Cell]]:
-        """Return the cells by section. A section begins with the cell that holds a heading of the second level."""
-        sections: list[list[Cell]] = [[]]
-        for cell in self.cells:
-            if cell.kind == "markdown" and cell.language != "ru" and _SECTION.search(cell.source):
-                sections.append([])
-            sections[-1].append(cell)
-        return sections
 
     @property
     def needs(self) -> str:
@@ -116,17 +92,6 @@ class Lesson:
 
     def of(self, role: str, name: str) -> list[Cell]:
         return [cell for each, cell in self.with_role(role) if each == name]
-
-
-def _reading(cells: list[Cell]) -> float:
-    """Return the minutes in which a learner reads the English prose and the code of cells."""
-    markdown = [cell for cell in cells if cell.kind == "markdown" and not cell.role]
-    prose = [cell.source for cell in markdown if cell.language != "ru"]
-    code_cells = [cell for cell in cells if cell.kind == "code" and not cell.is_folded]
-    shown = [cell for cell in code_cells if not cell.is_fact and cell.language != "ru"]
-    code = [cell.source for cell in shown if not cell.role or cell.role[0] == "given"]
-    lines = sum(bool(line.strip()) for source in code for line in source.splitlines())
-    return sum(len(text.split()) for text in prose) / _WORDS + lines / _LINES
 
 
 def read(path: Path) -> Lesson:

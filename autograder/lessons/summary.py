@@ -13,11 +13,11 @@ from ..cells import BrokenSource, Cell
 from ..explained.entry import Explanation
 from ..explained.table import EXPLANATIONS
 from ..language import LANGUAGES, Text
+from .prose.sections import KEEP
 from .source import Lesson
 
 NAME = "summary"
 GLOSSARY = Path(__file__).parents[1] / "authoring" / "glossary.md"
-_KEEP = Text("## What to keep", "## Что стоит запомнить")
 _ERRORS = Text("Errors and warnings explained: {count}", "Объяснений ошибок и предупреждений: {count}")
 _EXERCISE = Text("exercise", "упражнение")
 _TERMS = Text(
@@ -46,7 +46,7 @@ def _sections(lessons: Sequence[Lesson]) -> Iterator[Cell]:
 
 def _kept(lesson: Lesson, language: str) -> str:
     """Return the list in a lesson's section on what to keep."""
-    heading = _KEEP.read(language)
+    heading = KEEP.read(language)
     for cell in lesson.cells:
         if cell.language == language and cell.source.startswith(f"{heading}\n"):
             return cell.source.removeprefix(heading).strip()

@@ -141,14 +141,15 @@ assert torch.linalg.eigvalsh(hessian).tolist() == [-2, 2]
 #
 # This is the *central difference*. It needs no rules of differentiation, only values, so if a rule is wrong somewhere, the difference shows it. It is exact for a parabola; in general its error is of order $h^2$.
 #
-# ### Exercise `numerical_slope`: a derivative from two values
-# *complete · ●○○ · 6 minutes · 4 points*
+# ### `numerical_slope`
+#
+# **Return the slope of `f` at `x` from two values of `f`, by `h` to the right and to the left.**
 #
 # * **Given.** `f`, a function of one variable: it takes a float64 tensor with no dimensions and returns another. `x` is such a tensor and does not require grad; `h` is a Python `float`.
 # * **Result.** The central difference of `f` at `x` with the step `h`, as a `float` or as a tensor of one number. <!-- slope -->
 # * **Leave.** `x` itself, even for a moment. <!-- x -->
 # * **Not allowed.** To call `f` with anything but a float64 tensor. <!-- dtypes -->
-# %% [markdown] tags=["ru"] of="b549fc2a"
+# %% [markdown] tags=["ru"] of="9b15dcf1"
 # ## Производная без autograd
 #
 # Откуда известно, что 6 — верный ответ? Вычислим функцию в двух точках, на малый шаг левее и правее $x = 3$, и разделим приращение функции на приращение аргумента. При шаге $h = 0.01$:
@@ -157,8 +158,9 @@ assert torch.linalg.eigvalsh(hessian).tolist() == [-2, 2]
 #
 # Это *центральная разность*. Для неё нужны только значения функции, а не правила дифференцирования, поэтому с её помощью можно обнаружить ошибку в любом из них. Для параболы она точна, а в общем случае её погрешность имеет порядок $h^2$.
 #
-# ### Упражнение `numerical_slope`: производная из двух значений функции
-# *дописать · ●○○ · 6 минут · 4 балла*
+# ### `numerical_slope`
+#
+# **Верните наклон `f` в точке `x` по двум значениям `f`: на `h` правее и левее.**
 #
 # * **Дано.** Функция одной переменной `f`: она принимает нульмерный тензор (скаляр) float64 и возвращает такой же. `x` — тоже такой тензор, градиента он не требует; `h` — число типа `float`.
 # * **Результат.** Центральная разность функции `f` в точке `x` с шагом `h`: `float` или тензор из одного числа. <!-- slope -->
@@ -269,13 +271,13 @@ plt.show()
 
 # %% [markdown] tags=["en"]
 # Where `d` has a peak, `a.grad` is 0; where `d` falls, `a.grad` is negative. Matplotlib turns tensors into NumPy arrays, and torch refuses that for a tensor with `requires_grad=True`, hence `detach()` in the code. Lesson 01 has more on it.
-#
+# %% [markdown] tags=["ru"] of="3e26aaa0"
+# Там, где у `d` максимум, значение `a.grad` равно 0, а там, где `d` убывает, значение `a.grad` отрицательно. Matplotlib превращает тензоры в массивы NumPy, но для тензора с `requires_grad=True` torch этого не разрешает, поэтому в коде и нужен `detach()`. Подробнее об этом — в уроке 01.
+# %% [markdown] tags=["en"]
 # ## Derivative of what, by what?
 #
 # `backward()` is called on *one* tensor, the root. What it adds to a `.grad` is the derivative of that root. In the next function `retain_grad()` asks torch to keep the gradient of a tensor that was computed, too. Read the function; do not call it yet.
-# %% [markdown] tags=["ru"] of="17b6b315"
-# Там, где у `d` максимум, значение `a.grad` равно 0, а там, где `d` убывает, значение `a.grad` отрицательно. Matplotlib превращает тензоры в массивы NumPy, но для тензора с `requires_grad=True` torch этого не разрешает, поэтому в коде и нужен `detach()`. Подробнее об этом — в уроке 01.
-#
+# %% [markdown] tags=["ru"] of="0838d5a5"
 # ## Производная чего и по чему?
 #
 # Метод `backward()` вызывают для *одного* тензора — корня. К каждому `.grad` прибавляется производная именно этого корня. В следующей функции благодаря `retain_grad()` сохраняется и градиент промежуточного тензора. Прочтите функцию, но пока не вызывайте её.
@@ -297,13 +299,11 @@ def chain():
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `predict_chain`: whose derivative is in `.grad`
-# *predict · ●○○ · 5 minutes · 1 point*
+# ### `predict_chain`
 #
 # Put what `chain()` returns in place of each `...`: a number. Of the matrices one entry is taken; all four are equal.
-# %% [markdown] tags=["ru"] of="c44b2ecc"
-# ### Упражнение `predict_chain`: чья производная лежит в `.grad`
-# *предсказать · ●○○ · 5 минут · 1 балл*
+# %% [markdown] tags=["ru"] of="194b9618"
+# ### `predict_chain`
 #
 # Вместо каждого `...` поставьте число, которое вернёт `chain()`. Если градиент — матрица, берётся один её элемент: все четыре равны между собой.
 # %% answer="predict_chain"
@@ -425,15 +425,16 @@ assert (b.grad > 0).all()
 # v.grad = None
 # ```
 #
-# ### Exercise `descend`: one step of descent
-# *complete · ●●○ · 7 minutes · 5 points*
+# ### `descend`
+#
+# **Move `w` and `b` by one step of descent, in place, and return the loss before the step.**
 #
 # * **Given.** `w` of shape $(n, m)$ and `b` of shape $(m,)$ with `requires_grad=True` and a `.grad` of `None`; `x` of shape $(n,)$, `y` of shape $(m,)$; `lr`, a `float`.
 # * **Result.** One step: `w` and `b` themselves, changed in place, hold their values minus `lr` times the gradient of `bce(x @ w + b, y)`. <!-- weights -->
 # * **Result.** The loss before the step is returned, as a `float` or as a tensor of one number. <!-- loss -->
 # * **Result.** Both `.grad` are `None` or zero afterwards. <!-- cleared -->
 # * **Leave.** `requires_grad=True` of `w` and `b`: they stay leaves. <!-- trainable -->
-# %% [markdown] tags=["ru"] of="3b5f99ef"
+# %% [markdown] tags=["ru"] of="b9aefff3"
 # Градиент `b.grad` равен $(\sigma(z) - y)/3$, где $\sigma$ — сигмоида, и каждая строка `w.grad` такая же, потому что все входы равны 1. Все эти производные положительны: если немного увеличить любой из 18 параметров, значение функции потерь вырастет. Тензоры `x` и `y` созданы без `requires_grad=True`, поэтому их `.grad` остаётся равным `None`.
 #
 # На шаге спуска из каждого параметра вычитают производную функции потерь по этому параметру, умноженную на *скорость обучения*. Сам шаг в функцию потерь не входит, поэтому его делают внутри `torch.no_grad()`, где вычисления не записываются. Изменить нужно сам тензор, *на месте*: так делает `w -= ...`, а `w = w - ...` создаёт новый тензор и связывает с ним имя `w`. И поскольку следующий `backward()` прибавит новый градиент к тому, что лежит в `.grad`, после шага (или перед следующим `backward()`) градиенты обнуляют. Для одного параметра `v` с градиентом в `v.grad` и скорости обучения 0.1 это выглядит так:
@@ -444,8 +445,9 @@ assert (b.grad > 0).all()
 # v.grad = None
 # ```
 #
-# ### Упражнение `descend`: один шаг спуска
-# *дописать · ●●○ · 7 минут · 5 баллов*
+# ### `descend`
+#
+# **Сделайте один шаг спуска: измените `w` и `b` на месте и верните значение функции потерь до шага.**
 #
 # * **Дано.** `w` формы $(n, m)$ и `b` формы $(m,)$, у которых `requires_grad=True`, а `.grad` равен `None`; `x` формы $(n,)$, `y` формы $(m,)$; `lr` — число типа `float`.
 # * **Результат.** Один шаг: сами тензоры `w` и `b` изменены на месте, из прежних значений вычтен градиент функции потерь `bce(x @ w + b, y)`, умноженный на `lr`. <!-- weights -->
@@ -582,6 +584,10 @@ play(curve, lr=[1e-6, 2e-6, 4e-6, 1e-5])
 # * `root.backward()` прибавляет к `t.grad` производную *корня* по `t`, а не производную одного шага вычислений.
 # * С помощью центральной разности эту производную можно проверить, не зная ни одного правила дифференцирования.
 # * Шаг спуска состоит из четырёх действий: вычислить функцию потерь, вызвать `backward()`, изменить параметры на месте внутри `torch.no_grad()`, обнулить `.grad`.
+# %% [markdown] tags=["en"]
+# ## Where you stand
+# %% [markdown] tags=["ru"] of="76fccca0"
+# ## Что сделано
 # %%
 from autograder import progress
 

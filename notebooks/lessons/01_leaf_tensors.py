@@ -151,13 +151,11 @@ def leaf_table():
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `predict_leaf`: which of them are leaves
-# *predict · ●○○ · 8 minutes · 1 point*
+# ### `predict_leaf`
 #
 # Put what `leaf_table()` returns in place of each `...`: for the first ten a pair `(is_leaf, requires_grad)`, such as `(True, False)`; for the last two the name of the `grad_fn` as text, such as `"AddBackward0"`, or `None`.
-# %% [markdown] tags=["ru"] of="cbe2fede"
-# ### Упражнение `predict_leaf`: какие тензоры листовые
-# *предсказать · ●○○ · 8 минут · 1 балл*
+# %% [markdown] tags=["ru"] of="c4ee6494"
+# ### `predict_leaf`
 #
 # Вместо каждого `...` поставьте то, что вернёт `leaf_table()`: в первых десяти строках пару `(is_leaf, requires_grad)`, например `(True, False)`, а в последних двух — имя `grad_fn` в виде строки, например `"AddBackward0"`, или `None`.
 # %% answer="predict_leaf"
@@ -333,13 +331,11 @@ def who_gets_grad():
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `predict_grad`: who gets a gradient
-# *predict · ●○○ · 10 minutes · 1 point*
+# ### `predict_grad`
 #
 # Put what `who_gets_grad()` returns in place of each `...`: a number, a list of two numbers, `None`, `"accepted"`, or the name of the error as text.
-# %% [markdown] tags=["ru"] of="d766cfed"
-# ### Упражнение `predict_grad`: кто получит градиент
-# *предсказать · ●○○ · 10 минут · 1 балл*
+# %% [markdown] tags=["ru"] of="ab2404f5"
+# ### `predict_grad`
 #
 # Вместо каждого `...` поставьте то, что вернёт `who_gets_grad()`: число, список из двух чисел, `None`, `"accepted"` или имя ошибки в виде строки.
 # %% answer="predict_grad"
@@ -475,10 +471,9 @@ assert [t.grad.item() for t in (x1, x2, x3, x4)] == [3, 2, 4, 1] and grad_of(z1)
 #
 # Weights start small, in the right precision, on the right device.
 #
-# ### Exercise `trainable_weight`: a weight that is never trained
-# *find the bug · ●○○ · 8 minutes · 4 points*
+# ### `trainable_weight`
 #
-# Mend `trainable_weight(values, dtype, device)`, which returns a weight to be trained.
+# **`trainable_weight(values, dtype, device)` is to return a small weight that learns. It never gets a gradient: mend it.**
 #
 # * **Given.** `values`, a constant of any shape, also `()`; `dtype`, a `torch.dtype`; `device`, text such as `"cpu"`.
 # * **Result.** 0.01 times `values`, with the shape of `values`, of this dtype, on this device. <!-- made -->
@@ -486,15 +481,14 @@ assert [t.grad.item() for t in (x1, x2, x3, x4)] == [3, 2, 4, 1] and grad_of(z1)
 # * **Leave.** `values`. <!-- input -->
 #
 # The check uses the device `"meta"` as well. Everybody has it: its tensors have a shape and a dtype and no numbers.
-# %% [markdown] tags=["ru"] of="d1213993"
+# %% [markdown] tags=["ru"] of="7b285a54"
 # ## Вес, который не обучается
 #
 # В начале обучения веса должны быть малы, иметь нужную точность и находиться на нужном устройстве.
 #
-# ### Упражнение `trainable_weight`: вес, который не обучается
-# *найти ошибку · ●○○ · 8 минут · 4 балла*
+# ### `trainable_weight`
 #
-# Исправьте функцию `trainable_weight(values, dtype, device)`, которая возвращает вес для обучения.
+# **`trainable_weight(values, dtype, device)` должна вернуть небольшой вес, который обучается. Градиента он не получает: исправьте функцию.**
 #
 # * **Дано.** Константа `values` любой формы, в том числе `()`; `dtype` — это `torch.dtype`; `device` — строка, например `"cpu"`.
 # * **Результат.** Тензор `values`, умноженный на 0.01, с той же формой, что у `values`, с заданным dtype и на заданном устройстве. <!-- made -->
@@ -559,6 +553,181 @@ assert weight.requires_grad and grad_of(weight) is None
 assert given_weight(torch.ones(2), torch.float32, "cpu").grad_fn.name() == "MulBackward0"
 assert given_weight(torch.ones(2), torch.float32, "meta").grad_fn.name() == "ToCopyBackward0"
 assert torch.randn(3, device="meta", requires_grad=True).is_leaf
+
+
+# %% [markdown] tags=["en"]
+# ## Changing a weight
+#
+# A step of descent changes the weight. And autograd counts the in-place changes of a tensor, in `_version`, so as to notice when a value it still needs has gone. Here is somebody's step.
+# %% [markdown] tags=["ru"] of="11f27932"
+# ## Как изменить вес
+#
+# На шаге спуска вес меняется. А сколько раз тензор изменили на месте, autograd считает в `_version`, чтобы узнать, что нужное значение затёрто. Вот как этот шаг записали однажды.
+# %% [markdown] tags=["en"]
+# ### `update`
+#
+# **`update(weights, lr)` is to move the weights themselves by one step of descent. After it nothing has moved: mend it.**
+#
+# * **Given.** `weights`, a list, not empty, of leaves that require grad, of any shape, also `()`; their gradients are in `w.grad`. A `.grad` may be None: that weight stays as it is.
+# * **Result.** One step of descent, $w \leftarrow w - \mathrm{lr} \cdot \nabla_w$, in place: the tensors of the list are changed themselves. What is returned does not matter. <!-- weights -->
+# * **Result.** `_version` of each tensor that was stepped has grown. <!-- noticed -->
+# * **Result.** Afterwards every `.grad` is None or zero. <!-- cleared -->
+# * **Leave.** The flags: the tensors stay leaves that require grad. <!-- flags -->
+# * **Leave.** The mode: operations are recorded afterwards as before. <!-- recording -->
+# %% [markdown] tags=["ru"] of="08ac8d0a"
+# ### `update`
+#
+# **`update(weights, lr)` должна сдвинуть сами веса на один шаг спуска. После вызова ничего не сдвинулось: исправьте функцию.**
+#
+# * **Дано.** Непустой список `weights`, в котором лежат листья любой формы, в том числе `()`, требующие градиента; их градиенты лежат в `w.grad`. Если `.grad` равен None, вес остаётся прежним.
+# * **Результат.** Один шаг спуска, $w \leftarrow w - \mathrm{lr} \cdot \nabla_w$, на месте: меняются сами тензоры из списка. Что функция возвращает, неважно. <!-- weights -->
+# * **Результат.** Счётчик `_version` каждого изменённого тензора вырос. <!-- noticed -->
+# * **Результат.** После шага каждый `.grad` равен None или нулю. <!-- cleared -->
+# * **Не менять.** Флаги: тензоры остаются листьями, которые требуют градиента. <!-- flags -->
+# * **Не менять.** Режим: после вызова операции записываются, как и до него. <!-- recording -->
+# %% answer="update"
+def update(weights, lr):
+    """One step of gradient descent on the leaves in `weights`, in place."""
+    with torch.no_grad():
+        for w in weights:
+            if w.grad is not None:
+                w -= lr * w.grad
+                w.grad = None
+
+
+# %% given="update"
+def update(weights, lr):
+    """One step of gradient descent on the leaves in `weights`, in place."""
+    for w in weights:
+        if w.grad is not None:
+            w = w - lr * w.grad
+
+
+# %% alternative="update"
+def update(weights, lr):
+    optimizer = torch.optim.SGD(weights, lr=lr)
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+# %% alternative="update"
+def update(weights, lr):
+    for w in weights:
+        if w.grad is not None:
+            w.detach().sub_(lr * w.grad)
+            w.grad.zero_()
+
+
+# %% alternative="update"
+@torch.no_grad()
+def update(weights, lr):
+    for w in weights:
+        if w.grad is None:
+            continue
+        w.copy_(w - lr * w.grad)
+        w.grad = torch.zeros_like(w)
+
+
+# %% alternative="update"
+def update(weights, lr):
+    for w in weights:
+        if w.grad is not None:
+            w.requires_grad = False
+            w.add_(w.grad, alpha=-lr)
+            w.requires_grad = True
+            w.grad = None
+
+
+# %% check="update"
+from autograder import check
+
+check("update")
+
+
+# %% [markdown] tags=["en"] explains="update"
+# `w = w - ...` makes a new tensor and binds the name to it; the weight that the model holds stays where it was. `w -= ...` changes the tensor itself, and autograd refuses to do that to a leaf while it records: with a history, it would not be a leaf any more. Under `no_grad()` nothing is recorded, and the same line is right. Optimizers do it this way.
+#
+# The next cell tries four ways on one number: $w = 1$, its gradient is 2, the learning rate 0.1. Run it: two come to 0.8. The last of them, `.data`, is in much old code. What differs is `_version`, and the extra section *What autograd cannot see* shows what that costs.
+# %% [markdown] tags=["ru"] explains="update" of="8096900a"
+# Строка `w = w - ...` создаёт новый тензор и связывает с ним имя, а вес, который хранится в модели, остаётся прежним. Строка `w -= ...` меняет сам тензор, но с листом autograd этого не разрешает, пока отслеживание включено: с историей лист перестал бы быть листом. Внутри `no_grad()` ничего не записывается, и та же строка работает верно. Так поступают и оптимизаторы.
+#
+# В следующей ячейке четыре способа испытаны на одном числе: $w = 1$, градиент равен 2, скорость обучения 0.1. Выполните её: 0.8 получается в двух случаях. Второй из них, `.data`, часто встречается в старом коде. Разница в `_version`, а во что она обходится, показано в дополнительном разделе «Чего autograd не видит».
+# %% tags=["folded"]
+def new_name(w):
+    w = w - 0.1 * w.grad
+
+
+def in_place(w):
+    w -= 0.1 * w.grad
+
+
+def in_place_unrecorded(w):
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+
+
+def through_data(w):
+    w.data -= 0.1 * w.grad
+
+
+def a_weight():
+    w = torch.tensor(1.0, requires_grad=True)
+    (w**2).backward()
+    return w
+
+
+for step in (new_name, in_place, in_place_unrecorded, through_data):
+    w = a_weight()
+    try:
+        step(w)
+        print(f"{step.__name__:20} w = {w.item():.1f}  leaf: {w.is_leaf}  version: {w._version}")
+    except RuntimeError as error:
+        print(f"{step.__name__:20} {error}")
+# %% tags=["fact"]
+steps = {}
+for step in (new_name, in_place_unrecorded, through_data):
+    w = a_weight()
+    step(w)
+    steps[step.__name__] = round(w.item(), 6), w.is_leaf, w._version
+assert steps == {"new_name": (1, True, 0), "in_place_unrecorded": (0.8, True, 1), "through_data": (0.8, True, 0)}
+try:
+    in_place(a_weight())
+except RuntimeError as error:
+    assert str(error) == "a leaf Variable that requires grad is being used in an in-place operation."
+else:
+    raise AssertionError
+w = a_weight()
+torch.optim.SGD([w], lr=0.1).step()
+assert w._version == 1 and round(w.item(), 6) == 0.8
+with torch.no_grad():
+    replaced = w - 0.1 * w.grad
+assert replaced.is_leaf and not replaced.requires_grad
+
+
+# %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * A leaf has no `grad_fn`. Data and results without history are leaves, too; a weight is a leaf that requires grad.
+# * Scale, cast and move first; `requires_grad_()` comes last.
+# * After one `backward()`, `t.grad` is the derivative, with respect to `t`, of the tensor on which it was called. Weights get it, and results on which `retain_grad()` was called before.
+# * Change weights in place under `no_grad()`. `.data` and NumPy bypass the version counter, and a wrong gradient comes out without an error.
+#
+# From the extra sections:
+#
+# * Gradients of results are computed, not kept: `torch.autograd.grad`, `backward(inputs=[...])`, a hook or `retain_grad()` gets them.
+# * `detach()` shares memory; a copy is `detach().clone()`.
+# %% [markdown] tags=["ru"] of="b5a700f0"
+# ## Что стоит запомнить
+#
+# * У листа нет `grad_fn`. Данные и результаты без истории — тоже листья; вес — лист, который требует градиента.
+# * Сначала умножьте тензор на число, смените его тип и перенесите на нужное устройство; `requires_grad_()` вызывайте в конце.
+# * После одного вызова `backward()` в `t.grad` лежит производная по `t` от корня, то есть от тензора, для которого вызван этот метод. Её получают веса и те результаты, для которых заранее вызвали `retain_grad()`.
+# * Меняйте веса на месте внутри `no_grad()`. Через `.data` и NumPy данные меняются в обход счётчика версий, и неверный градиент получается без сообщения об ошибке.
+#
+# Из дополнительных разделов:
+#
+# * Градиенты по результатам вычисляются, но не хранятся; получить их можно с помощью `torch.autograd.grad`, `backward(inputs=[...])`, хука или `retain_grad()`.
+# * У `detach()` память общая с исходным тензором; копия — это `detach().clone()`.
 # %% [markdown] tags=["en"]
 # ## Gradients that nobody keeps
 #
@@ -641,23 +810,21 @@ assert x.grad.item() == 36
 # %% [markdown] tags=["en"]
 # `torch.autograd.grad` returns gradients and leaves the `.grad` of every leaf alone. `backward(inputs=[...])` adds to the `.grad` of the tensors in the list, leaves or not, and of no other leaf. A hook (a function that autograd calls with the gradient of a tensor) and `retain_grad()` go along with a pass that you make anyway.
 #
-# ### Exercise `hidden_gradients`: gradients that nobody keeps
-# *design · ●●○ · 16 minutes · 5 points*
+# ### `hidden_gradients`
 #
-# You are watching somebody's training, so do not disturb it.
+# **Return the gradient of the loss at the output of every layer, and leave no trace: you are watching somebody's training.**
 #
 # * **Given.** `model`, a `torch.nn.Sequential` whose last layer returns the loss: `model(x)` is one number, and `for layer in model` goes through the layers. A layer may stand there twice; none edits its input in place. The first layer has weights, so the output of every layer requires grad.
 # * **Given.** Some weights may be frozen, `x` may require grad and have a gradient in `.grad`, and the model may be in either mode: in `eval()` a layer may compute something else than in training, as dropout does.
 # * **Result.** A list or a tuple: the derivative of the loss with respect to the output of each layer, in the order of the layers. The last output is the loss itself. <!-- gradients -->
 # * **Leave.** The model and `x`: weights, every `.grad`, flags, hooks, mode. <!-- kept -->
 # * **Not allowed.** More than one backward pass, that is, one call of `backward` or `torch.autograd.grad`. What `torch.func.vjp` returns makes a pass of its own at each call. <!-- backward_runs -->
-# %% [markdown] tags=["ru"] of="439c7959"
+# %% [markdown] tags=["ru"] of="4b773e65"
 # Функция `torch.autograd.grad` возвращает градиенты и не меняет `.grad` листьев. Вызов `backward(inputs=[...])` прибавляет градиенты к `.grad` перечисленных тензоров, листовых и нелистовых, а у остальных листьев ничего не меняет. Хук (функция, которую autograd вызывает с градиентом тензора) и `retain_grad()` используют тот обратный проход, который вы и так выполняете.
 #
-# ### Упражнение `hidden_gradients`: градиенты, которые никто не хранит
-# *спроектировать · ●●○ · 16 минут · 5 баллов*
+# ### `hidden_gradients`
 #
-# Вы наблюдаете за чужим обучением, поэтому не мешайте ему.
+# **Верните градиент функции потерь по выходу каждого слоя и не оставьте следов: вы наблюдаете за чужим обучением.**
 #
 # * **Дано.** Модель `model` — это `torch.nn.Sequential`, последний слой которого возвращает значение функции потерь: `model(x)` — одно число, а `for layer in model` перебирает слои. Один и тот же слой может встретиться дважды; на месте свой вход ни один слой не меняет. У первого слоя есть хотя бы один незамороженный вес, поэтому выход каждого слоя требует градиента.
 # * **Дано.** Некоторые веса могут быть заморожены, `x` может требовать градиента и иметь градиент в `.grad`, а модель может быть в любом режиме: после `eval()` некоторые слои, например dropout, вычисляют не то, что при обучении.
@@ -728,157 +895,6 @@ def hidden_gradients(model, x):
 from autograder import check
 
 check("hidden_gradients")
-
-
-# %% [markdown] tags=["en"]
-# ## Changing a weight
-#
-# A step of descent changes the weight. And autograd counts the in-place changes of a tensor, in `_version`, so as to notice when a value it still needs has gone. Here is somebody's step.
-# %% [markdown] tags=["ru"] of="11f27932"
-# ## Как изменить вес
-#
-# На шаге спуска вес меняется. А сколько раз тензор изменили на месте, autograd считает в `_version`, чтобы узнать, что нужное значение затёрто. Вот как этот шаг записали однажды.
-# %% [markdown] tags=["en"]
-# ### Exercise `update`: a step that changes nothing
-# *find the bug · ●●○ · 8 minutes · 5 points*
-#
-# Mend `update(weights, lr)`.
-#
-# * **Given.** `weights`, a list, not empty, of leaves that require grad, of any shape, also `()`; their gradients are in `w.grad`. A `.grad` may be None: that weight stays as it is.
-# * **Result.** One step of descent, $w \leftarrow w - \mathrm{lr} \cdot \nabla_w$, in place: the tensors of the list are changed themselves. What is returned does not matter. <!-- weights -->
-# * **Result.** `_version` of each tensor that was stepped has grown. <!-- noticed -->
-# * **Result.** Afterwards every `.grad` is None or zero. <!-- cleared -->
-# * **Leave.** The flags: the tensors stay leaves that require grad. <!-- flags -->
-# * **Leave.** The mode: operations are recorded afterwards as before. <!-- recording -->
-# %% [markdown] tags=["ru"] of="f6c6ca79"
-# ### Упражнение `update`: шаг, который ничего не меняет
-# *найти ошибку · ●●○ · 8 минут · 5 баллов*
-#
-# Исправьте функцию `update(weights, lr)`.
-#
-# * **Дано.** Непустой список `weights`, в котором лежат листья любой формы, в том числе `()`, требующие градиента; их градиенты лежат в `w.grad`. Если `.grad` равен None, вес остаётся прежним.
-# * **Результат.** Один шаг спуска, $w \leftarrow w - \mathrm{lr} \cdot \nabla_w$, на месте: меняются сами тензоры из списка. Что функция возвращает, неважно. <!-- weights -->
-# * **Результат.** Счётчик `_version` каждого изменённого тензора вырос. <!-- noticed -->
-# * **Результат.** После шага каждый `.grad` равен None или нулю. <!-- cleared -->
-# * **Не менять.** Флаги: тензоры остаются листьями, которые требуют градиента. <!-- flags -->
-# * **Не менять.** Режим: после вызова операции записываются, как и до него. <!-- recording -->
-# %% answer="update"
-def update(weights, lr):
-    """One step of gradient descent on the leaves in `weights`, in place."""
-    with torch.no_grad():
-        for w in weights:
-            if w.grad is not None:
-                w -= lr * w.grad
-                w.grad = None
-
-
-# %% given="update"
-def update(weights, lr):
-    """One step of gradient descent on the leaves in `weights`, in place."""
-    for w in weights:
-        if w.grad is not None:
-            w = w - lr * w.grad
-
-
-# %% alternative="update"
-def update(weights, lr):
-    optimizer = torch.optim.SGD(weights, lr=lr)
-    optimizer.step()
-    optimizer.zero_grad()
-
-
-# %% alternative="update"
-def update(weights, lr):
-    for w in weights:
-        if w.grad is not None:
-            w.detach().sub_(lr * w.grad)
-            w.grad.zero_()
-
-
-# %% alternative="update"
-@torch.no_grad()
-def update(weights, lr):
-    for w in weights:
-        if w.grad is None:
-            continue
-        w.copy_(w - lr * w.grad)
-        w.grad = torch.zeros_like(w)
-
-
-# %% alternative="update"
-def update(weights, lr):
-    for w in weights:
-        if w.grad is not None:
-            w.requires_grad = False
-            w.add_(w.grad, alpha=-lr)
-            w.requires_grad = True
-            w.grad = None
-
-
-# %% check="update"
-from autograder import check
-
-check("update")
-
-
-# %% [markdown] tags=["en"] explains="update"
-# `w = w - ...` makes a new tensor and binds the name to it; the weight that the model holds stays where it was. `w -= ...` changes the tensor itself, and autograd refuses to do that to a leaf while it records: with a history, it would not be a leaf any more. Under `no_grad()` nothing is recorded, and the same line is right. Optimizers do it this way.
-#
-# The next cell tries four ways on one number: $w = 1$, its gradient is 2, the learning rate 0.1. Run it: two come to 0.8. The last of them, `.data`, is in much old code. What differs is `_version`, and the next section shows what that costs.
-# %% [markdown] tags=["ru"] explains="update" of="0bc4c743"
-# Строка `w = w - ...` создаёт новый тензор и связывает с ним имя, а вес, который хранится в модели, остаётся прежним. Строка `w -= ...` меняет сам тензор, но с листом autograd этого не разрешает, пока отслеживание включено: с историей лист перестал бы быть листом. Внутри `no_grad()` ничего не записывается, и та же строка работает верно. Так поступают и оптимизаторы.
-#
-# В следующей ячейке четыре способа испытаны на одном числе: $w = 1$, градиент равен 2, скорость обучения 0.1. Выполните её: 0.8 получается в двух случаях. Второй из них, `.data`, часто встречается в старом коде. Разница в `_version`, а во что она обходится, показано в следующем разделе.
-# %% tags=["folded"]
-def new_name(w):
-    w = w - 0.1 * w.grad
-
-
-def in_place(w):
-    w -= 0.1 * w.grad
-
-
-def in_place_unrecorded(w):
-    with torch.no_grad():
-        w -= 0.1 * w.grad
-
-
-def through_data(w):
-    w.data -= 0.1 * w.grad
-
-
-def a_weight():
-    w = torch.tensor(1.0, requires_grad=True)
-    (w**2).backward()
-    return w
-
-
-for step in (new_name, in_place, in_place_unrecorded, through_data):
-    w = a_weight()
-    try:
-        step(w)
-        print(f"{step.__name__:20} w = {w.item():.1f}  leaf: {w.is_leaf}  version: {w._version}")
-    except RuntimeError as error:
-        print(f"{step.__name__:20} {error}")
-# %% tags=["fact"]
-steps = {}
-for step in (new_name, in_place_unrecorded, through_data):
-    w = a_weight()
-    step(w)
-    steps[step.__name__] = round(w.item(), 6), w.is_leaf, w._version
-assert steps == {"new_name": (1, True, 0), "in_place_unrecorded": (0.8, True, 1), "through_data": (0.8, True, 0)}
-try:
-    in_place(a_weight())
-except RuntimeError as error:
-    assert str(error) == "a leaf Variable that requires grad is being used in an in-place operation."
-else:
-    raise AssertionError
-w = a_weight()
-torch.optim.SGD([w], lr=0.1).step()
-assert w._version == 1 and round(w.item(), 6) == 0.8
-with torch.no_grad():
-    replaced = w - 0.1 * w.grad
-assert replaced.is_leaf and not replaced.requires_grad
 
 
 # %% [markdown] tags=["en"]
@@ -963,21 +979,19 @@ draw(noticed, silent, saved=True)
 #
 # Значение функции потерь было $1 + 4 + 9$, её градиент — $(2, 4, 6)$. После изменения через `.data` получается $(200, 4, 6)$: это градиент в точке, в которой функцию потерь никто не вычислял, и ни одного предупреждения нет. Внутри `no_grad()` выключено отслеживание, но не счётчик версий, а у тензора, который вернул `detach()`, счётчик общий с исходным. У `.data` счётчик новый, а при записи через NumPy никакой счётчик не меняется.
 # %% [markdown] tags=["en"]
-# ### Exercise `overwrite`: edits that autograd sees, and does not
-# *complete · ●●○ · 8 minutes · 4 points*
+# ### `overwrite`
 #
-# Write `overwrite(h, values, noticed)`. Whoever tests that a program notices corrupted values needs both kinds of edits.
+# **Put `values` into `h` in two ways: one that a later backward pass notices and refuses, and one that it does not notice.**
 #
 # * **Given.** `h`, a result with a history, of one dimension or more, not always contiguous in memory. A loss has been computed from it, and its backward pass still needs the old `h`.
 # * **Result.** `h` itself holds the numbers of `values`. <!-- values -->
 # * **Result.** With `noticed=True` that backward pass is refused, with the error that `under_no_grad` met above. <!-- noticed -->
 # * **Result.** With `noticed=False` it runs, and uses the new numbers wherever it needs `h`. <!-- unnoticed -->
 # * **Leave.** `values`, and the memory of `h`, which stays its own. <!-- values -->
-# %% [markdown] tags=["ru"] of="874099c5"
-# ### Упражнение `overwrite`: изменения, заметные и незаметные для autograd
-# *дописать · ●●○ · 8 минут · 4 балла*
+# %% [markdown] tags=["ru"] of="bf9c61e7"
+# ### `overwrite`
 #
-# Напишите функцию `overwrite(h, values, noticed)`. Чтобы узнать, замечает ли код испорченные значения, надо уметь портить их обоими способами.
+# **Запишите `values` в `h` двумя способами: так, чтобы обратный проход это заметил и отказался работать, и так, чтобы не заметил.**
 #
 # * **Дано.** Тензор `h` — результат с историей; у него хотя бы одно измерение, и его элементы могут лежать в памяти не подряд (он не обязан быть contiguous). По нему уже вычислено значение функции потерь, и её обратному проходу ещё нужен прежний `h`.
 # * **Результат.** В самом тензоре `h` лежат числа из `values`. <!-- values -->
@@ -1037,20 +1051,18 @@ assert x.tolist() == [100, 2, 3] and y.data_ptr() == x.data_ptr() and not y.requ
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `snapshot`: a snapshot that changes
-# *find the bug · ●○○ · 3 minutes · 3 points · extra*
+# ### `snapshot`
 #
-# `snapshot(x)` records what a tensor holds now, say before a step. Mend it.
+# **`snapshot(x)` is to return what `x` holds now, a constant that no later edit changes. It changes: mend it.**
 #
 # * **Given.** `x`, of any shape, also `()`: a weight, a result or a constant. A constant may hold whole numbers or logical values, and it may be empty.
 # * **Result.** A tensor of the same shape and dtype with the numbers of `x`. Later edits of `x` do not show in it, nor do later snapshots. <!-- snapshot -->
 # * **Result.** It is a constant. <!-- flags -->
 # * **Leave.** `x`, its history and its flag. Edits of the snapshot do not show in `x` either. <!-- x -->
-# %% [markdown] tags=["ru"] of="621ae0d3"
-# ### Дополнительное упражнение `snapshot`: снимок, который меняется
-# *найти ошибку · ●○○ · 3 минуты · 3 балла · дополнительно*
+# %% [markdown] tags=["ru"] of="3479a976"
+# ### `snapshot`
 #
-# Функция `snapshot(x)` запоминает, что лежит в тензоре сейчас, например перед шагом. Исправьте её.
+# **`snapshot(x)` должна вернуть то, что сейчас лежит в `x`: константу, которую не изменят никакие дальнейшие правки. Но она меняется: исправьте функцию.**
 #
 # * **Дано.** Аргумент `x` любой формы, в том числе `()`: вес, результат или константа. В константе могут лежать целые числа или логические значения, и она может быть пустой.
 # * **Результат.** Тензор той же формы и с тем же dtype, с числами из `x`. Последующие изменения `x` в нём не видны, а новые снимки не меняют прежних. <!-- snapshot -->
@@ -1134,13 +1146,11 @@ def numpy_bridge():
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `predict_bridge`: the bridge to NumPy
-# *predict · ●○○ · 6 minutes · 1 point · extra*
+# ### `predict_bridge`
 #
 # Put what `numpy_bridge()` returns in place of each `...`: a dtype as text, such as `"torch.float32"`, a number, `"accepted"`, or the name of the error as text.
-# %% [markdown] tags=["ru"] of="72e81cc7"
-# ### Дополнительное упражнение `predict_bridge`: тензоры и массивы NumPy
-# *предсказать · ●○○ · 6 минут · 1 балл · дополнительно*
+# %% [markdown] tags=["ru"] of="aa1195b0"
+# ### `predict_bridge`
 #
 # Вместо каждого `...` поставьте то, что вернёт `numpy_bridge()`: dtype в виде строки, например `"torch.float32"`, число, `"accepted"` или имя ошибки в виде строки.
 # %% answer="predict_bridge"
@@ -1194,181 +1204,16 @@ numpy_bridge()
 
 # %% [markdown] tags=["en"] explains="predict_bridge"
 # In both directions the bridge shares memory and keeps the dtype; `torch.tensor` copies. So arrays and tensors are not interchangeable, under `no_grad()` either: NumPy makes float64 where torch makes float32, `x @ y` refuses to mix the two (`x + y` does not), and `numpy()` needs the CPU.
-#
-# ## A sum that is right now and then
-#
-# ### Extra exercise `sum_gradients`: right now and then
-# *find the bug · ●●○ · 6 minutes · 3 points · extra*
-#
-# Sometimes it is right, and sometimes its numbers are huge, or NaN. Mend `sum_gradients(losses, w)`.
-#
-# * **Given.** `losses`, a list, not empty, of functions without arguments. Each call returns a tensor of one number that depends on the leaf `w`, such as `w.sum()`. `w` may have any shape, also `()`.
-# * **Result.** The sum of the gradients of these functions with respect to `w`, with the shape and the dtype of `w`. <!-- total -->
-# * **Result.** It is a constant. <!-- kept -->
-# * **Leave.** `w`, its flag and `w.grad`. <!-- kept -->
-# %% [markdown] tags=["ru"] explains="predict_bridge" of="3b0cd285"
+# %% [markdown] tags=["ru"] explains="predict_bridge" of="363c5a64"
 # При преобразовании в обе стороны память остаётся общей, а dtype сохраняется. Функция `torch.tensor` создаёт копию. И всё же массивы и тензоры не взаимозаменяемы, даже внутри `no_grad()`: NumPy создаёт float64 там, где torch создаёт float32, а смешивать эти типы в `x @ y` нельзя (в `x + y` можно). Кроме того, `numpy()` работает только на CPU.
-#
-# ## Сумма, которая верна не всегда
-#
-# ### Дополнительное упражнение `sum_gradients`: верна не всегда
-# *найти ошибку · ●●○ · 6 минут · 3 балла · дополнительно*
-#
-# Иногда результат верен, а иногда в нём огромные числа или NaN. Исправьте функцию `sum_gradients(losses, w)`.
-#
-# * **Дано.** Непустой список `losses`, в котором лежат функции без аргументов. Каждый вызов возвращает тензор из одного числа, зависящего от листа `w`, например `w.sum()`. Форма `w` может быть любой, в том числе `()`.
-# * **Результат.** Сумма градиентов этих функций по `w`, с формой и dtype тензора `w`. <!-- total -->
-# * **Результат.** Эта сумма — константа. <!-- kept -->
-# * **Не менять.** Сам `w`, его флаг и `w.grad`. <!-- kept -->
-# %% answer="sum_gradients"
-def sum_gradients(losses, w):
-    """The sum of the gradients of `losses` with respect to `w`."""
-    total = torch.zeros_like(w, requires_grad=False)
-    for loss in losses:
-        total += torch.autograd.grad(loss(), w)[0]
-    return total
-
-
-# %% given="sum_gradients"
-def sum_gradients(losses, w):
-    """The sum of the gradients of `losses` with respect to `w`."""
-    total = torch.Tensor(*w.shape)
-    for loss in losses:
-        total += torch.autograd.grad(loss(), w)[0]
-    return total
-
-
-# %% alternative="sum_gradients"
-def sum_gradients(losses, w):
-    return sum(torch.autograd.grad(loss(), w)[0] for loss in losses)
-
-
-# %% alternative="sum_gradients"
-def sum_gradients(losses, w):
-    (total,) = torch.autograd.grad(torch.stack([loss() for loss in losses]).sum(), w)
-    return total
-
-
-# %% alternative="sum_gradients"
-def sum_gradients(losses, w):
-    total = torch.full(w.shape, 0.0, dtype=w.dtype, device=w.device)
-    for loss in losses:
-        total = total.add(*torch.autograd.grad(loss(), [w]))
-    return total
-
-
-# %% check="sum_gradients"
-from autograder import check
-
-check("sum_gradients")
-# %% [markdown] tags=["en"] explains="sum_gradients"
-# Old code begins with `torch.LongTensor(3, 4)` or `torch.Tensor(3, 5)`, and prints numbers such as 140338896403408 as if they were an output. Whole numbers in these old constructors are a *size*. Nothing is written into that memory; it holds what was there before. `torch.LongTensor([3, 4])`, with a list, holds the numbers 3 and 4.
-#
-# `torch.use_deterministic_algorithms(True)` makes such bugs visible: torch then fills fresh memory with NaN, and integers with the largest one. The check did so, too, with NaN and with other numbers.
-# %% [markdown] tags=["ru"] explains="sum_gradients" of="493b6713"
-# Старый код нередко начинается с `torch.LongTensor(3, 4)` или `torch.Tensor(3, 5)`, и числа вроде 140338896403408 печатаются в нём так, будто это результат. Целые числа в этих старых конструкторах — *размер*. В выделенную память ничего не записывается: в ней лежит то, что было там раньше. А если передать список, `torch.LongTensor([3, 4])`, получится тензор с числами 3 и 4.
-#
-# Вызов `torch.use_deterministic_algorithms(True)` помогает увидеть такие ошибки: после него torch заполняет память новых вещественных тензоров значением NaN, а целочисленных — наибольшим целым числом. Проверка этого упражнения тоже заполняет новую память: то значением NaN, то произвольными числами.
-# %% tags=["fact"]
-assert torch.LongTensor(3, 4).shape == (3, 4) and torch.LongTensor(3, 4).dtype == torch.int64
-assert torch.Tensor(3, 5).shape == (3, 5) and torch.Tensor(3).shape == (3,) and torch.tensor(3).shape == ()
-assert torch.LongTensor([3, 4]).tolist() == torch.tensor([3, 4]).tolist() == [3, 4]
-torch.use_deterministic_algorithms(True)
-assert torch.Tensor(3, 5).isnan().all() and (torch.LongTensor(3, 4) == 2**63 - 1).all()
-torch.use_deterministic_algorithms(False)
-# %% [markdown] tags=["en"]
-# ## Notes from an older version
-#
-# Before version 0.4 a tensor had to be wrapped into a `Variable` to be tracked. Notes from that time are still read. Code from them still runs, without any warning.
-# %% [markdown] tags=["ru"] of="0446d39f"
-# ## Конспект старой версии
-#
-# До версии 0.4 тензор нужно было обернуть в `Variable`, чтобы вычисления с ним отслеживались. Конспекты тех времён читают до сих пор. Код из них работает до сих пор, и без всяких предупреждений.
-# %%
-from torch.autograd import Variable
-
-# %% tags=["fact"]
-h = torch.ones(2, 2, requires_grad=True) * 3
-with warnings.catch_warnings():
-    warnings.simplefilter("error")
-    assert type(Variable(h)) is torch.Tensor and not Variable(h).requires_grad and Variable(h).grad_fn is None
-assert Variable(h).data_ptr() == h.data_ptr() and isinstance(h, Variable)
-X = Variable(torch.ones(2, 2))
-assert not X.requires_grad
-X.requires_grad = True
-assert X.requires_grad and X.is_leaf
-
-
-# %% [markdown] tags=["en"]
-# ### Extra exercise `two_layer_loss`: half of the weights learn
-# *find the bug · ●○○ · 4 minutes · 3 points · extra*
-#
-# Mend `two_layer_loss(x, w, u)`, the loss of a small network. Its value is right.
-#
-# * **Result.** The value of the loss, a tensor of shape `()` in the dtype of the weights. <!-- loss -->
-# * **Result.** After `loss.backward()` the leaf `w` has its gradient in `.grad`. <!-- w.grad -->
-# * **Result.** The leaf `u` has its own there, too. <!-- u.grad -->
-# * **Not allowed.** To call `backward()` inside: the caller does. <!-- loss -->
-# %% [markdown] tags=["ru"] of="6d6dce2f"
-# ### Дополнительное упражнение `two_layer_loss`: обучается половина весов
-# *найти ошибку · ●○○ · 4 минуты · 3 балла · дополнительно*
-#
-# Исправьте функцию `two_layer_loss(x, w, u)`, которая возвращает значение функции потерь небольшой сети. Само значение вычисляется правильно.
-#
-# * **Результат.** Значение функции потерь: тензор формы `()` с dtype весов. <!-- loss -->
-# * **Результат.** После `loss.backward()` у листа `w` в `.grad` лежит его градиент. <!-- w.grad -->
-# * **Результат.** У листа `u` там тоже лежит свой градиент. <!-- u.grad -->
-# * **Нельзя.** Вызывать `backward()` внутри функции: это сделает вызывающий код. <!-- loss -->
-# %% answer="two_layer_loss"
-def two_layer_loss(x, w, u):
-    """The mean square of a network with two layers."""
-    h = (x @ w).tanh()
-    return (h @ u).square().mean()
-
-
-# %% given="two_layer_loss"
-def two_layer_loss(x, w, u):
-    """The mean square of a network with two layers."""
-    h = Variable((x @ w).tanh())
-    return (h @ u).square().mean()
-
-
-# %% alternative="two_layer_loss"
-def two_layer_loss(x, w, u):
-    return torch.nn.functional.mse_loss(torch.tanh(x @ w) @ u, torch.zeros(len(x), u.shape[1], dtype=x.dtype))
-
-
-# %% alternative="two_layer_loss"
-def two_layer_loss(x, w, u):
-    h = Variable(x) @ w
-    out = h.tanh().matmul(u)
-    return (out * out).sum() / out.numel()
-
-
-# %% alternative="two_layer_loss"
-def two_layer_loss(x, w, u):
-    h = torch.einsum("ni,ij->nj", x, w).tanh()
-    h.retain_grad()
-    return torch.einsum("nj,jk->nk", h, u).pow(2).mean()
-
-
-# %% check="two_layer_loss"
-from autograder import check
-
-check("two_layer_loss")
-# %% [markdown] tags=["en"] explains="two_layer_loss"
-# `Variable(t)` is what `t.detach()` gives: a constant with the same memory, cut off from the graph. Around data that does no harm. Around a result it does.
-# %% [markdown] tags=["ru"] explains="two_layer_loss" of="ea5495b1"
-# `Variable(t)` — то же, что `t.detach()`: константа в той же памяти, отсоединённая от графа. Для данных такая обёртка безвредна, для результата — нет.
-
-
 # %% [markdown] tags=["en"]
 # ## Does every weight get a gradient?
 #
 # “A leaf that requires grad has its gradient in `.grad` after `loss.backward()`.” Most of this lesson says so. Is it always true? One exception has been named: a weight that the loss does not use. Find a better one.
 #
-# ### Extra exercise `leaf_without_gradient`: a leaf that matters and gets nothing
-# *write the counter-example · ●●● · 12 minutes · 3 points · extra*
+# ### `leaf_without_gradient`
+#
+# **Find a leaf that requires grad and decides the loss, and yet has None in `.grad` after a backward pass without an error.**
 #
 # * **Result.** A pair `(t, loss)`: a leaf `t` that requires grad, before and after, and a function `loss`. <!-- leaf -->
 # * **Result.** `loss(t)` is a tensor of one number, and `loss(t).backward()` runs without an error. <!-- backward -->
@@ -1376,13 +1221,14 @@ check("two_layer_loss")
 # * **Result.** Yet the loss depends on the numbers of `t`: it is another once 1 has been added to every entry of `t` in place (`t.data += 1`). <!-- depends -->
 # * **Result.** It is the same each time while the numbers are the same. <!-- steady -->
 # * **Not allowed.** To replace a method or an attribute of a tensor. <!-- no aspect: any check refuses such a tensor -->
-# %% [markdown] tags=["ru"] of="76163330"
+# %% [markdown] tags=["ru"] of="67b78ad2"
 # ## Каждый ли вес получает градиент?
 #
 # «После `loss.backward()` у листа, который требует градиента, в `.grad` лежит его градиент». Почти весь урок об этом и говорит. Всегда ли это верно? Одно исключение уже названо: вес, от которого функция потерь не зависит. Найдите исключение поинтереснее.
 #
-# ### Дополнительное упражнение `leaf_without_gradient`: лист, который влияет на результат, но градиента не получает
-# *построить контрпример · ●●● · 12 минут · 3 балла · дополнительно*
+# ### `leaf_without_gradient`
+#
+# **Найдите лист, который требует градиента и от которого зависит функция потерь, а в `.grad` у него после обратного прохода без ошибок всё равно None.**
 #
 # * **Результат.** Пара `(t, loss)`: лист `t`, который требует градиента и до вычислений, и после них, и функция `loss`. <!-- leaf -->
 # * **Результат.** `loss(t)` — тензор из одного числа, и `loss(t).backward()` выполняется без ошибки. <!-- backward -->
@@ -1443,13 +1289,41 @@ with torch.no_grad():
     t += 1
 assert loss(t).item() != before
 # %% [markdown] tags=["en"]
+# ## Notes from an older version
+#
+# Before version 0.4 a tensor had to be wrapped into a `Variable` to be tracked. Code from that time still runs, without any warning. `Variable(t)` is what `t.detach()` gives: a constant with the same memory, cut off from the graph. Around data it does no harm, around a result it cuts the path to every weight before it.
+#
+# Old code also begins with `torch.LongTensor(3, 4)` or `torch.Tensor(3, 5)`, and prints numbers such as 140338896403408 as if they were an output. Whole numbers in these constructors are a *size*: nothing is written into that memory, and it holds what was there before. `torch.LongTensor([3, 4])`, with a list, holds the numbers 3 and 4. After `torch.use_deterministic_algorithms(True)` torch fills fresh memory with NaN, so that such a bug shows itself.
+# %% [markdown] tags=["ru"] of="c2fdf201"
+# ## Записи из старой версии
+#
+# До версии 0.4 тензор нужно было обернуть в `Variable`, чтобы его операции записывались. Код тех времён и сейчас работает, без единого предупреждения. `Variable(t)` даёт то же, что `t.detach()`: константу с той же памятью, отсоединённую от графа. Данным это не вредит, а если обернуть результат, путь ко всем весам до него обрывается.
+#
+# Ещё старый код начинается с `torch.LongTensor(3, 4)` или `torch.Tensor(3, 5)` и печатает числа вроде 140338896403408, как будто это результат. Целые числа в этих конструкторах задают *размер*: в память ничего не записывается, там лежит то, что лежало раньше. А `torch.LongTensor([3, 4])`, со списком, содержит числа 3 и 4. После `torch.use_deterministic_algorithms(True)` torch заполняет новую память значениями NaN, и такая ошибка видна сразу.
+# %% tags=["fact"]
+from torch.autograd import Variable
+
+h = torch.ones(2, 2, requires_grad=True) * 3
+with warnings.catch_warnings():
+    warnings.simplefilter("error")
+    assert type(Variable(h)) is torch.Tensor and not Variable(h).requires_grad and Variable(h).grad_fn is None
+assert Variable(h).data_ptr() == h.data_ptr() and isinstance(h, Variable)
+assert torch.LongTensor(3, 4).shape == (3, 4) and torch.LongTensor(3, 4).dtype == torch.int64
+assert torch.Tensor(3, 5).shape == (3, 5) and torch.Tensor(3).shape == (3,) and torch.tensor(3).shape == ()
+assert torch.LongTensor([3, 4]).tolist() == torch.tensor([3, 4]).tolist() == [3, 4]
+torch.use_deterministic_algorithms(True)
+assert torch.Tensor(3, 5).isnan().all() and (torch.LongTensor(3, 4) == 2**63 - 1).all()
+torch.use_deterministic_algorithms(False)
+
+
+# %% [markdown] tags=["en"]
 # ## On a GPU
 #
-# `.cuda()` and `.to("cuda")` do with a leaf what `.to("meta")` did above: they make a new tensor and record it. A weight is made on its device, or moved first and told to require grad afterwards. With a GPU the cell shows `False` for the leaf that was moved after the flag, and `True` for the other two.
-# %% [markdown] tags=["ru"] of="132f2823"
+# `.cuda()` and `.to("cuda")` do with a leaf what `.double()` does: they make a new tensor and record it. A weight is made on its device, or moved first and told to require grad afterwards. With a GPU the cell shows `False` for the leaf that was moved after the flag, and `True` for the other two.
+# %% [markdown] tags=["ru"] of="d20b1ec4"
 # ## На GPU
 #
-# Методы `.cuda()` и `.to("cuda")` делают с листом то же, что `.to("meta")` выше: создают новый тензор, и эта операция записывается в граф. Вес создают сразу на нужном устройстве либо сначала переносят, а флаг включают потом. На машине с GPU ячейка покажет `False` для листа, который перенесли после включения флага, и `True` для двух других.
+# Методы `.cuda()` и `.to("cuda")` делают с листом то же, что `.double()`: создают новый тензор, и эта операция записывается в граф. Вес создают сразу на нужном устройстве либо сначала переносят, а флаг включают потом. На машине с GPU ячейка покажет `False` для листа, который перенесли после включения флага, и `True` для двух других.
 # %%
 from autograder import on_gpu
 
@@ -1475,23 +1349,9 @@ check_claims(
     },
 )
 # %% [markdown] tags=["en"]
-# ## What to keep
-#
-# * A leaf has no `grad_fn`. Data and results without history are leaves, too; a weight is a leaf that requires grad.
-# * Scale, cast and move first; `requires_grad_()` comes last.
-# * After one `backward()`, `t.grad` is the derivative, with respect to `t`, of the tensor on which it was called. Weights get it, and results on which `retain_grad()` was called before.
-# * Gradients of results are computed, not kept: `torch.autograd.grad`, `backward(inputs=[...])`, a hook or `retain_grad()` gets them.
-# * Change weights in place under `no_grad()`. `.data` and NumPy bypass the version counter, and a wrong gradient comes out without an error.
-# * `detach()` shares memory; a copy is `detach().clone()`.
-# %% [markdown] tags=["ru"] of="3e33cf3c"
-# ## Что стоит запомнить
-#
-# * У листа нет `grad_fn`. Данные и результаты без истории — тоже листья; вес — лист, который требует градиента.
-# * Сначала умножьте тензор на число, смените его тип и перенесите на нужное устройство; `requires_grad_()` вызывайте в конце.
-# * После одного вызова `backward()` в `t.grad` лежит производная по `t` от корня, то есть от тензора, для которого вызван этот метод. Её получают веса и те результаты, для которых заранее вызвали `retain_grad()`.
-# * Градиенты по результатам вычисляются, но не хранятся; получить их можно с помощью `torch.autograd.grad`, `backward(inputs=[...])`, хука или `retain_grad()`.
-# * Меняйте веса на месте внутри `no_grad()`. Через `.data` и NumPy данные меняются в обход счётчика версий, и неверный градиент получается без сообщения об ошибке.
-# * У `detach()` память общая с исходным тензором; копия — это `detach().clone()`.
+# ## Where you stand
+# %% [markdown] tags=["ru"] of="76fccca0"
+# ## Что сделано
 # %%
 from autograder import progress
 

@@ -221,81 +221,9 @@ assert len(nodes_behind(x * x)) == 2
 
 
 # %% [markdown] tags=["en"]
-# There are 98,303 visits, and 17 nodes: one multiplication, fifteen additions, one leaf. The number of *paths* doubles with every line, the number of *nodes* grows by one. The graph is a directed acyclic graph (DAG); even `x * x` has two edges to one node. Taken for a tree, the graph makes `backward()` look exponential. It is not: each node runs once. Nodes can be put into a set, and serve as the keys of a dict; a node that two edges lead to is in the set once. Let your own code find the 17.
-#
-# ### Exercise `count_nodes`: how many nodes
-# *complete · ●○○ · 10 minutes · 3 points*
-#
-# * **Given.** `tensor`, computed from leaves that require grad: it has a `grad_fn`.
-# * **Result.** The number of nodes in its graph: its own node, the `AccumulateGrad` of each leaf, and all between, each once. `None` is no node. <!-- nodes -->
-# * **Result.** A second call begins anew. <!-- forgets -->
-# * **Not allowed.** To follow every path: on a graph of ten doublings `next_functions` may be read 80 times. <!-- reads -->
-#
-# To see the graph of a failing case: `case = reproduce("count_nodes")`, then `show(case.tensor.grad_fn)`.
-# %% [markdown] tags=["ru"] of="d0b49514"
-# Посещений получилось 98 303, а узлов всего 17: одно умножение, пятнадцать сложений, один лист. С каждым сложением число *путей* удваивается, а число *узлов* растёт на единицу. Перед нами ориентированный ациклический граф (DAG): даже в `x * x` два ребра ведут к одному узлу. Если принять граф за дерево, покажется, что время `backward()` растёт экспоненциально. Это не так: каждый узел выполняется один раз. Узлы можно складывать в множество и использовать как ключи словаря: узел, к которому ведут два ребра, попадёт в множество один раз. Теперь напишите код, который найдёт эти 17 узлов.
-#
-# ### Упражнение `count_nodes`: сколько узлов
-# *дописать · ●○○ · 10 минут · 3 балла*
-#
-# * **Дано.** Тензор `tensor`, вычисленный из листьев, которые требуют градиента: у него есть `grad_fn`.
-# * **Результат.** Число узлов в его графе: его собственный узел, `AccumulateGrad` каждого листа и все узлы между ними, каждый один раз. Значение `None` узлом не считается. <!-- nodes -->
-# * **Результат.** При втором вызове подсчёт начинается заново. <!-- forgets -->
-# * **Нельзя.** Перебирать все пути: на графе из десяти удвоений можно обратиться к `next_functions` не больше 80 раз. <!-- reads -->
-#
-# Чтобы увидеть граф, на котором ответ не прошёл проверку, вызовите `case = reproduce("count_nodes")`, затем `show(case.tensor.grad_fn)`.
-# %% answer="count_nodes"
-def count_nodes(tensor):
-    """The number of distinct nodes in the graph behind `tensor`."""
-    ### BEGIN SOLUTION
-    seen, todo = set(), [tensor.grad_fn]
-    while todo:
-        node = todo.pop()
-        if node is None or node in seen:
-            continue
-        seen.add(node)
-        todo += [child for child, _ in node.next_functions]
-    return len(seen)
-    ### END SOLUTION
-
-
-# %% alternative="count_nodes"
-def count_nodes(tensor):
-    seen = set()
-
-    def visit(node):  # short, but a chain of some thousand nodes is too deep for Python's recursion
-        if node is not None and node not in seen:
-            seen.add(node)
-            for child, _ in node.next_functions:
-                visit(child)
-
-    visit(tensor.grad_fn)
-    return len(seen)
-
-
-# %% alternative="count_nodes"
-def count_nodes(tensor):
-    level = all_nodes = {tensor.grad_fn}
-    while level:
-        level = {child for node in level for child, _ in node.next_functions if child} - all_nodes
-        all_nodes = all_nodes | level
-    return len(all_nodes)
-
-
-# %% alternative="count_nodes"
-def count_nodes(tensor):
-    order = [torch.autograd.graph.get_gradient_edge(tensor).node]
-    for node in order:
-        for edge in node.next_functions:
-            if edge[0] is not None and all(edge[0] is not other for other in order):
-                order.append(edge[0])
-    return len(order)
-
-
-# %% check="count_nodes"
-from autograder import check
-
-check("count_nodes")
+# There are 98,303 visits, and 17 nodes: one multiplication, fifteen additions, one leaf. The number of *paths* doubles with every line, the number of *nodes* grows by one. The graph is a directed acyclic graph (DAG); even `x * x` has two edges to one node. Taken for a tree, the graph makes `backward()` look exponential. It is not: each node runs once. Nodes can be put into a set, and serve as the keys of a dict; a node that two edges lead to is in the set once.
+# %% [markdown] tags=["ru"] of="f4cc0700"
+# Посещений получилось 98 303, а узлов всего 17: одно умножение, пятнадцать сложений, один лист. С каждым сложением число *путей* удваивается, а число *узлов* растёт на единицу. Перед нами ориентированный ациклический граф (DAG): даже в `x * x` два ребра ведут к одному узлу. Если принять граф за дерево, покажется, что время `backward()` растёт экспоненциально. Это не так: каждый узел выполняется один раз. Узлы можно складывать в множество и использовать как ключи словаря: узел, к которому ведут два ребра, попадёт в множество один раз.
 # %% [markdown] tags=["en"]
 # From torch 2.14 on, nodes can be counted while they are made. Inside the block `with torch.autograd.graph.node_creation_hook(hook)` torch calls `hook(node)` for each new node, also for those that `create_graph=True` makes; of a graph that is already there it sees nothing.
 # %% [markdown] tags=["ru"] of="231777cd"
@@ -383,15 +311,15 @@ steps(y)
 # После второго шага у `h` градиент 5, после третьего — 17. Узел вызывается один раз, с градиентом 17, и лишь после того, как пришли все три градиента. Обратный проход, то есть обратное распространение ошибки (backpropagation), основан на двух правилах: встретившиеся градиенты *складываются*, а узел вызывается только тогда, когда пришли градиенты по *всем* ведущим к нему рёбрам.
 # %% [markdown] tags=["en"]
 # The node of $5h$ ran before that of $h^2$. The other order would do as well: each stands before the node of `h` and behind the sum. An order in which each node stands after all nodes that lead to it is a *topological order*.
-#
+# %% [markdown] tags=["ru"] of="d9d9e832"
+# Узел выражения $5h$ выполнен раньше, чем узел $h^2$. Подошёл бы и обратный порядок: каждый из них стоит после сложения и до узла тензора `h`. Порядок, в котором каждый узел стоит после всех узлов, из которых к нему ведут рёбра, называется *топологическим*.
+# %% [markdown] tags=["en"]
 # ## An engine of your own
 #
 # Nodes that know what they were made from, a derivative for each, and this order: a backward pass needs nothing else. Torch has it in C++. You now write it in Python, on plain tensors that never require grad. This engine is yours and grows with the course: in lesson 03 it learns to read handwritten digits.
 #
 # A `Value` holds a tensor (`data`), the values that it was made from (`inputs`), and a *rule*: from the gradient of the result to one gradient for each input. The class below records all this. What it does not have is a single derivative, nor a walk.
-# %% [markdown] tags=["ru"] of="2bfa961f"
-# Узел выражения $5h$ выполнен раньше, чем узел $h^2$. Подошёл бы и обратный порядок: каждый из них стоит после сложения и до узла тензора `h`. Порядок, в котором каждый узел стоит после всех узлов, из которых к нему ведут рёбра, называется *топологическим*.
-#
+# %% [markdown] tags=["ru"] of="ce675546"
 # ## Собственный движок
 #
 # Узлы, которые помнят, из чего они получены, производная для каждого узла и такой порядок — больше для обратного прохода ничего не нужно. В torch всё это написано на C++. Сейчас вы напишете то же самое на Python, на обычных тензорах, которые никогда не требуют градиента. Этот движок — ваш, и он будет расти вместе с курсом: в уроке 03 он научится читать рукописные цифры.
@@ -444,18 +372,16 @@ assert all(value.grad is None for value in behind(own))
 # %% [markdown] tags=["en"]
 # The graphs are the same: five nodes, six edges, and each edge is an entry of `inputs`. A leaf of yours is its own `AccumulateGrad`. Torch's arrows carry numbers, the derivatives of the steps. Yours carry none, for no value has a rule yet. Now give it derivatives.
 #
-# ### Exercise `four_rules`: the rules
-# *complete · ●○○ · 15 minutes · 2 points*
+# ### `four_rules`
 #
 # **From the gradient of a result to one gradient for each input.** The rule of `+` is there; write four more. Each earns half a point of its own.
 #
 # * **Given.** A rule is called with `g`, the gradient of the result; `out`, the result; and the inputs. All are float64 tensors. For `+` and `*` the inputs have one shape, for `@` they are matrices: there the shapes leave little choice. `sum` is over all entries.
 # * **Result.** `four_rules()` returns a dict with the names below. Each rule returns a tuple with one gradient for each input, in the shape of that input. <!-- *, @, sum, tanh -->
-# %% [markdown] tags=["ru"] of="cc628826"
+# %% [markdown] tags=["ru"] of="518fc6d9"
 # Графы одинаковы: пять узлов, шесть рёбер, и каждое ребро — элемент поля `inputs`. Лист у вас сам себе `AccumulateGrad`. На рисунке torch у стрелок стоят числа, производные шагов. У вас их нет: правила нет ещё ни у одного значения. Теперь напишем производные.
 #
-# ### Упражнение `four_rules`: правила
-# *дописать · ●○○ · 15 минут · 2 балла*
+# ### `four_rules`
 #
 # **По градиенту результата вычислить градиент каждого входа.** Правило для `+` уже есть, напишите ещё четыре. За каждую операцию отдельно даётся полбалла.
 #
@@ -580,8 +506,7 @@ for doublings, times in {2: 3, 5: 31, 10: 1023}.items():
 # %% [markdown] tags=["en"]
 # The gradient is right, and the work is hopeless. Each value should wait for all of its gradients, and then run once.
 #
-# ### Exercise `walk_nodes`: a walk of your own
-# *complete · ●●○ · 20 minutes · 5 points*
+# ### `walk_nodes`
 #
 # **Each rule runs once, when its gradient is complete.** The function follows every path, and more is wrong with it. Write a better one.
 #
@@ -591,11 +516,10 @@ for doublings, times in {2: 3, 5: 31, 10: 1023}.items():
 # * **Result.** Each rule runs once. <!-- runs -->
 # * **Leave.** Every `data`. <!-- own -->
 # * **Not allowed.** To recurse: 5,000 additions in a row have to work. <!-- depth -->
-# %% [markdown] tags=["ru"] of="f88affb9"
+# %% [markdown] tags=["ru"] of="547cffcb"
 # Градиент верен, но работы слишком много. Каждое значение должно дождаться всех своих градиентов и выполнить правило один раз.
 #
-# ### Упражнение `walk_nodes`: собственный обход
-# *дописать · ●●○ · 20 минут · 5 баллов*
+# ### `walk_nodes`
 #
 # **Каждое правило выполняется один раз, когда градиент готов.** Функция проходит по каждому пути, и это не единственная её ошибка. Напишите функцию получше.
 #
@@ -755,13 +679,13 @@ assert leaf.grad.item() == 2.0**60
 
 # %% [markdown] tags=["en"]
 # Torch's engine does the same, in C++, and with several devices in several threads: nodes in topological order, one call each, sums where paths join. Like `record`, it sums a gradient back to the shape of an input that was broadcast. Besides, it runs hooks, and frees what a node has saved once the node has run. What a node saves is shown by `draw(L, saved=True)`: a multiplication keeps its factors, an addition keeps nothing. The freeing is the next subject. One rule of torch's engine matters here: an `AccumulateGrad` that is ready runs before other nodes that are.
-#
+# %% [markdown] tags=["ru"] of="59b40219"
+# То же делает и движок torch, только он написан на C++ и может работать в нескольких потоках: он вызывает узлы в топологическом порядке, каждый один раз, и складывает градиенты там, где пути сходятся. Если форма входа была расширена транслированием, движок, как и `record`, суммированием приводит градиент к исходной форме. Кроме того, он вызывает хуки и освобождает то, что сохранено в узле, как только тот отработал. Что именно сохраняет узел, покажет `draw(L, saved=True)`: умножение хранит множители, сложение не хранит ничего. О том, как сохранённое освобождается, и пойдёт речь дальше. Но сначала — ещё одно правило движка torch, которое там понадобится: готовый `AccumulateGrad` выполняется вне очереди, раньше других готовых узлов.
+# %% [markdown] tags=["en"]
 # ## A second backward pass
 #
 # "A graph can go backward only once" is a rule that many know. Here are three graphs with two passes each; a pass with `retain_graph=True` frees nothing. Read the function; do not call it yet.
-# %% [markdown] tags=["ru"] of="19f7a2bc"
-# То же делает и движок torch, только он написан на C++ и может работать в нескольких потоках: он вызывает узлы в топологическом порядке, каждый один раз, и складывает градиенты там, где пути сходятся. Если форма входа была расширена транслированием, движок, как и `record`, суммированием приводит градиент к исходной форме. Кроме того, он вызывает хуки и освобождает то, что сохранено в узле, как только тот отработал. Что именно сохраняет узел, покажет `draw(L, saved=True)`: умножение хранит множители, сложение не хранит ничего. О том, как сохранённое освобождается, и пойдёт речь дальше. Но сначала — ещё одно правило движка torch, которое там понадобится: готовый `AccumulateGrad` выполняется вне очереди, раньше других готовых узлов.
-#
+# %% [markdown] tags=["ru"] of="61199dd8"
 # ## Второй обратный проход
 #
 # «Обратный проход по графу можно сделать только один раз» — правило, которое знают многие. Возьмём три графа и по каждому выполним проход дважды. При `retain_graph=True` проход ничего не освобождает. Прочтите функцию, но пока не вызывайте её.
@@ -799,13 +723,11 @@ def second_backward():
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `predict_second_backward`: backward, once more
-# *predict · ●○○ · 5 minutes · 1 point*
+# ### `predict_second_backward`
 #
 # Put what `second_backward()` returns in place of each `...`: a number, and for the keys with `second` either `None`, when the pass runs, or `"RuntimeError"`.
-# %% [markdown] tags=["ru"] of="2b886ed9"
-# ### Упражнение `predict_second_backward`: второй обратный проход
-# *предсказать · ●○○ · 5 минут · 1 балл*
+# %% [markdown] tags=["ru"] of="758a5189"
+# ### `predict_second_backward`
 #
 # Вместо каждого `...` поставьте то, что вернёт `second_backward()`: число, а для ключей, в имени которых есть `second`, — `None`, если второй проход выполнен без ошибки, или `"RuntimeError"`.
 # %% answer="predict_second_backward"
@@ -881,6 +803,436 @@ draw(y, saved=True)
 
 
 # %% [markdown] tags=["en"]
+# ## A new graph every time
+#
+# The graph is a record of one run. Loops and branches of Python are not in it; what is in it are the operations that ran. The function below halves its argument until it is at most 1. What will `show` print for 3, and what for 20?
+# %% [markdown] tags=["ru"] of="34a1e40a"
+# ## Каждый раз новый граф
+#
+# Граф — это запись одного выполнения кода. Циклов и ветвлений Python в нём нет, есть только выполненные операции. Возьмём функцию, которая делит аргумент пополам, пока он больше 1. Что напечатает `show` для 3, а что — для 20?
+# %%
+def halve(x):
+    while x > 1:
+        x = x / 2
+    return x
+
+
+for start_value in (3.0, 20.0):
+    x = torch.tensor(start_value, requires_grad=True)
+    y = halve(x)
+    show(y.grad_fn, x=x)
+    y.backward()
+    print("derivative:", x.grad.item(), "\n")
+# %% tags=["fact"]
+for start_value, steps in ((3.0, 2), (20.0, 5)):
+    x = torch.tensor(start_value, requires_grad=True)
+    y = halve(x)
+    assert [type(node).__name__ for node in nodes_behind(y)].count("DivBackward0") == steps
+    assert torch.autograd.grad(y, x)[0].item() == 0.5**steps
+x = torch.tensor(0.5, requires_grad=True)
+assert halve(x) is x and (x > 1).grad_fn is None
+once, again = halve(torch.ones(()) * 4 * x.detach().requires_grad_()), None
+x = torch.tensor(3.0, requires_grad=True)
+once, again = x * 2, x * 2
+assert once.grad_fn is not again.grad_fn
+# %% [markdown] tags=["en", "try"]
+# How many divisions will there be for 40, and which derivative? Say it, then add `40.0` to the loop.
+#
+# Six, and $1/64$: two divisions gave $1/4$, five gave $1/32$. The comparison `x > 1` leaves no node, so the jumps of this function are not in the derivative; it belongs to the branch that was taken.
+# %% [markdown] tags=["ru", "try"] of="bdcd5211"
+# Сколько делений будет для 40 и чему равна производная? Сначала ответьте, потом добавьте в цикл `40.0`.
+#
+# Шесть, и производная равна $1/64$: после двух делений было $1/4$, после пяти — $1/32$. Операции сравнения `x > 1` в графе нет, так что скачки этой функции в производной не учитываются: производная относится к той ветви, по которой прошло выполнение.
+# %% tags=["fact"]
+x = torch.tensor(40.0, requires_grad=True)
+halve(x).backward()
+assert x.grad.item() == 1 / 64
+
+
+# %% [markdown] tags=["en"]
+# It is often said that `backward()` starts a new graph. It does not: each forward pass builds one, whether or not anything goes backward. Two forward passes make two graphs.
+# %% [markdown] tags=["ru"] of="d3cbcd66"
+# Часто говорят, что новый граф начинается с вызова `backward()`. Это не так: новый граф строится при каждом прямом проходе, независимо от того, последует ли за ним обратный. После двух прямых проходов графов два.
+# %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * The forward pass builds the graph; its nodes are derivatives, its edges go from results to inputs, `AccumulateGrad` stands for a leaf.
+# * It is no tree. A node is called once, after everything that leads to it has delivered, with the sum.
+# * A backward pass frees saved values. A second one raises where they have been freed, and elsewhere doubles without an error.
+#
+# From the extra sections:
+#
+# * Several losses: one pass for their sum. `retain_graph=True` is for a further pass that you really make.
+# * A tensor holds its whole history. Add up `loss.item()`.
+# * Keep bad numbers out of a function; `where` around its result protects the value only.
+# %% [markdown] tags=["ru"] of="fcde285e"
+# ## Что стоит запомнить
+#
+# * Граф строится во время прямого прохода. Узлы графа — производные, рёбра идут от результатов ко входам, вместо листа стоит узел `AccumulateGrad`.
+# * Граф — не дерево. Узел вызывается один раз, с суммой градиентов, когда все узлы, из которых к нему ведут рёбра, уже отработали.
+# * Обратный проход освобождает сохранённые значения. Если они нужны второму проходу, он заканчивается ошибкой, а если не нужны — незаметно удваивает градиент.
+#
+# Из дополнительных разделов:
+#
+# * Если функций потерь несколько, сделайте один проход для их суммы. Аргумент `retain_graph=True` нужен, только если следующий проход действительно будет.
+# * Вместе с тензором в памяти остаётся вся его история, поэтому складывайте `loss.item()`.
+# * Не давайте опасным числам попасть в функцию: если применить `where` только к результату, верным будет значение, но не градиент.
+# %% [markdown] tags=["en"]
+# ## NaN where the value is right
+#
+# `sqrt` is wrapped in `where`: the root where $x > 0$, and 0 elsewhere. The value is right. And the gradient?
+# %% [markdown] tags=["ru"] of="178328b7"
+# ## Значение верно, а градиент — NaN
+#
+# Функцию `sqrt` оборачивают в вызов `where`: при $x > 0$ берут корень, а в остальных точках — 0. Значение получается верное. А градиент? Проверим.
+# %%
+x = torch.tensor([0.0, 4.0], requires_grad=True)
+y = torch.where(x > 0, x.sqrt(), 0.0)
+y.sum().backward()
+print("value:   ", y.tolist())
+print("gradient:", x.grad.tolist())
+# %% tags=["fact"]
+assert y.tolist() == [0, 2]
+assert math.isnan(x.grad[0]) and x.grad[1] == 0.25
+# %% [markdown] tags=["en"]
+# In a long graph you see only the end of this: a NaN in some `.grad`. *Anomaly detection* looks at what each node gives and stops at the first NaN. With the forward pass inside it, the warning ends with the line of code that made the node. It slows everything down, and it does not object to infinity, so it belongs in debugging only.
+# %% [markdown] tags=["ru"] of="2d3c112e"
+# В большом графе виден только конечный результат: NaN в каком-нибудь `.grad`. В *режиме обнаружения аномалий* проверяется, что выдаёт каждый узел, и проход прерывается при первом NaN. Если в этом режиме выполнен и прямой проход, выводится ещё и предупреждение, а в его конце указана строка кода, которая создала узел. Бесконечность ошибкой не считается. Все эти проверки замедляют вычисления, поэтому включайте режим только при отладке. Включим его и мы.
+# %%
+x = torch.tensor([0.0, 4.0], requires_grad=True)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    try:
+        with torch.autograd.set_detect_anomaly(True):
+            root = x.sqrt()
+            loss = torch.where(x > 0, root, 0.0).sum()
+            loss.backward()
+    except RuntimeError as error:
+        print("error:  ", error)
+said, _, trace = str(caught[0].message).partition(" Traceback")
+print("warning:", said)
+print("made by:", trace.partition("(Triggered")[0].strip().splitlines()[-1].strip())
+
+
+# %% tags=["fact"]
+def anomaly(make):
+    """The error of anomaly mode, and its warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            with torch.autograd.set_detect_anomaly(True):
+                make().backward()
+        except RuntimeError as error:
+            return str(error), [str(each.message) for each in caught]
+    return None, [str(each.message) for each in caught]
+
+
+x = torch.tensor([0.0, 4.0], requires_grad=True)
+said, warned = anomaly(lambda: torch.where(x > 0, x.sqrt(), 0.0).sum())
+assert said == "Function 'SqrtBackward0' returned nan values in its 0th output."
+assert warned[0].startswith("Error detected in SqrtBackward0. Traceback of forward call")
+assert str(caught[0].message).partition("(Triggered")[0].strip().splitlines()[-1].strip() == "root = x.sqrt()"
+outside = torch.where(x > 0, x.sqrt(), 0.0).sum()
+assert "No forward pass information available" in anomaly(lambda: outside)[1][0]
+zero = torch.zeros(1, requires_grad=True)
+assert anomaly(lambda: zero.sqrt().sum())[0] is None and zero.grad.item() == math.inf
+zeros = torch.zeros(2, requires_grad=True)
+(by_hand,) = torch.autograd.grad((zeros * zeros).sum().sqrt(), zeros)
+(by_norm,) = torch.autograd.grad(zeros.norm(), zeros)
+assert by_hand.isnan().all() and by_norm.tolist() == [0, 0]
+x = torch.tensor([-1.0, 0.0, 4.0], requires_grad=True)
+assert torch.autograd.grad(torch.where(x > 0, x, 0.0).sqrt().sum(), x)[0].tolist() == [0, 0, 0.25]
+assert torch.autograd.grad(x.relu().sqrt().sum(), x)[0].tolist() == [0, 0, 0.25]
+assert torch.autograd.grad(x.relu().sqrt().mul(torch.tensor([0.0, 0.0, 1.0])).sum(), x)[0].tolist() == [0, 0, 0.25]
+said, _ = anomaly(lambda: x.relu().sqrt().mul(torch.tensor([0.0, 0.0, 1.0])).sum())
+assert said == "Function 'SqrtBackward0' returned nan values in its 0th output."
+
+
+# %% [markdown] tags=["en"]
+# ### `safe_sqrt`
+#
+# **`safe_sqrt(x)` is the root where $x > 0$ and 0 elsewhere, and so should its derivative be finite. It gives NaN: mend it.**
+#
+# * **Given.** `x`, a tensor of any shape, `float32` or `float64`, without NaN; `inf` may be in it, but not `-inf`.
+# * **Result.** A tensor of the same shape: $\sqrt{x}$ where $x > 0$, and 0 elsewhere, negative numbers included. <!-- value -->
+# * **Result.** Its derivative is $1 / (2\sqrt{x})$ where $x > 0$, and 0 elsewhere. <!-- gradient -->
+# * **Result.** Both are right up to rounding for small positive numbers, down to $10^{-36}$ in `float32` and $10^{-200}$ in `float64`. <!-- small -->
+# * **Result.** The function works on the device of `x`, on a GPU as on the CPU. (The check pretends a GPU: you need none.) <!-- device -->
+# * **Leave.** `x`: its numbers, and no hook on it. <!-- untouched -->
+# %% [markdown] tags=["ru"] of="621b57c4"
+# ### `safe_sqrt`
+#
+# **`safe_sqrt(x)` равна корню там, где $x > 0$, и 0 в остальных точках, и производная у неё должна быть конечной. Получается NaN: исправьте функцию.**
+#
+# * **Дано.** Тензор `x` любой формы, `float32` или `float64`, без NaN; в нём может быть `inf`, но не `-inf`.
+# * **Результат.** Тензор той же формы: $\sqrt{x}$ при $x > 0$ и 0 в остальных точках, в том числе для отрицательных чисел. <!-- value -->
+# * **Результат.** Его производная равна $1 / (2\sqrt{x})$ при $x > 0$ и 0 в остальных точках. <!-- gradient -->
+# * **Результат.** Для малых положительных чисел, вплоть до $10^{-36}$ в `float32` и $10^{-200}$ в `float64`, то и другое верно с точностью до округления. <!-- small -->
+# * **Результат.** Функция работает на том устройстве, где лежит `x`: и на CPU, и на GPU. (GPU при проверке воображаемый: настоящий не нужен.) <!-- device -->
+# * **Не менять.** Числа тензора `x`; хуков на нём тоже не оставлять. <!-- untouched -->
+# %% answer="safe_sqrt"
+def safe_sqrt(x):
+    inside = torch.where(x > 0, x, 1.0)
+    return torch.where(x > 0, inside.sqrt(), 0.0)
+
+
+# %% given="safe_sqrt"
+def safe_sqrt(x):
+    return torch.where(x > 0, x.sqrt(), 0.0)
+
+
+# %% alternative="safe_sqrt"
+def safe_sqrt(x):
+    y = torch.zeros_like(x)
+    positive = x > 0
+    y[positive] = x[positive].sqrt()
+    return y
+
+
+# %% alternative="safe_sqrt"
+def safe_sqrt(x):
+    positive = (x > 0).to(x.dtype)
+    return positive * (x * positive + (1 - positive)).sqrt()
+
+
+# %% alternative="safe_sqrt"
+class Root(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.clamp(min=0).sqrt()
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (y,) = ctx.saved_tensors
+        return torch.where(y > 0, gradient / (2 * y), 0.0)
+
+
+def safe_sqrt(x):
+    return Root.apply(x)
+
+
+# %% alternative="safe_sqrt"
+def safe_sqrt(x):
+    return x.masked_fill(x <= 0, 1.0).sqrt().masked_fill(x <= 0, 0.0)
+
+
+# %% check="safe_sqrt"
+from autograder import check
+
+check("safe_sqrt")
+# %% [markdown] tags=["en"] explains="safe_sqrt"
+# `where` is a node like any other. Both branches were computed and both are in the graph. `WhereBackward0` sends the gradient 0 into the branch that was not taken, and `SqrtBackward0` multiplies it by the derivative at 0: $0 \cdot \infty$ is NaN.
+#
+# Watch it: in which step of the next cell does the NaN appear? Find the one that gets no NaN and gives one.
+# %% [markdown] tags=["ru"] explains="safe_sqrt" of="b1463638"
+# Для `where` создаётся такой же узел, как и для других операций. Вычислены обе ветви, и обе есть в графе. Узел `WhereBackward0` посылает в невыбранную ветвь градиент 0, а узел `SqrtBackward0` умножает его на производную в нуле: $0 \cdot \infty$ — это NaN.
+#
+# Посмотрите сами: на каком шаге в следующей ячейке появляется NaN? Найдите шаг, у которого на входе градиент без NaN, а на выходе NaN.
+# %% tags=["picture"]
+x = torch.tensor([0.0, 4.0], requires_grad=True)
+root = x.sqrt()
+loss = torch.where(x > 0, root, 0.0).sum()
+steps(loss)
+
+
+# %% [markdown] tags=["en"]
+# The rule: keep the dangerous number from *entering* the function; choosing among results comes too late. The same holds for logarithms, divisions, powers, and for a norm written by hand: the gradient of `(x * x).sum().sqrt()` at a zero vector is NaN, that of `x.norm()` is 0. (`x.relu().sqrt()` and `torch.where(x > 0, x, 0.0).sqrt()` are right, too, for another reason: the node before `sqrt` does not multiply by 0, it picks, and drops the infinity that `sqrt` has made.)
+# %% [markdown] tags=["ru"] of="9a79935b"
+# Правило такое: опасное число не должно *попадать* в функцию, а выбирать из результатов уже поздно. То же верно для логарифма, деления, степени и для нормы, записанной вручную: градиент `(x * x).sum().sqrt()` на нулевом векторе — NaN, а градиент `x.norm()` — 0. (Верны и `x.relu().sqrt()`, и `torch.where(x > 0, x, 0.0).sqrt()`, но по другой причине: узел операции, стоящей перед `sqrt`, не умножает на 0, а выбирает и отбрасывает бесконечность, которая возникла в `sqrt`.)
+# %% [markdown] tags=["en"]
+# ## Where the NaN was born
+#
+# Anomaly detection stops the run. You can also watch: `node.register_hook(f)` calls `f(given, received)` after the node has run. Both are tuples of gradients, what the node gave to its inputs and what it received; entries may be `None`, and an `AccumulateGrad` gives an empty tuple. `f` returns nothing.
+#
+# ### `nan_node`
+#
+# **Return the name of the node in which a NaN is born during the backward pass, or None if there is none.**
+#
+# * **Given.** `loss`, a tensor of one element with a graph. During a backward pass at most one of its nodes gives a NaN although none came in, and no NaN is born where gradients are added.
+# * **Result.** The name of that node, the string `node.name()`; `None` when no gradient becomes NaN. An infinite gradient is not a NaN, even one that holds `inf` and `-inf`. <!-- node -->
+# * **Not allowed.** To raise. The backward pass may be run, the graph need not survive, and what is left in `.grad` does not matter. <!-- node -->
+# %% [markdown] tags=["ru"] of="c842e8f1"
+# ## Где возник NaN
+#
+# Режим обнаружения аномалий прерывает выполнение, но можно и просто наблюдать. Вызов `node.register_hook(f)` регистрирует хук: когда узел отработает, вызывается `f(given, received)`. Оба аргумента — кортежи градиентов: в первом — то, что узел выдал, во втором — то, что он получил. Вместо градиента может стоять `None`, а узел `AccumulateGrad` выдаёт пустой кортеж. Сама функция `f` не должна ничего возвращать.
+#
+# ### `nan_node`
+#
+# **Верните имя узла, в котором при обратном проходе возникает NaN, или None, если такого узла нет.**
+#
+# * **Дано.** Тензор `loss` из одного элемента, для которого построен граф. При обратном проходе NaN возникает не больше чем в одном узле: этот узел выдаёт NaN, хотя на вход ему NaN не приходил. При сложении градиентов NaN не возникает.
+# * **Результат.** Имя этого узла, строка `node.name()`; если ни в одном градиенте нет NaN — `None`. Бесконечный градиент — это не NaN, даже если в нём есть и `inf`, и `-inf`. <!-- node -->
+# * **Нельзя.** Завершаться ошибкой. Обратный проход выполнять можно, сохранять граф не обязательно, а что останется в `.grad`, неважно. <!-- node -->
+# %% answer="nan_node"
+def nan_node(loss):
+    """The name of the node that makes a NaN out of gradients without one, or None."""
+
+    ### BEGIN SOLUTION
+    def has_nan(gradients):
+        return any(g is not None and g.isnan().any() for g in gradients)
+
+    found, seen, todo = [], set(), [loss.grad_fn]
+    while todo:
+        node = todo.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        todo += [child for child, _ in node.next_functions]
+
+        def watch(given, received, node=node):
+            if has_nan(given) and not has_nan(received):
+                found.append(node.name())
+
+        node.register_hook(watch)
+    loss.backward()
+    return found[0] if found else None
+    ### END SOLUTION
+
+
+# %% alternative="nan_node"
+def nan_node(loss):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            with torch.autograd.set_detect_anomaly(True):
+                loss.backward()
+        except RuntimeError as error:
+            return str(error).split("'")[1]
+
+
+# %% alternative="nan_node"
+def nan_node(loss):
+    order, seen = [], set()
+
+    def visit(node):
+        if node is not None and node not in seen:
+            seen.add(node)
+            for child, _ in node.next_functions:
+                visit(child)
+            order.append(node)
+
+    visit(loss.grad_fn)
+    gradient_of = {loss.grad_fn: torch.ones_like(loss)}
+    for node in reversed(order):
+        if hasattr(node, "variable"):
+            continue
+        for (child, _), gradient in zip(node.next_functions, call(node, gradient_of[node])):
+            if child is None:
+                continue
+            if gradient.isnan().any():
+                return node.name()
+            gradient_of[child] = gradient_of.get(child, 0) + gradient
+    return None
+
+
+# %% alternative="nan_node"
+def nan_node(loss):
+    ran = []
+    seen, todo = {loss.grad_fn}, [loss.grad_fn]
+    while todo:
+        node = todo.pop()
+        node.register_hook(lambda given, received, node=node: ran.append((node.name(), given)))
+        for child, _ in node.next_functions:
+            if child is not None and child not in seen:
+                seen.add(child)
+                todo.append(child)
+    loss.backward()
+    return next((name for name, given in ran if any(g is not None and bool(g.isnan().any()) for g in given)), None)
+
+
+# %% check="nan_node"
+from autograder import check
+
+check("nan_node")
+
+
+# %% [markdown] tags=["en"]
+# ## Anomaly mode, and its price
+#
+# `nan_node` looks for the node by hand. Anomaly mode, the anomaly detection from above, does two things to find it. In the forward pass each node notes the Python lines that made it. In the backward pass each gradient is searched for NaN as soon as its node has run, and the first one found raises an error with the name of the node. The lines come as a warning. How much work is that? The cell counts operations.
+# %% [markdown] tags=["ru"] of="edda537a"
+# ## Режим обнаружения аномалий и его цена
+#
+# В упражнении `nan_node` узел ищут сами. В режиме обнаружения аномалий его находит torch и выполняет для этого дополнительную работу двух видов. В прямом проходе для каждого узла запоминаются строки кода на Python, в которых он создан. В обратном проходе каждый градиент проверяется на NaN сразу после выполнения узла, и первый же найденный NaN вызывает исключение с именем узла. Сами строки выводятся в предупреждении. Много ли это работы? Ячейка считает операции.
+# %%
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+class CountOperations(TorchDispatchMode):
+    times = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.times += 1
+        return func(*args, **(kwargs or {}))
+
+
+def operations_of_backward(layers, anomaly):
+    y = torch.ones(3, requires_grad=True)
+    with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(anomaly):
+        warnings.simplefilter("ignore")
+        for _ in range(layers):
+            y = y.sin()
+        with CountOperations() as count:
+            y.sum().backward()
+    return count.times
+
+
+for layers in (3, 10):
+    print(layers, "layers:", operations_of_backward(layers, False), "and", operations_of_backward(layers, True))
+# %% tags=["fact"]
+for layers in (3, 10):
+    extra = operations_of_backward(layers, True) - operations_of_backward(layers, False)
+    assert extra == 3 * (layers + 1)
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    with torch.autograd.detect_anomaly():
+        y = torch.ones(2, requires_grad=True).exp()
+    assert any("in <module>" in line for line in y.grad_fn.metadata["traceback_"])
+    with torch.autograd.detect_anomaly():
+        torch.tensor(0.0, requires_grad=True).sqrt().backward()  # the gradient is inf, which is no NaN
+assert not torch.ones(2, requires_grad=True).exp().grad_fn.metadata
+
+
+def root_of_zero(x):
+    return torch.where(x > 0, x.sqrt(), torch.zeros_like(x)).sum()
+
+
+with warnings.catch_warnings(record=True) as caught, torch.autograd.set_detect_anomaly(True):
+    warnings.simplefilter("always")
+    try:
+        root_of_zero(torch.zeros(2, requires_grad=True)).backward()
+        raise AssertionError("it has to raise")
+    except RuntimeError as error:
+        assert "'SqrtBackward0' returned nan" in str(error) and "root_of_zero" not in str(error)
+assert "in root_of_zero" in str(caught[-1].message) and "SqrtBackward0" in str(caught[-1].message)
+
+
+class NameOperations(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        named.append(func.name().removeprefix("aten::"))
+        return func(*args, **(kwargs or {}))
+
+
+named = []
+with torch.autograd.set_detect_anomaly(True):
+    y = torch.ones(3, requires_grad=True).sin()
+    with NameOperations():
+        y.backward(torch.ones(3))
+assert {"isnan", "_is_any_true", "_local_scalar_dense"} <= set(named)  # the last one reads a number
+
+
+# %% [markdown] tags=["en", "try"]
+# How many operations does anomaly mode add for each gradient? Work it out from the two lines. For which of them has a GPU to wait?
+#
+# There are three operations more for each gradient: find where it is NaN, find out whether that is anywhere, and read the answer. The last of them waits for the number, which on a GPU makes the whole queue wait. To this add the Python lines noted for every node. So: on to find a NaN, then off. An infinite gradient is not reported.
+# %% [markdown] tags=["ru", "try"] of="a29bab80"
+# Сколько операций добавляет режим обнаружения аномалий на каждый градиент? Вычислите по двум строкам. Какой из них приходится ждать GPU?
+#
+# На каждый градиент приходится на три операции больше: найти, где в градиенте NaN, проверить, есть ли он хоть где-нибудь, и прочитать ответ. Последняя из них ждёт готового числа, а на GPU для этого приходится ждать, пока выполнится вся очередь операций. К этому прибавляется память: для каждого узла запоминаются строки кода, в которых он создан. Поэтому включайте режим, только чтобы найти NaN, а затем выключайте. О бесконечном градиенте режим не сообщает.
+# %% [markdown] tags=["en"]
 # ## Two losses on one graph
 #
 # Two losses share a hidden layer. Two `backward()` calls fail: the first frees what the second needs. The code below gets around that.
@@ -889,10 +1241,9 @@ draw(y, saved=True)
 #
 # Пусть у двух функций потерь общий скрытый слой. Если вызвать `backward()` для каждой, второй вызов закончится ошибкой: первый освободил то, что нужно второму. Код ниже это обходит.
 # %% [markdown] tags=["en"]
-# ### Extra exercise `fix_two_losses`: two losses, one graph
-# *find the bug · ●●○ · 10 minutes · 4 points · extra*
+# ### `fix_two_losses`
 #
-# The gradient that this function leaves is right. Mend what is not.
+# **The gradient that this function leaves is right, what it costs is not: find that and mend it.**
 #
 # * **Given.** `w`, a leaf whose `.grad` is `None`; `share`, a `float`.
 # * **Result.** `w.grad` holds the gradient of `fit + share * size`. <!-- gradient -->
@@ -900,11 +1251,10 @@ draw(y, saved=True)
 # * **Leave.** `w`, `x` and `y`. <!-- untouched -->
 # * **Not allowed.** More than one backward pass of autograd. <!-- backward_runs -->
 # * **Not allowed.** To leave in memory anything that the graph has saved, even while the caller holds the pair. <!-- left -->
-# %% [markdown] tags=["ru"] of="332376fc"
-# ### Дополнительное упражнение `fix_two_losses`: две функции потерь, один граф
-# *найти ошибку · ●●○ · 10 минут · 4 балла · дополнительно*
+# %% [markdown] tags=["ru"] of="15d670df"
+# ### `fix_two_losses`
 #
-# Градиент после этой функции верен. Исправьте то, что неверно.
+# **Градиент, который оставляет эта функция, верен, а вот обходится он слишком дорого: найдите, в чём дело, и исправьте.**
 #
 # * **Дано.** Лист `w`, у которого `.grad` равен `None`; `share` — число типа `float`.
 # * **Результат.** В `w.grad` лежит градиент суммы `fit + share * size`. <!-- gradient -->
@@ -1031,8 +1381,9 @@ assert bytes_after(lambda loss: loss.detach()) == bytes_after(lambda loss: loss.
 # %% [markdown] tags=["en"]
 # Now a case where you want one graph and not the others.
 #
-# ### Extra exercise `mean_and_worst`: one graph to keep, the others to let go
-# *design · ●●○ · 12 minutes · 4 points · extra*
+# ### `mean_and_worst`
+#
+# **Return the mean loss of all batches as a number, and the greatest loss as a tensor that can still be differentiated, with few graphs in memory.**
 #
 # * **Given.** `batches`, a list of pairs `(x, y)`, all with the same number of rows. The loss of a batch is `mse_loss(model(x), y)`.
 # * **Result.** A pair `(mean, worst)`: `mean` is the mean loss over all batches, a `float`. <!-- mean -->
@@ -1042,11 +1393,12 @@ assert bytes_after(lambda loss: loss.detach()) == bytes_after(lambda loss: loss.
 # * **Leave.** The model, its mode, `.grad`, and `batches`. <!-- state -->
 # * **Not allowed.** A backward pass inside the function. <!-- state -->
 # * **Not allowed.** More than three graphs in memory at any moment, however many batches there are: the worst one, that of the previous batch, to which a variable still refers, and the one being built. <!-- live_bytes -->
-# %% [markdown] tags=["ru"] of="6dc0013d"
+# %% [markdown] tags=["ru"] of="457cf8da"
 # Рассмотрим теперь случай, когда один граф нужен, а остальные нет.
 #
-# ### Дополнительное упражнение `mean_and_worst`: один граф оставить, остальные освободить
-# *спроектировать · ●●○ · 12 минут · 4 балла · дополнительно*
+# ### `mean_and_worst`
+#
+# **Верните среднее значение функции потерь по всем батчам (число) и наибольшее из значений (тензор, который ещё можно дифференцировать), держа в памяти лишь несколько графов.**
 #
 # * **Дано.** Список пар `(x, y)` в аргументе `batches`, все батчи одного размера. Функция потерь на батче — `mse_loss(model(x), y)`.
 # * **Результат.** Пара `(mean, worst)`: `mean` — среднее значение функции потерь по всем батчам, число типа `float`. <!-- mean -->
@@ -1106,332 +1458,6 @@ check("mean_and_worst")
 
 
 # %% [markdown] tags=["en"]
-# ## A new graph every time
-#
-# The graph is a record of one run. Loops and branches of Python are not in it; what is in it are the operations that ran. The function below halves its argument until it is at most 1. What will `show` print for 3, and what for 20?
-# %% [markdown] tags=["ru"] of="34a1e40a"
-# ## Каждый раз новый граф
-#
-# Граф — это запись одного выполнения кода. Циклов и ветвлений Python в нём нет, есть только выполненные операции. Возьмём функцию, которая делит аргумент пополам, пока он больше 1. Что напечатает `show` для 3, а что — для 20?
-# %%
-def halve(x):
-    while x > 1:
-        x = x / 2
-    return x
-
-
-for start_value in (3.0, 20.0):
-    x = torch.tensor(start_value, requires_grad=True)
-    y = halve(x)
-    show(y.grad_fn, x=x)
-    y.backward()
-    print("derivative:", x.grad.item(), "\n")
-# %% tags=["fact"]
-for start_value, steps in ((3.0, 2), (20.0, 5)):
-    x = torch.tensor(start_value, requires_grad=True)
-    y = halve(x)
-    assert [type(node).__name__ for node in nodes_behind(y)].count("DivBackward0") == steps
-    assert torch.autograd.grad(y, x)[0].item() == 0.5**steps
-x = torch.tensor(0.5, requires_grad=True)
-assert halve(x) is x and (x > 1).grad_fn is None
-once, again = halve(torch.ones(()) * 4 * x.detach().requires_grad_()), None
-x = torch.tensor(3.0, requires_grad=True)
-once, again = x * 2, x * 2
-assert once.grad_fn is not again.grad_fn
-# %% [markdown] tags=["en", "try"]
-# How many divisions will there be for 40, and which derivative? Say it, then add `40.0` to the loop.
-#
-# Six, and $1/64$: two divisions gave $1/4$, five gave $1/32$. The comparison `x > 1` leaves no node, so the jumps of this function are not in the derivative; it belongs to the branch that was taken.
-# %% [markdown] tags=["ru", "try"] of="bdcd5211"
-# Сколько делений будет для 40 и чему равна производная? Сначала ответьте, потом добавьте в цикл `40.0`.
-#
-# Шесть, и производная равна $1/64$: после двух делений было $1/4$, после пяти — $1/32$. Операции сравнения `x > 1` в графе нет, так что скачки этой функции в производной не учитываются: производная относится к той ветви, по которой прошло выполнение.
-# %% tags=["fact"]
-x = torch.tensor(40.0, requires_grad=True)
-halve(x).backward()
-assert x.grad.item() == 1 / 64
-
-
-# %% [markdown] tags=["en"]
-# It is often said that `backward()` starts a new graph. It does not: each forward pass builds one, whether or not anything goes backward. Two forward passes make two graphs.
-# %% [markdown] tags=["ru"] of="d3cbcd66"
-# Часто говорят, что новый граф начинается с вызова `backward()`. Это не так: новый граф строится при каждом прямом проходе, независимо от того, последует ли за ним обратный. После двух прямых проходов графов два.
-# %% [markdown] tags=["en"]
-# ## NaN where the value is right
-#
-# `sqrt` is wrapped in `where`: the root where $x > 0$, and 0 elsewhere. The value is right. And the gradient?
-# %% [markdown] tags=["ru"] of="178328b7"
-# ## Значение верно, а градиент — NaN
-#
-# Функцию `sqrt` оборачивают в вызов `where`: при $x > 0$ берут корень, а в остальных точках — 0. Значение получается верное. А градиент? Проверим.
-# %%
-x = torch.tensor([0.0, 4.0], requires_grad=True)
-y = torch.where(x > 0, x.sqrt(), 0.0)
-y.sum().backward()
-print("value:   ", y.tolist())
-print("gradient:", x.grad.tolist())
-# %% tags=["fact"]
-assert y.tolist() == [0, 2]
-assert math.isnan(x.grad[0]) and x.grad[1] == 0.25
-# %% [markdown] tags=["en"]
-# In a long graph you see only the end of this: a NaN in some `.grad`. *Anomaly detection* looks at what each node gives and stops at the first NaN. With the forward pass inside it, the warning ends with the line of code that made the node. It slows everything down, and it does not object to infinity, so it belongs in debugging only.
-# %% [markdown] tags=["ru"] of="2d3c112e"
-# В большом графе виден только конечный результат: NaN в каком-нибудь `.grad`. В *режиме обнаружения аномалий* проверяется, что выдаёт каждый узел, и проход прерывается при первом NaN. Если в этом режиме выполнен и прямой проход, выводится ещё и предупреждение, а в его конце указана строка кода, которая создала узел. Бесконечность ошибкой не считается. Все эти проверки замедляют вычисления, поэтому включайте режим только при отладке. Включим его и мы.
-# %%
-x = torch.tensor([0.0, 4.0], requires_grad=True)
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    try:
-        with torch.autograd.set_detect_anomaly(True):
-            root = x.sqrt()
-            loss = torch.where(x > 0, root, 0.0).sum()
-            loss.backward()
-    except RuntimeError as error:
-        print("error:  ", error)
-said, _, trace = str(caught[0].message).partition(" Traceback")
-print("warning:", said)
-print("made by:", trace.partition("(Triggered")[0].strip().splitlines()[-1].strip())
-
-
-# %% tags=["fact"]
-def anomaly(make):
-    """The error of anomaly mode, and its warnings."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            with torch.autograd.set_detect_anomaly(True):
-                make().backward()
-        except RuntimeError as error:
-            return str(error), [str(each.message) for each in caught]
-    return None, [str(each.message) for each in caught]
-
-
-x = torch.tensor([0.0, 4.0], requires_grad=True)
-said, warned = anomaly(lambda: torch.where(x > 0, x.sqrt(), 0.0).sum())
-assert said == "Function 'SqrtBackward0' returned nan values in its 0th output."
-assert warned[0].startswith("Error detected in SqrtBackward0. Traceback of forward call")
-assert str(caught[0].message).partition("(Triggered")[0].strip().splitlines()[-1].strip() == "root = x.sqrt()"
-outside = torch.where(x > 0, x.sqrt(), 0.0).sum()
-assert "No forward pass information available" in anomaly(lambda: outside)[1][0]
-zero = torch.zeros(1, requires_grad=True)
-assert anomaly(lambda: zero.sqrt().sum())[0] is None and zero.grad.item() == math.inf
-zeros = torch.zeros(2, requires_grad=True)
-(by_hand,) = torch.autograd.grad((zeros * zeros).sum().sqrt(), zeros)
-(by_norm,) = torch.autograd.grad(zeros.norm(), zeros)
-assert by_hand.isnan().all() and by_norm.tolist() == [0, 0]
-x = torch.tensor([-1.0, 0.0, 4.0], requires_grad=True)
-assert torch.autograd.grad(torch.where(x > 0, x, 0.0).sqrt().sum(), x)[0].tolist() == [0, 0, 0.25]
-assert torch.autograd.grad(x.relu().sqrt().sum(), x)[0].tolist() == [0, 0, 0.25]
-assert torch.autograd.grad(x.relu().sqrt().mul(torch.tensor([0.0, 0.0, 1.0])).sum(), x)[0].tolist() == [0, 0, 0.25]
-said, _ = anomaly(lambda: x.relu().sqrt().mul(torch.tensor([0.0, 0.0, 1.0])).sum())
-assert said == "Function 'SqrtBackward0' returned nan values in its 0th output."
-
-
-# %% [markdown] tags=["en"]
-# ### Exercise `safe_sqrt`: a root that gives NaN
-# *find the bug · ●●○ · 10 minutes · 3 points*
-#
-# Mend `safe_sqrt(x)`.
-#
-# * **Given.** `x`, a tensor of any shape, `float32` or `float64`, without NaN; `inf` may be in it, but not `-inf`.
-# * **Result.** A tensor of the same shape: $\sqrt{x}$ where $x > 0$, and 0 elsewhere, negative numbers included. <!-- value -->
-# * **Result.** Its derivative is $1 / (2\sqrt{x})$ where $x > 0$, and 0 elsewhere. <!-- gradient -->
-# * **Result.** Both are right up to rounding for small positive numbers, down to $10^{-36}$ in `float32` and $10^{-200}$ in `float64`. <!-- small -->
-# * **Result.** The function works on the device of `x`, on a GPU as on the CPU. (The check pretends a GPU: you need none.) <!-- device -->
-# * **Leave.** `x`: its numbers, and no hook on it. <!-- untouched -->
-# %% [markdown] tags=["ru"] of="4620317c"
-# ### Упражнение `safe_sqrt`: корень, который даёт NaN
-# *найти ошибку · ●●○ · 10 минут · 3 балла*
-#
-# Исправьте функцию `safe_sqrt(x)`.
-#
-# * **Дано.** Тензор `x` любой формы, `float32` или `float64`, без NaN; в нём может быть `inf`, но не `-inf`.
-# * **Результат.** Тензор той же формы: $\sqrt{x}$ при $x > 0$ и 0 в остальных точках, в том числе для отрицательных чисел. <!-- value -->
-# * **Результат.** Его производная равна $1 / (2\sqrt{x})$ при $x > 0$ и 0 в остальных точках. <!-- gradient -->
-# * **Результат.** Для малых положительных чисел, вплоть до $10^{-36}$ в `float32` и $10^{-200}$ в `float64`, то и другое верно с точностью до округления. <!-- small -->
-# * **Результат.** Функция работает на том устройстве, где лежит `x`: и на CPU, и на GPU. (GPU при проверке воображаемый: настоящий не нужен.) <!-- device -->
-# * **Не менять.** Числа тензора `x`; хуков на нём тоже не оставлять. <!-- untouched -->
-# %% answer="safe_sqrt"
-def safe_sqrt(x):
-    inside = torch.where(x > 0, x, 1.0)
-    return torch.where(x > 0, inside.sqrt(), 0.0)
-
-
-# %% given="safe_sqrt"
-def safe_sqrt(x):
-    return torch.where(x > 0, x.sqrt(), 0.0)
-
-
-# %% alternative="safe_sqrt"
-def safe_sqrt(x):
-    y = torch.zeros_like(x)
-    positive = x > 0
-    y[positive] = x[positive].sqrt()
-    return y
-
-
-# %% alternative="safe_sqrt"
-def safe_sqrt(x):
-    positive = (x > 0).to(x.dtype)
-    return positive * (x * positive + (1 - positive)).sqrt()
-
-
-# %% alternative="safe_sqrt"
-class Root(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        y = x.clamp(min=0).sqrt()
-        ctx.save_for_backward(y)
-        return y
-
-    @staticmethod
-    def backward(ctx, gradient):
-        (y,) = ctx.saved_tensors
-        return torch.where(y > 0, gradient / (2 * y), 0.0)
-
-
-def safe_sqrt(x):
-    return Root.apply(x)
-
-
-# %% alternative="safe_sqrt"
-def safe_sqrt(x):
-    return x.masked_fill(x <= 0, 1.0).sqrt().masked_fill(x <= 0, 0.0)
-
-
-# %% check="safe_sqrt"
-from autograder import check
-
-check("safe_sqrt")
-# %% [markdown] tags=["en"] explains="safe_sqrt"
-# `where` is a node like any other. Both branches were computed and both are in the graph. `WhereBackward0` sends the gradient 0 into the branch that was not taken, and `SqrtBackward0` multiplies it by the derivative at 0: $0 \cdot \infty$ is NaN.
-#
-# Watch it: in which step of the next cell does the NaN appear? Find the one that gets no NaN and gives one.
-# %% [markdown] tags=["ru"] explains="safe_sqrt" of="b1463638"
-# Для `where` создаётся такой же узел, как и для других операций. Вычислены обе ветви, и обе есть в графе. Узел `WhereBackward0` посылает в невыбранную ветвь градиент 0, а узел `SqrtBackward0` умножает его на производную в нуле: $0 \cdot \infty$ — это NaN.
-#
-# Посмотрите сами: на каком шаге в следующей ячейке появляется NaN? Найдите шаг, у которого на входе градиент без NaN, а на выходе NaN.
-# %% tags=["picture"]
-x = torch.tensor([0.0, 4.0], requires_grad=True)
-root = x.sqrt()
-loss = torch.where(x > 0, root, 0.0).sum()
-steps(loss)
-
-
-# %% [markdown] tags=["en"]
-# The rule: keep the dangerous number from *entering* the function; choosing among results comes too late. The same holds for logarithms, divisions, powers, and for a norm written by hand: the gradient of `(x * x).sum().sqrt()` at a zero vector is NaN, that of `x.norm()` is 0. (`x.relu().sqrt()` and `torch.where(x > 0, x, 0.0).sqrt()` are right, too, for another reason: the node before `sqrt` does not multiply by 0, it picks, and drops the infinity that `sqrt` has made.)
-#
-# That is the core of the lesson. Everything below is extra and gives no points toward the grade.
-#
-# ## Where the NaN was born
-#
-# Anomaly detection stops the run. You can also watch: `node.register_hook(f)` calls `f(given, received)` after the node has run. Both are tuples of gradients, what the node gave to its inputs and what it received; entries may be `None`, and an `AccumulateGrad` gives an empty tuple. `f` returns nothing.
-#
-# ### Extra exercise `nan_node`: the node that makes the NaN
-# *complete · ●●● · 20 minutes · 3 points · extra*
-#
-# * **Given.** `loss`, a tensor of one element with a graph. During a backward pass at most one of its nodes gives a NaN although none came in, and no NaN is born where gradients are added.
-# * **Result.** The name of that node, the string `node.name()`; `None` when no gradient becomes NaN. An infinite gradient is not a NaN, even one that holds `inf` and `-inf`. <!-- node -->
-# * **Not allowed.** To raise. The backward pass may be run, the graph need not survive, and what is left in `.grad` does not matter. <!-- node -->
-# %% [markdown] tags=["ru"] of="a4308938"
-# Правило такое: опасное число не должно *попадать* в функцию, а выбирать из результатов уже поздно. То же верно для логарифма, деления, степени и для нормы, записанной вручную: градиент `(x * x).sum().sqrt()` на нулевом векторе — NaN, а градиент `x.norm()` — 0. (Верны и `x.relu().sqrt()`, и `torch.where(x > 0, x, 0.0).sqrt()`, но по другой причине: узел операции, стоящей перед `sqrt`, не умножает на 0, а выбирает и отбрасывает бесконечность, которая возникла в `sqrt`.)
-#
-# На этом основная часть урока закончена. Всё, что ниже, необязательно: баллы за дополнительные упражнения на оценку не влияют.
-#
-# ## Где возник NaN
-#
-# Режим обнаружения аномалий прерывает выполнение, но можно и просто наблюдать. Вызов `node.register_hook(f)` регистрирует хук: когда узел отработает, вызывается `f(given, received)`. Оба аргумента — кортежи градиентов: в первом — то, что узел выдал, во втором — то, что он получил. Вместо градиента может стоять `None`, а узел `AccumulateGrad` выдаёт пустой кортеж. Сама функция `f` не должна ничего возвращать.
-#
-# ### Дополнительное упражнение `nan_node`: узел, в котором возникает NaN
-# *дописать · ●●● · 20 минут · 3 балла · дополнительно*
-#
-# * **Дано.** Тензор `loss` из одного элемента, для которого построен граф. При обратном проходе NaN возникает не больше чем в одном узле: этот узел выдаёт NaN, хотя на вход ему NaN не приходил. При сложении градиентов NaN не возникает.
-# * **Результат.** Имя этого узла, строка `node.name()`; если ни в одном градиенте нет NaN — `None`. Бесконечный градиент — это не NaN, даже если в нём есть и `inf`, и `-inf`. <!-- node -->
-# * **Нельзя.** Завершаться ошибкой. Обратный проход выполнять можно, сохранять граф не обязательно, а что останется в `.grad`, неважно. <!-- node -->
-# %% answer="nan_node"
-def nan_node(loss):
-    """The name of the node that makes a NaN out of gradients without one, or None."""
-
-    ### BEGIN SOLUTION
-    def has_nan(gradients):
-        return any(g is not None and g.isnan().any() for g in gradients)
-
-    found, seen, todo = [], set(), [loss.grad_fn]
-    while todo:
-        node = todo.pop()
-        if node is None or node in seen:
-            continue
-        seen.add(node)
-        todo += [child for child, _ in node.next_functions]
-
-        def watch(given, received, node=node):
-            if has_nan(given) and not has_nan(received):
-                found.append(node.name())
-
-        node.register_hook(watch)
-    loss.backward()
-    return found[0] if found else None
-    ### END SOLUTION
-
-
-# %% alternative="nan_node"
-def nan_node(loss):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            with torch.autograd.set_detect_anomaly(True):
-                loss.backward()
-        except RuntimeError as error:
-            return str(error).split("'")[1]
-
-
-# %% alternative="nan_node"
-def nan_node(loss):
-    order, seen = [], set()
-
-    def visit(node):
-        if node is not None and node not in seen:
-            seen.add(node)
-            for child, _ in node.next_functions:
-                visit(child)
-            order.append(node)
-
-    visit(loss.grad_fn)
-    gradient_of = {loss.grad_fn: torch.ones_like(loss)}
-    for node in reversed(order):
-        if hasattr(node, "variable"):
-            continue
-        for (child, _), gradient in zip(node.next_functions, call(node, gradient_of[node])):
-            if child is None:
-                continue
-            if gradient.isnan().any():
-                return node.name()
-            gradient_of[child] = gradient_of.get(child, 0) + gradient
-    return None
-
-
-# %% alternative="nan_node"
-def nan_node(loss):
-    ran = []
-    seen, todo = {loss.grad_fn}, [loss.grad_fn]
-    while todo:
-        node = todo.pop()
-        node.register_hook(lambda given, received, node=node: ran.append((node.name(), given)))
-        for child, _ in node.next_functions:
-            if child is not None and child not in seen:
-                seen.add(child)
-                todo.append(child)
-    loss.backward()
-    return next((name for name, given in ran if any(g is not None and bool(g.isnan().any()) for g in given)), None)
-
-
-# %% check="nan_node"
-from autograder import check
-
-check("nan_node")
-
-
-# %% [markdown] tags=["en"]
 # ## Gradients that come back
 #
 # `torch.autograd.grad(outputs, inputs)` runs the same backward pass, but returns the gradients and leaves `.grad` alone. It gives a tuple, even for one input, and it takes tensors that are not leaves: below, `z1` and `z2`.
@@ -1475,18 +1501,20 @@ assert to_p is not v and to_p.data_ptr() == v.data_ptr()
 # %% [markdown] tags=["en"]
 # An input that the output does not depend on makes `grad` raise, unless you ask for `None` (`allow_unused=True`) or zeros (`materialize_grads=True`). None is not zero: arithmetic with it fails.
 #
-# ### Extra exercise `fix_shared_gradients`: gradients that change together
-# *find the bug · ●●○ · 10 minutes · 3 points · extra*
+# ### `fix_shared_gradients`
+#
+# **The function returns the gradient of `y` for each input, times a factor of its own. Some come out wrong, depending on `y`: mend it.**
 #
 # * **Given.** `y`, computed from some of `inputs`; `v`, from which the backward pass starts; `factors`, a number for each input.
 # * **Result.** A list or a tuple: the gradients of `y` with respect to each of `inputs`, each multiplied by its own factor. An input that `y` does not depend on gets zeros of its shape and dtype. <!-- gradients -->
 # * **Leave.** `v`, and `.grad` of the inputs, which stays `None`. <!-- untouched -->
 # * **Not allowed.** A gradient that shares memory with `v` or with another one, or has a graph. <!-- own -->
-# %% [markdown] tags=["ru"] of="8bee4120"
+# %% [markdown] tags=["ru"] of="5844d9ef"
 # Если выход от какого-то входа не зависит, функция `grad` завершается ошибкой. Вместо ошибки можно получить `None` (`allow_unused=True`) или нули (`materialize_grads=True`). None — не ноль: использовать его в вычислениях нельзя.
 #
-# ### Дополнительное упражнение `fix_shared_gradients`: градиенты, которые меняются вместе
-# *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
+# ### `fix_shared_gradients`
+#
+# **Функция возвращает градиент `y` по каждому входу, умноженный на множитель этого входа. При некоторых `y` градиенты неверны: исправьте функцию.**
 #
 # * **Дано.** Тензор `y`, вычисленный из некоторых тензоров списка `inputs`; `v`, с которого начинается обратный проход; `factors` — множитель для каждого входа.
 # * **Результат.** Список или кортеж: градиенты тензора `y` по каждому из тензоров `inputs`, умноженные каждый на свой множитель. Для входа, от которого `y` не зависит, — нули той же формы и с тем же dtype. <!-- gradients -->
@@ -1548,10 +1576,9 @@ check("fix_shared_gradients")
 #
 # Torch's nodes have `next_functions`, and `call` from above runs one of them.
 #
-# ### Extra exercise `run_backward`: torch's graph, walked by you
-# *find the bug · ●●○ · 20 minutes · 5 points · extra*
+# ### `run_backward`
 #
-# The function below follows widespread pseudo-code. On $h^2 + 5h$ it finds 5 for $h$ and nothing for $x$. Mend it.
+# **This recursion follows widespread pseudo-code. On $h^2 + 5h$ it finds 5 for $h$ and nothing for $x$. Let it leave what `root.backward()` leaves.**
 #
 # * **Given.** `root`, of one element, of shape `()` or another, such as `(1,)`, float32 or float64. Every `.grad` is `None`.
 # * **Given.** No tensor is broadcast, and each node has one output, so `call(node, gradient)` from above is all that you need. An `AccumulateGrad` node has a `variable`, its leaf; a call adds the gradient to the leaf's `.grad` and returns `()`. You may also set `.grad` yourself, without that call.
@@ -1559,15 +1586,14 @@ check("fix_shared_gradients")
 # * **Result.** It is a tensor of the leaf's own, without a graph: it shares no memory with another one. <!-- own -->
 # * **Result.** Each node is called once, an `AccumulateGrad` at most once. <!-- calls -->
 # * **Not allowed.** `backward()` and `torch.autograd.grad`. <!-- engine_runs -->
-# %% [markdown] tags=["ru"] of="8940a3c6"
+# %% [markdown] tags=["ru"] of="17372fd9"
 # ## Узлы torch
 #
 # У узлов torch есть `next_functions`, а функция `call` из ячейки выше вызывает один узел.
 #
-# ### Дополнительное упражнение `run_backward`: ваш обход графа torch
-# *найти ошибку · ●●○ · 20 минут · 5 баллов · дополнительно*
+# ### `run_backward`
 #
-# Функция ниже повторяет распространённый псевдокод. Для $h^2 + 5h$ градиент по $h$ получается равным 5, а градиент по $x$ вообще не вычисляется. Исправьте её.
+# **Эта рекурсия написана по распространённому псевдокоду. На $h^2 + 5h$ она находит для $h$ число 5, а для $x$ ничего. Пусть она оставляет то же, что `root.backward()`.**
 #
 # * **Дано.** Тензор `root` из одного элемента; его форма — `()` или другая, например `(1,)`, а dtype — float32 или float64. Все `.grad` равны `None`.
 # * **Дано.** Транслирование (broadcasting) не используется, у каждой операции один выход, так что функции `call(node, gradient)` из ячейки выше достаточно. У узла `AccumulateGrad` есть поле `variable`, в котором лежит его лист; вызов такого узла прибавляет градиент к полю `.grad` листа и возвращает `()`. Можно обойтись без этого вызова и самим записать градиент в поле `.grad`.
@@ -1725,10 +1751,9 @@ assert x.grad.item() == 34
 #
 # The recursion from `run_backward`, mended at the leaves only, assigns $10$ to `x.grad` on $h^2 + 5h$, where 34 is right. A test on `x + x` gives 1 instead of 2, and the bug is found. But a test can also be less lucky.
 #
-# ### Extra exercise `hide_the_bug`: a graph on which the wrong code is right
-# *write the counter-example · ●●● · 10 minutes · 2 points · extra*
+# ### `hide_the_bug`
 #
-# Below is the assigning recursion. Write `hide_the_bug(x)`, a computation on which it makes no mistake.
+# **Compute something from `x` in which a node has two users, and on which this recursion is right nevertheless.**
 #
 # * **Given.** `x`, a leaf of one positive number.
 # * **Result.** A tensor of one element, computed from `x`. <!-- result -->
@@ -1737,15 +1762,14 @@ assert x.grad.item() == 34
 # * **Result.** `assigning_backward` leaves the right derivative in `x.grad`. <!-- agrees -->
 # * **Leave.** `x`. <!-- untouched -->
 # * **Not allowed.** Other operations than torch's own with one output each. <!-- operations -->
-# %% [markdown] tags=["ru"] of="5b0c2fd7"
+# %% [markdown] tags=["ru"] of="6fd39b6b"
 # ## Тест, который пройдёт даже неверная программа
 #
 # Пусть в рекурсии из `run_backward` исправили только одно: листья больше не пропускаются. Для $h^2 + 5h$ в `x.grad` оказывается число $10$, а верный ответ — 34. Если проверить такую функцию на `x + x`, получится 1 вместо 2, и ошибка обнаружится. Но с тестом может и не повезти.
 #
-# ### Дополнительное упражнение `hide_the_bug`: граф, на котором неверный код даёт верный ответ
-# *построить контрпример · ●●● · 10 минут · 2 балла · дополнительно*
+# ### `hide_the_bug`
 #
-# Ниже — рекурсия с присваиванием. Напишите функцию `hide_the_bug(x)` — вычисление, на котором эта рекурсия не ошибается.
+# **Вычислите из `x` что-нибудь, где один из узлов использован дважды, а эта рекурсия всё равно даёт верный ответ.**
 #
 # * **Дано.** Лист `x` с одним положительным числом.
 # * **Результат.** Тензор из одного элемента, вычисленный из `x`. <!-- result -->
@@ -1809,13 +1833,13 @@ for root, assigned in ((2 * x) * (2 * x) + 5 * (2 * x), 10), (x + x, 1), (hide_t
 
 # %% [markdown] tags=["en"]
 # A test with one graph proves little. One with random numbers on a graph where paths join, and join at different depths, is hard to fool; the check of `run_backward` uses three such graphs.
-#
+# %% [markdown] tags=["ru"] of="17cf4b19"
+# Тест на одном графе мало что доказывает. Тест со случайными числами на графе, где пути сходятся на разной глубине, обмануть трудно. В проверке `run_backward` используются три таких графа.
+# %% [markdown] tags=["en"]
 # ## On a GPU
 #
 # The graph is a record of operations, and it is built and walked by the same rules there. With a GPU the cell walks from `L` along the first edge of each node, and finds the same three names as on the CPU.
-# %% [markdown] tags=["ru"] of="aa64a2ca"
-# Тест на одном графе мало что доказывает. Тест со случайными числами на графе, где пути сходятся на разной глубине, обмануть трудно. В проверке `run_backward` используются три таких графа.
-#
+# %% [markdown] tags=["ru"] of="c9918caf"
 # ## На GPU
 #
 # Граф — это запись операций, и на GPU он строится и обходится по тем же правилам. На машине с GPU ячейка пройдёт по графу от `L`, каждый раз выбирая первое ребро, и встретит те же три имени, что и на CPU.
@@ -1849,23 +1873,9 @@ check_claims(
     },
 )
 # %% [markdown] tags=["en"]
-# ## What to keep
-#
-# * The forward pass builds the graph; its nodes are derivatives, its edges go from results to inputs, `AccumulateGrad` stands for a leaf.
-# * It is no tree. A node is called once, after everything that leads to it has delivered, with the sum.
-# * A backward pass frees saved values. A second one raises where they have been freed, and elsewhere doubles without an error.
-# * Several losses: one pass for their sum. `retain_graph=True` is for a further pass that you really make.
-# * A tensor holds its whole history. Add up `loss.item()`.
-# * Keep bad numbers out of a function; `where` around its result protects the value only.
-# %% [markdown] tags=["ru"] of="b02b216c"
-# ## Что стоит запомнить
-#
-# * Граф строится во время прямого прохода. Узлы графа — производные, рёбра идут от результатов ко входам, вместо листа стоит узел `AccumulateGrad`.
-# * Граф — не дерево. Узел вызывается один раз, с суммой градиентов, когда все узлы, из которых к нему ведут рёбра, уже отработали.
-# * Обратный проход освобождает сохранённые значения. Если они нужны второму проходу, он заканчивается ошибкой, а если не нужны — незаметно удваивает градиент.
-# * Если функций потерь несколько, сделайте один проход для их суммы. Аргумент `retain_graph=True` нужен, только если следующий проход действительно будет.
-# * Вместе с тензором в памяти остаётся вся его история, поэтому складывайте `loss.item()`.
-# * Не давайте опасным числам попасть в функцию: если применить `where` только к результату, верным будет значение, но не градиент.
+# ## Where you stand
+# %% [markdown] tags=["ru"] of="76fccca0"
+# ## Что сделано
 # %%
 from autograder import progress
 

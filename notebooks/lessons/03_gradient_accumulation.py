@@ -81,13 +81,11 @@ def two_backward_passes():
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `predict_accumulation`: what `.grad` holds
-# *predict · ●○○ · 6 minutes · 1 point*
+# ### `predict_accumulation`
 #
 # Put what `two_backward_passes()` returns in place of each `...`: a number or `None`. Note that `first` and `copy` are looked at after the second backward pass.
-# %% [markdown] tags=["ru"] of="296988bf"
-# ### Упражнение `predict_accumulation`: что лежит в `.grad`
-# *предсказать · ●○○ · 6 минут · 1 балл*
+# %% [markdown] tags=["ru"] of="244dd024"
+# ### `predict_accumulation`
 #
 # Вместо каждого `...` поставьте то, что вернёт `two_backward_passes()`: число или `None`. Обратите внимание: значения `first` и `copy` читаются уже после второго обратного прохода.
 # %% answer="predict_accumulation"
@@ -220,23 +218,21 @@ assert all(torch.allclose(each.grad, twin.grad, rtol=1e-12) for each, twin in zi
 # %% [markdown] tags=["en"]
 # The bias $b_1$ is added to each of 15 rows, and `record` sums its gradient over them. What the engine lacks is a loop.
 #
-# ### Exercise `train_engine`: the loop that learns
-# *complete · ●●○ · 12 minutes · 3 points*
+# ### `train_engine`
 #
-# Each batch moves every parameter by one step, against the gradient of that batch's loss.
+# **For each batch: compute the loss and its gradient, and move every parameter one step against it. Return the losses.**
 #
 # * **Given.** `parameters`, leaves of the engine or of torch. Each has `data` and `grad`, a tensor or None, and something may be in `grad` at the start. `loss_of(batch)` returns a loss: its `data` is a tensor with one number, its `backward()` adds to `.grad`.
 # * **Result.** For each batch in turn, `data` of every parameter becomes `data - rate * grad`, with the gradient of this batch alone. <!-- weights, torch -->
 # * **Result.** A list of the losses, each from before its step, as floats. <!-- losses -->
 # * **Result.** One call of `loss_of` and one `backward()` for each batch. <!-- runs -->
 # * **Leave.** A parameter that a batch does not use. Its `.grad` may stay None. <!-- unused -->
-# %% [markdown] tags=["ru"] of="f6133b57"
+# %% [markdown] tags=["ru"] of="dca47ebf"
 # Смещение $b_1$ прибавляется к каждой из 15 строк, и `record` складывает его градиент по строкам. Движку не хватает только цикла.
 #
-# ### Упражнение `train_engine`: цикл, который учит
-# *дописать · ●●○ · 12 минут · 3 балла*
+# ### `train_engine`
 #
-# Каждый батч сдвигает каждый параметр на один шаг против градиента функции потерь этого батча.
+# **Для каждого батча вычислите функцию потерь и её градиент и сдвиньте каждый параметр на шаг против градиента. Верните значения функции потерь.**
 #
 # * **Дано.** Листья движка или torch в аргументе `parameters`. У каждого есть `data` и `grad` (тензор или None), и в `grad` вначале может что-то лежать. Вызов `loss_of(batch)` возвращает значение функции потерь: в его `data` лежит тензор из одного числа, а его метод `backward()` прибавляет к `.grad`.
 # * **Результат.** Для каждого батча по очереди `data` каждого параметра становится равным `data - rate * grad`, где градиент взят только по этому батчу. <!-- weights, torch -->
@@ -407,72 +403,6 @@ assert [gradient_of(model, part, 2 * part).item() for part in x.split(1)] == [-3
 
 
 # %% [markdown] tags=["en"]
-# ## Micro-batches of the same size
-#
-# ### Extra exercise `accumulate_equal`: micro-batches of the same size
-# *complete · ●○○ · 10 minutes · 3 points · extra*
-#
-# Who wants a small step first takes it here; the core goes on in the next section.
-#
-# * **Given.** `model`, with one parameter, `model.weight`. `batches`, a list of pairs `(x, y)`; all `x` have the same number of rows, and `y` may have several columns. The loss of a micro-batch is `mse_loss(model(x), y)`, a mean over all entries of `y`.
-# * **Result.** `model.weight.grad` holds the gradient of the mean loss over all samples. Something may have been in `.grad` before: it does not stay. Nothing is returned. <!-- gradient -->
-# * **Result.** One backward pass for each micro-batch, by `backward()` or `torch.autograd.grad` (a pass of `torch.func` does not count). <!-- backward_runs -->
-# * **Leave.** The weight itself. <!-- weight -->
-# %% [markdown] tags=["ru"] of="914bfa73"
-# ## Микробатчи одного размера
-#
-# ### Дополнительное упражнение `accumulate_equal`: микробатчи одного размера
-# *дописать · ●○○ · 10 минут · 3 балла · дополнительно*
-#
-# Это небольшая разминка, а основная часть продолжается в следующем разделе.
-#
-# * **Дано.** Модель `model` с одним параметром, `model.weight`. Список пар `(x, y)` в аргументе `batches`; во всех `x` одинаковое число строк, а в `y` может быть несколько столбцов. Функция потерь на микробатче — `mse_loss(model(x), y)`, среднее по всем элементам тензора `y`.
-# * **Результат.** В `model.weight.grad` лежит градиент функции потерь, усреднённой по всем примерам. Если в `.grad` уже был градиент, в результат он не входит. Функция ничего не возвращает. <!-- gradient -->
-# * **Результат.** На каждый микробатч — один обратный проход: вызов `backward()` или `torch.autograd.grad` (проходы `torch.func` не считаются). <!-- backward_runs -->
-# * **Не менять.** Сам вес. <!-- weight -->
-# %% answer="accumulate_equal"
-def accumulate_equal(model, batches):
-    """Leave in `model.weight.grad` the gradient of the mean loss over all samples of `batches`."""
-    ### BEGIN SOLUTION
-    model.zero_grad()
-    for x, y in batches:
-        loss = mse_loss(model(x), y) / len(batches)
-        loss.backward()
-    ### END SOLUTION
-
-
-# %% alternative="accumulate_equal"
-def accumulate_equal(model, batches):
-    model.weight.grad = None
-    for x, y in batches:
-        mse_loss(model(x), y).backward()
-    model.weight.grad /= len(batches)
-
-
-# %% alternative="accumulate_equal"
-def accumulate_equal(model, batches):
-    entries = sum(y.numel() for _, y in batches)
-    total = torch.zeros_like(model.weight)
-    for x, y in batches:
-        total += torch.autograd.grad(mse_loss(model(x), y, reduction="sum"), model.weight)[0]
-    model.weight.grad = total / entries
-
-
-# %% alternative="accumulate_equal"
-def accumulate_equal(model, batches):
-    model.zero_grad(set_to_none=False)
-    for x, y in batches:
-        loss = ((x @ model.weight.T - y) ** 2).mean()
-        loss.backward(torch.full_like(loss, 1 / len(batches)))
-
-
-# %% check="accumulate_equal"
-from autograder import check
-
-check("accumulate_equal")
-
-
-# %% [markdown] tags=["en"]
 # ## Two cells that agree, and are both wrong
 #
 # A *window* is $K$ micro-batches and one optimizer step. The function `fix_zero_inside` (below) trains $w$ on $x = 4, 2, 3, 1$ with $K = 2$ and a learning rate of 0.1. The weight after each step:
@@ -522,20 +452,18 @@ assert train(on_big_batches) == [3.0, 2.0]
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `fix_zero_inside`: W goes from 1.4 to 1.46
-# *find the bug · ●●○ · 10 minutes · 3 points*
+# ### `fix_zero_inside`
 #
-# Mend the function.
+# **After every step the weights should be those of training on big batches: 3 and 2, not 1.4 and 1.46. Mend the loop.**
 #
 # * **Given.** Micro-batches of the same size; their number is a multiple of `accumulation_steps`. Gradients are `None` at the start. The model may have several parameters, such as a bias, and the optimizer may be any, Adam with weight decay as well as SGD.
 # * **Result.** After every step, made by `optimizer.step()`, the weights are those of the big batches. Nothing is returned. <!-- weights -->
 # * **Result.** One backward pass for each micro-batch. <!-- backward_runs -->
 # * **Leave.** The settings of the optimizer. <!-- weights -->
-# %% [markdown] tags=["ru"] of="2a5dcc3d"
-# ### Упражнение `fix_zero_inside`: W меняется с 1.4 на 1.46
-# *найти ошибку · ●●○ · 10 минут · 3 балла*
+# %% [markdown] tags=["ru"] of="130d850c"
+# ### `fix_zero_inside`
 #
-# Исправьте функцию.
+# **После каждого шага веса должны быть такими, как при обучении на больших батчах: 3 и 2, а не 1.4 и 1.46. Исправьте цикл.**
 #
 # * **Дано.** Микробатчи одного размера, их число кратно `accumulation_steps`. В начале градиенты равны `None`. У модели может быть несколько параметров, например смещение (bias), а оптимизатор может быть любым: и SGD, и Adam с затуханием весов.
 # * **Результат.** После каждого шага, то есть вызова `optimizer.step()`, веса такие же, как при обучении на больших батчах. Функция ничего не возвращает. <!-- weights -->
@@ -613,86 +541,10 @@ assert train(fix_zero_inside) == [3.0, 2.0]
 
 
 # %% [markdown] tags=["en"]
-# Here is a second function, written differently. It prints 1.4 and 1.46 as well, which looks like a confirmation.
-#
-# ### Extra exercise `fix_backward_last`: the other cell that prints 1.46
-# *find the bug · ●●○ · 8 minutes · 3 points · extra*
-#
-# Mend this one, too.
-#
-# * **Given.** Micro-batches of the same size; their number is a multiple of `accumulation_steps`. Gradients are `None` at the start. The model may have several parameters, such as a bias, and the optimizer may be any, Adam with weight decay as well as SGD.
-# * **Result.** After every step, made by `optimizer.step()`, the weights are those of the big batches. Nothing is returned. <!-- weights -->
-# * **Result.** One backward pass for each micro-batch. <!-- backward_runs -->
-# * **Leave.** The settings of the optimizer. <!-- weights -->
-# %% [markdown] tags=["ru"] of="fc192b93"
-# Вот вторая функция, написанная иначе. Она тоже печатает 1.4 и 1.46, так что результат кажется подтверждённым.
-#
-# ### Дополнительное упражнение `fix_backward_last`: другая ячейка, которая печатает 1.46
-# *найти ошибку · ●●○ · 8 минут · 3 балла · дополнительно*
-#
-# Исправьте и эту функцию.
-#
-# * **Дано.** Микробатчи одного размера, их число кратно `accumulation_steps`. В начале градиенты равны `None`. У модели может быть несколько параметров, например смещение (bias), а оптимизатор может быть любым: и SGD, и Adam с затуханием весов.
-# * **Результат.** После каждого шага, то есть вызова `optimizer.step()`, веса такие же, как при обучении на больших батчах. Функция ничего не возвращает. <!-- weights -->
-# * **Результат.** На каждый микробатч — один обратный проход. <!-- backward_runs -->
-# * **Не менять.** Настройки оптимизатора. <!-- weights -->
-# %% answer="fix_backward_last"
-def fix_backward_last(model, optimizer, batches, accumulation_steps):
-    for i, (x, y) in enumerate(batches):
-        loss = mse_loss(model(x), y) / accumulation_steps
-        loss.backward()
-        if (i + 1) % accumulation_steps == 0:
-            optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
-
-
-# %% given="fix_backward_last"
-def fix_backward_last(model, optimizer, batches, accumulation_steps):
-    for i, (x, y) in enumerate(batches):
-        loss = mse_loss(model(x), y) / accumulation_steps
-        if (i + 1) % accumulation_steps == 0:
-            loss.backward()
-            # Updating the model only after all batches
-            optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
-
-
-# %% alternative="fix_backward_last"
-def fix_backward_last(model, optimizer, batches, accumulation_steps):
-    while batches:
-        window, batches = batches[:accumulation_steps], batches[accumulation_steps:]
-        optimizer.zero_grad()
-        for x, y in window:
-            (mse_loss(model(x), y) / accumulation_steps).backward()
-        optimizer.step()
-
-
-# %% alternative="fix_backward_last"
-def fix_backward_last(model, optimizer, batches, accumulation_steps):
-    for i, (x, y) in enumerate(batches):
-        loss = mse_loss(model(x), y)
-        loss.backward(gradient=torch.ones_like(loss) / accumulation_steps)
-        if i % accumulation_steps == accumulation_steps - 1:
-            optimizer.step()
-            model.zero_grad()
-
-
-# %% alternative="fix_backward_last"
-def fix_backward_last(model, optimizer, batches, accumulation_steps):
-    for i, (x, y) in enumerate(batches):
-        torch.autograd.backward(mse_loss(model(x), y, reduction="sum") / (accumulation_steps * y.numel()))
-        if (i + 1) % accumulation_steps == 0:
-            optimizer.step()
-            optimizer.zero_grad(set_to_none=False)
-
-
-# %% check="fix_backward_last"
-from autograder import check
-
-check("fix_backward_last")
-
-
-# %% tags=["fact"]
+# Here is a second function, written differently. Run it: does it confirm the first?
+# %% [markdown] tags=["ru"] of="1499f8dd"
+# Вот вторая функция, написанная иначе. Выполните её: подтверждает ли она первую?
+# %%
 def backward_last(model, optimizer, batches, accumulation_steps):
     for i, (x, y) in enumerate(batches):
         loss = mse_loss(model(x), y) / accumulation_steps
@@ -702,8 +554,9 @@ def backward_last(model, optimizer, batches, accumulation_steps):
             optimizer.zero_grad(set_to_none=True)
 
 
+print(train(backward_last))
+# %% tags=["fact"]
 assert train(backward_last) == train(zero_inside) == [1.4, 1.46]
-assert train(fix_backward_last) == [3.0, 2.0]
 # %% [markdown] tags=["en"]
 # ### Question `why_they_agree`
 # *in your own words · 8 minutes · 2 points · read by a person*
@@ -766,20 +619,18 @@ assert round(means[0] * 3 / 4, 6) == -14.5 and means[1] / 4 == -0.5
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `accumulate_uneven`: micro-batches of different sizes
-# *complete · ●●○ · 12 minutes · 4 points*
+# ### `accumulate_uneven`
 #
-# Each sample counts the same, whatever the size of its micro-batch.
+# **Leave in `model.weight.grad` the gradient of the mean over all samples: each counts the same, whatever the size of its micro-batch.**
 #
 # * **Given.** `model`, with one parameter, `model.weight`. `batches`, a list of pairs `(x, y)`, whose `x` have different numbers of rows. The loss of a micro-batch is `mse_loss(model(x), y)`, a mean over all entries of `y`.
 # * **Result.** `model.weight.grad` holds the gradient of the mean loss over all samples, whatever `.grad` held before. <!-- gradient -->
 # * **Result.** One backward pass for each micro-batch. <!-- backward_runs -->
 # * **Leave.** The weight itself. <!-- weight -->
-# %% [markdown] tags=["ru"] of="b398e167"
-# ### Упражнение `accumulate_uneven`: микробатчи разного размера
-# *дописать · ●●○ · 12 минут · 4 балла*
+# %% [markdown] tags=["ru"] of="d19f874a"
+# ### `accumulate_uneven`
 #
-# Все примеры имеют одинаковый вес, каков бы ни был размер их микробатча.
+# **Оставьте в `model.weight.grad` градиент среднего по всем примерам: вес у всех примеров одинаковый, каким бы ни был размер микробатча.**
 #
 # * **Дано.** Модель `model` с одним параметром, `model.weight`. Список пар `(x, y)` в аргументе `batches`; число строк в тензорах `x` разное. Функция потерь на микробатче — `mse_loss(model(x), y)`, среднее по всем элементам тензора `y`.
 # * **Результат.** В `model.weight.grad` лежит градиент функции потерь, усреднённой по всем примерам, что бы ни лежало в `.grad` раньше. <!-- gradient -->
@@ -934,6 +785,98 @@ for turn in range(6):
         descent.step()
         descent.zero_grad()
 assert held == [0.0, -16.0, 0.0, -7.2, -20.0, 0.0]
+
+
+# %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * A training loop: clear, forward, backward, step. Each batch has a graph of its own; `.grad` outlives them all.
+# * `backward()` adds to `.grad` in place. Clear once per window, never inside it.
+# * Weigh each micro-batch by its share $n_i / N$ of the window's samples, or of its valid tokens. $1/K$ is right for equal sizes only.
+# * The last window is a window, with its own $N$.
+# * Compare with one backward pass on the joined batch, never with another loop.
+#
+# From the extra sections:
+#
+# * One `backward()` per micro-batch keeps one graph in memory; add up `loss.item()`, not `loss`.
+# * Unscale, then clip, then step: once per window.
+# %% [markdown] tags=["ru"] of="46621de4"
+# ## Что стоит запомнить
+#
+# * Цикл обучения: обнулить градиенты, прямой проход, обратный проход, шаг. У каждого батча свой граф, а `.grad` переживает их все.
+# * `backward()` прибавляет к `.grad` на месте. Обнуляйте градиенты один раз за окно и ни в коем случае не внутри него.
+# * Вес микробатча — доля $n_i / N$ его примеров (или настоящих токенов) в окне. Множитель $1/K$ верен только при равных размерах.
+# * Последнее окно — тоже окно, со своим $N$.
+# * Сравнивайте результат с одним обратным проходом по склеенному батчу, а не с другим циклом.
+#
+# Из дополнительных разделов:
+#
+# * Если вызывать `backward()` для каждого микробатча, в памяти находится только один граф; складывайте `loss.item()`, а не `loss`.
+# * Сначала снимите масштаб, потом отсеките градиент и сделайте шаг — один раз за окно.
+# %% [markdown] tags=["en"]
+# ## Micro-batches of the same size
+#
+# ### `accumulate_equal`
+#
+# **Leave in `model.weight.grad` the gradient of the mean over all samples, from one backward pass for each micro-batch: the simple case of `accumulate_uneven`.**
+#
+# * **Given.** `model`, with one parameter, `model.weight`. `batches`, a list of pairs `(x, y)`; all `x` have the same number of rows, and `y` may have several columns. The loss of a micro-batch is `mse_loss(model(x), y)`, a mean over all entries of `y`.
+# * **Result.** `model.weight.grad` holds the gradient of the mean loss over all samples. Something may have been in `.grad` before: it does not stay. Nothing is returned. <!-- gradient -->
+# * **Result.** One backward pass for each micro-batch, by `backward()` or `torch.autograd.grad` (a pass of `torch.func` does not count). <!-- backward_runs -->
+# * **Leave.** The weight itself. <!-- weight -->
+# %% [markdown] tags=["ru"] of="8698ebec"
+# ## Микробатчи одного размера
+#
+# ### `accumulate_equal`
+#
+# **Оставьте в `model.weight.grad` градиент среднего по всем примерам, сделав по одному обратному проходу на микробатч: простой случай `accumulate_uneven`.**
+#
+# * **Дано.** Модель `model` с одним параметром, `model.weight`. Список пар `(x, y)` в аргументе `batches`; во всех `x` одинаковое число строк, а в `y` может быть несколько столбцов. Функция потерь на микробатче — `mse_loss(model(x), y)`, среднее по всем элементам тензора `y`.
+# * **Результат.** В `model.weight.grad` лежит градиент функции потерь, усреднённой по всем примерам. Если в `.grad` уже был градиент, в результат он не входит. Функция ничего не возвращает. <!-- gradient -->
+# * **Результат.** На каждый микробатч — один обратный проход: вызов `backward()` или `torch.autograd.grad` (проходы `torch.func` не считаются). <!-- backward_runs -->
+# * **Не менять.** Сам вес. <!-- weight -->
+# %% answer="accumulate_equal"
+def accumulate_equal(model, batches):
+    """Leave in `model.weight.grad` the gradient of the mean loss over all samples of `batches`."""
+    ### BEGIN SOLUTION
+    model.zero_grad()
+    for x, y in batches:
+        loss = mse_loss(model(x), y) / len(batches)
+        loss.backward()
+    ### END SOLUTION
+
+
+# %% alternative="accumulate_equal"
+def accumulate_equal(model, batches):
+    model.weight.grad = None
+    for x, y in batches:
+        mse_loss(model(x), y).backward()
+    model.weight.grad /= len(batches)
+
+
+# %% alternative="accumulate_equal"
+def accumulate_equal(model, batches):
+    entries = sum(y.numel() for _, y in batches)
+    total = torch.zeros_like(model.weight)
+    for x, y in batches:
+        total += torch.autograd.grad(mse_loss(model(x), y, reduction="sum"), model.weight)[0]
+    model.weight.grad = total / entries
+
+
+# %% alternative="accumulate_equal"
+def accumulate_equal(model, batches):
+    model.zero_grad(set_to_none=False)
+    for x, y in batches:
+        loss = ((x @ model.weight.T - y) ** 2).mean()
+        loss.backward(torch.full_like(loss, 1 / len(batches)))
+
+
+# %% check="accumulate_equal"
+from autograder import check
+
+check("accumulate_equal")
+
+
 # %% [markdown] tags=["en"]
 # ## What accumulation costs in memory
 #
@@ -1011,21 +954,19 @@ assert live.now == 0
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `train_epoch`: a whole epoch
-# *design · ●●● · 20 minutes · 7 points*
+# ### `train_epoch`
 #
-# Train one epoch in windows of `accumulation_steps` micro-batches.
+# **Train one epoch in windows of `accumulation_steps` micro-batches of any sizes, with the graph of one micro-batch in memory. Return the mean loss.**
 #
 # * **Given.** `batches`, a list of pairs `(x, y)` of any sizes; the last window may hold fewer micro-batches. `y` may have several columns, the model several parameters, and the optimizer may be any. The gradients are `None` at the start.
 # * **Result.** Each window makes one `optimizer.step()` with the gradient of the mean loss over the samples *of that window*. What `.grad` holds at the end does not matter. <!-- weights -->
 # * **Result.** The mean loss over all samples of the epoch is returned, a `float`: each sample's loss as it was in its forward pass. <!-- mean_loss -->
 # * **Result.** The function works, too, where model and batches lie on another device than the CPU, such as a GPU. <!-- device -->
 # * **Not allowed.** More in memory at any moment than the graph of one micro-batch. <!-- live_bytes -->
-# %% [markdown] tags=["ru"] of="578191c5"
-# ### Упражнение `train_epoch`: целая эпоха
-# *спроектировать · ●●● · 20 минут · 7 баллов*
+# %% [markdown] tags=["ru"] of="4698e85f"
+# ### `train_epoch`
 #
-# Проведите одну эпоху обучения, разбив батчи на окна по `accumulation_steps` микробатчей.
+# **Обучите модель одну эпоху окнами по `accumulation_steps` микробатчей любых размеров, держа в памяти граф одного микробатча. Верните среднее значение функции потерь.**
 #
 # * **Дано.** Список пар `(x, y)` любых размеров в аргументе `batches`; в последнем окне микробатчей может быть меньше. В `y` может быть несколько столбцов, у модели — несколько параметров, а оптимизатор может быть любым. В начале градиенты равны `None`.
 # * **Результат.** На каждое окно приходится один `optimizer.step()` с градиентом функции потерь, усреднённой по примерам *этого окна*. Что останется в `.grad` в конце, неважно. <!-- weights -->
@@ -1110,14 +1051,10 @@ check("train_epoch")
 
 
 # %% [markdown] tags=["en"]
-# That is the core of the lesson. Everything below is extra: it gives no points toward the grade, and it is where most real bugs live.
-#
 # ## None is not zero
 #
 # `zero_grad()` sets `.grad` to `None`; `zero_grad(set_to_none=False)` fills it with zeros. After the default, `w.grad.zero_()` raises `AttributeError: 'NoneType' object has no attribute 'zero_'`. Does the difference matter to a step? Read this function, do not run it.
-# %% [markdown] tags=["ru"] of="d9c3bc73"
-# На этом основная часть урока закончена. Всё, что ниже, необязательно и на оценку не влияет, но именно в этих темах чаще всего ошибаются на практике.
-#
+# %% [markdown] tags=["ru"] of="3e21ce43"
 # ## None — это не ноль
 #
 # Вызов `zero_grad()` записывает в `.grad` значение `None`, а `zero_grad(set_to_none=False)` заполняет градиент нулями. После вызова без аргумента строка `w.grad.zero_()` приводит к ошибке `AttributeError: 'NoneType' object has no attribute 'zero_'`. Важна ли эта разница для шага? Прочтите функцию, не выполняя её.
@@ -1146,13 +1083,11 @@ def none_and_zero():
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `predict_zero_grad`: None and zero
-# *predict · ●○○ · 6 minutes · 1 point · extra*
+# ### `predict_zero_grad`
 #
 # What does `none_and_zero()` return? The first step always takes `w` from 1 to 0.9.
-# %% [markdown] tags=["ru"] of="01e6cf08"
-# ### Дополнительное упражнение `predict_zero_grad`: None и ноль
-# *предсказать · ●○○ · 6 минут · 1 балл · дополнительно*
+# %% [markdown] tags=["ru"] of="c988e904"
+# ### `predict_zero_grad`
 #
 # Что вернёт `none_and_zero()`? Первый шаг всегда уменьшает `w` с 1 до 0.9.
 # %% answer="predict_zero_grad"
@@ -1205,18 +1140,20 @@ except AttributeError as error:
 #
 # Clipping by norm shortens a gradient that is longer than `max_norm`. With accumulation, the gradient to clip is the whole window's. Clipping after each micro-batch cuts partial sums instead, and the direction of the result changes: the micro-batches that were cut count less.
 #
-# ### Extra exercise `clip_once`: clip once per window
-# *complete · ●●○ · 8 minutes · 2 points · extra*
+# ### `clip_once`
+#
+# **Make one step from several micro-batches, with the norm of the whole gradient clipped to `max_norm`.**
 #
 # * **Given.** One window: `batches` are micro-batches of the same size. The optimizer may be any, also one with several groups of parameters, so the gradient itself is clipped; `y` may have several columns.
 # * **Result.** One `optimizer.step()` with the gradient of the mean loss over all samples, whatever `.grad` held before, its norm over all parameters clipped to `max_norm`. The number of backward passes does not matter. Nothing is returned. <!-- weights -->
-# %% [markdown] tags=["ru"] of="1bec57cd"
+# %% [markdown] tags=["ru"] of="fc356cdc"
 # ## Отсечение один раз за окно
 #
 # Отсечение градиента по норме (клиппинг) укорачивает градиент, норма которого больше `max_norm`. При накоплении отсекать нужно градиент всего окна. Если отсекать после каждого микробатча, укорачиваются частичные суммы и меняется направление результата: вклад микробатчей, вошедших в укороченные суммы, уменьшается.
 #
-# ### Дополнительное упражнение `clip_once`: отсечение один раз за окно
-# *дописать · ●●○ · 8 минут · 2 балла · дополнительно*
+# ### `clip_once`
+#
+# **Сделайте один шаг по нескольким микробатчам, ограничив норму всего градиента числом `max_norm`.**
 #
 # * **Дано.** Одно окно: `batches` — список микробатчей одного размера. Оптимизатор может быть любым, в том числе с несколькими группами параметров, поэтому отсекать нужно сами градиенты, а не уменьшать скорость обучения; в `y` может быть несколько столбцов.
 # * **Результат.** Один `optimizer.step()` с градиентом функции потерь, усреднённой по всем примерам, что бы ни лежало в `.grad` раньше; норма этого градиента по всем параметрам ограничена числом `max_norm`. Число обратных проходов неважно. Функция ничего не возвращает. <!-- weights -->
@@ -1289,14 +1226,13 @@ check("clip_once")
 #
 # The scaler of this exercise is a `torch.amp.GradScaler` on the CPU. It works in float64, so that only the order of your calls matters. It refuses a second `unscale_`, `unscale_` before `scale` or after `step`, a second `step`, and an `update` before anything is unscaled.
 #
-# ### Extra exercise `unscale_then_clip`: clipping under a loss scale
-# *complete · ●●● · 10 minutes · 3 points · extra*
+# ### `unscale_then_clip`
 #
-# The contract of `clip_once`, with a `scaler`.
+# **The contract of `clip_once`, with a `scaler`: the step is the one that you would make without a scale.**
 #
 # * **Result.** The step is the one you would make without a scale. <!-- weights -->
 # * **Result.** It is made by `scaler.step(optimizer)`, which in real training also skips steps with infinite gradients, and the window ends with one `scaler.update()`. <!-- calls -->
-# %% [markdown] tags=["ru"] of="e286aed1"
+# %% [markdown] tags=["ru"] of="7f2f8714"
 # ## Смешанная точность: сначала снять масштаб, потом отсечь
 #
 # При обучении с половинной точностью значение функции потерь умножают на большое число, часто на $2^{16}$, чтобы малые градиенты не исчезали. Это называется масштабированием функции потерь (loss scaling). Пока не вызван метод `unscale_`, градиент в `.grad` в 65 536 раз больше настоящего, и сравнивать его норму с `max_norm` бессмысленно. Нам понадобятся четыре метода объекта `scaler`:
@@ -1310,10 +1246,9 @@ check("clip_once")
 #
 # В этом упражнении дан объект `torch.amp.GradScaler` на CPU. Вычисления идут в float64, переполнения не бывает, и важен только порядок вызовов. К ошибке приводят повторный вызов `unscale_`, вызов `unscale_` раньше, чем `scale`, или позже, чем `step`, повторный вызов `step`, а также вызов `update`, если масштаб ещё не снят.
 #
-# ### Дополнительное упражнение `unscale_then_clip`: отсечение при масштабировании
-# *дописать · ●●● · 10 минут · 3 балла · дополнительно*
+# ### `unscale_then_clip`
 #
-# Условия те же, что в `clip_once`, но есть ещё `scaler`.
+# **Те же условия, что у `clip_once`, но со `scaler`: шаг должен быть таким, каким он был бы без масштабирования.**
 #
 # * **Результат.** Шаг такой же, как без масштабирования. <!-- weights -->
 # * **Результат.** Он сделан вызовом `scaler.step(optimizer)`, который при настоящем обучении ещё и пропускает шаги с бесконечными градиентами, а окно заканчивается одним вызовом `scaler.update()`. <!-- calls -->
@@ -1406,20 +1341,22 @@ except AssertionError as error:
 #
 # Two sequences of two tokens, two classes, all logits 0; the targets are (0, 0) and (1, padding). The first sequence has 2 valid tokens, the second 1. Look at the gradient with respect to the first logit of each valid token: if both losses are halved, it is $-0.125, -0.125, 0.25$; for the mean over three tokens it is $-0.167, -0.167, 0.167$.
 #
-# ### Extra exercise `token_mean`: means over tokens
-# *complete · ●●● · 10 minutes · 2 points · extra*
+# ### `token_mean`
+#
+# **Leave in `model.weight.grad` the gradient of the mean over all valid tokens of all micro-batches.**
 #
 # * **Given.** `batches`, a list of pairs `(x, y)`: `x` of shape $(n, t, 3)$, `y` of shape $(n, t)$ with classes 0 to 3, or `-100` for padding. `model(x)` gives logits of shape $(n, t, 4)$, and `token_loss` below is the loss of a micro-batch. Every micro-batch has at least one valid token.
 # * **Result.** `model.weight.grad` holds the gradient of the mean over all valid tokens of all micro-batches, whatever `.grad` held before. The number of backward passes does not matter. <!-- gradient -->
-# %% [markdown] tags=["ru"] of="d6a84a40"
+# %% [markdown] tags=["ru"] of="28051832"
 # ## Среднее по токенам
 #
 # В языковой модели важно число токенов, а не последовательностей. Функция `cross_entropy(..., ignore_index=-100)` делит сумму на число токенов, у которых метка не равна `-100`.
 #
 # Возьмём два микробатча, в каждом по одной последовательности из двух токенов. Классов два, все логиты равны 0, метки — (0, 0) и (1, паддинг). В первой последовательности 2 настоящих токена, во второй — 1. Посмотрим на градиент по первому логиту каждого настоящего токена: если оба значения функции потерь разделить на 2, получится $-0.125, -0.125, 0.25$, а если взять среднее по трём токенам, то $-0.167, -0.167, 0.167$.
 #
-# ### Дополнительное упражнение `token_mean`: среднее по токенам
-# *дописать · ●●● · 10 минут · 2 балла · дополнительно*
+# ### `token_mean`
+#
+# **Оставьте в `model.weight.grad` градиент среднего по всем настоящим токенам всех микробатчей.**
 #
 # * **Дано.** Список пар `(x, y)` в аргументе `batches`: тензор `x` формы $(n, t, 3)$ и тензор `y` формы $(n, t)$ с номерами классов от 0 до 3 или `-100` на месте паддинга. Вызов `model(x)` даёт логиты формы $(n, t, 4)$, а функция потерь на микробатче — `token_loss`, она определена ниже. В каждом микробатче есть хотя бы один настоящий токен.
 # * **Результат.** В `model.weight.grad` лежит градиент среднего по всем настоящим токенам всех микробатчей, что бы ни лежало в `.grad` раньше. Число обратных проходов неважно. <!-- gradient -->
@@ -1493,8 +1430,9 @@ check("token_mean")
 #
 # Accumulation rests on one assumption: the loss of a sample does not depend on the samples beside it. Then the big batch's loss is a sum over samples, and a sum can be cut anywhere. If a layer looks across the batch, no weight of the losses repairs it.
 #
-# ### Extra exercise `break_accumulation`: a model for which it is not exact
-# *write the counter-example · ●●● · 10 minutes · 2 points · extra*
+# ### `break_accumulation`
+#
+# **Find a model and batches of one size for which accumulation gives another gradient than the joined batch.**
 #
 # The check accumulates `mse_loss(model(x), y) / len(batches)` and compares with one backward pass on the joined batch.
 #
@@ -1502,13 +1440,14 @@ check("token_mean")
 # * **Result.** Each `y` has the shape of `model(x)`. <!-- same_shapes -->
 # * **Result.** The two gradients differ by more than 1 %. <!-- differs -->
 # * **Result.** The big batch gives the same gradient each time. <!-- repeatable -->
-# %% [markdown] tags=["ru"] of="5f36a980"
+# %% [markdown] tags=["ru"] of="d060e808"
 # ## Когда накопление не заменяет большой батч
 #
 # Накопление основано на одном предположении: значение функции потерь на примере не зависит от соседних примеров. Тогда функция потерь большого батча с точностью до множителя равна сумме по примерам, а сумму можно разбить на части как угодно. Если же выход слоя зависит от всего батча сразу, никакими множителями перед функцией потерь этого не исправить.
 #
-# ### Дополнительное упражнение `break_accumulation`: модель, для которой накопление неточно
-# *построить контрпример · ●●● · 10 минут · 2 балла · дополнительно*
+# ### `break_accumulation`
+#
+# **Найдите модель и батчи одного размера, для которых накопление даёт не тот градиент, что склеенный батч.**
 #
 # При проверке накапливаются градиенты величин `mse_loss(model(x), y) / len(batches)`, и сумма сравнивается с градиентом, полученным за один обратный проход по склеенному батчу.
 #
@@ -1574,30 +1513,28 @@ assert not torch.allclose(batch_norm(rows)[0], batch_norm(torch.tensor([[1.0, 5.
 
 # %% [markdown] tags=["en"]
 # `LayerNorm` normalises each sample on its own, so it accumulates exactly; `BatchNorm` in training mode does not. Dropout is a different case: it draws a new mask for each call, and even two calls on the big batch give different gradients.
-#
+# %% [markdown] tags=["ru"] of="8ea17b3b"
+# Слой `LayerNorm` нормирует каждый пример отдельно, поэтому с ним накопление даёт точный результат, а с `BatchNorm` в режиме обучения — нет. С dropout дело обстоит иначе: при каждом вызове выбирается новая маска, и даже для большого батча два вызова дают разные градиенты.
+# %% [markdown] tags=["en"]
 # ## Write the test
 #
 # Two loops agreed and were both wrong. What would have caught them is a test with a truth of its own.
 #
-# ### Extra exercise `is_right`: write the test
-# *write the test · ●●● · 15 minutes · 4 points · extra*
+# ### `is_right`
 #
-# Write the test `is_right(accumulate)`. It is tried on several right and several wrong functions.
+# **Write a test that accepts every right way to accumulate, and refuses the wrong ones.**
 #
 # * **Given.** A function `accumulate(parameter, micro_batches)`: `parameter` is a leaf tensor, `micro_batches` a list of pairs `(mean_loss, n)`. Calling `mean_loss()` gives the mean loss of `n` samples as a tensor that depends on `parameter`.
 # * **Result.** `True` if the function leaves in `parameter.grad` the gradient of the mean over all samples, whatever `.grad` held before, and however it is written. <!-- accepts_right -->
 # * **Result.** Else `False`; an `AssertionError` counts as `False`. The test earns points for the wrong functions that it refuses, but only if it accepts every right one. <!-- catches_old_gradient, catches_zeroing_inside, catches_missing_last, catches_sum_of_means, catches_missing_division, catches_equal_weights, catches_division_by_samples -->
-# %% [markdown] tags=["ru"] of="99ae95e3"
-# Слой `LayerNorm` нормирует каждый пример отдельно, поэтому с ним накопление даёт точный результат, а с `BatchNorm` в режиме обучения — нет. С dropout дело обстоит иначе: при каждом вызове выбирается новая маска, и даже для большого батча два вызова дают разные градиенты.
-#
+# %% [markdown] tags=["ru"] of="25ca302b"
 # ## Напишите тест
 #
 # Два цикла в начале урока давали одинаковый результат, и оба были неверны. Ошибку выявил бы тест с независимо вычисленным эталоном.
 #
-# ### Дополнительное упражнение `is_right`: напишите тест
-# *написать тест · ●●● · 15 минут · 4 балла · дополнительно*
+# ### `is_right`
 #
-# Напишите тест `is_right(accumulate)`. Он проверяется на нескольких правильных и нескольких неправильных функциях.
+# **Напишите тест, который принимает любое верное накопление градиента и отвергает неверные.**
 #
 # * **Дано.** Функция `accumulate(parameter, micro_batches)`: `parameter` — листовой тензор, `micro_batches` — список пар `(mean_loss, n)`. Вызов `mean_loss()` даёт среднее значение функции потерь по `n` примерам в виде тензора, зависящего от `parameter`.
 # * **Результат.** `True`, если функция оставляет в `parameter.grad` градиент среднего по всем примерам, что бы ни лежало в `.grad` раньше и как бы она ни была написана. <!-- accepts_right -->
@@ -1662,21 +1599,19 @@ check("is_right")
 #
 # The bias of the net has 10 numbers, the result of `x @ w2` has 15 rows of 10. So each number of the bias was used 15 times. A value that is used several times gets the sum of its gradients, and copies are nothing else. Your engine sums, too, in `record`. Here is another try.
 #
-# ### Extra exercise `unbroadcast`: back to the old shape
-# *find the bug · ●○○ · 7 minutes · 2 points · extra*
+# ### `unbroadcast`
 #
 # **Sum over all copies that broadcasting has made.** Mend the function.
 #
 # * **Given.** `gradient`, a float64 tensor, and `shape`, a tuple. A tensor of the shape `shape` can be broadcast to the shape of `gradient`.
 # * **Result.** A tensor of the shape `shape`: each entry is the sum over all copies that broadcasting makes of it. <!-- result -->
 # * **Leave.** `gradient`. <!-- no aspect: the card has a note for it -->
-# %% [markdown] tags=["ru"] of="d500c6c2"
+# %% [markdown] tags=["ru"] of="a16f1885"
 # ## Копии при транслировании
 #
 # Смещение сети — это 10 чисел, а в `x @ w2` 15 строк по 10. Значит, каждое число смещения использовано 15 раз. Значение, которое использовано несколько раз, получает сумму градиентов, и копии — тот же случай. В вашем движке их складывает `record`. Вот ещё одна попытка.
 #
-# ### Дополнительное упражнение `unbroadcast`: назад к прежней форме
-# *найти ошибку · ●○○ · 7 минут · 2 балла · дополнительно*
+# ### `unbroadcast`
 #
 # **Сложить градиенты всех копий, которые получились при транслировании.** Исправьте функцию.
 #
@@ -1773,25 +1708,9 @@ check_claims(
     },
 )
 # %% [markdown] tags=["en"]
-# ## What to keep
-#
-# * A training loop: clear, forward, backward, step. Each batch has a graph of its own; `.grad` outlives them all.
-# * `backward()` adds to `.grad` in place. Clear once per window, never inside it.
-# * Weigh each micro-batch by its share $n_i / N$ of the window's samples, or of its valid tokens. $1/K$ is right for equal sizes only.
-# * The last window is a window, with its own $N$.
-# * One `backward()` per micro-batch keeps one graph in memory; add up `loss.item()`, not `loss`.
-# * Unscale, then clip, then step: once per window.
-# * Compare with one backward pass on the joined batch, never with another loop.
-# %% [markdown] tags=["ru"] of="3d0e6058"
-# ## Что стоит запомнить
-#
-# * Цикл обучения: обнулить градиенты, прямой проход, обратный проход, шаг. У каждого батча свой граф, а `.grad` переживает их все.
-# * `backward()` прибавляет к `.grad` на месте. Обнуляйте градиенты один раз за окно и ни в коем случае не внутри него.
-# * Вес микробатча — доля $n_i / N$ его примеров (или настоящих токенов) в окне. Множитель $1/K$ верен только при равных размерах.
-# * Последнее окно — тоже окно, со своим $N$.
-# * Если вызывать `backward()` для каждого микробатча, в памяти находится только один граф; складывайте `loss.item()`, а не `loss`.
-# * Сначала снимите масштаб, потом отсеките градиент и сделайте шаг — один раз за окно.
-# * Сравнивайте результат с одним обратным проходом по склеенному батчу, а не с другим циклом.
+# ## Where you stand
+# %% [markdown] tags=["ru"] of="76fccca0"
+# ## Что сделано
 # %%
 from autograder import progress
 

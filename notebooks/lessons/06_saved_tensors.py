@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] needs="02, 05" about="what an operation keeps, in bytes; packing it elsewhere; checkpoints"
+# %% [markdown] tags=["en"] needs="02, 04" about="what an operation keeps, in bytes; packing it elsewhere; checkpoints"
 # # Saved tensors
 #
 # A network of 16 layers runs forward, and memory fills up. The weights did not grow, and no variable holds the intermediate results. What holds them, and can they be held somewhere else?
@@ -12,8 +12,8 @@
 #
 # Extra exercises pack tensors into files, count what a graph keeps, and edit what is saved. And your own engine, which keeps everything for ever, learns what torch does: to free as it walks.
 #
-# You need lesson 02 (graph, nodes, `retain_graph`) and lesson 05 (views, changes in place).
-# %% [markdown] tags=["ru"] about="сколько байтов сохраняет операция, как хранить их в другом месте, контрольные точки" of="58662bcf"
+# You need lesson 02 (graph, nodes, `retain_graph`) and lesson 04 (views, changes in place).
+# %% [markdown] tags=["ru"] about="сколько байтов сохраняет операция, как хранить их в другом месте, контрольные точки" of="c54e611b"
 # # Сохранённые тензоры
 #
 # Идёт прямой проход по сети из 16 слоёв, и расход памяти растёт. Веса занимают столько же, сколько и раньше, а промежуточные результаты ни в каких переменных не лежат. Почему же они остаются в памяти и нельзя ли хранить их где-нибудь ещё?
@@ -27,7 +27,7 @@
 #
 # В дополнительных упражнениях вы выгрузите сохранённые тензоры в файлы, сосчитаете их и проследите за их изменениями на месте. А ваш собственный движок, который пока хранит всё и всегда, научится тому, что умеет torch: освобождать память по ходу обхода.
 #
-# Понадобятся урок 02 (граф, узлы, `retain_graph`) и урок 05 (представления, изменения на месте).
+# Понадобятся урок 02 (граф, узлы, `retain_graph`) и урок 04 (представления, изменения на месте).
 # %% tags=["en"]
 # Does the import fail? Install the course by pip (its file, or autograd-course),
 # and uninstall another `autograder`.
@@ -137,13 +137,11 @@ def bytes_kept():
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `predict_saved`: what an operation keeps
-# *predict · ●○○ · 5 minutes · 1 point*
+# ### `predict_saved`
 #
-# Put the number of bytes that `bytes_kept()` returns in place of each `...`. Arithmetic such as `64 * 256 * 4` is fine. A tensor counts also when it would be alive anyway, such as `x` or `W`; a plain number such as the 2 in `x * 2` does not count.
-# %% [markdown] tags=["ru"] of="7fba0eab"
-# ### Упражнение `predict_saved`: что хранит операция
-# *предсказать · ●○○ · 5 минут · 1 балл*
+# In place of each `...` put the bytes that `bytes_kept()` returns. Arithmetic such as `64 * 256 * 4` is fine. A tensor counts even if it would be alive anyway, as `x` or `W`; a plain number such as the 2 in `x * 2` does not.
+# %% [markdown] tags=["ru"] of="e9ba5de4"
+# ### `predict_saved`
 #
 # Вместо каждого `...` поставьте число байтов, которое вернёт `bytes_kept()`. Можно написать и выражение вроде `64 * 256 * 4`. Тензор учитывается, даже если он и без графа остался бы в памяти, как `x` или `W`. Обычное число, например 2 в `x * 2`, не учитывается.
 # %% answer="predict_saved"
@@ -268,8 +266,9 @@ plot_memory(data, plain, every_layer)
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `hide_saved`: nothing saved, the same peak
-# *write the counter-example · ●○○ · 3 minutes · 3 points*
+# ### `hide_saved`
+#
+# **Write a function that keeps nothing after the forward pass and saves no memory all the same: its peak is that of all layers.**
 #
 # Somebody reports: "after the forward pass my network keeps nothing but its result, so it needs less memory." Write a function that shows the flaw.
 #
@@ -279,9 +278,10 @@ plot_memory(data, plain, every_layer)
 # * **Result.** Its peak is 16 times the size of `x` or more. <!-- peak -->
 # * **Result.** That peak comes from the layers in backward: the forward pass alone needs at most 4 times the size of `x`. <!-- forward -->
 # * **Result.** Each layer is called exactly twice: in the forward pass and in one recomputation. <!-- calls -->
-# %% [markdown] tags=["ru"] of="d1015227"
-# ### Упражнение `hide_saved`: ничего не сохранено, а пик тот же
-# *построить контрпример · ●○○ · 3 минуты · 3 балла*
+# %% [markdown] tags=["ru"] of="fad206e2"
+# ### `hide_saved`
+#
+# **Напишите функцию, которая после прямого прохода не хранит ничего, но памяти не экономит: её пик такой же, как у всех слоёв вместе.**
 #
 # Вам пишут: «После прямого прохода моя сеть хранит только результат, значит, памяти ей нужно меньше». Напишите функцию, которая показывает, в чём ошибка этого рассуждения.
 #
@@ -377,6 +377,152 @@ with warnings.catch_warnings():
 assert not old.requires_grad
 
 
+# %% [markdown] tags=["en"]
+# ## Checkpoints that lower the peak
+#
+# A checkpoint at every layer left the peak as it was, and so did one around everything. The best choice is somewhere in between. With $k$ segments of $s$ layers, about $k$ activations at the borders of segments are in memory together with about $s$ results inside one segment. For the 16 layers from above in four segments of four that is about 4 + 4 instead of 16. Measured, the peak falls from 17 activations to 9.
+# %% [markdown] tags=["ru"] of="d10e3f59"
+# ## Контрольные точки, которые снижают пик
+#
+# Контрольные точки у каждого слоя не изменили пик, одна точка на всю сеть — тоже. Лучший вариант — где-то посередине. При $k$ сегментах по $s$ слоёв в памяти одновременно лежат около $k$ активаций на границах сегментов и около $s$ результатов внутри одного сегмента. Для тех же 16 слоёв при четырёх сегментах по четыре слоя это примерно 4 + 4 вместо 16. Измеренный пик снижается с 17 активаций до 9.
+# %% tags=["fact"]
+segments = [net[first : first + 4] for first in range(0, 16, 4)]
+
+
+def in_fours(x):
+    for segment in segments:
+        x = checkpoint(segment, x, use_reentrant=False)
+    return x
+
+
+assert [peak // 65536 for _, peak in map(memory, (plain, in_fours))] == [17, 9]
+
+
+# %% [markdown] tags=["en"]
+# ### `checkpointed`
+#
+# **Run the layers one after the other, with a peak of about $2\sqrt{L}$ tensors and at most two calls of each layer.**
+#
+# * **Given.** `layers`, a list of $L$ modules, each of which keeps the shape of its input and may draw random numbers in training, as dropout does. `x`, the input, which may or may not require grad.
+# * **Result.** The output of the layers, run one after the other. Output and gradients (of the layers' parameters, and of `x` if it requires grad) are those without checkpoints. <!-- gradients -->
+# * **Not allowed.** More than $(2\sqrt{L} + 3.5)\cdot$ the bytes of `x` in memory at any moment of forward and backward, the output and the gradients included; `x` and parameters do not count. It is tried on 7, 35 and 120 layers that save one tensor each. Of the 3.5 about two are for the gradients on their way, the rest for a depth that is no square number. <!-- peak -->
+# * **Not allowed.** More than two calls of a layer, forward pass and recomputation together. <!-- calls -->
+# * **Not allowed.** To leave anything but gradients in memory after backward. <!-- left -->
+# %% [markdown] tags=["ru"] of="219556d9"
+# ### `checkpointed`
+#
+# **Выполните слои один за другим так, чтобы пик был около $2\sqrt{L}$ тензоров, а каждый слой вызывался не больше двух раз.**
+#
+# * **Дано.** Список `layers` из $L$ модулей, каждый из которых не меняет форму своего входа и при обучении может использовать случайные числа, как dropout. Вход `x`, который может требовать градиента, а может и не требовать.
+# * **Результат.** Выход слоёв, выполненных один за другим. Выход и градиенты (параметров слоёв, а также `x`, если он требует градиента) такие же, как без контрольных точек. <!-- gradients -->
+# * **Нельзя.** Держать в памяти в какой-либо момент прямого и обратного проходов больше $(2\sqrt{L} + 3.5)\cdot$ (размер `x` в байтах) вместе с выходом и градиентами, но без самого `x` и параметров. Проверяется на 7, 35 и 120 слоях, каждый из которых сохраняет один тензор. Из этих 3.5 около двух приходится на градиенты, которые в момент пика передаются между слоями, остальное — запас на случай, если число слоёв не точный квадрат. <!-- peak -->
+# * **Нельзя.** Вызывать слой больше двух раз, считая и прямой проход, и повторное вычисление. <!-- calls -->
+# * **Нельзя.** Оставлять в памяти после обратного прохода что-либо, кроме градиентов. <!-- left -->
+# %% answer="checkpointed"
+def checkpointed(layers, x):
+    """Run `layers` in a row, with a peak that grows like the root of their number."""
+    ### BEGIN SOLUTION
+    size = max(1, round(len(layers) ** 0.5))
+    for start in range(0, len(layers), size):
+        segment = torch.nn.Sequential(*layers[start : start + size])
+        x = checkpoint(segment, x, use_reentrant=False)
+    return x
+    ### END SOLUTION
+
+
+# %% alternative="checkpointed"
+def checkpointed(layers, x):
+    from math import isqrt
+
+    from torch.utils.checkpoint import checkpoint_sequential
+
+    return checkpoint_sequential(layers, max(1, isqrt(len(layers))), x, use_reentrant=False)
+
+
+# %% alternative="checkpointed"
+def checkpointed(layers, x):
+    def run(h, *part):
+        for layer in part:
+            h = layer(h)
+        return h
+
+    size = -(-len(layers) // max(1, int(len(layers) ** 0.5)))
+    while len(layers) > 0:
+        x = checkpoint(run, x, *layers[:size], use_reentrant=False)
+        layers = layers[size:]
+    return x
+
+
+# %% alternative="checkpointed"
+class _Segment(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, run, x, *parameters):
+        ctx.run, ctx.parameters, ctx.random = run, parameters, torch.get_rng_state()
+        ctx.save_for_backward(x)
+        return run(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.random)
+            x = x.detach().requires_grad_()
+            y = ctx.run(x)
+        return None, *torch.autograd.grad(y, (x, *ctx.parameters), gradient)
+
+
+def checkpointed(layers, x):
+    size = max(1, int(len(layers) ** 0.5))
+    for start in range(0, len(layers), size):
+        run = torch.nn.Sequential(*layers[start : start + size])
+        x = _Segment.apply(run, x, *run.parameters())
+    return x
+
+
+# %% check="checkpointed"
+from autograder import check
+
+check("checkpointed")
+
+
+# %% [markdown] tags=["en"]
+# How long should a segment be? The cell takes 36 layers and tries twelve lengths, from 1 to 36. Before you run it: where do you expect the lowest peak, and how high are the two ends?
+# %% [markdown] tags=["ru"] of="92f5623e"
+# Какой длины должен быть сегмент? В ячейке взяты 36 слоёв и двенадцать длин, от 1 до 36. Прежде чем выполнить её, подумайте, где пик окажется самым низким и каким он будет на обоих концах.
+# %% tags=["picture"] alt="The peak over the size of a segment: high at both ends, low near 6 | Пик в зависимости от длины сегмента: высокий на обоих краях, низкий около 6"
+import math
+
+import matplotlib.pyplot as plt
+
+
+def peak_of(size, count=36):
+    x = torch.zeros(64, 64, requires_grad=True)
+    with live_bytes() as live:
+        h = x
+        for start in range(0, count, size):
+            segment = torch.nn.Sequential(*[torch.nn.Tanh() for _ in range(start, min(start + size, count))])
+            h = checkpoint(segment, h, use_reentrant=False)
+        h.sum().backward()
+    return live.peak / (64 * 64 * 4)
+
+
+sizes = [1, 2, 3, 4, 5, 6, 8, 9, 12, 18, 24, 36]
+plt.figure(figsize=(6, 3))
+plt.plot(sizes, [peak_of(size) for size in sizes], "o-")
+plt.xlabel("size")
+plt.ylabel("peak_of(size)")
+plt.ylim(bottom=0)
+plt.show()
+
+
+# %% [markdown] tags=["en", "try"]
+# At which `size` is the peak lowest? And why are both ends equally high: what is kept on the left, and what on the right?
+#
+# Along the bottom is `size`, the number of layers in a segment; the peak is counted in activations. The curve is flat near its minimum, at about the root of the number of layers, and as high as ever at both ends. On the left the activations at all borders are kept, on the right all results of the one segment.
+# %% [markdown] tags=["ru", "try"] of="c4993e17"
+# При каком `size` пик самый низкий? И почему оба края одинаково высоки: что хранится слева, а что справа?
+#
+# По горизонтали отложено `size`, число слоёв в сегменте. Пик измерен в активациях. Около минимума (там, где длина сегмента близка к корню из числа слоёв) кривая пологая, а на обоих концах пик такой же, как без контрольных точек. Слева хранятся активации на всех границах, справа — все результаты единственного сегмента.
 # %% [markdown] tags=["en"]
 # ## A pair of hooks
 #
@@ -490,17 +636,19 @@ assert abs(below.half().double()[2] - below[2]) / below[2] > 0.01
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `save_in_half`: half the bytes
-# *complete · ●●○ · 12 minutes · 4 points*
+# ### `save_in_half`
+#
+# **Return `f(x)` whose graph keeps every float32 and float64 tensor in half the bytes or less, and gives it back in its own dtype.**
 #
 # * **Given.** `f`, a function of one tensor, and `x`, a leaf that requires grad.
 # * **Result.** `f(x)`, in its dtype and with its exact numbers. `f` is called once, and the hooks are off when your function returns. <!-- result -->
 # * **Result.** While its graph lives, every saved float32 or float64 tensor is kept as float16, of any size and whether or not it requires grad. <!-- bytes -->
 # * **Result.** Backward gets it in its own dtype. All other saved tensors (indices, masks, bfloat16, float16 itself) are kept as they are, without a copy. <!-- gradient -->
 # * **Result.** All memory is freed when the result is dropped without a backward pass: what your `pack` keeps must not hold the graph. Keep `t.detach()` rather than `t`. (A new tensor such as `t.half()` of a float32 holds no graph: `pack` runs without gradients.) <!-- left -->
-# %% [markdown] tags=["ru"] of="d63070b0"
-# ### Упражнение `save_in_half`: вдвое меньше байтов
-# *дописать · ●●○ · 12 минут · 4 балла*
+# %% [markdown] tags=["ru"] of="d8ed7847"
+# ### `save_in_half`
+#
+# **Верните `f(x)`, граф которой хранит каждый тензор float32 и float64 вдвое короче или ещё короче, а при обратном проходе отдаёт его в исходном dtype.**
 #
 # * **Дано.** Функция `f` от одного тензора и лист `x`, который требует градиента.
 # * **Результат.** `f(x)`, с прежним dtype и в точности теми же числами. Функция `f` вызывается один раз, а после возврата из вашей функции хуки выключены. <!-- result -->
@@ -651,149 +799,29 @@ with live_bytes() as live:
 
 
 # %% [markdown] tags=["en"]
-# ## Checkpoints that lower the peak
+# ## What to keep
 #
-# Half precision saved nothing in the network above. A checkpoint at every layer left the peak as it was, and so did one around everything. The best choice is somewhere in between. With $k$ segments of $s$ layers, about $k$ activations at the borders of segments are in memory together with about $s$ results inside one segment. For the 16 layers from above in four segments of four that is about 4 + 4 instead of 16. Measured, the peak falls from 17 activations to 9.
-# %% [markdown] tags=["ru"] of="320f0fd0"
-# ## Контрольные точки, которые снижают пик
+# * An operation saves what its derivative needs: its input, its result, both, a mask or nothing. Count storages, each once and whole.
+# * `pack` runs once per save, in the forward pass, in the thread of the `with`, in the innermost pair. Parameters, indices and masks pass through it as well.
+# * Never return `t` itself from `pack`: return `t.detach()` or a copy without a graph. Clone before you write a slice.
+# * Checkpoints: about $\sqrt{L}$ segments. Judge them by the peak; the bytes kept after the forward pass can be 0 for nothing.
 #
-# В сети выше половинная точность ничего не сэкономила. Контрольные точки у каждого слоя не изменили пик, одна точка на всю сеть — тоже. Лучший вариант — где-то посередине. При $k$ сегментах по $s$ слоёв в памяти одновременно лежат около $k$ активаций на границах сегментов и около $s$ результатов внутри одного сегмента. Для тех же 16 слоёв при четырёх сегментах по четыре слоя это примерно 4 + 4 вместо 16. Измеренный пик снижается с 17 активаций до 9.
-# %% tags=["fact"]
-segments = [net[first : first + 4] for first in range(0, 16, 4)]
-
-
-def in_fours(x):
-    for segment in segments:
-        x = checkpoint(segment, x, use_reentrant=False)
-    return x
-
-
-assert [peak // 65536 for _, peak in map(memory, (plain, in_fours))] == [17, 9]
-
-
-# %% [markdown] tags=["en"]
-# ### Exercise `checkpointed`: a budget for the peak
-# *design · ●●● · 16 minutes · 5 points*
+# From the extra sections:
 #
-# * **Given.** `layers`, a list of $L$ modules, each of which keeps the shape of its input and may draw random numbers in training, as dropout does. `x`, the input, which may or may not require grad.
-# * **Result.** The output of the layers, run one after the other. Output and gradients (of the layers' parameters, and of `x` if it requires grad) are those without checkpoints. <!-- gradients -->
-# * **Not allowed.** More than $(2\sqrt{L} + 3.5)\cdot$ the bytes of `x` in memory at any moment of forward and backward, the output and the gradients included; `x` and parameters do not count. It is tried on 7, 35 and 120 layers that save one tensor each. Of the 3.5 about two are for the gradients on their way, the rest for a depth that is no square number. <!-- peak -->
-# * **Not allowed.** More than two calls of a layer, forward pass and recomputation together. <!-- calls -->
-# * **Not allowed.** To leave anything but gradients in memory after backward. <!-- left -->
-# %% [markdown] tags=["ru"] of="e328ab31"
-# ### Упражнение `checkpointed`: предел для пика
-# *спроектировать · ●●● · 16 минут · 5 баллов*
+# * Hooks are trusted: `unpack` must return a tensor, but neither contents, dtype nor changes in place are checked.
+# * Recomputation repeats every side effect.
+# %% [markdown] tags=["ru"] of="1b82c930"
+# ## Что стоит запомнить
 #
-# * **Дано.** Список `layers` из $L$ модулей, каждый из которых не меняет форму своего входа и при обучении может использовать случайные числа, как dropout. Вход `x`, который может требовать градиента, а может и не требовать.
-# * **Результат.** Выход слоёв, выполненных один за другим. Выход и градиенты (параметров слоёв, а также `x`, если он требует градиента) такие же, как без контрольных точек. <!-- gradients -->
-# * **Нельзя.** Держать в памяти в какой-либо момент прямого и обратного проходов больше $(2\sqrt{L} + 3.5)\cdot$ (размер `x` в байтах) вместе с выходом и градиентами, но без самого `x` и параметров. Проверяется на 7, 35 и 120 слоях, каждый из которых сохраняет один тензор. Из этих 3.5 около двух приходится на градиенты, которые в момент пика передаются между слоями, остальное — запас на случай, если число слоёв не точный квадрат. <!-- peak -->
-# * **Нельзя.** Вызывать слой больше двух раз, считая и прямой проход, и повторное вычисление. <!-- calls -->
-# * **Нельзя.** Оставлять в памяти после обратного прохода что-либо, кроме градиентов. <!-- left -->
-# %% answer="checkpointed"
-def checkpointed(layers, x):
-    """Run `layers` in a row, with a peak that grows like the root of their number."""
-    ### BEGIN SOLUTION
-    size = max(1, round(len(layers) ** 0.5))
-    for start in range(0, len(layers), size):
-        segment = torch.nn.Sequential(*layers[start : start + size])
-        x = checkpoint(segment, x, use_reentrant=False)
-    return x
-    ### END SOLUTION
-
-
-# %% alternative="checkpointed"
-def checkpointed(layers, x):
-    from math import isqrt
-
-    from torch.utils.checkpoint import checkpoint_sequential
-
-    return checkpoint_sequential(layers, max(1, isqrt(len(layers))), x, use_reentrant=False)
-
-
-# %% alternative="checkpointed"
-def checkpointed(layers, x):
-    def run(h, *part):
-        for layer in part:
-            h = layer(h)
-        return h
-
-    size = -(-len(layers) // max(1, int(len(layers) ** 0.5)))
-    while len(layers) > 0:
-        x = checkpoint(run, x, *layers[:size], use_reentrant=False)
-        layers = layers[size:]
-    return x
-
-
-# %% alternative="checkpointed"
-class _Segment(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, run, x, *parameters):
-        ctx.run, ctx.parameters, ctx.random = run, parameters, torch.get_rng_state()
-        ctx.save_for_backward(x)
-        return run(x)
-
-    @staticmethod
-    def backward(ctx, gradient):
-        (x,) = ctx.saved_tensors
-        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
-            torch.set_rng_state(ctx.random)
-            x = x.detach().requires_grad_()
-            y = ctx.run(x)
-        return None, *torch.autograd.grad(y, (x, *ctx.parameters), gradient)
-
-
-def checkpointed(layers, x):
-    size = max(1, int(len(layers) ** 0.5))
-    for start in range(0, len(layers), size):
-        run = torch.nn.Sequential(*layers[start : start + size])
-        x = _Segment.apply(run, x, *run.parameters())
-    return x
-
-
-# %% check="checkpointed"
-from autograder import check
-
-check("checkpointed")
-
-
-# %% [markdown] tags=["en"]
-# How long should a segment be? The cell takes 36 layers and tries twelve lengths, from 1 to 36. Before you run it: where do you expect the lowest peak, and how high are the two ends?
-# %% [markdown] tags=["ru"] of="92f5623e"
-# Какой длины должен быть сегмент? В ячейке взяты 36 слоёв и двенадцать длин, от 1 до 36. Прежде чем выполнить её, подумайте, где пик окажется самым низким и каким он будет на обоих концах.
-# %% tags=["picture"] alt="The peak over the size of a segment: high at both ends, low near 6 | Пик в зависимости от длины сегмента: высокий на обоих краях, низкий около 6"
-import math
-
-import matplotlib.pyplot as plt
-
-
-def peak_of(size, count=36):
-    x = torch.zeros(64, 64, requires_grad=True)
-    with live_bytes() as live:
-        h = x
-        for start in range(0, count, size):
-            segment = torch.nn.Sequential(*[torch.nn.Tanh() for _ in range(start, min(start + size, count))])
-            h = checkpoint(segment, h, use_reentrant=False)
-        h.sum().backward()
-    return live.peak / (64 * 64 * 4)
-
-
-sizes = [1, 2, 3, 4, 5, 6, 8, 9, 12, 18, 24, 36]
-plt.figure(figsize=(6, 3))
-plt.plot(sizes, [peak_of(size) for size in sizes], "o-")
-plt.xlabel("size")
-plt.ylabel("peak_of(size)")
-plt.ylim(bottom=0)
-plt.show()
-
-
-# %% [markdown] tags=["en", "try"]
-# At which `size` is the peak lowest? And why are both ends equally high: what is kept on the left, and what on the right?
+# * Операция сохраняет то, что нужно для её производной: вход, результат, то и другое, маску или ничего. Считайте хранилища, каждое один раз и целиком.
+# * `pack` вызывается один раз на каждое сохранение: в прямом проходе, в том потоке выполнения, в котором выполняется блок `with`, и только у самой внутренней пары. Через него проходят и параметры, и индексы, и маски.
+# * Никогда не возвращайте из `pack` сам `t`: возвращайте `t.detach()` или копию без графа. Перед записью среза в файл сделайте его копию.
+# * Контрольные точки: около $\sqrt{L}$ сегментов. Оценивайте их по пику: число байтов, которые хранятся после прямого прохода, можно довести до нуля без всякой пользы.
 #
-# Along the bottom is `size`, the number of layers in a segment; the peak is counted in activations. The curve is flat near its minimum, at about the root of the number of layers, and as high as ever at both ends. On the left the activations at all borders are kept, on the right all results of the one segment.
-# %% [markdown] tags=["ru", "try"] of="c4993e17"
-# При каком `size` пик самый низкий? И почему оба края одинаково высоки: что хранится слева, а что справа?
+# Из дополнительных разделов:
 #
-# По горизонтали отложено `size`, число слоёв в сегменте. Пик измерен в активациях. Около минимума (там, где длина сегмента близка к корню из числа слоёв) кривая пологая, а на обоих концах пик такой же, как без контрольных точек. Слева хранятся активации на всех границах, справа — все результаты единственного сегмента.
+# * Хукам верят на слово: `unpack` должен вернуть тензор, но ни содержимое, ни dtype, ни изменения на месте не проверяются.
+# * При повторном вычислении повторяются и все побочные эффекты.
 # %% [markdown] tags=["en"]
 # ## A second forward pass is a second forward pass
 #
@@ -840,21 +868,19 @@ class SelfDeletingTempFile:
 # %% [markdown] tags=["en"]
 # A file for ten numbers is wasteful: what `torch.save` writes around them takes more than a kilobyte. So the pair below has a threshold. On five numbers it works.
 #
-# ### Exercise `fix_threshold`: the threshold
-# *find the bug · ●●○ · 10 minutes · 4 points*
+# ### `fix_threshold`
 #
-# Fix the function.
+# **Large saved tensors are to lie in files until backward needs them, and nothing may be left. Something is left: mend it.**
 #
 # * **Result.** `f(x)`, with the gradient that there is without hooks, also in a second backward pass after `retain_graph=True`. <!-- gradient -->
 # * **Result.** Saved tensors with fewer than `threshold` entries stay in memory. All others are written by `torch.save`, one file each in the folder for temporary files, and read when backward needs them. Their files are deleted when the graph goes. <!-- files -->
 # * **Not allowed.** To keep them in memory, even after they were read, or any bytes when the result is dropped without a backward pass. <!-- left -->
-# %% [markdown] tags=["ru"] of="befce250"
+# %% [markdown] tags=["ru"] of="07dd4518"
 # Заводить файл ради десяти чисел расточительно: одни служебные данные `torch.save` занимают больше килобайта. Поэтому у пары хуков ниже есть порог. На пяти числах она работает.
 #
-# ### Упражнение `fix_threshold`: порог
-# *найти ошибку · ●●○ · 10 минут · 4 балла*
+# ### `fix_threshold`
 #
-# Исправьте функцию.
+# **Большие сохранённые тензоры должны лежать в файлах, пока не понадобятся обратному проходу, и после них не должно оставаться ничего. Но остаётся: исправьте функцию.**
 #
 # * **Результат.** `f(x)`; градиент такой же, как без хуков, в том числе при втором обратном проходе после `retain_graph=True`. <!-- gradient -->
 # * **Результат.** Сохранённые тензоры, в которых меньше `threshold` элементов, остаются в памяти. Остальные записываются на диск с помощью `torch.save` в папку временных файлов, каждый в свой файл, и читаются, когда понадобятся обратному проходу. Их файлы удаляются вместе с графом. <!-- files -->
@@ -1038,13 +1064,11 @@ def hooks_at_work():
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `predict_hooks`: which saves the hooks see
-# *predict · ●●○ · 5 minutes · 1 point · extra*
+# ### `predict_hooks`
 #
 # Put what `hooks_at_work()` returns in place of each `...`. `packs(action)` counts how often the outer pair's `pack` is called while `action` runs inside the `with`.
-# %% [markdown] tags=["ru"] of="6fb1e97f"
-# ### Дополнительное упражнение `predict_hooks`: какие сохранения видят хуки
-# *предсказать · ●●○ · 5 минут · 1 балл · дополнительно*
+# %% [markdown] tags=["ru"] of="5885172e"
+# ### `predict_hooks`
 #
 # Вместо каждого `...` поставьте то, что вернёт `hooks_at_work()`. Функция `packs(action)` считает, сколько раз вызывается `pack` внешней пары, пока `action` выполняется внутри `with`.
 # %% answer="predict_hooks"
@@ -1175,8 +1199,9 @@ with tempfile.TemporaryDirectory() as folder:
 # %% [markdown] tags=["en"]
 # `torch.save` writes the whole storage and notes which part of it the tensor is. The hooks of `fix_threshold` do that with every slice. And they write every weight, at every call: to a hook, the weight of a layer is a saved tensor like any other, and it is in memory anyway.
 #
-# ### Extra exercise `save_on_disk`: saved tensors in files
-# *design · ●●● · 20 minutes · 5 points · extra*
+# ### `save_on_disk`
+#
+# **Return `f(x)` whose graph keeps its saved tensors in files, which go when the graph goes.**
 #
 # * **Given.** `f`, a function of one tensor `x`, which uses the tensors in the list `parameters`. `folder`, the path of an empty folder. `f` may drop results on the way; their files go with them.
 # * **Result.** `f(x)`. While its graph lives, every saved tensor, however small, lies in a file of its own in `folder` (one that is saved twice may have one file), except what lies in the memory of a parameter (its views, also detached ones): that stays in memory and is not written. <!-- in_files -->
@@ -1185,11 +1210,12 @@ with tempfile.TemporaryDirectory() as folder:
 # * **Result.** No file is left when a backward pass has freed the graph, or when the result is dropped without one. <!-- files_left -->
 # * **Not allowed.** A file more than 4096 bytes larger than the entries of its tensor. <!-- written -->
 # * **Not allowed.** A tensor in memory that is in a file, while the graph lives (there is a margin of 1024 bytes beside the result), even after a backward pass with `retain_graph=True`. <!-- memory -->
-# %% [markdown] tags=["ru"] of="9ac016c6"
+# %% [markdown] tags=["ru"] of="1244ddcb"
 # `torch.save` записывает в файл всё хранилище и указывает, какую его часть занимает тензор. С парой хуков из `fix_threshold` это происходит при сохранении каждого среза. Кроме того, при каждом вызове слоя в файл записывается и его вес: для хука вес слоя — такой же сохранённый тензор, как и другие, хотя он и без того лежит в памяти.
 #
-# ### Дополнительное упражнение `save_on_disk`: сохранённые тензоры в файлах
-# *спроектировать · ●●● · 20 минут · 5 баллов · дополнительно*
+# ### `save_on_disk`
+#
+# **Верните `f(x)`, граф которой хранит сохранённые тензоры в файлах, а файлы исчезают вместе с графом.**
 #
 # * **Дано.** Функция `f` от одного тензора `x`, которая использует тензоры из списка `parameters`. Путь к пустой папке `folder`. Функция `f` может по ходу дела отбросить часть своих промежуточных результатов; их файлы исчезают вместе с ними.
 # * **Результат.** `f(x)`. Пока граф существует, каждый сохранённый тензор, даже самый маленький, лежит в своём файле в папке `folder` (тензору, сохранённому дважды, достаточно одного файла). Исключение — то, что лежит в памяти параметров (их представления, в том числе отсоединённые от графа): оно остаётся в памяти и в файлы не записывается. <!-- in_files -->
@@ -1307,18 +1333,20 @@ check("save_on_disk")
 #
 # The counts in this lesson come from `saved_bytes` and `live_bytes`. The first is a pair of hooks, and you can write it now. (Calling the ready one passes, too, but you learn more by writing it.)
 #
-# ### Extra exercise `count_saved`: count what is kept
-# *complete · ●●○ · 12 minutes · 4 points · extra*
+# ### `count_saved`
+#
+# **Return the number of bytes that the graph of `f(x)` keeps for backward.**
 #
 # * **Given.** `f`, which consists of torch's own operations, `x`, and the list `parameters`. A branch that `f` computes and drops is not in the graph of its result: what only that branch saved does not count.
 # * **Result.** The number of bytes that the graph of `f(x)` keeps for backward: the storages of all saved tensors, each counted once and whole, also that of `x` if it is saved. Storages of the tensors in `parameters` do not count, nor do views of them. <!-- bytes -->
-# %% [markdown] tags=["ru"] of="30ec5bf0"
+# %% [markdown] tags=["ru"] of="a3542c8b"
 # ## Посчитаем сами
 #
 # Числа в этом уроке получены с помощью `saved_bytes` и `live_bytes`. Первый инструмент — это пара хуков, и теперь вы можете написать такую пару сами. (Вызвать готовый тоже можно, это засчитывается, но написать свой полезнее.)
 #
-# ### Дополнительное упражнение `count_saved`: сосчитать сохранённое
-# *дописать · ●●○ · 12 минут · 4 балла · дополнительно*
+# ### `count_saved`
+#
+# **Верните, сколько байтов граф `f(x)` хранит для обратного прохода.**
 #
 # * **Дано.** Функция `f`, в которой есть только операции самого torch; тензор `x`; список `parameters`. Ветвь, которую `f` вычислила и отбросила, в граф результата не входит, и тензоры, сохранённые только в этой ветви, не считаются.
 # * **Результат.** Число байтов, которые граф `f(x)` хранит для обратного прохода. Считаются хранилища всех сохранённых тензоров, каждое один раз и целиком, в том числе хранилище `x`, если он сохранён. Хранилища тензоров из `parameters` не учитываются, даже если сохранено представление такого тензора. <!-- bytes -->
@@ -1452,8 +1480,9 @@ assert leaked.now > 50 * 4000
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `notice_edits`: twelve instead of eight
-# *find the bug · ●●● · 14 minutes · 4 points · extra*
+# ### `notice_edits`
+#
+# **Under this pair of hooks an edit goes unnoticed, and 12 comes out in place of 8. Let torch notice it again.**
 #
 # The function returns `f(x)` under such a pair. Mend it.
 #
@@ -1461,9 +1490,10 @@ assert leaked.now > 50 * 4000
 # * **Result.** When nothing is changed, the gradient is the one without hooks, also in a second backward pass. <!-- gradient -->
 # * **Not allowed.** Copies in memory. <!-- memory -->
 # * **Not allowed.** To leave anything in memory when the result is dropped. <!-- left -->
-# %% [markdown] tags=["ru"] of="63f237b1"
-# ### Дополнительное упражнение `notice_edits`: двенадцать вместо восьми
-# *найти ошибку · ●●● · 14 минут · 4 балла · дополнительно*
+# %% [markdown] tags=["ru"] of="ee513cd4"
+# ### `notice_edits`
+#
+# **С этой парой хуков изменение на месте остаётся незамеченным, и вместо 8 получается 12. Пусть torch снова его замечает.**
 #
 # Функция вычисляет `f(x)` с такой парой. Исправьте её.
 #
@@ -1559,139 +1589,6 @@ draw(no_hooks, these_hooks, saved=True)
 
 
 # %% [markdown] tags=["en"]
-# ## Edits that autograd makes room for
-#
-# There is a third way, between an error and a wrong gradient. Inside `torch.autograd.graph.allow_mutation_on_saved_tensors()` a saved tensor may be edited: just before the edit autograd copies its old numbers, and backward takes the copy. It needs no hooks of yours. `copied(edit)` saves `b` in `b**2`, edits it and says what the edit cost. Without the block, backward would raise; the right gradient is 2.
-# %% [markdown] tags=["ru"] of="8245ecb1"
-# ## Изменения, которые autograd разрешает
-#
-# Кроме ошибки и неверного градиента возможен и третий исход. Внутри блока `torch.autograd.graph.allow_mutation_on_saved_tensors()` сохранённый тензор можно изменять на месте: прямо перед изменением autograd копирует прежние числа, и обратный проход берёт копию. Свои хуки для этого не нужны. Функция `copied(edit)` сохраняет `b` в операции `b**2`, изменяет его и показывает, во что обошлось изменение. Без этого блока обратный проход завершился бы ошибкой. Верный градиент — 2.
-# %%
-from torch.autograd.graph import allow_mutation_on_saved_tensors
-
-
-def copied(edit, save=lambda b: b**2):
-    """Bytes that `edit` adds, and the first entry of the gradient."""
-    a = torch.ones(1000, requires_grad=True)
-    with allow_mutation_on_saved_tensors(), live_bytes() as live:
-        b = a * 1  # 4000 bytes
-        c = save(b)
-        before = live.now
-        edit(b)
-        cost = live.now - before
-        c.sum().backward()
-    return cost, a.grad[0].item()
-
-
-print("b.zero_():            ", copied(lambda b: b.zero_()))
-print("nothing saved, b + 1: ", copied(lambda b: b.zero_(), save=lambda b: b + 1))
-# %% tags=["fact"]
-assert copied(lambda b: b.zero_()) == (4000, 2.0)
-assert copied(lambda b: b.zero_(), save=lambda b: b + 1) == (0, 1.0)
-# %% [markdown] tags=["en"]
-# The edit cost one copy of `b`. Where nothing was saved, nothing is copied. The next function tries seven programs. Read it; do not call it yet.
-# %% [markdown] tags=["ru"] of="fbf3269b"
-# Изменение обошлось в одну копию `b`. Если ничего не сохранено, ничего и не копируется. В следующей функции проверяются семь программ. Прочтите её, но пока не вызывайте.
-
-
-# %%
-def edits_at_work():
-    def five_times(b):
-        for _ in range(5):
-            b.mul_(10)
-
-    seen = {}
-    seen["bytes: b.mul_(10) five times"] = copied(five_times)[0]
-    seen["bytes: b[:10].mul_(10)"] = copied(lambda b: b[:10].mul_(10))[0]
-    seen["bytes: b.mul_(10), c = b[:10] ** 2"] = copied(lambda b: b.mul_(10), save=lambda b: b[:10] ** 2)[0]
-    seen["bytes: b.mul_(10), c = b.exp()"] = copied(lambda b: b.mul_(10), save=lambda b: b.exp())[0]
-    seen["gradient: b.data.mul_(10)"] = copied(lambda b: b.data.mul_(10))[1]
-    seen["gradient: b.detach().numpy().fill(10)"] = copied(lambda b: b.detach().numpy().fill(10))[1]
-
-    a = torch.ones(3, requires_grad=True)
-    with allow_mutation_on_saved_tensors():
-        c = (a * 1) ** 2
-    try:
-        c.sum().backward()
-        seen["backward() after the with"] = a.grad[0].item()
-    except Exception as error:
-        seen["backward() after the with"] = type(error)
-    return seen
-
-
-# %% [markdown] tags=["en"]
-# ### Extra exercise `predict_copies`: what an edit copies
-# *predict · ●●○ · 5 minutes · 1 point · extra*
-#
-# Put what `edits_at_work()` returns in place of each `...`: bytes, the first entry of a gradient, or the class of the exception. Where a row does not name `c`, it is `b**2`.
-# %% [markdown] tags=["ru"] of="5fe2fcad"
-# ### Дополнительное упражнение `predict_copies`: что копируется при изменении
-# *предсказать · ●●○ · 5 минут · 1 балл · дополнительно*
-#
-# Вместо каждого `...` поставьте то, что вернёт `edits_at_work()`: число байтов, первый элемент градиента или класс исключения. Если `c` в строке не задано, подразумевается `b**2`.
-# %% answer="predict_copies"
-predict_copies = {
-    "bytes: b.mul_(10) five times": 4000,
-    "bytes: b[:10].mul_(10)": 4000,
-    "bytes: b.mul_(10), c = b[:10] ** 2": 40,
-    "bytes: b.mul_(10), c = b.exp()": 0,
-    "gradient: b.data.mul_(10)": 2.0,
-    "gradient: b.detach().numpy().fill(10)": 20.0,
-    "backward() after the with": AssertionError,
-}
-# %% given="predict_copies"
-predict_copies = {
-    "bytes: b.mul_(10) five times": ...,
-    "bytes: b[:10].mul_(10)": ...,
-    "bytes: b.mul_(10), c = b[:10] ** 2": ...,
-    "bytes: b.mul_(10), c = b.exp()": ...,
-    "gradient: b.data.mul_(10)": ...,
-    "gradient: b.detach().numpy().fill(10)": ...,
-    "backward() after the with": ...,
-}
-# %% check="predict_copies"
-from autograder import check
-
-check("predict_copies")
-# %% tags=["fact"]
-assert predict_copies == edits_at_work()
-# %% [markdown] tags=["en"]
-# Now call `edits_at_work()`.
-# %% [markdown] tags=["ru"] of="e4dc4dc4"
-# А теперь вызовите `edits_at_work()`.
-# %%
-edits_at_work()
-
-
-# %% [markdown] tags=["en"] explains="predict_copies"
-# * What is copied is the saved tensor, whole, and once per save: five edits cost one copy, an edit of ten numbers costs all thousand. If only a slice was saved, only the slice is copied. `exp` saved its result, so an edit of `b` copies nothing.
-# * Every edit by an operation of torch is seen, also one by `.data`, which no version counter counts. NumPy writes past autograd, and the gradient is wrong without a word.
-# * Backward belongs inside the `with`: the copies are dropped at its end. Blocks of this kind cannot be nested. In a pair of saved-tensor hooks inside it nothing is protected: of nested pairs only the inner one acts.
-# %% [markdown] tags=["ru"] explains="predict_copies" of="ee9dc9c9"
-# * Копируется сохранённый тензор, целиком и один раз на каждое сохранение: пять изменений обходятся в одну копию, а изменение десяти чисел — во всю тысячу. Если сохранён только срез, копируется только он. Операция `exp` сохранила свой результат, поэтому при изменении `b` ничего не копируется.
-# * Изменение замечается, какая бы операция torch его ни выполняла, даже через `.data`, где счётчик версий не меняется. NumPy пишет в память в обход autograd, и градиент молча становится неверным.
-# * Обратный проход должен выполняться внутри `with`: в конце блока копии удаляются. Вкладывать такие блоки друг в друга нельзя. А внутри обычной пары хуков сохранённых тензоров защиты нет: из вложенных пар действует только внутренняя.
-# %% tags=["fact"]
-def saved_by_an_inner_pair(b):
-    with saved_tensors_hooks(lambda t: t.detach(), lambda t: t):
-        return b**2
-
-
-assert copied(lambda b: b.mul_(10), save=saved_by_an_inner_pair) == (0, 20.0)
-assert copied(lambda b: b.mul_(10), save=lambda b: b**2 + b.sin())[0] == 4000
-assert copied(lambda b: b.mul_(10), save=lambda b: b[:10] ** 2 + b[:10].sin())[0] == 80
-before_edit = torch.ones(3, requires_grad=True) * 1
-version = before_edit._version
-before_edit.data.mul_(10)
-assert before_edit._version == version
-try:
-    with allow_mutation_on_saved_tensors(), allow_mutation_on_saved_tensors():
-        raise AssertionError("nested")
-except RuntimeError as error:
-    assert "cannot be nested" in str(error)
-
-
-# %% [markdown] tags=["en"]
 # ## What your engine keeps
 #
 # The engine that you began in lesson 02 keeps more than torch's. Each value holds its inputs, and its rule holds them once more. The next cell is that engine as the course writes it.
@@ -1738,8 +1635,7 @@ assert left_after(Value(start_values.clone()), walk_nodes) == "  160,000 ->   16
 # %% [markdown] tags=["en"]
 # Torch is left with the gradient. Yours still has every result, though nobody will ask for them.
 #
-# ### Extra exercise `free_as_you_walk`: free as you walk
-# *complete · ●●○ · 20 minutes · 3 points · extra*
+# ### `free_as_you_walk`
 #
 # **A value that has run its rule forgets how it was made.** Below is the walk from lesson 02. Let it free what it passes.
 #
@@ -1748,11 +1644,10 @@ assert left_after(Value(start_values.clone()), walk_nodes) == "  160,000 ->   16
 # * **Result.** After a walk without `retain_graph=True` the results that nobody else holds are gone from memory, without the garbage collector. One that is held forgets its inputs, and in the place of its rule stands one that raises a RuntimeError, for a later walk. What is in `.grad` then does not matter. <!-- freed -->
 # * **Result.** With `retain_graph=True` nothing is freed. Leaves can always be used again. <!-- retained -->
 # * **Result.** The results go on the way, not at the end: when the last rule runs in a chain of 20, at most three are in memory. <!-- alive -->
-# %% [markdown] tags=["ru"] of="bfcc96e8"
+# %% [markdown] tags=["ru"] of="a4fe1d1e"
 # У torch остался только градиент. В вашем движке по-прежнему лежат все результаты, хотя они никому не понадобятся.
 #
-# ### Дополнительное упражнение `free_as_you_walk`: освободить по пути
-# *дописать · ●●○ · 20 минут · 3 балла · дополнительно*
+# ### `free_as_you_walk`
 #
 # **Значение, правило которого выполнено, забывает, как оно получено.** Ниже — обход из урока 02. Пусть он освобождает пройденное.
 #
@@ -1964,23 +1859,9 @@ check_claims(
     },
 )
 # %% [markdown] tags=["en"]
-# ## What to keep
-#
-# * An operation saves what its derivative needs: its input, its result, both, a mask or nothing. Count storages, each once and whole.
-# * `pack` runs once per save, in the forward pass, in the thread of the `with`, in the innermost pair. Parameters, indices and masks pass through it as well.
-# * Never return `t` itself from `pack`: return `t.detach()` or a copy without a graph. Clone before you write a slice.
-# * Hooks are trusted: `unpack` must return a tensor, but neither contents, dtype nor changes in place are checked.
-# * Checkpoints: about $\sqrt{L}$ segments. Judge them by the peak; the bytes kept after the forward pass can be 0 for nothing.
-# * Recomputation repeats every side effect.
-# %% [markdown] tags=["ru"] of="340a2b75"
-# ## Что стоит запомнить
-#
-# * Операция сохраняет то, что нужно для её производной: вход, результат, то и другое, маску или ничего. Считайте хранилища, каждое один раз и целиком.
-# * `pack` вызывается один раз на каждое сохранение: в прямом проходе, в том потоке выполнения, в котором выполняется блок `with`, и только у самой внутренней пары. Через него проходят и параметры, и индексы, и маски.
-# * Никогда не возвращайте из `pack` сам `t`: возвращайте `t.detach()` или копию без графа. Перед записью среза в файл сделайте его копию.
-# * Хукам верят на слово: `unpack` должен вернуть тензор, но ни содержимое, ни dtype, ни изменения на месте не проверяются.
-# * Контрольные точки: около $\sqrt{L}$ сегментов. Оценивайте их по пику: число байтов, которые хранятся после прямого прохода, можно довести до нуля без всякой пользы.
-# * При повторном вычислении повторяются и все побочные эффекты.
+# ## Where you stand
+# %% [markdown] tags=["ru"] of="76fccca0"
+# ## Что сделано
 # %%
 from autograder import progress
 

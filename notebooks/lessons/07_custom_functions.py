@@ -12,8 +12,8 @@
 # * make it right to the second derivative;
 # * test a Function that somebody else wrote.
 #
-# You need lesson 04 (`gradcheck`, second derivatives) and 05 (in-place operations, the version counter); 06 (saved tensors) helps.
-# %% [markdown] tags=["ru"] about="`autograd.Function`, верная вплоть до второй производной и без лишнего расхода памяти" of="049d2073"
+# You need lesson 04 (in-place operations, the version counter) and 05 (`gradcheck`, second derivatives); 06 (saved tensors) helps.
+# %% [markdown] tags=["ru"] about="`autograd.Function`, верная вплоть до второй производной и без лишнего расхода памяти" of="50ce5ba1"
 # # Пользовательские функции
 #
 # Представьте, что вы написали свою операцию и формулу её производной. Проверка `gradcheck` возвращает True, обучение идёт, значение функции потерь падает. При этом в нуле градиент не такой, как у torch, вторая производная равна 4.76 вместо 7.52, а памяти уходит вдвое больше, чем нужно. И ни одного сообщения об ошибке: методу `backward`, написанному вручную, autograd верит на слово.
@@ -27,7 +27,7 @@
 # * добиться, чтобы верной была и вторая производная;
 # * проверить чужую пользовательскую функцию.
 #
-# Понадобятся уроки 04 (`gradcheck`, вторые производные) и 05 (операции с изменением на месте, счётчик версий). Поможет урок 06 (сохранённые тензоры).
+# Понадобятся уроки 04 (операции с изменением на месте, счётчик версий) и 05 (`gradcheck`, вторые производные). Поможет урок 06 (сохранённые тензоры).
 # %% tags=["en"]
 # Does the import fail? Install the course by pip (its file, or autograd-course),
 # and uninstall another `autograder`.
@@ -151,15 +151,13 @@ def function_table():
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `predict_function`: what happens in `forward` and `backward`
-# *predict · ●○○ · 8 minutes · 1 point*
+# ### `predict_function`
 #
-# Put what `function_table()` returns in place of each `...`. *Recording* is what `torch.is_grad_enabled()` says at that place: True or False (the words, not 1 and 0). `needs_input_grad` is a pair of these, `a.grad` a number. The node is a name such as `"AddBackward0"`, and the last entry is `"accepted"` or `"RuntimeError"`.
-# %% [markdown] tags=["ru"] of="662c4a4e"
-# ### Упражнение `predict_function`: что происходит в `forward` и `backward`
-# *предсказать · ●○○ · 8 минут · 1 балл*
+# Put what `function_table()` returns in place of each `...`. *Recording* is what `torch.is_grad_enabled()` says at that place: True or False. `needs_input_grad` is a pair of these, `a.grad` a number. The node is a name such as `"AddBackward0"`, and the last entry is `"accepted"` or `"RuntimeError"`.
+# %% [markdown] tags=["ru"] of="54f7eb17"
+# ### `predict_function`
 #
-# Вместо каждого `...` поставьте то, что вернёт `function_table()`. Слово *recording* означает то, что возвращает в этом месте `torch.is_grad_enabled()`: True или False (именно так, а не 1 и 0). Значение `needs_input_grad` — пара таких значений, `a.grad` — число. Узел — имя вроде `"AddBackward0"`, а в последней строке стоит `"accepted"` или `"RuntimeError"`.
+# Вместо каждого `...` поставьте то, что вернёт `function_table()`. Слово *recording* означает то, что возвращает в этом месте `torch.is_grad_enabled()`: True или False. Значение `needs_input_grad` — пара таких значений, `a.grad` — число. Узел — имя вроде `"AddBackward0"`, а в последней строке стоит `"accepted"` или `"RuntimeError"`.
 # %% answer="predict_function"
 predict_function = {
     "recording in forward": False,
@@ -339,10 +337,9 @@ draw(saved, attribute, saved=True)
 #
 # Остаётся выбрать, что сохранять. Сохранённое остаётся в памяти до `backward`. Дополнительной памяти для этого не нужно, если тензор и так хранится у вызывающего кода. С результатом обычно так и бывает, а сохранённый вход может оставаться в памяти и тогда, когда снаружи он уже не нужен.
 # %% [markdown] tags=["en"]
-# ### Exercise `exp_function`: the exponential keeps its result
-# *complete · ●○○ · 10 minutes · 4 points*
+# ### `exp_function`
 #
-# Write the class `Exp`, derived from `torch.autograd.Function`.
+# **Write the class `Exp`: the exponential as a Function of your own, which keeps no more than torch's does.**
 #
 # * **Given.** `x`, a floating point tensor of any shape (an empty tensor and one of shape `()` as well).
 # * **Result.** `Exp.apply(x)` is the exponential: a new tensor of the same dtype, no view of another one. Its gradient is right for every `grad_output`, a transposed one included. <!-- derivative -->
@@ -350,11 +347,10 @@ draw(saved, attribute, saved=True)
 # * **Leave.** The input in `forward`: it belongs to the caller. Each call has its own state: `apply` may be called again before `backward`. <!-- each_call -->
 # * **Leave.** The tensor `grad_output` in `backward`. These requirements on the input, the calls and `grad_output` hold in all exercises below. <!-- grad_output_after -->
 # * **Not allowed.** To hold other memory than the result's between the two passes when the caller has dropped the input. <!-- bytes_kept -->
-# %% [markdown] tags=["ru"] of="f70ed18f"
-# ### Упражнение `exp_function`: экспонента хранит свой результат
-# *дописать · ●○○ · 10 минут · 4 балла*
+# %% [markdown] tags=["ru"] of="9b2a1b66"
+# ### `exp_function`
 #
-# Напишите класс `Exp`, унаследованный от `torch.autograd.Function`.
+# **Напишите класс `Exp`: экспоненту в виде собственной функции autograd, которая хранит не больше, чем функция из torch.**
 #
 # * **Дано.** Тензор с плавающей точкой `x` любой формы (в том числе пустой и формы `()`).
 # * **Результат.** `Exp.apply(x)` — экспонента: новый тензор того же dtype, а не представление другого тензора. Градиент верен при любом `grad_output`, в том числе транспонированном. <!-- derivative -->
@@ -440,171 +436,6 @@ except NameError as error:
 
 
 # %% [markdown] tags=["en"]
-# ## A ReLU that was published
-#
-# A hand-written operation that replaces `torch.relu` should do what `torch.relu` does. This one was published. On random numbers `gradcheck` says True, and yet a network learns otherwise with it than with `torch.relu`.
-#
-# ### Exercise `fix_relu`: a ReLU like torch's
-# *find the bug · ●○○ · 7 minutes · 3 points*
-#
-# In this class there is a slip, `# staticmethod` for `@staticmethod`. The slip is harmless; find what is not, and mend it.
-#
-# * **Given.** `x`, on any device, on a GPU as on the CPU. NaN and infinity occur neither in it nor in `grad_output`.
-# * **Result.** Value and gradient of `ReLU.apply(x)` are those of `torch.relu(x)` for all numbers, however small, and every `grad_output`. <!-- derivative -->
-# * **Result.** They lie on the device of `x`. <!-- device -->
-# * **Leave.** The input, and what an earlier call needs. <!-- each_call -->
-# * **Leave.** The tensor `grad_output`. <!-- grad_output_after -->
-# %% [markdown] tags=["ru"] of="0054158f"
-# ## Опубликованный ReLU
-#
-# Операция, которая заменяет `torch.relu`, должна делать то же, что `torch.relu`. Эта была опубликована. На случайных числах `gradcheck` возвращает True, и всё же сеть с ней обучается иначе, чем с `torch.relu`.
-#
-# ### Упражнение `fix_relu`: ReLU как в torch
-# *найти ошибку · ●○○ · 7 минут · 3 балла*
-#
-# В этом классе есть описка: `# staticmethod` вместо `@staticmethod`. Описка безвредна. Найдите настоящую ошибку и исправьте её.
-#
-# * **Дано.** Тензор `x` на любом устройстве, и на CPU, и на GPU. NaN и бесконечностей нет ни в нём, ни в `grad_output`.
-# * **Результат.** Значение и градиент `ReLU.apply(x)` такие же, как у `torch.relu(x)`, при любых числах, даже самых малых, и любом `grad_output`. <!-- derivative -->
-# * **Результат.** Значение и градиент лежат на том же устройстве, что и `x`. <!-- device -->
-# * **Не менять.** Вход и то, что нужно более раннему вызову. <!-- each_call -->
-# * **Не менять.** Тензор `grad_output`. <!-- grad_output_after -->
-# %% answer="fix_relu"
-class ReLU(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, input):
-        ctx.save_for_backward(input)
-        return input.clamp(min=0)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (input,) = ctx.saved_tensors
-        grad_input = grad_output.clone()
-        grad_input[input <= 0] = 0
-        return grad_input
-
-
-# %% given="fix_relu"
-class ReLU(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, input):
-        ctx.save_for_backward(input)
-        return input.clamp(min=0)
-
-    # staticmethod
-    def backward(ctx, grad_output):
-        (input,) = ctx.saved_tensors
-        grad_input = grad_output.clone()
-        grad_input[input < 0] = 0
-        return grad_input
-
-
-# %% alternative="fix_relu"
-class ReLU(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, input):
-        ctx.mask = input > 0
-        return input * ctx.mask
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output * ctx.mask
-
-
-# %% alternative="fix_relu"
-class ReLU(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, input):
-        output = torch.relu(input)
-        ctx.save_for_backward(output)
-        return output
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (output,) = ctx.saved_tensors
-        return torch.where(output > 0, grad_output, torch.zeros_like(grad_output))
-
-
-# %% alternative="fix_relu"
-class ReLU(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, input):
-        ctx.save_for_backward(input)
-        return input.clamp(min=0)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (input,) = ctx.saved_tensors
-        return grad_output.masked_fill(~(input > 0), 0)
-
-
-# %% check="fix_relu"
-from autograder import check
-
-check("fix_relu")
-# %% [markdown] tags=["en"] explains="fix_relu"
-# At 0 the relu has no derivative: the slope is 0 on the left, 1 on the right. Any number from 0 to 1, both ends included, is a *subgradient*. Which one do torch's own operations take? See the next cell.
-#
-# `gradcheck` found nothing: random numbers are hardly ever 0. And at 0 you cannot rely on it, since there it fails for `torch.relu` as well: the central difference is 0.5.
-# %% [markdown] tags=["ru"] explains="fix_relu" of="64fef177"
-# В нуле у relu нет производной: слева от него наклон 0, справа — 1. Любое число от 0 до 1, включая концы, называют *субградиентом*. Какой из них выбирают операции самого torch? Выполните следующую ячейку.
-#
-# Проверка `gradcheck` ничего не находит: среди случайных чисел нуля почти не бывает. А в самом нуле полагаться на неё нельзя: там её не проходит и `torch.relu`, потому что центральная разность равна 0.5.
-# %%
-x, zero = torch.tensor(0.0, requires_grad=True), torch.tensor(0.0)
-operations = {
-    "relu(x)": torch.relu(x),
-    "maximum(x, 0)": torch.maximum(x, zero),
-    "where(x > 0, x, 0)": torch.where(x > 0, x, zero),
-    "where(x >= 0, x, 0)": torch.where(x >= 0, x, zero),
-}
-for name, y in operations.items():
-    print(f"{name:20} derivative at 0: {torch.autograd.grad(y, x)[0].item()}")
-# %% [markdown] tags=["en", "try"]
-# Four programs of one function. How many answers, and which of them must a ReLU give that replaces torch's? Say it.
-#
-# Three. None of them is wrong, and nobody promises that they stay: for `x.clamp(min=0)` torch up to 2.13 gives 1, from 2.14 on 0. But a hand-written operation that replaces `torch.relu` should make the same choice. Where many entries are exactly 0 (after another relu, in padding, in weights that start at zero) it is seen.
-# %% [markdown] tags=["ru", "try"] of="50ebb1c1"
-# Функция одна, программ четыре. Сколько получилось ответов и какой из них должен давать ReLU, который заменяет собой ReLU из torch? Ответьте.
-#
-# Ответов три. Неправильных среди них нет, и никто не обещает, что они не изменятся: для `x.clamp(min=0)` torch до версии 2.13 включительно даёт 1, а с версии 2.14 — 0. Но операция, которая заменяет `torch.relu`, должна выбирать тот же субградиент. Разница видна там, где много точных нулей: после другого relu, в паддинге, в весах, которые вначале равны нулю.
-# %% tags=["fact"]
-x = torch.tensor(0.0, requires_grad=True)
-for y, slope in zip(
-    (torch.relu(x), torch.maximum(x, zero), torch.where(x > 0, x, 0), torch.where(x >= 0, x, 0)), (0, 0.5, 0, 1)
-):
-    assert torch.autograd.grad(y, x)[0].item() == slope
-slopes = [torch.autograd.grad(x.clamp(min=low), x)[0].item() for low in (0, zero)]
-before = tuple(map(int, torch.__version__.split(".")[:2])) < (2, 14)
-assert slopes == ([1.0, 1.0] if before else [0.0, 0.5])
-
-
-# %% tags=["fact"]
-class PublishedReLU(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, input):
-        ctx.save_for_backward(input)
-        return input.clamp(min=0)
-
-    # staticmethod
-    def backward(ctx, grad_output):
-        (input,) = ctx.saved_tensors
-        grad_input = grad_output.clone()
-        grad_input[input < 0] = 0
-        return grad_input
-
-
-torch.manual_seed(0)
-x = torch.randn(20, dtype=torch.float64, requires_grad=True)
-kink = torch.zeros(1, dtype=torch.float64, requires_grad=True)
-for function in PublishedReLU.apply, torch.relu:
-    assert torch.autograd.gradcheck(function, (x,))
-    assert not torch.autograd.gradcheck(function, (kink,), raise_exception=False)
-PublishedReLU.apply(kink).backward()
-assert kink.grad.item() == 1
-
-
-# %% [markdown] tags=["en"]
 # ## Several inputs
 #
 # With two inputs `backward` returns a tuple of two gradients, in the order of the arguments. Swapped ones are hard to see: for $a \cdot b$ with equal $a$ and $b$ they are the same numbers. So test with inputs that differ.
@@ -660,21 +491,19 @@ except RuntimeError as error:
 #
 # При транслировании (broadcasting) форма тензора `b` расширена с `(3,)` до `(4, 3)`, и возвращённый для него градиент тоже имеет расширенную форму. Нередко пишут, что это ошибка и что `backward` обязан просуммировать по добавленной оси. Не обязан: если форма градиента могла получиться транслированием входа, суммирует сам autograd. Любая другая форма — ошибка.
 # %% [markdown] tags=["en"]
-# ### Exercise `product_function`: two inputs
-# *complete · ●●○ · 10 minutes · 4 points*
+# ### `product_function`
 #
-# Write a class `Product` derived from `torch.autograd.Function`.
+# **Write the class `Product`: `a * b` with broadcasting, and only the gradients that somebody needs.**
 #
 # * **Given.** `a` and `b`, two floating point tensors of one dtype whose shapes can be broadcast together, such as `(4, 3)` and `(4, 1)`, `(4, 1)` and `(1, 3)`, or `(3,)` and `()`.
 # * **Result.** `Product.apply(a, b)` is `a * b`, and each input that requires grad gets its gradient. <!-- gradients -->
 # * **Leave.** The inputs, and what an earlier call needs. <!-- each_call -->
 # * **Leave.** The tensor `grad_output`. <!-- grad_output_after -->
 # * **Not allowed.** A product in `backward` for an input that does not require grad: None is enough in its place. <!-- reads_for_nobody -->
-# %% [markdown] tags=["ru"] of="81e69ef8"
-# ### Упражнение `product_function`: два входа
-# *дописать · ●●○ · 10 минут · 4 балла*
+# %% [markdown] tags=["ru"] of="0cf7ebe6"
+# ### `product_function`
 #
-# Напишите класс `Product`, унаследованный от `torch.autograd.Function`.
+# **Напишите класс `Product`: `a * b` с расширением форм (broadcasting) и только с теми градиентами, которые кому-нибудь нужны.**
 #
 # * **Дано.** Два тензора с плавающей точкой `a` и `b`: dtype у них один, а формы совместимы при транслировании, например `(4, 3)` и `(4, 1)`, `(4, 1)` и `(1, 3)` или `(3,)` и `()`.
 # * **Результат.** `Product.apply(a, b)` — это `a * b`, и каждый вход, который требует градиента, получает свой градиент. <!-- gradients -->
@@ -782,8 +611,9 @@ assert not torch.autograd.gradcheck(SwappedProduct.apply, (pair[0], right), rais
 #
 # A second derivative differentiates `backward`.
 #
-# ### Exercise `fix_sinh`: right once, wrong the second time
-# *find the bug · ●●○ · 10 minutes · 3 points*
+# ### `fix_sinh`
+#
+# **For `Sinh.apply(x)**2` at 1 the second derivative comes out as 4.76 in place of 7.52. Mend the class.**
 #
 # `Sinh.apply(x)` is the hyperbolic sine $(e^x - e^{-x}) / 2$; its derivative is the hyperbolic cosine, $(e^x + e^{-x}) / 2$. For `Sinh.apply(x)**2` at 1 the second derivative comes out as 4.76; it is 7.52. Mend the class. It may save what it needs.
 #
@@ -791,13 +621,14 @@ assert not torch.autograd.gradcheck(SwappedProduct.apply, (pair[0], right), rais
 # * **Result.** Second derivatives are right, also of expressions composed with the function. To refuse a second derivative is not enough. <!-- second -->
 # * **Leave.** The input, and what an earlier call needs. <!-- each_call -->
 # * **Leave.** The tensor `grad_output`. <!-- first -->
-# %% [markdown] tags=["ru"] of="d383a639"
+# %% [markdown] tags=["ru"] of="bb8d856b"
 # ## Первая производная верна, вторая — нет
 #
 # Чтобы получить вторую производную, дифференцируют сам `backward`.
 #
-# ### Упражнение `fix_sinh`: первая производная верна, вторая — нет
-# *найти ошибку · ●●○ · 10 минут · 3 балла*
+# ### `fix_sinh`
+#
+# **Для `Sinh.apply(x)**2` в точке 1 вторая производная получается 4.76 вместо 7.52. Исправьте класс.**
 #
 # `Sinh.apply(x)` — гиперболический синус $(e^x - e^{-x}) / 2$. Его производная — гиперболический косинус, $(e^x + e^{-x}) / 2$. Вторая производная выражения `Sinh.apply(x)**2` в точке 1 получается равной 4.76, а должна быть равна 7.52. Исправьте класс. Сохранять можно всё, что нужно.
 #
@@ -1067,13 +898,194 @@ assert not torch.autograd.gradgradcheck(GivenSinh.apply, (one,), raise_exception
 
 
 # %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * `backward` multiplies the derivative by `grad_output`, and returns one entry for each argument of `apply`. Autograd checks their number and shapes, never their values.
+# * Inputs and outputs go through `save_for_backward`; `ctx` attributes are for what is no tensor.
+# * Save inputs or outputs, nothing in between: else the second derivative is silently wrong. `once_differentiable` does not stop `autograd.grad`, and `backward()` only if the gradient that arrives in the Function requires grad.
+# * `gradcheck` with inputs that differ and lie on both sides of a kink; `gradgradcheck` for the second derivative. `gradcheck` does not see an edited `grad_output`, so look at it yourself.
+# %% [markdown] tags=["ru"] of="b002750c"
+# ## Что стоит запомнить
+#
+# * `backward` умножает производную на `grad_output` и возвращает по одному значению на каждый аргумент `apply`. Autograd проверяет их количество и форму, но не значения.
+# * Входы и выходы передают в `save_for_backward`; в атрибуты `ctx` кладут то, что не является тензором.
+# * Сохраняйте входы или выходы, но ничего промежуточного: иначе вторая производная будет неверной, а предупреждения не появится. `once_differentiable` не останавливает `autograd.grad`, а `backward()` — только если пришедший в функцию градиент сам требует градиента.
+# * Вызывайте `gradcheck` на разных входах и по обе стороны излома, а для второй производной — `gradgradcheck`. Изменений в `grad_output` функция `gradcheck` не видит, поэтому проверяйте его сами.
+# %% [markdown] tags=["en"]
+# ## A ReLU that was published
+#
+# A hand-written operation that replaces `torch.relu` should do what `torch.relu` does. This one was published. On random numbers `gradcheck` says True, and yet a network learns otherwise with it than with `torch.relu`.
+#
+# ### `fix_relu`
+#
+# **This `ReLU` is to give what `torch.relu` gives, value and gradient, for all numbers. Mend it.**
+#
+# In this class there is a slip, `# staticmethod` for `@staticmethod`. The slip is harmless; find what is not, and mend it.
+#
+# * **Given.** `x`, on any device, on a GPU as on the CPU. NaN and infinity occur neither in it nor in `grad_output`.
+# * **Result.** Value and gradient of `ReLU.apply(x)` are those of `torch.relu(x)` for all numbers, however small, and every `grad_output`. <!-- derivative -->
+# * **Result.** They lie on the device of `x`. <!-- device -->
+# * **Leave.** The input, and what an earlier call needs. <!-- each_call -->
+# * **Leave.** The tensor `grad_output`. <!-- grad_output_after -->
+# %% [markdown] tags=["ru"] of="36b13dda"
+# ## Опубликованный ReLU
+#
+# Операция, которая заменяет `torch.relu`, должна делать то же, что `torch.relu`. Эта была опубликована. На случайных числах `gradcheck` возвращает True, и всё же сеть с ней обучается иначе, чем с `torch.relu`.
+#
+# ### `fix_relu`
+#
+# **Этот `ReLU` должен давать то же, что `torch.relu`: и значение, и градиент, при любых числах. Исправьте его.**
+#
+# В этом классе есть описка: `# staticmethod` вместо `@staticmethod`. Описка безвредна. Найдите настоящую ошибку и исправьте её.
+#
+# * **Дано.** Тензор `x` на любом устройстве, и на CPU, и на GPU. NaN и бесконечностей нет ни в нём, ни в `grad_output`.
+# * **Результат.** Значение и градиент `ReLU.apply(x)` такие же, как у `torch.relu(x)`, при любых числах, даже самых малых, и любом `grad_output`. <!-- derivative -->
+# * **Результат.** Значение и градиент лежат на том же устройстве, что и `x`. <!-- device -->
+# * **Не менять.** Вход и то, что нужно более раннему вызову. <!-- each_call -->
+# * **Не менять.** Тензор `grad_output`. <!-- grad_output_after -->
+# %% answer="fix_relu"
+class ReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, input):
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (input,) = ctx.saved_tensors
+        grad_input = grad_output.clone()
+        grad_input[input <= 0] = 0
+        return grad_input
+
+
+# %% given="fix_relu"
+class ReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, input):
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    # staticmethod
+    def backward(ctx, grad_output):
+        (input,) = ctx.saved_tensors
+        grad_input = grad_output.clone()
+        grad_input[input < 0] = 0
+        return grad_input
+
+
+# %% alternative="fix_relu"
+class ReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, input):
+        ctx.mask = input > 0
+        return input * ctx.mask
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.mask
+
+
+# %% alternative="fix_relu"
+class ReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, input):
+        output = torch.relu(input)
+        ctx.save_for_backward(output)
+        return output
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (output,) = ctx.saved_tensors
+        return torch.where(output > 0, grad_output, torch.zeros_like(grad_output))
+
+
+# %% alternative="fix_relu"
+class ReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, input):
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (input,) = ctx.saved_tensors
+        return grad_output.masked_fill(~(input > 0), 0)
+
+
+# %% check="fix_relu"
+from autograder import check
+
+check("fix_relu")
+# %% [markdown] tags=["en"] explains="fix_relu"
+# At 0 the relu has no derivative: the slope is 0 on the left, 1 on the right. Any number from 0 to 1, both ends included, is a *subgradient*. Which one do torch's own operations take? See the next cell.
+#
+# `gradcheck` found nothing: random numbers are hardly ever 0. And at 0 you cannot rely on it, since there it fails for `torch.relu` as well: the central difference is 0.5.
+# %% [markdown] tags=["ru"] explains="fix_relu" of="64fef177"
+# В нуле у relu нет производной: слева от него наклон 0, справа — 1. Любое число от 0 до 1, включая концы, называют *субградиентом*. Какой из них выбирают операции самого torch? Выполните следующую ячейку.
+#
+# Проверка `gradcheck` ничего не находит: среди случайных чисел нуля почти не бывает. А в самом нуле полагаться на неё нельзя: там её не проходит и `torch.relu`, потому что центральная разность равна 0.5.
+# %%
+x, zero = torch.tensor(0.0, requires_grad=True), torch.tensor(0.0)
+operations = {
+    "relu(x)": torch.relu(x),
+    "maximum(x, 0)": torch.maximum(x, zero),
+    "where(x > 0, x, 0)": torch.where(x > 0, x, zero),
+    "where(x >= 0, x, 0)": torch.where(x >= 0, x, zero),
+}
+for name, y in operations.items():
+    print(f"{name:20} derivative at 0: {torch.autograd.grad(y, x)[0].item()}")
+# %% [markdown] tags=["en", "try"]
+# Four programs of one function. How many answers, and which of them must a ReLU give that replaces torch's? Say it.
+#
+# Three. None of them is wrong, and nobody promises that they stay: for `x.clamp(min=0)` torch up to 2.13 gives 1, from 2.14 on 0. But a hand-written operation that replaces `torch.relu` should make the same choice. Where many entries are exactly 0 (after another relu, in padding, in weights that start at zero) it is seen.
+# %% [markdown] tags=["ru", "try"] of="50ebb1c1"
+# Функция одна, программ четыре. Сколько получилось ответов и какой из них должен давать ReLU, который заменяет собой ReLU из torch? Ответьте.
+#
+# Ответов три. Неправильных среди них нет, и никто не обещает, что они не изменятся: для `x.clamp(min=0)` torch до версии 2.13 включительно даёт 1, а с версии 2.14 — 0. Но операция, которая заменяет `torch.relu`, должна выбирать тот же субградиент. Разница видна там, где много точных нулей: после другого relu, в паддинге, в весах, которые вначале равны нулю.
+# %% tags=["fact"]
+x = torch.tensor(0.0, requires_grad=True)
+for y, slope in zip(
+    (torch.relu(x), torch.maximum(x, zero), torch.where(x > 0, x, 0), torch.where(x >= 0, x, 0)), (0, 0.5, 0, 1)
+):
+    assert torch.autograd.grad(y, x)[0].item() == slope
+slopes = [torch.autograd.grad(x.clamp(min=low), x)[0].item() for low in (0, zero)]
+before = tuple(map(int, torch.__version__.split(".")[:2])) < (2, 14)
+assert slopes == ([1.0, 1.0] if before else [0.0, 0.5])
+
+
+# %% tags=["fact"]
+class PublishedReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, input):
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    # staticmethod
+    def backward(ctx, grad_output):
+        (input,) = ctx.saved_tensors
+        grad_input = grad_output.clone()
+        grad_input[input < 0] = 0
+        return grad_input
+
+
+torch.manual_seed(0)
+x = torch.randn(20, dtype=torch.float64, requires_grad=True)
+kink = torch.zeros(1, dtype=torch.float64, requires_grad=True)
+for function in PublishedReLU.apply, torch.relu:
+    assert torch.autograd.gradcheck(function, (x,))
+    assert not torch.autograd.gradcheck(function, (kink,), raise_exception=False)
+PublishedReLU.apply(kink).backward()
+assert kink.grad.item() == 1
+
+
+# %% [markdown] tags=["en"]
 # ## One node instead of two
 #
-# Why write a Function at all, when autograd can differentiate everything? For a gradient that is no derivative (the extras), for code that torch cannot see, and for memory. Take $x \cdot \sigma(x)$, the activation SiLU. Written out, the graph keeps the sigmoid next to `x`. torch's own `silu` keeps `x` alone. The cell counts the bytes alive after the forward pass; the result itself has 40,000.
-# %% [markdown] tags=["ru"] of="9931bb12"
+# Why write a Function at all, when autograd can differentiate everything? For a gradient that is no derivative (the next section), for code that torch cannot see, and for memory. Take $x \cdot \sigma(x)$, the activation SiLU. Written out, the graph keeps the sigmoid next to `x`. torch's own `silu` keeps `x` alone. The cell counts the bytes alive after the forward pass; the result itself has 40,000.
+# %% [markdown] tags=["ru"] of="a2738949"
 # ## Один узел вместо двух
 #
-# Зачем вообще писать пользовательскую функцию, если autograd дифференцирует всё? Ради градиента, который не является производной (дополнительные упражнения), ради кода, в который torch заглянуть не может, и ради памяти. Возьмём $x \cdot \sigma(x)$, функцию активации SiLU. Если записать её обычными операциями, в графе, кроме `x`, хранится ещё и сигмоида. Для встроенной функции `silu` хранится только `x`. В следующей ячейке подсчитаны байты, которые остаются в памяти после прямого прохода. Сам результат занимает 40 000 байт.
+# Зачем вообще писать пользовательскую функцию, если autograd дифференцирует всё? Ради градиента, который не является производной (следующий раздел), ради кода, в который torch заглянуть не может, и ради памяти. Возьмём $x \cdot \sigma(x)$, функцию активации SiLU. Если записать её обычными операциями, в графе, кроме `x`, хранится ещё и сигмоида. Для встроенной функции `silu` хранится только `x`. В следующей ячейке подсчитаны байты, которые остаются в памяти после прямого прохода. Сам результат занимает 40 000 байт.
 # %%
 from autograder.measure import live_bytes
 
@@ -1101,8 +1113,9 @@ draw(written_out, torchs_silu, saved=True)
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `silu_function`: one node, nothing more to keep
-# *design · ●●● · 15 minutes · 5 points*
+# ### `silu_function`
+#
+# **Write the class `SiLU`: `x * torch.sigmoid(x)`, right to the second derivative, which keeps nothing but its input and its result.**
 #
 # Write a class `SiLU` derived from `torch.autograd.Function`. Time does not count: computing something twice is allowed.
 #
@@ -1113,9 +1126,10 @@ draw(written_out, torchs_silu, saved=True)
 # * **Leave.** The input, and what an earlier call needs. <!-- each_call -->
 # * **Leave.** The tensor `grad_output`. <!-- first -->
 # * **Not allowed.** To keep anything alive after the forward pass but the result and the input, which the caller holds. <!-- bytes_kept -->
-# %% [markdown] tags=["ru"] of="60f25056"
-# ### Упражнение `silu_function`: один узел и ничего лишнего
-# *спроектировать · ●●● · 15 минут · 5 баллов*
+# %% [markdown] tags=["ru"] of="b154ae93"
+# ### `silu_function`
+#
+# **Напишите класс `SiLU`: `x * torch.sigmoid(x)`, верный вплоть до второй производной, который не хранит ничего, кроме входа и результата.**
 #
 # Напишите класс `SiLU`, унаследованный от `torch.autograd.Function`. Время не учитывается: можно вычислять одно и то же дважды.
 #
@@ -1201,97 +1215,13 @@ check("silu_function")
 # %% [markdown] tags=["en"]
 # ## A gradient that is no derivative
 #
-# The exercises from here on are extras. The derivative of the sign is 0 wherever it exists, so nothing before a sign can learn by it. Networks with weights of −1 and 1 are trained all the same: `backward` returns something useful instead, the *straight-through estimator*. `gradcheck` must fail on such a Function, because it compares with the true derivative. Test it against the formula that you want.
-#
-# ### Extra exercise `sign_function`: a sign that lets the gradient through
-# *complete · ●○○ · 6 minutes · 3 points · extra*
-#
-# Write a class `Sign` derived from `torch.autograd.Function`.
-#
-# * **Result.** `Sign.apply(x)` is `x.sign()`. The gradient of `x` is `grad_output` where `x` lies in [−1, 1], both ends included, and 0 elsewhere. <!-- surrogate -->
-# * **Leave.** The input, and what an earlier call needs. <!-- each_call -->
-# * **Leave.** The tensor `grad_output`. <!-- grad_output_after -->
-# %% [markdown] tags=["ru"] of="fc1d8f47"
+# The derivative of the sign is 0 wherever it exists, so nothing before a sign can learn by it. Networks with weights of −1 and 1 are trained all the same: `backward` returns something useful instead, the *straight-through estimator*. `gradcheck` must fail on such a Function, because it compares with the true derivative. Test it against the formula that you want.
+# %% [markdown] tags=["ru"] of="acf751a9"
 # ## Градиент, который не является производной
 #
-# Дальше идут дополнительные упражнения. Производная функции знака равна 0 везде, где она есть, поэтому слои перед этой функцией по такому градиенту не обучаются. И всё же сети с весами −1 и 1 обучают: вместо нуля `backward` возвращает что-нибудь полезное. Такая замена называется *сквозной оценкой градиента* (straight-through estimator, STE). Проверку `gradcheck` такая функция и не должна проходить, потому что там сравнение идёт с настоящей производной. Проверяйте её по той формуле, которая вам нужна.
-#
-# ### Дополнительное упражнение `sign_function`: знак, который пропускает градиент
-# *дописать · ●○○ · 6 минут · 3 балла · дополнительно*
-#
-# Напишите класс `Sign`, унаследованный от `torch.autograd.Function`.
-#
-# * **Результат.** `Sign.apply(x)` — это `x.sign()`. Градиент по `x` равен `grad_output` там, где `x` лежит на отрезке [−1, 1], включая концы, а в остальных точках — нулю. <!-- surrogate -->
-# * **Не менять.** Вход и то, что нужно более раннему вызову. <!-- each_call -->
-# * **Не менять.** Тензор `grad_output`. <!-- grad_output_after -->
-# %% answer="sign_function"
-class Sign(torch.autograd.Function):
-    """Signs with a gradient that passes where |x| is at most 1."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ### BEGIN SOLUTION
-        ctx.save_for_backward(x)
-        return x.sign()
-        ### END SOLUTION
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        ### BEGIN SOLUTION
-        (x,) = ctx.saved_tensors
-        return grad_output * (x.abs() <= 1)
-        ### END SOLUTION
-
-
-# %% alternative="sign_function"
-class Sign(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.inside = (x >= -1) & (x <= 1)
-        return torch.sign(x)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return torch.where(ctx.inside, grad_output, 0.0)
-
-
-# %% alternative="sign_function"
-class Sign(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return (x > 0).to(x.dtype) - (x < 0).to(x.dtype)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        grad_input = grad_output.clone()
-        grad_input[x.abs() > 1] = 0
-        return grad_input
-
-
-# %% alternative="sign_function"
-class Sign(torch.autograd.Function):
-    @staticmethod
-    def forward(x):
-        return x.sign()
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.save_for_backward(inputs[0] == inputs[0].clamp(-1, 1))
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output.masked_fill(~ctx.saved_tensors[0], 0)
-
-
-# %% check="sign_function"
-from autograder import check
-
-check("sign_function")
+# Производная функции знака равна 0 везде, где она есть, поэтому слои перед этой функцией по такому градиенту не обучаются. И всё же сети с весами −1 и 1 обучают: вместо нуля `backward` возвращает что-нибудь полезное. Такая замена называется *сквозной оценкой градиента* (straight-through estimator, STE). Проверку `gradcheck` такая функция и не должна проходить, потому что там сравнение идёт с настоящей производной. Проверяйте её по той формуле, которая вам нужна.
 # %% tags=["fact"]
 points = torch.tensor([0.5, -0.25, 2.0], dtype=torch.float64, requires_grad=True)
-assert not torch.autograd.gradcheck(Sign.apply, (points,), raise_exception=False)
 assert torch.autograd.grad(points.sign().sum(), points)[0].tolist() == [0, 0, 0]
 
 
@@ -1331,23 +1261,21 @@ except RuntimeError as error:
 # %% [markdown] tags=["en"]
 # The result is a view, and torch refuses to change a view made inside a custom Function. The Function is right, but a `relu_()` after it raises an error.
 #
-# ### Extra exercise `reverse_function`: gradient reversal
-# *complete · ●●○ · 8 minutes · 3 points · extra*
+# ### `reverse_function`
 #
-# Write a class `Reverse` derived from `torch.autograd.Function`.
+# **Write the class `Reverse`: it passes the numbers on, and sends the gradient back times `-factor`.**
 #
 # * **Given.** `x`, a tensor, and `factor`, a number.
 # * **Result.** `Reverse.apply(x, factor)` is a tensor with the numbers of `x`. The gradient of `x` is `grad_output` times `-factor`. <!-- reversed -->
 # * **Result.** The result can be changed in place, and `x` does not change with it. <!-- result_edited -->
 # * **Leave.** The input, and what an earlier call needs. <!-- each_call -->
 # * **Leave.** The tensor `grad_output`. <!-- reversed -->
-# %% [markdown] tags=["ru"] of="883ca2c9"
+# %% [markdown] tags=["ru"] of="bd254dd4"
 # Результат — представление, а менять на месте представление, созданное внутри пользовательской функции, torch не разрешает. Сама функция верна, но, если дальше написать `relu_()`, возникнет ошибка.
 #
-# ### Дополнительное упражнение `reverse_function`: обращение градиента
-# *дописать · ●●○ · 8 минут · 3 балла · дополнительно*
+# ### `reverse_function`
 #
-# Напишите класс `Reverse`, унаследованный от `torch.autograd.Function`.
+# **Напишите класс `Reverse`: числа он передаёт без изменений, а градиент возвращает умноженным на `-factor`.**
 #
 # * **Дано.** Тензор `x` и число `factor`.
 # * **Результат.** `Reverse.apply(x, factor)` — тензор с теми же числами, что в `x`. Градиент по `x` равен `grad_output`, умноженному на `-factor`. <!-- reversed -->
@@ -1423,24 +1351,22 @@ check("reverse_function")
 #
 # The gradient of `Leaky` is right, and `gradcheck` finds nothing. In `a.exp() + Leaky.apply(b, 0.1)` that of `a` is wrong.
 #
-# ### Extra exercise `leaky_function`: right alone, wrong in a sum
-# *find the bug · ●●○ · 7 minutes · 3 points · extra*
+# ### `leaky_function`
 #
-# Mend the class.
+# **The gradient of this class is right when it stands alone, and spoils that of its neighbour in a sum. Mend it.**
 #
 # * **Given.** `x`, in which 0 does not occur; `slope`, any number, also 0 or more than 1.
 # * **Result.** `Leaky.apply(x, slope)` is `x` where `x` is positive and `slope * x` where it is negative. Its gradient, which is right, stays right. <!-- derivative -->
 # * **Leave.** The input, and what an earlier call needs. <!-- each_call -->
 # * **Leave.** `grad_output`: a neighbour gets its right gradient, too. <!-- others -->
-# %% [markdown] tags=["ru"] of="777ab848"
+# %% [markdown] tags=["ru"] of="0a497793"
 # ## Сумма двух результатов
 #
 # Градиент `Leaky` верен, и `gradcheck` ничего не находит. Но в `a.exp() + Leaky.apply(b, 0.1)` неверен градиент по `a`.
 #
-# ### Дополнительное упражнение `leaky_function`: верна одна, неверна в сумме
-# *найти ошибку · ●●○ · 7 минут · 3 балла · дополнительно*
+# ### `leaky_function`
 #
-# Исправьте класс.
+# **Градиент этого класса верен, пока класс стоит один, а в сумме он портит градиент соседа. Исправьте класс.**
 #
 # * **Дано.** Тензор `x`, в котором нет нулей; `slope` — любое число, в том числе 0 и больше 1.
 # * **Результат.** `Leaky.apply(x, slope)` равно `x` там, где `x` положителен, и `slope * x` там, где он отрицателен. Градиент, верный и сейчас, остаётся верным. <!-- derivative -->
@@ -1595,125 +1521,6 @@ steps(total)
 
 
 # %% [markdown] tags=["en"]
-# ## Two calls
-#
-# ### Extra exercise `square_function`: two calls
-# *find the bug · ●●○ · 8 minutes · 3 points · extra*
-#
-# `Square.apply(x)` is right when it is called once. After two calls, for 1 and for 5, the gradients are 10 and 10 instead of 2 and 10. Mend the class.
-#
-# * **Result.** The value is `x**2`, as before. Each call has its own gradient, in whatever order they are asked for. <!-- two_calls -->
-# * **Result.** If the input is changed in place before `backward`, torch raises its `RuntimeError` about an in-place operation. <!-- input_edited_before_backward -->
-# * **Leave.** The input and the tensor `grad_output`. <!-- unchanged -->
-# %% [markdown] tags=["ru"] of="d75d22e4"
-# ## Два вызова
-#
-# ### Дополнительное упражнение `square_function`: два вызова
-# *найти ошибку · ●●○ · 8 минут · 3 балла · дополнительно*
-#
-# Если вызов один, `Square.apply(x)` работает верно. После двух вызовов, для 1 и для 5, градиенты равны 10 и 10 вместо 2 и 10. Исправьте класс.
-#
-# * **Результат.** Значение, как и прежде, — `x**2`. У каждого вызова свой градиент, в каком бы порядке их ни вычисляли. <!-- two_calls -->
-# * **Результат.** Если вход изменён на месте до `backward`, torch сообщает об этом ошибкой `RuntimeError`. <!-- input_edited_before_backward -->
-# * **Не менять.** Вход и тензор `grad_output`. <!-- unchanged -->
-# %% answer="square_function"
-class Square(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return 2 * grad_output * x
-
-
-# %% given="square_function"
-class Square(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        Square.saved = x
-        return x * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return 2 * grad_output * Square.saved
-
-
-# %% alternative="square_function"
-class Square(torch.autograd.Function):
-    @staticmethod
-    def forward(x):
-        return x.square()
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.save_for_backward(*inputs)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output * ctx.saved_tensors[0] * 2
-
-
-# %% alternative="square_function"
-class Square(torch.autograd.Function):
-    def forward(ctx, x):
-        ctx.save_for_backward(x, None)
-        return torch.pow(x, 2)
-
-    def backward(ctx, grad_output):
-        x, _ = ctx.saved_tensors
-        half = grad_output * x
-        return half + half
-
-
-# %% alternative="square_function"
-class Square(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        y = x * x
-        ctx.save_for_backward(x, y)
-        return y
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        x, _ = ctx.saved_tensors
-        return torch.mul(grad_output, x).mul(2)
-
-
-# %% check="square_function"
-from autograder import check
-
-check("square_function")
-# %% [markdown] tags=["en"] explains="square_function"
-# A class is shared by all calls of its Function. What belongs to one call is kept in its `ctx`.
-# %% [markdown] tags=["ru"] explains="square_function" of="30c157d8"
-# Класс у всех вызовов функции общий, поэтому то, что нужно одному вызову, хранят в его `ctx`.
-
-
-# %% tags=["fact"]
-class GivenSquare(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        GivenSquare.saved = x
-        return x * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return 2 * grad_output * GivenSquare.saved
-
-
-def both_gradients(function):
-    a, b = torch.tensor(1.0, requires_grad=True), torch.tensor(5.0, requires_grad=True)
-    (function.apply(a) + function.apply(b)).backward()
-    return a.grad.item(), b.grad.item()
-
-
-assert both_gradients(GivenSquare) == (10, 10) and both_gradients(Square) == (2, 10)
-
-
-# %% [markdown] tags=["en"]
 # ## A change in place that autograd knows of
 #
 # A Function may change its input in place, if it says so: `ctx.mark_dirty(x)` in `forward`, and `x` is returned. Without that call autograd takes the result for a new tensor. Then the input still has its old place in the graph, although its numbers are new.
@@ -1760,20 +1567,18 @@ assert (
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `scale_function`: in place, and said so
-# *complete · ●●○ · 8 minutes · 3 points · extra*
+# ### `scale_function`
 #
-# Write a class `ScaleInPlace` derived from `torch.autograd.Function`.
+# **Write the class `ScaleInPlace`: it multiplies `x` in place, returns that very tensor, and all gradients are right.**
 #
 # * **Given.** `x`, a tensor that is no leaf and may hold zeros; `factor`, a number.
 # * **Result.** `ScaleInPlace.apply(x, factor)` multiplies `x` by `factor` in place and returns that very tensor: `result is x`. <!-- in_place -->
 # * **Result.** Gradients are right for whoever goes on with the result and for whoever goes on with `x`. <!-- gradients -->
 # * **Leave.** The tensor `grad_output`. <!-- gradients -->
-# %% [markdown] tags=["ru"] of="ed6b1960"
-# ### Дополнительное упражнение `scale_function`: изменение на месте, о котором autograd знает
-# *дописать · ●●○ · 8 минут · 3 балла · дополнительно*
+# %% [markdown] tags=["ru"] of="daa67096"
+# ### `scale_function`
 #
-# Напишите класс `ScaleInPlace`, унаследованный от `torch.autograd.Function`.
+# **Напишите класс `ScaleInPlace`: он умножает `x` на месте, возвращает тот же самый тензор, и все градиенты верны.**
 #
 # * **Дано.** Нелистовой тензор `x`, в котором могут быть и нули; `factor` — число.
 # * **Результат.** `ScaleInPlace.apply(x, factor)` умножает `x` на `factor` на месте и возвращает тот же самый тензор: `result is x`. <!-- in_place -->
@@ -1849,150 +1654,6 @@ check("scale_function")
 
 
 # %% [markdown] tags=["en"]
-# ## A second output
-#
-# A `forward` with two outputs gets two gradients in its `backward`. For an output that was not used zeros arrive, not None (unless `ctx.set_materialize_grads(False)` was called). An integer or boolean output never requires grad. But a floating point one does, even when it is a mere statistic, and then its derivative may be taken and be wrong.
-#
-# ### Extra exercise `clip_function`: a second output without a gradient
-# *complete · ●●○ · 8 minutes · 3 points · extra*
-#
-# Write a class `Clip` derived from `torch.autograd.Function`.
-#
-# * **Result.** `Clip.apply(x)` is a tuple of two: `x.clamp(-1, 1)`, and the share of the entries of `x` outside of [−1, 1], a tensor of shape () in the dtype of `x`. <!-- outputs -->
-# * **Result.** The gradient of `x` is `grad_output` of the first where `x` lies in [−1, 1], both ends included, and 0 elsewhere. <!-- gradient -->
-# * **Result.** The share does not require grad: `ctx.mark_non_differentiable(...)` says so. <!-- share_is_constant -->
-# * **Leave.** The input, and what an earlier call needs. <!-- each_call -->
-# * **Leave.** The tensor `grad_output`. <!-- gradient -->
-# %% [markdown] tags=["ru"] of="7be3c03f"
-# ## Второй выход
-#
-# Если у `forward` два выхода, `backward` получает два градиента. Для неиспользованного выхода приходят нули, а не None (если не вызвать `ctx.set_materialize_grads(False)`). Целочисленный или логический выход градиента никогда не требует. А выход с плавающей точкой требует, даже если это всего лишь статистика: продифференцировав его, можно получить неверный градиент.
-#
-# ### Дополнительное упражнение `clip_function`: второй выход без градиента
-# *дописать · ●●○ · 8 минут · 3 балла · дополнительно*
-#
-# Напишите класс `Clip`, унаследованный от `torch.autograd.Function`.
-#
-# * **Результат.** `Clip.apply(x)` — кортеж из двух тензоров: `x.clamp(-1, 1)` и доля элементов `x` вне [−1, 1], то есть тензор формы () с тем же dtype, что у `x`. <!-- outputs -->
-# * **Результат.** Градиент по `x` равен `grad_output` первого выхода там, где `x` лежит на отрезке [−1, 1], включая концы, а в остальных точках — нулю. <!-- gradient -->
-# * **Результат.** Доля не требует градиента: для этого вызовите `ctx.mark_non_differentiable(...)`. <!-- share_is_constant -->
-# * **Не менять.** Вход и то, что нужно более раннему вызову. <!-- each_call -->
-# * **Не менять.** Тензор `grad_output`. <!-- gradient -->
-# %% answer="clip_function"
-class Clip(torch.autograd.Function):
-    """The clipped tensor, and the share of entries that were clipped."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ### BEGIN SOLUTION
-        ctx.save_for_backward(x)
-        share = (x.abs() > 1).to(x.dtype).mean()
-        ctx.mark_non_differentiable(share)
-        return x.clamp(-1, 1), share
-        ### END SOLUTION
-
-    @staticmethod
-    def backward(ctx, grad_clipped, grad_share):
-        ### BEGIN SOLUTION
-        (x,) = ctx.saved_tensors
-        return grad_clipped * (x.abs() <= 1)
-        ### END SOLUTION
-
-
-# %% alternative="clip_function"
-class Clip(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        clipped = x.clamp(-1, 1)
-        ctx.same = clipped == x
-        share = (~ctx.same).sum().to(x.dtype) / x.numel()
-        ctx.mark_non_differentiable(share)
-        return clipped, share
-
-    @staticmethod
-    def backward(ctx, *gradients):
-        return torch.where(ctx.same, gradients[0], 0.0)
-
-
-# %% alternative="clip_function"
-class Clip(torch.autograd.Function):
-    @staticmethod
-    def forward(x):
-        return torch.clamp(x, -1, 1), torch.mean((x.abs() > 1).to(x.dtype))
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.set_materialize_grads(False)
-        ctx.save_for_backward(*inputs)
-        ctx.mark_non_differentiable(output[1])
-
-    @staticmethod
-    def backward(ctx, grad_clipped, _):
-        return None if grad_clipped is None else grad_clipped.masked_fill(ctx.saved_tensors[0].abs() > 1, 0)
-
-
-# %% alternative="clip_function"
-class ClippedWithMask(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        outside = x.abs() > 1
-        ctx.save_for_backward(outside)
-        return x.clamp(-1, 1), outside  # a boolean output never requires grad
-
-    @staticmethod
-    def backward(ctx, grad_clipped, grad_outside):
-        return grad_clipped * ~ctx.saved_tensors[0]
-
-
-class Clip(torch.autograd.Function):
-    @staticmethod
-    def apply(x):
-        clipped, outside = ClippedWithMask.apply(x)
-        return clipped, outside.to(x.dtype).mean()
-
-
-# %% check="clip_function"
-from autograder import check
-
-check("clip_function")
-
-
-# %% tags=["fact"]
-arrived = []
-
-
-class TwoOutputs(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x * 2, x * 3, x > 0, x.long()
-
-    @staticmethod
-    def backward(ctx, *gradients):
-        arrived.extend(gradients[:2])
-        return gradients[0] * 2 + gradients[1] * 3
-
-
-x = torch.ones(2, requires_grad=True)
-outputs = TwoOutputs.apply(x)
-assert [output.requires_grad for output in outputs] == [True, True, False, False]
-outputs[0].sum().backward()
-assert arrived[1].tolist() == [0, 0]
-
-
-class Unmaterialized(TwoOutputs):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.set_materialize_grads(False)
-        return x * 2, x * 3
-
-    @staticmethod
-    def backward(ctx, first, second):
-        assert second is None
-        return first * 2
-
-
-Unmaterialized.apply(x)[0].sum().backward()
-# %% [markdown] tags=["en"]
 # ## A Function for `torch.func`
 #
 # `torch.func` has three requirements. `grad` wants `forward(x)` without a context and a method `setup_context(ctx, inputs, output)`, which does the saving. `vmap` wants `generate_vmap_rule = True` in the class, or a method `vmap`. Forward mode wants a method `jvp`. The cell calls all three with a Function of the usual form, and all three errors name the same requirement, the first.
@@ -2025,10 +1686,9 @@ for call in (
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `cube_function`: at home in torch.func
-# *complete · ●●● · 15 minutes · 4 points · extra*
+# ### `cube_function`
 #
-# Write a class `Cube` derived from `torch.autograd.Function`.
+# **Write the class `Cube`: `x**3` for `backward()` and for the transforms of `torch.func`.**
 #
 # * **Given.** `x`, a tensor of any shape.
 # * **Result.** `Cube.apply(x)` is `x**3`, and its node is that of the class. `backward()`, the second derivative and `torch.func.grad` are right. <!-- gradient -->
@@ -2036,11 +1696,10 @@ for call in (
 # * **Result.** `torch.func.jvp` works. What `jvp(ctx, tangent)` reads from `ctx.saved_tensors` is saved with `ctx.save_for_forward`. <!-- jvp -->
 # * **Leave.** The input, and what an earlier call needs. <!-- each_call -->
 # * **Leave.** The tensor `grad_output`. <!-- gradient -->
-# %% [markdown] tags=["ru"] of="09b619e7"
-# ### Дополнительное упражнение `cube_function`: своя функция в torch.func
-# *дописать · ●●● · 15 минут · 4 балла · дополнительно*
+# %% [markdown] tags=["ru"] of="ebcf461e"
+# ### `cube_function`
 #
-# Напишите класс `Cube`, унаследованный от `torch.autograd.Function`.
+# **Напишите класс `Cube`: `x**3`, пригодный и для `backward()`, и для преобразований `torch.func`.**
 #
 # * **Дано.** Тензор `x` любой формы.
 # * **Результат.** `Cube.apply(x)` — это `x**3`, и узел результата принадлежит этому классу. Верны результаты `backward()`, вторая производная и `torch.func.grad`. <!-- gradient -->
@@ -2173,23 +1832,21 @@ check("cube_function")
 #
 # Each of the bugs in this lesson passed at least one test. What would a test look like that catches them all?
 #
-# ### Extra exercise `is_right_function`: write the test
-# *write the test · ●●● · 25 minutes · 5 points · extra*
+# ### `is_right_function`
 #
-# Write the test `is_right_function(function)`. It is tried on several right and several wrong classes.
+# **Write a test that accepts every right Function for `x * torch.exp(-k)`, and refuses the wrong ones.**
 #
 # * **Given.** A class derived from `torch.autograd.Function`, whose `function.apply(x, k)` is to compute `x * torch.exp(-k)` for two tensors of one shape.
 # * **Result.** `True` if the class is right, however it is written. It is right if the value is right, and both gradients for every `grad_output`; if all second derivatives are right, the mixed ones by `x` and `k` as well; and if a backward pass without `create_graph` leaves `grad_output` as it was. <!-- accepts_right -->
 # * **Result.** Else `False`. An `AssertionError` and the error of `gradcheck` count as `False`. So does any other `RuntimeError`, but only over a wrong class; every other exception ends the check. The test earns points for the wrong classes that it refuses, but only if it accepts every right one. <!-- catches_wrong_value, catches_local_derivative, catches_swapped, catches_missing_gradient, catches_negative, catches_second_derivative, catches_mixed_derivative, catches_edited_grad_output -->
-# %% [markdown] tags=["ru"] of="cf260a99"
+# %% [markdown] tags=["ru"] of="58222237"
 # ## Напишите тест
 #
 # Каждая из ошибок этого урока прошла хотя бы одну проверку. Каким должен быть тест, который обнаружит их все?
 #
-# ### Дополнительное упражнение `is_right_function`: напишите тест
-# *написать тест · ●●● · 25 минут · 5 баллов · дополнительно*
+# ### `is_right_function`
 #
-# Напишите тест `is_right_function(function)`. Он проверяется на нескольких правильных и нескольких неправильных классах.
+# **Напишите тест, который принимает любую верную функцию autograd для `x * torch.exp(-k)` и отвергает неверные.**
 #
 # * **Дано.** Класс, унаследованный от `torch.autograd.Function`; вызов `function.apply(x, k)` должен вычислять `x * torch.exp(-k)` для двух тензоров одной формы.
 # * **Результат.** `True`, если класс правильный, как бы он ни был написан. Класс правильный, если верны значение и оба градиента при любом `grad_output`, верны все вторые производные, в том числе смешанные, по `x` и `k`, а обратный проход без `create_graph` не меняет `grad_output`. <!-- accepts_right -->
@@ -2303,8 +1960,9 @@ candidates = {
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `judge_rule`: a judge of rules
-# *write the test · ●●○ · 20 minutes · 5 points · extra*
+# ### `judge_rule`
+#
+# **Write a test of a rule: does it give the slopes of the operation? Only the numbers of the operation can be trusted.**
 #
 # Write the test `judge_rule(forward, rule, *inputs)`: are the gradients of the rule the slopes of the operation? Only the numbers of the operation can be trusted.
 #
@@ -2314,9 +1972,10 @@ candidates = {
 # * **Leave.** The inputs. <!-- inputs -->
 #
 # After a check that failed, `forward, rule, inputs = reproduce().function()` is a rule to try your test on.
-# %% [markdown] tags=["ru"] of="f70a04fd"
-# ### Дополнительное упражнение `judge_rule`: судья для правил
-# *написать тест · ●●○ · 20 минут · 5 баллов · дополнительно*
+# %% [markdown] tags=["ru"] of="12c33581"
+# ### `judge_rule`
+#
+# **Напишите тест правила: даёт ли оно наклоны операции? Верить можно только числам самой операции.**
 #
 # Напишите тест `judge_rule(forward, rule, *inputs)`: равны ли градиенты, которые даёт правило, наклонам самой операции? Доверять можно только значениям самой операции.
 #
@@ -2542,8 +2201,9 @@ with pretended_device("cuda") as devices:
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `fix_gray`: right on the CPU alone
-# *find the bug · ●●○ · 8 minutes · 4 points · extra*
+# ### `fix_gray`
+#
+# **`Gray.apply(x)` is the gray value of colours. On the CPU it is right, on a GPU it fails: mend the class.**
 #
 # Mend this class. `Gray.apply(x)` is the gray value of colours.
 #
@@ -2554,9 +2214,10 @@ with pretended_device("cuda") as devices:
 # * **Leave.** `grad_output`. <!-- grad_output_after -->
 #
 # You need no GPU: the check pretends one. So does `check("fix_gray", device="cuda")`, which runs all cases there.
-# %% [markdown] tags=["ru"] of="316133b3"
-# ### Дополнительное упражнение `fix_gray`: верно только на CPU
-# *найти ошибку · ●●○ · 8 минут · 4 балла · дополнительно*
+# %% [markdown] tags=["ru"] of="64ed53a1"
+# ### `fix_gray`
+#
+# **`Gray.apply(x)` вычисляет яркость цвета. На CPU результат верен, а на GPU возникает ошибка: исправьте класс.**
 #
 # Исправьте этот класс. `Gray.apply(x)` вычисляет яркость цветов.
 #
@@ -2648,26 +2309,16 @@ check("fix_gray")
 # %% [markdown] tags=["ru"] explains="fix_gray" of="60458d2d"
 # Сказанное об устройстве верно для операций torch. Тензор, который класс создаёт сам, лежит там, где создан. Если устройство не указать, это CPU, а смешивать его с GPU torch отказывается: `Expected all tensors to be on the same device`. На CPU при этом все числа верны, и `gradcheck` ничего не замечает.
 # %% [markdown] tags=["en"]
-# ## What to keep
-#
-# * `backward` multiplies the derivative by `grad_output`, and returns one entry for each argument of `apply`. Autograd checks their number and shapes, never their values.
-# * Inputs and outputs go through `save_for_backward`; `ctx` attributes are for what is no tensor.
-# * Save inputs or outputs, nothing in between: else the second derivative is silently wrong. `once_differentiable` does not stop `autograd.grad`, and `backward()` only if the gradient that arrives in the Function requires grad.
-# * `gradcheck` with inputs that differ and lie on both sides of a kink; `gradgradcheck` for the second derivative. `gradcheck` does not see an edited `grad_output`, so look at it yourself.
-# %% [markdown] tags=["ru"] of="b002750c"
-# ## Что стоит запомнить
-#
-# * `backward` умножает производную на `grad_output` и возвращает по одному значению на каждый аргумент `apply`. Autograd проверяет их количество и форму, но не значения.
-# * Входы и выходы передают в `save_for_backward`; в атрибуты `ctx` кладут то, что не является тензором.
-# * Сохраняйте входы или выходы, но ничего промежуточного: иначе вторая производная будет неверной, а предупреждения не появится. `once_differentiable` не останавливает `autograd.grad`, а `backward()` — только если пришедший в функцию градиент сам требует градиента.
-# * Вызывайте `gradcheck` на разных входах и по обе стороны излома, а для второй производной — `gradgradcheck`. Изменений в `grad_output` функция `gradcheck` не видит, поэтому проверяйте его сами.
+# ## Where you stand
+# %% [markdown] tags=["ru"] of="76fccca0"
+# ## Что сделано
 # %%
 from autograder import progress
 
 progress()
 # %% [markdown] tags=["en"]
-# This is the last lesson. `plot_progress()` puts all lessons that you have begun into one picture: the points of each, and how many different mistakes the checks have recognised so far.
-# %% [markdown] tags=["ru"] of="6e8f9a86"
+# `plot_progress()` puts all lessons that you have begun into one picture: the points of each, and how many different mistakes the checks have recognised so far.
+# %% [markdown] tags=["ru"] of="80703b92"
 # Функция `plot_progress()` показывает на одном рисунке все уроки, которые вы начали: баллы за каждый и число разных ошибок, которые в них распознали проверки.
 # %% tags=["picture"]
 from autograder import plot_progress

@@ -92,13 +92,13 @@ two_processes(skip_a_layer)
 # Первый проход вовсе не безобиден. Его градиенты — 1.0 и 2.0: ничего не усреднено, после шага копии модели разошлись бы, и никакого сообщения нет. Лишь на втором проходе обнаруживается, что первый так и не был завершён. С `find_unused_parameters=True` у обоих процессов получается 1.5.
 # %% [markdown] tags=["en"]
 # By the end of the core you will know why, and in an extra exercise you can write the mechanism that does this.
-#
+# %% [markdown] tags=["ru"] of="7c3928cf"
+# К концу основной части вы будете знать, в чём дело, а в дополнительном упражнении сможете реализовать этот механизм сами.
+# %% [markdown] tags=["en"]
 # ## A hook on a tensor
 #
 # `tensor.register_hook(f)` asks the backward pass to call `f(gradient)` when the gradient with respect to `tensor` is complete. What `f` returns takes the gradient's place from there on; if it returns None, the gradient goes on as it is. `register_hook` returns a *handle*, and `handle.remove()` takes the hook off. Here $h = 3w$ with $w = 2$, and the loss is $5h$.
-# %% [markdown] tags=["ru"] of="b66c51b6"
-# К концу основной части вы будете знать, в чём дело, а в дополнительном упражнении сможете реализовать этот механизм сами.
-#
+# %% [markdown] tags=["ru"] of="9b12593f"
 # ## Хук на тензоре
 #
 # После вызова `tensor.register_hook(f)` обратный проход вызовет `f(gradient)`, когда градиент по тензору `tensor` будет полностью готов. То, что вернула функция `f`, занимает место градиента на всём дальнейшем пути. Если она вернула None, градиент идёт дальше без изменений. Метод `register_hook` возвращает *дескриптор* хука (handle), и вызов `handle.remove()` снимает хук. Ниже $h = 3w$ при $w = 2$, а функция потерь равна $5h$.
@@ -175,13 +175,11 @@ def hook_table():
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `predict_hook_order`: when a hook sees what
-# *predict · ●○○ · 6 minutes · 1 point*
+# ### `predict_hook_order`
 #
 # Put what `hook_table()` returns in place of each `...`: numbers.
-# %% [markdown] tags=["ru"] of="13f4ba86"
-# ### Упражнение `predict_hook_order`: когда и что видит хук
-# *предсказать · ●○○ · 6 минут · 1 балл*
+# %% [markdown] tags=["ru"] of="7978eecd"
+# ### `predict_hook_order`
 #
 # Вместо каждого `...` поставьте число, которое вернёт `hook_table()`.
 # %% answer="predict_hook_order"
@@ -249,88 +247,10 @@ hook_table()
 # * Хуки одного тензора выполняются в порядке регистрации, и каждый получает то, что вернул предыдущий. В `h.grad` лежит то, что осталось после всех, хотя `retain_grad()` вызван раньше них.
 # * Хук тензора выполняется до прибавления к `.grad`, а хук post-accumulate — после. Первый получает градиент этого прохода, второй находит в `.grad` сумму.
 # %% [markdown] tags=["en"]
-# Which hooks run at all, how often, and to what do they belong? The second function asks that. Do not call it yet, either.
-# %% [markdown] tags=["ru"] of="a4a805e8"
-# А какие хуки вообще сработают, сколько раз и к чему они привязаны? Об этом вторая функция. Её тоже пока не вызывайте.
-# %%
-def hook_calls():
-    calls, table = [], {}
-    w = torch.tensor(2.0, requires_grad=True)
-    w.register_hook(lambda gradient: calls.append("before"))
-    w.register_post_accumulate_grad_hook(lambda parameter: calls.append("after"))
-    (2 * w + 3 * w).backward()
-    table["calls of the hook on w, used twice"] = calls.count("before")
-
-    calls.clear()
-    torch.autograd.grad(2 * w, w)
-    table["hook on w runs in autograd.grad"] = "before" in calls
-    table["post-accumulate hook runs in autograd.grad"] = "after" in calls
-
-    h = 1 * w
-    h.register_hook(lambda gradient: table.update({"hook before h.mul_(4)": gradient.item()}))
-    h.mul_(4)
-    h.register_hook(lambda gradient: table.update({"hook after h.mul_(4)": gradient.item()}))
-    h.backward()
-    return table
-
-
-# %% [markdown] tags=["en"]
-# ### Extra exercise `predict_hook_calls`: which hooks run
-# *predict · ●●○ · 5 minutes · 1 point · extra*
-#
-# Put what `hook_calls()` returns in place of each `...`: numbers, in the two entries on `autograd.grad` True or False.
-# %% [markdown] tags=["ru"] of="33d40b60"
-# ### Дополнительное упражнение `predict_hook_calls`: какие хуки сработают
-# *предсказать · ●●○ · 5 минут · 1 балл · дополнительно*
-#
-# Вместо каждого `...` поставьте то, что вернёт `hook_calls()`: числа, а в двух строках про `autograd.grad` — True или False.
-# %% answer="predict_hook_calls"
-predict_hook_calls = {
-    "calls of the hook on w, used twice": 1,
-    "hook on w runs in autograd.grad": True,
-    "post-accumulate hook runs in autograd.grad": False,
-    "hook before h.mul_(4)": 4.0,
-    "hook after h.mul_(4)": 1.0,
-}
-# %% given="predict_hook_calls"
-predict_hook_calls = {
-    "calls of the hook on w, used twice": ...,
-    "hook on w runs in autograd.grad": ...,
-    "post-accumulate hook runs in autograd.grad": ...,
-    "hook before h.mul_(4)": ...,
-    "hook after h.mul_(4)": ...,
-}
-# %% check="predict_hook_calls"
-from autograder import check
-
-check("predict_hook_calls")
-# %% tags=["fact"]
-assert hook_calls() == predict_hook_calls
-# %% [markdown] tags=["en"]
-# Now call it.
-# %% [markdown] tags=["ru"] of="0cc3540a"
-# Вызовем эту функцию и сравним с таблицей.
-# %%
-hook_calls()
-# %% [markdown] tags=["en"] explains="predict_hook_calls"
-# Two more rules.
-#
-# * The hook of `w` runs once per pass, with the sum over all uses of `w`. `autograd.grad` runs it, too; only what belongs to `.grad` is left out. What it returns for an intermediate tensor depends on the call. With a hook on `h` that multiplies by 7, `autograd.grad(2 * h, h)` gives 14, but `autograd.grad(2 * h, [h, w])` gives 2 for `h`, the gradient from before its hooks.
-# * A hook belongs to a value, not to a name. After `h.mul_(4)` the hook registered earlier still gets the gradient with respect to the old value, 4. Likewise, after `h = torch.relu(h)` a hook stays with the old `h`.
-#
-# And one rule that is in neither table: a hook may be called with None. `a, b = x.split(2)` are two results of one operation. If the loss depends on `a` alone, torch calls a hook on `b` with None in place of a gradient. The same holds for `unbind`, `chunk` or `torch.linalg.svd`.
-#
 # ## Handles, and hooks that stay
 #
 # A hook on an intermediate tensor goes when the tensor and its graph go. A hook on a parameter stays as long as the parameter, and with it all that the function refers to. A hook that is registered in each turn of a loop is there a thousand times after a thousand turns. Here each adds its factor 0.5:
-# %% [markdown] tags=["ru"] explains="predict_hook_calls" of="aa5b44cc"
-# Ещё два правила.
-#
-# * Хук на `w` выполняется за проход один раз и получает сумму по всем использованиям `w`. Он срабатывает и при вызове `autograd.grad`; не выполняется только то, что связано с `.grad`. Что будет возвращено для промежуточного тензора, зависит от вызова. Если хук на тензоре `h` умножает градиент на 7, то `autograd.grad(2 * h, h)` даст 14, а `autograd.grad(2 * h, [h, w])` для тензора `h` — 2, то есть градиент, каким он был до хуков.
-# * Хук привязан к значению, а не к имени. После `h.mul_(4)` хук, поставленный раньше, по-прежнему получает градиент по старому значению, то есть 4. Точно так же после `h = torch.relu(h)` хук остаётся на прежнем `h`.
-#
-# И ещё одно правило, которого в таблицах нет: вместо градиента хук может получить None. В строке `a, b = x.split(2)` у одной операции два результата. Если функция потерь зависит только от `a`, torch вызовет хук на `b` с аргументом None. Так же обстоит дело с результатами `unbind`, `chunk` и `torch.linalg.svd`.
-#
+# %% [markdown] tags=["ru"] of="21edb98c"
 # ## Дескрипторы и забытые хуки
 #
 # Хук на промежуточном тензоре исчезает вместе с этим тензором и его графом. Хук на параметре живёт столько же, сколько параметр, и удерживает всё, на что ссылается его функция. Если ставить хук на каждой итерации цикла, через тысячу итераций хуков будет тысяча. В примере ниже каждый умножает градиент на 0.5:
@@ -365,10 +285,9 @@ assert not layer.weight._backward_hooks
 # %% [markdown] tags=["en"]
 # The opposite happens, too: a hook gets lost. `load_state_dict(..., assign=True)` and `layer.weight = nn.Parameter(...)` put a new parameter in place of the one with the hook, and a `deepcopy` of a model has no hooks. After `layer.double()` and after an ordinary `load_state_dict` they are still there.
 #
-# ### Exercise `arriving_gradients`: gradients as they arrive
-# *complete · ●●○ · 8 minutes · 3 points*
+# ### `arriving_gradients`
 #
-# Write `arriving_gradients(loss, tensors)`, which calls `loss.backward()` once.
+# **Call `loss.backward()` once and return the gradient that it brings to each of `tensors`, without a trace.**
 #
 # * **Given.** `tensors`, a list of leaves and intermediate tensors, each there once, not `loss` itself. All require grad, and nobody has called `retain_grad()` on the intermediate ones.
 # * **Result.** A list with one entry for each tensor, in the order of `tensors`: the gradient that this pass brings to it, or None if none comes. A gradient of zeros is a gradient. If somebody else's hook from `register_hook` changes the gradient, the changed one is meant. <!-- gradients -->
@@ -376,13 +295,12 @@ assert not layer.weight._backward_hooks
 # * **Result.** `.grad` of all leaves is as after an ordinary `loss.backward()`: the gradient is added to what was there. As usual, the pass frees the graph, and an error of `backward()` goes on to the caller. <!-- grad_fields, hooks_left -->
 # * **Leave.** The `.grad` of intermediate tensors, in this pass and in later ones. No later pass changes the list either. <!-- grad_fields -->
 # * **Not allowed.** A hook of yours that stays, also when `backward()` raises. <!-- hooks_left -->
-# %% [markdown] tags=["ru"] of="32c026f3"
+# %% [markdown] tags=["ru"] of="98d04d63"
 # Бывает и наоборот: хук теряется. При вызове `load_state_dict(..., assign=True)` и при присваивании `layer.weight = nn.Parameter(...)` на место параметра с хуком встаёт новый параметр, а у копии модели, сделанной через `deepcopy`, хуков нет. После вызова `layer.double()` и обычного вызова `load_state_dict` хуки остаются.
 #
-# ### Упражнение `arriving_gradients`: пришедшие градиенты
-# *дописать · ●●○ · 8 минут · 3 балла*
+# ### `arriving_gradients`
 #
-# Напишите функцию `arriving_gradients(loss, tensors)`, которая один раз вызывает `loss.backward()`.
+# **Вызовите `loss.backward()` один раз и верните градиент, который он приносит каждому из `tensors`, не оставив следов.**
 #
 # * **Дано.** Список `tensors` из листовых и промежуточных тензоров, в котором каждый встречается один раз; самого тензора `loss` среди них нет. Все требуют градиента, а метод `retain_grad()` у промежуточных никто не вызывал.
 # * **Результат.** Список, в котором каждому тензору соответствует одно значение, в том же порядке, что в `tensors`: градиент, который пришёл к нему в этом проходе, или None, если ничего не пришло. Градиент из одних нулей — тоже градиент. Если градиент изменил чужой хук, поставленный через `register_hook`, нужен уже изменённый градиент. <!-- gradients -->
@@ -508,21 +426,19 @@ assert sum_of_two(half, "a") == [4, 4] and sum_of_two(half, "b") == [8, 8]
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `damp`: a hook that reaches too far
-# *find the bug · ●●○ · 8 minutes · 3 points*
+# ### `damp`
 #
-# Mend `damp(tensor, factor)`.
+# **`damp(tensor, factor)` is to make the gradient that goes on from `tensor` smaller, and nothing else. It changes more: mend it.**
 #
 # * **Result.** For every loss that depends on `tensor`, the gradient that goes on from `tensor` is multiplied by the number `factor`. <!-- damped -->
 # * **Result.** With `create_graph=True` the damping is part of the second derivative. <!-- second -->
 # * **Result.** The handle of the hook is returned; the hook works in every pass until `remove()` is called. <!-- removed -->
 # * **Result.** A pass that does not need `tensor` goes on, even if torch calls the hook with None. <!-- nothing_came -->
 # * **Leave.** Everything else: the gradient of another tensor, the tensor that the caller passes to `backward`, a gradient that an earlier hook has kept, the value of `tensor`, and, if `tensor` is a leaf, what an earlier pass has left in its `.grad`. <!-- others -->
-# %% [markdown] tags=["ru"] of="a85b9825"
-# ### Упражнение `damp`: хук, который задевает лишнее
-# *найти ошибку · ●●○ · 8 минут · 3 балла*
+# %% [markdown] tags=["ru"] of="80188e33"
+# ### `damp`
 #
-# Исправьте функцию `damp(tensor, factor)`.
+# **`damp(tensor, factor)` должна уменьшать градиент, который идёт дальше от `tensor`, и больше ничего. Но меняет она и другое: исправьте функцию.**
 #
 # * **Результат.** При любой функции потерь, которая зависит от тензора `tensor`, градиент, который `tensor` передаёт дальше, умножается на число `factor`. <!-- damped -->
 # * **Результат.** При `create_graph=True` множитель входит и во вторую производную. <!-- second -->
@@ -592,8 +508,9 @@ check("damp")
 #     return model
 # ```
 #
-# ### Exercise `clip_globally`: a hook that clips
-# *find the bug · ●●○ · 8 minutes · 3 points*
+# ### `clip_globally`
+#
+# **Clip the gradient during one backward pass, as `clip_grad_norm_` would after it. The function does not: mend it.**
 #
 # Mend `clip_globally(model, loss, max_norm)`. What it returns does not matter.
 #
@@ -602,7 +519,7 @@ check("damp")
 # * **Leave.** The `.grad` of None in parameters that the loss does not depend on, and in frozen ones. <!-- gradients -->
 # * **Not allowed.** More than one backward pass. <!-- passes -->
 # * **Not allowed.** A hook that stays on a parameter. <!-- hooks_left -->
-# %% [markdown] tags=["ru"] of="5ccea82e"
+# %% [markdown] tags=["ru"] of="364e137e"
 # ## Хук, который отсекает градиент
 #
 # Ниже — функция, которая встречается в чужом коде. У двух параметров градиенты 3 и 4, их общая норма равна 5. Если ограничить норму единицей, должны получиться 0.6 и 0.8 (урок 03). А что получится у этой функции?
@@ -614,8 +531,9 @@ check("damp")
 #     return model
 # ```
 #
-# ### Упражнение `clip_globally`: хук, который отсекает градиент
-# *найти ошибку · ●●○ · 8 минут · 3 балла*
+# ### `clip_globally`
+#
+# **Ограничьте градиент за один обратный проход так, как `clip_grad_norm_` ограничил бы его после прохода. Функция делает не то: исправьте её.**
 #
 # Исправьте функцию `clip_globally(model, loss, max_norm)`. Что она возвращает, неважно.
 #
@@ -729,15 +647,141 @@ handle = torch.autograd.graph.register_multi_grad_hook(
 )
 (p * q * r).backward()
 assert filled == [True]
+
+
 # %% [markdown] tags=["en"]
 # There is a hook for several tensors: `torch.autograd.graph.register_multi_grad_hook(tensors, f)` calls `f` once per pass, with the list of all their gradients, as soon as the last one has come. A tensor that the loss does not depend on has None in the list. What it returns is ignored, and some of the gradients may already be in `.grad`, others not: it is a place to look, not to change.
+# %% [markdown] tags=["ru"] of="3204b647"
+# Есть и хук для нескольких тензоров: после вызова `torch.autograd.graph.register_multi_grad_hook(tensors, f)` функция `f` выполняется один раз за проход, как только пришёл последний градиент, и получает список всех градиентов. Если функция потерь от тензора не зависит, на его месте в списке стоит None. Возвращённое значение ни на что не влияет, а часть градиентов к этому моменту может уже лежать в `.grad`, а часть — ещё нет: такой хук годится для того, чтобы наблюдать за градиентами, но не для того, чтобы их менять.
+# %% [markdown] tags=["en"]
+# ## Why distributed training waits
 #
+# Back to the two processes. Each computes gradients on its own data, and both have to step with the mean. The exchange is called *all-reduce*: each process gives its gradients, each gets the mean of both. To send each gradient alone would be slow, and to send all after the pass would leave the network idle until then. So `DistributedDataParallel` packs gradients into *buckets* and sends a bucket while the pass is still at work on the layers before it.
+#
+# When may a bucket go? When every parameter in it has had its hook. And it may not overtake: an all-reduce of one process meets the all-reduce that the other process starts at the same place in the order. If one sent bucket 1 first and the other bucket 0, numbers of different layers would be added. So all processes send the buckets in the same order, even if a later one is complete earlier.
+#
+# Now the unused layer: its hook never comes, its bucket never goes, and nor do the buckets behind it. The pass itself ends as usual. That nothing was averaged is noticed when the next pass begins, one pass late.
+#
+# In `watch_buckets`, an extra exercise, you write the mechanism yourself, on hooks alone and in one process.
+# %% [markdown] tags=["ru"] of="8c4ae3eb"
+# ## Чего ждёт распределённое обучение
+#
+# Вернёмся к двум процессам. Каждый вычисляет градиенты на своих данных, а шаг оба должны делать по среднему. Такой обмен называется *all-reduce*: каждый процесс отдаёт свои градиенты, и каждый получает среднее. Отправлять каждый градиент отдельно было бы медленно, а если отправлять все после прохода, канал связи до этого будет простаивать. Поэтому класс `DistributedDataParallel` складывает градиенты в *корзины* (buckets) и отправляет корзину, пока проход ещё занят предыдущими слоями.
+#
+# Когда корзину можно отправлять? Когда у каждого её параметра уже сработал хук. И обгонять друг друга корзинам нельзя: вызову all-reduce в одном процессе соответствует тот вызов в другом процессе, который стоит на том же месте по порядку. Если один процесс сначала отправит корзину 1, а другой — корзину 0, сложатся числа разных слоёв. Поэтому все процессы отправляют корзины в одном порядке, даже если более поздняя готова раньше.
+#
+# А теперь представьте слой, который не участвует: его хук не сработает, его корзина не уйдёт, и следующие за ней тоже не уйдут. Сам проход при этом заканчивается как обычно. То, что ничего не усреднено, обнаруживается в начале следующего прохода, то есть с опозданием на один проход.
+#
+# В дополнительном упражнении `watch_buckets` вы сами реализуете этот механизм с помощью одних только хуков и в одном процессе.
+# %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * A tensor hook runs before the addition to `.grad` and may replace the gradient by what it returns. A post-accumulate hook runs after the addition.
+# * Never edit the gradient that a hook is given. Somebody else may hold the same tensor.
+# * A hook belongs to a value, not to a name. On a parameter it stays until `handle.remove()`: register it outside the loop.
+# * One hook sees one gradient. What needs all of them, such as a norm, comes after the pass.
+# * A bucket goes when each of its parameters has had its hook. An unused parameter has none: name it, or let the graph be searched.
+#
+# From the extra sections:
+#
+# * A step inside the pass saves the memory of the gradients, and excludes windows, clipping by norm and a second pass through the graph.
+# %% [markdown] tags=["ru"] of="d8c7ae99"
+# ## Что стоит запомнить
+#
+# * Хук тензора выполняется до прибавления к `.grad` и может заменить градиент тем, что вернёт. Хук post-accumulate выполняется после прибавления.
+# * Никогда не меняйте на месте градиент, который получил хук: этот же тензор может использоваться где-то ещё.
+# * Хук привязан к значению, а не к имени. На параметре он остаётся до вызова `handle.remove()`: ставьте его вне цикла.
+# * Один хук видит один градиент. То, для чего нужны все, например норма, вычисляется после прохода.
+# * Корзина уходит, когда у каждого её параметра сработал хук. У параметра, который не участвует, хук не сработает: назовите такие параметры заранее или поручите классу находить их обходом графа.
+#
+# Из дополнительных разделов:
+#
+# * Шаг внутри прохода экономит память под градиенты, но исключает окна накопления, отсечение по норме и второй проход по тому же графу.
+# %% [markdown] tags=["en"]
+# ## Which hooks run
+#
+# Which hooks run at all, how often, and to what do they belong? The function below asks that. Read it; do not call it yet.
+# %% [markdown] tags=["ru"] of="390de95d"
+# ## Какие хуки вызываются
+#
+# А какие хуки вообще сработают, сколько раз и к чему они привязаны? Об этом функция ниже. Прочтите её, но пока не вызывайте.
+# %%
+def hook_calls():
+    calls, table = [], {}
+    w = torch.tensor(2.0, requires_grad=True)
+    w.register_hook(lambda gradient: calls.append("before"))
+    w.register_post_accumulate_grad_hook(lambda parameter: calls.append("after"))
+    (2 * w + 3 * w).backward()
+    table["calls of the hook on w, used twice"] = calls.count("before")
+
+    calls.clear()
+    torch.autograd.grad(2 * w, w)
+    table["hook on w runs in autograd.grad"] = "before" in calls
+    table["post-accumulate hook runs in autograd.grad"] = "after" in calls
+
+    h = 1 * w
+    h.register_hook(lambda gradient: table.update({"hook before h.mul_(4)": gradient.item()}))
+    h.mul_(4)
+    h.register_hook(lambda gradient: table.update({"hook after h.mul_(4)": gradient.item()}))
+    h.backward()
+    return table
+
+
+# %% [markdown] tags=["en"]
+# ### `predict_hook_calls`
+#
+# Put what `hook_calls()` returns in place of each `...`: numbers, in the two entries on `autograd.grad` True or False.
+# %% [markdown] tags=["ru"] of="616575a5"
+# ### `predict_hook_calls`
+#
+# Вместо каждого `...` поставьте то, что вернёт `hook_calls()`: числа, а в двух строках про `autograd.grad` — True или False.
+# %% answer="predict_hook_calls"
+predict_hook_calls = {
+    "calls of the hook on w, used twice": 1,
+    "hook on w runs in autograd.grad": True,
+    "post-accumulate hook runs in autograd.grad": False,
+    "hook before h.mul_(4)": 4.0,
+    "hook after h.mul_(4)": 1.0,
+}
+# %% given="predict_hook_calls"
+predict_hook_calls = {
+    "calls of the hook on w, used twice": ...,
+    "hook on w runs in autograd.grad": ...,
+    "post-accumulate hook runs in autograd.grad": ...,
+    "hook before h.mul_(4)": ...,
+    "hook after h.mul_(4)": ...,
+}
+# %% check="predict_hook_calls"
+from autograder import check
+
+check("predict_hook_calls")
+# %% tags=["fact"]
+assert hook_calls() == predict_hook_calls
+# %% [markdown] tags=["en"]
+# Now call it.
+# %% [markdown] tags=["ru"] of="0cc3540a"
+# Вызовем эту функцию и сравним с таблицей.
+# %%
+hook_calls()
+# %% [markdown] tags=["en"] explains="predict_hook_calls"
+# Two rules are in this table.
+#
+# * The hook of `w` runs once per pass, with the sum over all uses of `w`. `autograd.grad` runs it, too; only what belongs to `.grad` is left out. What it returns for an intermediate tensor depends on the call. With a hook on `h` that multiplies by 7, `autograd.grad(2 * h, h)` gives 14, but `autograd.grad(2 * h, [h, w])` gives 2 for `h`, the gradient from before its hooks.
+# * A hook belongs to a value, not to a name. After `h.mul_(4)` the hook registered earlier still gets the gradient with respect to the old value, 4. Likewise, after `h = torch.relu(h)` a hook stays with the old `h`.
+#
+# And one rule that is not in it: a hook may be called with None. `a, b = x.split(2)` are two results of one operation. If the loss depends on `a` alone, torch calls a hook on `b` with None in place of a gradient. The same holds for `unbind`, `chunk` or `torch.linalg.svd`.
+# %% [markdown] tags=["ru"] explains="predict_hook_calls" of="97698eeb"
+# Из таблицы видны два правила.
+#
+# * Хук на `w` выполняется за проход один раз и получает сумму по всем использованиям `w`. Он срабатывает и при вызове `autograd.grad`; не выполняется только то, что связано с `.grad`. Что будет возвращено для промежуточного тензора, зависит от вызова. Если хук на тензоре `h` умножает градиент на 7, то `autograd.grad(2 * h, h)` даст 14, а `autograd.grad(2 * h, [h, w])` для тензора `h` — 2, то есть градиент, каким он был до хуков.
+# * Хук привязан к значению, а не к имени. После `h.mul_(4)` хук, поставленный раньше, по-прежнему получает градиент по старому значению, то есть 4. Точно так же после `h = torch.relu(h)` хук остаётся на прежнем `h`.
+#
+# И ещё одно правило, которого в ней нет: вместо градиента хук может получить None. В строке `a, b = x.split(2)` у одной операции два результата. Если функция потерь зависит только от `a`, torch вызовет хук на `b` с аргументом None. Так же обстоит дело с результатами `unbind`, `chunk` и `torch.linalg.svd`.
+# %% [markdown] tags=["en"]
 # ## The step inside the backward pass
 #
 # An ordinary step needs all gradients in memory at once. Does it have to? As soon as one parameter's gradient is in `.grad`, its step can be made, and the gradient let go, while the pass goes on to the layers before it. That is what a post-accumulate hook is for. The cell measures the bytes of all new tensors for eight layers of 256 × 256 numbers in float32, 262,144 bytes each.
-# %% [markdown] tags=["ru"] of="e172b945"
-# Есть и хук для нескольких тензоров: после вызова `torch.autograd.graph.register_multi_grad_hook(tensors, f)` функция `f` выполняется один раз за проход, как только пришёл последний градиент, и получает список всех градиентов. Если функция потерь от тензора не зависит, на его месте в списке стоит None. Возвращённое значение ни на что не влияет, а часть градиентов к этому моменту может уже лежать в `.grad`, а часть — ещё нет: такой хук годится для того, чтобы наблюдать за градиентами, но не для того, чтобы их менять.
-#
+# %% [markdown] tags=["ru"] of="6393635d"
 # ## Шаг внутри обратного прохода
 #
 # Для обычного шага в памяти должны лежать сразу все градиенты. Обязательно ли это? Как только градиент одного параметра попал в `.grad`, можно сделать по нему шаг и освободить его память, пока обратный проход идёт дальше, к предыдущим слоям. Для этого и нужен хук post-accumulate. В ячейке измеряется, сколько байтов занимают все новые тензоры для восьми слоёв по 256 × 256 чисел float32, то есть по 262 144 байта.
@@ -871,8 +915,9 @@ assert one_window(False) == 0.6 and one_window(True) == 0.63
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `step_in_backward`: the step inside backward
-# *design · ●●● · 18 minutes · 5 points*
+# ### `step_in_backward`
+#
+# **Let each `loss.backward()` train the model: each parameter is stepped as soon as its gradient is there, and the gradient goes.**
 #
 # Write `step_in_backward(model, make_optimizer)`. After its call, each `loss.backward()` trains the model.
 #
@@ -882,9 +927,10 @@ assert one_window(False) == 0.6 and one_window(True) == 0.63
 # * **Result.** All `.grad` are None after each pass. <!-- cleared -->
 # * **Result.** A function without arguments comes back. After it has been called, `backward()` fills `.grad` again and changes no parameter. As long as it has not been called, the training goes on, even if nobody keeps this function. <!-- stopped -->
 # * **Not allowed.** The gradients of more than two of eight equal layers in memory at the same time. <!-- peak -->
-# %% [markdown] tags=["ru"] of="4c55c9e2"
-# ### Упражнение `step_in_backward`: шаг внутри обратного прохода
-# *спроектировать · ●●● · 18 минут · 5 баллов*
+# %% [markdown] tags=["ru"] of="6854941c"
+# ### `step_in_backward`
+#
+# **Пусть каждый `loss.backward()` обучает модель: шаг по параметру делается, как только готов его градиент, и градиент сразу освобождается.**
 #
 # Напишите функцию `step_in_backward(model, make_optimizer)`. После её вызова каждый `loss.backward()` обучает модель.
 #
@@ -988,122 +1034,13 @@ except RuntimeError as error:
 
 
 # %% [markdown] tags=["en"]
-# ## Why distributed training waits
-#
-# Back to the two processes. Each computes gradients on its own data, and both have to step with the mean. The exchange is called *all-reduce*: each process gives its gradients, each gets the mean of both. To send each gradient alone would be slow, and to send all after the pass would leave the network idle until then. So `DistributedDataParallel` packs gradients into *buckets* and sends a bucket while the pass is still at work on the layers before it.
-#
-# When may a bucket go? When every parameter in it has had its hook. And it may not overtake: an all-reduce of one process meets the all-reduce that the other process starts at the same place in the order. If one sent bucket 1 first and the other bucket 0, numbers of different layers would be added. So all processes send the buckets in the same order, even if a later one is complete earlier.
-#
-# Now the unused layer: its hook never comes, its bucket never goes, and nor do the buckets behind it. The pass itself ends as usual. That nothing was averaged is noticed when the next pass begins, one pass late.
-#
-# This ends the core of the lesson. What follows is extra and gives no points toward the grade. In `watch_buckets` you write the mechanism yourself, on hooks alone and in one process.
-# %% [markdown] tags=["ru"] of="14c84810"
-# ## Чего ждёт распределённое обучение
-#
-# Вернёмся к двум процессам. Каждый вычисляет градиенты на своих данных, а шаг оба должны делать по среднему. Такой обмен называется *all-reduce*: каждый процесс отдаёт свои градиенты, и каждый получает среднее. Отправлять каждый градиент отдельно было бы медленно, а если отправлять все после прохода, канал связи до этого будет простаивать. Поэтому класс `DistributedDataParallel` складывает градиенты в *корзины* (buckets) и отправляет корзину, пока проход ещё занят предыдущими слоями.
-#
-# Когда корзину можно отправлять? Когда у каждого её параметра уже сработал хук. И обгонять друг друга корзинам нельзя: вызову all-reduce в одном процессе соответствует тот вызов в другом процессе, который стоит на том же месте по порядку. Если один процесс сначала отправит корзину 1, а другой — корзину 0, сложатся числа разных слоёв. Поэтому все процессы отправляют корзины в одном порядке, даже если более поздняя готова раньше.
-#
-# А теперь представьте слой, который не участвует: его хук не сработает, его корзина не уйдёт, и следующие за ней тоже не уйдут. Сам проход при этом заканчивается как обычно. То, что ничего не усреднено, обнаруживается в начале следующего прохода, то есть с опозданием на один проход.
-#
-# На этом основная часть урока закончена. Всё, что ниже, необязательно и на оценку не влияет. В упражнении `watch_buckets` вы сами реализуете этот механизм с помощью одних только хуков и в одном процессе.
-# %% [markdown] tags=["en"]
-# ## Right in the first step
-#
-# The first step of this loop is right, the later ones are not.
-#
-# ### Extra exercise `train_damped`: right in the first step
-# *find the bug · ●○○ · 6 minutes · 2 points · extra*
-#
-# Mend `train_damped(model, optimizer, batches, factor)`.
-#
-# * **Given.** `model`, a module with the parameters `weight` and `bias`, not necessarily a linear layer. `batches`, a list of pairs `(x, y)`.
-# * **Result.** Each pair makes one step with the loss `mse_loss(model(x), y)`, in which the gradient of `model.weight` is multiplied by `factor` and that of `model.bias` is not. <!-- weights -->
-# * **Leave.** Somebody else's hook on `model.weight`: it stays and runs once per step. <!-- hooks_left -->
-# * **Not allowed.** A hook of yours on the model when the function has returned without an error. <!-- hooks_left -->
-# %% [markdown] tags=["ru"] of="f6b5941e"
-# ## Верен первый шаг
-#
-# Первый шаг этого цикла верен, следующие — нет.
-#
-# ### Дополнительное упражнение `train_damped`: верен первый шаг
-# *найти ошибку · ●○○ · 6 минут · 2 балла · дополнительно*
-#
-# Исправьте функцию `train_damped(model, optimizer, batches, factor)`.
-#
-# * **Дано.** Модуль `model` с параметрами `weight` и `bias`, не обязательно линейный слой. Список пар `(x, y)` в аргументе `batches`.
-# * **Результат.** На каждую пару приходится один шаг с функцией потерь `mse_loss(model(x), y)`, в котором градиент параметра `model.weight` умножается на `factor`, а градиент `model.bias` — нет. <!-- weights -->
-# * **Не менять.** Чужой хук на `model.weight`: он остаётся и срабатывает один раз за шаг. <!-- hooks_left -->
-# * **Нельзя.** Оставлять на модели свои хуки, когда функция завершилась без ошибки. <!-- hooks_left -->
-# %% answer="train_damped"
-def train_damped(model, optimizer, batches, factor):
-    handle = model.weight.register_hook(lambda gradient: factor * gradient)
-    for x, y in batches:
-        optimizer.zero_grad()
-        torch.nn.functional.mse_loss(model(x), y).backward()
-        optimizer.step()
-    handle.remove()
-
-
-# %% given="train_damped"
-def train_damped(model, optimizer, batches, factor):
-    for x, y in batches:
-        model.weight.register_hook(lambda gradient: factor * gradient)
-        optimizer.zero_grad()
-        torch.nn.functional.mse_loss(model(x), y).backward()
-        optimizer.step()
-
-
-# %% alternative="train_damped"
-def train_damped(model, optimizer, batches, factor):
-    for x, y in batches:
-        with model.weight.register_hook(lambda gradient: factor * gradient):
-            optimizer.zero_grad()
-            torch.nn.functional.mse_loss(model(x), y).backward()
-            optimizer.step()
-
-
-# %% alternative="train_damped"
-def train_damped(model, optimizer, batches, factor):
-    for x, y in batches:
-        optimizer.zero_grad()
-        torch.nn.functional.mse_loss(model(x), y).backward()
-        model.weight.grad *= factor
-        optimizer.step()
-
-
-# %% alternative="train_damped"
-def train_damped(model, optimizer, batches, factor):
-    def damp_sum(parameter):
-        parameter.grad *= factor
-
-    handle = model.weight.register_post_accumulate_grad_hook(damp_sum)
-    try:
-        for x, y in batches:
-            optimizer.zero_grad()
-            torch.nn.functional.mse_loss(model(x), y).backward()
-            optimizer.step()
-    finally:
-        handle.remove()
-
-
-# %% check="train_damped"
-from autograder import check
-
-check("train_damped")
-# %% [markdown] tags=["en"] explains="train_damped"
-# As above, where three hooks were on one weight after three steps: each turn of the loop registers one more.
-# %% [markdown] tags=["ru"] explains="train_damped" of="57fac82c"
-# Как и выше, где после трёх шагов на одном весе было три хука: на каждом шаге цикла добавляется ещё один.
-
-
-# %% [markdown] tags=["en"]
 # ## A window, with the step inside
 #
 # With a window of several passes the hook has to wait for the last one. Somebody must tell it which pass that is: a hook cannot know. Until then all gradients are in memory, as in the ordinary loop.
 #
-# ### Extra exercise `accumulate_in_backward`: steps at the end of a window
-# *design · ●●● · 15 minutes · 4 points · extra*
+# ### `accumulate_in_backward`
+#
+# **The same for windows: gradients add up, and the last pass of a window makes the steps on its way.**
 #
 # Write `accumulate_in_backward(model, make_optimizer)`, with `make_optimizer` as in `step_in_backward`. It returns a function `backward(loss, last)`, which runs the backward pass of `loss`.
 #
@@ -1113,13 +1050,14 @@ check("train_damped")
 # * **Result.** After a pass with `last=True` the parameters are those of the ordinary loop with one optimizer for all, made once. That holds, too, for a parameter that an earlier pass of the window used, and the last one did not. <!-- weights -->
 # * **Result.** Every `.grad` is None then. <!-- gradients -->
 # * **Leave.** The parameters, while `last` is False. <!-- weights -->
-# %% [markdown] tags=["ru"] of="ea868338"
+# %% [markdown] tags=["ru"] of="cdd8a773"
 # ## Окно и шаг внутри прохода
 #
 # Если в окне несколько проходов, хук должен дождаться последнего. Какой проход последний, ему нужно сообщить: сам хук этого не знает. До последнего прохода все градиенты находятся в памяти, как и в обычном цикле.
 #
-# ### Дополнительное упражнение `accumulate_in_backward`: шаги в конце окна
-# *спроектировать · ●●● · 15 минут · 4 балла · дополнительно*
+# ### `accumulate_in_backward`
+#
+# **То же для окон: градиенты накапливаются, а последний проход окна по ходу дела выполняет шаги.**
 #
 # Напишите функцию `accumulate_in_backward(model, make_optimizer)`, где `make_optimizer` — то же, что в `step_in_backward`. Она возвращает функцию `backward(loss, last)`, которая выполняет обратный проход от `loss`.
 #
@@ -1354,27 +1292,25 @@ assert seen == [] and "module output should be a Tensor or a tuple of Tensors" i
 #
 # A tensor hook has none of these limits. Register it on the output, in a forward hook. It has one of its own: if the output is a view, and is then edited in place, the hook does not run at all, and there is no message. That happens with a module that ends in `nn.Flatten` or in `.view(...)`.
 #
-# ### Extra exercise `output_gradients`: gradients of outputs
-# *complete · ●●● · 12 minutes · 3 points · extra*
+# ### `output_gradients`
 #
-# Write `output_gradients(model, x)`, which runs `model(x).sum().backward()`.
+# **Run `model(x).sum().backward()` and return the gradients at the outputs of all linear layers, by name and call.**
 #
 # * **Given.** `x`, a matrix. To every output that a call returns a gradient comes. The next layer may edit an output in place, and in `.grad` there may be earlier gradients.
 # * **Result.** A dict. Its keys are the names in `model.named_modules()` of all modules that are instances of `nn.Linear`, nested ones and those of subclasses included; the model itself has the name `""`. A value is a list of the gradients with respect to the module's output, one for each call, in the order of the calls; for a module that is not called the list is empty. The gradient is that with respect to what the linear layer returned, before an edit. <!-- outputs -->
 # * **Result.** `.grad` of the parameters is as after an ordinary pass. <!-- parameters -->
 # * **Leave.** Everybody else's hooks. <!-- hooks_left -->
 # * **Not allowed.** A hook of yours that is left when the function has returned. <!-- hooks_left -->
-# %% [markdown] tags=["ru"] of="7a66b805"
+# %% [markdown] tags=["ru"] of="96c6fd76"
 # * Возвращённое значение заменяет градиент по входу, а градиенты параметров модуля остаются прежними. Чтобы изменить и то и другое, верните новый `grad_output` из хука `register_full_backward_pre_hook`.
 # * Если ни один вход не требует градиента, как у первого слоя, хук всё равно срабатывает: в `grad_input` тогда None, и появляется предупреждение. В этом случае он срабатывает раньше, чем градиент веса попадает в `.grad`, а в остальных случаях — позже.
 # * Если следующий слой меняет выход на месте, как `nn.ReLU(inplace=True)`, возникает ошибка.
 #
 # У хука на тензоре таких ограничений нет. Ставьте его на выходной тензор модуля внутри хука прямого прохода. Но есть у него и своё ограничение: если выход — представление (view) и его потом меняют на месте, хук вообще не срабатывает, и никакого сообщения нет. Так бывает с модулем, который заканчивается слоем `nn.Flatten` или вызовом `.view(...)`.
 #
-# ### Дополнительное упражнение `output_gradients`: градиенты выходов слоёв
-# *дописать · ●●● · 12 минут · 3 балла · дополнительно*
+# ### `output_gradients`
 #
-# Напишите функцию `output_gradients(model, x)`, которая выполняет `model(x).sum().backward()`.
+# **Выполните `model(x).sum().backward()` и верните градиенты по выходам всех линейных слоёв, по именам и по вызовам.**
 #
 # * **Дано.** Матрица `x`. К выходу каждого слоя приходит градиент. Следующий слой может изменить выход на месте, а в полях `.grad` могут лежать прежние градиенты.
 # * **Результат.** Словарь. Ключи — имена из `model.named_modules()` всех слоёв `nn.Linear` и его подклассов, в том числе лежащих внутри других модулей; у самой модели имя `""`. Значение — список градиентов по выходу модуля, по одному на каждый вызов, в порядке вызовов; если модуль не вызывался, список пуст. Градиент берётся по тому, что вернул линейный слой, то есть до изменения. <!-- outputs -->
@@ -1475,17 +1411,19 @@ check("output_gradients")
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `silent_hook`: a hook that stays silent
-# *write the counter-example · ●●● · 8 minutes · 2 points · extra*
+# ### `silent_hook`
+#
+# **Find a model whose layer learns, and whose full backward hook stays silent.**
 #
 # “A full backward hook runs for every module that learns.” Return a pair for which that is wrong. The check puts a full backward hook on `model.layer` and runs `model(x).sum().backward()`.
 #
 # * **Result.** A pair `(model, x)`: `model` has a module `model.layer` with at least one parameter, and `model(x)` is a tensor. <!-- pair -->
 # * **Result.** After the pass every parameter of `model.layer` has a gradient that is not all zeros. <!-- learns -->
 # * **Result.** The hook has been there all the time and has not run. <!-- silent -->
-# %% [markdown] tags=["ru"] of="03d349f5"
-# ### Дополнительное упражнение `silent_hook`: хук, который молчит
-# *построить контрпример · ●●● · 8 минут · 2 балла · дополнительно*
+# %% [markdown] tags=["ru"] of="fe74f929"
+# ### `silent_hook`
+#
+# **Найдите модель, слой которой обучается, а полный хук обратного прохода на этом слое ни разу не вызывается.**
 #
 # «Полный обратный хук срабатывает у каждого модуля, который обучается». Верните пару, для которой это неверно. Проверка ставит полный обратный хук на `model.layer` и выполняет `model(x).sum().backward()`.
 #
@@ -1556,138 +1494,6 @@ check("silent_hook")
 # One such pair: a module that returns a dict. Its full backward hook does not run at all, and there is only a warning.
 # %% [markdown] tags=["ru"] explains="silent_hook" of="e83fc3ab"
 # Одна из таких пар: модуль, который возвращает словарь. Его хук вообще не срабатывает, появляется только предупреждение.
-
-
-# %% [markdown] tags=["en"]
-# ## A place in the graph
-#
-# A hook belongs to a value, and so does a *gradient edge*: a node, and the number of one of its results. `get_gradient_edge(h)` returns the edge at which `h` is made, and `torch.autograd.grad` takes an edge wherever it takes a tensor. An edge keeps the graph but not the tensor, and it may be where a pass begins: `torch.autograd.backward(edge, v)`. A leaf has an edge as well, a tensor that does not require grad has none.
-# %% [markdown] tags=["ru"] of="f5889f2f"
-# ## Место в графе
-#
-# Хук привязан к значению, и так же привязано к нему *ребро градиента* (gradient edge): узел вместе с номером одного из его результатов. Функция `get_gradient_edge(h)` возвращает ребро, где создан тензор `h`, а `torch.autograd.grad` принимает ребро всюду, где принимает тензор. Ребро удерживает в памяти граф, но не тензор, и с него может начинаться проход: `torch.autograd.backward(edge, v)`. У листа тоже есть ребро, а у тензора, который не требует градиента, его нет.
-# %% [markdown] tags=["en"]
-# ### Extra exercise `fix_places`: the gradient at each value
-# *find the bug · ●●○ · 8 minutes · 3 points · extra*
-#
-# `fix_places(h, edits, loss_of)` asks for the gradient at each value that `h` has had. It returns one and the same gradient again and again. Mend it.
-#
-# * **Given.** `h`, an intermediate tensor that requires grad; its operation may have several results. `edits`, a list of functions, of which each changes `h` in place. `loss_of`, which computes a scalar from `h`.
-# * **Result.** A list of gradients of `loss_of(h)` after all edits: the first with respect to the value of `h` before all edits, then one for the value after each edit. <!-- gradients -->
-# * **Result.** `h` itself holds the value after the last edit. <!-- edited -->
-# * **Leave.** `.grad` of every leaf. No hook of yours stays on `h`. <!-- untouched -->
-# * **Not allowed.** More than one backward pass. <!-- passes -->
-# %% [markdown] tags=["ru"] of="779df89a"
-# ### Дополнительное упражнение `fix_places`: градиент по каждому значению
-# *найти ошибку · ●●○ · 8 минут · 3 балла · дополнительно*
-#
-# Функция `fix_places(h, edits, loss_of)` должна найти градиент по каждому значению, которое принимал тензор `h`. Но каждый раз она возвращает один и тот же градиент. Исправьте её.
-#
-# * **Дано.** Промежуточный тензор `h`, который требует градиента; у его операции может быть несколько результатов. Список функций `edits`, каждая из которых меняет `h` на месте. Функция `loss_of`, которая вычисляет по `h` скаляр.
-# * **Результат.** Список градиентов величины `loss_of(h)`, вычисленной после всех изменений: первый — по значению `h` до всех изменений, затем по одному для значения после каждого изменения. <!-- gradients -->
-# * **Результат.** В самом тензоре `h` лежит значение после последнего изменения. <!-- edited -->
-# * **Не менять.** Поля `.grad` всех листьев. Ваших хуков на `h` не остаётся. <!-- untouched -->
-# * **Нельзя.** Выполнять больше одного обратного прохода. <!-- passes -->
-# %% answer="fix_places"
-def fix_places(h, edits, loss_of):
-    places = [torch.autograd.graph.get_gradient_edge(h)]
-    for edit in edits:
-        edit(h)
-        places.append(torch.autograd.graph.get_gradient_edge(h))
-    return list(torch.autograd.grad(loss_of(h), places))
-
-
-# %% given="fix_places"
-def fix_places(h, edits, loss_of):
-    places = [h]
-    for edit in edits:
-        edit(h)
-        places.append(h)
-    return list(torch.autograd.grad(loss_of(h), places))
-
-
-# %% alternative="fix_places"
-def fix_places(h, edits, loss_of):
-    from torch.autograd.graph import GradientEdge
-
-    places = [GradientEdge(h.grad_fn, h.output_nr)]
-    for edit in edits:
-        edit(h)
-        places += [GradientEdge(h.grad_fn, h.output_nr)]
-    return torch.autograd.grad([loss_of(h)], places)
-
-
-# %% alternative="fix_places"
-def fix_places(h, edits, loss_of):
-    found, start, handles = [], torch.autograd.graph.get_gradient_edge(h), [h.register_hook(lambda g: found.append(g))]
-    for edit in edits:
-        edit(h)
-        handles.append(h.register_hook(lambda g: found.append(g)))
-    torch.autograd.grad(loss_of(h), start)
-    for handle in handles:
-        handle.remove()
-    return found[::-1]
-
-
-# %% alternative="fix_places"
-def fix_places(h, edits, loss_of):
-    found, start, handles = {}, torch.autograd.graph.get_gradient_edge(h), []
-
-    def watch(number):
-        result = h.output_nr
-        handles.append(h.grad_fn.register_prehook(lambda gradients: found.update({number: gradients[result]})))
-
-    watch(0)
-    for number, edit in enumerate(edits, 1):
-        edit(h)
-        watch(number)
-    found[0] = torch.autograd.grad(loss_of(h), start)[0]
-    [handle.remove() for handle in handles]
-    return [found[number] for number in sorted(found)]
-
-
-# %% check="fix_places"
-from autograder import check
-
-check("fix_places")
-# %% [markdown] tags=["en"] explains="fix_places"
-# An edge from before the edit still means the old value; `h` itself means the new one. In the next cell $h = 3x$ is multiplied by 5 in place, and later deleted. Which gradient has each of the three places?
-# %% [markdown] tags=["ru"] explains="fix_places" of="14fb7a4c"
-# Ребро, полученное до изменения, по-прежнему относится к старому значению, а сам тензор `h` — уже к новому. В следующей ячейке $h = 3x$ умножается на 5 на месте, а потом удаляется. Какой градиент у каждого из трёх мест?
-# %%
-import weakref
-
-from torch.autograd.graph import get_gradient_edge
-
-x = torch.tensor([1.0, 2.0], requires_grad=True)
-h = 3 * x
-before = get_gradient_edge(h)
-print("before the edit:", before.node.name(), before.output_nr)
-h.mul_(5)
-after = get_gradient_edge(h)
-loss, tensor = h.sum(), weakref.ref(h)
-for name, place in ("h", h), ("edge from after", after), ("edge from before", before):
-    print(f"{name:17}", torch.autograd.grad(loss, place, retain_graph=True)[0].tolist())
-del h, place
-print("tensor is there:", tensor() is not None, torch.autograd.grad(loss, before)[0].tolist())
-# %% tags=["fact"]
-x = torch.tensor([1.0, 2.0], requires_grad=True)
-h = 3 * x
-before = get_gradient_edge(h)
-assert (before.node.name(), before.output_nr) == ("MulBackward0", 0)
-h.mul_(5)
-loss, tensor = h.sum(), weakref.ref(h)
-places = [h, get_gradient_edge(h), before]
-assert [g.tolist() for g in torch.autograd.grad(loss, places, retain_graph=True)] == [[1, 1], [1, 1], [5, 5]]
-del h, places
-assert tensor() is None and torch.autograd.grad(loss, before)[0].tolist() == [5, 5]
-first, second = torch.std_mean(x)
-assert get_gradient_edge(first).node is get_gradient_edge(second).node
-assert [get_gradient_edge(each).output_nr for each in (first, second)] == [0, 1]
-assert get_gradient_edge(x).node.variable is x
-torch.autograd.backward(get_gradient_edge(3 * x), torch.tensor([1.0, 10.0]))
-assert x.grad.tolist() == [3, 30]
-assert "does not require gradients" in refusal(lambda: get_gradient_edge(torch.ones(1)))
 
 
 # %% [markdown] tags=["en"]
@@ -1767,8 +1573,9 @@ for old, calls in (False, 1), (True, 2):
 #
 # What is to be done at the very end, a hook can give to the engine, which does it once, when every `.grad` is filled. From torch 2.15 on that is `torch.autograd.graph.queue_callback(f)`; before, only a private function did it.
 #
-# ### Extra exercise `watch_buckets`: buckets
-# *design · ●●● · 18 minutes · 5 points · extra*
+# ### `watch_buckets`
+#
+# **Call `all_reduce(i)` as soon as bucket `i` is complete and the buckets before it have gone; say when one never went.**
 #
 # Write `watch_buckets(buckets, all_reduce, unused=())`. It returns a function `finish()`, which is called without arguments after each pass, even after one that has reached no parameter at all.
 #
@@ -1780,13 +1587,14 @@ for old, calls in (False, 1), (True, 2):
 # * **Not allowed.** To call `all_reduce` in `finish()`. <!-- finish -->
 #
 # A note on Python: `parameter in some_list` compares numbers and fails for tensors. A `set`, a dict or `is` compares identity.
-# %% [markdown] tags=["ru"] of="5fd2413f"
+# %% [markdown] tags=["ru"] of="d1d0074e"
 # ## Корзины
 #
 # Если что-то нужно сделать в самом конце, хук может поручить это движку: тот сделает это один раз, когда все `.grad` уже заполнены. С torch 2.15 для этого есть `torch.autograd.graph.queue_callback(f)`, раньше была только служебная функция.
 #
-# ### Дополнительное упражнение `watch_buckets`: корзины
-# *спроектировать · ●●● · 18 минут · 5 баллов · дополнительно*
+# ### `watch_buckets`
+#
+# **Вызывайте `all_reduce(i)`, как только корзина `i` заполнена, а предыдущие уже отправлены. Если какая-то корзина не ушла, сообщите об этом.**
 #
 # Напишите функцию `watch_buckets(buckets, all_reduce, unused=())`. Она возвращает функцию `finish()` без аргументов, которую вызывают после каждого прохода, даже если он не дошёл ни до одного параметра.
 #
@@ -2000,24 +1808,22 @@ two_processes(real_buckets)
 #
 # `find_unused_parameters=True` costs a walk through the graph in every pass. It is better to know which parameters are unused, and why: a layer that nobody calls, a branch taken for some batches only, a result that was detached. One process is enough to find out.
 #
-# ### Extra exercise `unused_parameters`: who would be waited for in vain
-# *complete · ●●○ · 10 minutes · 3 points · extra*
+# ### `unused_parameters`
 #
-# Write `unused_parameters(model, loss)`.
+# **Return the names of the parameters to which `loss.backward()` would bring no gradient, without running it.**
 #
 # * **Given.** `model`, which computes with torch's own operations only. In `.grad` there may be earlier gradients.
 # * **Result.** A list of names, as `model.named_parameters()` gives them and in that order, each parameter once: of all parameters that require grad and to which `loss.backward()` would bring no gradient. A gradient of zeros is a gradient. <!-- names -->
 # * **Leave.** `.grad` and `requires_grad` of every parameter, and the graph: `loss.backward()` can be called afterwards. <!-- untouched -->
 # * **Not allowed.** A hook of yours that stays. <!-- untouched -->
-# %% [markdown] tags=["ru"] of="e187447f"
+# %% [markdown] tags=["ru"] of="bce2bfd7"
 # ## Каких параметров не дождаться
 #
 # С `find_unused_parameters=True` граф приходится обходить в каждом проходе, а на это уходит время. Лучше знать, какие параметры не участвуют и почему: слой никто не вызывает, ветвь нужна не для всех батчей, результат отсоединён от графа. Чтобы это выяснить, хватит одного процесса.
 #
-# ### Дополнительное упражнение `unused_parameters`: каких параметров не дождаться
-# *дописать · ●●○ · 10 минут · 3 балла · дополнительно*
+# ### `unused_parameters`
 #
-# Напишите функцию `unused_parameters(model, loss)`.
+# **Верните имена параметров, которым `loss.backward()` не принёс бы градиента, не вызывая его.**
 #
 # * **Дано.** Модель `model`, в которой используются только операции самого torch. В полях `.grad` могут лежать градиенты от прошлых проходов.
 # * **Результат.** Список имён всех параметров, которые требуют градиента, но не получат его от `loss.backward()`. Имена и их порядок — как в `model.named_parameters()`, каждый параметр назван один раз. Градиент из одних нулей — тоже градиент. <!-- names -->
@@ -2077,121 +1883,6 @@ check("unused_parameters")
 
 
 # %% [markdown] tags=["en"]
-# ## Write the test
-#
-# To train only some rows of a matrix, one puts a hook on it that sets the gradient of the others to 0. Many ways of writing this are wrong in a way that one look at `.grad` does not show.
-#
-# ### Extra exercise `is_right_mask`: write the test
-# *write the test · ●●● · 15 minutes · 4 points · extra*
-#
-# Write the test `is_right_mask(attach)`. It is tried on several right and several wrong functions.
-#
-# * **Given.** A function `attach(parameter, mask)`: `parameter` is a leaf tensor that requires grad, `mask` a bool tensor of the same shape.
-# * **Result.** `True` if the function is right, however it is written. A right function returns the handle of a hook. Until `handle.remove()` is called, every pass adds to `parameter.grad` its gradient, which is finite, with 0 where the mask is False (-0.0 is a zero, too). What was in `.grad` before stays. Neither `parameter` itself nor any other tensor is changed. After `handle.remove()` the gradient is the usual one. <!-- accepts_right -->
-# * **Result.** Else `False`; an `AssertionError` counts as `False`. The test earns points for the wrong functions that it refuses, but only if it accepts every right one. <!-- catches_dropped, catches_edited, catches_masked_sum, catches_once, catches_handle, catches_value -->
-# %% [markdown] tags=["ru"] of="4e0462cb"
-# ## Напишите тест
-#
-# Чтобы обучать только некоторые строки матрицы, на неё ставят хук, который обнуляет градиент остальных. Написать его можно по-разному, и многие варианты неверны, хотя с одного взгляда на `.grad` этого не заметишь.
-#
-# ### Дополнительное упражнение `is_right_mask`: напишите тест
-# *написать тест · ●●● · 15 минут · 4 балла · дополнительно*
-#
-# Напишите тест `is_right_mask(attach)`. Он проверяется на нескольких правильных и нескольких неправильных функциях.
-#
-# * **Дано.** Функция `attach(parameter, mask)`: `parameter` — листовой тензор, который требует градиента, `mask` — тензор типа bool той же формы.
-# * **Результат.** `True`, если функция правильна, как бы она ни была написана. Правильная функция возвращает дескриптор хука. Пока не вызван `handle.remove()`, каждый проход прибавляет к `parameter.grad` свой градиент (все его элементы конечны), в котором на местах, где в маске False, стоит 0 (−0.0 — тоже ноль). Прежнее содержимое `.grad` сохраняется. Ни сам `parameter`, ни какой-либо другой тензор не меняется. После `handle.remove()` градиент снова обычный. <!-- accepts_right -->
-# * **Результат.** Иначе `False`; исключение `AssertionError` тоже считается ответом `False`. Баллы начисляются за каждую отвергнутую неправильную функцию, но только если тест принял все правильные. <!-- catches_dropped, catches_edited, catches_masked_sum, catches_once, catches_handle, catches_value -->
-# %% answer="is_right_mask"
-def is_right_mask(attach):
-    """Is `attach(parameter, mask)` right?"""
-    ### BEGIN SOLUTION
-    p = torch.tensor([1.0, 2.0], requires_grad=True)
-    q = torch.tensor([3.0, 4.0], requires_grad=True)
-    p.grad = torch.tensor([100.0, 100.0])  # from an earlier pass
-    handle = attach(p, torch.tensor([True, False]))
-    given = torch.tensor([5.0, 7.0])
-    for _ in range(2):
-        (p + q).backward(given)
-    masked = p.grad.tolist() == [110, 100] and q.grad.tolist() == [10, 14]
-    unchanged = given.tolist() == [5, 7] and p.tolist() == [1, 2]
-    handle.remove()
-    p.grad = None
-    (p + q).backward(given)
-    return masked and unchanged and p.grad.tolist() == [5, 7]
-    ### END SOLUTION
-
-
-# %% alternative="is_right_mask"
-def is_right_mask(attach):
-    w = torch.ones(2, 3, dtype=torch.float64, requires_grad=True)
-    mask = torch.tensor([[True, False, True], [False, True, False]])
-    w.grad = torch.full_like(w, 0.5)
-    handle = attach(w, mask)
-    seed = torch.arange(1.0, 7.0, dtype=torch.float64).reshape(2, 3)
-    copy = seed.clone()
-    for number in (1, 2, 3):
-        w.backward(seed)
-        assert torch.equal(w.grad, 0.5 + number * copy * mask)
-        assert torch.equal(seed, copy)
-    assert torch.equal(w.detach(), torch.ones_like(w))
-    handle.remove()
-    (before,) = [w.grad.clone()]
-    w.backward(seed)
-    assert torch.equal(w.grad, before + copy)
-    return True
-
-
-# %% alternative="is_right_mask"
-def is_right_mask(attach):
-    def run(with_hook):
-        a, b = (torch.tensor([2.0, -1.0, 3.0], requires_grad=True) for _ in "ab")
-        a.grad = torch.tensor([9.0, 9.0, 9.0])
-        handle = attach(a, torch.tensor([False, True, False])) if with_hook else None
-        trace = []
-        for step in range(4):
-            if step == 2 and handle is not None:
-                handle.remove()
-            weights = torch.tensor([1.0, 2.0, 4.0])
-            (a + b).backward(weights)
-            trace.append((a.grad.clone(), b.grad.clone(), weights, a.detach().clone()))
-        return trace
-
-    plain, hooked = run(False), run(True)
-    for step, (p, h) in enumerate(zip(plain, hooked)):
-        skipped = torch.tensor([1.0, 0.0, 4.0]) * min(step + 1, 2)
-        if not torch.equal(h[0], p[0] - skipped):
-            return False
-        if not all(torch.equal(x, y) for x, y in zip(p[1:], h[1:])):
-            return False
-    return True
-
-
-# %% alternative="is_right_mask"
-def is_right_mask(attach):
-    p = torch.tensor([1.0, 1.0, 1.0], requires_grad=True)
-    value = p.detach().clone()
-    attached = attach(p, torch.tensor([True, True, False]))
-    kept = torch.tensor([1.0, 10.0, 100.0])
-    checks = []
-    p.grad = torch.ones(3)
-    p.backward(kept)
-    checks.append(p.grad.tolist() == [2, 11, 1])
-    p.backward(kept)
-    checks.append(p.grad.tolist() == [3, 21, 1])
-    attached.remove()
-    p.backward(kept)
-    checks.append(p.grad.tolist() == [4, 31, 101])
-    checks.append(kept.tolist() == [1, 10, 100])
-    checks.append(torch.equal(p.detach(), value))
-    return all(checks)
-
-
-# %% check="is_right_mask"
-from autograder import check
-
-check("is_right_mask")
-# %% [markdown] tags=["en"]
 # ## Hooks in your engine
 #
 # Torch calls a hook with the whole gradient of a value. Your engine, the folded cell below, knows no hooks yet. Where in its walk is a gradient whole, and not yet used by anybody?
@@ -2207,8 +1898,7 @@ use_mine()
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `hooks_and_freeing`: hooks in your walk
-# *complete · ●●○ · 12 minutes · 4 points · extra*
+# ### `hooks_and_freeing`
 #
 # **A hook sees the whole gradient before anybody uses it.** Below is the walk from lesson 06, which frees what it passes. Let it call hooks, and go on freeing.
 #
@@ -2216,9 +1906,8 @@ use_mine()
 # * **Result.** Each hook of a value behind `root` is called once, with the whole gradient of this walk, in the order of the list, at leaves and results. <!-- hooks, hooks_in_programs -->
 # * **Result.** If a hook returns something other than None, it takes the gradient's place: for the next hook, the rule, and `.grad`. <!-- hooks, hooks_in_programs -->
 # * **Result.** After the walk the gradients, the memory and the error of a second walk are as before; with `retain_graph=True` nothing is freed. <!-- gradients, own, freed, retained -->
-# %% [markdown] tags=["ru"] of="0da31376"
-# ### Дополнительное упражнение `hooks_and_freeing`: хуки в вашем обходе
-# *дописать · ●●○ · 12 минут · 4 балла · дополнительно*
+# %% [markdown] tags=["ru"] of="5a9a6092"
+# ### `hooks_and_freeing`
 #
 # **Хук получает полный градиент раньше всех, кто его использует.** Ниже — обход из урока 06, который освобождает пройденное. Пусть он вызывает хуки и по-прежнему освобождает память.
 #
@@ -2461,25 +2150,9 @@ check_claims(
     },
 )
 # %% [markdown] tags=["en"]
-# ## What to keep
-#
-# * A tensor hook runs before the addition to `.grad` and may replace the gradient by what it returns. A post-accumulate hook runs after the addition.
-# * Never edit the gradient that a hook is given. Somebody else may hold the same tensor.
-# * A hook belongs to a value, not to a name. On a parameter it stays until `handle.remove()`: register it outside the loop.
-# * One hook sees one gradient. What needs all of them, such as a norm, comes after the pass.
-# * A step inside the pass saves the memory of the gradients, and excludes windows, clipping by norm and a second pass through the graph.
-# * A gradient edge names a place in the graph: the value as it was, without the tensor.
-# * A bucket goes when each of its parameters has had its hook. An unused parameter has none: name it, or let the graph be searched.
-# %% [markdown] tags=["ru"] of="d5b41ca5"
-# ## Что стоит запомнить
-#
-# * Хук тензора выполняется до прибавления к `.grad` и может заменить градиент тем, что вернёт. Хук post-accumulate выполняется после прибавления.
-# * Никогда не меняйте на месте градиент, который получил хук: этот же тензор может использоваться где-то ещё.
-# * Хук привязан к значению, а не к имени. На параметре он остаётся до вызова `handle.remove()`: ставьте его вне цикла.
-# * Один хук видит один градиент. То, для чего нужны все, например норма, вычисляется после прохода.
-# * Шаг внутри прохода экономит память под градиенты, но исключает окна накопления, отсечение по норме и второй проход по тому же графу.
-# * Ребро градиента указывает место в графе: значение, каким оно было, без самого тензора.
-# * Корзина уходит, когда у каждого её параметра сработал хук. У параметра, который не участвует, хук не сработает: назовите такие параметры заранее или поручите классу находить их обходом графа.
+# ## Where you stand
+# %% [markdown] tags=["ru"] of="76fccca0"
+# ## Что сделано
 # %%
 from autograder import progress
 

@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] needs="05, 06, 08" about="which thread and which order, races, last bits, a pass inside a pass"
+# %% [markdown] tags=["en"] needs="04, 06, 08" about="which thread and which order, races, last bits, a pass inside a pass"
 # # The engine behind `backward()`
 #
 # Two threads add their gradients to one weight, and one of the two is lost. The same numbers are added in another order, and the last bits differ. A hook prints the name of a thread that nobody expected. `backward()` is one line; behind it an engine decides which node runs next, and in which thread.
@@ -11,8 +11,8 @@
 #
 # Extra exercises evaluate a model in threads, and run a backward pass inside another.
 #
-# You need lessons 05 (modes), 06 (hooks of saved tensors, checkpoints) and 08 (hooks on gradients and on nodes); for the extra sections *Bugs that no gradient shows* and *A backward pass inside a backward pass* also 07 (custom Functions). Everything here runs on one core and without a GPU.
-# %% [markdown] tags=["ru"] about="в каком потоке и в каком порядке, гонки, последние биты, проход внутри прохода" of="ab7a7b4b"
+# You need lessons 04 (modes), 06 (hooks of saved tensors, checkpoints) and 08 (hooks on gradients); for the extra sections *Bugs that no gradient shows* and *A backward pass inside a backward pass* also 07 (custom Functions). Everything here runs on one core and without a GPU.
+# %% [markdown] tags=["ru"] about="в каком потоке и в каком порядке, гонки, последние биты, проход внутри прохода" of="b152ef74"
 # # Что стоит за вызовом `backward()`
 #
 # Два потока накапливают градиенты одного веса, и один из градиентов пропадает. Одни и те же числа складываются в другом порядке, и последние биты суммы меняются. Хук печатает имя потока, которого никто не ждал. Вызов `backward()` занимает одну строку, но за ним стоит движок autograd: он решает, какой узел выполнить следующим и в каком потоке.
@@ -25,7 +25,7 @@
 #
 # В дополнительных упражнениях модель работает в нескольких потоках, а внутри одного обратного прохода выполняется другой.
 #
-# Понадобятся уроки 05 (режимы отслеживания), 06 (хуки сохранённых тензоров, контрольные точки) и 08 (хуки градиентов и узлов), а для дополнительных разделов «Ошибки, которых по градиентам не видно» и «Обратный проход внутри обратного прохода» — ещё и урок 07 (пользовательские функции). Для всех примеров достаточно одного ядра, GPU не нужен.
+# Понадобятся уроки 04 (режимы отслеживания), 06 (хуки сохранённых тензоров, контрольные точки) и 08 (хуки градиентов), а для дополнительных разделов «Ошибки, которых по градиентам не видно» и «Обратный проход внутри обратного прохода» — ещё и урок 07 (пользовательские функции). Для всех примеров достаточно одного ядра, GPU не нужен.
 # %% tags=["en"]
 # Does the import fail? Install the course by pip (its file, or autograd-course),
 # and uninstall another `autograder`.
@@ -104,11 +104,11 @@ assert seen == ["main", "worker"]
 # %% [markdown] tags=["en"]
 # Twice the pass ran where everything else ran. That leaves open whose thread it is if forward and backward pass are called in different ones. Try it: `y = result_that_tells()`, then `in_thread(y.backward)`.
 #
-# And what does a thread share with the one that started it? Look at three things: a tensor, `inference_mode` (lesson 05), and the dtype that new tensors get.
-# %% [markdown] tags=["ru"] of="171ba364"
+# And what does a thread share with the one that started it? Look at three things: a tensor, `inference_mode` (lesson 04), and the dtype that new tensors get.
+# %% [markdown] tags=["ru"] of="e19e296a"
 # Оба раза проход выполнился там же, где и всё остальное. Остаётся вопрос: где пойдёт обратный проход, если он вызван в одном потоке, а прямой — в другом? Попробуйте: `y = result_that_tells()`, затем `in_thread(y.backward)`.
 #
-# А что общего у нового потока с тем, который его запустил? Посмотрим на тензор, на `inference_mode` (урок 05) и на dtype, с которым создаются новые тензоры.
+# А что общего у нового потока с тем, который его запустил? Посмотрим на тензор, на `inference_mode` (урок 04) и на dtype, с которым создаются новые тензоры.
 # %%
 w = torch.tensor(1.0, requires_grad=True)
 in_thread(lambda: (2 * w).backward())
@@ -166,15 +166,13 @@ def engine_table():
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `predict_engine`: which thread sees what
-# *predict · ●○○ · 8 minutes · 1 point*
+# ### `predict_engine`
 #
-# Put what `engine_table()` returns in place of each `...`. The first entry is what `here()` returns: `"main"` or `"worker"`. `two passes through one graph` is `"accepted"` or `"RuntimeError"`. What is read from `w.grad` is a number, and so are the packs. `recorded` and `anomaly mode` are True or False.
-# %% [markdown] tags=["ru"] of="3eb98a68"
-# ### Упражнение `predict_engine`: что видит каждый поток
-# *предсказать · ●○○ · 8 минут · 1 балл*
+# Put what `engine_table()` returns in place of each `...`. The first entry is what `here()` returns: `"main"` or `"worker"`. `two passes through one graph` is `"accepted"` or `"RuntimeError"`. What is read from `w.grad` is a number, and so are the packs. `recorded` and `anomaly mode` (it searches every gradient for NaN: lesson 02) are True or False.
+# %% [markdown] tags=["ru"] of="b6400fdb"
+# ### `predict_engine`
 #
-# Вместо каждого `...` поставьте то, что вернёт `engine_table()`. В первой строке — то, что вернёт `here()`: `"main"` или `"worker"`. В строке `two passes through one graph` — `"accepted"` или `"RuntimeError"`. В строках с `w.grad` и с количеством упаковок (packs) — числа. В строках `recorded` и `anomaly mode` — True или False.
+# Вместо каждого `...` поставьте то, что вернёт `engine_table()`. В первой строке — то, что вернёт `here()`: `"main"` или `"worker"`. В строке `two passes through one graph` — `"accepted"` или `"RuntimeError"`. В строках с `w.grad` и с количеством упаковок (packs) — числа. В строках `recorded` и `anomaly mode` (режим, в котором каждый градиент проверяется на NaN: урок 02) — True или False.
 # %% answer="predict_engine"
 predict_engine = {
     "the hook runs in": "worker",
@@ -234,206 +232,6 @@ torch.manual_seed(3)
 assert torch.equal(drawn, torch.rand(2))
 
 
-# %% [markdown] tags=["en"]
-# ## The last bits
-#
-# Above, two threads added to one `.grad`. The sum was 3 for both, but the *order* in which threads add is random. Does it matter? In mathematics it does not. In float32 each addition rounds, and $(0.01 + 0.02) + 0.03$ rounds to another number than $(0.03 + 0.02) + 0.01$.
-# %% [markdown] tags=["ru"] of="543a6c52"
-# ## Последние биты
-#
-# Выше два потока прибавляли градиенты к одному `.grad`. Сумма у обоих получилась 3, но в каком *порядке* потоки прибавляли свои градиенты, решал случай. Важен ли порядок? В математике — нет. Но в float32 округляется результат каждого сложения, и $(0.01 + 0.02) + 0.03$ даёт не то же число, что $(0.03 + 0.02) + 0.01$.
-# %%
-def accumulated(numbers):
-    """The `.grad` of a float32 weight after one backward pass for each number."""
-    w = torch.tensor(1.0, requires_grad=True)
-    for number in numbers:
-        (w * number).backward()
-    return w.grad.item()
-
-
-print(accumulated([0.01, 0.02, 0.03]), accumulated([0.03, 0.02, 0.01]))
-print(accumulated([1e8, 1.0, -1e8]), accumulated([1e8, -1e8, 1.0]))
-# %% [markdown] tags=["en", "try"]
-# In the second line the order decides between 0 and 1. What will `accumulated([1.0, 1e8, -1e8])` give? Say it, then run it.
-#
-# 0: beside $10^8$ the 1 is less than half of the last digit of a float32, so the addition rounds it away. It survives only if the large numbers cancel first.
-# %% [markdown] tags=["ru", "try"] of="9287704e"
-# Во второй строке от порядка зависит, получится 0 или 1. А что вернёт `accumulated([1.0, 1e8, -1e8])`? Сначала ответьте, потом вызовите.
-#
-# 0: рядом с $10^8$ единица меньше половины последнего разряда float32, и при сложении она пропадает. Она остаётся, только если большие числа сократятся раньше.
-# %% tags=["fact"]
-assert accumulated([1.0, 1e8, -1e8]) == 0 and accumulated([1e8, -1e8, 1.0]) == 1
-# %% tags=["fact"]
-assert accumulated([0.01, 0.02, 0.03]) == 0.05999999865889549
-assert accumulated([0.03, 0.02, 0.01]) == 0.059999994933605194
-assert accumulated([1e8, 1.0, -1e8]) == 0 and accumulated([1e8, -1e8, 1.0]) == 1
-assert accumulated([0.1, 0.2, 0.3]) == accumulated([0.3, 0.2, 0.1])
-assert (0.1 + 0.2) + 0.3 != (0.3 + 0.2) + 0.1
-
-
-# %% [markdown] tags=["en"]
-# ### Extra exercise `order_changes_bits`: the order changes the bits
-# *write the counter-example · ●●○ · 8 minutes · 2 points · extra*
-#
-# * **Result.** A list of three numbers, each from 0.1 to 10. <!-- allowed -->
-# * **Result.** `accumulated(numbers)` differs from `accumulated(numbers[::-1])`. The well-known example 0.1, 0.2, 0.3 is one for float64: in float32 both orders agree. <!-- differs -->
-# %% [markdown] tags=["ru"] of="ebf34156"
-# ### Дополнительное упражнение `order_changes_bits`: порядок меняет биты
-# *построить контрпример · ●●○ · 8 минут · 2 балла · дополнительно*
-#
-# * **Результат.** Список из трёх чисел, каждое от 0.1 до 10. <!-- allowed -->
-# * **Результат.** Значения `accumulated(numbers)` и `accumulated(numbers[::-1])` различаются. Известный пример 0.1, 0.2, 0.3 годится только для float64: в float32 оба порядка дают одно и то же. <!-- differs -->
-# %% answer="order_changes_bits"
-def order_changes_bits():
-    """Three numbers whose float32 sum is another one in reverse order."""
-    ### BEGIN SOLUTION
-    return [0.1, 0.3, 0.4]
-    ### END SOLUTION
-
-
-# %% alternative="order_changes_bits"
-def order_changes_bits():
-    import itertools
-
-    tenths = [n / 10 for n in range(1, 20)]
-    return next(list(p) for p in itertools.permutations(tenths, 3) if accumulated(p) != accumulated(p[::-1]))
-
-
-# %% alternative="order_changes_bits"
-def order_changes_bits():
-    return torch.tensor([0.1, 0.2, 1.2]).tolist()
-
-
-# %% alternative="order_changes_bits"
-def order_changes_bits():
-    torch.manual_seed(0)
-    while True:
-        a, b, c = torch.rand(3) * 9 + 0.5
-        if (a + b) + c != (c + b) + a:
-            return a.item(), b.item(), c.item()
-
-
-# %% check="order_changes_bits"
-from autograder import check
-
-check("order_changes_bits")
-# %% [markdown] tags=["en"]
-# ### What `use_deterministic_algorithms` promises
-#
-# `torch.use_deterministic_algorithms(True)` switches to kernels that add in a fixed order, for the same inputs on the same machine and version. Where torch has no such kernel, the call raises a `RuntimeError`: on the CPU for instance `put_` and `max_unpool1d`. As a side effect, memory of `torch.empty` is filled with NaN, so that reading it is at least the same each time. What it does *not* promise: it knows nothing of your threads, of the order in which your workers send their gradients, or of another number of threads or another machine.
-#
-# An order is hidden in many places. `index_add` adds 100 000 numbers one after the other; `sum` adds them in blocks. Neither is wrong, and the bits differ. The error of float64 is much smaller, but the order is in its bits, too: numbers of Python are float64.
-# %% [markdown] tags=["ru"] of="c45d1cbf"
-# ### Что обещает `use_deterministic_algorithms`
-#
-# Вызов `torch.use_deterministic_algorithms(True)` переключает torch на реализации, которые складывают числа всегда в одном и том же порядке, если не меняются ни входы, ни машина, ни версия torch. Если такой реализации нет, операция завершается ошибкой `RuntimeError`: на CPU это, например, `put_` и `max_unpool1d`. У этого режима есть и побочное действие: память, которую выделяет `torch.empty`, заполняется значениями NaN, чтобы из неё хотя бы читались всегда одни и те же значения. Но обещает этот режим *не всё*. Он не учитывает ни ваших потоков, ни порядка, в котором приходят градиенты от ваших процессов. Не гарантирует он и тех же битов при другом числе потоков или на другой машине.
-#
-# Порядок сложения скрыт внутри многих операций. Операция `index_add` складывает 100 000 чисел одно за другим, а `sum` — блоками. Оба результата верны, но биты разные. У float64 (а числа Python — это float64) погрешность гораздо меньше, но и его биты зависят от порядка.
-# %%
-values = torch.full((100_000,), 0.1)
-to_entry_0 = torch.zeros(100_000, dtype=torch.long)
-one_after_another = torch.zeros(1).index_add(0, to_entry_0, values)
-
-print("index_add:", one_after_another.item())
-print("sum:      ", values.sum().item())
-print("float64:  ", values.double().sum().item())
-print("two orders in float64:", 0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1)
-# %% [markdown] tags=["en", "try"]
-# Put 0.5 in place of 0.1. Will `index_add` and `sum` still differ? Say it, then run.
-#
-# No. Halves up to 50 000 are exact in float32, so nothing is rounded, and then no order matters.
-# %% [markdown] tags=["ru", "try"] of="d7ca23a9"
-# Поставьте 0.5 вместо 0.1. Останется ли разница между `index_add` и `sum`? Сначала ответьте, потом выполните ячейку.
-#
-# Нет. Числа до 50 000, кратные половине, в float32 точны, поэтому ничего не округляется, и порядок не важен.
-# %% tags=["fact"]
-halves = torch.full((100_000,), 0.5)
-assert torch.zeros(1).index_add(0, to_entry_0, halves).item() == halves.sum().item() == 50_000
-# %% tags=["fact"]
-assert 0.1 + 0.2 + 0.3 != 0.3 + 0.2 + 0.1
-exact = values.double().sum().item()
-assert abs(one_after_another.item() - exact) > 0.5 > 0.01 > abs(values.sum().item() - exact)
-
-torch.use_deterministic_algorithms(True)
-assert torch.empty(2).isnan().all()
-for call in (
-    lambda: torch.zeros(3).put_(torch.tensor([0, 0]), torch.tensor([1.0, 2.0])),
-    lambda: torch.nn.functional.max_unpool1d(torch.ones(1, 1, 2), torch.tensor([[[0, 2]]]), 2),
-):
-    try:
-        call()
-        raise AssertionError("it has to raise")
-    except RuntimeError as error:
-        assert "does not have a deterministic implementation" in str(error)
-assert torch.zeros(3).index_add(0, torch.tensor([0, 0]), torch.ones(2)).tolist() == [2, 0, 0]
-torch.use_deterministic_algorithms(False)
-
-
-# %% [markdown] tags=["en"]
-# ### Exercise `deterministic_sum`: a sum with the same bits
-# *design · ●●○ · 10 minutes · 4 points*
-#
-# Gradients arrive from several workers, in any order. Write `deterministic_sum(gradients)`.
-#
-# * **Given.** A list of one to ten float32 tensors of the same shape (it may be `()`). All numbers are finite: some may cancel, some may be equal, and magnitudes from $10^{-9}$ to $10^{20}$ may occur.
-# * **Result.** Their sum, entry by entry: a float32 tensor of that shape. <!-- sum -->
-# * **Result.** The bits are the same for every order of the list. <!-- same_bits -->
-# * **Result.** Each sum has a relative error of at most $10^{-5}$, even if large numbers cancel, unless it is more than $10^{9}$ times smaller than the largest of its numbers. <!-- accurate -->
-# * **Result.** The tensors may lie on another device than the CPU, such as a GPU; the sum lies there, too. <!-- device -->
-# * **Leave.** The list and its tensors. <!-- unchanged -->
-# %% [markdown] tags=["ru"] of="bd6eacb5"
-# ### Упражнение `deterministic_sum`: сумма с одними и теми же битами
-# *спроектировать · ●●○ · 10 минут · 4 балла*
-#
-# Градиенты приходят от нескольких процессов в любом порядке. Напишите функцию `deterministic_sum(gradients)`.
-#
-# * **Дано.** Список из 1–10 тензоров float32 одинаковой формы (возможно, `()`). Все числа конечны. Они могут повторяться и взаимно уничтожаться; их модули бывают от $10^{-9}$ до $10^{20}$.
-# * **Результат.** Их поэлементная сумма: тензор float32 той же формы. <!-- sum -->
-# * **Результат.** Биты одни и те же при любом порядке списка. <!-- same_bits -->
-# * **Результат.** Относительная погрешность каждой суммы не больше $10^{-5}$, даже если большие числа взаимно уничтожаются. Исключение — суммы, модуль которых более чем в $10^{9}$ раз меньше модуля наибольшего слагаемого. <!-- accurate -->
-# * **Результат.** Тензоры могут лежать не на CPU, а на другом устройстве, например на GPU; сумма лежит там же. <!-- device -->
-# * **Не менять.** Список и его тензоры. <!-- unchanged -->
-# %% answer="deterministic_sum"
-def deterministic_sum(gradients):
-    """The sum of float32 tensors, with the same bits for every order of the list."""
-    ### BEGIN SOLUTION
-    ordered = torch.stack(gradients).double().sort(dim=0).values
-    return ordered.sum(dim=0).float()
-    ### END SOLUTION
-
-
-# %% alternative="deterministic_sum"
-def deterministic_sum(gradients):
-    import math
-
-    columns = torch.stack(gradients).reshape(len(gradients), -1).T.tolist()
-    return gradients[0].new_tensor([math.fsum(column) for column in columns]).reshape(gradients[0].shape)
-
-
-# %% alternative="deterministic_sum"
-def deterministic_sum(gradients):
-    from fractions import Fraction
-
-    total = [Fraction(0)] * gradients[0].numel()
-    for gradient in gradients:
-        total = [a + Fraction(b) for a, b in zip(total, gradient.flatten().tolist())]
-    return torch.tensor([float(each) for each in total], device=gradients[0].device).view(gradients[0].shape)
-
-
-# %% alternative="deterministic_sum"
-def deterministic_sum(gradients):
-    numbers = torch.stack(gradients)
-    high_to_low = numbers.sort(dim=0, descending=True).values.to(torch.float64)
-    total = torch.zeros_like(high_to_low[0])
-    for row in high_to_low:
-        total = total + row
-    return total.to(numbers.dtype)
-
-
-# %% check="deterministic_sum"
-from autograder import check
-
-check("deterministic_sum")
 # %% [markdown] tags=["en"]
 # ## The engine takes the newest node
 #
@@ -498,23 +296,21 @@ assert seen == ["newest", "here", "there"] and made_there.grad_fn._sequence_nr()
 # %% [markdown] tags=["en"]
 # Every thread counts from 0 on its own. If a part of the graph was made in another thread, its nodes have small numbers and run late, although they are not old. The numbers decide only among nodes that are ready, so the gradient is right in any case.
 #
-# ### Exercise `node_order`: the order of the nodes
-# *complete · ●●○ · 12 minutes · 3 points*
+# ### `node_order`
 #
-# Write `node_order(loss)`.
+# **Return the names of the nodes in the order in which the engine will run them.**
 #
 # * **Given.** `loss`, a scalar whose graph was made in one thread. Nobody has called `retain_grad()`.
 # * **Result.** A list of names (`node.name()`), one for each node behind `loss`, without the nodes of leaves, `AccumulateGrad`. <!-- nodes -->
 # * **Result.** They stand in the order in which the engine runs the nodes in a backward pass. <!-- order -->
 # * **Leave.** Every `.grad`, and the graph: a later `loss.backward()` works. <!-- untouched -->
 # * **Not allowed.** A hook of yours that runs in a later pass. <!-- untouched -->
-# %% [markdown] tags=["ru"] of="3aa94504"
+# %% [markdown] tags=["ru"] of="0b2368ce"
 # В каждом потоке узлы нумеруются с нуля. Если часть графа создана в другом потоке, номера её узлов малы и выполняются эти узлы поздно, хотя созданы недавно. От номеров зависит только то, какой из готовых узлов будет взят первым, поэтому градиент верен в любом случае.
 #
-# ### Упражнение `node_order`: порядок узлов
-# *дописать · ●●○ · 12 минут · 3 балла*
+# ### `node_order`
 #
-# Напишите функцию `node_order(loss)`.
+# **Верните имена узлов в том порядке, в котором их выполнит движок.**
 #
 # * **Дано.** Скаляр `loss`, граф которого создан в одном потоке. Метод `retain_grad()` никто не вызывал.
 # * **Результат.** Список имён (`node.name()`), по одному на каждый узел графа `loss`, кроме узлов листьев (`AccumulateGrad`). <!-- nodes -->
@@ -674,21 +470,19 @@ assert total == 800
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `locked_accumulation`: many threads, one `.grad`
-# *design · ●●● · 14 minutes · 5 points*
+# ### `locked_accumulation`
 #
-# Write `locked_accumulation(w, loss_of, lock)`, which runs in several threads at once.
+# **Add the gradients of several threads to one `.grad`, so that none is lost and the threads do not wait for each other's passes.**
 #
 # * **Given.** The leaf `w` and the `lock` (like `threading.Lock()`), the same for all threads; `loss_of`, a function for each. `w.grad` may be None or hold an earlier gradient.
 # * **Result.** When all threads have ended, `w.grad` holds what was there before plus the gradient of every `loss_of(w)`. <!-- sum -->
 # * **Result.** Each call returns the gradient of its own loss alone: a tensor that never changes later, even if some `backward()` adds to `w.grad` in place. <!-- own -->
 # * **Not allowed.** To read or write `w.grad` in your code without holding `lock`, which has to be released afterwards. (`backward()` needs no lock.) <!-- locked -->
 # * **Not allowed.** To run `loss_of` or the backward pass under the lock: otherwise the threads take turns. `loss_of` is called once, for a copy of `w`, if you like. <!-- outside -->
-# %% [markdown] tags=["ru"] of="749eefb5"
-# ### Упражнение `locked_accumulation`: много потоков, одно поле `.grad`
-# *спроектировать · ●●● · 14 минут · 5 баллов*
+# %% [markdown] tags=["ru"] of="47a4ee5a"
+# ### `locked_accumulation`
 #
-# Напишите функцию `locked_accumulation(w, loss_of, lock)`, которая выполняется сразу в нескольких потоках.
+# **Сложите в одном `.grad` градиенты нескольких потоков так, чтобы ни один не потерялся и потоки не ждали чужих проходов.**
 #
 # * **Дано.** Лист `w` и блокировка `lock` (такая же, как `threading.Lock()`), общие для всех потоков; функция `loss_of` у каждого своя. В `w.grad` может лежать None или прежний градиент.
 # * **Результат.** Когда все потоки завершились, в `w.grad` лежит прежний градиент плюс градиенты всех `loss_of(w)`. <!-- sum -->
@@ -743,6 +537,229 @@ check("locked_accumulation")
 
 
 # %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * On the CPU the thread that calls `backward()` runs it. `no_grad` and saved-tensor hooks stay in their thread, anomaly mode does not.
+# * Threads may share a leaf: `backward()` adds under a lock of torch's. They may not share a graph. Your own `w.grad = w.grad + g` needs a lock of yours.
+# * Of the nodes that are ready, the one created last runs first.
+#
+# From the extra sections:
+#
+# * Another order, other bits. Fix the order (or sort) where bits matter; `use_deterministic_algorithms` knows nothing of your own order.
+# %% [markdown] tags=["ru"] of="010f326c"
+# ## Что стоит запомнить
+#
+# * На CPU обратный проход выполняет тот поток, который вызвал `backward()`. Режим `no_grad` и хуки сохранённых тензоров действуют только в своём потоке, а режим обнаружения аномалий — во всех.
+# * Общий лист у потоков быть может: `backward()` прибавляет градиент под защитой мьютекса самого torch. Общего графа быть не должно. А если вы складываете сами, `w.grad = w.grad + g`, нужна и собственная блокировка.
+# * Из готовых узлов первым выполняется тот, который создан последним.
+#
+# Из дополнительных разделов:
+#
+# * Другой порядок — другие биты. Там, где биты важны, закрепите порядок (или отсортируйте слагаемые); о вашем порядке `use_deterministic_algorithms` ничего не знает.
+# %% [markdown] tags=["en"]
+# ## The last bits
+#
+# In `engine_table` two threads added to one `.grad`, and the *order* in which they did was random. Does it matter? In mathematics it does not. In float32 each addition rounds. Two orders of the same three numbers:
+# %% [markdown] tags=["ru"] of="60b14f88"
+# ## Последние биты
+#
+# В `engine_table` два потока прибавляли градиенты к одному `.grad`, и в каком *порядке*, решал случай. Важен ли порядок? В математике — нет. Но в float32 округляется результат каждого сложения. Вот одни и те же три числа в двух порядках:
+# %%
+def accumulated(numbers):
+    """The `.grad` of a float32 weight after one backward pass for each number."""
+    w = torch.tensor(1.0, requires_grad=True)
+    for number in numbers:
+        (w * number).backward()
+    return w.grad.item()
+
+
+print(accumulated([1e8, 1.0, -1e8]), accumulated([1e8, -1e8, 1.0]))
+# %% [markdown] tags=["en", "try"]
+# The order decides between 0 and 1. What will `accumulated([1.0, 1e8, -1e8])` give? Say it, then run it.
+#
+# 0: beside $10^8$ the 1 is less than half of the last digit of a float32, so the addition rounds it away. It survives only if the large numbers cancel first.
+# %% [markdown] tags=["ru", "try"] of="a49b958c"
+# От порядка зависит, получится 0 или 1. А что вернёт `accumulated([1.0, 1e8, -1e8])`? Сначала ответьте, потом вызовите.
+#
+# 0: рядом с $10^8$ единица меньше половины последнего разряда float32, и при сложении она пропадает. Она остаётся, только если большие числа сократятся раньше.
+# %% tags=["fact"]
+assert accumulated([1.0, 1e8, -1e8]) == 0 and accumulated([1e8, -1e8, 1.0]) == 1
+# %% tags=["fact"]
+assert accumulated([0.01, 0.02, 0.03]) == 0.05999999865889549
+assert accumulated([0.03, 0.02, 0.01]) == 0.059999994933605194
+assert accumulated([1e8, 1.0, -1e8]) == 0 and accumulated([1e8, -1e8, 1.0]) == 1
+assert accumulated([0.1, 0.2, 0.3]) == accumulated([0.3, 0.2, 0.1])
+assert (0.1 + 0.2) + 0.3 != (0.3 + 0.2) + 0.1
+
+
+# %% [markdown] tags=["en"]
+# ### `order_changes_bits`
+#
+# **Find three numbers whose float32 gradients add up to other bits in the reverse order.**
+#
+# * **Result.** A list of three numbers, each from 0.1 to 10. <!-- allowed -->
+# * **Result.** `accumulated(numbers)` differs from `accumulated(numbers[::-1])`. The well-known example 0.1, 0.2, 0.3 is one for float64: in float32 both orders agree. <!-- differs -->
+# %% [markdown] tags=["ru"] of="e052b55b"
+# ### `order_changes_bits`
+#
+# **Найдите три числа, для которых сумма градиентов float32 в обратном порядке отличается в последних битах.**
+#
+# * **Результат.** Список из трёх чисел, каждое от 0.1 до 10. <!-- allowed -->
+# * **Результат.** Значения `accumulated(numbers)` и `accumulated(numbers[::-1])` различаются. Известный пример 0.1, 0.2, 0.3 годится только для float64: в float32 оба порядка дают одно и то же. <!-- differs -->
+# %% answer="order_changes_bits"
+def order_changes_bits():
+    """Three numbers whose float32 sum is another one in reverse order."""
+    ### BEGIN SOLUTION
+    return [0.1, 0.3, 0.4]
+    ### END SOLUTION
+
+
+# %% alternative="order_changes_bits"
+def order_changes_bits():
+    import itertools
+
+    tenths = [n / 10 for n in range(1, 20)]
+    return next(list(p) for p in itertools.permutations(tenths, 3) if accumulated(p) != accumulated(p[::-1]))
+
+
+# %% alternative="order_changes_bits"
+def order_changes_bits():
+    return torch.tensor([0.1, 0.2, 1.2]).tolist()
+
+
+# %% alternative="order_changes_bits"
+def order_changes_bits():
+    torch.manual_seed(0)
+    while True:
+        a, b, c = torch.rand(3) * 9 + 0.5
+        if (a + b) + c != (c + b) + a:
+            return a.item(), b.item(), c.item()
+
+
+# %% check="order_changes_bits"
+from autograder import check
+
+check("order_changes_bits")
+# %% [markdown] tags=["en"]
+# ### What `use_deterministic_algorithms` promises
+#
+# `torch.use_deterministic_algorithms(True)` switches to kernels that add in a fixed order, for the same inputs on the same machine and version. Where torch has no such kernel, the call raises a `RuntimeError`: on the CPU for instance `put_` and `max_unpool1d`. As a side effect, memory of `torch.empty` is filled with NaN, so that reading it is at least the same each time. What it does *not* promise: it knows nothing of your threads, of the order in which your workers send their gradients, or of another number of threads or another machine.
+#
+# An order is hidden in many places. `index_add` adds 100 000 numbers one after the other; `sum` adds them in blocks. Neither is wrong, and the bits differ. The error of float64 is much smaller, but the order is in its bits, too: numbers of Python are float64.
+# %% [markdown] tags=["ru"] of="c45d1cbf"
+# ### Что обещает `use_deterministic_algorithms`
+#
+# Вызов `torch.use_deterministic_algorithms(True)` переключает torch на реализации, которые складывают числа всегда в одном и том же порядке, если не меняются ни входы, ни машина, ни версия torch. Если такой реализации нет, операция завершается ошибкой `RuntimeError`: на CPU это, например, `put_` и `max_unpool1d`. У этого режима есть и побочное действие: память, которую выделяет `torch.empty`, заполняется значениями NaN, чтобы из неё хотя бы читались всегда одни и те же значения. Но обещает этот режим *не всё*. Он не учитывает ни ваших потоков, ни порядка, в котором приходят градиенты от ваших процессов. Не гарантирует он и тех же битов при другом числе потоков или на другой машине.
+#
+# Порядок сложения скрыт внутри многих операций. Операция `index_add` складывает 100 000 чисел одно за другим, а `sum` — блоками. Оба результата верны, но биты разные. У float64 (а числа Python — это float64) погрешность гораздо меньше, но и его биты зависят от порядка.
+# %%
+values = torch.full((100_000,), 0.1)
+to_entry_0 = torch.zeros(100_000, dtype=torch.long)
+one_after_another = torch.zeros(1).index_add(0, to_entry_0, values)
+
+print("index_add:", one_after_another.item())
+print("sum:      ", values.sum().item())
+print("float64:  ", values.double().sum().item())
+print("two orders in float64:", 0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1)
+# %% [markdown] tags=["en", "try"]
+# Put 0.5 in place of 0.1. Will `index_add` and `sum` still differ? Say it, then run.
+#
+# No. Halves up to 50 000 are exact in float32, so nothing is rounded, and then no order matters.
+# %% [markdown] tags=["ru", "try"] of="d7ca23a9"
+# Поставьте 0.5 вместо 0.1. Останется ли разница между `index_add` и `sum`? Сначала ответьте, потом выполните ячейку.
+#
+# Нет. Числа до 50 000, кратные половине, в float32 точны, поэтому ничего не округляется, и порядок не важен.
+# %% tags=["fact"]
+halves = torch.full((100_000,), 0.5)
+assert torch.zeros(1).index_add(0, to_entry_0, halves).item() == halves.sum().item() == 50_000
+# %% tags=["fact"]
+assert 0.1 + 0.2 + 0.3 != 0.3 + 0.2 + 0.1
+exact = values.double().sum().item()
+assert abs(one_after_another.item() - exact) > 0.5 > 0.01 > abs(values.sum().item() - exact)
+
+torch.use_deterministic_algorithms(True)
+assert torch.empty(2).isnan().all()
+for call in (
+    lambda: torch.zeros(3).put_(torch.tensor([0, 0]), torch.tensor([1.0, 2.0])),
+    lambda: torch.nn.functional.max_unpool1d(torch.ones(1, 1, 2), torch.tensor([[[0, 2]]]), 2),
+):
+    try:
+        call()
+        raise AssertionError("it has to raise")
+    except RuntimeError as error:
+        assert "does not have a deterministic implementation" in str(error)
+assert torch.zeros(3).index_add(0, torch.tensor([0, 0]), torch.ones(2)).tolist() == [2, 0, 0]
+torch.use_deterministic_algorithms(False)
+
+
+# %% [markdown] tags=["en"]
+# ### `deterministic_sum`
+#
+# **Return the sum of the gradients, with the same bits whatever the order of the list, and exact although large numbers cancel.**
+#
+# Gradients arrive from several workers, in any order. Write `deterministic_sum(gradients)`.
+#
+# * **Given.** A list of one to ten float32 tensors of the same shape (it may be `()`). All numbers are finite: some may cancel, some may be equal, and magnitudes from $10^{-9}$ to $10^{20}$ may occur.
+# * **Result.** Their sum, entry by entry: a float32 tensor of that shape. <!-- sum -->
+# * **Result.** The bits are the same for every order of the list. <!-- same_bits -->
+# * **Result.** Each sum has a relative error of at most $10^{-5}$, even if large numbers cancel, unless it is more than $10^{9}$ times smaller than the largest of its numbers. <!-- accurate -->
+# * **Result.** The tensors may lie on another device than the CPU, such as a GPU; the sum lies there, too. <!-- device -->
+# * **Leave.** The list and its tensors. <!-- unchanged -->
+# %% [markdown] tags=["ru"] of="2d8350bf"
+# ### `deterministic_sum`
+#
+# **Верните сумму градиентов, биты которой не зависят от порядка в списке, притом точную, даже если большие числа сокращаются.**
+#
+# Градиенты приходят от нескольких процессов в любом порядке. Напишите функцию `deterministic_sum(gradients)`.
+#
+# * **Дано.** Список из 1–10 тензоров float32 одинаковой формы (возможно, `()`). Все числа конечны. Они могут повторяться и взаимно уничтожаться; их модули бывают от $10^{-9}$ до $10^{20}$.
+# * **Результат.** Их поэлементная сумма: тензор float32 той же формы. <!-- sum -->
+# * **Результат.** Биты одни и те же при любом порядке списка. <!-- same_bits -->
+# * **Результат.** Относительная погрешность каждой суммы не больше $10^{-5}$, даже если большие числа взаимно уничтожаются. Исключение — суммы, модуль которых более чем в $10^{9}$ раз меньше модуля наибольшего слагаемого. <!-- accurate -->
+# * **Результат.** Тензоры могут лежать не на CPU, а на другом устройстве, например на GPU; сумма лежит там же. <!-- device -->
+# * **Не менять.** Список и его тензоры. <!-- unchanged -->
+# %% answer="deterministic_sum"
+def deterministic_sum(gradients):
+    """The sum of float32 tensors, with the same bits for every order of the list."""
+    ### BEGIN SOLUTION
+    ordered = torch.stack(gradients).double().sort(dim=0).values
+    return ordered.sum(dim=0).float()
+    ### END SOLUTION
+
+
+# %% alternative="deterministic_sum"
+def deterministic_sum(gradients):
+    import math
+
+    columns = torch.stack(gradients).reshape(len(gradients), -1).T.tolist()
+    return gradients[0].new_tensor([math.fsum(column) for column in columns]).reshape(gradients[0].shape)
+
+
+# %% alternative="deterministic_sum"
+def deterministic_sum(gradients):
+    from fractions import Fraction
+
+    total = [Fraction(0)] * gradients[0].numel()
+    for gradient in gradients:
+        total = [a + Fraction(b) for a, b in zip(total, gradient.flatten().tolist())]
+    return torch.tensor([float(each) for each in total], device=gradients[0].device).view(gradients[0].shape)
+
+
+# %% alternative="deterministic_sum"
+def deterministic_sum(gradients):
+    numbers = torch.stack(gradients)
+    high_to_low = numbers.sort(dim=0, descending=True).values.to(torch.float64)
+    total = torch.zeros_like(high_to_low[0])
+    for row in high_to_low:
+        total = total + row
+    return total.to(numbers.dtype)
+
+
+# %% check="deterministic_sum"
+from autograder import check
+
+check("deterministic_sum")
+# %% [markdown] tags=["en"]
 # ## Bugs that no gradient shows
 #
 # “Python Functions are safe from threads, because of the GIL” is half true. The GIL is a lock of Python's: only the thread that has it runs Python code. But it changes hands between any two steps. `Counter` counts on the class how often its `backward` has run. Two threads run it once each, on an `x` of their own; the barrier stands between reading and writing.
@@ -780,8 +797,9 @@ assert [x.grad.tolist() for x in leaves] == [[1, 1], [1, 1]] and Counter.n == 1
 # %% [markdown] tags=["en"]
 # Both gradients are right, and one of two passes is counted. The nodes written in C++ that need it hold a mutex (a lock) of their own while they run; the node of a custom Function has the GIL and nothing more. So what your `backward` keeps outside `ctx` is shared, and needs a lock of yours.
 #
-# ### Extra exercise `fix_threads`: evaluation in threads
-# *find the bug · ●●○ · 10 minutes · 3 points · extra*
+# ### `fix_threads`
+#
+# **A model is evaluated in threads, one for each batch, and the memory runs full. Mend the function.**
 #
 # The function evaluates a model in threads, one for each batch, and the memory runs full. Two things are wrong; mend it. `torch.inference_mode()` is allowed as well.
 #
@@ -792,11 +810,12 @@ assert [x.grad.tolist() for x in leaves] == [[1, 1], [1, 1]] and Counter.n == 1
 # * **Result.** If the model raises an exception (an `Exception`) in a thread, the function raises the same object; it does not matter whether the other batches are computed then. <!-- error -->
 # * **Leave.** The caller's mode. <!-- no_graph -->
 # * **Not allowed.** To record a graph. <!-- no_graph -->
-# %% [markdown] tags=["ru"] of="91406f52"
+# %% [markdown] tags=["ru"] of="e6668e7a"
 # Оба градиента верны, а сосчитан один проход из двух. Узлы на C++, которым нужна защита, на время выполнения захватывают собственный мьютекс, а узел пользовательской функции защищён только GIL. Поэтому всё, что ваш `backward` хранит вне `ctx`, доступно всем потокам сразу. Защищайте такие данные собственной блокировкой.
 #
-# ### Дополнительное упражнение `fix_threads`: оценка модели в потоках
-# *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
+# ### `fix_threads`
+#
+# **Модель вычисляется в потоках, по одному на батч, и память переполняется. Исправьте функцию.**
 #
 # Функция вычисляет результаты модели в потоках, каждый батч — в отдельном, и памяти не хватает. В коде две ошибки. Исправьте функцию. Допускается и `torch.inference_mode()`.
 #
@@ -896,27 +915,25 @@ check("fix_threads")
 #
 # Nested passes run in the same thread up to a depth of 60. Deeper ones go to a thread of torch's own, so that the stack does not overflow.
 #
-# ### Extra exercise `recompute`: a pass inside the pass
-# *complete · ●●● · 14 minutes · 4 points · extra*
+# ### `recompute`
 #
-# Complete the class `Recompute`.
+# **Complete `Recompute`: `f` runs unrecorded in the forward pass, and once more, recorded, in the backward pass.**
 #
 # * **Given.** `f`, a function or a module, which takes a tensor and may use parameters. `x`, which may be the result of other operations. `Recompute` may be used several times in one graph, which several passes may go through (with `retain_graph=True`).
 # * **Result.** `Recompute.apply(f, x)` is `f(x)`. <!-- value -->
 # * **Result.** `f` runs once in the forward pass, with recording off, and once in the backward pass, with recording on. <!-- calls -->
 # * **Result.** The gradient of `x` is right for any `grad_output`. The gradients of the operations before `x` come from the outer pass alone, and `f` itself gets none. <!-- gradient -->
 # * **Result.** The gradients of the parameters of `f` are added to their `.grad`. <!-- parameters -->
-# %% [markdown] tags=["ru"] of="1b313de2"
+# %% [markdown] tags=["ru"] of="66860de8"
 # ## Обратный проход внутри обратного прохода
 #
 # Узел и сам может вызвать `backward()`. Тогда движок начинает второй проход, *вложенный* (re-entrant), а закончив его, продолжает первый. Так устроен старый вариант контрольных точек (урок 06): от функции `f` хранится только её вход, а в обратном проходе она вычисляется ещё раз, и дифференцируется уже второе вычисление.
 #
 # До глубины 60 вложенные проходы выполняются в том же потоке. Те, что глубже, переходят в собственный поток torch, чтобы не переполнился стек.
 #
-# ### Дополнительное упражнение `recompute`: проход внутри прохода
-# *дописать · ●●● · 14 минут · 4 балла · дополнительно*
+# ### `recompute`
 #
-# Допишите класс `Recompute`.
+# **Допишите `Recompute`: в прямом проходе `f` выполняется без записи в граф, а в обратном ещё раз и с записью.**
 #
 # * **Дано.** Функция или модуль `f`, который принимает тензор и может использовать параметры. Тензор `x`, который может быть результатом других операций. Класс `Recompute` могут применить в одном графе несколько раз, и обратных проходов по этому графу может быть несколько (с `retain_graph=True`).
 # * **Результат.** `Recompute.apply(f, x)` возвращает `f(x)`. <!-- value -->
@@ -1094,19 +1111,9 @@ if not torch.cuda.is_available():
     net(torch.ones(4, 2))
     assert called_in == [threading.current_thread()] and net.device_ids == []
 # %% [markdown] tags=["en"]
-# ## What to keep
-#
-# * On the CPU the thread that calls `backward()` runs it. `no_grad` and saved-tensor hooks stay in their thread, anomaly mode does not.
-# * Threads may share a leaf: `backward()` adds under a lock of torch's. They may not share a graph. Your own `w.grad = w.grad + g` needs a lock of yours.
-# * Of the nodes that are ready, the one created last runs first.
-# * Another order, other bits. Fix the order (or sort) where bits matter; `use_deterministic_algorithms` knows nothing of your own order.
-# %% [markdown] tags=["ru"] of="40775bde"
-# ## Что стоит запомнить
-#
-# * На CPU обратный проход выполняет тот поток, который вызвал `backward()`. Режим `no_grad` и хуки сохранённых тензоров действуют только в своём потоке, а режим обнаружения аномалий — во всех.
-# * Общий лист у потоков быть может: `backward()` прибавляет градиент под защитой мьютекса самого torch. Общего графа быть не должно. А если вы складываете сами, `w.grad = w.grad + g`, нужна и собственная блокировка.
-# * Из готовых узлов первым выполняется тот, который создан последним.
-# * Другой порядок — другие биты. Там, где биты важны, закрепите порядок (или отсортируйте слагаемые); о вашем порядке `use_deterministic_algorithms` ничего не знает.
+# ## Where you stand
+# %% [markdown] tags=["ru"] of="76fccca0"
+# ## Что сделано
 # %%
 from autograder import progress
 

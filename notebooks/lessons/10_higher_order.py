@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] needs="04, 07" about="penalties on gradients, Hessian products, per-sample and meta-gradients, attention, complex and sparse"
+# %% [markdown] tags=["en"] needs="05, 07" about="penalties on gradients, Hessian products, per-sample and meta-gradients, attention"
 # # Derivatives of derivatives
 #
 # A gradient is a tensor. If the pass that computed it was recorded, it can be differentiated again. That gives a penalty on the length of a gradient, the curvature of a loss, the best learning rate for the next step.
@@ -11,12 +11,10 @@
 #
 # * differentiate through a gradient, and free its graph afterwards;
 # * multiply by a Hessian that would not fit into memory;
-# * name what has no second derivative, and keep NaN out of masked attention;
-# * differentiate through steps of an optimizer;
-# * in the extra sections: get per-sample gradients of a module with `torch.func`, say why `vmap` refuses a function, read the gradient of a complex, a sparse and a nested tensor.
+# * in the extra sections: differentiate through steps of an optimizer, name what has no second derivative, keep NaN out of masked attention, get per-sample gradients of a module with `torch.func`.
 #
-# You need lesson 04 (Jacobian products, `vmap`) and lesson 07 (custom Functions).
-# %% [markdown] tags=["ru"] about="штраф на градиент, произведения с матрицей Гессе, градиенты по отдельным примерам и сквозь шаги оптимизатора, внимание, комплексные и разреженные градиенты" of="0c1f050f"
+# You need lesson 05 (Jacobian products, `vmap`) and lesson 07 (custom Functions).
+# %% [markdown] tags=["ru"] about="штраф на градиент, произведения с матрицей Гессе, градиенты по отдельным примерам и сквозь шаги оптимизатора, внимание" of="31228f5b"
 # # Производные от производных
 #
 # Градиент — это тензор. Если сам обратный проход записан в граф, градиент можно дифференцировать ещё раз. Так получают штраф за длину градиента, кривизну функции потерь, наилучшую скорость обучения для следующего шага.
@@ -29,11 +27,9 @@
 #
 # * дифференцировать градиент и освобождать после этого его граф;
 # * умножать на матрицу Гессе, которая не поместилась бы в память;
-# * назвать операции, у которых нет второй производной, и не допускать NaN во внимании с маской;
-# * дифференцировать результат нескольких шагов оптимизатора;
-# * в дополнительных разделах: получать средствами `torch.func` градиенты модуля по отдельным примерам, объяснять, почему `vmap` отказывается выполнять функцию, понимать, что лежит в градиенте комплексного, разреженного и вложенного тензоров.
+# * в дополнительных разделах: дифференцировать результат шагов оптимизатора, назвать операции без второй производной, не допускать NaN во внимании с маской, получать средствами `torch.func` градиенты модуля по отдельным примерам.
 #
-# Понадобятся уроки 04 (произведения с матрицей Якоби, `vmap`) и 07 (пользовательские функции).
+# Понадобятся уроки 05 (произведения с матрицей Якоби, `vmap`) и 07 (пользовательские функции).
 # %% tags=["en"]
 # Does the import fail? Install the course by pip (its file, or autograd-course),
 # and uninstall another `autograder`.
@@ -121,13 +117,11 @@ def second_table():
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `predict_second`: gradients of gradients
-# *predict · ●○○ · 7 minutes · 1 point*
+# ### `predict_second`
 #
 # Put what `second_table()` returns in place of each `...`. The first two entries are True or False: the flag `requires_grad` of the gradient, that is, whether it has a graph. `x.grad after both` is a number. The remaining entries are `"accepted"` or `"RuntimeError"`.
-# %% [markdown] tags=["ru"] of="a658e553"
-# ### Упражнение `predict_second`: градиенты градиентов
-# *предсказать · ●○○ · 7 минут · 1 балл*
+# %% [markdown] tags=["ru"] of="586d5932"
+# ### `predict_second`
 #
 # Вместо каждого `...` поставьте то, что вернёт `second_table()`. Первые две строки — True или False, то есть флаг `requires_grad` у градиента: он показывает, есть ли у градиента граф. Значение `x.grad after both` — число. В остальных строках — `"accepted"` или `"RuntimeError"`.
 # %% answer="predict_second"
@@ -170,12 +164,16 @@ second_table()
 # Why 24? The gradient 12 was in `x.grad`, with its graph. `x.grad.backward()` added the second derivative, another 12, to the very tensor that it differentiated.
 #
 # The derivative of $3x$ is 3, whatever $x$ is. It has no path to $x$, and for `autograd.grad` that is an error, not a zero. With `materialize_grads=True` it returns zeros for an *input* that is not reached, but the *output* must have a graph all the same. `torch.func.grad` returns the zero.
-# %% [markdown] tags=["ru"] explains="predict_second" of="1f79fb6e"
+#
+# The kernel of attention is chosen in the forward pass, and only the formula can be differentiated twice: the extra section *Attention: one output, several kernels* says why.
+# %% [markdown] tags=["ru"] explains="predict_second" of="0bf024a4"
 # Параметр `retain_graph=True` сохраняет граф функции $x^3$, чтобы по нему можно было пройти ещё раз. А с параметром `create_graph=True` записывается и сам обратный проход: для его операций создаются свои узлы, и у градиента появляется граф. (Первый граф при этом тоже сохраняется, потому что второй на него опирается.)
 #
 # Почему 24? В `x.grad` лежал градиент 12 вместе со своим графом. Вызов `x.grad.backward()` прибавил вторую производную, ещё 12, к тому самому тензору, который дифференцировался.
 #
 # Производная функции $3x$ равна 3 при любом $x$. Пути от неё к $x$ нет, и для `autograd.grad` это ошибка, а не ноль. С параметром `materialize_grads=True` функция возвращает нули для *входа*, до которого путь не ведёт, но граф у *выхода* всё равно должен быть. Функция `torch.func.grad` возвращает ноль.
+#
+# Ядро внимания выбирается в прямом проходе, и дважды дифференцировать можно только формулу: почему, сказано в дополнительном разделе о внимании и его ядрах.
 # %% [markdown] tags=["en"]
 # The picture shows the graph of the gradient of $x^3$: three nodes for $3x^2$, and the way from them to $x$. The constant beside it is the 1 with which the first pass began.
 # %% [markdown] tags=["ru"] of="12ac5712"
@@ -257,8 +255,9 @@ assert (loss.item(), torch.autograd.grad(loss, w)[0].item()) == (-5, -3)
 #
 # Ошибки нет. Градиент должен быть равен 1: $-3$ от выходов критика и 4 от штрафа. Без графа штраф — константа. Его печатают, пишут в журнал, рисуют на графике, но на обучение он не влияет.
 # %% [markdown] tags=["en"]
-# ### Exercise `gradient_penalty`: a penalty on the gradient
-# *complete · ●●○ · 14 minutes · 4 points*
+# ### `gradient_penalty`
+#
+# **Return the mean of $(\lVert g_i \rVert - 1)^2$, where $g_i$ is the gradient of the critic at a mixed sample, so that it trains the critic.**
 #
 # Take the points `mix * real + (1 - mix) * fake`. Let $g_i$ be the gradient of the critic's output for sample $i$ with respect to that sample, and $\lVert g_i \rVert$ its length over all entries.
 #
@@ -269,9 +268,10 @@ assert (loss.item(), torch.autograd.grad(loss, w)[0].item()) == (-5, -3)
 # * **Result.** The function works, too, where critic and batches lie on another device than the CPU, such as a GPU. <!-- device -->
 # * **Leave.** The critic: weights, buffers, `.grad`, flags and mode. <!-- untouched -->
 # * **Not allowed.** More than one call of the critic, or more than one backward pass. <!-- passes -->
-# %% [markdown] tags=["ru"] of="6026d132"
-# ### Упражнение `gradient_penalty`: штраф на градиент
-# *дописать · ●●○ · 14 минут · 4 балла*
+# %% [markdown] tags=["ru"] of="7b86f7b8"
+# ### `gradient_penalty`
+#
+# **Верните среднее значение $(\lVert g_i \rVert - 1)^2$, где $g_i$ — градиент критика в смешанном примере, причём так, чтобы по нему критик обучался.**
 #
 # Возьмите точки `mix * real + (1 - mix) * fake`. Пусть $g_i$ — градиент выхода критика для примера $i$ по этому примеру, а $\lVert g_i \rVert$ — его длина по всем элементам.
 #
@@ -321,6 +321,181 @@ from autograder import check
 check("gradient_penalty")
 
 
+# %% [markdown] tags=["en"]
+# ## A Hessian that would not fit
+#
+# A network with a million weights has a Hessian with $10^{12}$ entries, 4 terabytes in float32. A product $Hv$ has a million. In lesson 05 you computed one for a function of a vector; for a module the weights come as a list of tensors, and `v` is cut into pieces of the same shapes, or all are joined to one long vector.
+#
+# What does one learn from products alone? The largest curvature, for one: multiply by $H$ again and again, divide by the length each time, and the vector turns to the direction of the eigenvalue with the largest magnitude. The length of the product tends to this magnitude. If this eigenvalue $\lambda$ is positive, gradient descent diverges in that direction once the learning rate is above $2/\lambda$. Here is the procedure for a Hessian that is known, with the eigenvalues 4 and 1:
+# %% [markdown] tags=["ru"] of="dd79f1c0"
+# ## Матрица Гессе, которая не поместилась бы в память
+#
+# У сети с миллионом весов в матрице Гессе $10^{12}$ элементов: в float32 это 4 терабайта. А в произведении $Hv$ элементов миллион. В уроке 05 вы вычисляли такое произведение для функции вектора. У модуля веса — это список тензоров. Вектор `v` разрезают на части таких же форм или, наоборот, соединяют всё в один длинный вектор.
+#
+# Что можно узнать по одним лишь таким произведениям? Например, наибольшую кривизну. Будем умножать вектор на $H$ снова и снова и каждый раз делить на длину: вектор повернётся вдоль собственного вектора с наибольшим по модулю собственным значением, а длина произведения будет стремиться к этому модулю. Градиентный спуск вдоль этого направления расходится, если это собственное значение $\lambda$ положительно, а скорость обучения больше $2/\lambda$. Вот как это выглядит для известной матрицы Гессе с собственными значениями 4 и 1:
+# %%
+def f(x):
+    return 2 * x[0] ** 2 + x[1] ** 2 / 2
+
+
+x = torch.tensor([1.0, 1.0], requires_grad=True)
+(g,) = torch.autograd.grad(f(x), x, create_graph=True)
+v = torch.tensor([0.6, 0.8])
+for _ in range(4):
+    (product,) = torch.autograd.grad(g, x, v, retain_graph=True)
+    v = product / product.norm()
+    print(f"length {product.norm():.4f}, v = ({v[0]:.4f}, {v[1]:.4f})")
+# %% [markdown] tags=["en", "try"]
+# Begin with `v = torch.tensor([0.0, 1.0])`. Which length will the loop find? Say it, then run.
+#
+# 1, and it stays there: this $v$ is an eigenvector, so the largest eigenvalue is never seen. A random vector has a part of every direction.
+# %% [markdown] tags=["ru", "try"] of="0f2e98c2"
+# Начните с `v = torch.tensor([0.0, 1.0])`. Какую длину найдёт цикл? Сначала ответьте, потом выполните ячейку.
+#
+# 1, и она уже не изменится: этот $v$ сам является собственным вектором, и наибольшее собственное значение остаётся незамеченным. У случайного вектора есть составляющая вдоль каждого направления.
+# %% tags=["fact"]
+x = torch.tensor([1.0, 1.0], requires_grad=True)
+(g,) = torch.autograd.grad(f(x), x, create_graph=True)
+(along,) = torch.autograd.grad(g, x, torch.tensor([0.0, 1.0]))
+assert along.tolist() == [0, 1]
+# %% tags=["fact"]
+assert abs(product.norm().item() - 4) < 0.01 and v[0] > 0.999
+ones = torch.ones(2)
+assert torch.allclose(torch.func.jvp(grad(f), (ones,), (ones,))[1], torch.tensor([4.0, 1.0]))
+assert attempt(lambda: torch.func.jvp(grad(lambda w: mse_loss(w, 0 * ones)), (ones,), (ones,))) == "RuntimeError"
+for lr, stays in ((0.49, True), (0.51, False)):
+    at = torch.tensor([1.0, 1.0])
+    for _ in range(200):
+        at = at - lr * grad(f)(at)
+    assert bool(at.norm() < 1) == stays
+
+
+# %% [markdown] tags=["en"]
+# One thing is new here: `torch.autograd.grad(g, x, v)` is $v^\top H$, and since $H$ is symmetric, that is $Hv$. Nothing is multiplied by hand, and `v` has no graph. `retain_graph=True` keeps the graph of `g` for the next product. Forward mode over a gradient, `torch.func.jvp(torch.func.grad(f), ...)`, gives the same product, but it calls the function anew each time, and for `mse_loss` it ends with an error in torch 2.13.
+#
+# ### `sharpness`
+#
+# **Multiply `v` by the Hessian again and again, without the matrix: the length of the last product is the largest curvature.**
+#
+# The weights are the parameters of `model` that require grad, in the order of `model.parameters()`, and $n$ is the number of all their entries. The loss is `mse_loss(model(x), y)`, $H$ its Hessian with respect to the weights, joined to one vector. A weight that the loss does not depend on has zeros in its rows and columns. Repeat `steps` times: multiply $v$ by $H$, then divide the product by its length.
+#
+# * **Given.** `v`, a unit vector of shape $(n,)$; it does not matter whether it changes. `steps` is at least one.
+# * **Result.** A pair `(length, v)`: the length of the last product before the division, a number or a tensor with one element, and the last unit vector. <!-- result -->
+# * **Leave.** The model: weights, buffers, `.grad`, flags and mode. <!-- untouched -->
+# * **Not allowed.** More than `steps` + 2 calls of the model and backward passes together. <!-- passes -->
+# * **Not allowed.** A new tensor of more than $4n$ elements. <!-- largest -->
+# %% [markdown] tags=["ru"] of="ed9a88de"
+# Ново здесь одно: `torch.autograd.grad(g, x, v)` — это $v^\top H$, а так как матрица $H$ симметрична, то и $Hv$. Вручную ничего умножать не приходится, и граф вектору `v` не нужен. С параметром `retain_graph=True` граф тензора `g` сохраняется для следующего произведения. Прямой режим поверх градиента, `torch.func.jvp(torch.func.grad(f), ...)`, даёт то же произведение, но каждый раз заново вызывает функцию, а для `mse_loss` в torch 2.13 завершается ошибкой.
+#
+# ### `sharpness`
+#
+# **Умножайте `v` на матрицу Гессе снова и снова, не строя матрицы: длина последнего произведения и есть наибольшая кривизна.**
+#
+# Веса — это параметры модуля `model`, которые требуют градиента, в порядке `model.parameters()`, а $n$ — число всех их элементов. Функция потерь — `mse_loss(model(x), y)`, а $H$ — её матрица Гессе по весам, соединённым в один вектор. Если функция потерь от какого-то веса не зависит, в его строках и столбцах нули. Повторите `steps` раз: умножьте $v$ на $H$ и разделите произведение на его длину.
+#
+# * **Дано.** Единичный вектор `v` формы $(n,)$; изменится ли он, неважно. Число `steps` не меньше одного.
+# * **Результат.** Пара `(length, v)`: длина последнего произведения до деления (число или тензор из одного элемента) и последний единичный вектор. <!-- result -->
+# * **Не менять.** Модель: веса, буферы, `.grad`, флаги и режим. <!-- untouched -->
+# * **Нельзя.** Выполнять больше `steps` + 2 вызовов модели и обратных проходов в сумме. <!-- passes -->
+# * **Нельзя.** Создавать тензоры, в которых больше $4n$ элементов. <!-- largest -->
+# %% answer="sharpness"
+def sharpness(model, x, y, v, steps):
+    """Length and direction of the last of `steps` products of the loss's Hessian with `v`."""
+    ### BEGIN SOLUTION
+    weights = [p for p in model.parameters() if p.requires_grad]
+    loss = mse_loss(model(x), y)
+    g = torch.autograd.grad(loss, weights, create_graph=True, materialize_grads=True)
+    g = torch.cat([part.flatten() for part in g])
+    for _ in range(steps):
+        product = torch.autograd.grad(g, weights, v, retain_graph=True, materialize_grads=True)
+        product = torch.cat([part.flatten() for part in product])
+        length = product.norm()
+        v = product / length
+    return length, v
+    ### END SOLUTION
+
+
+# %% alternative="sharpness"
+def sharpness(model, x, y, v, steps):
+    weights = [p for p in model.parameters() if p.requires_grad]
+    loss = mse_loss(model(x), y)
+    g = torch.autograd.grad(loss, weights, create_graph=True, allow_unused=True)
+    for _ in range(steps):
+        pieces = [u.view_as(p) for u, p in zip(v.split([p.numel() for p in weights]), weights)]
+        slope = sum((a * b).sum() for a, b in zip(g, pieces) if a is not None)
+        found = torch.autograd.grad(slope, weights, retain_graph=True, allow_unused=True)
+        product = torch.cat([(torch.zeros_like(p) if h is None else h).ravel() for h, p in zip(found, weights)])
+        v = product / product.norm()
+    return product.norm().item(), v
+
+
+# %% alternative="sharpness"
+def sharpness(model, x, y, v, steps):
+    trainable = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
+
+    def loss(weights):
+        return mse_loss(functional_call(model, weights, (x,)), y)
+
+    _, pull = torch.func.vjp(grad(loss), trainable)
+    for _ in range(steps):
+        pieces, start = {}, 0
+        for name, p in trainable.items():
+            pieces[name] = v[start : start + p.numel()].reshape(p.shape)
+            start += p.numel()
+        (product,) = pull(pieces)
+        v = torch.cat([part.flatten() for part in product.values()])
+        length = torch.linalg.vector_norm(v)
+        v = v / length
+    return length, v
+
+
+# %% alternative="sharpness"
+def sharpness(model, x, y, v, steps):
+    weights = [p for p in model.parameters() if p.requires_grad]
+    g = torch.autograd.grad(mse_loss(model(x), y), weights, create_graph=True, materialize_grads=True)
+    g = torch.nn.utils.parameters_to_vector([part.contiguous() for part in g])
+    for last in reversed(range(steps)):
+        v = torch.autograd.grad(g @ v, weights, retain_graph=last > 0, materialize_grads=True)
+        v = torch.hstack([part.reshape(-1) for part in v])
+        length = v.square().sum().sqrt()
+        v /= length
+    return [length, v]
+
+
+# %% check="sharpness"
+from autograder import check
+
+check("sharpness")
+
+
+# %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * `create_graph=True` records the backward pass; `retain_graph=True` only keeps the old graph. A penalty without a graph is a constant, and nobody complains.
+# * Take inner gradients with `autograd.grad`. After `backward(create_graph=True)` the weight and its `.grad` keep each other alive.
+# * A Hessian product costs one backward pass through the graph of the gradient. One graph serves many products.
+#
+# From the extra sections:
+#
+# * `functional_call` makes a module a function of its weights, and ignores names that it does not know. `vmap(grad(...))` then gives per-sample gradients in one pass.
+# * `vmap` refuses branches, numbers and writes that belong to one sample. `torch.where` computes both branches: mind the NaN.
+# * Write differentiable optimizer steps by hand, out of place.
+# * The fused attention has no second derivative. Choose the formula in the forward pass.
+# * Do not remove a NaN, prevent it: $0 \cdot$ NaN comes back in the gradient.
+# %% [markdown] tags=["ru"] of="c1372e74"
+# ## Что стоит запомнить
+#
+# * С `create_graph=True` обратный проход записывается, а `retain_graph=True` лишь сохраняет старый граф. Штраф без графа — константа, и никакой ошибки при этом нет.
+# * Внутренние градиенты вычисляйте функцией `autograd.grad`. После `backward(create_graph=True)` вес и его `.grad` ссылаются друг на друга и не освобождаются.
+# * Произведение с матрицей Гессе стоит одного обратного прохода по графу градиента. Одного графа хватает на много произведений.
+#
+# Из дополнительных разделов:
+#
+# * С `functional_call` модуль становится функцией своих весов, причём незнакомые имена молча пропускаются. Вызов `vmap(grad(...))` даёт тогда градиенты по отдельным примерам за один проход.
+# * Функция `vmap` не допускает ни ветвлений по значениям отдельного примера, ни чтения этих значений, ни записи в тензор, общий для всех примеров. В `torch.where` вычисляются обе ветви: следите за NaN.
+# * Шаги оптимизатора, которые нужно дифференцировать, программируйте сами и без изменений на месте.
+# * У слитых ядер внимания нет второй производной. Выбирайте формулу в прямом проходе.
+# * Не допускайте появления NaN, убирать его потом поздно: в градиент он вернётся через произведение $0 \cdot$ NaN.
 # %% [markdown] tags=["en"]
 # ## The graph that stays
 #
@@ -394,8 +569,9 @@ plot_memory(3, several_in_grad, several_returned)
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `fix_leak`: a graph that stays
-# *find the bug · ●●○ · 12 minutes · 3 points · extra*
+# ### `fix_leak`
+#
+# **This step adds a penalty on the gradients to the loss. Memory grows, and from the second step on the gradients are wrong: mend it.**
 #
 # This step adds a penalty to the loss: `weight` times the sum of the squared entries of all gradients. The second `backward` at first raised “Trying to backward through the graph a second time” in the second step. Its author found `retain_graph=True` in a forum; since then the step runs, memory grows, and the gradients are wrong from the second step on. Mend it.
 #
@@ -404,9 +580,10 @@ plot_memory(3, several_in_grad, several_returned)
 # * **Result.** The loss alone is returned, as a Python number. <!-- loss -->
 # * **Leave.** The weights. <!-- gradient -->
 # * **Not allowed.** New memory in use after several calls but that of the gradients; single numbers do not count. <!-- bytes -->
-# %% [markdown] tags=["ru"] of="e2ea1cdc"
-# ### Дополнительное упражнение `fix_leak`: граф, который остаётся в памяти
-# *найти ошибку · ●●○ · 12 минут · 3 балла · дополнительно*
+# %% [markdown] tags=["ru"] of="037ec01e"
+# ### `fix_leak`
+#
+# **Этот шаг добавляет к функции потерь штраф на градиенты. Память растёт, а со второго шага градиенты неверны: исправьте его.**
 #
 # Функция ниже выполняет шаг обучения, на котором к функции потерь прибавляется штраф: сумма квадратов всех элементов градиентов, умноженная на `weight`. Сначала второй `backward` на втором шаге завершался ошибкой «Trying to backward through the graph a second time». Автор нашёл на форуме `retain_graph=True`. С тех пор шаг выполняется, но памяти нужно всё больше, а градиенты начиная со второго шага неверны. Исправьте функцию.
 #
@@ -525,150 +702,155 @@ assert in_use[0] < in_use[1] < in_use[2]
 
 
 # %% [markdown] tags=["en"]
-# ## A Hessian that would not fit
+# ## Through a step of the optimizer
 #
-# A network with a million weights has a Hessian with $10^{12}$ entries, 4 terabytes in float32. A product $Hv$ has a million. In lesson 04 you computed one for a function of a vector; for a module the weights come as a list of tensors, and `v` is cut into pieces of the same shapes, or all are joined to one long vector.
+# A step of gradient descent, $w' = w - \eta\, \nabla T(w)$, is a function of $w$ and of the learning rate $\eta$. The validation loss after it, $V(w')$, can be differentiated with respect to both. With $g' = \nabla V(w')$ the chain rule gives
 #
-# What does one learn from products alone? The largest curvature, for one: multiply by $H$ again and again, divide by the length each time, and the vector turns to the direction of the eigenvalue with the largest magnitude. The length of the product tends to this magnitude. If this eigenvalue $\lambda$ is positive, gradient descent diverges in that direction once the learning rate is above $2/\lambda$. Here is the procedure for a Hessian that is known, with the eigenvalues 4 and 1:
-# %% [markdown] tags=["ru"] of="2687ccb4"
-# ## Матрица Гессе, которая не поместилась бы в память
+# $$\frac{\partial V}{\partial \eta} = -g'^\top \nabla T(w), \qquad \frac{\partial V}{\partial w} = (I - \eta H)\, g',$$
 #
-# У сети с миллионом весов в матрице Гессе $10^{12}$ элементов: в float32 это 4 терабайта. А в произведении $Hv$ элементов миллион. В уроке 04 вы вычисляли такое произведение для функции вектора. У модуля веса — это список тензоров. Вектор `v` разрезают на части таких же форм или, наоборот, соединяют всё в один длинный вектор.
+# where $H$ is the Hessian of $T$. It comes from $\nabla T(w)$, a gradient that depends on $w$ itself. That is what meta-learning and the tuning of learning rates by gradients are made of. Without `create_graph=True` the second formula becomes $g'$: “first-order” meta-learning leaves $H$ out on purpose, a missing option leaves it out by accident.
 #
-# Что можно узнать по одним лишь таким произведениям? Например, наибольшую кривизну. Будем умножать вектор на $H$ снова и снова и каждый раз делить на длину: вектор повернётся вдоль собственного вектора с наибольшим по модулю собственным значением, а длина произведения будет стремиться к этому модулю. Градиентный спуск вдоль этого направления расходится, если это собственное значение $\lambda$ положительно, а скорость обучения больше $2/\lambda$. Вот как это выглядит для известной матрицы Гессе с собственными значениями 4 и 1:
+# torch's optimizers work in place under `no_grad`. There is `SGD(..., differentiable=True)`. Is it right? The training loss is $\sum w_i^3$ at $(1, 2)$, the learning rate 0.1, the validation loss $\sum w_i^2$.
+# %% [markdown] tags=["ru"] of="91618b6a"
+# ## Производная сквозь шаг оптимизатора
+#
+# Шаг градиентного спуска, $w' = w - \eta\, \nabla T(w)$, — функция от $w$ и от скорости обучения $\eta$. Значение функции потерь на валидации после него, $V(w')$, можно дифференцировать по обоим аргументам. Если $g' = \nabla V(w')$, то по правилу дифференцирования сложной функции
+#
+# $$\frac{\partial V}{\partial \eta} = -g'^\top \nabla T(w), \qquad \frac{\partial V}{\partial w} = (I - \eta H)\, g',$$
+#
+# где $H$ — матрица Гессе функции $T$. Она появляется из-за $\nabla T(w)$: этот градиент сам зависит от $w$. На таких производных основаны метаобучение и подбор скорости обучения градиентными методами. Без `create_graph=True` вторая формула превращается в $g'$: в метаобучении «первого порядка» матрицу $H$ отбрасывают намеренно, а если забыт параметр — случайно.
+#
+# Оптимизаторы torch меняют веса на месте внутри `no_grad`. Есть и вариант `SGD(..., differentiable=True)`. Даёт ли он верный результат? Функция потерь на обучении — $\sum w_i^3$ в точке $(1, 2)$, скорость обучения 0.1, функция потерь на валидации — $\sum w_i^2$.
 # %%
-def f(x):
-    return 2 * x[0] ** 2 + x[1] ** 2 / 2
+def by_hand(w, lr):
+    (g,) = torch.autograd.grad((w**3).sum(), w, create_graph=True)
+    return w - lr * g
 
 
-x = torch.tensor([1.0, 1.0], requires_grad=True)
-(g,) = torch.autograd.grad(f(x), x, create_graph=True)
-v = torch.tensor([0.6, 0.8])
-for _ in range(4):
-    (product,) = torch.autograd.grad(g, x, v, retain_graph=True)
-    v = product / product.norm()
-    print(f"length {product.norm():.4f}, v = ({v[0]:.4f}, {v[1]:.4f})")
+def by_optimizer(momentum):
+    def step(w, lr):
+        moving = w.clone()
+        optimizer = torch.optim.SGD([moving], lr=lr, momentum=momentum, differentiable=True)
+        (moving.grad,) = torch.autograd.grad((w**3).sum(), w, create_graph=True)
+        optimizer.step()
+        return moving
+
+    return step
+
+
+def after_one_step(step):
+    w, lr = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor(0.1, requires_grad=True)
+    after = step(w, lr)
+    for_lr, for_w = torch.autograd.grad((after**2).sum(), (lr, w))
+    return [[round(number, 2) for number in tensor.reshape(-1).tolist()] for tensor in (after, for_lr, for_w)]
+
+
+for name, step in [("by hand", by_hand), ("SGD", by_optimizer(0.0)), ("SGD, momentum", by_optimizer(0.5))]:
+    weights, for_lr, for_w = after_one_step(step)
+    print(f"{name:14} weights {weights}   for lr {for_lr}   for w {for_w}")
+# %% tags=["fact"]
+assert after_one_step(by_hand) == after_one_step(by_optimizer(0.0)) == [[0.7, 0.8], [-23.4], [0.56, -0.32]]
+assert after_one_step(by_optimizer(0.5)) == [[0.7, 0.8], [-23.4], [1.4, 1.6]]
+# g' = 2w' = (1.4, 1.6); I - lr H = diag(1 - 0.1 * 6 * w) = diag(0.4, -0.2)
+
+
 # %% [markdown] tags=["en", "try"]
-# Begin with `v = torch.tensor([0.0, 1.0])`. Which length will the loop find? Say it, then run.
+# In which of the three rows is a gradient wrong although the weights are right? And which factor is missing there? Say it.
 #
-# 1, and it stays there: this $v$ is an eigenvector, so the largest eigenvalue is never seen. A random vector has a part of every direction.
-# %% [markdown] tags=["ru", "try"] of="0f2e98c2"
-# Начните с `v = torch.tensor([0.0, 1.0])`. Какую длину найдёт цикл? Сначала ответьте, потом выполните ячейку.
+# Without momentum, yes. With momentum the weights after the first step are the same, and the gradient is not: $(1.4, 1.6)$ is $g'$, without the factor $I - \eta H$. The optimizer starts its velocity with a detached copy of the first gradient (`torch.clone(grad).detach()`), and no warning tells of it. (Further steps end with an error: the weights are changed in place, and the graph needs their old values.) Write the steps by hand.
+# %% [markdown] tags=["ru", "try"] of="f0e60f3d"
+# В какой из трёх строк градиент неверен, хотя веса верны? И какого множителя там не хватает? Ответьте.
 #
-# 1, и она уже не изменится: этот $v$ сам является собственным вектором, и наибольшее собственное значение остаётся незамеченным. У случайного вектора есть составляющая вдоль каждого направления.
-# %% tags=["fact"]
-x = torch.tensor([1.0, 1.0], requires_grad=True)
-(g,) = torch.autograd.grad(f(x), x, create_graph=True)
-(along,) = torch.autograd.grad(g, x, torch.tensor([0.0, 1.0]))
-assert along.tolist() == [0, 1]
-# %% tags=["fact"]
-assert abs(product.norm().item() - 4) < 0.01 and v[0] > 0.999
-ones = torch.ones(2)
-assert torch.allclose(torch.func.jvp(grad(f), (ones,), (ones,))[1], torch.tensor([4.0, 1.0]))
-assert attempt(lambda: torch.func.jvp(grad(lambda w: mse_loss(w, 0 * ones)), (ones,), (ones,))) == "RuntimeError"
-for lr, stays in ((0.49, True), (0.51, False)):
-    at = torch.tensor([1.0, 1.0])
-    for _ in range(200):
-        at = at - lr * grad(f)(at)
-    assert bool(at.norm() < 1) == stays
-
-
+# Без импульса (momentum) — да. С импульсом веса после первого шага те же, а градиент другой: $(1.4, 1.6)$ — это $g'$ без множителя $I - \eta H$. Накопленная скорость в оптимизаторе начинается с отсоединённой копии первого градиента (`torch.clone(grad).detach()`), и никакого предупреждения об этом нет. (Следующие шаги завершаются ошибкой: веса меняются на месте, а графу нужны их прежние значения.) Поэтому шаги оптимизатора программируйте сами.
 # %% [markdown] tags=["en"]
-# One thing is new here: `torch.autograd.grad(g, x, v)` is $v^\top H$, and since $H$ is symmetric, that is $Hv$. Nothing is multiplied by hand, and `v` has no graph. `retain_graph=True` keeps the graph of `g` for the next product. Forward mode over a gradient, `torch.func.jvp(torch.func.grad(f), ...)`, gives the same product, but it calls the function anew each time, and for `mse_loss` it ends with an error in torch 2.13.
+# ### `meta_gradient`
 #
-# ### Exercise `sharpness`: the largest curvature
-# *design · ●●○ · 12 minutes · 3 points*
+# **Return the derivatives of the validation loss after `steps` steps of SGD, with respect to `lr` and to the first weights.**
 #
-# The weights are the parameters of `model` that require grad, in the order of `model.parameters()`, and $n$ is the number of all their entries. The loss is `mse_loss(model(x), y)`, $H$ its Hessian with respect to the weights, joined to one vector. A weight that the loss does not depend on has zeros in its rows and columns. Repeat `steps` times: multiply $v$ by $H$, then divide the product by its length.
+# Each of the `steps` steps is that of `torch.optim.SGD`: the velocity becomes `momentum * velocity + gradient` of the training loss at the present weights, and the weights become `w - lr * velocity`.
 #
-# * **Given.** `v`, a unit vector of shape $(n,)$; it does not matter whether it changes. `steps` is at least one.
-# * **Result.** A pair `(length, v)`: the length of the last product before the division, a number or a tensor with one element, and the last unit vector. <!-- result -->
-# * **Leave.** The model: weights, buffers, `.grad`, flags and mode. <!-- untouched -->
-# * **Not allowed.** More than `steps` + 2 calls of the model and backward passes together. <!-- passes -->
+# * **Given.** `train_loss` and `validation_loss`, which map a vector of weights to a scalar. `w`, of shape $(n,)$, and `lr`, a tensor without dimensions; neither requires grad. `momentum`, a number; the velocity starts at 0. `steps` is at least one.
+# * **Result.** A pair of tensors: the derivative of the validation loss at the last weights with respect to `lr`. <!-- learning_rate -->
+# * **Result.** The second is the one with respect to the initial weights. <!-- weights -->
+# * **Result.** `w` and `lr` may lie on another device than the CPU, such as a GPU; the results lie there, too. <!-- device -->
+# * **Leave.** `w` and `lr`. <!-- kept -->
+# * **Not allowed.** More than $3 \cdot steps + 2$ calls of the two losses and backward passes together. <!-- passes -->
 # * **Not allowed.** A new tensor of more than $4n$ elements. <!-- largest -->
-# %% [markdown] tags=["ru"] of="a9801b56"
-# Ново здесь одно: `torch.autograd.grad(g, x, v)` — это $v^\top H$, а так как матрица $H$ симметрична, то и $Hv$. Вручную ничего умножать не приходится, и граф вектору `v` не нужен. С параметром `retain_graph=True` граф тензора `g` сохраняется для следующего произведения. Прямой режим поверх градиента, `torch.func.jvp(torch.func.grad(f), ...)`, даёт то же произведение, но каждый раз заново вызывает функцию, а для `mse_loss` в torch 2.13 завершается ошибкой.
+# %% [markdown] tags=["ru"] of="f8fd8bb4"
+# ### `meta_gradient`
 #
-# ### Упражнение `sharpness`: наибольшая кривизна
-# *спроектировать · ●●○ · 12 минут · 3 балла*
+# **Верните производные функции потерь на проверочных данных после `steps` шагов SGD по `lr` и по начальным весам.**
 #
-# Веса — это параметры модуля `model`, которые требуют градиента, в порядке `model.parameters()`, а $n$ — число всех их элементов. Функция потерь — `mse_loss(model(x), y)`, а $H$ — её матрица Гессе по весам, соединённым в один вектор. Если функция потерь от какого-то веса не зависит, в его строках и столбцах нули. Повторите `steps` раз: умножьте $v$ на $H$ и разделите произведение на его длину.
+# Каждый из `steps` шагов такой же, как в `torch.optim.SGD`: накопленная скорость становится равной `momentum * velocity + gradient` (градиент функции потерь на обучении взят в текущей точке), а веса — равными `w - lr * velocity`.
 #
-# * **Дано.** Единичный вектор `v` формы $(n,)$; изменится ли он, неважно. Число `steps` не меньше одного.
-# * **Результат.** Пара `(length, v)`: длина последнего произведения до деления (число или тензор из одного элемента) и последний единичный вектор. <!-- result -->
-# * **Не менять.** Модель: веса, буферы, `.grad`, флаги и режим. <!-- untouched -->
-# * **Нельзя.** Выполнять больше `steps` + 2 вызовов модели и обратных проходов в сумме. <!-- passes -->
+# * **Дано.** Функции `train_loss` и `validation_loss`, которые отображают вектор весов в скаляр. Тензор `w` формы $(n,)$ и тензор без измерений `lr`; градиента они не требуют. Число `momentum`; скорость вначале равна 0. Число `steps` не меньше одного.
+# * **Результат.** Пара тензоров. Первый — производная по `lr` от функции потерь на валидации; эта функция вычисляется при весах после последнего шага. <!-- learning_rate -->
+# * **Результат.** Второй — производная той же функции по начальным весам. <!-- weights -->
+# * **Результат.** `w` и `lr` могут лежать не на CPU, а на другом устройстве, например на GPU; там же лежат и результаты. <!-- device -->
+# * **Не менять.** Тензоры `w` и `lr`. <!-- kept -->
+# * **Нельзя.** Выполнять больше $3 \cdot steps + 2$ вызовов двух функций потерь и обратных проходов в сумме. <!-- passes -->
 # * **Нельзя.** Создавать тензоры, в которых больше $4n$ элементов. <!-- largest -->
-# %% answer="sharpness"
-def sharpness(model, x, y, v, steps):
-    """Length and direction of the last of `steps` products of the loss's Hessian with `v`."""
+# %% answer="meta_gradient"
+def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
+    """Differentiate the validation loss after `steps` steps by `lr` and by the initial weights."""
     ### BEGIN SOLUTION
-    weights = [p for p in model.parameters() if p.requires_grad]
-    loss = mse_loss(model(x), y)
-    g = torch.autograd.grad(loss, weights, create_graph=True, materialize_grads=True)
-    g = torch.cat([part.flatten() for part in g])
+    first, lr = w.detach().clone().requires_grad_(), lr.detach().clone().requires_grad_()
+    at, velocity = first, 0
     for _ in range(steps):
-        product = torch.autograd.grad(g, weights, v, retain_graph=True, materialize_grads=True)
-        product = torch.cat([part.flatten() for part in product])
-        length = product.norm()
-        v = product / length
-    return length, v
+        (g,) = torch.autograd.grad(train_loss(at), at, create_graph=True)
+        velocity = momentum * velocity + g
+        at = at - lr * velocity
+    return torch.autograd.grad(validation_loss(at), (lr, first))
     ### END SOLUTION
 
 
-# %% alternative="sharpness"
-def sharpness(model, x, y, v, steps):
-    weights = [p for p in model.parameters() if p.requires_grad]
-    loss = mse_loss(model(x), y)
-    g = torch.autograd.grad(loss, weights, create_graph=True, allow_unused=True)
+# %% alternative="meta_gradient"
+def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
+    def after(lr, w):
+        velocity = torch.zeros_like(w)
+        for _ in range(steps):
+            velocity = momentum * velocity + grad(train_loss)(w)
+            w = w - lr * velocity
+        return validation_loss(w)
+
+    return grad(after, argnums=(0, 1))(lr, w)
+
+
+# %% alternative="meta_gradient"
+def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
+    w0 = w.clone().requires_grad_()
+    rate = lr.clone().requires_grad_()
+    path, velocity = [w0], torch.zeros_like(w)
     for _ in range(steps):
-        pieces = [u.view_as(p) for u, p in zip(v.split([p.numel() for p in weights]), weights)]
-        slope = sum((a * b).sum() for a, b in zip(g, pieces) if a is not None)
-        found = torch.autograd.grad(slope, weights, retain_graph=True, allow_unused=True)
-        product = torch.cat([(torch.zeros_like(p) if h is None else h).ravel() for h, p in zip(found, weights)])
-        v = product / product.norm()
-    return product.norm().item(), v
+        g = torch.autograd.grad(train_loss(path[-1]), path[-1], create_graph=True)[0]
+        velocity = velocity * momentum + g
+        path.append(torch.sub(path[-1], rate * velocity))
+    validation_loss(path[-1]).backward(inputs=[rate, w0])
+    return [rate.grad, w0.grad]
 
 
-# %% alternative="sharpness"
-def sharpness(model, x, y, v, steps):
-    trainable = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
-
-    def loss(weights):
-        return mse_loss(functional_call(model, weights, (x,)), y)
-
-    _, pull = torch.func.vjp(grad(loss), trainable)
+# %% alternative="meta_gradient"
+def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
+    # by hand: the adjoint of each step, with Hessian products from the graphs of the forward steps
+    points, gradients, velocities = [w.clone().requires_grad_()], [], []
     for _ in range(steps):
-        pieces, start = {}, 0
-        for name, p in trainable.items():
-            pieces[name] = v[start : start + p.numel()].reshape(p.shape)
-            start += p.numel()
-        (product,) = pull(pieces)
-        v = torch.cat([part.flatten() for part in product.values()])
-        length = torch.linalg.vector_norm(v)
-        v = v / length
-    return length, v
+        (g,) = torch.autograd.grad(train_loss(points[-1]), points[-1], create_graph=True)
+        velocities.append(g.detach() + (momentum * velocities[-1] if velocities else 0))
+        gradients.append(g)
+        points.append((points[-1].detach() - lr * velocities[-1]).requires_grad_())
+    (back,) = torch.autograd.grad(validation_loss(points[-1]), points[-1])
+    for_lr, for_velocity = torch.zeros_like(lr), torch.zeros_like(w)
+    for point, g, velocity in reversed(list(zip(points, gradients, velocities))):
+        for_lr = for_lr - back @ velocity
+        for_velocity = momentum * for_velocity - lr * back
+        back = back + torch.autograd.grad(g, point, for_velocity)[0]
+    return for_lr, back
 
 
-# %% alternative="sharpness"
-def sharpness(model, x, y, v, steps):
-    weights = [p for p in model.parameters() if p.requires_grad]
-    g = torch.autograd.grad(mse_loss(model(x), y), weights, create_graph=True, materialize_grads=True)
-    g = torch.nn.utils.parameters_to_vector([part.contiguous() for part in g])
-    for last in reversed(range(steps)):
-        v = torch.autograd.grad(g @ v, weights, retain_graph=last > 0, materialize_grads=True)
-        v = torch.hstack([part.reshape(-1) for part in v])
-        length = v.square().sum().sqrt()
-        v /= length
-    return [length, v]
-
-
-# %% check="sharpness"
+# %% check="meta_gradient"
 from autograder import check
 
-check("sharpness")
-
-
+check("meta_gradient")
 # %% [markdown] tags=["en"]
 # ## Attention: one output, several kernels
 #
@@ -830,10 +1012,9 @@ assert torch.full((1, 2), torch.finfo(torch.float32).min).softmax(-1).tolist() =
 # %% [markdown] tags=["ru"] of="bceec597"
 # Выход и функция потерь конечны. Но `v.grad` потерян *весь*, даже для той строки, в которой всё в порядке, а после первого же шага оптимизатора испорчена и модель.
 # %% [markdown] tags=["en"]
-# ### Exercise `fix_attention`: a row that sees nothing
-# *find the bug · ●●○ · 12 minutes · 4 points*
+# ### `fix_attention`
 #
-# Mend the attention of the cell above.
+# **A row of attention that sees nothing gives NaN. Let it give 0 and add nothing to any gradient; all other rows stay.**
 #
 # * **Given.** `q`, of shape $(\ldots, n, d)$, `k` $(\ldots, m, d)$, `v` $(\ldots, m, e)$, `mask` $(\ldots, n, m)$ with True where a key is seen; the dots are the same in all four, and there may be none. The numbers are finite but may be large, those of hidden keys much larger than the others; no score overflows.
 # * **Result.** An ordinary row stays as it is. A row that sees nothing gives an output of 0. <!-- output -->
@@ -842,11 +1023,10 @@ assert torch.full((1, 2), torch.finfo(torch.float32).min).softmax(-1).tolist() =
 # * **Result.** The second derivative is right. <!-- second -->
 # * **Result.** All four may lie on another device than the CPU, such as a GPU; the output lies there, too. <!-- device -->
 # * **Leave.** The mask. <!-- mask -->
-# %% [markdown] tags=["ru"] of="60654189"
-# ### Упражнение `fix_attention`: строка, которой ничего не видно
-# *найти ошибку · ●●○ · 12 минут · 4 балла*
+# %% [markdown] tags=["ru"] of="38a12542"
+# ### `fix_attention`
 #
-# Исправьте реализацию внимания из ячейки выше.
+# **Строка внимания, которой ничего не видно, даёт NaN. Пусть она даёт 0 и ничего не добавляет к градиентам, а остальные строки не меняются.**
 #
 # * **Дано.** Тензоры `q` формы $(\ldots, n, d)$, `k` — $(\ldots, m, d)$, `v` — $(\ldots, m, e)$ и `mask` — $(\ldots, n, m)$, где True означает, что ключ виден; многоточие у всех четырёх обозначает одни и те же измерения, которых может и не быть. Все числа конечны, но могут быть большими, а у скрытых ключей — намного больше остальных; их произведения тоже конечны.
 # * **Результат.** Результат для обычной строки остаётся прежним. Строка, которой ничего не видно, даёт на выходе 0. <!-- output -->
@@ -938,154 +1118,6 @@ mean_of_seen(x, True).sum().backward()
 assert x.grad.tolist() == [[0.5, 0.5], [0, 0]]
 
 
-# %% [markdown] tags=["en"]
-# ## Through a step of the optimizer
-#
-# A step of gradient descent, $w' = w - \eta\, \nabla T(w)$, is a function of $w$ and of the learning rate $\eta$. The validation loss after it, $V(w')$, can be differentiated with respect to both. With $g' = \nabla V(w')$ the chain rule gives
-#
-# $$\frac{\partial V}{\partial \eta} = -g'^\top \nabla T(w), \qquad \frac{\partial V}{\partial w} = (I - \eta H)\, g',$$
-#
-# where $H$ is the Hessian of $T$. It comes from $\nabla T(w)$, a gradient that depends on $w$ itself. That is what meta-learning and the tuning of learning rates by gradients are made of. Without `create_graph=True` the second formula becomes $g'$: “first-order” meta-learning leaves $H$ out on purpose, a missing option leaves it out by accident.
-#
-# torch's optimizers work in place under `no_grad`. There is `SGD(..., differentiable=True)`. Is it right? The training loss is $\sum w_i^3$ at $(1, 2)$, the learning rate 0.1, the validation loss $\sum w_i^2$.
-# %% [markdown] tags=["ru"] of="91618b6a"
-# ## Производная сквозь шаг оптимизатора
-#
-# Шаг градиентного спуска, $w' = w - \eta\, \nabla T(w)$, — функция от $w$ и от скорости обучения $\eta$. Значение функции потерь на валидации после него, $V(w')$, можно дифференцировать по обоим аргументам. Если $g' = \nabla V(w')$, то по правилу дифференцирования сложной функции
-#
-# $$\frac{\partial V}{\partial \eta} = -g'^\top \nabla T(w), \qquad \frac{\partial V}{\partial w} = (I - \eta H)\, g',$$
-#
-# где $H$ — матрица Гессе функции $T$. Она появляется из-за $\nabla T(w)$: этот градиент сам зависит от $w$. На таких производных основаны метаобучение и подбор скорости обучения градиентными методами. Без `create_graph=True` вторая формула превращается в $g'$: в метаобучении «первого порядка» матрицу $H$ отбрасывают намеренно, а если забыт параметр — случайно.
-#
-# Оптимизаторы torch меняют веса на месте внутри `no_grad`. Есть и вариант `SGD(..., differentiable=True)`. Даёт ли он верный результат? Функция потерь на обучении — $\sum w_i^3$ в точке $(1, 2)$, скорость обучения 0.1, функция потерь на валидации — $\sum w_i^2$.
-# %%
-def by_hand(w, lr):
-    (g,) = torch.autograd.grad((w**3).sum(), w, create_graph=True)
-    return w - lr * g
-
-
-def by_optimizer(momentum):
-    def step(w, lr):
-        moving = w.clone()
-        optimizer = torch.optim.SGD([moving], lr=lr, momentum=momentum, differentiable=True)
-        (moving.grad,) = torch.autograd.grad((w**3).sum(), w, create_graph=True)
-        optimizer.step()
-        return moving
-
-    return step
-
-
-def after_one_step(step):
-    w, lr = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor(0.1, requires_grad=True)
-    after = step(w, lr)
-    for_lr, for_w = torch.autograd.grad((after**2).sum(), (lr, w))
-    return [[round(number, 2) for number in tensor.reshape(-1).tolist()] for tensor in (after, for_lr, for_w)]
-
-
-for name, step in [("by hand", by_hand), ("SGD", by_optimizer(0.0)), ("SGD, momentum", by_optimizer(0.5))]:
-    weights, for_lr, for_w = after_one_step(step)
-    print(f"{name:14} weights {weights}   for lr {for_lr}   for w {for_w}")
-# %% tags=["fact"]
-assert after_one_step(by_hand) == after_one_step(by_optimizer(0.0)) == [[0.7, 0.8], [-23.4], [0.56, -0.32]]
-assert after_one_step(by_optimizer(0.5)) == [[0.7, 0.8], [-23.4], [1.4, 1.6]]
-# g' = 2w' = (1.4, 1.6); I - lr H = diag(1 - 0.1 * 6 * w) = diag(0.4, -0.2)
-
-
-# %% [markdown] tags=["en", "try"]
-# In which of the three rows is a gradient wrong although the weights are right? And which factor is missing there? Say it.
-#
-# Without momentum, yes. With momentum the weights after the first step are the same, and the gradient is not: $(1.4, 1.6)$ is $g'$, without the factor $I - \eta H$. The optimizer starts its velocity with a detached copy of the first gradient (`torch.clone(grad).detach()`), and no warning tells of it. (Further steps end with an error: the weights are changed in place, and the graph needs their old values.) Write the steps by hand.
-# %% [markdown] tags=["ru", "try"] of="f0e60f3d"
-# В какой из трёх строк градиент неверен, хотя веса верны? И какого множителя там не хватает? Ответьте.
-#
-# Без импульса (momentum) — да. С импульсом веса после первого шага те же, а градиент другой: $(1.4, 1.6)$ — это $g'$ без множителя $I - \eta H$. Накопленная скорость в оптимизаторе начинается с отсоединённой копии первого градиента (`torch.clone(grad).detach()`), и никакого предупреждения об этом нет. (Следующие шаги завершаются ошибкой: веса меняются на месте, а графу нужны их прежние значения.) Поэтому шаги оптимизатора программируйте сами.
-# %% [markdown] tags=["en"]
-# ### Exercise `meta_gradient`: through the steps of an optimizer
-# *design · ●●● · 12 minutes · 4 points*
-#
-# Each of the `steps` steps is that of `torch.optim.SGD`: the velocity becomes `momentum * velocity + gradient` of the training loss at the present weights, and the weights become `w - lr * velocity`.
-#
-# * **Given.** `train_loss` and `validation_loss`, which map a vector of weights to a scalar. `w`, of shape $(n,)$, and `lr`, a tensor without dimensions; neither requires grad. `momentum`, a number; the velocity starts at 0. `steps` is at least one.
-# * **Result.** A pair of tensors: the derivative of the validation loss at the last weights with respect to `lr`. <!-- learning_rate -->
-# * **Result.** The second is the one with respect to the initial weights. <!-- weights -->
-# * **Result.** `w` and `lr` may lie on another device than the CPU, such as a GPU; the results lie there, too. <!-- device -->
-# * **Leave.** `w` and `lr`. <!-- kept -->
-# * **Not allowed.** More than $3 \cdot steps + 2$ calls of the two losses and backward passes together. <!-- passes -->
-# * **Not allowed.** A new tensor of more than $4n$ elements. <!-- largest -->
-# %% [markdown] tags=["ru"] of="dacef441"
-# ### Упражнение `meta_gradient`: производная сквозь шаги оптимизатора
-# *спроектировать · ●●● · 12 минут · 4 балла*
-#
-# Каждый из `steps` шагов такой же, как в `torch.optim.SGD`: накопленная скорость становится равной `momentum * velocity + gradient` (градиент функции потерь на обучении взят в текущей точке), а веса — равными `w - lr * velocity`.
-#
-# * **Дано.** Функции `train_loss` и `validation_loss`, которые отображают вектор весов в скаляр. Тензор `w` формы $(n,)$ и тензор без измерений `lr`; градиента они не требуют. Число `momentum`; скорость вначале равна 0. Число `steps` не меньше одного.
-# * **Результат.** Пара тензоров. Первый — производная по `lr` от функции потерь на валидации; эта функция вычисляется при весах после последнего шага. <!-- learning_rate -->
-# * **Результат.** Второй — производная той же функции по начальным весам. <!-- weights -->
-# * **Результат.** `w` и `lr` могут лежать не на CPU, а на другом устройстве, например на GPU; там же лежат и результаты. <!-- device -->
-# * **Не менять.** Тензоры `w` и `lr`. <!-- kept -->
-# * **Нельзя.** Выполнять больше $3 \cdot steps + 2$ вызовов двух функций потерь и обратных проходов в сумме. <!-- passes -->
-# * **Нельзя.** Создавать тензоры, в которых больше $4n$ элементов. <!-- largest -->
-# %% answer="meta_gradient"
-def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
-    """Differentiate the validation loss after `steps` steps by `lr` and by the initial weights."""
-    ### BEGIN SOLUTION
-    first, lr = w.detach().clone().requires_grad_(), lr.detach().clone().requires_grad_()
-    at, velocity = first, 0
-    for _ in range(steps):
-        (g,) = torch.autograd.grad(train_loss(at), at, create_graph=True)
-        velocity = momentum * velocity + g
-        at = at - lr * velocity
-    return torch.autograd.grad(validation_loss(at), (lr, first))
-    ### END SOLUTION
-
-
-# %% alternative="meta_gradient"
-def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
-    def after(lr, w):
-        velocity = torch.zeros_like(w)
-        for _ in range(steps):
-            velocity = momentum * velocity + grad(train_loss)(w)
-            w = w - lr * velocity
-        return validation_loss(w)
-
-    return grad(after, argnums=(0, 1))(lr, w)
-
-
-# %% alternative="meta_gradient"
-def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
-    w0 = w.clone().requires_grad_()
-    rate = lr.clone().requires_grad_()
-    path, velocity = [w0], torch.zeros_like(w)
-    for _ in range(steps):
-        g = torch.autograd.grad(train_loss(path[-1]), path[-1], create_graph=True)[0]
-        velocity = velocity * momentum + g
-        path.append(torch.sub(path[-1], rate * velocity))
-    validation_loss(path[-1]).backward(inputs=[rate, w0])
-    return [rate.grad, w0.grad]
-
-
-# %% alternative="meta_gradient"
-def meta_gradient(train_loss, validation_loss, w, lr, momentum, steps):
-    # by hand: the adjoint of each step, with Hessian products from the graphs of the forward steps
-    points, gradients, velocities = [w.clone().requires_grad_()], [], []
-    for _ in range(steps):
-        (g,) = torch.autograd.grad(train_loss(points[-1]), points[-1], create_graph=True)
-        velocities.append(g.detach() + (momentum * velocities[-1] if velocities else 0))
-        gradients.append(g)
-        points.append((points[-1].detach() - lr * velocities[-1]).requires_grad_())
-    (back,) = torch.autograd.grad(validation_loss(points[-1]), points[-1])
-    for_lr, for_velocity = torch.zeros_like(lr), torch.zeros_like(w)
-    for point, g, velocity in reversed(list(zip(points, gradients, velocities))):
-        for_lr = for_lr - back @ velocity
-        for_velocity = momentum * for_velocity - lr * back
-        back = back + torch.autograd.grad(g, point, for_velocity)[0]
-    return for_lr, back
-
-
-# %% check="meta_gradient"
-from autograder import check
-
-check("meta_gradient")
 # %% [markdown] tags=["en"]
 # ## A module as a function of its weights
 #
@@ -1214,8 +1246,9 @@ assert all(
 # %% [markdown] tags=["en"]
 # One forward pass for all samples looks like the cheaper half of the loop, and is the most expensive way. Each of its 64 backward passes goes through the graph of the whole batch, with 63 rows of zeros. `mapped` runs the program of one sample once, on tensors with an additional dimension.
 #
-# ### Extra exercise `per_sample_module`: per-sample gradients of a module
-# *complete · ●●○ · 12 minutes · 4 points · extra*
+# ### `per_sample_module`
+#
+# **Return the gradient of every sample for each parameter of a module, in a few calls.**
 #
 # The loss on sample $i$ is `mse_loss` of the output of the model for the batch of this one sample and of `y[i:i+1]`.
 #
@@ -1223,11 +1256,12 @@ assert all(
 # * **Result.** A dict with an entry for each parameter that requires grad, under its name in `named_parameters()`: the gradients of all samples, of shape $(B, \ldots)$ with the shape of the parameter in place of the dots, with or without a graph. <!-- gradients -->
 # * **Leave.** The model: weights, buffers, `.grad`, flags and mode. <!-- untouched -->
 # * **Not allowed.** More than 3 calls of the model and backward passes together. <!-- passes -->
-# %% [markdown] tags=["ru"] of="e52fb942"
+# %% [markdown] tags=["ru"] of="8d17b403"
 # Кажется, что один прямой проход на все примеры вдвое сокращает работу цикла, а на деле это самый дорогой способ. Каждый из 64 обратных проходов идёт по графу всего батча, где 63 строки нулевые. В функции `mapped` программа для одного примера выполняется один раз, но над тензорами с дополнительным измерением.
 #
-# ### Дополнительное упражнение `per_sample_module`: градиенты модуля по отдельным примерам
-# *дописать · ●●○ · 12 минут · 4 балла · дополнительно*
+# ### `per_sample_module`
+#
+# **Верните градиент по каждому примеру для каждого параметра модуля, за несколько вызовов.**
 #
 # Функция потерь на примере $i$ — это `mse_loss` от двух величин: от выхода модели для батча из одного этого примера и от `y[i:i+1]`.
 #
@@ -1289,11 +1323,11 @@ check("per_sample_module")
 # %% [markdown] tags=["en"]
 # ## What `vmap` refuses
 #
-# `vmap` runs your function once, on tensors that hide a batch. Whatever needs a number of one sample, or changes something that all samples share, cannot work. The errors name it. Here are four refusals.
-# %% [markdown] tags=["ru"] of="1fe95d33"
+# `vmap` runs your function once, on tensors that hide a batch. Here are four functions that it refuses. What do they have in common?
+# %% [markdown] tags=["ru"] of="edb91e12"
 # ## Чего не может функция `vmap`
 #
-# Функция `vmap` выполняет вашу функцию один раз — над тензорами, внутри которых скрыт целый батч. Поэтому не работает ни то, чему нужно значение отдельного примера, ни то, что меняет данные, общие для всех примеров. Причину называет само сообщение об ошибке. Вот четыре таких сообщения.
+# Функция `vmap` выполняет вашу функцию один раз — над тензорами, внутри которых скрыт целый батч. Вот четыре функции, которые она не принимает. Что у них общего?
 # %%
 rows = torch.tensor([[1.0, 2.0], [-3.0, 1.0]])
 norm = torch.nn.BatchNorm1d(2)
@@ -1341,17 +1375,19 @@ assert "more than 1 value per channel" in error_of(lambda: vmap(lambda r: withou
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `fix_vmap`: a loss that `vmap` refuses
-# *find the bug · ●●○ · 12 minutes · 3 points · extra*
+# ### `fix_vmap`
+#
+# **The loss works for one sample and is refused by `vmap`. Mend it: values and gradients as before.**
 #
 # The function is the loss of one sample, with $r_i = w_i x_i$. It sums $\sqrt{r_i}$ for $r_i > 0$ and $r_i$ itself for the rest; a sum $s > 2$ is replaced by $2 + (s - 2)/10$. It works for one sample. `vmap(fix_vmap, in_dims=(None, 0))` and `vmap(grad(fix_vmap), in_dims=(None, 0))` are refused. Mend it.
 #
 # * **Given.** `w` and `x`, vectors of the same length. The sum is never exactly 2. `x` is padded with zeros, and a weight may be 0, too.
 # * **Result.** Values are the same as before, for one sample and under `vmap`. <!-- values -->
 # * **Result.** The gradient with respect to `w` is right for every sample, also where an entry is 0. At $r_i = 0$ the second rule holds, and the derivative with respect to $w_i$ is $x_i$. <!-- gradients -->
-# %% [markdown] tags=["ru"] of="1ecabf3c"
-# ### Дополнительное упражнение `fix_vmap`: функция потерь, которую `vmap` отказывается выполнять
-# *найти ошибку · ●●○ · 12 минут · 3 балла · дополнительно*
+# %% [markdown] tags=["ru"] of="bf095dd1"
+# ### `fix_vmap`
+#
+# **Функция потерь работает на одном примере, а `vmap` её не принимает. Исправьте её: значения и градиенты прежние.**
 #
 # Это функция потерь на одном примере, где $r_i = w_i x_i$. Складываются $\sqrt{r_i}$ при $r_i > 0$ и сами $r_i$ в остальных случаях. Если сумма $s > 2$, она заменяется на $2 + (s - 2)/10$. Для одного примера функция работает, а `vmap(fix_vmap, in_dims=(None, 0))` и `vmap(grad(fix_vmap), in_dims=(None, 0))` завершаются ошибкой. Исправьте её.
 #
@@ -1409,11 +1445,15 @@ from autograder import check
 
 check("fix_vmap")
 # %% [markdown] tags=["en"] explains="fix_vmap"
+# Whatever needs a number of one sample, or changes something that all samples share, cannot work under `vmap`. The errors name it.
+#
 # * A branch that depends on numbers becomes `torch.where`; `.item()` and `x[x > 0]` go the same way.
 # * An in-place write is refused only if the tensor has no hidden batch, as `torch.zeros(...)`. `r.new_zeros(...)` has one, and so has a result of arithmetic.
 # * Randomness must be chosen: `randomness="different"` or `"same"`.
 # * `BatchNorm` in training mode writes its running statistics. `eval()` helps if you may use it; `torch.func.replace_all_batch_norm_modules_(model)` takes the statistics away. But then each sample is a batch of one, and after a linear layer `BatchNorm` refuses that: a per-sample gradient has no meaning where samples look at each other. `GroupNorm` is what one uses instead.
-# %% [markdown] tags=["ru"] explains="fix_vmap" of="59c7a0b7"
+# %% [markdown] tags=["ru"] explains="fix_vmap" of="f121a650"
+# Внутри `vmap` не работает ни то, чему нужно значение отдельного примера, ни то, что меняет данные, общие для всех примеров. Причину называет сообщение об ошибке.
+#
 # * Ветвление, которое зависит от чисел, заменяют на `torch.where`; так же поступают с `.item()` и `x[x > 0]`.
 # * Запись на месте запрещена, только если в тензоре нет скрытого батча, как в `torch.zeros(...)`. В `r.new_zeros(...)` он есть, как и в тензорах, полученных арифметическими операциями над примером.
 # * Нужно указать, как получать случайные числа: `randomness="different"` или `"same"`.
@@ -1429,25 +1469,23 @@ print("normalise ", error_of(lambda: vmap(normalise)(rows)))
 # %% [markdown] tags=["en"]
 # ## A test for second derivatives
 #
-# An error is the good case. A wrong second derivative comes without one: from a custom Function that keeps an intermediate result, from a `backward` that computes in NumPy. And what looks like a defect may be none: a linear function has a gradient without a graph, and its second derivative is 0.
+# An error is the good case: a wrong second derivative comes without one. And what looks like a defect may be none.
 #
-# ### Extra exercise `has_second_derivative`: is there a second derivative?
-# *write the test · ●●● · 15 minutes · 3 points · extra*
+# ### `has_second_derivative`
 #
-# Write the test `has_second_derivative(f, x)`. It is tried on right and wrong functions.
+# **Write a test: does `f` have second derivatives at `x`, and are all of them right?**
 #
 # * **Given.** `f`, which takes a vector and returns a scalar; its first derivative is right. It may contain custom Functions, attention and anything else; some of the custom Functions cannot be used with `torch.func`. `x`, a float64 vector of three entries that does not require grad.
 # * **Result.** `True` if backward passes give the second derivatives of `f` at `x`, and all of them right. A linear function has one. <!-- accepts_right -->
 # * **Result.** Else `False`. An `AssertionError` counts as `False`, and so does the error that `gradcheck` and its like raise. On a function without second derivatives, or with wrong ones, any `RuntimeError` counts as `False`, too. The test earns points for the wrong functions that it refuses, but only if it accepts every right one. <!-- catches_fused, catches_once, catches_constant, catches_half, catches_mixed -->
-# %% [markdown] tags=["ru"] of="d80df00b"
+# %% [markdown] tags=["ru"] of="e56231ed"
 # ## Тест для вторых производных
 #
-# Если возникла ошибка, нам повезло. Неверная вторая производная получается без всяких сообщений — например, если в пользовательской функции сохранён промежуточный результат или `backward` вычисляет что-то в NumPy. А то, что похоже на дефект, бывает нормой: у градиента линейной функции нет графа, и её вторая производная равна 0.
+# Если возникла ошибка, нам повезло: неверная вторая производная получается без всяких сообщений. А то, что похоже на дефект, бывает нормой.
 #
-# ### Дополнительное упражнение `has_second_derivative`: есть ли вторая производная?
-# *написать тест · ●●● · 15 минут · 3 балла · дополнительно*
+# ### `has_second_derivative`
 #
-# Напишите тест `has_second_derivative(f, x)`. Он проверяется на правильных и неправильных функциях.
+# **Напишите тест: есть ли у `f` в точке `x` вторые производные и все ли они верны?**
 #
 # * **Дано.** Функция `f`, которая принимает вектор и возвращает скаляр; первая производная у неё верна. Внутри неё могут быть пользовательские функции, внимание и что угодно ещё; некоторые пользовательские функции несовместимы с `torch.func`. Вектор `x` float64 из трёх элементов, который не требует градиента.
 # * **Результат.** `True`, если обратными проходами можно получить вторые производные функции `f` в точке `x` и все они верны. У линейной функции вторая производная есть. <!-- accepts_right -->
@@ -1515,501 +1553,10 @@ from autograder import check
 check("has_second_derivative")
 
 
-# %% [markdown] tags=["en"]
-# ## Complex numbers, sparse rows
-#
-# A gradient has not always the look of its tensor. Two cases where people guess wrong: a real loss of a complex tensor, and an embedding with `sparse=True`, whose gradient stores only the rows that were looked up. Read the cell; do not call `kinds_table()` yet.
-# %% [markdown] tags=["ru"] of="c6919017"
-# ## Комплексные числа и разреженные строки
-#
-# Градиент не всегда устроен так, как его тензор. Вот два случая, где легко ошибиться: вещественная функция потерь от комплексного тензора и эмбеддинг с `sparse=True`, в градиенте которого хранятся только прочитанные строки. Прочтите ячейку, но `kinds_table()` пока не вызывайте.
-# %%
-def kinds_table():
-    table = {}
-
-    def parts(loss):
-        z = torch.tensor(3 + 4j, requires_grad=True)
-        loss(z).backward()
-        return (z.grad.real.item(), z.grad.imag.item())
-
-    table["|z|²"] = parts(lambda z: z.abs() ** 2)
-    table["Re z²"] = parts(lambda z: (z**2).real)
-
-    def embedding():
-        words = torch.nn.Embedding(10, 3, sparse=True)
-        (words(torch.tensor([1, 1, 4])) ** 2).sum().backward()
-        return words.weight
-
-    weight = embedding()
-    table["stored rows"] = weight.grad._nnz()
-    table["after coalesce()"] = weight.grad.coalesce()._nnz()
-    words = torch.nn.Embedding(10, 3, sparse=True)
-    ((words(torch.tensor([1, 1, 4])) ** 2).sum() + (words.weight**2).sum()).backward()
-    table["is_sparse with a dense term"] = words.weight.grad.is_sparse
-
-    optimizers = {
-        "SGD, weight_decay": lambda w: torch.optim.SGD([w], lr=0.1, weight_decay=0.1),
-        "Adam": lambda w: torch.optim.Adam([w]),
-    }
-    for name, make in optimizers.items():
-        table[name] = attempt(make(embedding()).step)
-    return table
-
-
-# %% [markdown] tags=["en"]
-# ### Extra exercise `predict_kinds`: complex and sparse
-# *predict · ●○○ · 7 minutes · 1 point · extra*
-#
-# Put what `kinds_table()` returns in place of each `...`. The first two entries are pairs: real and imaginary part of `z.grad` for these losses, at $z = 3 + 4i$. `stored rows` and `after coalesce()` are numbers. `is_sparse with a dense term`, after `loss + (weight**2).sum()`, is True or False, the rest is `"accepted"` or `"RuntimeError"`.
-# %% [markdown] tags=["ru"] of="027cb13e"
-# ### Дополнительное упражнение `predict_kinds`: комплексные и разреженные градиенты
-# *предсказать · ●○○ · 7 минут · 1 балл · дополнительно*
-#
-# Вместо каждого `...` поставьте то, что вернёт `kinds_table()`. Первые две строки — пары: вещественная и мнимая части `z.grad` для этих функций потерь в точке $z = 3 + 4i$. Значения `stored rows` и `after coalesce()` — числа. Значение `is_sparse with a dense term` относится к сумме `loss + (weight**2).sum()` и равно True или False. Остальные значения — `"accepted"` или `"RuntimeError"`.
-# %% answer="predict_kinds"
-predict_kinds = {
-    "|z|²": (6.0, 8.0),
-    "Re z²": (6.0, -8.0),
-    "stored rows": 3,
-    "after coalesce()": 2,
-    "is_sparse with a dense term": False,
-    "SGD, weight_decay": "RuntimeError",
-    "Adam": "RuntimeError",
-}
-# %% given="predict_kinds"
-predict_kinds = {
-    "|z|²": ...,
-    "Re z²": ...,
-    "stored rows": ...,
-    "after coalesce()": ...,
-    "is_sparse with a dense term": ...,
-    "SGD, weight_decay": ...,
-    "Adam": ...,
-}
-# %% check="predict_kinds"
-from autograder import check
-
-check("predict_kinds")
-# %% tags=["fact"]
-assert kinds_table() == predict_kinds
-x = torch.tensor(2.0, requires_grad=True)
-((3 + 4j) * x).abs().backward()
-assert not x.grad.is_complex()
-try:
-    z = torch.tensor(3 + 4j, requires_grad=True)
-    (z * z.conj()).backward()
-    raise AssertionError
-except RuntimeError as error:
-    assert "only for real scalar outputs" in str(error)
-z = torch.tensor(3 + 4j, requires_grad=True)
-optimizer = torch.optim.SGD([z], lr=0.1)
-(z.abs() ** 2).backward()
-optimizer.step()
-assert abs(z.detach() - (2.4 + 3.2j)) < 1e-6
-assert grad(lambda z: z.abs() ** 2)(torch.tensor(3 + 4j)).item() == 6 + 8j
-# %% [markdown] tags=["en"]
-# Now call it.
-# %% [markdown] tags=["ru"] of="0cc3540a"
-# А теперь вызовите эту функцию.
-# %%
-kinds_table()
-
-
-# %% [markdown] tags=["en"] explains="predict_kinds"
-# **Complex.** For a real loss $L$ of $z = x + iy$ torch stores
-#
-# $$z.\mathrm{grad} = \frac{\partial L}{\partial x} + i\, \frac{\partial L}{\partial y} = 2\, \frac{\partial L}{\partial \bar z}.$$
-#
-# It points to where $L$ grows fastest, so `z - lr * z.grad` is gradient descent, and the optimizers need no change. A complex output is refused by `backward()`, even if its imaginary part is 0: take `.real` or `.abs()`. For an operation $w = f(z)$ with a complex derivative $f'$ the rule is: multiply what arrives by the *conjugate*, $\overline{f'(z)}$. That is the line people forget in a custom Function. A real input beside a complex one needs the real part; without it torch raises an error that does not tell so. Try the rule on $w = cz$ with $c = 1 + 2i$ and the loss $\mathrm{Re}\, w$, for a complex and a real input.
-# %% [markdown] tags=["ru"] explains="predict_kinds" of="62aa02bd"
-# **Комплексные числа.** Для вещественной функции потерь $L$ от $z = x + iy$ в torch хранится
-#
-# $$z.\mathrm{grad} = \frac{\partial L}{\partial x} + i\, \frac{\partial L}{\partial y} = 2\, \frac{\partial L}{\partial \bar z}.$$
-#
-# Это направление, в котором $L$ растёт быстрее всего, поэтому `z - lr * z.grad` — градиентный спуск, и оптимизаторы переделывать не нужно. Комплексный результат метод `backward()` не принимает, даже если мнимая часть равна 0: возьмите `.real` или `.abs()`. Для операции $w = f(z)$ с комплексной производной $f'$ правило такое: пришедший градиент умножают на *сопряжённое* число, $\overline{f'(z)}$. Об этом чаще всего забывают в пользовательских функциях. Если один вход комплексный, а другой вещественный, градиентом вещественного служит только вещественная часть произведения. Если её не взять, torch сообщает об ошибке, но причину не называет. Проверим правило на примере $w = cz$, где $c = 1 + 2i$, а функция потерь — $\mathrm{Re}\, w$, для комплексного и для вещественного входа.
-# %%
-c = torch.tensor(1 + 2j)
-for leaf in (torch.tensor(3 + 4j), torch.tensor(2.0)):
-    z = leaf.requires_grad_()
-    w = c * z
-    (arrives,) = torch.autograd.grad(w.real, w, retain_graph=True)
-    (found,) = torch.autograd.grad(w.real, z)
-    print(f"z = {leaf.item()}: arrives {arrives.item()}, times c {(arrives * c).item()},", end=" ")
-    print(f"times conj(c) {(arrives * c.conj()).item()}, torch: {found.item()}")
-# %% tags=["fact"]
-for leaf, expected in ((torch.tensor(3 + 4j), 1 - 2j), (torch.tensor(2.0), 1.0)):
-    z = leaf.requires_grad_()
-    w = c * z
-    assert torch.autograd.grad(w.real, w, retain_graph=True)[0].item() == 1
-    assert torch.autograd.grad(w.real, z)[0].item() == expected
-
-
-# %% [markdown] tags=["en"]
-# Of $1 - 2i$ the complex input gets all, the real input the 1.
-#
-# ### Extra exercise `complex_product`: a complex product
-# *complete · ●●○ · 12 minutes · 3 points · extra*
-#
-# Write the class `ComplexProduct`, derived from `torch.autograd.Function`.
-#
-# * **Given.** `a` and `b`, two tensors of the same shape, in float64 or complex128; at least one of them is complex.
-# * **Result.** `ComplexProduct.apply(a, b)` is `a * b`. <!-- value -->
-# * **Result.** Its gradients are those of `torch.mul`: for two complex inputs both are complex. <!-- complex -->
-# * **Result.** For a real input the gradient is real. <!-- real -->
-# * **Result.** The second derivatives for two complex inputs are right as well. <!-- second -->
-# %% [markdown] tags=["ru"] of="b439d93f"
-# Из $1 - 2i$ комплексному входу достаётся всё, вещественному — только 1.
-#
-# ### Дополнительное упражнение `complex_product`: произведение комплексных чисел
-# *дописать · ●●○ · 12 минут · 3 балла · дополнительно*
-#
-# Напишите класс `ComplexProduct`, унаследованный от `torch.autograd.Function`.
-#
-# * **Дано.** Тензоры `a` и `b` одинаковой формы с dtype float64 или complex128; хотя бы один из них комплексный.
-# * **Результат.** `ComplexProduct.apply(a, b)` — это `a * b`. <!-- value -->
-# * **Результат.** Градиенты такие же, как у `torch.mul`: для двух комплексных входов оба комплексные. <!-- complex -->
-# * **Результат.** Для вещественного входа градиент вещественный. <!-- real -->
-# * **Результат.** Для двух комплексных входов верны и вторые производные. <!-- second -->
-# %% answer="complex_product"
-class ComplexProduct(torch.autograd.Function):
-    """The product of two tensors, real or complex."""
-
-    @staticmethod
-    def forward(ctx, a, b):
-        ### BEGIN SOLUTION
-        ctx.save_for_backward(a, b)
-        return a * b
-        ### END SOLUTION
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        ### BEGIN SOLUTION
-        a, b = ctx.saved_tensors
-        grad_a, grad_b = grad_output * b.conj(), grad_output * a.conj()
-        return grad_a if a.is_complex() else grad_a.real, grad_b if b.is_complex() else grad_b.real
-        ### END SOLUTION
-
-
-# %% alternative="complex_product"
-class ComplexProduct(torch.autograd.Function):
-    @staticmethod
-    def forward(a, b):
-        return a * b
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.save_for_backward(*inputs)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        def pull(factor, to):
-            found = torch.complex(
-                grad_output.real * factor.real + grad_output.imag * factor.imag,
-                grad_output.imag * factor.real - grad_output.real * factor.imag,
-            )
-            return found if to.is_complex() else found.real
-
-        a, b = ctx.saved_tensors
-        return pull(b + 0j, a), pull(a + 0j, b)
-
-
-# %% alternative="complex_product"
-class ComplexProduct(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, a, b):
-        ctx.save_for_backward(a, b)
-        return torch.mul(a, b)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        a, b = ctx.saved_tensors
-        grads = []
-        for other, own, needed in ((b, a, ctx.needs_input_grad[0]), (a, b, ctx.needs_input_grad[1])):
-            g = (grad_output.conj() * other).conj() if needed else None
-            grads.append(torch.real(g) if needed and not own.is_complex() else g)
-        return tuple(grads)
-
-
-# %% alternative="complex_product"
-class ComplexProduct(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, a, b):
-        ctx.save_for_backward(a, b)
-        ctx.complex = a.is_complex(), b.is_complex()
-        return a * b
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        a, b = ctx.saved_tensors
-        for_a = torch.view_as_real((grad_output * torch.conj(b)).resolve_conj())
-        for_b = torch.view_as_real((torch.conj(a) * grad_output).resolve_conj())
-        return tuple(
-            torch.view_as_complex(g.contiguous()) if is_complex else g[..., 0]
-            for g, is_complex in zip((for_a, for_b), ctx.complex)
-        )
-
-
-# %% check="complex_product"
-from autograder import check
-
-check("complex_product")
-
-
-# %% tags=["fact"]
-class WithoutReal(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, a, b):
-        ctx.save_for_backward(a, b)
-        return a * b
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        a, b = ctx.saved_tensors
-        return grad_output * b.conj(), grad_output * a.conj()
-
-
-z, r = torch.tensor([1 + 2j], requires_grad=True), torch.tensor([3.0], requires_grad=True)
-assert "input_is_complex == grad_is_complex" in str(error_of(lambda: WithoutReal.apply(r, z).abs().sum().backward()))
-
-
-# %% [markdown] tags=["en"]
-# **Sparse.** The gradient of an embedding with `sparse=True` is a list of rows with their indices. An index that was looked up twice has two rows; `coalesce()` adds them. For a table of a million rows and a batch of a thousand words that saves a thousandfold, if nobody makes it dense on the way. `SGD` (also with momentum), `Adagrad` and `SparseAdam` take such a gradient. `Adam`, `AdamW` and `RMSprop` refuse it, because they change every row in every step; weight decay fails as well, and up to torch 2.13 `clip_grad_norm_`. And one dense term is enough: after `loss + (weight**2).sum()` the gradient is dense.
-#
-# ### Extra exercise `clip_sparse`: clipping sparse gradients
-# *design · ●●○ · 12 minutes · 3 points · extra*
-#
-# Write what `clip_grad_norm_` can do from torch 2.14 on.
-#
-# * **Given.** `parameters`, a list. In `.grad` of each there is a sparse gradient of a table (an index may have several rows), a dense gradient, or None. There may be several tables.
-# * **Result.** The length of all gradients together, the root of the sum of the squares of all their entries, is returned: a number or a tensor with one element. <!-- norm -->
-# * **Result.** If nobody has a gradient, or all are 0, it is 0. <!-- nothing_to_clip -->
-# * **Result.** If it is larger than `max_norm`, every gradient is multiplied by `max_norm` divided by it; otherwise the gradients stay as they are. Rows of the same index may be merged. <!-- gradients -->
-# * **Leave.** The layout: sparse gradients stay sparse, dense ones dense. <!-- layout -->
-# * **Not allowed.** As much memory, at its peak, as half of a dense gradient of the smallest table. <!-- peak -->
-# * **Not allowed.** To call `clip_grad_norm_`. <!-- no aspect: torch 2.13 refuses sparse gradients by itself -->
-# %% [markdown] tags=["ru"] of="479dd1d5"
-# **Разреженные градиенты.** Градиент эмбеддинга с `sparse=True` — список строк с их индексами. У индекса, прочитанного дважды, две строки, и `coalesce()` их складывает. Если в таблице миллион строк, а в батче тысяча слов, памяти нужно в тысячу раз меньше — если только где-нибудь по пути градиент не станет плотным. Такой градиент принимают `SGD` (в том числе с импульсом), `Adagrad` и `SparseAdam`. Оптимизаторы `Adam`, `AdamW` и `RMSprop` от него отказываются, потому что на каждом шаге меняют все строки. С затуханием весов (weight decay) тоже возникает ошибка, а до torch 2.13 включительно и в `clip_grad_norm_`. И достаточно одного плотного слагаемого: после `loss + (weight**2).sum()` градиент плотный.
-#
-# ### Дополнительное упражнение `clip_sparse`: отсечение разреженных градиентов
-# *спроектировать · ●●○ · 12 минут · 3 балла · дополнительно*
-#
-# Напишите то, что `clip_grad_norm_` умеет только с torch 2.14.
-#
-# * **Дано.** Список `parameters`. В `.grad` каждого параметра лежит разреженный градиент таблицы (у одного индекса может быть несколько строк), плотный градиент или None. Таблиц может быть несколько.
-# * **Результат.** Возвращается длина всех градиентов вместе, то есть корень из суммы квадратов всех их элементов: число или тензор из одного элемента. <!-- norm -->
-# * **Результат.** Если градиента нет ни у кого или все они равны 0, эта длина равна 0. <!-- nothing_to_clip -->
-# * **Результат.** Если она больше `max_norm`, каждый градиент умножается на отношение `max_norm` к этой длине; иначе градиенты остаются прежними. Строки с одинаковым индексом можно объединять. <!-- gradients -->
-# * **Не менять.** Вид градиентов: разреженные остаются разреженными, плотные — плотными. <!-- layout -->
-# * **Нельзя.** Занимать на пике столько памяти, сколько занимает половина плотного градиента наименьшей таблицы, или больше. <!-- peak -->
-# * **Нельзя.** Вызывать `clip_grad_norm_`. <!-- no aspect: torch 2.13 refuses sparse gradients by itself -->
-# %% answer="clip_sparse"
-def clip_sparse(parameters, max_norm):
-    """Clip the gradients of `parameters` together, sparse and dense ones, and return their length."""
-    ### BEGIN SOLUTION
-    gradients = [p.grad for p in parameters if p.grad is not None]
-    stored = [g.coalesce().values() if g.is_sparse else g for g in gradients]
-    norm = sum(values.square().sum().item() for values in stored) ** 0.5
-    if norm > max_norm:
-        for g in gradients:
-            g.mul_(max_norm / norm)
-    return norm
-    ### END SOLUTION
-
-
-# %% alternative="clip_sparse"
-def clip_sparse(parameters, max_norm):
-    total = 0.0
-    for p in parameters:
-        if p.grad is None:
-            continue
-        if p.grad.is_sparse:
-            p.grad = p.grad.coalesce()
-        total += p.grad.norm().item() ** 2
-    norm = total**0.5
-    for p in parameters:
-        if p.grad is not None and norm > max_norm:
-            p.grad = p.grad * (max_norm / norm)
-    return norm
-
-
-# %% alternative="clip_sparse"
-def clip_sparse(parameters, max_norm):
-    flat = []
-    for p in parameters:
-        if p.grad is not None and p.grad.is_sparse:
-            p.grad = p.grad.coalesce()
-            flat.append(p.grad._values())
-        elif p.grad is not None:
-            flat.append(p.grad)
-    norm = torch.nn.utils.get_total_norm(flat)
-    scale = torch.clamp(max_norm / (norm + 1e-6), max=1.0)
-    for values in flat:
-        values.mul_(scale)
-    return norm
-
-
-# %% alternative="clip_sparse"
-def clip_sparse(parameters, max_norm):
-    with_gradient = [p for p in parameters if p.grad is not None]
-    squares = torch.zeros((), dtype=torch.float64)
-    for p in with_gradient:
-        g = p.grad
-        if g.is_sparse:
-            indices, place = g._indices()[0].unique(return_inverse=True)
-            rows = g._values().new_zeros(len(indices), *g._values().shape[1:]).index_add(0, place, g._values())
-            squares = squares + rows.square().sum()
-        else:
-            squares = squares + g.square().sum()
-    norm = squares.sqrt()
-    if norm > max_norm:
-        for p in with_gradient:
-            p.grad.mul_((max_norm / norm).item())
-    return norm
-
-
-# %% check="clip_sparse"
-from autograder import check
-
-check("clip_sparse")
-# %% tags=["fact"]
-words = torch.nn.Embedding(10, 3, sparse=True)
-ids = torch.tensor([1, 1, 4])
-for make, verdict in [
-    (lambda w: torch.optim.SGD([w], lr=0.1), "accepted"),
-    (lambda w: torch.optim.Adagrad([w]), "accepted"),
-    (lambda w: torch.optim.SparseAdam([w]), "accepted"),
-    (lambda w: torch.optim.AdamW([w]), "RuntimeError"),
-    (lambda w: torch.optim.RMSprop([w]), "RuntimeError"),
-]:
-    words.zero_grad()
-    words(ids).sum().backward()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert attempt(make(words.weight).step) == verdict
-words.zero_grad()
-words(ids).sum().backward()
-assert words.weight.grad.is_sparse and words.weight.grad._indices().tolist() == [[1, 1, 4]]
-words.zero_grad()
-(words(ids).sum() + (words.weight**2).sum()).backward()
-assert not words.weight.grad.is_sparse
-words.zero_grad()
-words(ids).sum().backward()
-clipping = attempt(lambda: torch.nn.utils.clip_grad_norm_(words.parameters(), 1.0))
-assert clipping == ("RuntimeError" if before else "accepted")
-
-
-# %% [markdown] tags=["en"]
-# ## Rows of different lengths
-#
-# The sentences of a batch have different lengths. Padding computes with zeros. A *nested tensor* with the layout `torch.jagged` stores the rows of all samples one below the other, and in `offsets()` where each sample begins.
-# %% [markdown] tags=["ru"] of="75ed2d34"
-# ## Строки разной длины
-#
-# Предложения в батче разной длины. С паддингом приходится вычислять и то, что относится к нулям. *Вложенный тензор* (nested tensor) с layout `torch.jagged` хранит строки всех примеров одну под другой, а в `offsets()` указано, где начинается каждый пример.
-# %%
-two, four = torch.ones(2, 3), torch.ones(4, 3)
-rows = torch.nested.as_nested_tensor([two, four], layout=torch.jagged)
-print("stored:", tuple(rows.values().shape), "offsets:", rows.offsets().tolist())
-print("through a layer:", [tuple(part.shape) for part in torch.nn.Linear(3, 5)(rows).unbind()])
-# %% tags=["fact"]
-assert rows.values().shape == (6, 3) and rows.offsets().tolist() == [0, 2, 6]
-assert [part.shape for part in torch.nn.Linear(3, 5)(rows).unbind()] == [(2, 5), (4, 5)]
-
-
-# %% [markdown] tags=["en"]
-# The layout is a prototype, and the backward pass of some operations is missing. Read the cell; do not call `ragged_table()` yet.
-# %% [markdown] tags=["ru"] of="2ad9b37e"
-# Это ещё прототип, и у некоторых операций обратного прохода нет. Прочтите ячейку, но `ragged_table()` пока не вызывайте.
-# %%
-def nest(*parts):
-    return torch.nested.as_nested_tensor(list(parts), layout=torch.jagged)
-
-
-def ragged_table():
-    table = {}
-    a, b = torch.ones(2, 3, requires_grad=True), torch.ones(4, 3, requires_grad=True)
-    table["nested_tensor requires grad"] = torch.nested.nested_tensor([a, b], layout=torch.jagged).requires_grad
-    (2 * nest(a, b)).values().sum().backward()
-    table["entry of b.grad"] = b.grad[0, 0].item()
-
-    leaf = nest(a, b).detach().requires_grad_()
-    (leaf * leaf).values().sum().backward()
-    table["leaf.grad is nested"] = leaf.grad.is_nested
-    table["shape of leaf.grad.values()"] = tuple(leaf.grad.values().shape)
-
-    rows, again = nest(a, b), nest(a, b)
-    table["sum(dim=1), backward"] = attempt(lambda: rows.sum(dim=1).sum().backward())
-    table["padded, backward"] = attempt(lambda: torch.nested.to_padded_tensor(rows, 0.0).sum().backward())
-    table["rows + again"] = attempt(lambda: rows + again)
-    return table
-
-
-# %% [markdown] tags=["en"]
-# ### Extra exercise `predict_ragged`: rows of different lengths
-# *predict · ●●○ · 7 minutes · 1 point · extra*
-#
-# Put what `ragged_table()` returns in place of each `...`: True or False in the entries on `requires grad` and `is nested`, a number, a shape such as `(2, 3)`, and `"accepted"` or `"RuntimeError"` in the last three.
-# %% [markdown] tags=["ru"] of="bfdca785"
-# ### Дополнительное упражнение `predict_ragged`: строки разной длины
-# *предсказать · ●●○ · 7 минут · 1 балл · дополнительно*
-#
-# Вместо каждого `...` поставьте то, что вернёт `ragged_table()`: в строках про `requires grad` и `is nested` — True или False, дальше число и форма вида `(2, 3)`, а в трёх последних строках — `"accepted"` или `"RuntimeError"`.
-# %% answer="predict_ragged"
-predict_ragged = {
-    "nested_tensor requires grad": False,
-    "entry of b.grad": 2.0,
-    "leaf.grad is nested": True,
-    "shape of leaf.grad.values()": (6, 3),
-    "sum(dim=1), backward": "RuntimeError",
-    "padded, backward": "accepted",
-    "rows + again": "RuntimeError",
-}
-# %% given="predict_ragged"
-predict_ragged = {
-    "nested_tensor requires grad": ...,
-    "entry of b.grad": ...,
-    "leaf.grad is nested": ...,
-    "shape of leaf.grad.values()": ...,
-    "sum(dim=1), backward": ...,
-    "padded, backward": ...,
-    "rows + again": ...,
-}
-# %% check="predict_ragged"
-from autograder import check
-
-check("predict_ragged")
-# %% tags=["fact"]
-assert ragged_table() == predict_ragged
-a, b = torch.ones(2, 3, requires_grad=True), torch.ones(4, 3, requires_grad=True)
-rows = nest(a, b)
-(rows + torch.zeros_like(rows)).values().sum().backward()
-assert b.grad.tolist() == torch.ones(4, 3).tolist()
-assert rows.sum(dim=1).shape == (2, 3)
-torch.stack([part.sum(dim=0) for part in nest(a, b).unbind()]).sum().backward()
-assert a.grad.tolist() == (2 * torch.ones(2, 3)).tolist()
-copied = torch.nested.nested_tensor([a, b], layout=torch.jagged, requires_grad=True)
-copied.values().sum().backward()
-assert copied.is_leaf and a.grad[0, 0].item() == 2
-# %% [markdown] tags=["en"]
-# Now call it.
-# %% [markdown] tags=["ru"] of="0cc3540a"
-# А теперь вызовите эту функцию.
-# %%
-ragged_table()
-
-
-# %% [markdown] tags=["en"] explains="predict_ragged"
-# * `nested_tensor` copies, as `torch.tensor` does, and its result is a leaf: no gradient comes to `a` and `b`. `as_nested_tensor` is recorded.
-# * The gradient of a nested leaf is nested. It has as many rows as the leaf, none for padding.
-# * A sum over the ragged dimension has a value and no backward pass. Sum over the padded tensor instead, or over the parts of `unbind()`.
-# * Equal lengths are not enough to add two nested tensors. They must share their offsets, as `rows` and `torch.zeros_like(rows)` do.
-# %% [markdown] tags=["ru"] explains="predict_ragged" of="72243705"
-# * Функция `nested_tensor` копирует данные, как и `torch.tensor`, и её результат — лист: до `a` и `b` градиент не доходит. А вызов `as_nested_tensor` записывается в граф.
-# * Градиент вложенного листа — вложенный тензор. Строк в нём столько же, сколько в самом листе, лишних строк для паддинга нет.
-# * У суммы по измерению с разными длинами есть значение, но нет обратного прохода. Суммируйте тензор с паддингом или отдельные части, которые возвращает `unbind()`.
-# * Чтобы сложить два вложенных тензора, одинаковых длин мало. Смещения (offsets) у них должны быть общими, как у `rows` и `torch.zeros_like(rows)`.
-
-
+# %% [markdown] tags=["en"] explains="has_second_derivative"
+# Wrong second derivatives come from a custom Function that keeps an intermediate result, and from a `backward` that computes in NumPy. A linear function has a gradient without a graph, and that is no defect: its second derivative is 0.
+# %% [markdown] tags=["ru"] explains="has_second_derivative" of="eca0e808"
+# Неверные вторые производные бывают, если в пользовательской функции сохранён промежуточный результат или `backward` вычисляет что-то в NumPy. У градиента линейной функции нет графа, и это не дефект: её вторая производная равна 0.
 # %% [markdown] tags=["en"]
 # ## A second derivative by your engine
 #
@@ -2056,16 +1603,14 @@ def gradients_of(root):
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `recorded_rules`: rules that are recorded
-# *complete · ●●○ · 12 minutes · 3 points · extra*
+# ### `recorded_rules`
 #
 # **A rule written with values is recorded like any other computation.** Write the rules from lesson 02 that way. Each of the four earns three quarters of a point of its own.
 #
 # * **Given.** A rule is called with `g`, the gradient of the result; `out`, the result; and the inputs. All are values with `data`, a float64 tensor. The operations: `a + b`, `a * b`, `a @ b`, `a.t()`, `a.sum()`, `a.expand(shape)`, `a.tanh()`, and a number on the left of a minus, as in `1 - a`. For `+` and `*` the inputs have one shape.
 # * **Result.** Each rule returns a tuple with one value for each input, in the shape of that input. What it returns can be differentiated with respect to `g` and the inputs. <!-- *, @, sum, tanh -->
-# %% [markdown] tags=["ru"] of="718c5f2f"
-# ### Дополнительное упражнение `recorded_rules`: правила, которые записываются
-# *дописать · ●●○ · 12 минут · 3 балла · дополнительно*
+# %% [markdown] tags=["ru"] of="3473c5fc"
+# ### `recorded_rules`
 #
 # **Правило, записанное через значения, попадает в граф, как любое другое вычисление.** Запишите так правила из урока 02. За каждое из четырёх отдельно даётся три четверти балла.
 #
@@ -2238,31 +1783,9 @@ check_claims(
     },
 )
 # %% [markdown] tags=["en"]
-# ## What to keep
-#
-# * `create_graph=True` records the backward pass; `retain_graph=True` only keeps the old graph. A penalty without a graph is a constant, and nobody complains.
-# * Take inner gradients with `autograd.grad`. After `backward(create_graph=True)` the weight and its `.grad` keep each other alive.
-# * A Hessian product costs one backward pass through the graph of the gradient. One graph serves many products.
-# * `functional_call` makes a module a function of its weights, and ignores names that it does not know. `vmap(grad(...))` then gives per-sample gradients in one pass.
-# * `vmap` refuses branches, numbers and writes that belong to one sample. `torch.where` computes both branches: mind the NaN.
-# * Write differentiable optimizer steps by hand, out of place.
-# * The fused attention has no second derivative. Choose the formula in the forward pass.
-# * Do not remove a NaN, prevent it: $0 \cdot$ NaN comes back in the gradient.
-# * The gradient of a real loss by a complex $z$ is $\partial L/\partial x + i\, \partial L/\partial y$; conjugate in your own `backward`.
-# * `as_nested_tensor` is recorded, `nested_tensor` copies and begins a new graph.
-# %% [markdown] tags=["ru"] of="589efc61"
-# ## Что стоит запомнить
-#
-# * С `create_graph=True` обратный проход записывается, а `retain_graph=True` лишь сохраняет старый граф. Штраф без графа — константа, и никакой ошибки при этом нет.
-# * Внутренние градиенты вычисляйте функцией `autograd.grad`. После `backward(create_graph=True)` вес и его `.grad` ссылаются друг на друга и не освобождаются.
-# * Произведение с матрицей Гессе стоит одного обратного прохода по графу градиента. Одного графа хватает на много произведений.
-# * С `functional_call` модуль становится функцией своих весов, причём незнакомые имена молча пропускаются. Вызов `vmap(grad(...))` даёт тогда градиенты по отдельным примерам за один проход.
-# * Функция `vmap` не допускает ни ветвлений по значениям отдельного примера, ни чтения этих значений, ни записи в тензор, общий для всех примеров. В `torch.where` вычисляются обе ветви: следите за NaN.
-# * Шаги оптимизатора, которые нужно дифференцировать, программируйте сами и без изменений на месте.
-# * У слитых ядер внимания нет второй производной. Выбирайте формулу в прямом проходе.
-# * Не допускайте появления NaN, убирать его потом поздно: в градиент он вернётся через произведение $0 \cdot$ NaN.
-# * Градиент вещественной функции потерь по комплексному $z$ — это $\partial L/\partial x + i\, \partial L/\partial y$; в своём `backward` берите сопряжённое число.
-# * Вызов `as_nested_tensor` записывается в граф, а `nested_tensor` копирует данные и граф обрывает.
+# ## Where you stand
+# %% [markdown] tags=["ru"] of="76fccca0"
+# ## Что сделано
 # %%
 from autograder import progress
 

@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] needs="04, 07, 10" about="Functions that hold under `vmap`, forward mode, a second derivative and autocast"
+# %% [markdown] tags=["en"] needs="05, 07, 10" about="Functions that hold under `vmap`, forward mode, a second derivative and autocast"
 # # Functions under transforms
 #
 # A custom Function passes `gradcheck` and trains for a year. Then somebody puts your model under `vmap`, takes a Hessian of it, or starts autocast around the training loop. One of the three raises an error. The other two give numbers: a Hessian of zeros, a loss of 16, 16, 16.
@@ -13,10 +13,10 @@
 # * name the case in which `once_differentiable` stays silent;
 # * place a region of autocast so that it does not compute with old weights.
 #
-# An extra exercise makes a Function right inside such a region.
+# Extra exercises go past the guard of `once_differentiable`, make one Function right for every transform, and place a region of autocast.
 #
-# You need lessons 04 (`vmap`, forward mode), 07 (custom Functions) and 10 (gradients of gradients).
-# %% [markdown] tags=["ru"] about="пользовательские функции, верные при `vmap`, прямом режиме, второй производной и autocast" of="4c3d79e3"
+# You need lessons 05 (`vmap`, forward mode), 07 (custom Functions) and 10 (gradients of gradients).
+# %% [markdown] tags=["ru"] about="пользовательские функции, верные при `vmap`, прямом режиме, второй производной и autocast" of="45b63b36"
 # # Функции внутри преобразований
 #
 # Пользовательская функция проходит `gradcheck`, и с ней год обучают модели. Потом кто-то применяет к вашей модели `vmap`, вычисляет её матрицу Гессе или включает autocast вокруг цикла обучения. В одном случае из трёх возникает ошибка. В двух других получаются числа: матрица Гессе из одних нулей и потери 16, 16, 16.
@@ -31,9 +31,9 @@
 # * назвать случай, в котором `once_differentiable` ни о чём не предупредит;
 # * выбрать место для области autocast так, чтобы модель не вычисляла результат со старыми весами.
 #
-# В дополнительном упражнении вы исправите функцию, которая внутри такой области даёт неверный результат.
+# В дополнительных упражнениях вы обойдёте защиту `once_differentiable`, напишете функцию, верную для всех преобразований, и расставите области autocast.
 #
-# Понадобятся уроки 04 (`vmap`, прямой режим), 07 (пользовательские функции) и 10 (градиенты градиентов).
+# Понадобятся уроки 05 (`vmap`, прямой режим), 07 (пользовательские функции) и 10 (градиенты градиентов).
 # %% tags=["en"]
 # The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
 from autograder import hint, ready, reproduce, solution, start, why
@@ -129,13 +129,11 @@ def transform_table():
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `predict_transforms`: who accepts which Function
-# *predict · ●○○ · 6 minutes · 1 point*
+# ### `predict_transforms`
 #
 # Put what `transform_table()` returns in place of each `...`: `"accepted"` or `"refused"`. Where no class is named, it is `Cube`.
-# %% [markdown] tags=["ru"] of="7db47206"
-# ### Упражнение `predict_transforms`: какую функцию примет преобразование
-# *предсказать · ●○○ · 6 минут · 1 балл*
+# %% [markdown] tags=["ru"] of="7da34828"
+# ### `predict_transforms`
 #
 # Вместо каждого `...` поставьте то, что вернёт `transform_table()`: `"accepted"` («принято») или `"refused"` («ошибка»). Если класс не назван, это `Cube`.
 # %% answer="predict_transforms"
@@ -177,11 +175,11 @@ transform_table()
 # %% [markdown] tags=["en"] explains="predict_transforms"
 # `backward()` takes either form, `torch.func` only the second. From there on each transform asks for what it needs: `grad` for `backward`, `jvp` for a method of that name, `vmap` for a rule that says what the Function does with a batch.
 #
-# `vmap` of `grad` runs the forward pass inside of `vmap`, so it needs the rule. `jacrev` runs it once, outside; its batch is made of cotangents and meets only `backward`. In lesson 04 `jacfwd` was `vmap` over forward mode; so a Function needs both for it, a rule and a `jvp`.
-# %% [markdown] tags=["ru"] explains="predict_transforms" of="ad056e38"
+# `vmap` of `grad` runs the forward pass inside of `vmap`, so it needs the rule. `jacrev` runs it once, outside; its batch is made of cotangents and meets only `backward`. In lesson 05 `jacfwd` was `vmap` over forward mode; so a Function needs both for it, a rule and a `jvp`.
+# %% [markdown] tags=["ru"] explains="predict_transforms" of="1d6d46ec"
 # Для `backward()` годятся оба класса, а для `torch.func` — только второй. Дальше каждому преобразованию нужно своё: `grad` — метод `backward`, `jvp` — одноимённый метод, `vmap` — правило, по которому функция обрабатывает батч.
 #
-# В `vmap` от `grad` прямой проход выполняется внутри `vmap`, поэтому правило нужно. В `jacrev` прямой проход выполняется один раз, снаружи, а батч состоит из ковекторов и попадает только в `backward`. Преобразование `jacfwd` применяет `vmap` к прямому режиму (урок 04), поэтому функции для него нужно и то и другое: правило и `jvp`.
+# В `vmap` от `grad` прямой проход выполняется внутри `vmap`, поэтому правило нужно. В `jacrev` прямой проход выполняется один раз, снаружи, а батч состоит из ковекторов и попадает только в `backward`. Преобразование `jacfwd` применяет `vmap` к прямому режиму (урок 05), поэтому функции для него нужно и то и другое: правило и `jvp`.
 # %% [markdown] tags=["en"]
 # ## The batch and the rule
 #
@@ -270,8 +268,9 @@ for both in (False, True):  # a class has one of the two
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `fix_rule`: a rule for batches
-# *find the bug · ●●○ · 14 minutes · 4 points*
+# ### `fix_rule`
+#
+# **Mend the method `vmap` of this class: it is to give what a loop over the samples gives, in one call.**
 #
 # Mend the method `vmap` of this class. The rest of it is right.
 #
@@ -283,9 +282,10 @@ for both in (False, True):  # a class has one of the two
 # * **Result.** `vmap` of `grad` and `backward()` through `vmap` are right. <!-- gradients -->
 # * **Leave.** The method `forward`: it stands for a library outside torch, and the check puts its own in its place. <!-- plain -->
 # * **Not allowed.** More than one call of `forward` for a batch, or none: the rule cannot replace the library. <!-- calls -->
-# %% [markdown] tags=["ru"] of="e36bbfd9"
-# ### Упражнение `fix_rule`: правило для батча
-# *найти ошибку · ●●○ · 14 минут · 4 балла*
+# %% [markdown] tags=["ru"] of="25760276"
+# ### `fix_rule`
+#
+# **Исправьте метод `vmap` этого класса: он должен за один вызов давать то же, что цикл по примерам.**
 #
 # Исправьте в этом классе метод `vmap`. Всё остальное в нём верно.
 #
@@ -493,142 +493,13 @@ for dims, x, y in (((0, 0), torch.rand(3, 3), torch.rand(3)), ((1, None), torch.
 
 
 # %% [markdown] tags=["en"]
-# ## Half a guard
-#
-# In lesson 07 `once_differentiable` stopped some second derivatives and let others through. A second derivative is a transform, too, and here is what the four ways to take it make of $x^3$, whose second derivative at 2 is $6x = 12$. `CubeOnce` has the decorator, `Cube` has not.
-# %% [markdown] tags=["ru"] of="714be796"
-# ## Защита наполовину
-#
-# В уроке 07 декоратор `once_differentiable` в одних случаях не давал вычислить вторую производную, а в других не мешал. Вычислить вторую производную можно четырьмя способами, и это тоже преобразования. Вот что они дают для функции $x^3$, у которой в точке 2 вторая производная равна $6x = 12$. У `CubeOnce` декоратор есть, у `Cube` — нет.
-# %%
-from torch.autograd.function import once_differentiable
-
-
-class CubeOnce(Cube):
-    backward = staticmethod(once_differentiable(Cube.backward))
-
-
-def by_backward(loss):
-    x = torch.tensor(2.0, requires_grad=True)
-    (first,) = torch.autograd.grad(loss(x), x, create_graph=True)
-    first.backward()
-    return x.grad
-
-
-def by_grad(loss):
-    x = torch.tensor(2.0, requires_grad=True)
-    (first,) = torch.autograd.grad(loss(x), x, create_graph=True)
-    return torch.autograd.grad(first, x)[0]
-
-
-two = torch.tensor(2.0)
-for name, second in {
-    "backward()": by_backward,
-    "autograd.grad": by_grad,
-    "functional.hessian": lambda loss: torch.autograd.functional.hessian(loss, two),
-    "grad(grad)": lambda loss: grad(grad(loss))(two),
-}.items():
-    found = []
-    for cube in Cube.apply, CubeOnce.apply:
-        try:
-            found.append(second(cube).item())
-        except RuntimeError:
-            found.append("error")
-    print(f"{name:20} Cube {found[0]}   CubeOnce {found[1]}")
-# %% tags=["fact"]
-for second, once in {
-    by_backward: "refused",
-    by_grad: "refused",
-    (lambda loss: torch.autograd.functional.hessian(loss, two)): 0,
-    (lambda loss: grad(grad(loss))(two)): 0,
-    (lambda loss: jacrev(jacrev(loss))(two)): 0,
-}.items():
-    assert second(Cube.apply).item() == 12
-    if once == "refused":
-        assert attempt(lambda: second(CubeOnce.apply)) == "refused"
-    else:
-        assert second(CubeOnce.apply).item() == once
-assert attempt(lambda: torch.autograd.functional.hessian(CubeOnce.apply, two, strict=True)) == "refused"
-assert attempt(lambda: by_backward(lambda x: CubeOnce.apply(x) ** 2)) == "refused"
-assert attempt(lambda: by_backward(lambda x: x * CubeOnce.apply(x))) == "refused"
-assert by_backward(lambda x: CubeOnce.apply(x) + x**2).item() == 2 and by_backward(lambda x: x**3 + x**2).item() == 14
-assert by_backward(lambda x: CubeOnce.apply(x * x)).item() == 6 * 2**4  # 30 * 2**4 would be right
-w, x = torch.tensor(0.5, requires_grad=True), torch.tensor(2.0, requires_grad=True)
-penalties = []
-for cube in Cube, CubeOnce:
-    (slope,) = torch.autograd.grad(cube.apply(x * w), x, create_graph=True)
-    penalties.append(torch.autograd.grad(slope**2, w)[0].item())
-assert penalties == [27, 9]  # slope**2 is 144 w**6; through the constant goes a third
-
-
-# %% [markdown] tags=["en", "try"]
-# Two errors, two zeros. Which are worse? And have the errors come from the guard? Read what they say.
-#
-# The zeros are worse. And the errors are not the guard's: for $f(x)$ alone the first gradient has no graph, and that is all that torch complains of.
-# %% [markdown] tags=["ru", "try"] of="3e417296"
-# Две ошибки и два нуля. Что хуже? И вызваны ли ошибки декоратором? Прочтите, что в них сказано.
-#
-# Нули хуже. Да и ошибки вызваны не декоратором: если вся функция потерь — это $f(x)$, у первой производной нет графа, и torch жалуется только на это.
-# %% [markdown] tags=["en"]
-# ### Exercise `expose_once`: past the guard
-# *write the counter-example · ●●○ · 8 minutes · 2 points*
-#
-# “With `once_differentiable`, two backward passes end in an error or are right.” Refute that: write a loss in which they are wrong without an error.
-#
-# * **Given.** `f`, an elementwise third power; `x`, a float64 tensor of any shape with positive entries that requires grad.
-# * **Result.** A tensor of one element, whose gradient with respect to `x` depends on `f`. <!-- usable -->
-# * **Result.** If `f` is a Function with `once_differentiable`, then the first gradient `g`, by `autograd.grad(..., create_graph=True)`, and `g.sum().backward()` run without an error. <!-- silent -->
-# * **Result.** `x.grad` then differs from that of a right `f`. <!-- wrong -->
-# %% [markdown] tags=["ru"] of="c738d183"
-# ### Упражнение `expose_once`: мимо защиты
-# *построить контрпример · ●●○ · 8 минут · 2 балла*
-#
-# «С декоратором `once_differentiable` два обратных прохода либо кончаются ошибкой, либо дают верный результат». Опровергните это: напишите функцию потерь, для которой результат неверен, а ошибки нет.
-#
-# * **Дано.** `f` — поэлементная третья степень; `x` — тензор float64 любой формы с положительными элементами, который требует градиента.
-# * **Результат.** Тензор из одного элемента; его градиент по `x` зависит от `f`. <!-- usable -->
-# * **Результат.** Если `f` — функция с `once_differentiable`, то и вычисление первой производной `g` с помощью `autograd.grad(..., create_graph=True)`, и `g.sum().backward()` выполняются без ошибки. <!-- silent -->
-# * **Результат.** После этого `x.grad` не такой, как с правильной `f`. <!-- wrong -->
-# %% answer="expose_once"
-def expose_once(f, x):
-    ### BEGIN SOLUTION
-    return f(x).sum() + (x**2).sum()
-    ### END SOLUTION
-
-
-# %% alternative="expose_once"
-def expose_once(f, x):
-    return f(x * x).sum()
-
-
-# %% alternative="expose_once"
-def expose_once(f, x):
-    return (2 * f(x) - x.log()).mean()
-
-
-# %% alternative="expose_once"
-def expose_once(f, x):
-    return f(x.exp() + 1).sum() / 100
-
-
-# %% check="expose_once"
-from autograder import check
-
-check("expose_once")
-# %% [markdown] tags=["en"] explains="expose_once"
-# The decorator runs `backward` under `no_grad()`. Then it marks the result, so that a later backward pass raises the error, but only if a gradient that arrived *requires grad*. In $f(x)^2$ it does: $2 f(x)$ arrives. In a loss in which $f$ is a plain summand a constant arrives, and nothing is marked. What the result owes to the saved $x$ is lost either way.
-# %% [markdown] tags=["ru"] explains="expose_once" of="e474bebd"
-# Декоратор выполняет `backward` внутри `no_grad()`. Потом он помечает результат, чтобы следующий обратный проход завершился ошибкой, но только если пришедший градиент *требует градиента*. В $f(x)^2$ так и есть: приходит $2 f(x)$. А если $f$ входит в функцию потерь простым слагаемым, приходит константа, и результат не помечается. Зависимость результата от сохранённого $x$ теряется в обоих случаях.
-
-
-# %% [markdown] tags=["en"]
 # ## Forward
 #
-# Forward mode carries a *tangent* beside each value: by how much that value moves (lesson 04). Of a custom Function it asks for the method `jvp`. This method gets a tangent for each input and returns one for each output. If $x$ moves by $dx$ and $y$ by $dy$, the product $x y$ moves by $dx \cdot y + x \cdot dy$: one number from two. Finite differences say the same, up to their error.
-# %% [markdown] tags=["ru"] of="199c5f48"
+# Forward mode carries a *tangent* beside each value: by how much that value moves (lesson 05). Of a custom Function it asks for the method `jvp`. This method gets a tangent for each input and returns one for each output. If $x$ moves by $dx$ and $y$ by $dy$, the product $x y$ moves by $dx \cdot y + x \cdot dy$: one number from two. Finite differences say the same, up to their error.
+# %% [markdown] tags=["ru"] of="31491877"
 # ## Прямой режим
 #
-# В прямом режиме рядом с каждым значением идёт *касательный вектор*: он показывает, на сколько это значение сдвинется (урок 04). Для этого у пользовательской функции должен быть метод `jvp`. Он получает касательный вектор для каждого входа и возвращает по одному для каждого выхода. Если $x$ сдвинется на $dx$, а $y$ — на $dy$, то произведение $x y$ сдвинется на $dx \cdot y + x \cdot dy$: из двух сдвигов получился один. Конечные разности дают то же самое с точностью до своей погрешности.
+# В прямом режиме рядом с каждым значением идёт *касательный вектор*: он показывает, на сколько это значение сдвинется (урок 05). Для этого у пользовательской функции должен быть метод `jvp`. Он получает касательный вектор для каждого входа и возвращает по одному для каждого выхода. Если $x$ сдвинется на $dx$, а $y$ — на $dy$, то произведение $x y$ сдвинется на $dx \cdot y + x \cdot dy$: из двух сдвигов получился один. Конечные разности дают то же самое с точностью до своей погрешности.
 # %%
 class Product(torch.autograd.Function):
     generate_vmap_rule = True
@@ -695,8 +566,9 @@ assert not torch.autograd.gradcheck(Careless.apply, (one, other), check_forward_
 # %% [markdown] tags=["en"]
 # Two things are not as in `backward`. What `jvp` reads was saved by `ctx.save_for_forward`. And an input without a tangent gets zeros, not None. `gradcheck` looks at `jvp` only if it is told so: `check_forward_ad=True`.
 #
-# ### Exercise `distance_forward`: a derivative forward
-# *complete · ●○○ · 6 minutes · 2 points*
+# ### `distance_forward`
+#
+# **Write the method `jvp` of `Distance`: by how much does the distance move when the points move?**
 #
 # `Distance.apply(x, y)` is the distance of two points, one number. All is there but the method `jvp`. Write it.
 #
@@ -704,11 +576,12 @@ assert not torch.autograd.gradcheck(Careless.apply, (one, other), check_forward_
 # * **Result.** `jvp` returns the tangent of the distance: by how much it moves if `x` moves by `dx`. <!-- x_moves -->
 # * **Result.** It is right, too, if `y` moves by `dy`, alone or together with `x`. <!-- y_moves -->
 # * **Leave.** Value and gradients of `Distance`. <!-- plain -->
-# %% [markdown] tags=["ru"] of="1ed46ce2"
+# %% [markdown] tags=["ru"] of="88d2b9ff"
 # Отличий от `backward` два. Метод `jvp` читает то, что сохранил `ctx.save_for_forward`. Для входа без касательного вектора он получает нули, а не None. Функция `gradcheck` проверяет `jvp`, только если её попросить: `check_forward_ad=True`.
 #
-# ### Упражнение `distance_forward`: производная в прямом режиме
-# *дописать · ●○○ · 6 минут · 2 балла*
+# ### `distance_forward`
+#
+# **Напишите метод `jvp` класса `Distance`: насколько изменится расстояние, если точки сдвинутся?**
 #
 # `Distance.apply(x, y)` — расстояние между двумя точками, одно число. Готово всё, кроме метода `jvp`. Напишите его.
 #
@@ -830,6 +703,157 @@ assert torch.autograd.gradcheck(Distance.apply, leaves, check_forward_ad=True)
 
 
 # %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * `torch.func` wants `forward` without a context and `setup_context`. `vmap` wants a rule, forward mode a `jvp`; `jacfwd` and `hessian` want both. `jacrev` runs `vmap` over `backward` alone.
+# * With `generate_vmap_rule = True` torch runs your methods under `vmap`. NumPy or another library inside needs a rule by hand: move each batch to the front, add the dimensions that a sample lacks.
+# * `jvp` gets a tangent for each input, zeros where none was given, and returns one for each output. It reads what `save_for_forward` saved. It is not differentiated forward again: for second derivatives use `hessian`.
+#
+# From the extra sections:
+#
+# * `once_differentiable` is no guard. Where the gradient that arrives is constant, and in `grad(grad)` or `jacrev(jacrev)`, a term of the second derivative is missing without a word.
+# * One autocast region per forward pass. The bfloat16 copies of weights live until the outermost region ends.
+# * `custom_fwd` and `custom_bwd` go together, above `forward(ctx, ...)` and `backward`.
+# %% [markdown] tags=["ru"] of="1386fc29"
+# ## Что стоит запомнить
+#
+# * Для `torch.func` нужны `forward` без контекста и `setup_context`. Для `vmap` нужно правило, для прямого режима — `jvp`, а для `jacfwd` и `hessian` — и то и другое. Преобразование `jacrev` применяет `vmap` только к `backward`.
+# * При `generate_vmap_rule = True` torch выполняет ваши методы внутри `vmap`. Если они вызывают NumPy или другую библиотеку, правило пишут сами: батч каждого входа переносят вперёд, а примеру, у которого измерений меньше, добавляют недостающие.
+# * Метод `jvp` получает касательный вектор для каждого входа (нули, если его не задали), а возвращает по одному на каждый выход. Он читает то, что сохранил `save_for_forward`. Сам он ещё раз в прямом режиме не дифференцируется: для вторых производных есть `hessian`.
+#
+# Из дополнительных разделов:
+#
+# * `once_differentiable` не защищает. Если пришедший градиент — константа, а также в `grad(grad)` и `jacrev(jacrev)`, слагаемое второй производной пропадает без предупреждения.
+# * Для каждого прямого прохода открывайте свою область autocast. Копии весов в bfloat16 живут, пока не закончится самая внешняя область.
+# * Декораторы `custom_fwd` и `custom_bwd` ставят вместе: над `forward(ctx, ...)` и над `backward`.
+# %% [markdown] tags=["en"]
+# ## Half a guard
+#
+# In lesson 07 `once_differentiable` stopped some second derivatives and let others through. A second derivative is a transform, too, and here is what the four ways to take it make of $x^3$, whose second derivative at 2 is $6x = 12$. `CubeOnce` has the decorator, `Cube` has not.
+# %% [markdown] tags=["ru"] of="714be796"
+# ## Защита наполовину
+#
+# В уроке 07 декоратор `once_differentiable` в одних случаях не давал вычислить вторую производную, а в других не мешал. Вычислить вторую производную можно четырьмя способами, и это тоже преобразования. Вот что они дают для функции $x^3$, у которой в точке 2 вторая производная равна $6x = 12$. У `CubeOnce` декоратор есть, у `Cube` — нет.
+# %%
+from torch.autograd.function import once_differentiable
+
+
+class CubeOnce(Cube):
+    backward = staticmethod(once_differentiable(Cube.backward))
+
+
+def by_backward(loss):
+    x = torch.tensor(2.0, requires_grad=True)
+    (first,) = torch.autograd.grad(loss(x), x, create_graph=True)
+    first.backward()
+    return x.grad
+
+
+def by_grad(loss):
+    x = torch.tensor(2.0, requires_grad=True)
+    (first,) = torch.autograd.grad(loss(x), x, create_graph=True)
+    return torch.autograd.grad(first, x)[0]
+
+
+two = torch.tensor(2.0)
+for name, second in {
+    "backward()": by_backward,
+    "autograd.grad": by_grad,
+    "functional.hessian": lambda loss: torch.autograd.functional.hessian(loss, two),
+    "grad(grad)": lambda loss: grad(grad(loss))(two),
+}.items():
+    found = []
+    for cube in Cube.apply, CubeOnce.apply:
+        try:
+            found.append(second(cube).item())
+        except RuntimeError:
+            found.append("error")
+    print(f"{name:20} Cube {found[0]}   CubeOnce {found[1]}")
+# %% tags=["fact"]
+for second, once in {
+    by_backward: "refused",
+    by_grad: "refused",
+    (lambda loss: torch.autograd.functional.hessian(loss, two)): 0,
+    (lambda loss: grad(grad(loss))(two)): 0,
+    (lambda loss: jacrev(jacrev(loss))(two)): 0,
+}.items():
+    assert second(Cube.apply).item() == 12
+    if once == "refused":
+        assert attempt(lambda: second(CubeOnce.apply)) == "refused"
+    else:
+        assert second(CubeOnce.apply).item() == once
+assert attempt(lambda: torch.autograd.functional.hessian(CubeOnce.apply, two, strict=True)) == "refused"
+assert attempt(lambda: by_backward(lambda x: CubeOnce.apply(x) ** 2)) == "refused"
+assert attempt(lambda: by_backward(lambda x: x * CubeOnce.apply(x))) == "refused"
+assert by_backward(lambda x: CubeOnce.apply(x) + x**2).item() == 2 and by_backward(lambda x: x**3 + x**2).item() == 14
+assert by_backward(lambda x: CubeOnce.apply(x * x)).item() == 6 * 2**4  # 30 * 2**4 would be right
+w, x = torch.tensor(0.5, requires_grad=True), torch.tensor(2.0, requires_grad=True)
+penalties = []
+for cube in Cube, CubeOnce:
+    (slope,) = torch.autograd.grad(cube.apply(x * w), x, create_graph=True)
+    penalties.append(torch.autograd.grad(slope**2, w)[0].item())
+assert penalties == [27, 9]  # slope**2 is 144 w**6; through the constant goes a third
+
+
+# %% [markdown] tags=["en", "try"]
+# Two errors, two zeros. Which are worse? And have the errors come from the guard? Read what they say.
+#
+# The zeros are worse. And the errors are not the guard's: for $f(x)$ alone the first gradient has no graph, and that is all that torch complains of.
+# %% [markdown] tags=["ru", "try"] of="3e417296"
+# Две ошибки и два нуля. Что хуже? И вызваны ли ошибки декоратором? Прочтите, что в них сказано.
+#
+# Нули хуже. Да и ошибки вызваны не декоратором: если вся функция потерь — это $f(x)$, у первой производной нет графа, и torch жалуется только на это.
+# %% [markdown] tags=["en"]
+# ### `expose_once`
+#
+# **Write a loss for which two backward passes through a Function with `once_differentiable` give a wrong number without an error.**
+#
+# * **Given.** `f`, an elementwise third power; `x`, a float64 tensor of any shape with positive entries that requires grad.
+# * **Result.** A tensor of one element, whose gradient with respect to `x` depends on `f`. <!-- usable -->
+# * **Result.** If `f` is a Function with `once_differentiable`, then the first gradient `g`, by `autograd.grad(..., create_graph=True)`, and `g.sum().backward()` run without an error. <!-- silent -->
+# * **Result.** `x.grad` then differs from that of a right `f`. <!-- wrong -->
+# %% [markdown] tags=["ru"] of="2bfdbf67"
+# ### `expose_once`
+#
+# **Напишите функцию потерь, для которой два обратных прохода через функцию с `once_differentiable` дают неверное число и никакой ошибки.**
+#
+# * **Дано.** `f` — поэлементная третья степень; `x` — тензор float64 любой формы с положительными элементами, который требует градиента.
+# * **Результат.** Тензор из одного элемента; его градиент по `x` зависит от `f`. <!-- usable -->
+# * **Результат.** Если `f` — функция с `once_differentiable`, то и вычисление первой производной `g` с помощью `autograd.grad(..., create_graph=True)`, и `g.sum().backward()` выполняются без ошибки. <!-- silent -->
+# * **Результат.** После этого `x.grad` не такой, как с правильной `f`. <!-- wrong -->
+# %% answer="expose_once"
+def expose_once(f, x):
+    ### BEGIN SOLUTION
+    return f(x).sum() + (x**2).sum()
+    ### END SOLUTION
+
+
+# %% alternative="expose_once"
+def expose_once(f, x):
+    return f(x * x).sum()
+
+
+# %% alternative="expose_once"
+def expose_once(f, x):
+    return (2 * f(x) - x.log()).mean()
+
+
+# %% alternative="expose_once"
+def expose_once(f, x):
+    return f(x.exp() + 1).sum() / 100
+
+
+# %% check="expose_once"
+from autograder import check
+
+check("expose_once")
+# %% [markdown] tags=["en"] explains="expose_once"
+# The decorator runs `backward` under `no_grad()`. Then it marks the result, so that a later backward pass raises the error, but only if a gradient that arrived *requires grad*. In $f(x)^2$ it does: $2 f(x)$ arrives. In a loss in which $f$ is a plain summand a constant arrives, and nothing is marked. What the result owes to the saved $x$ is lost either way.
+# %% [markdown] tags=["ru"] explains="expose_once" of="e474bebd"
+# Декоратор выполняет `backward` внутри `no_grad()`. Потом он помечает результат, чтобы следующий обратный проход завершился ошибкой, но только если пришедший градиент *требует градиента*. В $f(x)^2$ так и есть: приходит $2 f(x)$. А если $f$ входит в функцию потерь простым слагаемым, приходит константа, и результат не помечается. Зависимость результата от сохранённого $x$ теряется в обоих случаях.
+
+
+# %% [markdown] tags=["en"]
 # ## One Function for all of them
 #
 # With a `jvp`, a rule and a `backward`, are all second derivatives right as well? Here is $x^3$, made of `Product`. Its second derivative at 2 is 12. One of the two lines is not.
@@ -926,8 +950,9 @@ assert [each.requires_grad for each in SquareAndSign.apply(two.clone().requires_
 # %% [markdown] tags=["en"]
 # The tangent of such an output is 0. There is also `ctx.mark_dirty(x)`, for an `x` that `forward` changes in place. It works with `grad`; under `vmap` torch makes no rule for it, and a rule by hand is needed.
 #
-# ### Exercise `ratio_function`: a Function for every transform
-# *complete · ●●● · 12 minutes · 4 points*
+# ### `ratio_function`
+#
+# **This class is right for `backward()` and for nothing else. Make it right for the transforms of `torch.func`.**
 #
 # This class is right for `backward()`, and for nothing else. Make it right for `torch.func`. The method `backward` can stay as it is, and the tangent of the ratio is `dx / y - x * dy / y**2`.
 #
@@ -937,11 +962,12 @@ assert [each.requires_grad for each in SquareAndSign.apply(two.clone().requires_
 # * **Result.** `vmap` over both inputs or one of them gives what a loop gives. <!-- batches -->
 # * **Result.** `jvp` is right for every pair of tangents, also if only one input has one. `torch.func.jvp` gives 0 as the tangent of the share. <!-- forward_mode -->
 # * **Result.** `jacfwd`, `hessian` and `jacrev` of `jacrev` are then right as well, with nothing more to write. <!-- matrices -->
-# %% [markdown] tags=["ru"] of="c87d4041"
+# %% [markdown] tags=["ru"] of="2d9d087f"
 # Касательный вектор такого выхода равен 0. Есть и вызов `ctx.mark_dirty(x)` — для тензора `x`, который `forward` меняет на месте. С `grad` он работает. Но правила для `vmap` torch в этом случае не составит: его нужно написать самим.
 #
-# ### Упражнение `ratio_function`: функция для любого преобразования
-# *дописать · ●●● · 12 минут · 4 балла*
+# ### `ratio_function`
+#
+# **Этот класс верен для `backward()`, но больше ни для чего. Сделайте его верным для преобразований `torch.func`.**
 #
 # Этот класс годится для `backward()` и больше ни для чего. Сделайте так, чтобы он верно работал и в `torch.func`. Метод `backward` можно не менять. Касательный вектор отношения равен `dx / y - x * dy / y**2`.
 #
@@ -1100,8 +1126,9 @@ check("ratio_function")
 #
 # Не всякое преобразование вызывают как функцию. `torch.autocast` — тоже преобразование: внутри его области матричные произведения вычисляются в bfloat16, кто бы их ни написал. Число bfloat16 занимает два байта, как и float16. Диапазон у него тот же, что у float32, а верных цифр две-три.
 # %% [markdown] tags=["en"]
-# ### Exercise `fix_region`: a loss that does not fall
-# *find the bug · ●●○ · 10 minutes · 3 points*
+# ### `fix_region`
+#
+# **Under autocast the loss of this loop is 16, 16, 16. Mend it: layers in bfloat16, steps that count.**
 #
 # Mend this training loop. It should do what it says, also when the caller has a region around it.
 #
@@ -1111,9 +1138,10 @@ check("ratio_function")
 # * **Result.** The model's weights change in place, as in plain descent; gradients are not added up from step to step. <!-- weights -->
 # * **Result.** The layers compute in bfloat16, and the weights are in float32 all the time. <!-- dtypes -->
 # * **Leave.** Frozen parameters. <!-- weights -->
-# %% [markdown] tags=["ru"] of="964a46b0"
-# ### Упражнение `fix_region`: потери, которые не падают
-# *найти ошибку · ●●○ · 10 минут · 3 балла*
+# %% [markdown] tags=["ru"] of="1f6d44c8"
+# ### `fix_region`
+#
+# **С autocast функция потерь в этом цикле равна 16, 16, 16. Исправьте цикл: слои в bfloat16, а шаги действуют.**
 #
 # Исправьте этот цикл обучения. Он должен работать верно и тогда, когда его вызывают внутри чужой области.
 #
@@ -1240,13 +1268,13 @@ print("region around it all:", *three_steps(region(), nullcontext))
 # %% [markdown] tags=["en", "try"]
 # Which of the two learns? And what does the weight of the other do, while its loss stays at 16?
 #
-# The second one does not stand still: its weight runs past 0 to $-1.4$, by the same gradient again and again. But the loss is 16 each time, because the forward pass multiplies by a copy. autocast converts a weight to bfloat16 at its first use and keeps the copy, so that a weight used twice is converted once. The copies are thrown away when the *outermost* region ends. An optimizer that changes the weight in the meantime does not touch them: no version counter of lesson 05 watches, and no warning comes.
+# The second one does not stand still: its weight runs past 0 to $-1.4$, by the same gradient again and again. But the loss is 16 each time, because the forward pass multiplies by a copy. autocast converts a weight to bfloat16 at its first use and keeps the copy, so that a weight used twice is converted once. The copies are thrown away when the *outermost* region ends. An optimizer that changes the weight in the meantime does not touch them: no version counter of lesson 04 watches, and no warning comes.
 #
 # The outermost region need not be yours. If a caller has put `autocast(enabled=False)` around your function, your regions are inner ones, and their copies live as long as the caller's. Two things help: `cache_enabled=False` in your own region, or `torch.clear_autocast_cache()` after each step.
-# %% [markdown] tags=["ru", "try"] of="354d82fe"
+# %% [markdown] tags=["ru", "try"] of="99aef340"
 # Какой из двух слоёв обучается? И что происходит с весом другого, пока потери равны 16?
 #
-# Во втором случае вес на месте не стоит: под действием одного и того же градиента он переходит через ноль и доходит до $-1.4$. Но потери всякий раз равны 16, потому что в прямом проходе умножают не на него, а на его копию. При первом использовании autocast преобразует вес в bfloat16 и хранит копию, чтобы не преобразовывать дважды вес, который нужен дважды. Копии выбрасываются, когда заканчивается самая *внешняя* область. Если до этого оптимизатор изменит вес, копий это не коснётся: счётчик версий из урока 05 за ними не следит, и предупреждения не будет.
+# Во втором случае вес на месте не стоит: под действием одного и того же градиента он переходит через ноль и доходит до $-1.4$. Но потери всякий раз равны 16, потому что в прямом проходе умножают не на него, а на его копию. При первом использовании autocast преобразует вес в bfloat16 и хранит копию, чтобы не преобразовывать дважды вес, который нужен дважды. Копии выбрасываются, когда заканчивается самая *внешняя* область. Если до этого оптимизатор изменит вес, копий это не коснётся: счётчик версий из урока 04 за ними не следит, и предупреждения не будет.
 #
 # Внешней может оказаться и не ваша область. Если вызывающий код поставил вокруг вашей функции `autocast(enabled=False)`, ваши области — внутренние, и копии живут до конца чужой. Помогает одно из двух: `cache_enabled=False` в своей области или `torch.clear_autocast_cache()` после каждого шага.
 # %% tags=["fact"]
@@ -1280,9 +1308,6 @@ with region():
 #
 # Входы отдельных операций, `x @ w` или свёртки, autocast преобразует. Входы пользовательской функции — нет. На шаге обучения рекомендуют выполнять внутри области только прямой проход, а обратный — снаружи. Функция `Spy` сообщает, что видят оба её метода.
 # %%
-from torch.amp import custom_bwd, custom_fwd
-
-
 class Spy(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, w):
@@ -1309,6 +1334,8 @@ except RuntimeError as error:
 # %% tags=["fact"]
 import io
 from contextlib import redirect_stdout
+
+from torch.amp import custom_bwd, custom_fwd
 
 with redirect_stdout(io.StringIO()) as said:
     with region():
@@ -1355,10 +1382,11 @@ with redirect_stdout(io.StringIO()) as said:
 
 
 # %% [markdown] tags=["en"]
-# A bfloat16 gradient meets a float32 weight, and the product refuses. That is the lucky case.
+# The product refuses. That is the lucky case.
 #
-# ### Extra exercise `fix_layer`: a Function under autocast
-# *find the bug · ●●○ · 10 minutes · 3 points · extra*
+# ### `fix_layer`
+#
+# **`Layer.apply(x, w)` is `tanh(x @ w)`, computed again in the backward pass. Under autocast it is wrong without an error: mend it.**
 #
 # `Layer.apply(x, w)` is `tanh(x @ w)`. To save memory it recomputes the product. Nobody noticed an error; mend it.
 #
@@ -1367,11 +1395,12 @@ with redirect_stdout(io.StringIO()) as said:
 # * **Result.** Forward pass in a region of bfloat16, backward pass outside: all matrix products are computed in bfloat16, and the gradients come out in float32. <!-- region -->
 # * **Result.** The same with both passes in the region. <!-- both_inside -->
 # * **Result.** Forward pass outside, backward pass in a region: all products are computed in float32. <!-- backward_inside -->
-# %% [markdown] tags=["ru"] of="784373e3"
-# Градиент типа bfloat16 умножается на вес типа float32, и это кончается ошибкой. Это ещё удачный случай.
+# %% [markdown] tags=["ru"] of="471555b8"
+# Умножение кончается ошибкой. Это ещё удачный случай.
 #
-# ### Дополнительное упражнение `fix_layer`: функция внутри autocast
-# *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
+# ### `fix_layer`
+#
+# **`Layer.apply(x, w)` — это `tanh(x @ w)` с повторным вычислением в обратном проходе. С autocast она неверна, а ошибки нет: исправьте её.**
 #
 # Функция `Layer.apply(x, w)` вычисляет `tanh(x @ w)`. Чтобы сэкономить память, в обратном проходе она вычисляет произведение заново. В ней есть ошибка, которой никто не заметил. Исправьте её.
 #
@@ -1381,6 +1410,9 @@ with redirect_stdout(io.StringIO()) as said:
 # * **Результат.** То же верно и тогда, когда внутри области выполняются оба прохода. <!-- both_inside -->
 # * **Результат.** Если прямой проход выполняется снаружи, а обратный — внутри области, все произведения вычисляются в float32. <!-- backward_inside -->
 # %% answer="fix_layer"
+from torch.amp import custom_bwd, custom_fwd
+
+
 class Layer(torch.autograd.Function):
     """tanh(x @ w), which keeps only its inputs."""
 
@@ -1451,6 +1483,9 @@ class Layer(torch.autograd.Function):
 
 
 # %% alternative="fix_layer"
+from torch.amp import custom_bwd, custom_fwd
+
+
 class Layer(torch.autograd.Function):
     @staticmethod
     @custom_fwd(device_type="cpu")
@@ -1482,23 +1517,9 @@ check("fix_layer")
 
 
 # %% [markdown] tags=["en"]
-# ## What to keep
-#
-# * `torch.func` wants `forward` without a context and `setup_context`. `vmap` wants a rule, forward mode a `jvp`; `jacfwd` and `hessian` want both. `jacrev` runs `vmap` over `backward` alone.
-# * With `generate_vmap_rule = True` torch runs your methods under `vmap`. NumPy or another library inside needs a rule by hand: move each batch to the front, add the dimensions that a sample lacks.
-# * `jvp` gets a tangent for each input, zeros where none was given, and returns one for each output. It reads what `save_for_forward` saved. It is not differentiated forward again: for second derivatives use `hessian`.
-# * `once_differentiable` is no guard. Where the gradient that arrives is constant, and in `grad(grad)` or `jacrev(jacrev)`, a term of the second derivative is missing without a word.
-# * One autocast region per forward pass. The bfloat16 copies of weights live until the outermost region ends.
-# * `custom_fwd` and `custom_bwd` go together, above `forward(ctx, ...)` and `backward`.
-# %% [markdown] tags=["ru"] of="bb14f719"
-# ## Что стоит запомнить
-#
-# * Для `torch.func` нужны `forward` без контекста и `setup_context`. Для `vmap` нужно правило, для прямого режима — `jvp`, а для `jacfwd` и `hessian` — и то и другое. Преобразование `jacrev` применяет `vmap` только к `backward`.
-# * При `generate_vmap_rule = True` torch выполняет ваши методы внутри `vmap`. Если они вызывают NumPy или другую библиотеку, правило пишут сами: батч каждого входа переносят вперёд, а примеру, у которого измерений меньше, добавляют недостающие.
-# * Метод `jvp` получает касательный вектор для каждого входа (нули, если его не задали), а возвращает по одному на каждый выход. Он читает то, что сохранил `save_for_forward`. Сам он ещё раз в прямом режиме не дифференцируется: для вторых производных есть `hessian`.
-# * `once_differentiable` не защищает. Если пришедший градиент — константа, а также в `grad(grad)` и `jacrev(jacrev)`, слагаемое второй производной пропадает без предупреждения.
-# * Для каждого прямого прохода открывайте свою область autocast. Копии весов в bfloat16 живут, пока не закончится самая внешняя область.
-# * Декораторы `custom_fwd` и `custom_bwd` ставят вместе: над `forward(ctx, ...)` и над `backward`.
+# ## Where you stand
+# %% [markdown] tags=["ru"] of="76fccca0"
+# ## Что сделано
 # %%
 from autograder import progress
 

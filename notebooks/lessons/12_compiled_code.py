@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] needs="04, 06, 07" about="graph breaks, what `torch.compile` does to backward, profiles, anomaly mode, custom operators and what `opcheck` cannot see"
+# %% [markdown] tags=["en"] needs="05, 06, 07" about="custom operators and what `opcheck` cannot see; graph breaks, what `torch.compile` does to backward"
 # # Compiled code and custom operators
 #
 # An operator passes all four of torch's checks, and its gradient is three times too large. A mean is 5 in the program and 7.5 in the compiled program, without any message. A counter in `backward` says 1 after three passes.
@@ -7,14 +7,13 @@
 #
 # After this lesson you can:
 #
-# * say where a compiled function falls into pieces, and mend it;
 # * make an operator of a routine that is not torch's, with a fake and a formula;
 # * test such an operator, where `opcheck` is not enough.
 #
-# Extra exercises are about what `torch.compile` does to the backward pass, about the node that costs most in a profile, and about the line behind a NaN.
+# Extra exercises are about where a compiled function falls into pieces, and about what `torch.compile` does to the backward pass.
 #
-# You need lessons 04 (`gradcheck`), 06 (saved tensors) and 07 (custom Functions). Everything here runs on one core, without a GPU and without a C++ compiler.
-# %% [markdown] tags=["ru"] about="разрывы графа, что `torch.compile` делает с обратным проходом, профиль, поиск NaN, собственные операторы и чего не видит `opcheck`" of="506b5976"
+# You need lessons 05 (`gradcheck`), 06 (saved tensors) and 07 (custom Functions). Everything here runs on one core, without a GPU and without a C++ compiler.
+# %% [markdown] tags=["ru"] about="собственные операторы и чего не видит `opcheck`; разрывы графа, что `torch.compile` делает с обратным проходом" of="821b34f7"
 # # Скомпилированный код и собственные операторы
 #
 # Оператор проходит все четыре проверки torch, а градиент у него втрое больше верного. Среднее в программе равно 5, а в той же программе после компиляции — 7.5, и никаких сообщений нет. Счётчик в `backward` после трёх проходов показывает 1.
@@ -23,13 +22,12 @@
 #
 # После урока вы сможете:
 #
-# * сказать, где скомпилированная функция распадается на части, и исправить это;
 # * сделать из вычисления, написанного не на torch, оператор с фиктивной реализацией и формулой обратного прохода;
 # * проверить такой оператор там, где одной `opcheck` мало.
 #
-# Дополнительные упражнения — о том, что `torch.compile` делает с обратным проходом, о самом дорогом узле в профиле и о строке, из-за которой возник NaN.
+# Дополнительные упражнения — о том, где скомпилированная функция распадается на части и что `torch.compile` делает с обратным проходом.
 #
-# Понадобятся уроки 04 (`gradcheck`), 06 (сохранённые тензоры) и 07 (пользовательские функции). Для всех примеров достаточно одного ядра процессора. Ни GPU, ни компилятор C++ не нужны.
+# Понадобятся уроки 05 (`gradcheck`), 06 (сохранённые тензоры) и 07 (пользовательские функции). Для всех примеров достаточно одного ядра процессора. Ни GPU, ни компилятор C++ не нужны.
 # %% tags=["en"]
 # Does the import fail? Install the course by pip (its file, or autograd-course),
 # and uninstall another `autograder`.
@@ -54,13 +52,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 
 # %% [markdown] tags=["en"]
-# ## One graph, or several
+# ## An operator of your own
 #
 # `torch.compile` reads the bytecode of a function and writes down a graph of its operations; that is done by Dynamo. The graph goes to a *backend*. The default one, Inductor, writes fused kernels in C++ or Triton, and needs a compiler; the more it gets in one piece, the more it can fuse.
 #
 # A graph holds operations, not numbers. Where Python asks for a number (`if x.sum() > 0`, `.item()`), the graph ends; Python decides, and another graph begins. This is a *graph break*. A backend of our own counts the graphs: it keeps what it gets, and runs the operations as they are.
-# %% [markdown] tags=["ru"] of="465a2ebf"
-# ## Один граф или несколько
+# %% [markdown] tags=["ru"] of="41b4eec4"
+# ## Собственный оператор
 #
 # Функция `torch.compile` читает байт-код вашей функции и записывает граф её операций. Этим занимается Dynamo. Готовый граф он передаёт *бэкенду*. Стандартный бэкенд, Inductor, генерирует слитые (fused) ядра на C++ или Triton, и для этого ему нужен компилятор. Чем больше операций попадёт в один граф, тем больше Inductor сможет слить.
 #
@@ -81,789 +79,11 @@ def graphs(function, *inputs):
     return len(made)
 
 
-def branching(x):
-    if x.sum() > 0:
-        return 2 * x
-    return 3 * x
-
-
-def choosing(x):
-    return torch.where(x.sum() > 0, 2 * x, 3 * x)
-
-
-print("if:   ", graphs(branching, torch.ones(3)))
-print("where:", graphs(choosing, torch.ones(3)))
-# %% tags=["fact"]
-assert graphs(branching, torch.ones(3)) == 2 and graphs(choosing, torch.ones(3)) == 1
-for other in (torch.ones(3, dtype=torch.float64), torch.ones(3, 3), torch.ones(3, requires_grad=True)):
-    assert graphs(choosing, torch.ones(3), other) == 2  # another dtype, number of dimensions, flag
-import logging
-
-logging.getLogger("torch._dynamo").setLevel(logging.ERROR)  # it warns of `.item()`
-assert graphs(lambda x: x * x.sum().item(), torch.ones(3)) == 2
-logging.getLogger("torch._dynamo").setLevel(logging.WARNING)
-
-
 # %% [markdown] tags=["en"]
-# Two graphs with `if`: the condition, and the branch that was taken. The other branch is never compiled, because nobody went there. With `torch.where` there is one graph, which computes both branches and chooses.
-#
-# A graph is made for what came: for this dtype, this shape, these flags. Dynamo notes these conditions as *guards*, and compiles anew when a call does not meet them. There is an exception for lengths: when a second one arrives, the length becomes a variable of the graph.
-# %% [markdown] tags=["ru"] of="393b3cd2"
-# С `if` графов два: условие и та ветвь, которая выполнилась. Другая ветвь не компилируется: до неё не дошло дело. С `torch.where` граф один: в нём вычисляются обе ветви, а потом из них выбирается результат.
-#
-# Граф рассчитан на тот вход, который пришёл: на его dtype, форму и флаги. Dynamo запоминает такие условия (guards) и, если очередной вызов им не отвечает, компилирует функцию ещё раз. Для длин есть исключение: как только приходит вход другой длины, длина становится переменной графа.
-# %% [markdown] tags=["en", "try"]
-# What does `graphs(choosing, torch.ones(3), torch.ones(3).double())` give? Say it, then call it.
-#
-# 2: a graph for each dtype. The second call does not meet the guards of the first graph.
-# %% [markdown] tags=["ru", "try"] of="0481e49c"
-# Что вернёт `graphs(choosing, torch.ones(3), torch.ones(3).double())`? Сначала ответьте, потом вызовите.
-#
-# 2: по графу на каждый dtype. Второй вызов не соответствует условиям, с которыми записан первый граф.
-# %% tags=["fact"]
-assert graphs(choosing, torch.ones(3), torch.ones(3).double()) == 2
-
-
-# %% [markdown] tags=["en"]
-# Read the table. Do not call `graph_table()` yet.
-# %% [markdown] tags=["ru"] of="155caedb"
-# Прочтите таблицу, но `graph_table()` пока не вызывайте.
-# %%
-def graph_table():
-    def on_flag(x):
-        return 2 * x if x.requires_grad else 3 * x
-
-    def loop(x):
-        for k in range(3):
-            x = k + x.sin()
-        return x
-
-    def two_ifs(x):
-        if x.sum() > 0:
-            x = 2 * x
-        if x.max() > 0:
-            x = x.sin()
-        return x
-
-    three = torch.ones(3)
-    return {
-        "if on the length": graphs(lambda x: 2 * x if len(x) > 2 else 3 * x, three),
-        "if on requires_grad": graphs(on_flag, three),
-        "a loop of three": graphs(loop, three),
-        "two ifs on numbers": graphs(two_ifs, three),
-        "one if, x and -x": graphs(branching, three, -three),
-        "lengths 3, 3, 4": graphs(choosing, three, three, torch.ones(4)),
-        "lengths 3, 4, 5": graphs(choosing, three, torch.ones(4), torch.ones(5)),
-    }
-
-
-# %% [markdown] tags=["en"]
-# ### Exercise `predict_graphs`: how many graphs
-# *predict · ●○○ · 6 minutes · 1 point*
-#
-# Put what `graph_table()` returns in place of each `...`: the number of graphs over all calls.
-# %% [markdown] tags=["ru"] of="899469ea"
-# ### Упражнение `predict_graphs`: сколько графов
-# *предсказать · ●○○ · 6 минут · 1 балл*
-#
-# Вместо каждого `...` поставьте то, что вернёт `graph_table()`: число графов за все вызовы.
-# %% answer="predict_graphs"
-predict_graphs = {
-    "if on the length": 1,
-    "if on requires_grad": 1,
-    "a loop of three": 1,
-    "two ifs on numbers": 3,
-    "one if, x and -x": 3,
-    "lengths 3, 3, 4": 2,
-    "lengths 3, 4, 5": 2,
-}
-# %% given="predict_graphs"
-predict_graphs = {
-    "if on the length": ...,
-    "if on requires_grad": ...,
-    "a loop of three": ...,
-    "two ifs on numbers": ...,
-    "one if, x and -x": ...,
-    "lengths 3, 3, 4": ...,
-    "lengths 3, 4, 5": ...,
-}
-# %% check="predict_graphs"
-from autograder import check
-
-check("predict_graphs")
-# %% tags=["fact"]
-assert graph_table() == predict_graphs
-# %% [markdown] tags=["en"]
-# Now call it.
-# %% [markdown] tags=["ru"] of="0cc3540a"
-# А теперь вызовите эту функцию.
-# %%
-graph_table()
-# %% [markdown] tags=["en"] explains="predict_graphs"
-# What is known without a number breaks nothing: shapes, dtypes, flags, the turns of a loop. Such an `if` is decided while the graph is recorded, and such a loop is unrolled. Each break ends one graph and begins another. The part before an `if` serves both branches, so the second branch adds one graph, not two.
-# %% [markdown] tags=["ru"] explains="predict_graphs" of="abef7688"
-# Форма, dtype, флаги и число шагов цикла известны без чисел и графа не разрывают. Условие `if`, которое зависит только от них, проверяется при записи графа, а цикл разворачивается. Каждый разрыв заканчивает один граф и начинает другой. Часть до `if` общая для обеих ветвей, поэтому вторая ветвь добавляет один граф, а не два.
-
-
-# %% [markdown] tags=["en"]
-# ### Exercise `one_graph`: a graph in two pieces
-# *find the bug · ●●○ · 10 minutes · 4 points*
-#
-# The function shortens a tensor whose norm is above a limit, as gradient clipping does (lesson 03). Its `if` breaks the graph. Rewrite it.
-#
-# * **Given.** A tensor of any shape, float32 or float64; entries may be as small as $10^{-9}$. `limit`, a positive number; the norm is never exactly the limit.
-# * **Result.** The same values; the norm is that of the whole tensor. A relative error up to $10^{-5}$ is allowed. <!-- value -->
-# * **Result.** The same gradients, for a vector of zeros too, where the gradient passes unchanged. <!-- gradient -->
-# * **Not allowed.** To look at a number of a tensor. Choose by operations on tensors; `torch.cond`, a prototype, is not accepted here. The check runs your function on a *fake tensor* as well, which is how Dynamo runs it: it has a shape and a dtype, but no numbers, and raises if asked for one. <!-- no_numbers -->
-# %% [markdown] tags=["ru"] of="804db22d"
-# ### Упражнение `one_graph`: граф из двух частей
-# *найти ошибку · ●●○ · 10 минут · 4 балла*
-#
-# Функция укорачивает тензор, норма которого больше предела, — как при отсечении градиента (урок 03). Инструкция `if` разрывает граф. Перепишите функцию так, чтобы разрыва не было.
-#
-# * **Дано.** Тензор любой формы, float32 или float64; элементы бывают малыми, до $10^{-9}$. Положительное число `limit`; в точности равной пределу норма не бывает.
-# * **Результат.** Те же значения, что у этой функции; норма — это норма всего тензора. Допускается относительная погрешность до $10^{-5}$. <!-- value -->
-# * **Результат.** Те же градиенты, в том числе для нулевого вектора, где градиент проходит без изменений. <!-- gradient -->
-# * **Нельзя.** Читать числа из тензоров. Делайте выбор с помощью операций над тензорами; функция `torch.cond` — пока прототип, и здесь она не принимается. При проверке вашу функцию выполняют ещё и на *фиктивном тензоре* (fake tensor), как это делает Dynamo: у такого тензора есть форма и dtype, но нет чисел, и при попытке прочесть число возникает ошибка. <!-- no_numbers -->
-# %% answer="one_graph"
-def one_graph(x, limit):
-    return x * (limit / x.norm().clamp(min=limit))
-
-
-# %% given="one_graph"
-def one_graph(x, limit):
-    norm = x.norm()
-    if norm > limit:
-        x = x * (limit / norm)
-    return x
-
-
-# %% alternative="one_graph"
-def one_graph(x, limit):
-    norm = x.norm()
-    return x * (limit / torch.where(norm > limit, norm, limit))
-
-
-# %% alternative="one_graph"
-def one_graph(x, limit):
-    size = torch.linalg.vector_norm(x)
-    return limit * x / torch.maximum(size, torch.full_like(size, limit))
-
-
-# %% alternative="one_graph"
-def one_graph(x, limit):
-    excess = torch.relu(x.norm() - limit)
-    return x * limit / (limit + excess)
-
-
-# %% check="one_graph"
-from autograder import check
-
-check("one_graph")
-# %% tags=["fact"]
-assert graphs(lambda x: one_graph(x, 1.0), torch.ones(3)) == 1
-assert graphs(lambda x: x * 2 if x.norm() > 1.0 else x * 3, torch.ones(3)) == 2
-torch.compiler.reset()
-from torch._subclasses.fake_tensor import FakeTensorMode
-
-with FakeTensorMode():
-    unknown = torch.ones(3, dtype=torch.float64)
-    assert (unknown.shape, unknown.dtype) == ((3,), torch.float64)
-    try:
-        unknown.sum().item()
-        raise AssertionError("it has to raise")
-    except RuntimeError as error:
-        assert type(error).__name__ == "DataDependentOutputException"
-
-
-# %% [markdown] tags=["en"]
-# ## Both passes ahead of time
-#
-# Between Dynamo and the backend stands AOTAutograd. It differentiates the graph *ahead of time*, before anything is computed, and gives both halves to the backend: the forward half at once, the backward half when it is first called. The backend `aot_eager` runs the two graphs with the usual operations: the same derivatives, no compiler, no gain in speed. It is enough to see what happens. Let us look at what an ordinary and a compiled result have behind them, and at what they keep (lesson 06).
-# %% [markdown] tags=["ru"] of="36ab8fe2"
-# ## Оба прохода заранее
-#
-# Между Dynamo и бэкендом работает AOTAutograd. Он дифференцирует граф *заранее* (ahead of time), ещё до всяких вычислений, и передаёт бэкенду обе половины: прямую — сразу, обратную — при первом обратном проходе. Бэкенд `aot_eager` выполняет оба графа обычными операциями: производные те же, компилятор не нужен, ускорения нет. Чтобы увидеть, что происходит, этого достаточно. Посмотрим, какой граф стоит за результатом обычной функции, какой — за результатом скомпилированной и что каждый из них хранит (урок 06).
-# %%
-def wave(x):
-    return x.sin().cos().sum()
-
-
-def growth(x):
-    return (x.exp() ** 2).sum()
-
-
-def count_saved(function):
-    """The number of tensors that a call of the function saves."""
-    saved = []
-    x = torch.tensor([0.5, 1.0], requires_grad=True)
-    with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.append(t) or t.detach(), lambda t: t):
-        function(x)
-    return len(saved)
-
-
-torch.compiler.reset()
-compiled_growth = torch.compile(growth, backend="aot_eager")
-result = compiled_growth(torch.tensor([0.5, 1.0], requires_grad=True))
-print("saved by growth:", count_saved(growth), " by compiled growth:", count_saved(compiled_growth))
-print("its node:", result.grad_fn.name())
-# %% tags=["picture"]
-from autograder import draw
-
-draw(result, saved=True)
-# %% tags=["fact"]
-assert count_saved(growth) == 2 and count_saved(compiled_growth) == 1
-assert result.grad_fn.name() == "CompiledFunctionBackward"
-assert result.grad_fn.next_functions[0][0].name() == "torch::autograd::AccumulateGrad"
-from functorch.compile import make_boxed_func, min_cut_rematerialization_partition
-from torch._dynamo.backends.common import aot_autograd
-
-
-def noting(half):
-    def compiler(graph, example_inputs):
-        halves[half] = [str(node.target) for node in graph.graph.nodes if node.op == "call_function"]
-        return make_boxed_func(graph.forward)
-
-    return compiler
-
-
-def keeping(kept):
-    return torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or t.detach(), lambda t: t)
-
-
-halves, kept = {}, []
-backend = aot_autograd(
-    fw_compiler=noting("forward"), bw_compiler=noting("backward"), partition_fn=min_cut_rematerialization_partition
-)
-torch.compiler.reset()
-x = torch.tensor([0.5, 1.0], requires_grad=True)
-with keeping(kept):
-    waved = torch.compile(wave, backend=backend)(x)
-assert [*halves] == ["forward"] and kept[0] is x
-(ahead,) = torch.autograd.grad(waved, x)
-assert [*halves] == ["forward", "backward"] and "aten.sin.default" in halves["backward"]
-assert torch.allclose(ahead, torch.autograd.grad(wave(x), x)[0])
-torch.compiler.reset()
-
-
-# %% [markdown] tags=["en"]
-# One node and one saved tensor: AOTAutograd knows both passes, so it decides anew what to keep. And what may the compiled backward pass do with it? Here is a function that keeps one tensor, its sigmoid. The first pass is an ordinary one.
-# %% [markdown] tags=["ru"] of="164cd1e2"
-# Один узел и один сохранённый тензор: AOTAutograd знает оба прохода и сам решает, что хранить. А что скомпилированный обратный проход вправе делать с сохранёнными тензорами? Вот функция, для которой хранится один тензор — значение сигмоиды. Первый обратный проход обычный.
-# %%
-def squash(x):
-    return (x.sigmoid() ** 2).sum()
-
-
-torch.compiler.reset()
-compiled_squash = torch.compile(squash, backend="aot_eager")
-x = torch.tensor([0.5, 1.0], requires_grad=True)
-compiled_squash(x).backward()
-try:
-    compiled_squash(x).backward(retain_graph=True)
-except RuntimeError as error:
-    print("RuntimeError:", str(error)[:118], "...")
-# %% tags=["fact"]
-assert count_saved(compiled_squash) == 1
-try:
-    compiled_squash(x).backward(retain_graph=True)
-    raise AssertionError
-except RuntimeError as error:
-    assert "compiled with non-empty donated buffers" in str(error)
-
-
-# %% [markdown] tags=["en"]
-# A kept tensor that nobody else has is a *donated buffer*: the compiled pass may write over it, which saves memory. Then there is no second pass through that graph. Whether such writing is allowed is settled in the first backward pass, because the backward half is compiled there, for a pass of this kind.
-#
-# Now for a table. `outcome` compiles a function and tries one or more kinds of backward pass on it, each with a new result. Here are the kinds of pass. Try `outcome(wave, plain)` first.
-# %% [markdown] tags=["ru"] of="0d7820e2"
-# Сохранённый тензор, на который больше никто не ссылается, — это *отданный буфер* (donated buffer): скомпилированный проход вправе записывать поверх него, и это экономит память. Второй проход по такому графу уже невозможен. Допустима ли такая перезапись, решается в первом обратном проходе: именно в нём компилируется обратная половина, рассчитанная на проход такого вида.
-#
-# Теперь таблица. В `outcome` функция компилируется, а затем выполняются обратные проходы, один или несколько, каждый — от заново вычисленного результата. Ниже перечислены виды проходов. Сначала попробуйте `outcome(wave, plain)`.
-# %%
-def outcome(function, *passes, backend="aot_eager"):
-    """Compile a function, and try each of `passes` on a new result: "accepted", or the name of an error."""
-    torch.compiler.reset()
-    compiled = torch.compile(function, backend=backend)
-    x = torch.tensor([0.5, 1.0], requires_grad=True)
-    try:
-        for one_pass in passes:
-            one_pass(compiled(x), x)
-        return "accepted"
-    except RuntimeError as error:
-        return type(error).__name__
-
-
-def plain(result, x):
-    result.backward()
-
-
-def keep_graph(result, x):
-    result.backward(retain_graph=True)
-
-
-def second_derivative(result, x):
-    (gradient,) = torch.autograd.grad(result, x, create_graph=True)
-    gradient.sum().backward()
-
-
-# %% [markdown] tags=["en"]
-# Read the cell; do not call `compiled_table()` yet. (It takes a few seconds.)
-# %% [markdown] tags=["ru"] of="b9e1cb9a"
-# Прочтите ячейку, но `compiled_table()` пока не вызывайте. (Вызов займёт несколько секунд.)
-# %%
-def compiled_table():
-    table = {
-        "saved by wave": count_saved(wave),
-        "saved by compiled wave": count_saved(torch.compile(wave, backend="aot_eager")),
-        "growth: retain_graph": outcome(growth, keep_graph),
-        "growth: plain, then retain_graph": outcome(growth, plain, keep_graph),
-        "wave: plain, then retain_graph": outcome(wave, plain, keep_graph),
-        "wave: second derivative, aot_eager": outcome(wave, second_derivative),
-        "wave: second derivative, eager": outcome(wave, second_derivative, backend="eager"),
-    }
-    torch.compiler.reset()
-    return table
-
-
-# %% [markdown] tags=["en"]
-# ### Extra exercise `predict_compiled`: what a compiled backward can do
-# *predict · ●●● · 8 minutes · 1 point · extra*
-#
-# Put what `compiled_table()` returns in place of each `...`. The first two entries are numbers, the others `"accepted"` or `"RuntimeError"`. The backend `eager` runs Dynamo's graph under ordinary autograd, without AOTAutograd.
-# %% [markdown] tags=["ru"] of="e9914ce3"
-# ### Дополнительное упражнение `predict_compiled`: что умеет скомпилированный обратный проход
-# *предсказать · ●●● · 8 минут · 1 балл · дополнительно*
-#
-# Вместо каждого `...` поставьте то, что вернёт `compiled_table()`. Первые две строки — числа, остальные — `"accepted"` или `"RuntimeError"`. Бэкенд `eager` выполняет граф, записанный Dynamo, с обычным autograd, без AOTAutograd.
-# %% answer="predict_compiled"
-predict_compiled = {
-    "saved by wave": 2,
-    "saved by compiled wave": 1,
-    "growth: retain_graph": "accepted",
-    "growth: plain, then retain_graph": "RuntimeError",
-    "wave: plain, then retain_graph": "accepted",
-    "wave: second derivative, aot_eager": "RuntimeError",
-    "wave: second derivative, eager": "accepted",
-}
-# %% given="predict_compiled"
-predict_compiled = {
-    "saved by wave": ...,
-    "saved by compiled wave": ...,
-    "growth: retain_graph": ...,
-    "growth: plain, then retain_graph": ...,
-    "wave: plain, then retain_graph": ...,
-    "wave: second derivative, aot_eager": ...,
-    "wave: second derivative, eager": ...,
-}
-# %% check="predict_compiled"
-from autograder import check
-
-check("predict_compiled")
-# %% tags=["fact"]
-assert compiled_table() == predict_compiled
-# %% [markdown] tags=["en"]
-# Now call it.
-# %% [markdown] tags=["ru"] of="0cc3540a"
-# А теперь вызовите эту функцию.
-# %%
-compiled_table()
-# %% [markdown] tags=["en"] explains="predict_compiled"
-# For the engine a compiled graph is *one* node, `CompiledFunctionBackward`. Hooks on nodes inside, profiles by node, anomaly mode's lines: all of these see the one node. Three things follow.
-#
-# * AOTAutograd sees both passes, so it decides anew what to keep. For `wave` it keeps `x` alone and computes the sine again.
-# * If the first pass keeps the graph, nothing is donated, and all goes well; after a plain pass the same call raises for `growth`. For `wave` there is nothing to donate: `x` belongs to the caller. `torch._functorch.config.donated_buffer = False` gives the donation up.
-# * A second derivative raises, and only when it is computed: `create_graph=True` alone may still succeed. Either compile with `eager`, or put the first derivative *inside* the compiled function, with `torch.func.grad`: then only one derivative is taken of it from outside. Old versions of torch returned wrong numbers here without an error.
-# %% [markdown] tags=["ru"] explains="predict_compiled" of="43def582"
-# Для движка скомпилированный граф — *один* узел, `CompiledFunctionBackward`. В профиле по узлам, в строках режима обнаружения аномалий, при поиске внутренних узлов для хуков — везде виден только он. Отсюда три следствия.
-#
-# * AOTAutograd видит оба прохода и сам решает, что хранить. Для функции `wave` хранится только `x`, а синус вычисляется заново.
-# * Если граф сохраняется уже в первом проходе, перезаписи нет и всё работает. После обычного прохода такой же вызов для `growth` завершается ошибкой. У `wave` перезаписывать нечего: `x` принадлежит вызывающему коду. Настройка `torch._functorch.config.donated_buffer = False` отключает перезапись.
-# * Попытка взять вторую производную завершается ошибкой, причём только в момент её вычисления: само по себе `create_graph=True` может и сработать. Обойти это можно двумя способами: скомпилировать с `eager` или взять первую производную *внутри* скомпилированной функции, с помощью `torch.func.grad`. Тогда снаружи её нужно дифференцировать только один раз. Старые версии torch в этом месте молча возвращали неверные числа.
-# %% tags=["fact"]
-torch.compiler.reset()
-
-
-def record_gradient(result, x):
-    torch.autograd.grad(result, x, create_graph=True)
-
-
-def slope_squared(w, x):
-    return torch.func.grad(lambda t: (w * t).sin().sum() ** 2)(x).square().sum()
-
-
-w, x = torch.tensor(1.5, requires_grad=True), torch.tensor([0.5, 1.0])
-(eager,) = torch.autograd.grad(slope_squared(w, x), w)
-(compiled,) = torch.autograd.grad(torch.compile(slope_squared, backend="aot_eager")(w, x), w)
-assert torch.allclose(eager, compiled)
-
-assert outcome(wave, record_gradient) == "accepted"
-assert outcome(growth, plain, record_gradient) == "RuntimeError"
-torch._functorch.config.donated_buffer = False
-assert outcome(growth, plain, keep_graph) == "accepted"
-torch._functorch.config.donated_buffer = True
-torch.compiler.reset()
-
-
-# %% [markdown] tags=["en"]
-# ## Reading a profile
-#
-# `torch.profiler` notes every operation with its time, and, if asked, the number of floating-point operations (FLOPs). Times change from run to run; counts do not. A profile of the forward pass alone, on nine numbers, says little, even if one of its lines gives `mul` 46 % of the time.
-#
-# Let us profile a backward pass through two products, $24 \times 8$ and $8 \times 18$, and read the rows that begin with `autograd::engine::evaluate_function`. Each is a node, and below it stand the operations that it called. The profiler counts the FLOPs of matrix products, of convolutions, and of `mul` and `add`, one for each entry; the helper `flops_of` takes the matrix products alone.
-# %% [markdown] tags=["ru"] of="c3d47bb6"
-# ## Как читать профиль
-#
-# Профилировщик `torch.profiler` записывает каждую операцию и её время, а если попросить, то и число операций с плавающей точкой (FLOP). Время от запуска к запуску меняется, число операций — нет. Если профилировали только прямой проход, да ещё на девяти числах, строка «46 % времени — на `mul`» почти ничего не значит.
-#
-# Запишем профиль обратного прохода через два умножения на матрицы, $24 \times 8$ и $8 \times 18$, и прочтём строки, которые начинаются с `autograd::engine::evaluate_function`. Каждая из них соответствует узлу, а под ней перечислены операции, которые он вызвал. Профилировщик считает FLOP матричных произведений и свёрток, а `mul` и `add` засчитывает как одну операцию на элемент. Функция `flops_of` учитывает только матричные произведения.
-# %%
-import os
-
-os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the profiler does not report its start and stop
-from torch.profiler import ProfilerActivity, profile
-
-ENGINE = "autograd::engine::evaluate_function: "
-
-
-PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm")
-
-
-def flops_of(event):
-    """The FLOPs of the matrix products in a row of the profile and in everything below it."""
-    own = event.flops if event.name in PRODUCTS else 0
-    return own + sum(flops_of(child) for child in event.cpu_children)
-
-
-data = torch.ones(5, 24)
-w1 = torch.ones(24, 8, requires_grad=True)
-w2 = torch.ones(8, 18, requires_grad=True)
-loss = ((data @ w1).tanh() @ w2).sum()
-
-with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:
-    loss.backward()
-for event in profiled.events():
-    if event.name.startswith(ENGINE):
-        calls = [child.name for node in event.cpu_children for child in node.cpu_children]
-        print(f"{event.name.removeprefix(ENGINE):32}{flops_of(event):6}  {' '.join(calls)}")
-# %% tags=["fact"]
-costs = [
-    flops_of(event) for event in profiled.events() if event.name.startswith(ENGINE) and "MmBackward0" in event.name
-]
-assert costs == [2 * 2 * 5 * 8 * 18, 2 * 5 * 24 * 8]
-with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as profiled:
-    with torch.profiler.record_function("first"):
-        hidden = (data @ w1).tanh()
-    (hidden @ w2).sum().backward()
-by_name = [row for row in profiled.key_averages() if row.key == "MmBackward0"]
-by_shape = [row for row in profiled.key_averages(group_by_input_shape=True) if row.key == "MmBackward0"]
-assert [row.count for row in by_name] == [2]  # `record_function` does not divide the row
-assert sorted(row.input_shapes for row in by_shape) == [[[5, 8]], [[5, 18]]]
-assert 2 * 5 * 24 * 8 > 2 * 5 * 8 * 18  # in the forward pass the first product costs more
-wide = torch.ones(3, 50)
-with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:
-    wide * wide, wide + wide, wide.exp(), wide @ torch.ones(50, 2)
-    torch.nn.functional.conv2d(torch.ones(1, 1, 5, 5), torch.ones(1, 1, 3, 3))
-counted = {event.name: event.flops for event in profiled.events() if event.flops}
-assert counted == {"aten::mul": 150, "aten::add": 150, "aten::mm": 2 * 3 * 50 * 2, "aten::conv2d": 2 * 9 * 9}
-assert sum(flops_of(event) for event in profiled.events() if event.cpu_parent is None) == 2 * 3 * 50 * 2
-
-
-# %% [markdown] tags=["en", "try"]
-# Two rows are called `MmBackward0`. Which of them belongs to the second product, and why does it cost twice what that product cost in the forward pass? Say it.
-#
-# The second product cost less in the forward pass ($2 \cdot 5 \cdot 8 \cdot 18 = 1440$ against $2 \cdot 5 \cdot 24 \cdot 8 = 1920$). In the backward pass it costs more: 2880 against 1920. It makes two products, one for each factor; the first layer makes one, because the data need no gradient.
-# %% [markdown] tags=["ru", "try"] of="86fad37e"
-# Строк с именем `MmBackward0` две. Какая из них относится ко второму произведению и почему оно обходится вдвое дороже, чем в прямом проходе? Ответьте.
-#
-# Второе произведение в прямом проходе дешевле ($2 \cdot 5 \cdot 8 \cdot 18 = 1440$ против $2 \cdot 5 \cdot 24 \cdot 8 = 1920$), а в обратном дороже: 2880 против 1920. Для второго в обратном проходе нужно вычислить два произведения, по одному на каждый множитель, а для первого — только одно, потому что по данным градиент не нужен.
-# %% [markdown] tags=["en"]
-# In the table of `key_averages()` all nodes of a name share one row. To tell nodes of one name apart, record the shapes with `record_shapes=True` and call `key_averages(group_by_input_shape=True)`: nodes whose gradients have different shapes get rows of their own.
-#
-# ### Extra exercise `costly_node`: the costly node
-# *complete · ●●○ · 10 minutes · 3 points · extra*
-#
-# Write `costly_node(loss)`. Use the helper `flops_of` if you like.
-#
-# * **Given.** `loss`, in which `mul` and `add` are cheap: counting them as well does not change the result. No two names cost the same.
-# * **Result.** The name of the nodes (such as `"MmBackward0"`, `node.name()`) whose matrix products cost the most floating-point operations in the backward pass, all nodes of one name together. <!-- name -->
-# * **Result.** One backward pass is run, and the leaves have the gradients of one `loss.backward()` in `.grad`. <!-- gradients -->
-# %% [markdown] tags=["ru"] of="85582177"
-# В таблице `key_averages()` все узлы с одним именем занимают одну строку. Чтобы их различить, запишите формы с помощью `record_shapes=True` и вызовите `key_averages(group_by_input_shape=True)`: узлы, к которым пришли градиенты разных форм, попадут в разные строки.
-#
-# ### Дополнительное упражнение `costly_node`: самый дорогой узел
-# *дописать · ●●○ · 10 минут · 3 балла · дополнительно*
-#
-# Напишите функцию `costly_node(loss)`. Можно взять готовую функцию `flops_of`.
-#
-# * **Дано.** Тензор `loss`, значение функции потерь, в которой операции `mul` и `add` дёшевы: если учесть и их, результат не изменится. Двух имён с одинаковой стоимостью не бывает.
-# * **Результат.** Имя узлов (например, `"MmBackward0"`, значение `node.name()`), матричные произведения которых требуют в обратном проходе больше всего операций с плавающей точкой; узлы с одним именем считаются вместе. <!-- name -->
-# * **Результат.** Выполнен один обратный проход, и в `.grad` у листьев лежат такие же градиенты, как после одного вызова `loss.backward()`. <!-- gradients -->
-# %% answer="costly_node"
-def costly_node(loss):
-    """The name of the nodes that cost most in the backward pass from `loss`."""
-    ### BEGIN SOLUTION
-    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:
-        loss.backward()
-    costs = {}
-    for event in profiled.events():
-        if event.name.startswith(ENGINE):
-            name = event.name.removeprefix(ENGINE)
-            costs[name] = costs.get(name, 0) + flops_of(event)
-    return max(costs, key=costs.get)
-    ### END SOLUTION
-
-
-# %% alternative="costly_node"
-def costly_node(loss):
-    from torch.utils.flop_counter import FlopCounterMode
-
-    nodes = [loss.grad_fn]
-    for node in nodes:
-        nodes += [parent for parent, _ in node.next_functions if parent is not None and parent not in nodes]
-    costs, started = {}, {}
-    with FlopCounterMode(display=False) as counter:
-        for node in set(nodes):
-
-            def before(_, node=node):
-                started[node] = counter.get_total_flops()
-
-            def after(*_, node=node):
-                costs[node.name()] = costs.get(node.name(), 0) + counter.get_total_flops() - started[node]
-
-            node.register_prehook(before)
-            node.register_hook(after)
-        loss.backward()
-    return max(costs, key=costs.get)
-
-
-# %% alternative="costly_node"
-def costly_node(loss):
-    costs = {}
-
-    class Watch(TorchDispatchMode):
-        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            result = func(*args, **(kwargs or {}))
-            node = torch._C._current_autograd_node()
-            if node is not None and func.overloadpacket in (torch.ops.aten.mm, torch.ops.aten.bmm):
-                inner = args[0].shape[-1]
-                costs[node.name()] = costs.get(node.name(), 0) + 2 * inner * result.numel()
-            return result
-
-    with Watch():
-        loss.backward()
-    return sorted(costs, key=costs.get)[-1]
-
-
-# %% alternative="costly_node"
-def costly_node(loss):
-    from collections import Counter
-
-    with torch.autograd.profiler.profile(with_flops=True) as profiled:
-        loss.backward()
-    costs = Counter()
-    for event in profiled.function_events:
-        parent = event
-        while parent is not None and not parent.name.startswith(ENGINE):
-            parent = parent.cpu_parent
-        if parent is not None and event.name in ("aten::mm", "aten::bmm"):
-            costs[parent.name.removeprefix(ENGINE)] += event.flops
-    return costs.most_common(1)[0][0]
-
-
-# %% check="costly_node"
-from autograder import check
-
-check("costly_node")
-
-
-# %% [markdown] tags=["en"]
-# ## Anomaly mode, and its price
-#
-# Lesson 02 looked for the node behind a NaN by hand. Anomaly mode finds it for you, and does two things for that. In the forward pass each node notes the Python lines that made it. In the backward pass each gradient is searched for NaN as soon as its node has run, and the first one found raises an error with the name of the node. The lines come as a warning. How much work is that? The cell counts operations.
-# %% [markdown] tags=["ru"] of="37ebe41f"
-# ## Режим обнаружения аномалий и его цена
-#
-# В уроке 02 узел, из-за которого возник NaN, мы искали сами. В режиме обнаружения аномалий его находит torch и выполняет для этого дополнительную работу двух видов. В прямом проходе для каждого узла запоминаются строки кода на Python, в которых он создан. В обратном проходе каждый градиент проверяется на NaN сразу после выполнения узла, и первый же найденный NaN вызывает исключение с именем узла. Сами строки выводятся в предупреждении. Много ли это работы? Ячейка считает операции.
-# %%
-class CountOperations(TorchDispatchMode):
-    times = 0
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self.times += 1
-        return func(*args, **(kwargs or {}))
-
-
-def operations_of_backward(layers, anomaly):
-    y = torch.ones(3, requires_grad=True)
-    with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(anomaly):
-        warnings.simplefilter("ignore")
-        for _ in range(layers):
-            y = y.sin()
-        with CountOperations() as count:
-            y.sum().backward()
-    return count.times
-
-
-for layers in (3, 10):
-    print(layers, "layers:", operations_of_backward(layers, False), "and", operations_of_backward(layers, True))
-# %% tags=["fact"]
-for layers in (3, 10):
-    extra = operations_of_backward(layers, True) - operations_of_backward(layers, False)
-    assert extra == 3 * (layers + 1)
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    with torch.autograd.detect_anomaly():
-        y = torch.ones(2, requires_grad=True).exp()
-    assert any("in <module>" in line for line in y.grad_fn.metadata["traceback_"])
-    with torch.autograd.detect_anomaly():
-        torch.tensor(0.0, requires_grad=True).sqrt().backward()  # the gradient is inf, which is no NaN
-assert not torch.ones(2, requires_grad=True).exp().grad_fn.metadata
-
-
-def root_of_zero(x):
-    return torch.where(x > 0, x.sqrt(), torch.zeros_like(x)).sum()
-
-
-with warnings.catch_warnings(record=True) as caught, torch.autograd.set_detect_anomaly(True):
-    warnings.simplefilter("always")
-    try:
-        root_of_zero(torch.zeros(2, requires_grad=True)).backward()
-        raise AssertionError("it has to raise")
-    except RuntimeError as error:
-        assert "'SqrtBackward0' returned nan" in str(error) and "root_of_zero" not in str(error)
-assert "in root_of_zero" in str(caught[-1].message) and "SqrtBackward0" in str(caught[-1].message)
-
-
-class NameOperations(TorchDispatchMode):
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        named.append(func.name().removeprefix("aten::"))
-        return func(*args, **(kwargs or {}))
-
-
-named = []
-with torch.autograd.set_detect_anomaly(True):
-    y = torch.ones(3, requires_grad=True).sin()
-    with NameOperations():
-        y.backward(torch.ones(3))
-assert {"isnan", "_is_any_true", "_local_scalar_dense"} <= set(named)  # the last one reads a number
-
-
-# %% [markdown] tags=["en", "try"]
-# How many operations does anomaly mode add for each gradient? Work it out from the two lines. For which of them has a GPU to wait?
-#
-# There are three operations more for each gradient: find where it is NaN, find out whether that is anywhere, and read the answer. The last of them waits for the number, which on a GPU makes the whole queue wait. To this add the Python lines noted for every node. So: on to find a NaN, then off. An infinite gradient is not reported.
-# %% [markdown] tags=["ru", "try"] of="a29bab80"
-# Сколько операций добавляет режим обнаружения аномалий на каждый градиент? Вычислите по двум строкам. Какой из них приходится ждать GPU?
-#
-# На каждый градиент приходится на три операции больше: найти, где в градиенте NaN, проверить, есть ли он хоть где-нибудь, и прочитать ответ. Последняя из них ждёт готового числа, а на GPU для этого приходится ждать, пока выполнится вся очередь операций. К этому прибавляется память: для каждого узла запоминаются строки кода, в которых он создан. Поэтому включайте режим, только чтобы найти NaN, а затем выключайте. О бесконечном градиенте режим не сообщает.
-# %% [markdown] tags=["en"]
-# ### Extra exercise `fix_anomaly`: no forward line
-# *find the bug · ●●○ · 10 minutes · 3 points · extra*
-#
-# Mend the function, which runs `f(x)` (a scalar) and its backward pass.
-#
-# * **Given.** `f` may raise an error or give warnings of its own; the backward pass fails only for a NaN. The `.grad` of `x` does not matter, nor whether the warnings of `f` reach the caller.
-# * **Result.** If a NaN turns up in the backward pass, the text of torch's warning, with the node and the forward line; otherwise None. An infinite number alone is no NaN, and warnings of `f` itself or a NaN in its value alone are no report. An error of `f` reaches the caller. <!-- report -->
-# * **Result.** `f` is called once. <!-- once -->
-# * **Leave.** Anomaly mode: afterwards it is what it was before the call, on or off, also after an error. <!-- mode -->
-# %% [markdown] tags=["ru"] of="6642c532"
-# ### Дополнительное упражнение `fix_anomaly`: строка не названа
-# *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
-#
-# Исправьте функцию, которая вычисляет `f(x)` (это скаляр) и выполняет обратный проход.
-#
-# * **Дано.** Сама `f` может вызвать исключение или выдать предупреждения; в обратном проходе ошибка возможна только из-за NaN. Не важно, что окажется в поле `.grad` у `x` и дойдут ли предупреждения `f` до вызывающего кода.
-# * **Результат.** Если в обратном проходе появился NaN, возвращается текст предупреждения torch, в котором названы узел и строка прямого прохода, иначе возвращается None. Бесконечное число — ещё не NaN. Если предупреждение выдала сама `f` или NaN есть только в значении, тоже возвращается None. Исключение из `f` доходит до вызывающего кода. <!-- report -->
-# * **Результат.** Функция `f` вызвана один раз. <!-- once -->
-# * **Не менять.** Режим обнаружения аномалий: после вызова, в том числе с исключением, он должен стать таким же, каким был до него. <!-- mode -->
-# %% answer="fix_anomaly"
-def fix_anomaly(f, x):
-    with torch.autograd.set_detect_anomaly(True):
-        loss = f(x)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                loss.backward()
-            except RuntimeError:
-                return str(caught[-1].message)
-    return None
-
-
-# %% given="fix_anomaly"
-def fix_anomaly(f, x):
-    loss = f(x)
-    torch.autograd.set_detect_anomaly(True)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            loss.backward()
-        except RuntimeError:
-            return str(caught[-1].message)
-    return None
-
-
-# %% alternative="fix_anomaly"
-def fix_anomaly(f, x):
-    before = torch.is_anomaly_enabled()
-    torch.autograd.set_detect_anomaly(True)
-    try:
-        loss = f(x)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                loss.backward()
-            except RuntimeError:
-                return str(caught[-1].message)
-    finally:
-        torch.autograd.set_detect_anomaly(before)
-
-
-# %% alternative="fix_anomaly"
-def fix_anomaly(f, x):
-    texts = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("always")
-        warnings.showwarning = lambda message, *_: texts.append(str(message))
-        with torch.autograd.set_detect_anomaly(True):
-            loss = f(x)
-            try:
-                torch.autograd.grad(loss, x)
-            except RuntimeError as error:
-                texts.append(str(error))
-    return next((text for text in texts if "Traceback of forward call" in text), None)
-
-
-# %% alternative="fix_anomaly"
-def fix_anomaly(f, x):
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        with torch.autograd.detect_anomaly():
-            loss = f(x)
-            try:
-                loss.backward()
-            except RuntimeError as error:
-                assert "nan" in str(error)
-    reports = [str(each.message) for each in said if "Error detected" in str(each.message)]
-    return reports[0] if reports else None
-
-
-# %% check="fix_anomaly"
-from autograder import check
-
-check("fix_anomaly")
-
-
-# %% [markdown] tags=["en"]
-# ## An operator of your own
-#
 # Not everything is made of torch's operations: a routine of SciPy, a C library, a kernel by somebody else. Take the running log-sum-exp, $\log(e^{x_0} + \dots + e^{x_i})$ for each $i$, as NumPy computes it. Inside a compiled function it breaks the graph, because Dynamo cannot look into it. A custom Function (lesson 07) does not help: Dynamo looks into its `forward`, and finds the same.
 #
 # `torch.library.custom_op` makes an *operator*, a black box with a name and a signature. In the graph it is one operation. Nobody looks inside, so three things have to be said: what it returns, what it changes (`mutates_args`), and how it is differentiated. First the result. The *fake* is a second implementation that computes nothing: it gives a tensor of the right shape, dtype and strides.
-# %% [markdown] tags=["ru"] of="0d37bc44"
-# ## Собственный оператор
-#
+# %% [markdown] tags=["ru"] of="02086c4b"
 # Не всё составлено из операций torch: бывает нужна функция из SciPy, библиотека на C, чужое ядро. Возьмём накопленный log-sum-exp, то есть $\log(e^{x_0} + \dots + e^{x_i})$ для каждого $i$, как его считает NumPy. Внутри скомпилированной функции он разрывает граф: Dynamo не видит, как его вычисляет NumPy. Пользовательская функция (урок 07) не поможет: Dynamo смотрит внутрь её `forward` и находит там то же самое.
 #
 # `torch.library.custom_op` создаёт *оператор*: чёрный ящик с именем и сигнатурой. В графе это одна операция. Внутрь никто не заглядывает, поэтому об операторе нужно сообщить три вещи: что он возвращает, что изменяет (`mutates_args`) и как его дифференцировать. Начнём с результата. *Фиктивная реализация* (fake) ничего не вычисляет: она возвращает тензор нужной формы, с нужным dtype и нужными шагами (strides).
@@ -916,9 +136,9 @@ assert y.requires_grad and x.grad is None
 
 
 # %% [markdown] tags=["en"]
-# The error comes in the backward pass, no sooner. So the derivative is next: `register_autograd` takes a `setup_context` and a formula, the counterparts of `setup_context` and `backward` in a Function. Two differences: the parameters must be called `ctx`, `inputs` and `output`, because they are passed by keyword; and the formula will be traced, so it consists of operations of torch (or of other operators). The derivative of output $i$ by input $j \le i$ is $e^{x_j - y_i}$; a sum from the end gives all of them at once.
-# %% [markdown] tags=["ru"] of="3190fe91"
-# Ошибка возникает в обратном проходе, не раньше. Значит, теперь производная. Метод `register_autograd` принимает `setup_context` и формулу: они соответствуют `setup_context` и `backward` пользовательской функции. Отличия два. Параметры первой функции должны называться `ctx`, `inputs` и `output`, потому что передаются по имени. Формула будет записана в граф, поэтому должна состоять из операций torch (или других операторов). Производная выхода $i$ по входу $j \le i$ равна $e^{x_j - y_i}$. Градиенты по всем входам сразу даёт суммирование с конца.
+# The error comes in the backward pass, no sooner. So the derivative is next: `register_autograd` takes a `setup_context` and a formula, the counterparts of `setup_context` and `backward` in a Function. Two differences: the parameters must be called `ctx`, `inputs` and `output`, because they are passed by keyword; and the formula will be traced, so it consists of operations of torch (or of other operators). The derivative of output $i$ by input $j \le i$ is $e^{x_j - y_i}$; a sum from the end gives all of them at once. The backend `aot_eager` writes down both passes as graphs and runs them as they are; with `fullgraph=True` a graph break is an error.
+# %% [markdown] tags=["ru"] of="351ab6bb"
+# Ошибка возникает в обратном проходе, не раньше. Значит, теперь производная. Метод `register_autograd` принимает `setup_context` и формулу: они соответствуют `setup_context` и `backward` пользовательской функции. Отличия два. Параметры первой функции должны называться `ctx`, `inputs` и `output`, потому что передаются по имени. Формула будет записана в граф, поэтому должна состоять из операций torch (или других операторов). Производная выхода $i$ по входу $j \le i$ равна $e^{x_j - y_i}$. Градиенты по всем входам сразу даёт суммирование с конца. Бэкенд `aot_eager` записывает в графы оба прохода и выполняет их как есть, а с `fullgraph=True` разрыв графа становится ошибкой.
 # %%
 def setup_context(ctx, inputs, output):
     ctx.save_for_backward(*inputs, output)
@@ -944,6 +164,8 @@ for _ in range(3):
     compiled(x).backward()
 print("calls of the formula in three compiled passes:", len(calls))
 # %% tags=["picture"]
+from autograder import draw
+
 draw(running(2 * x).exp().sum())
 # %% tags=["fact"]
 ours, torchs = (torch.autograd.grad(f(x).sum(), x)[0] for f in (running, lambda x: torch.logcumsumexp(x, 0)))
@@ -978,8 +200,9 @@ running.register_autograd(formula, setup_context=setup_context)
 #
 # Один вызов на три прохода: формула выполнилась, когда записывался граф обратного прохода, а дальше работал уже граф. Счётчик, `print` или список внутри формулы отмечают запись графа, а не проходы. Вот откуда единица, о которой шла речь в начале.
 # %% [markdown] tags=["en"]
-# ### Exercise `add_formula`: a formula for an operator
-# *complete · ●●○ · 10 minutes · 4 points*
+# ### `add_formula`
+#
+# **`add_formula(op)` gives the operator `op` for $x \cdot e^{-a y}$ its derivative, which can be traced and differentiated again.**
 #
 # Write `add_formula(op)`, which registers the backward formula of an operator. The cell below makes `damped`, one such operator, to try it on.
 #
@@ -988,10 +211,11 @@ running.register_autograd(formula, setup_context=setup_context)
 # * **Result.** Each result has the gradients of its own call, however often `op` is called before the backward pass. <!-- apart -->
 # * **Result.** The gradients can be differentiated again. <!-- second -->
 # * **Result.** The formula can be traced: `opcheck(op, (x, y, a))` finds nothing wrong. <!-- traced -->
-# * **Result.** If `y` is changed in place between the passes, the backward pass raises torch's error, as for any operation (lesson 05). <!-- guarded -->
-# %% [markdown] tags=["ru"] of="ec66950a"
-# ### Упражнение `add_formula`: формула для оператора
-# *дописать · ●●○ · 10 минут · 4 балла*
+# * **Result.** If `y` is changed in place between the passes, the backward pass raises torch's error, as for any operation (lesson 04). <!-- guarded -->
+# %% [markdown] tags=["ru"] of="ea1a7666"
+# ### `add_formula`
+#
+# **`add_formula(op)` сообщает оператору `op`, вычисляющему $x \cdot e^{-a y}$, его производную: её можно записать в граф и дифференцировать ещё раз.**
 #
 # Напишите функцию `add_formula(op)`, которая регистрирует формулу обратного прохода для оператора. Ячейка ниже создаёт один такой оператор, `damped`: на нём формулу можно испытать.
 #
@@ -1000,7 +224,7 @@ running.register_autograd(formula, setup_context=setup_context)
 # * **Результат.** У каждого результата градиенты своего вызова, сколько бы раз `op` ни вызвали до обратного прохода. <!-- apart -->
 # * **Результат.** Эти градиенты можно дифференцировать ещё раз. <!-- second -->
 # * **Результат.** Формулу можно записать в граф: `opcheck(op, (x, y, a))` не находит ошибок. <!-- traced -->
-# * **Результат.** Если между проходами изменить `y` на месте, обратный проход завершается ошибкой torch, как и для любой операции (урок 05). <!-- guarded -->
+# * **Результат.** Если между проходами изменить `y` на месте, обратный проход завершается ошибкой torch, как и для любой операции (урок 04). <!-- guarded -->
 # %%
 @custom_op("lesson::damped", mutates_args=())
 def damped(x: Tensor, y: Tensor, a: float) -> Tensor:
@@ -1125,8 +349,9 @@ assert len(calls) > 1  # in a backward pass, and traced
 # %% [markdown] tags=["en"]
 # `opcheck` runs the operator and its fake on one example and compares them. With a matrix of 2 × 2 it finds nothing; with 2 × 3 it says that the shapes differ. So the examples decide what it can see: take matrices that are not square, some that are not contiguous (transposed ones, say), and more than one dtype. If the example requires grad, `opcheck` runs a backward pass, too, and traces the formula.
 #
-# ### Exercise `fix_fake`: the fake of `distances`
-# *find the bug · ●●○ · 7 minutes · 3 points*
+# ### `fix_fake`
+#
+# **`fix_fake` is to give a tensor like the result of `distances`: shape, dtype, strides and device. Mend it.**
 #
 # `distances(x, y)` below is an operator: the distance of each row of `x` from each row of `y`. The function `fix_fake` is meant as its fake. Mend it.
 #
@@ -1135,11 +360,12 @@ assert len(calls) > 1  # in a backward pass, and traced
 # * **Result.** Its dtype is theirs, float32 or float64. <!-- dtype -->
 # * **Result.** It is contiguous, as the operator's result is, whatever the strides of `x` and `y` are. <!-- layout -->
 # * **Result.** It lies on the device of `x` and `y`. <!-- place -->
-# %% [markdown] tags=["ru"] of="3f6ba02c"
+# %% [markdown] tags=["ru"] of="46d84d77"
 # Функция `opcheck` выполняет оператор и его фиктивную реализацию на одном примере и сравнивает их. Для матрицы 2 × 2 она ничего не находит, а для матрицы 2 × 3 сообщает, что формы различаются. Значит, всё решают примеры: нужны неквадратные матрицы, матрицы, которые лежат в памяти не подряд (например, транспонированные), и разные dtype. Если пример требует градиента, `opcheck` выполняет ещё и обратный проход, записывая формулу в граф.
 #
-# ### Упражнение `fix_fake`: фиктивная реализация для `distances`
-# *найти ошибку · ●●○ · 7 минут · 3 балла*
+# ### `fix_fake`
+#
+# **`fix_fake` должна давать такой же тензор, как результат `distances`: по форме, dtype, шагам и устройству. Исправьте её.**
 #
 # Оператор `distances(x, y)` ниже вычисляет расстояние от каждой строки `x` до каждой строки `y`. Функция `fix_fake` задумана как его фиктивная реализация. Исправьте её.
 #
@@ -1230,11 +456,11 @@ running.register_autograd(formula, setup_context=setup_context)
 # %% [markdown] tags=["en", "try"]
 # The formula is wrong three times over, and `opcheck` says SUCCESS four times. With what does it compare the operator? And what could tell the truth?
 #
-# `opcheck` compares the operator with itself: run as it is, and run through fake and tracing. Both ways lead through the same formula, so both are wrong alike. A truth from outside comes from finite differences, `gradcheck` (lesson 04). In turn, `gradcheck` knows nothing of fakes and tracing.
-# %% [markdown] tags=["ru", "try"] of="53049bdf"
+# `opcheck` compares the operator with itself: run as it is, and run through fake and tracing. Both ways lead through the same formula, so both are wrong alike. A truth from outside comes from finite differences, `gradcheck` (lesson 05). In turn, `gradcheck` knows nothing of fakes and tracing.
+# %% [markdown] tags=["ru", "try"] of="c2af933d"
 # Градиент втрое больше верного, а `opcheck` четыре раза отвечает SUCCESS. С чем он сравнивает оператор? И чем можно было бы проверить по-настоящему?
 #
-# `opcheck` сравнивает оператор с ним же самим: один раз он выполняется как есть, другой — через фиктивную реализацию и запись в граф. Оба пути ведут через одну и ту же формулу и неверны одинаково. Независимый эталон дают конечные разности, то есть `gradcheck` (урок 04). А `gradcheck`, в свою очередь, ничего не знает о фиктивных реализациях и записи в граф.
+# `opcheck` сравнивает оператор с ним же самим: один раз он выполняется как есть, другой — через фиктивную реализацию и запись в граф. Оба пути ведут через одну и ту же формулу и неверны одинаково. Независимый эталон дают конечные разности, то есть `gradcheck` (урок 05). А `gradcheck`, в свою очередь, ничего не знает о фиктивных реализациях и записи в граф.
 # %% [markdown] tags=["en"]
 # Below stand four operators, and three of them have a fault. `said` gives "accepted" or "refused". Read the cell; do not call `operator_table()` yet.
 # %% [markdown] tags=["ru"] of="0b5c717f"
@@ -1308,13 +534,11 @@ def operator_table():
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `predict_operators`: what an operator leaves unsaid
-# *predict · ●●○ · 8 minutes · 1 point · extra*
+# ### `predict_operators`
 #
 # Put what `operator_table()` returns in place of each `...`. `requires grad` is True or False; `opcheck` and `gradcheck` are `"accepted"` or `"refused"`; the others are numbers. The right derivative of `square` at 1 is 2.
-# %% [markdown] tags=["ru"] of="1158b634"
-# ### Дополнительное упражнение `predict_operators`: о чём оператор молчит
-# *предсказать · ●●○ · 8 минут · 1 балл · дополнительно*
+# %% [markdown] tags=["ru"] of="7e750d3e"
+# ### `predict_operators`
 #
 # Вместо каждого `...` поставьте то, что вернёт `operator_table()`. В строке `requires grad` — True или False, в строках с `opcheck` и `gradcheck` — `"accepted"` или `"refused"`, в остальных — числа. Верная производная `square` в точке 1 равна 2.
 # %% answer="predict_operators"
@@ -1355,79 +579,6 @@ operator_table()
 # Two of these are wrong numbers without a word: the tangent of forward mode is 0 and should be 2; the gradient through the declared change in place is 3 and should be 6. `mutates_args` tells the compiler what changes; autograd hears nothing of it, and `register_autograd` refuses such an operator. So make it functional: return a new tensor.
 # %% [markdown] tags=["ru"] explains="predict_operators" of="5c253995"
 # Два числа здесь неверны, и никто об этом не сообщает: касательный вектор в прямом режиме равен 0 вместо 2, а градиент через объявленное изменение на месте — 3 вместо 6. Из `mutates_args` об изменении узнаёт компилятор, но не autograd, а `register_autograd` такой оператор не принимает. Поэтому пусть оператор ничего не изменяет и возвращает новый тензор.
-# %% [markdown] tags=["en"]
-# ### Exercise `is_right_operator`: is the operator right?
-# *write the test · ●●● · 15 minutes · 3 points*
-#
-# Write the test `is_right_operator(op, x)`. It is tried on right and wrong operators.
-#
-# * **Given.** `op`, an operator with a fake and a formula. It takes one float64 matrix of any shape, contiguous or transposed, and returns one tensor. `x`, an example: a contiguous matrix of 2 × 2 that does not require grad.
-# * **Result.** `True` if for all such matrices the fake agrees with the operator, nothing is changed that was not declared, and the formula is right and can be traced. <!-- accepts_right -->
-# * **Result.** Else `False`. An `AssertionError` and the errors of `opcheck` and `gradcheck` count as `False`, and on a wrong operator every other error, too. The test earns points for the wrong operators that it refuses, but only if it accepts every right one. <!-- catches_derivative, catches_square_formula, catches_shape, catches_layout, catches_numpy, catches_mutation -->
-# %% [markdown] tags=["ru"] of="3d3095e2"
-# ### Упражнение `is_right_operator`: верен ли оператор?
-# *написать тест · ●●● · 15 минут · 3 балла*
-#
-# Напишите тест `is_right_operator(op, x)`. Он проверяется на правильных и неправильных операторах.
-#
-# * **Дано.** Оператор `op` с фиктивной реализацией и формулой. Он принимает одну матрицу float64 любой формы, непрерывную в памяти или транспонированную, и возвращает один тензор. Пример `x` — непрерывная в памяти матрица 2 × 2, которая не требует градиента.
-# * **Результат.** `True`, если для всех таких матриц фиктивная реализация согласуется с оператором, ничего не изменяется без объявления, а формула верна и её можно записать в граф. <!-- accepts_right -->
-# * **Результат.** Иначе `False`. Исключение `AssertionError` и ошибки функций `opcheck` и `gradcheck` считаются ответом `False`, а на неправильном операторе — и любая другая ошибка. Баллы начисляются за каждый отвергнутый неправильный оператор, но только если тест принял все правильные. <!-- catches_derivative, catches_square_formula, catches_shape, catches_layout, catches_numpy, catches_mutation -->
-# %% answer="is_right_operator"
-def is_right_operator(op, x):
-    """Are fake, declared changes and formula of the operator right?"""
-    ### BEGIN SOLUTION
-    wide = torch.linspace(-1.3, 2.1, 6, dtype=torch.float64).view(2, 3)
-    for example in (wide, wide.clone().t()):
-        example.requires_grad_()
-        opcheck(op, (example,))
-        gradcheck(op, (example,))
-    return True
-    ### END SOLUTION
-
-
-# %% alternative="is_right_operator"
-def is_right_operator(op, x):
-    torch.manual_seed(0)
-    tall = (2 * torch.rand(2, 4, dtype=x.dtype) - 1).t().requires_grad_()
-    said = opcheck(op, (tall,), raise_exception=False)
-    return set(said.values()) == {"SUCCESS"} and gradcheck(op, (tall,), raise_exception=False)
-
-
-# %% alternative="is_right_operator"
-def is_right_operator(op, x):
-    row = torch.cat([x, -x, x + 1], dim=1).t().detach().requires_grad_()
-    try:
-        opcheck(op, [row])
-    except Exception:
-        return False
-    y = op(row)
-    v = torch.linspace(0.5, 1.5, y.numel(), dtype=y.dtype).view(y.shape)
-    (ours,) = torch.autograd.grad(y, row, v)
-    at = row.detach()
-    for i in range(at.shape[0]):
-        for j in range(at.shape[1]):
-            step = torch.zeros_like(at)
-            step[i, j] = 1e-5
-            slope = ((op(at + step) - op(at - step)) * v).sum() / 2e-5
-            assert abs(slope - ours[i, j]) < 1e-5
-    return True
-
-
-# %% alternative="is_right_operator"
-def is_right_operator(op, x):
-    tall = torch.cat([x, 2 * x, x.flip(0)], dim=1).t()
-    for check, needs in ((opcheck, True), (gradcheck, True), (opcheck, False)):
-        check(op, (tall.detach().requires_grad_(needs),))
-    return True
-
-
-# %% check="is_right_operator"
-from autograder import check
-
-check("is_right_operator")
-
-
 # %% [markdown] tags=["en"]
 # ## A Function or an operator?
 #
@@ -1519,21 +670,609 @@ assert said(opcheck, bare, torch.ones(2)) == "accepted" and refuses(lambda: bare
 # %% [markdown] tags=["en"]
 # ## What to keep
 #
+# * A routine that is not torch's becomes an operator: `custom_op`, `register_fake`, `register_autograd`. Functional, with a formula of torch's operations, saved by `save_for_backward`.
+# * Test it by `opcheck` *and* `gradcheck`, on examples that require grad and are neither square nor contiguous. `opcheck` passes a wrong derivative; forward mode is silently 0.
+#
+# From the extra sections:
+#
 # * A graph of `torch.compile` breaks where Python asks for a number. Shapes, dtypes and flags are known, and break nothing.
 # * A compiled graph is one node: no second derivative, and `retain_graph` only without donated buffers. Python inside an operator's formula runs once, while it is traced.
 # * In a profile look for `autograd::engine::evaluate_function`; compare counts before times.
-# * Anomaly mode: around both passes, three operations for each gradient, off again afterwards.
-# * A routine that is not torch's becomes an operator: `custom_op`, `register_fake`, `register_autograd`. Functional, with a formula of torch's operations, saved by `save_for_backward`.
-# * Test it by `opcheck` *and* `gradcheck`, on examples that require grad and are neither square nor contiguous. `opcheck` passes a wrong derivative; forward mode is silently 0.
-# %% [markdown] tags=["ru"] of="6e7e83a0"
+# %% [markdown] tags=["ru"] of="2cce8c41"
 # ## Что стоит запомнить
+#
+# * Вычисление, написанное не на torch, становится оператором: `custom_op`, `register_fake`, `register_autograd`. Оператор ничего не изменяет на месте, формула состоит из операций torch, тензоры сохраняет `save_for_backward`.
+# * Проверяйте оператор и функцией `opcheck`, *и* функцией `gradcheck`. Берите примеры, которые требуют градиента, и среди них неквадратные и такие, что лежат в памяти не подряд. `opcheck` пропускает неверную производную, а прямой режим молча даёт 0.
+#
+# Из дополнительных разделов:
 #
 # * Граф `torch.compile` разрывается там, где программе на Python нужно само число. Формы, dtype и флаги известны и ничего не разрывают.
 # * Скомпилированный граф — один узел: второй производной нет, а `retain_graph` возможен только без отданных буферов. Код на Python внутри формулы оператора выполняется один раз, при записи графа.
 # * В профиле ищите `autograd::engine::evaluate_function`; сначала сравнивайте число операций, потом время.
-# * Режим обнаружения аномалий включайте для обоих проходов, а потом выключайте: он добавляет три операции на каждый градиент.
-# * Вычисление, написанное не на torch, становится оператором: `custom_op`, `register_fake`, `register_autograd`. Оператор ничего не изменяет на месте, формула состоит из операций torch, тензоры сохраняет `save_for_backward`.
-# * Проверяйте оператор и функцией `opcheck`, *и* функцией `gradcheck`. Берите примеры, которые требуют градиента, и среди них неквадратные и такие, что лежат в памяти не подряд. `opcheck` пропускает неверную производную, а прямой режим молча даёт 0.
+# %% [markdown] tags=["en"]
+# ## Write the test
+#
+# ### `is_right_operator`
+#
+# **Write a test that accepts every right operator, and refuses the wrong ones.**
+#
+# * **Given.** `op`, an operator with a fake and a formula. It takes one float64 matrix of any shape, contiguous or transposed, and returns one tensor. `x`, an example: a contiguous matrix of 2 × 2 that does not require grad.
+# * **Result.** `True` if for all such matrices the fake agrees with the operator, nothing is changed that was not declared, and the formula is right and can be traced. <!-- accepts_right -->
+# * **Result.** Else `False`. An `AssertionError` and the errors of `opcheck` and `gradcheck` count as `False`, and on a wrong operator every other error, too. The test earns points for the wrong operators that it refuses, but only if it accepts every right one. <!-- catches_derivative, catches_square_formula, catches_shape, catches_layout, catches_numpy, catches_mutation -->
+# %% [markdown] tags=["ru"] of="1809b46c"
+# ## Напишите тест
+#
+# ### `is_right_operator`
+#
+# **Напишите тест, который принимает любой верный оператор и отвергает неверные.**
+#
+# * **Дано.** Оператор `op` с фиктивной реализацией и формулой. Он принимает одну матрицу float64 любой формы, непрерывную в памяти или транспонированную, и возвращает один тензор. Пример `x` — непрерывная в памяти матрица 2 × 2, которая не требует градиента.
+# * **Результат.** `True`, если для всех таких матриц фиктивная реализация согласуется с оператором, ничего не изменяется без объявления, а формула верна и её можно записать в граф. <!-- accepts_right -->
+# * **Результат.** Иначе `False`. Исключение `AssertionError` и ошибки функций `opcheck` и `gradcheck` считаются ответом `False`, а на неправильном операторе — и любая другая ошибка. Баллы начисляются за каждый отвергнутый неправильный оператор, но только если тест принял все правильные. <!-- catches_derivative, catches_square_formula, catches_shape, catches_layout, catches_numpy, catches_mutation -->
+# %% answer="is_right_operator"
+def is_right_operator(op, x):
+    """Are fake, declared changes and formula of the operator right?"""
+    ### BEGIN SOLUTION
+    wide = torch.linspace(-1.3, 2.1, 6, dtype=torch.float64).view(2, 3)
+    for example in (wide, wide.clone().t()):
+        example.requires_grad_()
+        opcheck(op, (example,))
+        gradcheck(op, (example,))
+    return True
+    ### END SOLUTION
+
+
+# %% alternative="is_right_operator"
+def is_right_operator(op, x):
+    torch.manual_seed(0)
+    tall = (2 * torch.rand(2, 4, dtype=x.dtype) - 1).t().requires_grad_()
+    said = opcheck(op, (tall,), raise_exception=False)
+    return set(said.values()) == {"SUCCESS"} and gradcheck(op, (tall,), raise_exception=False)
+
+
+# %% alternative="is_right_operator"
+def is_right_operator(op, x):
+    row = torch.cat([x, -x, x + 1], dim=1).t().detach().requires_grad_()
+    try:
+        opcheck(op, [row])
+    except Exception:
+        return False
+    y = op(row)
+    v = torch.linspace(0.5, 1.5, y.numel(), dtype=y.dtype).view(y.shape)
+    (ours,) = torch.autograd.grad(y, row, v)
+    at = row.detach()
+    for i in range(at.shape[0]):
+        for j in range(at.shape[1]):
+            step = torch.zeros_like(at)
+            step[i, j] = 1e-5
+            slope = ((op(at + step) - op(at - step)) * v).sum() / 2e-5
+            assert abs(slope - ours[i, j]) < 1e-5
+    return True
+
+
+# %% alternative="is_right_operator"
+def is_right_operator(op, x):
+    tall = torch.cat([x, 2 * x, x.flip(0)], dim=1).t()
+    for check, needs in ((opcheck, True), (gradcheck, True), (opcheck, False)):
+        check(op, (tall.detach().requires_grad_(needs),))
+    return True
+
+
+# %% check="is_right_operator"
+from autograder import check
+
+check("is_right_operator")
+
+
+# %% [markdown] tags=["en"]
+# ## One graph, or several
+#
+# Where Python asks for a number, a graph ends. Here are two ways to choose between two results, by `if` and by `torch.where`. How many graphs does each make? Say it, then run the cell.
+# %% [markdown] tags=["ru"] of="8ddc211e"
+# ## Один граф или несколько
+#
+# Там, где программе на Python нужно само число, граф обрывается. Вот два способа выбрать один из двух результатов: `if` и `torch.where`. Сколько графов получится в каждом случае? Сначала ответьте, потом выполните ячейку.
+# %%
+def branching(x):
+    if x.sum() > 0:
+        return 2 * x
+    return 3 * x
+
+
+def choosing(x):
+    return torch.where(x.sum() > 0, 2 * x, 3 * x)
+
+
+print("if:   ", graphs(branching, torch.ones(3)))
+print("where:", graphs(choosing, torch.ones(3)))
+# %% tags=["fact"]
+assert graphs(branching, torch.ones(3)) == 2 and graphs(choosing, torch.ones(3)) == 1
+for other in (torch.ones(3, dtype=torch.float64), torch.ones(3, 3), torch.ones(3, requires_grad=True)):
+    assert graphs(choosing, torch.ones(3), other) == 2  # another dtype, number of dimensions, flag
+import logging
+
+logging.getLogger("torch._dynamo").setLevel(logging.ERROR)  # it warns of `.item()`
+assert graphs(lambda x: x * x.sum().item(), torch.ones(3)) == 2
+logging.getLogger("torch._dynamo").setLevel(logging.WARNING)
+
+
+# %% [markdown] tags=["en"]
+# Two graphs with `if`: the condition, and the branch that was taken. The other branch is never compiled, because nobody went there. With `torch.where` there is one graph, which computes both branches and chooses.
+#
+# A graph is made for what came: for this dtype, this shape, these flags. Dynamo notes these conditions as *guards*, and compiles anew when a call does not meet them. There is an exception for lengths: when a second one arrives, the length becomes a variable of the graph.
+# %% [markdown] tags=["ru"] of="393b3cd2"
+# С `if` графов два: условие и та ветвь, которая выполнилась. Другая ветвь не компилируется: до неё не дошло дело. С `torch.where` граф один: в нём вычисляются обе ветви, а потом из них выбирается результат.
+#
+# Граф рассчитан на тот вход, который пришёл: на его dtype, форму и флаги. Dynamo запоминает такие условия (guards) и, если очередной вызов им не отвечает, компилирует функцию ещё раз. Для длин есть исключение: как только приходит вход другой длины, длина становится переменной графа.
+# %% [markdown] tags=["en", "try"]
+# What does `graphs(choosing, torch.ones(3), torch.ones(3).double())` give? Say it, then call it.
+#
+# 2: a graph for each dtype. The second call does not meet the guards of the first graph.
+# %% [markdown] tags=["ru", "try"] of="0481e49c"
+# Что вернёт `graphs(choosing, torch.ones(3), torch.ones(3).double())`? Сначала ответьте, потом вызовите.
+#
+# 2: по графу на каждый dtype. Второй вызов не соответствует условиям, с которыми записан первый граф.
+# %% tags=["fact"]
+assert graphs(choosing, torch.ones(3), torch.ones(3).double()) == 2
+
+
+# %% [markdown] tags=["en"]
+# Read the table. Do not call `graph_table()` yet.
+# %% [markdown] tags=["ru"] of="155caedb"
+# Прочтите таблицу, но `graph_table()` пока не вызывайте.
+# %%
+def graph_table():
+    def on_flag(x):
+        return 2 * x if x.requires_grad else 3 * x
+
+    def loop(x):
+        for k in range(3):
+            x = k + x.sin()
+        return x
+
+    def two_ifs(x):
+        if x.sum() > 0:
+            x = 2 * x
+        if x.max() > 0:
+            x = x.sin()
+        return x
+
+    three = torch.ones(3)
+    return {
+        "if on the length": graphs(lambda x: 2 * x if len(x) > 2 else 3 * x, three),
+        "if on requires_grad": graphs(on_flag, three),
+        "a loop of three": graphs(loop, three),
+        "two ifs on numbers": graphs(two_ifs, three),
+        "one if, x and -x": graphs(branching, three, -three),
+        "lengths 3, 3, 4": graphs(choosing, three, three, torch.ones(4)),
+        "lengths 3, 4, 5": graphs(choosing, three, torch.ones(4), torch.ones(5)),
+    }
+
+
+# %% [markdown] tags=["en"]
+# ### `predict_graphs`
+#
+# Put what `graph_table()` returns in place of each `...`: the number of graphs over all calls.
+# %% [markdown] tags=["ru"] of="989051eb"
+# ### `predict_graphs`
+#
+# Вместо каждого `...` поставьте то, что вернёт `graph_table()`: число графов за все вызовы.
+# %% answer="predict_graphs"
+predict_graphs = {
+    "if on the length": 1,
+    "if on requires_grad": 1,
+    "a loop of three": 1,
+    "two ifs on numbers": 3,
+    "one if, x and -x": 3,
+    "lengths 3, 3, 4": 2,
+    "lengths 3, 4, 5": 2,
+}
+# %% given="predict_graphs"
+predict_graphs = {
+    "if on the length": ...,
+    "if on requires_grad": ...,
+    "a loop of three": ...,
+    "two ifs on numbers": ...,
+    "one if, x and -x": ...,
+    "lengths 3, 3, 4": ...,
+    "lengths 3, 4, 5": ...,
+}
+# %% check="predict_graphs"
+from autograder import check
+
+check("predict_graphs")
+# %% tags=["fact"]
+assert graph_table() == predict_graphs
+# %% [markdown] tags=["en"]
+# Now call it.
+# %% [markdown] tags=["ru"] of="0cc3540a"
+# А теперь вызовите эту функцию.
+# %%
+graph_table()
+# %% [markdown] tags=["en"] explains="predict_graphs"
+# What is known without a number breaks nothing: shapes, dtypes, flags, the turns of a loop. Such an `if` is decided while the graph is recorded, and such a loop is unrolled. Each break ends one graph and begins another. The part before an `if` serves both branches, so the second branch adds one graph, not two.
+# %% [markdown] tags=["ru"] explains="predict_graphs" of="abef7688"
+# Форма, dtype, флаги и число шагов цикла известны без чисел и графа не разрывают. Условие `if`, которое зависит только от них, проверяется при записи графа, а цикл разворачивается. Каждый разрыв заканчивает один граф и начинает другой. Часть до `if` общая для обеих ветвей, поэтому вторая ветвь добавляет один граф, а не два.
+
+
+# %% [markdown] tags=["en"]
+# ### `one_graph`
+#
+# **The function shortens a tensor whose norm is above a limit. Its `if` breaks the graph: let it be one graph with the same values.**
+#
+# The function shortens a tensor whose norm is above a limit, as gradient clipping does (lesson 03). Its `if` breaks the graph. Rewrite it.
+#
+# * **Given.** A tensor of any shape, float32 or float64; entries may be as small as $10^{-9}$. `limit`, a positive number; the norm is never exactly the limit.
+# * **Result.** The same values; the norm is that of the whole tensor. A relative error up to $10^{-5}$ is allowed. <!-- value -->
+# * **Result.** The same gradients, for a vector of zeros too, where the gradient passes unchanged. <!-- gradient -->
+# * **Not allowed.** To look at a number of a tensor. Choose by operations on tensors; `torch.cond`, a prototype, is not accepted here. The check runs your function on a *fake tensor* as well, which is how Dynamo runs it: it has a shape and a dtype, but no numbers, and raises if asked for one. <!-- no_numbers -->
+# %% [markdown] tags=["ru"] of="883ec127"
+# ### `one_graph`
+#
+# **Функция укорачивает тензор, норма которого больше предела. Её `if` разрывает граф: пусть граф будет один, а значения прежние.**
+#
+# Функция укорачивает тензор, норма которого больше предела, — как при отсечении градиента (урок 03). Инструкция `if` разрывает граф. Перепишите функцию так, чтобы разрыва не было.
+#
+# * **Дано.** Тензор любой формы, float32 или float64; элементы бывают малыми, до $10^{-9}$. Положительное число `limit`; в точности равной пределу норма не бывает.
+# * **Результат.** Те же значения, что у этой функции; норма — это норма всего тензора. Допускается относительная погрешность до $10^{-5}$. <!-- value -->
+# * **Результат.** Те же градиенты, в том числе для нулевого вектора, где градиент проходит без изменений. <!-- gradient -->
+# * **Нельзя.** Читать числа из тензоров. Делайте выбор с помощью операций над тензорами; функция `torch.cond` — пока прототип, и здесь она не принимается. При проверке вашу функцию выполняют ещё и на *фиктивном тензоре* (fake tensor), как это делает Dynamo: у такого тензора есть форма и dtype, но нет чисел, и при попытке прочесть число возникает ошибка. <!-- no_numbers -->
+# %% answer="one_graph"
+def one_graph(x, limit):
+    return x * (limit / x.norm().clamp(min=limit))
+
+
+# %% given="one_graph"
+def one_graph(x, limit):
+    norm = x.norm()
+    if norm > limit:
+        x = x * (limit / norm)
+    return x
+
+
+# %% alternative="one_graph"
+def one_graph(x, limit):
+    norm = x.norm()
+    return x * (limit / torch.where(norm > limit, norm, limit))
+
+
+# %% alternative="one_graph"
+def one_graph(x, limit):
+    size = torch.linalg.vector_norm(x)
+    return limit * x / torch.maximum(size, torch.full_like(size, limit))
+
+
+# %% alternative="one_graph"
+def one_graph(x, limit):
+    excess = torch.relu(x.norm() - limit)
+    return x * limit / (limit + excess)
+
+
+# %% check="one_graph"
+from autograder import check
+
+check("one_graph")
+# %% tags=["fact"]
+assert graphs(lambda x: one_graph(x, 1.0), torch.ones(3)) == 1
+assert graphs(lambda x: x * 2 if x.norm() > 1.0 else x * 3, torch.ones(3)) == 2
+torch.compiler.reset()
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+with FakeTensorMode():
+    unknown = torch.ones(3, dtype=torch.float64)
+    assert (unknown.shape, unknown.dtype) == ((3,), torch.float64)
+    try:
+        unknown.sum().item()
+        raise AssertionError("it has to raise")
+    except RuntimeError as error:
+        assert type(error).__name__ == "DataDependentOutputException"
+
+
+# %% [markdown] tags=["en"]
+# ## Both passes ahead of time
+#
+# Between Dynamo and the backend stands AOTAutograd. It differentiates the graph *ahead of time*, before anything is computed, and gives both halves to the backend: the forward half at once, the backward half when it is first called. The backend `aot_eager` runs the two graphs with the usual operations: the same derivatives, no compiler, no gain in speed. It is enough to see what happens. Let us look at what an ordinary and a compiled result have behind them, and at what they keep (lesson 06).
+# %% [markdown] tags=["ru"] of="36ab8fe2"
+# ## Оба прохода заранее
+#
+# Между Dynamo и бэкендом работает AOTAutograd. Он дифференцирует граф *заранее* (ahead of time), ещё до всяких вычислений, и передаёт бэкенду обе половины: прямую — сразу, обратную — при первом обратном проходе. Бэкенд `aot_eager` выполняет оба графа обычными операциями: производные те же, компилятор не нужен, ускорения нет. Чтобы увидеть, что происходит, этого достаточно. Посмотрим, какой граф стоит за результатом обычной функции, какой — за результатом скомпилированной и что каждый из них хранит (урок 06).
+# %%
+def wave(x):
+    return x.sin().cos().sum()
+
+
+def growth(x):
+    return (x.exp() ** 2).sum()
+
+
+def count_saved(function):
+    """The number of tensors that a call of the function saves."""
+    saved = []
+    x = torch.tensor([0.5, 1.0], requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.append(t) or t.detach(), lambda t: t):
+        function(x)
+    return len(saved)
+
+
+torch.compiler.reset()
+compiled_growth = torch.compile(growth, backend="aot_eager")
+result = compiled_growth(torch.tensor([0.5, 1.0], requires_grad=True))
+print("saved by growth:", count_saved(growth), " by compiled growth:", count_saved(compiled_growth))
+print("its node:", result.grad_fn.name())
+# %% tags=["picture"]
+draw(result, saved=True)
+# %% tags=["fact"]
+assert count_saved(growth) == 2 and count_saved(compiled_growth) == 1
+assert result.grad_fn.name() == "CompiledFunctionBackward"
+assert result.grad_fn.next_functions[0][0].name() == "torch::autograd::AccumulateGrad"
+from functorch.compile import make_boxed_func, min_cut_rematerialization_partition
+from torch._dynamo.backends.common import aot_autograd
+
+
+def noting(half):
+    def compiler(graph, example_inputs):
+        halves[half] = [str(node.target) for node in graph.graph.nodes if node.op == "call_function"]
+        return make_boxed_func(graph.forward)
+
+    return compiler
+
+
+def keeping(kept):
+    return torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or t.detach(), lambda t: t)
+
+
+halves, kept = {}, []
+backend = aot_autograd(
+    fw_compiler=noting("forward"), bw_compiler=noting("backward"), partition_fn=min_cut_rematerialization_partition
+)
+torch.compiler.reset()
+x = torch.tensor([0.5, 1.0], requires_grad=True)
+with keeping(kept):
+    waved = torch.compile(wave, backend=backend)(x)
+assert [*halves] == ["forward"] and kept[0] is x
+(ahead,) = torch.autograd.grad(waved, x)
+assert [*halves] == ["forward", "backward"] and "aten.sin.default" in halves["backward"]
+assert torch.allclose(ahead, torch.autograd.grad(wave(x), x)[0])
+torch.compiler.reset()
+
+
+# %% [markdown] tags=["en"]
+# One node and one saved tensor: AOTAutograd knows both passes, so it decides anew what to keep. And what may the compiled backward pass do with it? Here is a function that keeps one tensor, its sigmoid. The first pass is an ordinary one.
+# %% [markdown] tags=["ru"] of="164cd1e2"
+# Один узел и один сохранённый тензор: AOTAutograd знает оба прохода и сам решает, что хранить. А что скомпилированный обратный проход вправе делать с сохранёнными тензорами? Вот функция, для которой хранится один тензор — значение сигмоиды. Первый обратный проход обычный.
+# %%
+def squash(x):
+    return (x.sigmoid() ** 2).sum()
+
+
+torch.compiler.reset()
+compiled_squash = torch.compile(squash, backend="aot_eager")
+x = torch.tensor([0.5, 1.0], requires_grad=True)
+compiled_squash(x).backward()
+try:
+    compiled_squash(x).backward(retain_graph=True)
+except RuntimeError as error:
+    print("RuntimeError:", str(error)[:118], "...")
+# %% tags=["fact"]
+assert count_saved(compiled_squash) == 1
+try:
+    compiled_squash(x).backward(retain_graph=True)
+    raise AssertionError
+except RuntimeError as error:
+    assert "compiled with non-empty donated buffers" in str(error)
+
+
+# %% [markdown] tags=["en"]
+# A kept tensor that nobody else has is a *donated buffer*: the compiled pass may write over it, which saves memory. Then there is no second pass through that graph. Whether such writing is allowed is settled in the first backward pass, because the backward half is compiled there, for a pass of this kind.
+#
+# Now for a table. `outcome` compiles a function and tries one or more kinds of backward pass on it, each with a new result. Here are the kinds of pass. Try `outcome(wave, plain)` first.
+# %% [markdown] tags=["ru"] of="0d7820e2"
+# Сохранённый тензор, на который больше никто не ссылается, — это *отданный буфер* (donated buffer): скомпилированный проход вправе записывать поверх него, и это экономит память. Второй проход по такому графу уже невозможен. Допустима ли такая перезапись, решается в первом обратном проходе: именно в нём компилируется обратная половина, рассчитанная на проход такого вида.
+#
+# Теперь таблица. В `outcome` функция компилируется, а затем выполняются обратные проходы, один или несколько, каждый — от заново вычисленного результата. Ниже перечислены виды проходов. Сначала попробуйте `outcome(wave, plain)`.
+# %%
+def outcome(function, *passes, backend="aot_eager"):
+    """Compile a function, and try each of `passes` on a new result: "accepted", or the name of an error."""
+    torch.compiler.reset()
+    compiled = torch.compile(function, backend=backend)
+    x = torch.tensor([0.5, 1.0], requires_grad=True)
+    try:
+        for one_pass in passes:
+            one_pass(compiled(x), x)
+        return "accepted"
+    except RuntimeError as error:
+        return type(error).__name__
+
+
+def plain(result, x):
+    result.backward()
+
+
+def keep_graph(result, x):
+    result.backward(retain_graph=True)
+
+
+def second_derivative(result, x):
+    (gradient,) = torch.autograd.grad(result, x, create_graph=True)
+    gradient.sum().backward()
+
+
+# %% [markdown] tags=["en"]
+# Read the cell; do not call `compiled_table()` yet. (It takes a few seconds.)
+# %% [markdown] tags=["ru"] of="b9e1cb9a"
+# Прочтите ячейку, но `compiled_table()` пока не вызывайте. (Вызов займёт несколько секунд.)
+# %%
+def compiled_table():
+    table = {
+        "saved by wave": count_saved(wave),
+        "saved by compiled wave": count_saved(torch.compile(wave, backend="aot_eager")),
+        "growth: retain_graph": outcome(growth, keep_graph),
+        "growth: plain, then retain_graph": outcome(growth, plain, keep_graph),
+        "wave: plain, then retain_graph": outcome(wave, plain, keep_graph),
+        "wave: second derivative, aot_eager": outcome(wave, second_derivative),
+        "wave: second derivative, eager": outcome(wave, second_derivative, backend="eager"),
+    }
+    torch.compiler.reset()
+    return table
+
+
+# %% [markdown] tags=["en"]
+# ### `predict_compiled`
+#
+# Put what `compiled_table()` returns in place of each `...`. The first two entries are numbers, the others `"accepted"` or `"RuntimeError"`. The backend `eager` runs Dynamo's graph under ordinary autograd, without AOTAutograd.
+# %% [markdown] tags=["ru"] of="d60defb5"
+# ### `predict_compiled`
+#
+# Вместо каждого `...` поставьте то, что вернёт `compiled_table()`. Первые две строки — числа, остальные — `"accepted"` или `"RuntimeError"`. Бэкенд `eager` выполняет граф, записанный Dynamo, с обычным autograd, без AOTAutograd.
+# %% answer="predict_compiled"
+predict_compiled = {
+    "saved by wave": 2,
+    "saved by compiled wave": 1,
+    "growth: retain_graph": "accepted",
+    "growth: plain, then retain_graph": "RuntimeError",
+    "wave: plain, then retain_graph": "accepted",
+    "wave: second derivative, aot_eager": "RuntimeError",
+    "wave: second derivative, eager": "accepted",
+}
+# %% given="predict_compiled"
+predict_compiled = {
+    "saved by wave": ...,
+    "saved by compiled wave": ...,
+    "growth: retain_graph": ...,
+    "growth: plain, then retain_graph": ...,
+    "wave: plain, then retain_graph": ...,
+    "wave: second derivative, aot_eager": ...,
+    "wave: second derivative, eager": ...,
+}
+# %% check="predict_compiled"
+from autograder import check
+
+check("predict_compiled")
+# %% tags=["fact"]
+assert compiled_table() == predict_compiled
+# %% [markdown] tags=["en"]
+# Now call it.
+# %% [markdown] tags=["ru"] of="0cc3540a"
+# А теперь вызовите эту функцию.
+# %%
+compiled_table()
+# %% [markdown] tags=["en"] explains="predict_compiled"
+# For the engine a compiled graph is *one* node, `CompiledFunctionBackward`. Hooks on nodes inside, profiles by node, the lines of anomaly mode (lesson 02): all of these see the one node. Three things follow.
+#
+# * AOTAutograd sees both passes, so it decides anew what to keep. For `wave` it keeps `x` alone and computes the sine again.
+# * If the first pass keeps the graph, nothing is donated, and all goes well; after a plain pass the same call raises for `growth`. For `wave` there is nothing to donate: `x` belongs to the caller. `torch._functorch.config.donated_buffer = False` gives the donation up.
+# * A second derivative raises, and only when it is computed: `create_graph=True` alone may still succeed. Either compile with `eager`, or put the first derivative *inside* the compiled function, with `torch.func.grad`: then only one derivative is taken of it from outside. Old versions of torch returned wrong numbers here without an error.
+# %% [markdown] tags=["ru"] explains="predict_compiled" of="77d51973"
+# Для движка скомпилированный граф — *один* узел, `CompiledFunctionBackward`. В профиле по узлам, в строках режима обнаружения аномалий (урок 02), при поиске внутренних узлов для хуков — везде виден только он. Отсюда три следствия.
+#
+# * AOTAutograd видит оба прохода и сам решает, что хранить. Для функции `wave` хранится только `x`, а синус вычисляется заново.
+# * Если граф сохраняется уже в первом проходе, перезаписи нет и всё работает. После обычного прохода такой же вызов для `growth` завершается ошибкой. У `wave` перезаписывать нечего: `x` принадлежит вызывающему коду. Настройка `torch._functorch.config.donated_buffer = False` отключает перезапись.
+# * Попытка взять вторую производную завершается ошибкой, причём только в момент её вычисления: само по себе `create_graph=True` может и сработать. Обойти это можно двумя способами: скомпилировать с `eager` или взять первую производную *внутри* скомпилированной функции, с помощью `torch.func.grad`. Тогда снаружи её нужно дифференцировать только один раз. Старые версии torch в этом месте молча возвращали неверные числа.
+# %% tags=["fact"]
+torch.compiler.reset()
+
+
+def record_gradient(result, x):
+    torch.autograd.grad(result, x, create_graph=True)
+
+
+def slope_squared(w, x):
+    return torch.func.grad(lambda t: (w * t).sin().sum() ** 2)(x).square().sum()
+
+
+w, x = torch.tensor(1.5, requires_grad=True), torch.tensor([0.5, 1.0])
+(eager,) = torch.autograd.grad(slope_squared(w, x), w)
+(compiled,) = torch.autograd.grad(torch.compile(slope_squared, backend="aot_eager")(w, x), w)
+assert torch.allclose(eager, compiled)
+
+assert outcome(wave, record_gradient) == "accepted"
+assert outcome(growth, plain, record_gradient) == "RuntimeError"
+torch._functorch.config.donated_buffer = False
+assert outcome(growth, plain, keep_graph) == "accepted"
+torch._functorch.config.donated_buffer = True
+torch.compiler.reset()
+
+
+# %% [markdown] tags=["en"]
+# ## Reading a profile
+#
+# `torch.profiler` notes every operation with its time, and, if asked, the number of floating-point operations (FLOPs). Times change from run to run; counts do not. A profile of the forward pass alone, on nine numbers, says little, even if one of its lines gives `mul` 46 % of the time.
+#
+# Let us profile a backward pass through two products, $24 \times 8$ and $8 \times 18$, and read the rows that begin with `autograd::engine::evaluate_function`. Each is a node, and below it stand the operations that it called. The profiler counts the FLOPs of matrix products, of convolutions, and of `mul` and `add`, one for each entry; `flops_of` takes the matrix products alone.
+# %% [markdown] tags=["ru"] of="d17dbce3"
+# ## Как читать профиль
+#
+# Профилировщик `torch.profiler` записывает каждую операцию и её время, а если попросить, то и число операций с плавающей точкой (FLOP). Время от запуска к запуску меняется, число операций — нет. Если профилировали только прямой проход, да ещё на девяти числах, строка «46 % времени — на `mul`» почти ничего не значит.
+#
+# Запишем профиль обратного прохода через два умножения на матрицы, $24 \times 8$ и $8 \times 18$, и прочтём строки, которые начинаются с `autograd::engine::evaluate_function`. Каждая из них соответствует узлу, а под ней перечислены операции, которые он вызвал. Профилировщик считает FLOP матричных произведений и свёрток, а `mul` и `add` засчитывает как одну операцию на элемент. Функция `flops_of` учитывает только матричные произведения.
+# %%
+import os
+
+os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the profiler does not report its start and stop
+from torch.profiler import ProfilerActivity, profile
+
+ENGINE = "autograd::engine::evaluate_function: "
+
+
+PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm")
+
+
+def flops_of(event):
+    """The FLOPs of the matrix products in a row of the profile and in everything below it."""
+    own = event.flops if event.name in PRODUCTS else 0
+    return own + sum(flops_of(child) for child in event.cpu_children)
+
+
+data = torch.ones(5, 24)
+w1 = torch.ones(24, 8, requires_grad=True)
+w2 = torch.ones(8, 18, requires_grad=True)
+loss = ((data @ w1).tanh() @ w2).sum()
+
+with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:
+    loss.backward()
+for event in profiled.events():
+    if event.name.startswith(ENGINE):
+        calls = [child.name for node in event.cpu_children for child in node.cpu_children]
+        print(f"{event.name.removeprefix(ENGINE):32}{flops_of(event):6}  {' '.join(calls)}")
+# %% tags=["fact"]
+costs = [
+    flops_of(event) for event in profiled.events() if event.name.startswith(ENGINE) and "MmBackward0" in event.name
+]
+assert costs == [2 * 2 * 5 * 8 * 18, 2 * 5 * 24 * 8]
+with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as profiled:
+    with torch.profiler.record_function("first"):
+        hidden = (data @ w1).tanh()
+    (hidden @ w2).sum().backward()
+by_name = [row for row in profiled.key_averages() if row.key == "MmBackward0"]
+by_shape = [row for row in profiled.key_averages(group_by_input_shape=True) if row.key == "MmBackward0"]
+assert [row.count for row in by_name] == [2]  # `record_function` does not divide the row
+assert sorted(row.input_shapes for row in by_shape) == [[[5, 8]], [[5, 18]]]
+assert 2 * 5 * 24 * 8 > 2 * 5 * 8 * 18  # in the forward pass the first product costs more
+wide = torch.ones(3, 50)
+with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:
+    wide * wide, wide + wide, wide.exp(), wide @ torch.ones(50, 2)
+    torch.nn.functional.conv2d(torch.ones(1, 1, 5, 5), torch.ones(1, 1, 3, 3))
+counted = {event.name: event.flops for event in profiled.events() if event.flops}
+assert counted == {"aten::mul": 150, "aten::add": 150, "aten::mm": 2 * 3 * 50 * 2, "aten::conv2d": 2 * 9 * 9}
+assert sum(flops_of(event) for event in profiled.events() if event.cpu_parent is None) == 2 * 3 * 50 * 2
+
+
+# %% [markdown] tags=["en", "try"]
+# Two rows are called `MmBackward0`. Which of them belongs to the second product, and why does it cost twice what that product cost in the forward pass? Say it.
+#
+# The second product cost less in the forward pass ($2 \cdot 5 \cdot 8 \cdot 18 = 1440$ against $2 \cdot 5 \cdot 24 \cdot 8 = 1920$). In the backward pass it costs more: 2880 against 1920. It makes two products, one for each factor; the first layer makes one, because the data need no gradient.
+# %% [markdown] tags=["ru", "try"] of="86fad37e"
+# Строк с именем `MmBackward0` две. Какая из них относится ко второму произведению и почему оно обходится вдвое дороже, чем в прямом проходе? Ответьте.
+#
+# Второе произведение в прямом проходе дешевле ($2 \cdot 5 \cdot 8 \cdot 18 = 1440$ против $2 \cdot 5 \cdot 24 \cdot 8 = 1920$), а в обратном дороже: 2880 против 1920. Для второго в обратном проходе нужно вычислить два произведения, по одному на каждый множитель, а для первого — только одно, потому что по данным градиент не нужен.
+# %% [markdown] tags=["en"]
+# In the table of `key_averages()` all nodes of a name share one row. To tell nodes of one name apart, record the shapes with `record_shapes=True` and call `key_averages(group_by_input_shape=True)`: nodes whose gradients have different shapes get rows of their own.
+# %% [markdown] tags=["ru"] of="b1e640e3"
+# В таблице `key_averages()` все узлы с одним именем занимают одну строку. Чтобы их различить, запишите формы с помощью `record_shapes=True` и вызовите `key_averages(group_by_input_shape=True)`: узлы, к которым пришли градиенты разных форм, попадут в разные строки.
+# %% [markdown] tags=["en"]
+# ## Where you stand
+# %% [markdown] tags=["ru"] of="76fccca0"
+# ## Что сделано
 # %%
 from autograder import progress
 

@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] needs="05, 07" about="gradients through rounding, sampling and argmax; bias and variance; targets that must not learn"
+# %% [markdown] tags=["en"] needs="04, 07" about="gradients through rounding, sampling and argmax; bias and variance; targets that must not learn"
 # # Gradients that somebody chose
 #
 # A switch $b$ is on with probability $p$, and this probability is to be trained. The loss is $(b - 0.25)^2$: 0.5625 when the switch is on, 0.0625 when it is off. So it should be off for good.
@@ -13,8 +13,8 @@
 # * write a score-function loss without bias and with little noise;
 # * say for any `detach` who is trained with it, and who without it.
 #
-# You need lesson 05 (`no_grad`, `detach`, freezing) and lesson 07 (what a `backward` may return).
-# %% [markdown] tags=["ru"] about="градиенты сквозь округление, случайный выбор и argmax, смещение и дисперсия, цели, которые не должны обучаться" of="b8494d69"
+# You need lesson 04 (`no_grad`, `detach`, freezing) and lesson 07 (what a `backward` may return).
+# %% [markdown] tags=["ru"] about="градиенты сквозь округление, случайный выбор и argmax, смещение и дисперсия, цели, которые не должны обучаться" of="40b0e5b8"
 # # Градиенты, которые кто-то выбрал
 #
 # Переключатель $b$ включён с вероятностью $p$, и эту вероятность нужно найти обучением. Функция потерь — $(b - 0.25)^2$: если переключатель включён, она равна 0.5625, если выключен — 0.0625. Значит, его лучше выключить навсегда.
@@ -29,7 +29,7 @@
 # * написать функцию потерь, которая даёт несмещённую оценку с малым шумом;
 # * сказать о любом `detach`, кто обучается с ним и кто обучался бы без него.
 #
-# Понадобятся уроки 05 (`no_grad`, `detach`, замораживание) и 07 (что может вернуть `backward`).
+# Понадобятся уроки 04 (`no_grad`, `detach`, замораживание) и 07 (что может вернуть `backward`).
 # %% tags=["en"]
 # The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
 from autograder import hint, ready, reproduce, solution, start, why
@@ -96,13 +96,11 @@ def slope_table():
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `predict_discrete`: slopes of steps
-# *predict · ●○○ · 6 minutes · 1 point*
+# ### `predict_discrete`
 #
 # Put what `slope_table()` returns in place of each `...`: a number, `"no graph"` or `"RuntimeError"`. `torch.bernoulli(x)` is a random bit, 1 with probability `x`; its entry is the same in each run.
-# %% [markdown] tags=["ru"] of="63ac861c"
-# ### Упражнение `predict_discrete`: наклоны ступенек
-# *предсказать · ●○○ · 6 минут · 1 балл*
+# %% [markdown] tags=["ru"] of="93adb70b"
+# ### `predict_discrete`
 #
 # Вместо каждого `...` поставьте то, что вернёт `slope_table()`: число, `"no graph"` или `"RuntimeError"`. Функция `torch.bernoulli(x)` возвращает случайный бит, который равен 1 с вероятностью `x`, но значение в этой строке таблицы при каждом запуске одно и то же.
 # %% answer="predict_discrete"
@@ -142,11 +140,11 @@ slope_table()
 # %% [markdown] tags=["en"] explains="predict_discrete"
 # A rounding is flat between its steps, so its derivative is 0 wherever there is one. That zero is right, and it is the dangerous answer: the weight before the rounding gets a gradient of zeros, and no optimizer moves it. A random bit does the same. A comparison ends the graph, as does `argmax`: if the loss depends on nothing else, `backward()` raises. But `x * (x > 0.5)` depends on `x` in another way as well, and the mask is a constant there.
 #
-# The last two lines have the *value* of a rounding and another gradient. `detach` (lesson 05) gives a value without a past, and so value and gradient of one expression can be chosen apart. In the last line the wrong term was detached. The value is right, and training goes uphill.
-# %% [markdown] tags=["ru"] explains="predict_discrete" of="2a8cf5ba"
+# The last two lines have the *value* of a rounding and another gradient. `detach` (lesson 04) gives a value without a past, and so value and gradient of one expression can be chosen apart. In the last line the wrong term was detached. The value is right, and training goes uphill.
+# %% [markdown] tags=["ru"] explains="predict_discrete" of="8b2bcd52"
 # Между скачками график округления горизонтален, поэтому его производная равна 0 везде, где она есть. Этот ноль верен, и тем он опасен: вес перед округлением получает нулевой градиент, и никакой оптимизатор его не сдвинет. То же со случайным битом. На сравнении граф кончается, как и на `argmax`: если функция потерь больше ни от чего не зависит, `backward()` завершится ошибкой. Но `x * (x > 0.5)` зависит от `x` и через первый множитель, а маска в этом произведении — константа.
 #
-# В двух последних строках *значение* такое же, как у округления, а градиент другой. Метод `detach` (урок 05) даёт значение без истории, поэтому значение и градиент одного выражения можно выбрать независимо друг от друга. В последней строке отсоединили не то слагаемое. Значение верно, а потери при обучении растут.
+# В двух последних строках *значение* такое же, как у округления, а градиент другой. Метод `detach` (урок 04) даёт значение без истории, поэтому значение и градиент одного выражения можно выбрать независимо друг от друга. В последней строке отсоединили не то слагаемое. Значение верно, а потери при обучении растут.
 # %% [markdown] tags=["en"]
 # ## A one in place of the zero
 #
@@ -180,11 +178,11 @@ assert train_rounded(straight_round) == "w = 2.60, rounded 3"
 # %% [markdown] tags=["en", "try"]
 # The first weight does not move at all. And why does the second one stop at 2.60, and not go on to 3? Say it, then let the result become 5.
 #
-# The second weight stops at 2.60, for that is already rounded to 3. This is the *straight-through estimator*: forward the rounding, backward the identity. Lesson 07 wrote one as a Function with a `backward` of its own; with `detach` one line is enough. The picture shows the single path that is left.
-# %% [markdown] tags=["ru", "try"] of="049c1c10"
+# The second weight stops at 2.60, for that is already rounded to 3. This is the *straight-through estimator*: forward the rounding, backward the identity. A Function with a `backward` of its own can do it (lesson 07); with `detach` one line is enough. The picture shows the single path that is left.
+# %% [markdown] tags=["ru", "try"] of="1efb8e8f"
 # Первый вес вообще не сдвинулся. А почему второй остановился на 2.60 и не дошёл до 3? Сначала ответьте, потом пусть результатом должно стать 5.
 #
-# Второй вес останавливается на 2.60: это число уже округляется до 3. Такая замена и есть *сквозная оценка градиента* (straight-through estimator, STE): в прямом проходе — округление, в обратном — тождественная функция. В уроке 07 её программировали как пользовательскую функцию со своим `backward`, а с помощью `detach` хватает одной строки. На рисунке виден единственный оставшийся путь.
+# Второй вес останавливается на 2.60: это число уже округляется до 3. Такая замена и есть *сквозная оценка градиента* (straight-through estimator, STE): в прямом проходе — округление, в обратном — тождественная функция. Её можно написать как пользовательскую функцию со своим `backward` (урок 07), а с помощью `detach` хватает одной строки. На рисунке виден единственный оставшийся путь.
 # %% tags=["picture"]
 from autograder import draw
 
@@ -202,15 +200,16 @@ draw(loss)
 #
 # the rounding error in steps. Outside, the result is $\pm ns$, with the derivative $\pm n$. Nobody has to write these formulas down: with the trick in the right place autograd finds them.
 #
-# ### Exercise `quantize`: a grid whose step is trained
-# *complete · ●●○ · 10 minutes · 4 points*
+# ### `quantize`
+#
+# **Round `x` to a grid, pass the gradient through inside the range, and let the step of the grid learn, too.**
 #
 # * **Given.** `x`, a float64 tensor of any shape, also without dimensions. `step`, a positive tensor without dimensions. `levels`, a positive int. `x` and `step` may require grad, or one of them alone. No entry of `x` lies exactly at an end of the range or in the middle between two values.
 # * **Result.** A new tensor of the shape of `x`: each entry is rounded to the nearest multiple of `step`, and limited to the range from `-levels * step` to `levels * step`. <!-- values -->
 # * **Result.** The gradient of `x` is the incoming one where `x` lies inside the range, also between the last value and half a step before it; outside it is 0. <!-- gradient_x -->
 # * **Result.** The gradient of `step` is the sum over the entries of the derivatives above, each times the incoming gradient. <!-- gradient_step -->
 # * **Leave.** `x`, `step` and their `.grad`, and the gradients of earlier results. <!-- rest -->
-# %% [markdown] tags=["ru"] of="59ecb2e6"
+# %% [markdown] tags=["ru"] of="ec8a4665"
 # Настоящая сетка конечна. При шаге $s$ и $n$ уровнях с каждой стороны на ней лежат значения $-ns, \dots, -s, 0, s, \dots, ns$, а всё, что лежит дальше, превращается в крайнее значение. Там результат от $x$ не зависит, поэтому градиент должен быть равен 0. Проходить он должен только внутри диапазона.
 #
 # А кто выбирает шаг? Его тоже можно обучать. Внутри диапазона результат равен $s \cdot \mathrm{round}(x / s)$. Если считать округление тождественной функцией, то по правилу произведения производная по $s$ — это
@@ -219,8 +218,9 @@ draw(loss)
 #
 # то есть ошибка округления, измеренная в шагах. Вне диапазона результат равен $\pm ns$, и производная — $\pm n$. Сами эти формулы программировать не нужно: если применить сквозную оценку в нужном месте, autograd найдёт их сам.
 #
-# ### Упражнение `quantize`: сетка, шаг которой обучается
-# *дописать · ●●○ · 10 минут · 4 балла*
+# ### `quantize`
+#
+# **Округлите `x` до узлов сетки, пропустите градиент внутри диапазона и сделайте так, чтобы и шаг сетки обучался.**
 #
 # * **Дано.** `x` — тензор float64 любой формы, в том числе без измерений. `step` — положительный тензор без измерений. `levels` — положительное число int. Градиента требуют и `x`, и `step` или только один из них. Ни один элемент `x` не лежит ни точно на границе диапазона, ни точно посередине между двумя значениями сетки.
 # * **Результат.** Новый тензор той же формы, что и `x`: каждый элемент округлён до ближайшего кратного `step` и ограничен диапазоном от `-levels * step` до `levels * step`. <!-- values -->
@@ -294,15 +294,15 @@ assert x.grad.tolist() == [1, 0, 0, 0]
 
 # %% [markdown] tags=["en"]
 # torch has something like it built in, `torch.fake_quantize_per_tensor_affine`, with a fixed step. Its values are the same, but its gradient passes half a step further: it is 1 for whatever is rounded to a value of the grid, even beyond the last one.
-#
+# %% [markdown] tags=["ru"] of="9cca595b"
+# В torch есть похожая готовая функция с постоянным шагом, `torch.fake_quantize_per_tensor_affine`. Значения у неё такие же, а градиент проходит на полшага дальше: он равен 1 для всего, что округляется до значения сетки, даже за последним из них.
+# %% [markdown] tags=["en"]
 # ## A coin in the graph
 #
 # Back to the switch. The bit $b$ is 1 with probability $p$, and the loss is $f(b) = (b - 0.25)^2$. What is wanted is the derivative of the *expected* loss, $p f(1) + (1 - p) f(0)$, and that is $f(1) - f(0) = 0.5$, whatever $p$ is. The straight-through estimator puts the slope of $p$ behind the bit: `bit + p - p.detach()`.
 #
 # A single gradient depends on the bit. Its mean need not be measured with thousands of samples: there are two outcomes, and their probabilities are known.
-# %% [markdown] tags=["ru"] of="2ad482ed"
-# В torch есть похожая готовая функция с постоянным шагом, `torch.fake_quantize_per_tensor_affine`. Значения у неё такие же, а градиент проходит на полшага дальше: он равен 1 для всего, что округляется до значения сетки, даже за последним из них.
-#
+# %% [markdown] tags=["ru"] of="a01b41d0"
 # ## Монета внутри графа
 #
 # Вернёмся к переключателю. Бит $b$ равен 1 с вероятностью $p$, функция потерь — $f(b) = (b - 0.25)^2$. Нужна производная *среднего* значения функции потерь, $p f(1) + (1 - p) f(0)$, и равна она $f(1) - f(0) = 0.5$ при любом $p$. Сквозная оценка подставляет вместо производной бита производную $p$: `bit + p - p.detach()`.
@@ -349,8 +349,9 @@ for c in (-1.0, 0.3, 5.0):
 # %% [markdown] tags=["en"]
 # As in lesson 03, a test needs a truth of its own: the exact sum, and at several points. For $n$ bits it has $2^n$ terms.
 #
-# ### Exercise `moments`: mean and variance without chance
-# *complete · ●●○ · 12 minutes · 4 points*
+# ### `moments`
+#
+# **Return mean and variance of a gradient estimate exactly, over all outcomes of the bits, without one random number.**
 #
 # Write `moments(surrogate, logits)`. The bits are independent, and each is 1 with the probability `sigmoid` of its logit.
 #
@@ -360,11 +361,12 @@ for c in (-1.0, 0.3, 5.0):
 # * **Result.** The second is the variance of each entry of $g$, the mean of the squared distance from its mean. <!-- variance -->
 # * **Leave.** `logits`, its flag and its `.grad`; and the results have no graph. <!-- rest -->
 # * **Not allowed.** More than one call of `surrogate` for an outcome. <!-- calls -->
-# %% [markdown] tags=["ru"] of="095e3735"
+# %% [markdown] tags=["ru"] of="65b9803b"
 # Как и в уроке 03, проверке нужен независимый эталон: точная сумма, причём в нескольких точках. Для $n$ битов в ней $2^n$ слагаемых.
 #
-# ### Упражнение `moments`: среднее и дисперсия без случайностей
-# *дописать · ●●○ · 12 минут · 4 балла*
+# ### `moments`
+#
+# **Верните точные среднее и дисперсию оценки градиента по всем исходам битов, без единого случайного числа.**
 #
 # Напишите функцию `moments(surrogate, logits)`. Биты независимы, и каждый равен 1 с вероятностью, которую даёт `sigmoid` от его логита.
 #
@@ -447,14 +449,45 @@ check("moments")
 
 
 # %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * `round`, `sign` and a random bit have the gradient 0, and that is said to nobody. A comparison and `argmax` end the graph. Only few operations raise an error.
+# * `x + (g(x) - x).detach()` has the value of $g$ and the gradient of the identity. Detach the wrong term, and training goes uphill.
+# * A straight-through gradient is 0 outside the range. Whatever is not detached, such as the step of the grid, gets a gradient of its own.
+# * Straight-through and Gumbel estimates are biased. For a straight-through bit and a quadratic loss a test at $p = 1/2$ does not see that: test at several points, by adding up all outcomes.
+#
+# From the extra sections:
+#
+# * The score function, `log_prob * loss.detach()`, is unbiased and noisy. Subtract what does not depend on the sample itself, such as the mean of the *other* losses.
+# * `gumbel_softmax` takes logits. A cold one has less bias and more noise.
+# * A target is a constant because you make it one. `clone()`, a copy of the network and `state_dict()` do not.
+# * A wrong `detach` changes no loss. Test gradients: who has one, who has None.
+# * Write averages of weights in place, under `no_grad`; `slow = ...` only gives a name.
+# %% [markdown] tags=["ru"] of="74dea819"
+# ## Что стоит запомнить
+#
+# * У `round`, `sign` и случайного бита градиент равен 0, и сообщений об этом нет. На сравнении и на `argmax` граф кончается. Ошибку вызывают лишь немногие операции.
+# * У `x + (g(x) - x).detach()` значение как у $g$, а градиент как у тождественной функции. Если отсоединить не то слагаемое, потери при обучении будут расти.
+# * Вне диапазона сквозной градиент равен 0. Всё, что не отсоединено, например шаг сетки, получает собственный градиент.
+# * Сквозная оценка и оценка Гумбеля смещены. Если бит всего один, а функция потерь квадратичная, проверка сквозной оценки при $p = 1/2$ этого не видит: проверяйте в нескольких точках и складывайте по всем исходам.
+#
+# Из дополнительных разделов:
+#
+# * Оценка score function, `log_prob * loss.detach()`, не смещена, но шумит. Вычитайте то, что не зависит от самого примера, например среднее *остальных* потерь.
+# * Функция `gumbel_softmax` принимает логиты. Чем ниже температура, тем меньше смещение и тем больше шум.
+# * Цель становится константой, только если вы её такой сделали. Ни `clone()`, ни копия сети, ни `state_dict()` этого не делают.
+# * Неверный `detach` на значение функции потерь не влияет. Проверяйте градиенты: у кого они есть, а у кого None.
+# * Среднее весов записывайте на месте, внутри `no_grad`; строка `slow = ...` лишь даёт имя новому тензору.
+# %% [markdown] tags=["en"]
 # ## A test that sees no bias
 #
-# Why is the estimator right at $p = 1/2$? The true derivative is the slope of the line through both ends of $f$. The estimator takes the slopes *at* the ends, weighted by $1 - p$ and $p$. For a parabola the average of the two is the slope of the line exactly. So every quadratic loss passes a test at $p = 1/2$. That is a property of the test, not of the estimator.
+# Why is the straight-through estimator right at $p = 1/2$? The true derivative is the slope of the line through both ends of $f$. The estimator takes the slopes *at* the ends, weighted by $1 - p$ and $p$. For a parabola the average of the two is the slope of the line exactly. So every quadratic loss passes a test at $p = 1/2$. That is a property of the test, not of the estimator.
 #
 # So a test at $p = 1/2$ is blind to parabolas. Is there a point that is safe? Look for the answer yourself: given a $p$, find a loss for which a test at this $p$ is blind.
 #
-# ### Extra exercise `hide_bias`: a test that sees no bias
-# *write the counter-example · ●●○ · 13 minutes · 3 points · extra*
+# ### `hide_bias`
+#
+# **Find a loss for which the straight-through gradient is right at `p` and has the wrong sign elsewhere.**
 #
 # * **Given.** `p`, a number between 0.15 and 0.9, not 0.5. The true derivative by `p` is `loss(1) - loss(0)`; the mean of the straight-through gradient is `p * slope(1) + (1 - p) * slope(0)`, where `slope` is the derivative of the loss.
 # * **Result.** A function `loss` of a float64 tensor without dimensions, which returns one number as a tensor. At 0 and at 1, value and derivative are finite and the same at each call. <!-- usable -->
@@ -462,15 +495,16 @@ check("moments")
 # * **Result.** `loss(1)` and `loss(0)` differ by at least a thousandth of the largest in magnitude of four numbers: these two values and the two slopes. <!-- matters -->
 # * **Result.** At `p` the two derivatives agree, to six digits. <!-- hides -->
 # * **Result.** At one of the probabilities 0.05, 0.10, ..., 0.95 they have opposite signs. <!-- misleads -->
-# %% [markdown] tags=["ru"] of="432b0b85"
+# %% [markdown] tags=["ru"] of="2c6de79e"
 # ## Проверка, которая не видит смещения
 #
 # Почему при $p = 1/2$ сквозная оценка верна? Настоящая производная — это наклон прямой, проведённой через две точки графика $f$: при 0 и при 1. Оценка же берёт наклоны графика *в* этих точках с весами $1 - p$ и $p$. У параболы среднее арифметическое этих наклонов в точности равно наклону прямой. Поэтому проверку при $p = 1/2$ проходит любая квадратичная функция потерь. Это свойство проверки, а не оценки.
 #
 # Итак, проверка при $p = 1/2$ не замечает смещения у парабол. А есть ли вероятность, при которой проверять безопасно? Попробуйте ответить сами: для данного $p$ найдите функцию потерь, у которой проверка при этом $p$ смещения не видит.
 #
-# ### Дополнительное упражнение `hide_bias`: проверка, которая не видит смещения
-# *построить контрпример · ●●○ · 13 минут · 3 балла · дополнительно*
+# ### `hide_bias`
+#
+# **Найдите функцию потерь, для которой сквозная оценка градиента верна при `p`, а при другой вероятности имеет неверный знак.**
 #
 # * **Дано.** `p` — число от 0.15 до 0.9, не равное 0.5. Настоящая производная по `p` — это `loss(1) - loss(0)`. Среднее сквозной оценки — `p * slope(1) + (1 - p) * slope(0)`, где `slope` — производная функции потерь.
 # * **Результат.** Функция `loss` от тензора float64 без измерений; она возвращает одно число в виде тензора. При 0 и при 1 её значение и производная конечны и при каждом вызове одни и те же. <!-- usable -->
@@ -598,8 +632,9 @@ assert abs(torch.autograd.grad(normal.log_prob(z.detach()), mean, retain_graph=T
 # %% [markdown] tags=["en"]
 # Where does a good baseline come from? From the other samples of the batch: in term $i$ subtract the mean loss of all samples *but* $i$. And if the losses themselves depend on parameters, their own gradient belongs to it, too: $\nabla\, \mathrm{E} f = \mathrm{E}\,[\,\nabla f + f\, \nabla \log P\,]$.
 #
-# ### Exercise `score_loss`: samples that are compared with each other
-# *design · ●●● · 14 minutes · 5 points*
+# ### `score_loss`
+#
+# **Return a loss whose gradient is that of the expected loss, with a tenth of the variance: compare the samples with each other.**
 #
 # The samples were drawn independently from the same distribution. The check runs your function on all possible outcomes and adds up exactly.
 #
@@ -607,11 +642,12 @@ assert abs(torch.autograd.grad(normal.log_prob(z.detach()), mean, retain_graph=T
 # * **Result.** A tensor with one number. Its gradient with respect to the parameters behind `log_probs` is, in the mean over all outcomes, that of the expected loss. <!-- mean -->
 # * **Result.** So is its gradient with respect to the parameters behind `losses`. The value itself does not matter. <!-- through_losses -->
 # * **Result.** The variance of the first gradient, summed over its entries, is at most a tenth of that of `(log_probs * losses.detach()).mean()`. <!-- noise -->
-# %% [markdown] tags=["ru"] of="ea9c8841"
+# %% [markdown] tags=["ru"] of="51620275"
 # Откуда взять хороший базовый уровень? Из остальных примеров батча: в слагаемом $i$ вычитают среднее потерь по всем примерам, *кроме* $i$. А если сами потери зависят от параметров, к этому добавляется и их собственный градиент: $\nabla\, \mathrm{E} f = \mathrm{E}\,[\,\nabla f + f\, \nabla \log P\,]$.
 #
-# ### Упражнение `score_loss`: выборка, в которой примеры сравнивают друг с другом
-# *спроектировать · ●●● · 14 минут · 5 баллов*
+# ### `score_loss`
+#
+# **Верните функцию потерь, градиент которой в среднем равен градиенту ожидаемых потерь, а дисперсия вдесятеро меньше: сравнивайте примеры между собой.**
 #
 # Примеры получены независимо из одного и того же распределения. При проверке ваша функция вычисляется для всех возможных исходов, и суммы вычисляются точно.
 #
@@ -662,7 +698,9 @@ check("score_loss")
 
 # %% [markdown] tags=["en"]
 # The mean of *all* losses as a baseline holds the sample's own loss as well, and shortens the gradient to $(n - 1)/n$ of what it should be. Some methods for training language models do that and divide by the standard deviation, too (GRPO); others leave the own sample out (RLOO).
-#
+# %% [markdown] tags=["ru"] of="ebf9a0f5"
+# Если взять базовым уровнем среднее *всех* потерь, в него войдут и потери самого примера, и градиент укоротится: от него останется $(n - 1)/n$. В некоторых методах обучения языковых моделей так и поступают, да ещё делят на стандартное отклонение (GRPO). В других сам пример исключают (RLOO).
+# %% [markdown] tags=["en"]
 # ## A soft choice
 #
 # Between the two estimators lies a third. Add to each logit independent noise $-\log(-\log u)$, with $u$ uniform between 0 and 1: the largest of the noisy logits is at place $k$ with exactly the probability that `softmax` gives. That is the *Gumbel trick*. What is random is $u$, and it depends on no parameter, so from the logits on everything is an ordinary function with an `argmax` at its end. Put `softmax(noisy / temperature)` behind it in the backward pass, and there is a straight-through estimator once more: `gumbel_softmax(logits, tau, hard=True)`.
@@ -670,9 +708,7 @@ check("score_loss")
 # For a normal distribution `rsample()` does the same: the sample has a path to the parameters (the reparameterization trick). Do not mix the two ways. In `log_prob(z)` with `z = normal.rsample()` both paths cancel, and the derivative with respect to the parameter `mean` is exactly 0: the score function needs `sample()`, or `z.detach()`.
 #
 # `gumbel_softmax` takes *logits*. Give it probabilities, and it draws from something else:
-# %% [markdown] tags=["ru"] of="93eef870"
-# Если взять базовым уровнем среднее *всех* потерь, в него войдут и потери самого примера, и градиент укоротится: от него останется $(n - 1)/n$. В некоторых методах обучения языковых моделей так и поступают, да ещё делят на стандартное отклонение (GRPO). В других сам пример исключают (RLOO).
-#
+# %% [markdown] tags=["ru"] of="f9f65dfe"
 # ## Мягкий выбор
 #
 # Между этими двумя оценками есть и третья. Прибавьте к каждому логиту независимый шум $-\log(-\log u)$, где $u$ — равномерно распределённое число от 0 до 1: наибольшим станет логит номер $k$ ровно с той вероятностью, которую даёт `softmax`. Это *приём Гумбеля* (Gumbel trick). Случайно здесь только $u$, а оно от параметров не зависит. Значит, всё, что происходит с логитами дальше, — обычная функция, в конце которой стоит `argmax`. Если в обратном проходе поставить на его место `softmax(noisy / temperature)`, снова получится сквозная оценка: `gumbel_softmax(logits, tau, hard=True)`.
@@ -730,19 +766,17 @@ assert rows.abs().max() == 0
 #
 # Чем ниже температура, тем меньше смещение и тем больше шум. За одно приходится платить другим, и понижать температуру можно лишь до известного предела: при температуре 0.001 градиент softmax от двух логитов, которые различаются на 1, в точности равен 0.
 # %% [markdown] tags=["en"]
-# ### Extra exercise `fix_gumbel`: a choice, and the loss grows
-# *find the bug · ●●○ · 6 minutes · 3 points · extra*
+# ### `fix_gumbel`
 #
-# With this function the loss goes up in training. Mend it.
+# **The function is to return a one-hot choice with the gradient of the softmax. With it the loss goes up: mend it.**
 #
 # * **Given.** `logits`, a float64 tensor with the choices along its last dimension, which requires grad. `temperature`, a positive number. `noise`, of the same shape: the $u$, between 0 and 1.
 # * **Result.** A tensor of the same shape with a 1 at the largest noisy logit and zeros elsewhere. <!-- values -->
 # * **Result.** Its gradient is that of `softmax(noisy / temperature)` along the last dimension, also if the function is called again before the backward pass. <!-- gradient, apart -->
-# %% [markdown] tags=["ru"] of="950ad284"
-# ### Дополнительное упражнение `fix_gumbel`: выбор, с которым потери растут
-# *найти ошибку · ●●○ · 6 минут · 3 балла · дополнительно*
+# %% [markdown] tags=["ru"] of="c34e38e7"
+# ### `fix_gumbel`
 #
-# При обучении с этой функцией потери растут. Исправьте её.
+# **Функция должна вернуть выбор в виде one-hot с градиентом softmax. С ней потери растут: исправьте её.**
 #
 # * **Дано.** `logits` — тензор float64, в котором варианты лежат вдоль последнего измерения; он требует градиента. `temperature` — положительное число. `noise` — тензор той же формы: числа $u$ между 0 и 1.
 # * **Результат.** Тензор той же формы: 1 на месте наибольшего логита с шумом, на остальных местах нули. <!-- values -->
@@ -865,13 +899,11 @@ def stop_table():
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `predict_stops`: who is trained by which loss
-# *predict · ●●○ · 7 minutes · 1 point*
+# ### `predict_stops`
 #
 # Put what `stop_table()` returns in place of each `...`: a number or `"no graph"`. The value is $w = 2$, the target is $1 + 1.5\, w = 4$, and so each loss is 4.
-# %% [markdown] tags=["ru"] of="3aeadddc"
-# ### Упражнение `predict_stops`: кто обучается и на какой функции потерь
-# *предсказать · ●●○ · 7 минут · 1 балл*
+# %% [markdown] tags=["ru"] of="04c6581f"
+# ### `predict_stops`
 #
 # Вместо каждого `...` поставьте то, что вернёт `stop_table()`: число или `"no graph"`. Значение — это $w = 2$, цель — $1 + 1.5\, w = 4$, так что потери везде равны 4.
 # %% answer="predict_stops"
@@ -1008,21 +1040,19 @@ assert nodes[99] > 9 * nodes[9] > 9 * nodes[0]
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `fix_target`: a target that stands still
-# *find the bug · ●●○ · 12 minutes · 5 points*
+# ### `fix_target`
 #
-# The target of this step never moves, and its `.grad` is filled. Mend both.
+# **The target of this step never moves, and its `.grad` is filled. Mend both.**
 #
 # * **Given.** `net` and `target`, modules of the same structure with one output. They may share a layer, and their parameters may require grad or not. `optimizer` holds the parameters of `net`; they may have old gradients.
 # * **Given.** `batch`, a tuple `(state, reward, next_state, done)`: two batches of inputs, and two tensors of shape $(n,)$; `done` is 1 where the episode is over, else 0.
 # * **Result.** One step of the optimizer with the gradient of the mean squared difference between `net(state)` and the goal, $r + \gamma\,(1 - d)\, v'(s')$. The goal comes from `target`, in the modes in which it came and before it moves, and is a constant. The loss before the step is returned, as a number or a tensor. <!-- net -->
 # * **Result.** Then `target` moves: each parameter becomes `(1 - rate) * old + rate * new`, where `new` is the parameter of `net` after the step; a shared layer stays as the step has made it. Its buffers become copies of those of `net`. <!-- target, net -->
 # * **Leave.** The parameters of `target` are the same tensors as before, with memory of their own, the same flags and the same `.grad`, apart from those of a shared layer. The modes of all modules stay, and recording is on. <!-- kept -->
-# %% [markdown] tags=["ru"] of="d8f75031"
-# ### Упражнение `fix_target`: цель, которая стоит на месте
-# *найти ошибку · ●●○ · 12 минут · 5 баллов*
+# %% [markdown] tags=["ru"] of="a3057d24"
+# ### `fix_target`
 #
-# При таком шаге целевая сеть не движется, а её `.grad` заполняется. Исправьте и то и другое.
+# **Целевая сеть в этом шаге не движется, а её `.grad` заполняется. Исправьте и то и другое.**
 #
 # * **Дано.** `net` и `target` — модули одинаковой структуры с одним выходом. У них может быть общий слой, а их параметры могут и требовать градиента, и не требовать. В `optimizer` входят параметры `net`, и у них могут быть прежние градиенты.
 # * **Дано.** `batch` — кортеж `(state, reward, next_state, done)`: два батча входов и два тензора формы $(n,)$; `done` равен 1 там, где эпизод окончен, иначе 0.
@@ -1129,29 +1159,9 @@ check("fix_target")
 
 
 # %% [markdown] tags=["en"]
-# ## What to keep
-#
-# * `round`, `sign` and a random bit have the gradient 0, and that is said to nobody. A comparison and `argmax` end the graph. Only few operations raise an error.
-# * `x + (g(x) - x).detach()` has the value of $g$ and the gradient of the identity. Detach the wrong term, and training goes uphill.
-# * A straight-through gradient is 0 outside the range. Whatever is not detached, such as the step of the grid, gets a gradient of its own.
-# * Straight-through and Gumbel estimates are biased. For a straight-through bit and a quadratic loss a test at $p = 1/2$ does not see that: test at several points, by adding up all outcomes.
-# * The score function, `log_prob * loss.detach()`, is unbiased and noisy. Subtract what does not depend on the sample itself, such as the mean of the *other* losses.
-# * `gumbel_softmax` takes logits. A cold one has less bias and more noise.
-# * A target is a constant because you make it one. `clone()`, a copy of the network and `state_dict()` do not.
-# * A wrong `detach` changes no loss. Test gradients: who has one, who has None.
-# * Write averages of weights in place, under `no_grad`; `slow = ...` only gives a name.
-# %% [markdown] tags=["ru"] of="730e6dfc"
-# ## Что стоит запомнить
-#
-# * У `round`, `sign` и случайного бита градиент равен 0, и сообщений об этом нет. На сравнении и на `argmax` граф кончается. Ошибку вызывают лишь немногие операции.
-# * У `x + (g(x) - x).detach()` значение как у $g$, а градиент как у тождественной функции. Если отсоединить не то слагаемое, потери при обучении будут расти.
-# * Вне диапазона сквозной градиент равен 0. Всё, что не отсоединено, например шаг сетки, получает собственный градиент.
-# * Сквозная оценка и оценка Гумбеля смещены. Если бит всего один, а функция потерь квадратичная, проверка сквозной оценки при $p = 1/2$ этого не видит: проверяйте в нескольких точках и складывайте по всем исходам.
-# * Оценка score function, `log_prob * loss.detach()`, не смещена, но шумит. Вычитайте то, что не зависит от самого примера, например среднее *остальных* потерь.
-# * Функция `gumbel_softmax` принимает логиты. Чем ниже температура, тем меньше смещение и тем больше шум.
-# * Цель становится константой, только если вы её такой сделали. Ни `clone()`, ни копия сети, ни `state_dict()` этого не делают.
-# * Неверный `detach` на значение функции потерь не влияет. Проверяйте градиенты: у кого они есть, а у кого None.
-# * Среднее весов записывайте на месте, внутри `no_grad`; строка `slow = ...` лишь даёт имя новому тензору.
+# ## Where you stand
+# %% [markdown] tags=["ru"] of="76fccca0"
+# ## Что сделано
 # %%
 from autograder import progress
 

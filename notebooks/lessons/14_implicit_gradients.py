@@ -12,8 +12,8 @@
 # * write a fixed-point solver whose backward pass solves a linear system, with nothing but vector-Jacobian products;
 # * count what unrolling costs, and name the case where detaching is exact.
 #
-# You need lesson 07 (a `backward` of your own) and lesson 10 (derivatives of gradients, steps of an optimizer). The hooks of lesson 08 are an alternative to the `backward`, not a condition.
-# %% [markdown] tags=["ru"] about="градиенты сквозь неподвижную точку и минимум, без записи шагов решателя" of="5f3094c9"
+# You need lesson 07 (a `backward` of your own) and lesson 10 (derivatives of gradients). The hooks of lesson 08 are an alternative to the `backward`, not a condition.
+# %% [markdown] tags=["ru"] about="градиенты сквозь неподвижную точку и минимум, без записи шагов решателя" of="8de96e42"
 # # Градиенты сквозь решатель
 #
 # Слой повторяет шаг `z = w * z + 3`, пока `z` не перестанет меняться. При $w = 0.5$ он останавливается на числе 6. Тысяча записанных шагов не поместилась бы в память, поэтому автор запускает решатель внутри `no_grad()`, а в конце делает ещё один шаг, уже с записью. Обучение идёт, потери уменьшаются. Потом кто-то сравнивает градиент с конечными разностями: должно быть 12, а получается 6.
@@ -27,7 +27,7 @@
 # * написать функцию, которая находит неподвижную точку, а в обратном проходе решает линейную систему, вычисляя только произведения вектора на матрицу Якоби;
 # * посчитать, во что обходится запись всех шагов, и назвать случай, когда отсоединение от графа ничего не портит.
 #
-# Понадобятся уроки 07 (свой `backward`) и 10 (производные от градиентов, шаги оптимизатора). Вместо собственного `backward` подойдут и хуки из урока 08, но знать их необязательно.
+# Понадобятся уроки 07 (свой `backward`) и 10 (производные от градиентов). Вместо собственного `backward` подойдут и хуки из урока 08, но знать их необязательно.
 # %% tags=["en"]
 # The import fails? Install the course's file (or autograd-course) with pip, uninstall the other `autograder`.
 from autograder import hint, ready, reproduce, solution, start, why
@@ -91,13 +91,11 @@ def solver_table():
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `predict_solvers`: what reaches the parameter
-# *predict · ●○○ · 6 minutes · 1 point*
+# ### `predict_solvers`
 #
 # Put what `solver_table()` returns in place of each `...`: a number, or `"no graph"`.
-# %% [markdown] tags=["ru"] of="ed3f65ab"
-# ### Упражнение `predict_solvers`: что доходит до параметра
-# *предсказать · ●○○ · 6 минут · 1 балл*
+# %% [markdown] tags=["ru"] of="76fa27fa"
+# ### `predict_solvers`
 #
 # Вместо каждого `...` поставьте то, что вернёт `solver_table()`: число или `"no graph"` («графа нет»).
 # %% answer="predict_solvers"
@@ -233,7 +231,7 @@ assert round(derivative(bent(early) / (1 - its_slope), w), 3) == 0.396
 # %% [markdown] tags=["en"]
 # ## A minimum is an equation, too
 #
-# Which weight decay $\lambda$ gives the smallest validation loss? The weights are $w^*(\lambda)$, the minimum of the training loss. In lesson 10 you differentiated through the steps that led to it. But a minimum satisfies an equation: the slope of the training loss is 0 there.
+# Which weight decay $\lambda$ gives the smallest validation loss? The weights are $w^*(\lambda)$, the minimum of the training loss. One can differentiate through the steps that lead to it (the extras of lesson 10). But a minimum satisfies an equation: the slope of the training loss is 0 there.
 #
 # One number again. The loss is $(w - 3)^2 / 2 + \lambda w^2 / 2$, its slope $w - 3 + \lambda w$. Setting it to 0 gives $w^* = 3 / (1 + \lambda)$, for $\lambda = 0.5$ that is 2. Let $\lambda$ grow by a little $d\lambda$. The slope stays 0, so its whole change is 0:
 #
@@ -242,10 +240,10 @@ assert round(derivative(bent(early) / (1 - its_slope), w), 3) == 0.396
 # The first factor is $H = 1.5$, the second $w^* = 2$. So $dw^* / d\lambda = -2 / 1.5 = -1.33$.
 #
 # $H$ is the second derivative of the training loss at the minimum. With many weights it is a Hessian, and a linear system is solved in place of the division. The minus is easily lost.
-# %% [markdown] tags=["ru"] of="61c87c1f"
+# %% [markdown] tags=["ru"] of="91c2d7f5"
 # ## Минимум — тоже уравнение
 #
-# При каком затухании весов $\lambda$ потери на валидации наименьшие? Веса здесь — это $w^*(\lambda)$, точка минимума функции потерь на обучении. В уроке 10 вы дифференцировали сквозь шаги, которые к ней ведут. Но и минимум удовлетворяет уравнению: наклон функции потерь на обучении в нём равен 0.
+# При каком затухании весов $\lambda$ потери на валидации наименьшие? Веса здесь — это $w^*(\lambda)$, точка минимума функции потерь на обучении. Можно дифференцировать сквозь шаги, которые к ней ведут (дополнительные разделы урока 10). Но и минимум удовлетворяет уравнению: наклон функции потерь на обучении в нём равен 0.
 #
 # Снова начнём с одного числа. Функция потерь — $(w - 3)^2 / 2 + \lambda w^2 / 2$, её наклон — $w - 3 + \lambda w$. Приравняем его к нулю: $w^* = 3 / (1 + \lambda)$, при $\lambda = 0.5$ это 2. Пусть $\lambda$ выросло на малое $d\lambda$. Наклон останется равным 0, поэтому и всё его изменение равно 0:
 #
@@ -302,10 +300,9 @@ assert 0.19 < 1 + recorded_20 / (4 / 3) < 0.22 and abs(recorded_80 + 4 / 3) < 0.
 # %% [markdown] tags=["en"]
 # One case is the exception. Ask for the derivative of the *minimal value* of the training loss itself. Its slope by $w$ is 0 at the minimum, so whatever $dw^*/d\lambda$ may be, it is multiplied by 0. There you may detach the solution, and what is left, $w^2 / 2 = 2$, is exact. For the validation loss it is not: its slope at $w^*$ is not 0.
 #
-# ### Exercise `fix_argmin`: through a minimum
-# *find the bug · ●●○ · 13 minutes · 5 points*
+# ### `fix_argmin`
 #
-# This function was tested on ridge regression and was right to the last digit. On logistic regression it is wrong, and on an outer loss that mentions `lam` it is wrong as well. Mend both errors.
+# **The function is to give the derivative of an outer loss through a minimum. Right on ridge regression, wrong elsewhere: mend both errors.**
 #
 # * **Given.** `inner(w, lam)` and `outer(w, lam)`, losses whose values are scalars, such as those of training and of validation. The inner one has one minimum over `w`, of shape $(n,)$, and a Hessian there that can be inverted. `lam` has any shape.
 # * **Given.** `minimize(inner, start, lam)`, which returns this minimum, without a graph. Neither `start` nor `lam` requires grad.
@@ -313,13 +310,12 @@ assert 0.19 < 1 + recorded_20 / (4 / 3) < 0.22 and abs(recorded_80 + 4 / 3) < 0.
 # * **Result.** So also where the outer loss mentions `lam` itself. <!-- direct -->
 # * **Leave.** `start` and `lam`. <!-- kept -->
 # * **Not allowed.** More than one call of `minimize`. <!-- once -->
-# %% [markdown] tags=["ru"] of="f5c42b4f"
+# %% [markdown] tags=["ru"] of="9fa07afb"
 # Есть одно исключение. Пусть нужна производная самого *наименьшего значения* функции потерь на обучении. Наклон по $w$ в точке минимума равен 0, поэтому производная $dw^*/d\lambda$, чему бы она ни была равна, умножается на 0. В этом случае решение можно отсоединить от графа. Останется $w^2 / 2 = 2$, и это точный ответ. С потерями на валидации так нельзя: их наклон в точке $w^*$ не равен 0.
 #
-# ### Упражнение `fix_argmin`: производная сквозь минимум
-# *найти ошибку · ●●○ · 13 минут · 5 баллов*
+# ### `fix_argmin`
 #
-# Эту функцию проверили на гребневой регрессии, и её результат был верен до последней цифры. На логистической регрессии функция ошибается. Ошибается она и тогда, когда `lam` входит в саму внешнюю функцию потерь. Исправьте обе ошибки.
+# **Функция должна давать производную внешней функции потерь сквозь минимум. На гребневой регрессии она верна, в других задачах нет: исправьте обе ошибки.**
 #
 # * **Дано.** Функции потерь `inner(w, lam)` и `outer(w, lam)` со скалярными значениями, например на обучении и на валидации. У внутренней функции единственный минимум по `w` (это вектор формы $(n,)$), и матрица Гессе в точке минимума обратима. Форма `lam` любая.
 # * **Дано.** Функция `minimize(inner, start, lam)`, которая возвращает точку этого минимума без графа. Ни `start`, ни `lam` градиента не требуют.
@@ -433,11 +429,11 @@ for inner, outer, wrong in (
 # %% [markdown] tags=["en"]
 # ## What the steps would cost
 #
-# Back to fixed points. The solution below has 512 numbers, 4096 bytes. How do nodes and saved bytes grow with the number of recorded steps? This is the price of unrolling that you paid in lesson 10, where the steps were those of an optimizer.
-# %% [markdown] tags=["ru"] of="eb8ab519"
+# Back to fixed points. The solution below has 512 numbers, 4096 bytes. How do nodes and saved bytes grow with the number of recorded steps? This is the price of unrolling, whether the steps are those of a solver or of an optimizer.
+# %% [markdown] tags=["ru"] of="367214d3"
 # ## Во что обходятся шаги
 #
-# Вернёмся к неподвижным точкам. В решении ниже 512 чисел, то есть 4096 байт. Как с числом записанных шагов растёт число узлов и сохранённых байтов? Ту же цену вы платили в уроке 10, где шаги делал оптимизатор.
+# Вернёмся к неподвижным точкам. В решении ниже 512 чисел, то есть 4096 байт. Как с числом записанных шагов растёт число узлов и сохранённых байтов? Такова цена записи шагов, делает ли их решатель или оптимизатор.
 # %%
 from autograder.measure import graph_nodes, saved_bytes
 
@@ -478,9 +474,9 @@ assert kept[2] - kept[1] >= 150 * 4096 and kept[1] - kept[0] >= 40 * 4096
 assert cost[last_step_recorded, 200][0] <= 6 and cost[last_step_recorded, 200][1] <= 3 * 4096
 del z
 # %% [markdown] tags=["en"]
-# The picture follows the bytes in memory through both. From here on we stay on the lower curve, and mend the gradient.
-# %% [markdown] tags=["ru"] of="a37da647"
-# На рисунке видно, как меняется расход памяти в обоих случаях. Дальше мы останемся на нижней кривой, а градиент исправим.
+# The picture follows the bytes in memory through both. The extra sections stay on the lower curve, and mend the gradient.
+# %% [markdown] tags=["ru"] of="2ac27d14"
+# На рисунке видно, как меняется расход памяти в обоих случаях. В дополнительных разделах мы останемся на нижней кривой, а градиент исправим.
 # %% tags=["picture"]
 from autograder import plot_memory
 
@@ -496,21 +492,47 @@ play(lambda steps: plot_memory(steps, recorded, last_step_recorded), steps=[10, 
 
 
 # %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * A solution satisfies an equation. Differentiate the equation at the solution, not the way there.
+# * One recorded step after `no_grad()` gives a part of the gradient, without an error. $(I - J^T)^{-1}$ gives the rest.
+# * The formula is as good as the solution: a solver that has stopped early gives a wrong gradient.
+# * A minimal value may be differentiated with its solution detached. Anything else that uses the solution may not.
+# * Recording only the last steps converges to a wrong number.
+#
+# From the extra sections:
+#
+# * $u = g + J^T u$ is solved by vector-Jacobian products through a graph of one step. Memory does not depend on the number of steps.
+# * Forget neither the transpose nor the minus, and take every derivative at the solution. On symmetric or quadratic examples some of these errors do not show.
+# %% [markdown] tags=["ru"] of="54362b24"
+# ## Что стоит запомнить
+#
+# * Решение удовлетворяет уравнению. Дифференцируйте уравнение в точке решения, а не путь к нему.
+# * Один записанный шаг после `no_grad()` даёт лишь часть градиента, и ошибки при этом нет. Остальное даёт $(I - J^T)^{-1}$.
+# * Формула не точнее самого решения: если решатель остановлен слишком рано, градиент неверен.
+# * Если дифференцируется само наименьшее значение, точку минимума можно отсоединить от графа. Во всех других случаях — нельзя.
+# * Если записывать только последние шаги, производная сойдётся к неверному числу.
+#
+# Из дополнительных разделов:
+#
+# * Уравнение $u = g + J^T u$ решают итерациями: в каждой одно произведение вектора на матрицу Якоби, по графу одного шага. Расход памяти от числа шагов не зависит.
+# * Не забывайте ни про транспонирование, ни про минус и берите все производные в точке решения. На симметричных и квадратичных примерах часть этих ошибок не видна.
+# %% [markdown] tags=["en"]
 # ## Many numbers: a transposed system
 #
 # Now `z` is a vector, and the slope becomes the Jacobian $J = \partial f / \partial z$ at the solution. The backward pass brings a vector $g$, the gradient of the loss by $z$. What has to be handed on to the recorded step is no longer $g / (1 - 0.5)$ but
 #
 # $$u = (I - J^T)^{-1} g.$$
 #
-# In other words, $u = g + J^T u$. This is a fixed point as well. Begin with $u = g$ and repeat the right side: it converges as fast as the forward iteration does, because $J^T$ has the eigenvalues of $J$. And $J^T u$ is a vector-Jacobian product, one backward pass through one step, as in lesson 04. No matrix is needed; below there is one only to see the numbers.
-# %% [markdown] tags=["ru"] of="f27ef713"
+# In other words, $u = g + J^T u$. This is a fixed point as well. Begin with $u = g$ and repeat the right side: it converges as fast as the forward iteration does, because $J^T$ has the eigenvalues of $J$. And $J^T u$ is a vector-Jacobian product, one backward pass through one step, as in lesson 05. No matrix is needed; below there is one only to see the numbers.
+# %% [markdown] tags=["ru"] of="ca2f94b2"
 # ## Много чисел: транспонированная система
 #
 # Пусть теперь `z` — вектор. Место наклона занимает матрица Якоби $J = \partial f / \partial z$ в точке решения. Обратный проход приносит вектор $g$ — градиент функции потерь по $z$. Записанному шагу нужно передать уже не $g / (1 - 0.5)$, а
 #
 # $$u = (I - J^T)^{-1} g.$$
 #
-# Иначе говоря, $u = g + J^T u$, и это снова неподвижная точка. Начнём с $u = g$ и будем снова и снова вычислять правую часть, подставляя в неё предыдущий результат. Эти итерации сходятся с той же скоростью, что и шаги решателя, потому что у $J^T$ те же собственные значения, что у $J$. А $J^T u$ — это произведение вектора на матрицу Якоби, то есть один обратный проход через один шаг, как в уроке 04. Сама матрица не нужна: в примере ниже она записана, только чтобы были видны числа.
+# Иначе говоря, $u = g + J^T u$, и это снова неподвижная точка. Начнём с $u = g$ и будем снова и снова вычислять правую часть, подставляя в неё предыдущий результат. Эти итерации сходятся с той же скоростью, что и шаги решателя, потому что у $J^T$ те же собственные значения, что у $J$. А $J^T u$ — это произведение вектора на матрицу Якоби, то есть один обратный проход через один шаг, как в уроке 05. Сама матрица не нужна: в примере ниже она записана, только чтобы были видны числа.
 # %%
 J = torch.tensor([[0.5, 0.4], [0.0, 0.5]], dtype=torch.float64)
 b = torch.tensor([1.0, 1.0], dtype=torch.float64, requires_grad=True)
@@ -651,10 +673,9 @@ assert abs(bent_in_w - true) > 0.1
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `fixed_point`: a fixed point with a gradient
-# *design · ●●● · 22 minutes · 5 points*
+# ### `fixed_point`
 #
-# Write a solver whose gradient is that of the equation, not that of the steps.
+# **Write a solver whose gradient is that of the equation, not that of the steps, with the memory of a few steps.**
 #
 # * **Given.** `step(z, *parameters)`, which contracts: 60 steps from `start` are as good as infinitely many. `start`, a float64 tensor of any shape, which does not require grad. `iterations`, the number of steps, at least 60.
 # * **Given.** `parameters`, a tuple of tensors, at least one of which requires grad. Some may be frozen, and one may stand there twice.
@@ -664,11 +685,10 @@ assert abs(bent_in_w - true) > 0.1
 # * **Result.** Once the result is dropped and `gc.collect()` has run, no memory is held. Tensors of a single number do not count. <!-- left -->
 # * **Not allowed.** More than 24 tensors of the size of `start` and 4 copies of the parameters in memory at once, neither forward nor backward: neither 60 steps nor a Jacobian fit. <!-- memory -->
 # * **Not allowed.** More than `iterations` + 3 calls of `step`, the backward pass included. <!-- calls -->
-# %% [markdown] tags=["ru"] of="18d2358d"
-# ### Упражнение `fixed_point`: неподвижная точка с градиентом
-# *спроектировать · ●●● · 22 минуты · 5 баллов*
+# %% [markdown] tags=["ru"] of="28948f09"
+# ### `fixed_point`
 #
-# Напишите решатель, градиент которого следует из уравнения, а не из шагов.
+# **Напишите решатель, градиент которого — это градиент уравнения, а не шагов, и который занимает память всего нескольких шагов.**
 #
 # * **Дано.** Сжимающий шаг — функция `step(z, *parameters)`: после 60 шагов из `start` результат уже не отличить от предела. Тензор `start` типа float64 любой формы, не требующий градиента. Число шагов `iterations`, не меньше 60.
 # * **Дано.** Кортеж тензоров `parameters`, из которых хотя бы один требует градиента. Некоторые могут быть заморожены, а один тензор может встретиться дважды.
@@ -784,8 +804,9 @@ check("fixed_point")
 #
 # But an iteration can settle without that. What counts in the end are the eigenvalues; before the end, differences may grow for a while.
 #
-# ### Extra exercise `mislead`: one step the wrong way
-# *write the counter-example · ●●○ · 10 minutes · 3 points · extra*
+# ### `mislead`
+#
+# **Find an $A$ and a $g$ for which the iteration settles and the one-step gradient points away from the true one.**
 #
 # The step is $z \mapsto Az + b$, the loss $g \cdot z$. With respect to $b$ the one-step gradient is $g$ itself, and the true one is $(I - A^T)^{-1} g$. Find an $A$ and a $g$ for which the iteration settles and the angle between the two is obtuse.
 #
@@ -793,15 +814,16 @@ check("fixed_point")
 # * **Result.** A pair: `a` of shape $(n, n)$ and `g` of shape $(n,)$, float64 and finite, `g` not all zeros. <!-- usable -->
 # * **Result.** No eigenvalue of `a` has a magnitude above 0.9. <!-- settles -->
 # * **Result.** The cosine of the angle between the two gradients is $-0.05$ at most. <!-- misleads -->
-# %% [markdown] tags=["ru"] of="1ee9b55b"
+# %% [markdown] tags=["ru"] of="f5f4af40"
 # ## Насколько ошибается один шаг?
 #
 # Многие модели с неподвижной точкой всё равно обучают с одним записанным шагом. «Градиент маловат, — говорят их авторы, — зато направлен примерно куда надо». Если шаг укорачивает любую разность двух `z`, это верно: так как $g = u - J^T u$ и $\lVert J \rVert < 1$, скалярное произведение $g \cdot u = \lVert u \rVert^2 - u \cdot J^T u$ положительно.
 #
 # Но итерации могут сходиться и без этого. В конечном счёте всё решают собственные значения, а поначалу разности могут и расти.
 #
-# ### Дополнительное упражнение `mislead`: один шаг не в ту сторону
-# *построить контрпример · ●●○ · 10 минут · 3 балла · дополнительно*
+# ### `mislead`
+#
+# **Найдите $A$ и $g$, для которых итерации сходятся, а градиент одного шага направлен прочь от настоящего.**
 #
 # Шаг — $z \mapsto Az + b$, функция потерь — $g \cdot z$. Градиент одного шага по $b$ — это сам вектор $g$, а настоящий градиент — $(I - A^T)^{-1} g$. Найдите такие $A$ и $g$, при которых итерации сходятся, а угол между этими двумя векторами тупой.
 #
@@ -860,25 +882,9 @@ g = torch.tensor([1.0, 1.0])
 assert (a @ g).norm() > g.norm() and not (a @ a).any()  # a difference grows, and is gone after two steps
 assert g @ torch.linalg.solve(torch.eye(2) - a.T, g) < 0
 # %% [markdown] tags=["en"]
-# ## What to keep
-#
-# * A solution satisfies an equation. Differentiate the equation at the solution, not the way there.
-# * One recorded step after `no_grad()` gives a part of the gradient, without an error. $(I - J^T)^{-1}$ gives the rest.
-# * $u = g + J^T u$ is solved by vector-Jacobian products through a graph of one step. Memory does not depend on the number of steps.
-# * Forget neither the transpose nor the minus, and take every derivative at the solution. On symmetric or quadratic examples some of these errors do not show.
-# * The formula is as good as the solution: a solver that has stopped early gives a wrong gradient.
-# * A minimal value may be differentiated with its solution detached. Anything else that uses the solution may not.
-# * Recording only the last steps converges to a wrong number.
-# %% [markdown] tags=["ru"] of="51d4d6cf"
-# ## Что стоит запомнить
-#
-# * Решение удовлетворяет уравнению. Дифференцируйте уравнение в точке решения, а не путь к нему.
-# * Один записанный шаг после `no_grad()` даёт лишь часть градиента, и ошибки при этом нет. Остальное даёт $(I - J^T)^{-1}$.
-# * Уравнение $u = g + J^T u$ решают итерациями: в каждой одно произведение вектора на матрицу Якоби, по графу одного шага. Расход памяти от числа шагов не зависит.
-# * Не забывайте ни про транспонирование, ни про минус и берите все производные в точке решения. На симметричных и квадратичных примерах часть этих ошибок не видна.
-# * Формула не точнее самого решения: если решатель остановлен слишком рано, градиент неверен.
-# * Если дифференцируется само наименьшее значение, точку минимума можно отсоединить от графа. Во всех других случаях — нельзя.
-# * Если записывать только последние шаги, производная сойдётся к неверному числу.
+# ## Where you stand
+# %% [markdown] tags=["ru"] of="76fccca0"
+# ## Что сделано
 # %%
 from autograder import progress
 

@@ -98,13 +98,13 @@ two_processes(two_losses)
 # %% [markdown] tags=["en"]
 # ## What the forward pass decides
 #
-# `DistributedDataParallel` is a wrapper with hooks. Here is one with a single bucket, much like the one you built in lesson 08, with the two details that matter now. `forward` says which parameters are still missing, and only if `sync` is True. A post-accumulate hook crosses them off; the last one starts the exchange.
+# `DistributedDataParallel` is a wrapper with hooks. Here is one with a single bucket, much like the one that the extra exercise `watch_buckets` of lesson 08 builds, with the two details that matter now. `forward` says which parameters are still missing, and only if `sync` is True. A post-accumulate hook crosses them off; the last one starts the exchange.
 #
 # `Pair` holds two such ranks in one process. `forward(i)` runs micro-batch `i` on both and returns two losses; `backward` runs both backward. The micro-batches are 2 and 4 on rank 0, 6 and 16 on rank 1.
-# %% [markdown] tags=["ru"] of="35737bed"
+# %% [markdown] tags=["ru"] of="bf989e2c"
 # ## Что решает прямой проход
 #
-# `DistributedDataParallel` — обёртка с хуками. Ниже такая обёртка с одной корзиной, почти как та, что вы построили в уроке 08, и в ней есть две детали, которые теперь важны. Метод `forward` запоминает, для каких параметров градиента ещё нет, но делает это, только когда `sync` равно True. Хук post-accumulate вычёркивает их по одному, а вычеркнув последний, начинает обмен.
+# `DistributedDataParallel` — обёртка с хуками. Ниже такая обёртка с одной корзиной, почти как та, что строят в дополнительном упражнении `watch_buckets` урока 08, и в ней есть две детали, которые теперь важны. Метод `forward` запоминает, для каких параметров градиента ещё нет, но делает это, только когда `sync` равно True. Хук post-accumulate вычёркивает их по одному, а вычеркнув последний, начинает обмен.
 #
 # Класс `Pair` — это два таких ранга в одном процессе. Вызов `forward(i)` делает прямой проход с микробатчем `i` на каждом ранге и возвращает два значения функции потерь, а `backward` делает оба обратных прохода. Микробатчи: 2 и 4 на ранге 0, 6 и 16 на ранге 1.
 # %%
@@ -203,13 +203,11 @@ def exchanges():
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `predict_no_sync`: which pass is averaged?
-# *predict · ●○○ · 9 minutes · 1 point*
+# ### `predict_no_sync`
 #
 # Put what `exchanges()` returns in place of each `...`: a number of all-reduces, or the gradients of rank 0 and rank 1 as a list.
-# %% [markdown] tags=["ru"] of="688fb25c"
-# ### Упражнение `predict_no_sync`: градиенты какого прохода усредняются?
-# *предсказать · ●○○ · 9 минут · 1 балл*
+# %% [markdown] tags=["ru"] of="5eab488c"
+# ### `predict_no_sync`
 #
 # Вместо каждого `...` поставьте то, что вернёт `exchanges()`: число обменов all-reduce или список из двух градиентов, ранга 0 и ранга 1.
 # %% answer="predict_no_sync"
@@ -327,37 +325,35 @@ exchanges()
 # * What goes past the wrapper is not averaged: neither `ddp.module(x)` nor `torch.autograd.grad`, which fills no `.grad` and calls no such hook.
 #
 # The real class counts the same.
-#
-# ## One exchange for a window
-#
-# A window of 16 micro-batches needs one exchange, not 16: so the gradients of the first 15 may wait in `.grad`, as in lesson 03.
-# %% [markdown] tags=["ru"] explains="predict_no_sync" of="f7755174"
+# %% [markdown] tags=["ru"] explains="predict_no_sync" of="aec1ace4"
 # * Флаг читается в прямом проходе. Если внутри `no_sync` стоит только `backward()`, блок ни на что не влияет: обмен происходит. А если внутри стоит только прямой проход, обмена уже нет.
 # * Операция all-reduce усредняет то, что лежит в `.grad`, вместе с прежними градиентами: из 2 + 4 и 6 + 16 на обоих рангах получается 14. Без `no_sync` результат тот же, а обменов вдвое больше.
 # * Два прямых прохода наполняют `missing` дважды, но множество одно. Первый обратный проход его опустошает, а градиенты второго прибавлены уже после обмена и остались на своём ранге. А один `backward()` от суммы двух функций потерь снова даёт верный результат: 14 и 14 при одном all-reduce.
 # * Что идёт в обход обёртки, не усредняется: ни `ddp.module(x)`, ни `torch.autograd.grad`, который не заполняет `.grad` и таких хуков не вызывает.
 #
 # У настоящего класса числа обменов такие же.
+# %% [markdown] tags=["en"]
+# ## One exchange for a window
 #
+# A window of 16 micro-batches needs one exchange, not 16: so the gradients of the first 15 may wait in `.grad`, as in lesson 03.
+# %% [markdown] tags=["ru"] of="f8b666b0"
 # ## Один обмен на окно
 #
 # Окну из 16 микробатчей нужен один обмен, а не 16: градиенты первых 15 могут подождать в `.grad`, как в уроке 03.
 # %% [markdown] tags=["en"]
-# ### Exercise `accumulate_no_sync`: one all-reduce for a window
-# *complete · ●●○ · 8 minutes · 4.5 points*
+# ### `accumulate_no_sync`
 #
-# Write `accumulate_no_sync(ddp, batches)`, which every rank calls once for a window.
+# **Leave on every rank the gradient of the mean over all samples of all ranks, with one exchange for the window.**
 #
 # * **Given.** `ddp`, the wrapped model of this rank; it averages like `DistributedDataParallel`. `batches`, a list of one or more pairs `(x, y)` of this rank, all of one size, and as many on every rank. `.grad` may hold something old. Some parameters may be frozen, some modules in evaluation mode.
 # * **Result.** On every rank `.grad` is the gradient of the mean `mse_loss` over all samples of all ranks. Nothing is returned. <!-- gradient -->
 # * **Result.** Each rank takes part in one all-reduce, also for a window of one micro-batch. <!-- all_reduces -->
 # * **Result.** Each micro-batch has a backward pass of its own, which ends before the next one goes forward. There is no other pass. <!-- passes -->
 # * **Leave.** The wrapper and the modes of all modules: the gradients of an ordinary pass after the window are averaged. <!-- next_pass -->
-# %% [markdown] tags=["ru"] of="53b1a979"
-# ### Упражнение `accumulate_no_sync`: один all-reduce на окно
-# *дописать · ●●○ · 8 минут · 4.5 балла*
+# %% [markdown] tags=["ru"] of="71019b7d"
+# ### `accumulate_no_sync`
 #
-# Напишите функцию `accumulate_no_sync(ddp, batches)`, которую каждый ранг вызывает один раз на окно.
+# **Оставьте на каждом ранге градиент среднего по всем примерам всех рангов, обменявшись за окно один раз.**
 #
 # * **Дано.** Модель этого ранга в обёртке `ddp`, которая усредняет так же, как `DistributedDataParallel`. Список `batches` из одной или нескольких пар `(x, y)` этого ранга; все они одного размера, и на всех рангах их поровну. В `.grad` могут лежать старые значения. Некоторые параметры могут быть заморожены, некоторые модули — в режиме оценки.
 # * **Результат.** На каждом ранге в `.grad` лежит градиент `mse_loss`, усреднённой по всем примерам всех рангов. Функция ничего не возвращает. <!-- gradient -->
@@ -419,6 +415,177 @@ from autograder import check
 check("accumulate_no_sync")
 
 
+# %% [markdown] tags=["en"]
+# ## A gradient in parts
+#
+# A model may be too large for one rank. Then each rank keeps a part of every parameter, its *shard*, and so a part of the gradient. `fully_shard` does that: before each layer it gathers the weights, afterwards it averages the gradient and leaves each rank its rows. Two processes again; the first layer has three rows, the second one row. Rank 0 has the input (1, 2), rank 1 the input (3, 4).
+# %% [markdown] tags=["ru"] of="1c386a95"
+# ## Градиент по частям
+#
+# Модель может не поместиться на одном ранге. Тогда каждый хранит часть каждого параметра, *шард* (shard), а значит, и часть градиента. Так работает `fully_shard`: перед каждым слоем он собирает веса целиком, а потом усредняет градиент и оставляет каждому рангу его строки. Снова запустим два процесса. В матрице первого слоя три строки, в матрице второго — одна. У ранга 0 вход (1, 2), у ранга 1 — (3, 4).
+# %% tags=["picture"]
+from autograder import two_processes
+
+
+def sharded(rank):
+    import torch
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+
+    first, second = torch.nn.Linear(2, 3, bias=False), torch.nn.Linear(3, 1, bias=False)
+    for layer in (first, second):
+        torch.nn.init.ones_(layer.weight)
+    model = fully_shard(torch.nn.Sequential(first, second), mesh=init_device_mesh("cpu", (2,)))
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])[rank : rank + 1]
+    weights = list(model.parameters())
+    seen = {"autograd.grad": torch.autograd.grad(model(x).sum(), weights, allow_unused=True)}
+    model.set_requires_gradient_sync(False)
+    model(x).sum().backward()
+    seen[".grad after a pass without exchange"] = [weight.grad for weight in weights]
+    model.set_requires_gradient_sync(True)
+    model(x).sum().backward()
+    seen["first.weight.grad, this rank"] = first.weight.grad.to_local().tolist()
+    seen["second.weight.grad, this rank"] = second.weight.grad.to_local().tolist()
+    parts = [weight.grad.to_local() for weight in weights]
+    seen["norm of this rank"] = round(torch.nn.utils.get_total_norm(parts).item(), 2)
+    whole = torch.nn.utils.get_total_norm([weight.grad for weight in weights])
+    seen["norm of the whole"] = round(whole.full_tensor().item(), 2)
+    return seen
+
+
+two_processes(sharded)
+
+
+# %% [markdown] tags=["en", "try"]
+# Before you read on, find three things in the output: which rank has nothing of the second layer, where the gradient is after a pass without exchange, and whether the norm of a rank is the norm.
+#
+# * Rank 0 has two of the three rows of the first layer's gradient, rank 1 has one. Of the second layer rank 1 has nothing: a shard of no rows, with a gradient of no rows.
+# * After a pass without exchange `.grad` is None. The sum waits inside `fully_shard`, in full size; the next exchange brings it along. Under `no_sync` it stood in `.grad`.
+# * `autograd.grad` finds nothing for the shards. The graph holds the gathered weights, and the shards are no part of it.
+# * The norm of a rank is not the norm. Whoever clips by it scales each rank by another factor, and the direction changes. Lesson 08 said it of one hook: a norm needs all gradients. Here it needs all ranks.
+# %% [markdown] tags=["ru", "try"] of="39a776a5"
+# Прежде чем читать дальше, найдите в выводе три ответа: какому рангу ничего не досталось от второго слоя, где находится градиент после прохода без обмена и равна ли норма на одном ранге всей норме.
+#
+# * У ранга 0 две из трёх строк градиента первого слоя, у ранга 1 — одна. От второго слоя рангу 1 не досталось ничего: шард без строк и градиент без строк.
+# * После прохода без обмена `.grad` равен None. Сумма ждёт внутри `fully_shard` в полном размере, и следующий обмен её учтёт. При `no_sync` она лежала в `.grad`.
+# * `autograd.grad` для шардов ничего не находит. В графе — собранные веса, а сами шарды в него не входят.
+# * Норма на одном ранге — ещё не норма всего градиента. Если отсекать по ней, множитель у каждого ранга будет свой, и направление градиента изменится. В уроке 08 норму нельзя было вычислить в одном хуке: для неё нужны все градиенты. Здесь для неё нужны ещё и все ранги.
+# %% [markdown] tags=["en"]
+# ### `clip_shards`
+#
+# **With a gradient of 3 on one rank and 4 on the other this function returns 7. Let it return and clip the norm of the whole.**
+#
+# * **Given.** `parameters`, the shards of this rank, ordinary tensors here; the number of rows may be 0. Some or all of their `.grad` may be None, also if the other ranks have theirs. `all_reduce(tensor)` returns the sum of `tensor` over all ranks; all ranks have to call it equally often.
+# * **Result.** Every rank returns the norm of the whole gradient, as it was before clipping. <!-- norm -->
+# * **Result.** If it is above `max_norm`, the gradients on all ranks are scaled by one factor, so that the whole has the norm `max_norm`; `max_norm / (norm + 1e-6)`, as in torch, will do. Otherwise they stay, also if all are 0. <!-- gradients -->
+# * **Leave.** A `.grad` of None. <!-- gradients -->
+# %% [markdown] tags=["ru"] of="059ac5ea"
+# ### `clip_shards`
+#
+# **Если на одном ранге градиент 3, а на другом 4, эта функция возвращает 7. Пусть она возвращает и ограничивает норму целого.**
+#
+# * **Дано.** Шарды этого ранга `parameters`, здесь это обычные тензоры; в шарде может быть и 0 строк. Некоторые `.grad` или даже все могут быть равны None, хотя у других рангов градиенты есть. Функция `all_reduce(tensor)` возвращает сумму `tensor` по всем рангам; все ранги должны вызвать её одинаковое число раз.
+# * **Результат.** Каждый ранг возвращает норму всего градиента, какой она была до отсечения. <!-- norm -->
+# * **Результат.** Если она больше `max_norm`, градиенты на всех рангах умножаются на один и тот же множитель, чтобы норма всего градиента стала равна `max_norm`. Подойдёт и `max_norm / (norm + 1e-6)`, как в torch. Иначе они не меняются, даже если все равны 0. <!-- gradients -->
+# * **Не менять.** Те `.grad`, которые равны None. <!-- gradients -->
+# %% answer="clip_shards"
+def clip_shards(parameters, max_norm, all_reduce):
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    own = torch.nn.utils.get_total_norm(gradients)
+    norm = all_reduce(own.square()).sqrt()
+    for gradient in gradients:
+        if norm > max_norm:
+            gradient.mul_(max_norm / norm)
+    return norm
+
+
+# %% given="clip_shards"
+def clip_shards(parameters, max_norm, all_reduce):
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    own = torch.nn.utils.get_total_norm(gradients)
+    norm = all_reduce(own)
+    for gradient in gradients:
+        if norm > max_norm:
+            gradient.mul_(max_norm / norm)
+    return norm
+
+
+# %% alternative="clip_shards"
+def clip_shards(parameters, max_norm, all_reduce):
+    squares = torch.zeros((), dtype=torch.float64)
+    for p in parameters:
+        if p.grad is not None:
+            squares += p.grad.square().sum()
+    norm = all_reduce(squares) ** 0.5
+    for p in parameters:
+        if p.grad is not None:
+            p.grad *= max_norm / max(norm.item(), max_norm)
+    return norm
+
+
+# %% alternative="clip_shards"
+def clip_shards(parameters, max_norm, all_reduce):
+    held = [p for p in parameters if p.grad is not None]
+    norm = all_reduce(sum(((p.grad**2).sum() for p in held), torch.zeros(()))).sqrt().item()
+    if norm > max_norm:
+        for p in held:
+            p.grad = p.grad * (max_norm / norm)
+    return norm
+
+
+# %% alternative="clip_shards"
+def clip_shards(parameters, max_norm, all_reduce):
+    flat = [p.grad.flatten() for p in parameters if p.grad is not None]
+    whole = torch.cat(flat) if flat else torch.zeros(1)
+    norm = all_reduce(whole @ whole).sqrt()
+    factor = (max_norm / norm).clamp(max=1.0)
+    for p in parameters:
+        if p.grad is not None:
+            p.grad.copy_(factor * p.grad)
+    return norm
+
+
+# %% check="clip_shards"
+from autograder import check
+
+check("clip_shards")
+# %% tags=["fact"]
+whole = torch.tensor([3.0, 4.0])  # one number on each rank
+each_alone = torch.stack([part * (1 / part.norm()).clamp(max=1) for part in whole.split(1)])
+assert whole.norm() == 5 and torch.cosine_similarity(each_alone.flatten(), whole, 0) < 0.99
+shards = [nn.Parameter(torch.zeros(2)) for _ in range(2)]
+for shard in shards:
+    shard.grad = torch.full((2,), 2.0)
+torch.nn.utils.clip_grads_with_norm_(shards, 1.0, torch.tensor(4.0))
+assert torch.allclose(shards[0].grad, torch.full((2,), 2 / (4 + 1e-6)), rtol=1e-7)  # max_norm / (norm + 1e-6)
+
+
+# %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * The forward pass decides whether its backward pass is averaged. Put both into `no_sync`, for all micro-batches but the last.
+# * Backward after each forward. Two forward passes first give wrong gradients, and no error.
+# * An all-reduce averages `.grad` as it stands. Weights are never averaged: copies that differ stay different.
+# * Under sharding `.grad` is a part or None, and a norm is the root of a sum of squares over ranks.
+#
+# From the extra sections:
+#
+# * Hooks of yours see the gradient of one rank.
+# * Ranks weigh the same, whatever they hold. With different numbers of samples use sums, the total number, and `world`.
+# * Every rank joins every exchange, also one that has nothing to give.
+# %% [markdown] tags=["ru"] of="c2a9d7ef"
+# ## Что стоит запомнить
+#
+# * Будут ли усреднены градиенты обратного прохода, зависит от прямого. Для всех микробатчей, кроме последнего, в блок `no_sync` помещают оба прохода.
+# * После каждого прямого прохода — сразу обратный. Два прямых прохода подряд дают неверные градиенты, и ошибки не будет.
+# * Операция all-reduce усредняет всё, что лежит в `.grad`. Веса не усредняются никогда: разошедшиеся копии не сойдутся.
+# * При шардинге `.grad` — это часть градиента или None, а норма — корень из суммы квадратов по рангам.
+#
+# Из дополнительных разделов:
+#
+# * Ваши хуки видят градиент одного ранга.
+# * Все ранги входят в среднее с одинаковым весом, сколько бы примеров у них ни было. Если число примеров разное, берите сумму по ним, делите её на общее число примеров и умножайте на `world`.
+# * В каждый обмен вступает каждый ранг, даже если ему нечего отдать.
 # %% [markdown] tags=["en"]
 # ## Copies that drift apart
 #
@@ -510,21 +677,19 @@ assert torch.stack([each.mean() for each in equal]).mean() == torch.cat(equal).m
 # %% [markdown] tags=["en"]
 # At the end of an epoch a rank may even have no samples. It cannot just skip the pass: an all-reduce ends when all ranks have joined it, so the others would wait. And `mse_loss` of no samples is NaN, because it divides 0 by 0. Its gradient is 0 all the same: it is a sum without terms. With `reduction="sum"` the loss is 0, too.
 #
-# ### Exercise `backward_uneven`: ranks with different numbers of samples
-# *complete · ●●● · 11 minutes · 4 points*
+# ### `backward_uneven`
 #
-# Write `backward_uneven(ddp, x, y, all_reduce, world)`, which every rank calls once.
+# **Leave on every rank the gradient of the mean over all samples, although the ranks have different numbers of them.**
 #
 # * **Given.** `ddp`, the wrapped model of this rank, as before; `x` and `y`, the samples of this rank. Their number differs from rank to rank and may be 0. `all_reduce(tensor)` returns the sum of `tensor` over all ranks; all ranks have to call it equally often. `world`, the number of ranks. Every `.grad` is None.
 # * **Result.** On every rank `.grad` is the gradient of the mean `mse_loss` over all samples of all ranks, which averages over all numbers in `y`. Nothing is returned. <!-- gradient -->
 # * **Result.** On every rank `ddp` sends its gradients once. <!-- all_reduces -->
-# %% [markdown] tags=["ru"] of="2de436f2"
+# %% [markdown] tags=["ru"] of="fb55a7d2"
 # В конце эпохи на каком-то ранге может не оказаться ни одного примера. Просто пропустить проход нельзя: обмен завершается, только когда в него вступили все ранги, и остальные будут ждать. А `mse_loss` на пустом наборе равна NaN, потому что 0 делится на 0. Градиент при этом всё равно нулевой: это сумма без слагаемых. С `reduction="sum"` равна нулю и сама функция потерь.
 #
-# ### Упражнение `backward_uneven`: ранги с разным числом примеров
-# *дописать · ●●● · 11 минут · 4 балла*
+# ### `backward_uneven`
 #
-# Напишите функцию `backward_uneven(ddp, x, y, all_reduce, world)`, которую каждый ранг вызывает один раз.
+# **Оставьте на каждом ранге градиент среднего по всем примерам, хотя число примеров на рангах разное.**
 #
 # * **Дано.** Модель этого ранга в обёртке `ddp`, как раньше, и его примеры `x` и `y`. Их число на разных рангах разное и может быть равно 0. Функция `all_reduce(tensor)` возвращает сумму `tensor` по всем рангам; все ранги должны вызвать её одинаковое число раз. Число рангов `world`. Все `.grad` равны None.
 # * **Результат.** На каждом ранге в `.grad` лежит градиент `mse_loss`, усреднённой по всем примерам всех рангов, то есть по всем числам в `y`. Функция ничего не возвращает. <!-- gradient -->
@@ -567,170 +732,9 @@ from autograder import check
 
 check("backward_uneven")
 # %% [markdown] tags=["en"]
-# ## A gradient in parts
-#
-# A model may be too large for one rank. Then each rank keeps a part of every parameter, its *shard*, and so a part of the gradient. `fully_shard` does that: before each layer it gathers the weights, afterwards it averages the gradient and leaves each rank its rows. Two processes again; the first layer has three rows, the second one row. Rank 0 has the input (1, 2), rank 1 the input (3, 4).
-# %% [markdown] tags=["ru"] of="1c386a95"
-# ## Градиент по частям
-#
-# Модель может не поместиться на одном ранге. Тогда каждый хранит часть каждого параметра, *шард* (shard), а значит, и часть градиента. Так работает `fully_shard`: перед каждым слоем он собирает веса целиком, а потом усредняет градиент и оставляет каждому рангу его строки. Снова запустим два процесса. В матрице первого слоя три строки, в матрице второго — одна. У ранга 0 вход (1, 2), у ранга 1 — (3, 4).
-# %% tags=["picture"]
-from autograder import two_processes
-
-
-def sharded(rank):
-    import torch
-    from torch.distributed.device_mesh import init_device_mesh
-    from torch.distributed.fsdp import fully_shard
-
-    first, second = torch.nn.Linear(2, 3, bias=False), torch.nn.Linear(3, 1, bias=False)
-    for layer in (first, second):
-        torch.nn.init.ones_(layer.weight)
-    model = fully_shard(torch.nn.Sequential(first, second), mesh=init_device_mesh("cpu", (2,)))
-    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])[rank : rank + 1]
-    weights = list(model.parameters())
-    seen = {"autograd.grad": torch.autograd.grad(model(x).sum(), weights, allow_unused=True)}
-    model.set_requires_gradient_sync(False)
-    model(x).sum().backward()
-    seen[".grad after a pass without exchange"] = [weight.grad for weight in weights]
-    model.set_requires_gradient_sync(True)
-    model(x).sum().backward()
-    seen["first.weight.grad, this rank"] = first.weight.grad.to_local().tolist()
-    seen["second.weight.grad, this rank"] = second.weight.grad.to_local().tolist()
-    parts = [weight.grad.to_local() for weight in weights]
-    seen["norm of this rank"] = round(torch.nn.utils.get_total_norm(parts).item(), 2)
-    whole = torch.nn.utils.get_total_norm([weight.grad for weight in weights])
-    seen["norm of the whole"] = round(whole.full_tensor().item(), 2)
-    return seen
-
-
-two_processes(sharded)
-
-
-# %% [markdown] tags=["en", "try"]
-# Before you read on, find three things in the output: which rank has nothing of the second layer, where the gradient is after a pass without exchange, and whether the norm of a rank is the norm.
-#
-# * Rank 0 has two of the three rows of the first layer's gradient, rank 1 has one. Of the second layer rank 1 has nothing: a shard of no rows, with a gradient of no rows.
-# * After a pass without exchange `.grad` is None. The sum waits inside `fully_shard`, in full size; the next exchange brings it along. Under `no_sync` it stood in `.grad`.
-# * `autograd.grad` finds nothing for the shards. The graph holds the gathered weights, and the shards are no part of it.
-# * The norm of a rank is not the norm. Whoever clips by it scales each rank by another factor, and the direction changes. Lesson 08 said it of one hook: a norm needs all gradients. Here it needs all ranks.
-# %% [markdown] tags=["ru", "try"] of="39a776a5"
-# Прежде чем читать дальше, найдите в выводе три ответа: какому рангу ничего не досталось от второго слоя, где находится градиент после прохода без обмена и равна ли норма на одном ранге всей норме.
-#
-# * У ранга 0 две из трёх строк градиента первого слоя, у ранга 1 — одна. От второго слоя рангу 1 не досталось ничего: шард без строк и градиент без строк.
-# * После прохода без обмена `.grad` равен None. Сумма ждёт внутри `fully_shard` в полном размере, и следующий обмен её учтёт. При `no_sync` она лежала в `.grad`.
-# * `autograd.grad` для шардов ничего не находит. В графе — собранные веса, а сами шарды в него не входят.
-# * Норма на одном ранге — ещё не норма всего градиента. Если отсекать по ней, множитель у каждого ранга будет свой, и направление градиента изменится. В уроке 08 норму нельзя было вычислить в одном хуке: для неё нужны все градиенты. Здесь для неё нужны ещё и все ранги.
-# %% [markdown] tags=["en"]
-# ### Exercise `clip_shards`: 7 in place of 5
-# *find the bug · ●●○ · 7 minutes · 3 points*
-#
-# With a gradient of 3 on one rank and of 4 on the other, this function returns 7. Mend it.
-#
-# * **Given.** `parameters`, the shards of this rank, ordinary tensors here; the number of rows may be 0. Some or all of their `.grad` may be None, also if the other ranks have theirs. `all_reduce(tensor)` returns the sum of `tensor` over all ranks; all ranks have to call it equally often.
-# * **Result.** Every rank returns the norm of the whole gradient, as it was before clipping. <!-- norm -->
-# * **Result.** If it is above `max_norm`, the gradients on all ranks are scaled by one factor, so that the whole has the norm `max_norm`; `max_norm / (norm + 1e-6)`, as in torch, will do. Otherwise they stay, also if all are 0. <!-- gradients -->
-# * **Leave.** A `.grad` of None. <!-- gradients -->
-# %% [markdown] tags=["ru"] of="d94cf315"
-# ### Упражнение `clip_shards`: 7 вместо 5
-# *найти ошибку · ●●○ · 7 минут · 3 балла*
-#
-# Если на одном ранге градиент 3, а на другом 4, эта функция вернёт 7. Исправьте её.
-#
-# * **Дано.** Шарды этого ранга `parameters`, здесь это обычные тензоры; в шарде может быть и 0 строк. Некоторые `.grad` или даже все могут быть равны None, хотя у других рангов градиенты есть. Функция `all_reduce(tensor)` возвращает сумму `tensor` по всем рангам; все ранги должны вызвать её одинаковое число раз.
-# * **Результат.** Каждый ранг возвращает норму всего градиента, какой она была до отсечения. <!-- norm -->
-# * **Результат.** Если она больше `max_norm`, градиенты на всех рангах умножаются на один и тот же множитель, чтобы норма всего градиента стала равна `max_norm`. Подойдёт и `max_norm / (norm + 1e-6)`, как в torch. Иначе они не меняются, даже если все равны 0. <!-- gradients -->
-# * **Не менять.** Те `.grad`, которые равны None. <!-- gradients -->
-# %% answer="clip_shards"
-def clip_shards(parameters, max_norm, all_reduce):
-    gradients = [p.grad for p in parameters if p.grad is not None]
-    own = torch.nn.utils.get_total_norm(gradients)
-    norm = all_reduce(own.square()).sqrt()
-    for gradient in gradients:
-        if norm > max_norm:
-            gradient.mul_(max_norm / norm)
-    return norm
-
-
-# %% given="clip_shards"
-def clip_shards(parameters, max_norm, all_reduce):
-    gradients = [p.grad for p in parameters if p.grad is not None]
-    own = torch.nn.utils.get_total_norm(gradients)
-    norm = all_reduce(own)
-    for gradient in gradients:
-        if norm > max_norm:
-            gradient.mul_(max_norm / norm)
-    return norm
-
-
-# %% alternative="clip_shards"
-def clip_shards(parameters, max_norm, all_reduce):
-    squares = torch.zeros((), dtype=torch.float64)
-    for p in parameters:
-        if p.grad is not None:
-            squares += p.grad.square().sum()
-    norm = all_reduce(squares) ** 0.5
-    for p in parameters:
-        if p.grad is not None:
-            p.grad *= max_norm / max(norm.item(), max_norm)
-    return norm
-
-
-# %% alternative="clip_shards"
-def clip_shards(parameters, max_norm, all_reduce):
-    held = [p for p in parameters if p.grad is not None]
-    norm = all_reduce(sum(((p.grad**2).sum() for p in held), torch.zeros(()))).sqrt().item()
-    if norm > max_norm:
-        for p in held:
-            p.grad = p.grad * (max_norm / norm)
-    return norm
-
-
-# %% alternative="clip_shards"
-def clip_shards(parameters, max_norm, all_reduce):
-    flat = [p.grad.flatten() for p in parameters if p.grad is not None]
-    whole = torch.cat(flat) if flat else torch.zeros(1)
-    norm = all_reduce(whole @ whole).sqrt()
-    factor = (max_norm / norm).clamp(max=1.0)
-    for p in parameters:
-        if p.grad is not None:
-            p.grad.copy_(factor * p.grad)
-    return norm
-
-
-# %% check="clip_shards"
-from autograder import check
-
-check("clip_shards")
-# %% tags=["fact"]
-whole = torch.tensor([3.0, 4.0])  # one number on each rank
-each_alone = torch.stack([part * (1 / part.norm()).clamp(max=1) for part in whole.split(1)])
-assert whole.norm() == 5 and torch.cosine_similarity(each_alone.flatten(), whole, 0) < 0.99
-shards = [nn.Parameter(torch.zeros(2)) for _ in range(2)]
-for shard in shards:
-    shard.grad = torch.full((2,), 2.0)
-torch.nn.utils.clip_grads_with_norm_(shards, 1.0, torch.tensor(4.0))
-assert torch.allclose(shards[0].grad, torch.full((2,), 2 / (4 + 1e-6)), rtol=1e-7)  # max_norm / (norm + 1e-6)
-# %% [markdown] tags=["en"]
-# ## What to keep
-#
-# * The forward pass decides whether its backward pass is averaged. Put both into `no_sync`, for all micro-batches but the last.
-# * Backward after each forward. Two forward passes first give wrong gradients, and no error.
-# * An all-reduce averages `.grad` as it stands. Weights are never averaged: copies that differ stay different.
-# * Hooks of yours see the gradient of one rank.
-# * Ranks weigh the same, whatever they hold. With different numbers of samples use sums, the total number, and `world`.
-# * Every rank joins every exchange, also one that has nothing to give.
-# * Under sharding `.grad` is a part or None, and a norm is the root of a sum of squares over ranks.
-# %% [markdown] tags=["ru"] of="d71faf1c"
-# ## Что стоит запомнить
-#
-# * Будут ли усреднены градиенты обратного прохода, зависит от прямого. Для всех микробатчей, кроме последнего, в блок `no_sync` помещают оба прохода.
-# * После каждого прямого прохода — сразу обратный. Два прямых прохода подряд дают неверные градиенты, и ошибки не будет.
-# * Операция all-reduce усредняет всё, что лежит в `.grad`. Веса не усредняются никогда: разошедшиеся копии не сойдутся.
-# * Ваши хуки видят градиент одного ранга.
-# * Все ранги входят в среднее с одинаковым весом, сколько бы примеров у них ни было. Если число примеров разное, берите сумму по ним, делите её на общее число примеров и умножайте на `world`.
-# * В каждый обмен вступает каждый ранг, даже если ему нечего отдать.
-# * При шардинге `.grad` — это часть градиента или None, а норма — корень из суммы квадратов по рангам.
+# ## Where you stand
+# %% [markdown] tags=["ru"] of="76fccca0"
+# ## Что сделано
 # %%
 from autograder import progress
 

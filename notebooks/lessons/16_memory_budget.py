@@ -175,13 +175,11 @@ def kept_table():
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `predict_kept`: what a policy keeps
-# *predict · ●○○ · 6 minutes · 1 point*
+# ### `predict_kept`
 #
 # Put what `kept_table()` returns in place of each `...`: a whole number of activations. In the row `both saved` the results of `addmm` and of `tanh` are saved.
-# %% [markdown] tags=["ru"] of="64915784"
-# ### Упражнение `predict_kept`: что хранится при разных политиках
-# *предсказать · ●○○ · 6 минут · 1 балл*
+# %% [markdown] tags=["ru"] of="8b61525d"
+# ### `predict_kept`
 #
 # Вместо каждого `...` поставьте то, что вернёт `kept_table()`: целое число активаций. В строке `both saved` сохраняются результаты и `addmm`, и `tanh`.
 # %% answer="predict_kept"
@@ -409,8 +407,9 @@ assert asked == [(aten.mm.default, 7), (aten.addmm.default, 8), (aten.bmm.defaul
 #
 # Если контрольная точка с политикой одна на всю сеть, пик такой же, как без контрольной точки. Если у каждого блока своя, кривая ниже, и ни одно произведение не выполняется дважды. (Без политики она была бы ещё ниже, но все произведения выполнялись бы дважды.)
 # %% [markdown] tags=["en"]
-# ### Exercise `keep_products`: save the expensive products
-# *complete · ●●○ · 12 minutes · 5 points*
+# ### `keep_products`
+#
+# **Keep the results of the expensive matrix products of `f` for backward, and nothing else.**
 #
 # The function keeps nothing of `f` but its input. Complete it. A product of $m \times k$ and $k \times n$ has the *inner size* $k$: so many multiplications are behind each number of its result. We call a product *expensive* if its inner size is at least 16.
 #
@@ -418,9 +417,10 @@ assert asked == [(aten.mm.default, 7), (aten.addmm.default, 8), (aten.bmm.defaul
 # * **Result.** `f(x)`, with the result and the gradients that there are without a checkpoint, also if the function is called again before the backward pass. <!-- gradients -->
 # * **Result.** After the forward pass the results of the expensive products are in memory, and nothing more but the returned result. <!-- kept -->
 # * **Not allowed.** To run an expensive product of the forward pass twice. <!-- products -->
-# %% [markdown] tags=["ru"] of="84b380f2"
-# ### Упражнение `keep_products`: сохранить дорогие произведения
-# *дописать · ●●○ · 12 минут · 5 баллов*
+# %% [markdown] tags=["ru"] of="b557f46f"
+# ### `keep_products`
+#
+# **Сохраните для обратного прохода результаты дорогих матричных произведений в `f`, и больше ничего.**
 #
 # Функция ниже хранит только вход `f`, а всё остальное вычисляет заново. Допишите её. У произведения матриц $m \times k$ и $k \times n$ *внутренний размер* равен $k$: столько умножений приходится на каждое число результата. *Дорогим* назовём произведение, внутренний размер которого не меньше 16.
 #
@@ -497,6 +497,30 @@ check("keep_products")
 
 
 # %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * A graph keeps what derivatives need; a policy keeps what shall not run again. "Save everything" keeps more than no checkpoint.
+# * Save the products where several cheap operations follow each of them. A name that never occurs saves nothing, without a warning.
+# * Judge a policy by bytes in memory and by operations that run again. The peak falls only if the segments are small, too.
+#
+# From the extra sections:
+#
+# * The recomputation ends with the last saved tensor, and each backward pass recomputes anew. What stands inside two checkpoints runs three times.
+# * Only the number of saved tensors, their shapes, dtypes and devices are compared. What changes between the two runs (a generator, a counter, a weight) gives a wrong gradient in silence.
+# * Under a budget measure first, in a trial under `no_grad`, and choose by multiplications per byte; the best set need not follow any order.
+# %% [markdown] tags=["ru"] of="9431de0d"
+# ## Что стоит запомнить
+#
+# * Граф хранит то, что нужно производным, а политика — то, что не надо выполнять заново. «Сохранять всё» — значит хранить больше, чем без контрольной точки.
+# * Сохраняйте произведения там, где за каждым из них идёт несколько дешёвых операций. Если имя из списка ни разу не встретилось, ничего не сохраняется, и предупреждения нет.
+# * Судите о политике по байтам в памяти и по числу операций, которые выполняются заново. Пик снижается, только если и сегменты невелики.
+#
+# Из дополнительных разделов:
+#
+# * Повторное вычисление заканчивается на последнем сохраняемом тензоре, и каждый обратный проход вычисляет всё заново. То, что лежит внутри двух вложенных контрольных точек, выполняется трижды.
+# * Сверяются только число сохранённых тензоров, их формы, dtype и устройства. Всё, что меняется между двумя вызовами (генератор, счётчик, вес), молча портит градиент.
+# * Прежде чем выбирать под бюджет, измерьте: достаточно одного пробного запуска внутри `no_grad`. Число умножений на байт подсказывает, что выгодно, но если просто брать результаты в порядке выгоды, лучший набор получится не всегда.
+# %% [markdown] tags=["en"]
 # ## What runs again
 #
 # So far we counted operations. Now we count calls, of three functions `a`, `b` and `c`: a sine, a square, and `x + 1`, which saves nothing. `chain` runs functions one after the other, `kept_out` puts them into one checkpoint, and so does `to_the_end`, but with *early stop* switched off. Early stop is the habit of a checkpoint to break off the recomputation as soon as it has all tensors that are needed.
@@ -565,13 +589,11 @@ def repeats_table():
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `predict_repeats`: what runs again
-# *predict · ●●○ · 8 minutes · 1 point*
+# ### `predict_repeats`
 #
 # Put what `repeats_table()` returns in place of each `...`: a list such as `[2, 1, 1]`, the calls of `a` (sine), `b` (square) and `c` (`x + 1`). The forward pass counts as well, and so does a call that is cut short.
-# %% [markdown] tags=["ru"] of="61dd34f3"
-# ### Упражнение `predict_repeats`: что выполняется заново
-# *предсказать · ●●○ · 8 минут · 1 балл*
+# %% [markdown] tags=["ru"] of="42972e58"
+# ### `predict_repeats`
 #
 # Вместо каждого `...` поставьте то, что вернёт `repeats_table()`: список вроде `[2, 1, 1]`, то есть число вызовов `a` (синус), `b` (квадрат) и `c` (`x + 1`). Прямой проход тоже считается, как и вызов, который прерван на середине.
 # %% answer="predict_repeats"
@@ -760,21 +782,84 @@ assert isinstance(noisy, float) and noisy != gradient((drawn * x).sin(), x)
 #
 # Верные числа — 0.5403 (косинус единицы) и 8. С контрольной точкой получаются $-0.4161$ (косинус двойки) и 32, и ошибки нет. Сверяется, сколько тензоров сохранено и каковы их форма, dtype и устройство, но не числа в них. Посмотрите на две последние строки. Без контрольной точки autograd замечает, что вес после прямого прохода изменили. Контрольная точка эту проверку отключает: вес сохраняется только при повторном вычислении, а к этому времени он уже изменён.
 # %% [markdown] tags=["en"]
-# ### Exercise `fix_noise`: a noise of its own
-# *find the bug · ●●○ · 12 minutes · 5 points*
+# ### `stay_silent`
 #
-# `f` draws noise from a generator of its own. With this checkpoint the gradient is wrong. Mend the function.
+# **Return a function whose gradient is wrong under a checkpoint, although no error is raised.**
+#
+# Somebody writes: "If a recomputation went wrong, torch would raise an error." Write a function without arguments that returns a counter-example.
+#
+# * **Given.** The check calls `f` with float64 tensors of one or two dimensions. One entry of such a tensor is 0, all others are between 0.5 and 2.5. <!-- no aspect: the inputs -->
+# * **Result.** A function `f` that takes a tensor of any shape and returns a tensor; each call of `stay_silent()` makes another. Without a checkpoint the gradient of the sum of its result agrees with finite differences, for which the check makes a fresh `f` for each value. <!-- honest -->
+# * **Result.** Called through `checkpoint(f, x, use_reentrant=False)`, a fresh `f` gives the same result. <!-- same result -->
+# * **Result.** Its gradient is off by more than a tenth of the norm of the right one, and the backward pass raises no error. <!-- silent -->
+# %% [markdown] tags=["ru"] of="efdd015c"
+# ### `stay_silent`
+#
+# **Верните функцию, градиент которой с контрольной точкой неверен, хотя ошибки нет.**
+#
+# Вам пишут: «Если бы при повторном вычислении получилось что-то не то, torch сообщил бы об ошибке». Напишите функцию без аргументов, которая возвращает контрпример.
+#
+# * **Дано.** При проверке `f` получает тензоры float64 с одним или двумя измерениями. Один элемент такого тензора равен 0, остальные — от 0.5 до 2.5. <!-- no aspect: the inputs -->
+# * **Результат.** Функция `f`, которая получает тензор любой формы и возвращает тензор; каждый вызов `stay_silent()` создаёт новую. Без контрольной точки градиент суммы элементов её результата согласуется с конечными разностями; каждое значение для этих разностей при проверке вычисляет новая `f`. <!-- honest -->
+# * **Результат.** При вызове через `checkpoint(f, x, use_reentrant=False)` новая `f` даёт тот же результат. <!-- same result -->
+# * **Результат.** Градиент при этом отличается от верного больше чем на десятую часть нормы верного градиента, а обратный проход завершается без ошибки. <!-- silent -->
+# %% answer="stay_silent"
+def stay_silent():
+    """A function that a checkpoint differentiates wrongly, without an error."""
+    ### BEGIN SOLUTION
+    runs = []
+
+    def f(x):
+        runs.append(1)
+        return (len(runs) * x).sin()
+
+    return f
+    ### END SOLUTION
+
+
+# %% alternative="stay_silent"
+def stay_silent():
+    factors = itertools.count(2)
+    return lambda x: (x * next(factors)).exp()
+
+
+# %% alternative="stay_silent"
+def stay_silent():
+    generator = torch.Generator().manual_seed(3)
+    return lambda x: (x + 5 * torch.rand(x.shape, generator=generator, dtype=x.dtype)).square()
+
+
+# %% alternative="stay_silent"
+def stay_silent():
+    class Switching(nn.Module):
+        def forward(self, x):
+            h = x if self.training else 2 * x
+            self.eval()
+            return h.sin()
+
+    return Switching()
+
+
+# %% check="stay_silent"
+from autograder import check
+
+check("stay_silent")
+
+
+# %% [markdown] tags=["en"]
+# ### `fix_noise`
+#
+# **With this checkpoint the gradient of `f` is wrong, and no error is raised. Mend the function.**
 #
 # * **Given.** `f`, called as `f(x, generator)`: it draws from `generator`, a `torch.Generator` on the CPU, and perhaps also from torch's own random state. `x` requires grad. The generator has been used before.
 # * **Result.** `f(x, generator)`, with the result and the gradient that there are without a checkpoint, also if the function is called again before the backward pass. <!-- gradients -->
 # * **Result.** The same gradient in a second backward pass after `retain_graph=True`. <!-- again -->
 # * **Result.** `generator` and torch's own random state go on as they would without a checkpoint. Somebody may draw from both between any two passes and after them. <!-- state -->
 # * **Not allowed.** To keep anything in memory after the forward pass but the result and the state of a generator. <!-- kept -->
-# %% [markdown] tags=["ru"] of="ffc60032"
-# ### Упражнение `fix_noise`: собственный шум
-# *найти ошибку · ●●○ · 12 минут · 5 баллов*
+# %% [markdown] tags=["ru"] of="6ce80054"
+# ### `fix_noise`
 #
-# Функция `f` берёт шум из собственного генератора. В коде ниже она вызвана с контрольной точкой, и градиент получается неверным. Исправьте этот код.
+# **С этой контрольной точкой градиент `f` неверен, а ошибки нет. Исправьте функцию.**
 #
 # * **Дано.** Функция `f`, которую вызывают как `f(x, generator)`: она берёт числа из `generator` (это `torch.Generator` на CPU), а иногда и из общего генератора torch. Тензор `x` требует градиента. До вызова из генератора уже брали числа.
 # * **Результат.** `f(x, generator)`; результат и градиент такие же, как без контрольной точки, даже если до обратного прохода функция вызвана ещё раз. <!-- gradients -->
@@ -875,69 +960,6 @@ print("from the noted state:    ", torch.rand(2, generator=copy_of_it))
 # %% tags=["fact"]
 assert read_before(kept_out) == read_before(chain) == 0.5403
 assert torch.rand(2, generator=copy_of_it.set_state(state)).equal(first)
-
-
-# %% [markdown] tags=["en"]
-# ### Extra exercise `stay_silent`: wrong without a word
-# *write the counter-example · ●○○ · 6 minutes · 3 points · extra*
-#
-# Somebody writes: "If a recomputation went wrong, torch would raise an error." Write a function without arguments that returns a counter-example.
-#
-# * **Given.** The check calls `f` with float64 tensors of one or two dimensions. One entry of such a tensor is 0, all others are between 0.5 and 2.5. <!-- no aspect: the inputs -->
-# * **Result.** A function `f` that takes a tensor of any shape and returns a tensor; each call of `stay_silent()` makes another. Without a checkpoint the gradient of the sum of its result agrees with finite differences, for which the check makes a fresh `f` for each value. <!-- honest -->
-# * **Result.** Called through `checkpoint(f, x, use_reentrant=False)`, a fresh `f` gives the same result. <!-- same result -->
-# * **Result.** Its gradient is off by more than a tenth of the norm of the right one, and the backward pass raises no error. <!-- silent -->
-# %% [markdown] tags=["ru"] of="3e40cc3e"
-# ### Дополнительное упражнение `stay_silent`: неверно и молча
-# *построить контрпример · ●○○ · 6 минут · 3 балла · дополнительно*
-#
-# Вам пишут: «Если бы при повторном вычислении получилось что-то не то, torch сообщил бы об ошибке». Напишите функцию без аргументов, которая возвращает контрпример.
-#
-# * **Дано.** При проверке `f` получает тензоры float64 с одним или двумя измерениями. Один элемент такого тензора равен 0, остальные — от 0.5 до 2.5. <!-- no aspect: the inputs -->
-# * **Результат.** Функция `f`, которая получает тензор любой формы и возвращает тензор; каждый вызов `stay_silent()` создаёт новую. Без контрольной точки градиент суммы элементов её результата согласуется с конечными разностями; каждое значение для этих разностей при проверке вычисляет новая `f`. <!-- honest -->
-# * **Результат.** При вызове через `checkpoint(f, x, use_reentrant=False)` новая `f` даёт тот же результат. <!-- same result -->
-# * **Результат.** Градиент при этом отличается от верного больше чем на десятую часть нормы верного градиента, а обратный проход завершается без ошибки. <!-- silent -->
-# %% answer="stay_silent"
-def stay_silent():
-    """A function that a checkpoint differentiates wrongly, without an error."""
-    ### BEGIN SOLUTION
-    runs = []
-
-    def f(x):
-        runs.append(1)
-        return (len(runs) * x).sin()
-
-    return f
-    ### END SOLUTION
-
-
-# %% alternative="stay_silent"
-def stay_silent():
-    factors = itertools.count(2)
-    return lambda x: (x * next(factors)).exp()
-
-
-# %% alternative="stay_silent"
-def stay_silent():
-    generator = torch.Generator().manual_seed(3)
-    return lambda x: (x + 5 * torch.rand(x.shape, generator=generator, dtype=x.dtype)).square()
-
-
-# %% alternative="stay_silent"
-def stay_silent():
-    class Switching(nn.Module):
-        def forward(self, x):
-            h = x if self.training else 2 * x
-            self.eval()
-            return h.sin()
-
-    return Switching()
-
-
-# %% check="stay_silent"
-from autograder import check
-
-check("stay_silent")
 
 
 # %% [markdown] tags=["en"]
@@ -1053,8 +1075,9 @@ assert any(asked) == (tuple(map(int, torch.__version__.split(".")[:2])) < (2, 13
 # %% [markdown] tags=["en"]
 # `uneven` draws no random numbers. A function with dropout does, and then a trial run uses up what the real run should get. Within `with torch.random.fork_rng(devices=[]):` it does not: at the end of the block the random state is what it was before.
 #
-# ### Exercise `fit_budget`: the best choice for a budget
-# *design · ●●● · 16 minutes · 8 points*
+# ### `fit_budget`
+#
+# **Choose which products to save: within `budget` bytes, as few multiplications as possible are done again.**
 #
 # * **Given.** `f`, a function of one tensor, `x` and `budget`, a number of bytes: enough for all results, for some or for none. `f` has at most eight matrix products, each `mm`, `addmm` or `bmm`, and the last operation is none. It may draw random numbers from torch's own random state. `ProductsSeen` and `saving_numbers` are at hand.
 # * **Result.** `f(x)`, with the result and the gradients that there are without a checkpoint, also if the function is called again before the backward pass. <!-- gradients -->
@@ -1063,11 +1086,12 @@ assert any(asked) == (tuple(map(int, torch.__version__.split(".")[:2])) < (2, 13
 # * **Result.** The products that run again in the backward pass have as few multiplications as this budget allows. <!-- multiplications -->
 # * **Not allowed.** More than one trial run of `f` before the real one. <!-- trial -->
 # * **Not allowed.** To measure with `live_bytes` or a profiler: the check itself does. <!-- no aspect: such an answer raises an error -->
-# %% [markdown] tags=["ru"] of="6273511b"
+# %% [markdown] tags=["ru"] of="46a482e3"
 # В сети `uneven` случайных чисел нет. А в функции с dropout они есть, и пробный запуск расходует числа, которые должны достаться настоящему. Внутри `with torch.random.fork_rng(devices=[]):` этого не происходит: в конце блока состояние генератора становится таким, каким было до него.
 #
-# ### Упражнение `fit_budget`: лучший выбор под бюджет
-# *спроектировать · ●●● · 16 минут · 8 баллов*
+# ### `fit_budget`
+#
+# **Выберите, какие произведения сохранить: в пределах `budget` байтов, и чтобы повторных умножений было как можно меньше.**
 #
 # * **Дано.** Функция `f` от одного тензора, вход `x` и `budget` — число байтов. Его может хватить на все результаты, только на часть или ни на один. В `f` не больше восьми матричных произведений, каждое из них `mm`, `addmm` или `bmm`, и последняя операция — не произведение. Функция может брать случайные числа из общего генератора torch. Можно использовать `ProductsSeen` и `saving_numbers`.
 # * **Результат.** `f(x)`; результат и градиенты такие же, как без контрольной точки, даже если до обратного прохода функция вызвана ещё раз. <!-- gradients -->
@@ -1156,256 +1180,6 @@ check("fit_budget")
 
 
 # %% [markdown] tags=["en"]
-# ## Moving instead of computing
-#
-# The third way is to move what is saved into another memory and bring it back, by the hooks of lesson 06. How many bytes travel? The pair of hooks below counts what passes through `pack`, for the four blocks from the beginning, and how much of it is different storages.
-# %% [markdown] tags=["ru"] of="9ba83436"
-# ## Выгрузить, а не вычислять
-#
-# Третий способ — с помощью хуков из урока 06 выгрузить сохранённое в другую память, а потом вернуть. Сколько байтов при этом передаётся? Пара хуков ниже считает, сколько байтов проходит через `pack` для четырёх блоков из начала урока и сколько их получится, если каждое хранилище посчитать один раз.
-# %%
-blocks = nn.Sequential(*[layer for _ in range(4) for layer in (nn.Linear(64, 64), nn.Tanh())])
-
-
-def packed(f):
-    sizes, storages = [], {}
-
-    def pack(t):
-        sizes.append(t.nbytes)
-        storages[t.untyped_storage().data_ptr()] = t.untyped_storage().nbytes()
-        return t.detach()
-
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
-        y = f(torch.ones(256, 64, requires_grad=True))
-    del y
-    return f"{sum(sizes):7,} bytes, {sum(storages.values()):7,} in different storages"
-
-
-print("no checkpoint:", packed(blocks))
-print("checkpoint:   ", packed(kept_out(blocks)))
-# %% tags=["fact"]
-assert packed(blocks) == "589,824 bytes, 393,216 in different storages"
-assert packed(kept_out(blocks)) == " 65,536 bytes,  65,536 in different storages"
-import functools
-
-went = []
-with torch.autograd.graph.saved_tensors_hooks(lambda t: went.append(t.untyped_storage()) or t, lambda t: t):
-    blocks(kept_x := torch.ones(256, 64, requires_grad=True))
-times = Counter(map(id, went))
-assert sorted(times.values()) == [1] * 6 + [2] * 3  # input, four weights and the last result once, three results twice
-assert {id(each.untyped_storage()) for each in (kept_x, *(layer.weight for layer in blocks[::2]))} <= times.keys()
-assert activations(blocks) == 4
-
-
-freed = {torch.empty(1000).data_ptr() for _ in range(100)}
-later = [torch.empty(1000) for _ in range(1000)]
-assert freed & {each.data_ptr() for each in later}
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # torch 2.15 warns of exactly this
-    assert packed(saving(blocks, aten.addmm.default)) == packed(kept_out(blocks))
-
-
-def offloaded(policy):
-    contexts = functools.partial(create_selective_checkpoint_contexts, lambda ctx, operation, *args, **kwargs: policy)
-    return lambda x: checkpoint(blocks, x, use_reentrant=False, context_fn=contexts)
-
-
-if not torch.cuda.is_available():
-    for policy in (CheckpointPolicy.MUST_CPU_OFFLOAD, CheckpointPolicy.PREFER_CPU_OFFLOAD):
-        assert activations(offloaded(policy)) == 1
-        assert runs_again(offloaded(policy), aten.tanh.default) == 4
-# %% [markdown] tags=["en", "try"]
-# The graph keeps four activations of its own, and nine travel. Which go twice, and which need not go at all? Say it.
-#
-# Nine activations' worth of bytes travel, where the graph keeps four activations of its own. Each result of a `tanh` but the last goes twice, once for the `tanh` and once for the next `Linear`; the input and the four weights go as well, though they stay where they are. A pair for offloading should leave out parameters and inputs, and carry each storage once. Do not recognise a storage by its address alone: when a tensor is freed, the next one may get its place.
-# %% [markdown] tags=["ru", "try"] of="32075008"
-# Сам граф хранит четыре активации, а передаётся девять. Какие из них передаются дважды, а какие можно было не передавать вовсе? Ответьте.
-#
-# Передаётся столько байтов, сколько занимают девять активаций, а сам граф хранит четыре. Результат каждого `tanh`, кроме последнего, упаковывается дважды: один раз для `tanh`, другой раз для следующего `Linear`. Упаковываются и вход, и четыре веса, хотя они всё равно остаются на месте. Хорошая пара хуков не выгружает ни параметры, ни входы, а каждое хранилище передаёт один раз. Но не различайте хранилища только по адресу: когда тензор освобождён, на его место может попасть следующий.
-# %% [markdown] tags=["en"]
-# And who packs inside a checkpoint? Hooks around it see its input and nothing else. What a policy saves is invisible to them, so `save_on_cpu` around a selective checkpoint does not move it. (Torch 2.15 says so in a warning.) The policies `MUST_CPU_OFFLOAD` and `PREFER_CPU_OFFLOAD` are for other subsystems; a checkpoint in eager mode computes such results again.
-# %% [markdown] tags=["ru"] of="17460aba"
-# А что происходит внутри контрольной точки? Хуки, которые стоят вокруг неё, получают только её вход. До того, что сохраняет политика, им не добраться: `save_on_cpu` вокруг выборочной контрольной точки этого не выгрузит. (В torch 2.15 об этом есть предупреждение.) Политики `MUST_CPU_OFFLOAD` и `PREFER_CPU_OFFLOAD` предназначены для других подсистем. Контрольная точка без компиляции вычисляет такие результаты заново.
-# %% [markdown] tags=["en"]
-# How does a pair know a storage again, then? By a weak reference, which does not keep its object alive. A `weakref.WeakKeyDictionary` loses an entry when the key is gone, and all views give the same storage object:
-# %% [markdown] tags=["ru"] of="79334085"
-# Как же отличить одно хранилище от другого? По слабой ссылке (weak reference): она не удерживает свой объект. Из словаря `weakref.WeakKeyDictionary` элемент удаляется, когда исчезает его ключ, а объект-хранилище у всех представлений один и тот же:
-# %%
-import weakref
-
-known = weakref.WeakKeyDictionary()
-table = torch.ones(4, 5)
-known[table.untyped_storage()] = "known"
-print("a view:        ", known.get(table[1:].T.untyped_storage()))
-print("another tensor:", known.get(torch.ones(4, 5).untyped_storage()))
-del table
-print("entries left:  ", len(known))
-# %% tags=["fact"]
-table = torch.ones(4, 5)
-known[table.untyped_storage()] = "known"
-assert known.get(table[1:].T.untyped_storage()) == "known"
-assert known.get(torch.ones(4, 5).untyped_storage()) is None
-del table
-assert len(known) == 0
-part = torch.ones(1000, 100)[:, :1]
-assert (part.nbytes, part.untyped_storage().nbytes()) == (4_000, 400_000)
-# %% [markdown] tags=["en"]
-# What is saved is often a view. With `as_strided` (size, strides, offset) a view shows all numbers of its storage, and these show the view again:
-# %% [markdown] tags=["ru"] of="a9e9ed43"
-# Часто сохраняется представление. С помощью `as_strided` (форма, шаги, смещение) из него получаются все числа хранилища, а из них — снова это представление:
-# %%
-view = torch.arange(6).view(2, 3)[1:].T
-whole = view.as_strided((6,), (1,), 0)
-print("all numbers:", whole)
-print("the view:   ", whole.as_strided(view.size(), view.stride(), view.storage_offset()).tolist(), view.tolist())
-# %% tags=["fact"]
-assert whole.tolist() == [0, 1, 2, 3, 4, 5]
-assert whole.as_strided(view.size(), view.stride(), view.storage_offset()).equal(view)
-
-
-# %% [markdown] tags=["en"]
-# ### Extra exercise `offload_large`: move what is large, and once
-# *design · ●●● · 25 minutes · 6 points · extra*
-#
-# There is a second memory: `put(t)` copies a tensor into it and returns a key, `get(key)` returns a new tensor with the same shape and entries. Run `f` with a pair of hooks that moves what is large. We call a storage *large* if it has at least `limit` bytes.
-#
-# * **Given.** `f`, a function of one tensor that changes nothing in place; `x`; `parameters`, the list of all parameters of `f`; `limit`, `put` and `get`. The caller holds `x` and the parameters all the time. <!-- no aspect: a precondition -->
-# * **Result.** `f(x)`, with the result and the gradients that there are without hooks, in all digits. <!-- gradients -->
-# * **Result.** The same gradients in a second backward pass after `retain_graph=True`. <!-- again -->
-# * **Result.** The same in two calls, each with a `put` and a `get` of its own, also if both come before the first backward pass. <!-- calls -->
-# * **Result.** Between the passes no large storage is in memory but those of `x`, of the parameters and of the returned result. (A view of few entries holds its whole storage.) <!-- memory -->
-# * **Result.** A storage leaves the memory as soon as `f` needs it no longer, not at the end of the forward pass: at the peak of this pass at most 6 large ones are there, besides those of `x` and of parameters. <!-- peak -->
-# * **Result.** Each large storage is passed to `put` once, also if several saved tensors are views of it. <!-- once -->
-# * **Not allowed.** To pass `x`, parameters, views of these or small tensors to `put`. <!-- stays -->
-# %% [markdown] tags=["ru"] of="ebdb8dc3"
-# ### Дополнительное упражнение `offload_large`: выгрузить только крупное и только один раз
-# *спроектировать · ●●● · 25 минут · 6 баллов · дополнительно*
-#
-# Есть вторая память: `put(t)` копирует в неё тензор и возвращает ключ, `get(key)` возвращает новый тензор той же формы с теми же элементами. Вызовите `f` с парой хуков, которая выгружает крупное. *Крупным* назовём хранилище, в котором не меньше `limit` байт.
-#
-# * **Дано.** Функция `f` от одного тензора, которая ничего не изменяет на месте; `x`; `parameters` — список всех параметров `f`; `limit`, `put` и `get`. Вызывающий код всё время держит `x` и параметры в памяти. <!-- no aspect: a precondition -->
-# * **Результат.** `f(x)`; результат и градиенты такие же, как без хуков, до последнего знака. <!-- gradients -->
-# * **Результат.** Те же градиенты при втором обратном проходе после `retain_graph=True`. <!-- again -->
-# * **Результат.** То же самое при двух вызовах, у каждого из которых свои `put` и `get`, даже если оба сделаны до первого обратного прохода. <!-- calls -->
-# * **Результат.** Между проходами в памяти нет крупных хранилищ, кроме хранилищ `x`, параметров и возвращённого результата. (Представление из нескольких элементов удерживает всё своё хранилище.) <!-- memory -->
-# * **Результат.** Хранилище освобождается, как только оно больше не нужно самой `f`, а не в конце прямого прохода: на пике этого прохода крупных хранилищ, не считая `x` и параметров, не больше 6. <!-- peak -->
-# * **Результат.** Каждое крупное хранилище передаётся в `put` один раз, даже если сохранено несколько его представлений. <!-- once -->
-# * **Нельзя.** Передавать в `put` тензор `x`, параметры, их представления и малые тензоры. <!-- stays -->
-# %% answer="offload_large"
-def offload_large(f, x, parameters, limit, put, get):
-    """`f(x)`; the large storages that it saves are in the other memory, each once."""
-    ### BEGIN SOLUTION
-    stay = {each.untyped_storage().data_ptr() for each in (x, *parameters)}  # alive all the time
-    keys = weakref.WeakKeyDictionary()
-
-    def pack(t):
-        storage = t.untyped_storage()
-        if storage.nbytes() < limit or storage.data_ptr() in stay:
-            return t.detach()
-        if storage not in keys:
-            keys[storage] = put(t.detach().as_strided((storage.nbytes() // t.element_size(),), (1,), 0))
-        return keys[storage], t.size(), t.stride(), t.storage_offset()
-
-    def unpack(packed):
-        if isinstance(packed, torch.Tensor):
-            return packed
-        key, *view = packed
-        return get(key).as_strided(*view)
-
-    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
-        return f(x)
-    ### END SOLUTION
-
-
-# %% alternative="offload_large"
-class _Moved:
-    """A storage in the other memory, brought back once."""
-
-    def __init__(self, storage, key, get):
-        self.storage, self.key, self.get, self.back = weakref.ref(storage), key, get, None
-
-    def show(self, size, stride, offset):
-        whole = self.back and self.back()
-        if whole is None:
-            whole = self.get(self.key)
-            self.back = weakref.ref(whole)
-        return whole.as_strided(size, stride, offset)
-
-
-def offload_large(f, x, parameters, limit, put, get):
-    moved = {}  # from addresses
-
-    def pack(t):
-        storage, held = t.untyped_storage(), [each.untyped_storage() for each in (x, *parameters)]
-        if storage.nbytes() < limit or any(storage is each for each in held):
-            kept = t.detach()
-            return lambda: kept
-        one = moved.get(storage.data_ptr())
-        if one is None or one.storage() is not storage:
-            key = put(torch.empty(0, dtype=t.dtype).set_(storage))
-            one = moved[storage.data_ptr()] = _Moved(storage, key, get)
-        view = t.size(), t.stride(), t.storage_offset()
-        return lambda: one.show(*view)
-
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda show: show()):
-        return f(x)
-
-
-# %% alternative="offload_large"
-def offload_large(f, x, parameters, limit, put, get):
-    from torch.multiprocessing.reductions import StorageWeakRef
-
-    stay, known = {StorageWeakRef(each.untyped_storage()) for each in (x, *parameters)}, {}
-
-    def pack(t):
-        storage = StorageWeakRef(t.untyped_storage())
-        if t.untyped_storage().nbytes() < limit or storage in stay:
-            return None, t.detach()
-        if storage not in known:  # what it refers to cannot be replaced while the reference lives
-            known[storage] = put(torch.empty(0, dtype=t.dtype).set_(t.untyped_storage()))
-        return known[storage], (t.size(), t.stride(), t.storage_offset())
-
-    def unpack(packed):
-        key, rest = packed
-        return rest if key is None else torch.as_strided(get(key), *rest)
-
-    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
-        return f(x)
-
-
-# %% alternative="offload_large"
-class _Hooks(torch.autograd.graph.saved_tensors_hooks):
-    def __init__(self, held, limit, put, get):
-        self.held = weakref.WeakSet(each.untyped_storage() for each in held)
-        self.limit, self.put, self.keys = limit, put, {}
-        super().__init__(
-            self.pack, lambda packed: packed[0] if len(packed) == 1 else get(packed[0]).as_strided(*packed[1:])
-        )
-
-    def pack(self, t):
-        storage = t.untyped_storage()
-        if storage.nbytes() < self.limit or storage in self.held:
-            return (t.detach(),)
-        if id(storage) not in self.keys:
-            whole = torch.empty(0, dtype=t.dtype).set_(storage)
-            self.keys[id(storage)] = self.put(whole)
-            weakref.finalize(storage, self.keys.pop, id(storage))
-        return self.keys[id(storage)], t.size(), t.stride(), t.storage_offset()
-
-
-def offload_large(f, x, parameters, limit, put, get):
-    with _Hooks([x, *parameters], limit, put, get):
-        return f(x)
-
-
-# %% check="offload_large"
-from autograder import check
-
-check("offload_large")
-
-
-# %% [markdown] tags=["en"]
 # ## A checkpoint for your engine
 #
 # The engine that you began in lesson 02 keeps every result until the walk. It has no checkpoint. But it has all that one needs: a rule may be any function. What would a rule for a whole *segment* of a program have to keep, and what would it do?
@@ -1421,8 +1195,7 @@ use_mine()
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `compute_again`: compute again
-# *design · ●●○ · 20 minutes · 3 points · extra*
+# ### `compute_again`
 #
 # **Nothing inside a segment is kept until the walk.**
 #
@@ -1431,9 +1204,8 @@ use_mine()
 # * **Result.** A walk brings the gradients that it would bring without `compute_again`: where an input is a leaf, a result, not used (zeros) or given twice, where the segment calls `compute_again` itself, and in a second walk with another gradient, too. <!-- gradients -->
 # * **Result.** Before the walk, and after it, no result from inside the segment is in memory, while your value is. <!-- kept -->
 # * **Result.** The segment runs once forward, and once in each walk. <!-- runs -->
-# %% [markdown] tags=["ru"] of="2ceedca0"
-# ### Дополнительное упражнение `compute_again`: вычислить ещё раз
-# *спроектировать · ●●○ · 20 минут · 3 балла · дополнительно*
+# %% [markdown] tags=["ru"] of="b698c54d"
+# ### `compute_again`
 #
 # **Ничто внутри сегмента не хранится до обхода.**
 #
@@ -1558,25 +1330,9 @@ assert plain_held == 32 * x.nbytes and held == 8 * x.nbytes and torch.allclose(g
 
 
 # %% [markdown] tags=["en"]
-# ## What to keep
-#
-# * A graph keeps what derivatives need; a policy keeps what shall not run again. "Save everything" keeps more than no checkpoint.
-# * Save the products where several cheap operations follow each of them. A name that never occurs saves nothing, without a warning.
-# * Judge a policy by bytes in memory and by operations that run again. The peak falls only if the segments are small, too.
-# * The recomputation ends with the last saved tensor, and each backward pass recomputes anew. What stands inside two checkpoints runs three times.
-# * Only the number of saved tensors, their shapes, dtypes and devices are compared. What changes between the two runs (a generator, a counter, a weight) gives a wrong gradient in silence.
-# * Under a budget measure first, in a trial under `no_grad`, and choose by multiplications per byte; the best set need not follow any order.
-# * Offloading moves what is packed: parameters and shared tensors, too, unless you leave them out. A weak reference knows a storage again; an address does not.
-# %% [markdown] tags=["ru"] of="55fef8ea"
-# ## Что стоит запомнить
-#
-# * Граф хранит то, что нужно производным, а политика — то, что не надо выполнять заново. «Сохранять всё» — значит хранить больше, чем без контрольной точки.
-# * Сохраняйте произведения там, где за каждым из них идёт несколько дешёвых операций. Если имя из списка ни разу не встретилось, ничего не сохраняется, и предупреждения нет.
-# * Судите о политике по байтам в памяти и по числу операций, которые выполняются заново. Пик снижается, только если и сегменты невелики.
-# * Повторное вычисление заканчивается на последнем сохраняемом тензоре, и каждый обратный проход вычисляет всё заново. То, что лежит внутри двух вложенных контрольных точек, выполняется трижды.
-# * Сверяются только число сохранённых тензоров, их формы, dtype и устройства. Всё, что меняется между двумя вызовами (генератор, счётчик, вес), молча портит градиент.
-# * Прежде чем выбирать под бюджет, измерьте: достаточно одного пробного запуска внутри `no_grad`. Число умножений на байт подсказывает, что выгодно, но если просто брать результаты в порядке выгоды, лучший набор получится не всегда.
-# * Выгружается всё, что упаковано, в том числе параметры и общие тензоры, если их не исключить. Различать хранилища нужно по слабым ссылкам, а не по адресам.
+# ## Where you stand
+# %% [markdown] tags=["ru"] of="76fccca0"
+# ## Что сделано
 # %%
 from autograder import progress
 

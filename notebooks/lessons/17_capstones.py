@@ -1,27 +1,27 @@
-# %% [markdown] tags=["en"] needs="03, 05, 06" about="TD(λ) through `p.grad`, a training step under a memory cap, five questions from forums, an engine of your own, a scoreboard of bytes and calls"
+# %% [markdown] tags=["en"] needs="03, 04, 06" about="a training step under a memory cap, five questions from forums, TD(λ) through `p.grad`, an engine of your own, a scoreboard of bytes and calls"
 # # Capstones
 #
 # All that you need to know about autograd has been in a lesson before. What is new is that it comes together: pieces of work, each of which fails in practice at a seam between two things that work.
 #
-# 1. **Eligibility traces.** An update for TD(λ) sends its numbers through `p.grad`. It has three faults, and two of them look like bad luck with the learning rate.
-# 2. **A training step under a memory cap.** A frozen base with checkpoints, a hidden state that lives longer than its graph, micro-batches, half precision. Three of the four show themselves by a message of torch, and the first reply that one finds is usually wrong.
-# 3. **A note to a colleague.** Five questions from forums. You find and try a cure for each, and defend two of them in writing.
+# 1. **A training step under a memory cap.** A frozen base with checkpoints, a hidden state that lives longer than its graph, micro-batches, half precision. Three of the four show themselves by a message of torch, and the first reply that one finds is usually wrong.
+# 2. **A note to a colleague.** Five questions from forums. You defend a cure for two of them in writing; an extra exercise has you mend all five.
+# 3. **Eligibility traces.** An update for TD(λ) sends its numbers through `p.grad`. It has three faults, and two of them look like bad luck with the learning rate.
 # 4. **An engine of your own**: the parts that you have built since lesson 02, joined, and random programs that compare it with torch. What it cannot do yet: all at once.
-# 5. **A scoreboard** (extra). One training step in as few bytes and as few calls as you can. The card shows how far you are from the lower bound.
+# 5. **A scoreboard.** One training step in as few bytes and as few calls as you can. The card shows how far you are from the lower bound.
 #
-# You need lessons 03 (accumulation), 05 (`no_grad`, freezing), 06 (checkpoints, measuring bytes); for the scoreboard also 08 (hooks). Nothing about reinforcement learning is needed.
-# %% [markdown] tags=["ru"] about="TD(λ) через `p.grad`, шаг обучения при ограниченной памяти, пять вопросов с форумов, собственный движок, табло байтов и вызовов" of="f122d3ff"
+# You need lessons 03 (accumulation), 04 (`no_grad`, freezing), 06 (checkpoints, measuring bytes); for the scoreboard also 08 (hooks). Nothing about reinforcement learning is needed.
+# %% [markdown] tags=["ru"] about="шаг обучения при ограниченной памяти, пять вопросов с форумов, TD(λ) через `p.grad`, собственный движок, табло байтов и вызовов" of="b2638c5c"
 # # Итоговые работы
 #
 # Всё, что нужно здесь знать об autograd, уже встречалось в предыдущих уроках. Новы только сочетания. Вас ждут несколько работ, и в каждой на практике ошибаются на стыке двух приёмов, хотя по отдельности верны оба.
 #
-# 1. **Следы приемлемости.** В реализации TD(λ), которую вы исправите, через поле `p.grad` проходит не только градиент, но и само обновление. Ошибок в ней три, и две из них легко принять за неудачный подбор параметров метода.
-# 2. **Шаг обучения при ограниченной памяти.** Замороженная основа с контрольными точками, скрытое состояние, которое живёт дольше своего графа, микробатчи, половинная точность. В трёх из этих четырёх случаев о неполадке узнают из сообщения torch, а первый же найденный совет обычно неверен.
-# 3. **Письмо коллеге.** Пять вопросов с форумов. Для каждого вы найдёте и испытаете решение, а для двух ещё и обоснуете его письменно.
+# 1. **Шаг обучения при ограниченной памяти.** Замороженная основа с контрольными точками, скрытое состояние, которое живёт дольше своего графа, микробатчи, половинная точность. В трёх из этих четырёх случаев о неполадке узнают из сообщения torch, а первый же найденный совет обычно неверен.
+# 2. **Письмо коллеге.** Пять вопросов с форумов. Для двух вы обоснуете решение письменно, а в дополнительном упражнении исправите все пять.
+# 3. **Следы приемлемости.** В реализации TD(λ), которую вы исправите, через поле `p.grad` проходит не только градиент, но и само обновление. Ошибок в ней три, и две из них легко принять за неудачный подбор параметров метода.
 # 4. **Собственный движок**: части, которые вы написали начиная с урока 02, собранные вместе, и случайные программы, на которых движок сравнивают с torch. Пока он умеет всё это только по отдельности.
-# 5. **Табло** (дополнительно). Один шаг обучения, на который должно уйти как можно меньше байтов и вызовов. На карточке видно, насколько вы близки к нижней границе.
+# 5. **Табло.** Один шаг обучения, на который должно уйти как можно меньше байтов и вызовов. На карточке видно, насколько вы близки к нижней границе.
 #
-# Понадобятся уроки 03 (накопление), 05 (`no_grad`, замораживание), 06 (контрольные точки, измерение памяти), а для табло ещё и 08 (хуки). Знать обучение с подкреплением не нужно.
+# Понадобятся уроки 03 (накопление), 04 (`no_grad`, замораживание), 06 (контрольные точки, измерение памяти), а для табло ещё и 08 (хуки). Знать обучение с подкреплением не нужно.
 # %% tags=["en"]
 # Does the import fail? Install the course by pip (its file, or autograd-course),
 # and uninstall another `autograder`.
@@ -44,673 +44,9 @@ from torch.utils.checkpoint import checkpoint
 
 
 # %% [markdown] tags=["en"]
-# ## A prediction that is corrected backwards
-#
-# A learner walks through states and now and then gets a reward. Its model predicts for each state $s$ a value $v(s)$: the sum of the rewards still to come, each later one multiplied by $\gamma$ once more. After every step the prediction can be compared with a better one. The *TD error* is
-#
-# $$\delta = r + \gamma v(s') - v(s),$$
-#
-# where $r$ is the reward and $s'$ the next state; after the last state there is nothing to come, and $v(s')$ counts as 0.
-#
-# Which weights caused the error? Not only those that $v(s)$ was computed from: the states before it led here. TD(λ) keeps for each parameter an *eligibility trace*, a fading sum of past gradients, and moves the parameter along it:
-#
-# $$z \leftarrow \gamma\lambda z + \nabla v(s), \qquad w \leftarrow w + \alpha\, \delta\, z.$$
-#
-# An episode by hand. Three states, one weight for each (the model is a table), $w = (0.1, 0.2, 0.3)$, a reward of 1 after the third state, $\gamma = 0.9$, $\lambda = 0.8$, $\alpha = 0.5$:
-#
-# | step | $\delta$ | trace $z$ | weights after it |
-# |---|---|---|---|
-# | 1 | $0.9 \cdot 0.2 - 0.1 = 0.08$ | $(1, 0, 0)$ | $(0.14, 0.2, 0.3)$ |
-# | 2 | $0.9 \cdot 0.3 - 0.2 = 0.07$ | $(0.72, 1, 0)$ | $(0.1652, 0.235, 0.3)$ |
-# | 3 | $1 - 0.3 = 0.7$ | $(0.5184, 0.72, 1)$ | $(0.34664, 0.487, 0.65)$ |
-#
-# The reward reached all three weights at once, the first with a bit more than half of its force.
-# %% [markdown] tags=["ru"] of="9c6f8ff3"
-# ## Предсказание, которое исправляют задним числом
-#
-# Агент переходит из состояния в состояние и иногда получает награду. Модель предсказывает для каждого состояния $s$ ценность $v(s)$: сумму будущих наград. Чем дальше награда, тем больше раз она умножена на $\gamma$. После каждого шага предсказание можно сравнить с более точным. *TD-ошибка* (от temporal difference, «временная разность») равна
-#
-# $$\delta = r + \gamma v(s') - v(s),$$
-#
-# где $r$ — награда, а $s'$ — следующее состояние. После последнего состояния наград больше не будет, и $v(s')$ считается равным 0.
-#
-# Какие веса виноваты в ошибке? Не только те, что участвовали в $v(s)$: сюда привели и предыдущие состояния. В методе TD(λ) для каждого параметра хранится *след приемлемости* (eligibility trace), затухающая сумма прошлых градиентов, и параметр сдвигается вдоль своего следа:
-#
-# $$z \leftarrow \gamma\lambda z + \nabla v(s), \qquad w \leftarrow w + \alpha\, \delta\, z.$$
-#
-# Просчитаем эпизод вручную. Состояний три, у каждого свой вес (модель — просто таблица), $w = (0.1, 0.2, 0.3)$, после третьего состояния награда 1, $\gamma = 0.9$, $\lambda = 0.8$, $\alpha = 0.5$:
-#
-# | шаг | $\delta$ | след $z$ | веса после шага |
-# |---|---|---|---|
-# | 1 | $0.9 \cdot 0.2 - 0.1 = 0.08$ | $(1, 0, 0)$ | $(0.14, 0.2, 0.3)$ |
-# | 2 | $0.9 \cdot 0.3 - 0.2 = 0.07$ | $(0.72, 1, 0)$ | $(0.1652, 0.235, 0.3)$ |
-# | 3 | $1 - 0.3 = 0.7$ | $(0.5184, 0.72, 1)$ | $(0.34664, 0.487, 0.65)$ |
-#
-# Награда сразу повлияла на все три веса, на первый — чуть больше чем вполсилы.
-# %% tags=["fact"]
-w, z, path = torch.tensor([0.1, 0.2, 0.3], dtype=torch.float64), torch.zeros(3, dtype=torch.float64), []
-for t, reward in enumerate([0.0, 0.0, 1.0]):
-    delta = reward + (0.9 * w[t + 1] if t < 2 else 0.0) - w[t]
-    z = 0.9 * 0.8 * z + torch.eye(3, dtype=torch.float64)[t]
-    w = w + 0.5 * delta * z
-    path.append([round(number, 5) for number in (delta.item(), *z.tolist(), *w.tolist())])
-assert path[0] == [0.08, 1, 0, 0, 0.14, 0.2, 0.3]
-assert path[1] == [0.07, 0.72, 1, 0, 0.1652, 0.235, 0.3]
-assert path[2] == [0.7, 0.5184, 0.72, 1, 0.34664, 0.487, 0.65]
-
-
-# %% [markdown] tags=["en"]
-# ### An update through `p.grad`
-#
-# Here autograd is useful: it computes $\nabla v(s)$ for any model. The code below takes the gradient of `v` out of `p.grad`, and puts the update back into `p.grad` for an optimizer to apply. The optimizer is SGD, and its `lr` is the step size $\alpha$. The function runs the three-state episode and notes what it finds. Read it; do not call it yet.
-# %% [markdown] tags=["ru"] of="4b195395"
-# ### Обновление через `p.grad`
-#
-# Здесь пригодится autograd: с ним $\nabla v(s)$ можно вычислить для любой модели. В коде ниже градиент `v` берётся из `p.grad`, а обновление записывается обратно в `p.grad`, чтобы его применил оптимизатор. Оптимизатор здесь — SGD, и его `lr` равен размеру шага $\alpha$. Следующая функция проходит по эпизоду с тремя состояниями и записывает промежуточные значения. Прочтите её, но пока не вызывайте.
-# %%
-def published(weights=(0.1, 0.2, 0.3), rewards=(0.0, 0.0, 1.0), gamma=0.9, lam=0.8, alpha=0.5):
-    seen = {}
-    model = torch.nn.Linear(3, 1, bias=False)
-    model.weight = torch.nn.Parameter(torch.tensor([weights]))
-    optimizer = torch.optim.SGD(model.parameters(), lr=alpha)
-    states = torch.eye(3)
-    (p,) = model.parameters()
-    trace = torch.zeros_like(p)
-    for t in range(3):
-        v = model(states[t])
-        v_next = model(states[t + 1]).item() if t < 2 else 0.0
-        v.backward()
-        if t == 1:
-            seen["p.grad[0] after the second backward"] = p.grad[0, 0].item()
-        delta = rewards[t] + gamma * v_next - v.item()
-        trace[:] = gamma * lam * trace + p.grad
-        p.grad[:] = alpha * delta * trace
-        optimizer.step()
-        if t == 0:
-            seen["p.grad[0] after step 1"] = p.grad[0, 0].item()
-            seen["w[0] after step 1"] = p[0, 0].item()
-        if t == 1:
-            seen["trace[0] after step 2"] = trace[0, 0].item()
-    seen["w[2] at the end"] = p[0, 2].item()
-    return {name: round(value, 4) for name, value in seen.items()}
-
-
-# %% [markdown] tags=["en"]
-# ### Exercise `predict_traces`: traces through `p.grad`
-# *predict · ●○○ · 7 minutes · 1 point*
-#
-# What does `published()` return? Put a number in place of each `...`. Follow the code, not the formula: that is the point.
-# %% [markdown] tags=["ru"] of="c99af533"
-# ### Упражнение `predict_traces`: следы через `p.grad`
-# *предсказать · ●○○ · 7 минут · 1 балл*
-#
-# Что вернёт `published()`? Вместо каждого `...` поставьте число. Считайте по коду, а не по формуле: в этом и состоит упражнение.
-# %% answer="predict_traces"
-predict_traces = {
-    "p.grad[0] after step 1": 0.04,
-    "w[0] after step 1": 0.08,
-    "p.grad[0] after the second backward": 0.04,
-    "trace[0] after step 2": 0.76,
-    "w[2] at the end": 0.125,
-}
-# %% given="predict_traces"
-predict_traces = {
-    "p.grad[0] after step 1": ...,
-    "w[0] after step 1": ...,
-    "p.grad[0] after the second backward": ...,
-    "trace[0] after step 2": ...,
-    "w[2] at the end": ...,
-}
-# %% check="predict_traces"
-from autograder import check
-
-check("predict_traces")
-# %% tags=["fact"]
-assert predict_traces == published()
-# %% [markdown] tags=["en"]
-# Now call it.
-# %% [markdown] tags=["ru"] of="0cc3540a"
-# Вызовем эту функцию и сравним с таблицей.
-# %%
-published()
-
-
-# %% [markdown] tags=["en"] explains="predict_traces"
-# Nothing here fails, and nothing is infinite. The first weight went from 0.1 down to 0.08 although its prediction was too low, and the trace of the first state holds 0.76 instead of 0.72: a part of an *update* has been taken for a gradient.
-#
-# Each fault alone, on the same episode:
-#
-# | what is wrong | weights at the end |
-# |---|---|
-# | nothing, TD(λ) | $(0.34664, 0.487, 0.65)$ |
-# | the sign | $(-0.14664, -0.087, -0.05)$ |
-# | `.grad` is not cleared | $(0.308, 0.4625, 0.65)$ |
-# | the step size counts twice | $(0.22332, 0.3435, 0.475)$ |
-#
-# The sign is noticed soon: values run away from the rewards. The other two look like a poor choice of $\lambda$ and of the learning rate, and are tuned away.
-# %% [markdown] tags=["ru"] explains="predict_traces" of="8b084cc4"
-# Ни ошибок выполнения, ни бесконечностей нет. Но на первом же шаге первый вес уменьшился с 0.1 до 0.08, хотя предсказание было занижено, а на втором в следе первого состояния оказалось 0.76 вместо 0.72: *обновление* первого шага принято за градиент.
-#
-# Вот каждая ошибка по отдельности на том же эпизоде:
-#
-# | что неверно | веса в конце |
-# |---|---|
-# | ничего, TD(λ) | $(0.34664, 0.487, 0.65)$ |
-# | знак | $(-0.14664, -0.087, -0.05)$ |
-# | `.grad` не обнуляется | $(0.308, 0.4625, 0.65)$ |
-# | размер шага учтён дважды | $(0.22332, 0.3435, 0.475)$ |
-#
-# Неверный знак быстро себя выдаёт: ценности всё дальше уходят от наград. Две другие ошибки похожи на неудачный выбор $\lambda$ и скорости обучения, и их «исправляют» подбором этих чисел.
-# %% tags=["fact"]
-def with_faults(sign=-1, clears=True, twice=False, zero_start=False):
-    w = torch.tensor([[0.0, 0.0, 0.0] if zero_start else [0.1, 0.2, 0.3]], dtype=torch.float64, requires_grad=True)
-    optimizer, z = torch.optim.SGD([w], lr=0.5), torch.zeros(1, 3, dtype=torch.float64)
-    for t, reward in enumerate([0.0, 0.0, 1.0]):
-        if clears:
-            optimizer.zero_grad()
-        v = w[0, t]
-        v.backward()
-        delta = reward + (0.9 * w[0, t + 1].item() if t < 2 else 0.0) - v.item()
-        z = 0.9 * 0.8 * z + w.grad
-        w.grad[:] = sign * (0.5 if twice else 1) * delta * z
-        optimizer.step()
-    return [round(number, 5) for number in w[0].tolist()]
-
-
-assert with_faults() == [0.34664, 0.487, 0.65]
-assert with_faults(clears=False) == [0.308, 0.4625, 0.65]
-assert with_faults(sign=1) == [-0.14664, -0.087, -0.05]
-assert with_faults(twice=True) == [0.22332, 0.3435, 0.475]
-
-
-# %% [markdown] tags=["en"]
-# ### Exercise `fix_traces`: traces that go downhill
-# *find the bug · ●●○ · 10 minutes · 3 points*
-#
-# Mend the update. Nothing is returned.
-#
-# * **Given.** `states`, the states of one episode, one per row, and `rewards`, the reward after each of them; the episode ends after the last. `model(states[t])` is a tensor with one number. The model may have several parameters, all are trained, and something may be in `.grad` at the start.
-# * **Result.** With plain SGD the weights after each step are those of TD(λ), with the optimizer's learning rate as $\alpha$. There is one `optimizer.step()` for each state, and the optimizer may be any: with Adam the direction $\delta z$, with the right sign, takes the place of the gradient. A second call is about another episode. <!-- weights -->
-# * **Leave.** The settings of the optimizer. <!-- settings -->
-# %% [markdown] tags=["ru"] of="bd335ff6"
-# ### Упражнение `fix_traces`: следы, которые ведут не туда
-# *найти ошибку · ●●○ · 10 минут · 3 балла*
-#
-# Исправьте обновление. Функция ничего не возвращает.
-#
-# * **Дано.** Состояния одного эпизода записаны построчно в `states`, награда после каждого из них — в `rewards`; после последнего состояния эпизод заканчивается. Вызов `model(states[t])` возвращает тензор из одного числа. У модели может быть несколько параметров, обучаются все, а в `.grad` вначале может что-то лежать.
-# * **Результат.** Если взять обычный SGD, веса после каждого шага такие же, как в TD(λ) с размером шага $\alpha$, равным скорости обучения этого SGD. На каждое состояние приходится один вызов `optimizer.step()`, а оптимизатор может быть любым: Adam, например, вместо градиента получает $\delta z$ с нужным знаком. При новом вызове начинается новый эпизод. <!-- weights -->
-# * **Не менять.** Настройки оптимизатора. <!-- settings -->
-# %% answer="fix_traces"
-def fix_traces(model, optimizer, states, rewards, gamma, lam):
-    traces = [torch.zeros_like(p) for p in model.parameters()]
-    for t, reward in enumerate(rewards):
-        optimizer.zero_grad()
-        v = model(states[t])
-        v_next = model(states[t + 1]).item() if t + 1 < len(rewards) else 0.0
-        v.backward()
-        delta = reward + gamma * v_next - v.item()
-        for trace, p in zip(traces, model.parameters()):
-            trace[:] = gamma * lam * trace + p.grad
-            p.grad[:] = -delta * trace
-        optimizer.step()
-
-
-# %% given="fix_traces"
-def fix_traces(model, optimizer, states, rewards, gamma, lam):
-    alpha = optimizer.param_groups[0]["lr"]
-    traces = [torch.zeros_like(p) for p in model.parameters()]
-    for t, reward in enumerate(rewards):
-        v = model(states[t])
-        v_next = model(states[t + 1]).item() if t + 1 < len(rewards) else 0.0
-        v.backward()
-        delta = reward + gamma * v_next - v.item()
-        for trace, p in zip(traces, model.parameters()):
-            trace[:] = gamma * lam * trace + p.grad
-            p.grad[:] = alpha * delta * trace
-        optimizer.step()
-
-
-# %% alternative="fix_traces"
-def fix_traces(model, optimizer, states, rewards, gamma, lam):
-    parameters = list(model.parameters())
-    traces = [torch.zeros_like(p) for p in parameters]
-    for t, reward in enumerate(rewards):
-        v = model(states[t])
-        with torch.no_grad():
-            target = reward + (gamma * model(states[t + 1]) if t + 1 < len(rewards) else 0.0)
-        gradients = torch.autograd.grad(v.sum(), parameters)
-        delta = (target - v).item()
-        traces = [gamma * lam * trace + g for trace, g in zip(traces, gradients)]
-        for p, trace in zip(parameters, traces):
-            p.grad = -delta * trace
-        optimizer.step()
-
-
-# %% alternative="fix_traces"
-def fix_traces(model, optimizer, states, rewards, gamma, lam):
-    traces = {p: 0.0 for p in model.parameters()}
-    values_after = [lambda t=t: model(states[t]).item() for t in range(1, len(rewards))] + [lambda: 0.0]
-    for state, reward, value_after in zip(states, rewards, values_after):
-        model.zero_grad()
-        v = model(state)
-        (-v).backward()  # an optimizer goes down
-        delta = reward + gamma * value_after() - v.item()
-        for p in traces:
-            traces[p] = gamma * lam * traces[p] + p.grad
-            p.grad = delta * traces[p]
-        optimizer.step()
-
-
-# %% alternative="fix_traces"
-def fix_traces(model, optimizer, states, rewards, gamma, lam):
-    traces = [torch.zeros_like(p) for p in model.parameters()]
-    optimizer.zero_grad(set_to_none=False)
-    for t in range(len(rewards)):
-        v = model(states[t])
-        v.backward()
-        v_next = model(states[t + 1]).detach() if t < len(rewards) - 1 else torch.zeros_like(v)
-        delta = rewards[t] + gamma * v_next - v.detach()
-        for trace, p in zip(traces, model.parameters()):
-            trace.mul_(gamma * lam).add_(p.grad)
-            p.grad.copy_(trace).mul_(-delta.item())
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=False)
-
-
-# %% check="fix_traces"
-from autograder import check
-
-check("fix_traces")
-
-
-# %% [markdown] tags=["en"]
-# ## Episodes in a row
-#
-# Experience arrives as a stream of steps. The libraries for environments tell two endings apart. `terminated`: the episode is over, nothing comes after it, and the value of the next state counts as 0. `truncated`: somebody ran out of patience, often a time limit. The walk would have gone on, so the next state keeps its value. In both cases the next step belongs to another episode, and a trace must not reach across.
-#
-# One more thing keeps the formula from being an ordinary gradient: $v(s')$ is a target, a number. The update follows $\nabla v(s)$ alone. This is called a *semi-gradient*; `detach()`, `.item()` or `no_grad()` makes it one. Let the gradient through the target as well, and $v(s')$ is moved to meet $v(s)$.
-#
-# ### Extra exercise `td_lambda`: TD(λ) on a stream of episodes
-# *complete · ●●○ · 14 minutes · 4 points · extra*
-#
-# Go through the steps in order, from the first with traces of 0:
-#
-# 1. $\delta$ is computed with the weights as they are before this step; after a `terminated` step $v(s')$ counts as 0.
-# 2. The traces take up $\nabla v(s)$, and then each weight that requires grad moves in place by $\alpha\, \delta\, z$.
-# 3. After a `terminated` or `truncated` step all traces are 0 again.
-#
-# * **Given.** `steps`, a list of tuples `(state, reward, next_state, terminated, truncated)`: tensor, number, tensor, bool, bool; not both are True. The last step may end no episode. `model(state)` is a tensor with one number, of shape $()$ or $(1,)$.
-# * **Result.** The trained weights are those of TD(λ). A second call begins anew, with traces of 0. <!-- weights -->
-# * **Result.** The list of all $\delta$ is returned, as Python numbers. <!-- errors -->
-# * **Result.** The function works, too, where model and states lie on another device than the CPU, such as a GPU. <!-- device -->
-# * **Leave.** Frozen weights, every `.grad` and all flags. <!-- rest -->
-# %% [markdown] tags=["ru"] of="5e4e13b8"
-# ## Эпизоды подряд
-#
-# На практике шаги идут сплошным потоком, эпизод за эпизодом. В библиотеках сред для обучения с подкреплением различают два вида окончания эпизода. Флаг `terminated` означает, что эпизод закончен: дальше ничего нет, и ценность следующего состояния считается равной 0. Флаг `truncated` означает, что эпизод оборвали, обычно по лимиту времени. Эпизод мог бы продолжаться, поэтому ценность следующего состояния учитывается. В обоих случаях следующий шаг относится уже к другому эпизоду, и след не должен переходить границу между ними.
-#
-# Есть и ещё одно отличие от обычного градиентного спуска: $v(s')$ входит в цель, а цель — просто число, через неё градиент не идёт. Веса сдвигаются только вдоль $\nabla v(s)$. Такой градиент называют *полуградиентом* (semi-gradient). Чтобы получить его, берут `detach()`, `.item()` или `no_grad()`. Если пропустить градиент и через цель, то и $v(s')$ будет сдвигаться навстречу $v(s)$.
-#
-# ### Дополнительное упражнение `td_lambda`: TD(λ) по потоку эпизодов
-# *дописать · ●●○ · 14 минут · 4 балла · дополнительно*
-#
-# Пройдите шаги по порядку. Перед первым из них следы равны 0.
-#
-# 1. $\delta$ вычисляется с теми весами, какие были до этого шага; на шаге с `terminated` считается, что $v(s')$ равно 0.
-# 2. Следы затухают, к ним прибавляется $\nabla v(s)$, и после этого каждый вес, который требует градиента, изменяется на месте: к нему прибавляется $\alpha\, \delta\, z$.
-# 3. После шага с `terminated` или `truncated` все следы снова равны 0.
-#
-# * **Дано.** Список кортежей `(state, reward, next_state, terminated, truncated)` в аргументе `steps`: тензор, число, тензор, bool, bool; оба флага одновременно True не бывают. Последний шаг может и не заканчивать эпизод. Вызов `model(state)` возвращает тензор из одного числа, формы $()$ или $(1,)$.
-# * **Результат.** Обучаемые веса такие, как в TD(λ). При новом вызове следы снова равны 0. <!-- weights -->
-# * **Результат.** Возвращается список всех значений $\delta$ — обычных чисел Python. <!-- errors -->
-# * **Результат.** Функция работает и тогда, когда модель и состояния лежат не на CPU, а на другом устройстве, например на GPU. <!-- device -->
-# * **Не менять.** Замороженные веса, все поля `.grad` и все флаги параметров. <!-- rest -->
-# %% answer="td_lambda"
-def td_lambda(model, steps, gamma, lam, alpha):
-    """Learn the values of `model` in place; return the TD error of each step."""
-    ### BEGIN SOLUTION
-    parameters = [p for p in model.parameters() if p.requires_grad]
-    traces = [torch.zeros_like(p) for p in parameters]
-    errors = []
-    for state, reward, next_state, terminated, truncated in steps:
-        v = model(state).sum()
-        gradients = torch.autograd.grad(v, parameters)
-        with torch.no_grad():
-            v_next = 0.0 if terminated else model(next_state).item()
-            delta = reward + gamma * v_next - v.item()
-            for p, trace, gradient in zip(parameters, traces, gradients):
-                trace.mul_(gamma * lam).add_(gradient)
-                p += alpha * delta * trace
-                if terminated or truncated:
-                    trace.zero_()
-        errors.append(delta)
-    return errors
-    ### END SOLUTION
-
-
-# %% alternative="td_lambda"
-def td_lambda(model, steps, gamma, lam, alpha):
-    kept = {p: p.grad for p in model.parameters() if p.requires_grad}
-    traces, errors = {}, []
-    for state, reward, next_state, terminated, truncated in steps:
-        for p in kept:
-            p.grad = None
-        v = model(state)
-        target = torch.full_like(v, reward)
-        if not terminated:
-            target = target + gamma * model(next_state).detach()
-        v.backward()
-        errors.append((target - v).item())
-        with torch.no_grad():
-            for p in kept:
-                traces[p] = gamma * lam * traces.get(p, 0.0) + p.grad
-                p.add_(traces[p], alpha=alpha * errors[-1])
-        if terminated or truncated:
-            traces.clear()
-    for p, gradient in kept.items():
-        p.grad = gradient
-    return errors
-
-
-# %% alternative="td_lambda"
-def td_lambda(model, steps, gamma, lam, alpha):
-    parameters = [p for p in model.parameters() if p.requires_grad]
-
-    def flat(tensors):
-        return torch.cat([tensor.flatten() for tensor in tensors])
-
-    sizes, trace, errors = [p.numel() for p in parameters], 0.0, []
-    for state, reward, next_state, terminated, truncated in steps:
-        v = model(state).squeeze()
-        with torch.no_grad():
-            errors.append(float(reward + (1 - terminated) * gamma * model(next_state).squeeze() - v))
-        trace = gamma * lam * trace + flat(torch.autograd.grad(v, parameters))
-        for p, part in zip(parameters, (alpha * errors[-1] * trace).split(sizes)):
-            p.data += part.view_as(p)
-        trace = trace * (not (terminated or truncated))
-    return errors
-
-
-# %% alternative="td_lambda"
-def td_lambda(model, steps, gamma, lam, alpha):
-    names = [name for name, p in model.named_parameters() if p.requires_grad]
-    weights = dict(model.named_parameters())
-    value = torch.func.grad_and_value(lambda own, s: torch.func.functional_call(model, own, (s,)).sum())
-    errors, fresh = [], True
-    for state, reward, next_state, terminated, truncated in steps:
-        if fresh:
-            traces = {name: torch.zeros_like(weights[name]) for name in names}
-        gradients, v = value({name: weights[name].detach() for name in names}, state)
-        after = 0.0 if terminated else gamma * model(next_state).sum().item()
-        errors.append(reward + after - v.item())
-        with torch.no_grad():
-            for name in names:
-                traces[name] = gamma * lam * traces[name] + gradients[name]
-                weights[name] += alpha * errors[-1] * traces[name]
-        fresh = terminated or truncated
-    return errors
-
-
-# %% check="td_lambda"
-from autograder import check
-
-check("td_lambda")
-# %% tags=["fact"]
-table_of_two = torch.tensor([0.1, 0.2], dtype=torch.float64, requires_grad=True)
-(0.5 * (0.9 * table_of_two[1] - table_of_two[0]) ** 2).backward()
-assert [round(number, 5) for number in table_of_two.grad.tolist()] == [-0.08, 0.072]  # SGD lowers v(s'), raises v(s)
-
-
-# %% [markdown] tags=["en"]
-# ## A curve does not find it
-#
-# Five states in a row, a walk that starts in the middle and goes left or right with equal chances, and a reward of 1 for leaving on the right. The true values, without discount, are $1/6, 2/6, \ldots, 5/6$. Here TD(λ) learns them from walks, with a table and therefore with a gradient that needs no autograd: it is 1 at the state visited. On the right is the same with the second fault of that code, an update that stays in `.grad` and gets into the trace.
-# %% [markdown] tags=["ru"] of="a1640aa6"
-# ## По кривой ошибку не найти
-#
-# Пять состояний расположены в ряд, случайное блуждание начинается посередине и с равной вероятностью идёт влево или вправо. За выход справа даётся награда 1. Истинные ценности без дисконтирования равны $1/6, 2/6, \ldots, 5/6$. На рисунке слева — их оценки, вычисленные методом TD(λ) по записям блужданий. Модель — таблица, поэтому градиент известен и без autograd: он равен 1 у посещённого состояния. Справа — то же самое, но со второй ошибкой из кода выше: обновление остаётся в `.grad` и попадает в след.
-# %%
-def walk_values(walks, leaks, lam=0.8, alpha=0.1, seed=0):
-    rng = torch.Generator().manual_seed(seed)
-    w = torch.full((5,), 0.5)
-    for _ in range(walks):
-        state, trace, left = 2, torch.zeros(5), torch.zeros(5)
-        while 0 <= state <= 4:
-            after = state + (1 if torch.rand((), generator=rng) < 0.5 else -1)
-            delta = (w[after] if 0 <= after <= 4 else float(after == 5)) - w[state]
-            trace = lam * trace + left
-            trace[state] += 1
-            w += alpha * delta * trace
-            left = -delta * trace if leaks else left
-            state = after
-    return w
-
-
-true_values = torch.arange(1, 6) / 6
-
-
-# %% tags=["picture"] alt="Two pictures of learned values after 1, 10 and 100 walks: with the fault and without it they look alike | Два рисунка с выученными значениями после 1, 10 и 100 блужданий: с ошибкой и без неё они похожи"
-import matplotlib.pyplot as plt
-
-figure, both = plt.subplots(1, 2, figsize=(8, 3), sharey=True)
-for axes, leaks, title in zip(both, (False, True), ("TD(λ)", ".grad is not cleared")):
-    axes.plot(list("ABCDE"), true_values, "k--", label="true")
-    for walks, marker in ((1, "o"), (10, "s"), (100, "^")):
-        axes.plot(list("ABCDE"), walk_values(walks, leaks), marker=marker, label=str(walks))
-    axes.set_title(title, fontsize=10)
-both[0].legend(frameon=False)
-plt.show()
-
-
-# %% tags=["fact"]
-def distance(values):
-    return round((values - true_values).square().mean().sqrt().item(), 2)
-
-
-with_ends = torch.cat([torch.zeros(1), true_values, torch.ones(1)])
-assert torch.allclose(true_values, (with_ends[:-2] + with_ends[2:]) / 2)  # each is the mean of its neighbours
-assert distance(walk_values(1, leaks=False)) > 0.2
-assert [distance(walk_values(100, leaks)) for leaks in (False, True)] == [0.07, 0.08]
-assert [distance(walk_values(100, leaks, seed=1)) for leaks in (False, True)] == [0.06, 0.04]
-
-
-# %% [markdown] tags=["en", "try"]
-# After how many walks would you have noticed the fault? Look at both pictures, then run `walk_values` with another `seed`.
-#
-# Both learn; the legend says after how many walks. After 100 the right one is off by 0.07 on average (root mean square), the wrong one by 0.08. With `seed=1` it is the other way round: 0.06 and 0.04. What told them apart was an episode of three steps with numbers one can check by hand.
-# %% [markdown] tags=["ru", "try"] of="b5d03a7f"
-# После скольких блужданий вы заметили бы ошибку? Посмотрите на оба рисунка, потом вызовите `walk_values` с другим `seed`.
-#
-# Обе программы обучаются. В легенде указано, после скольких блужданий получена каждая кривая. После 100 блужданий средняя квадратичная ошибка правильной программы равна 0.07, неправильной — 0.08. А при `seed=1` всё наоборот: 0.06 и 0.04. Различить их удалось только на эпизоде из трёх шагов, где все числа можно проверить вручную.
-
-
-# %% [markdown] tags=["en"]
-# ### Extra exercise `hide_the_fault`: an episode that hides the fault
-# *write the counter-example · ●●○ · 8 minutes · 2 points · extra*
-#
-# There are even episodes on which the two agree to the last digit. A test with such an episode passes, and proves nothing. Find one. The episode visits the states in order and ends after the last; $\gamma = 0.9$, $\lambda = 0.8$, $\alpha = 0.5$.
-#
-# * **Result.** `hide_the_fault()` returns two lists of the same length, at least 3: the weights of a table at the start, and the rewards. <!-- lists -->
-# * **Result.** The right update, and the one that does not clear `.grad` between the steps but is right otherwise, end with the same weights (they differ by at most $10^{-8}$). <!-- agrees -->
-# * **Result.** Every weight moves by at least 0.01. <!-- moves -->
-# %% [markdown] tags=["ru"] of="b706562b"
-# ### Дополнительное упражнение `hide_the_fault`: эпизод, который скрывает ошибку
-# *построить контрпример · ●●○ · 8 минут · 2 балла · дополнительно*
-#
-# Бывают и эпизоды, на которых результаты обеих программ совпадают до последнего знака. Тест с таким эпизодом пройдут обе, и он ничего не докажет. Постройте такой эпизод. Состояния в нём идут по порядку, после последнего он заканчивается. Возьмите $\gamma = 0.9$, $\lambda = 0.8$, $\alpha = 0.5$.
-#
-# * **Результат.** `hide_the_fault()` возвращает два списка одинаковой длины, не меньше 3: начальные веса таблицы и награды. <!-- lists -->
-# * **Результат.** Правильное обновление и обновление, при котором поле `.grad` между шагами не обнуляется, а всё остальное верно, дают в конце одинаковые веса (с разницей не больше $10^{-8}$). <!-- agrees -->
-# * **Результат.** Каждый вес изменяется не меньше чем на 0.01. <!-- moves -->
-# %% answer="hide_the_fault"
-def hide_the_fault():
-    """Weights at the start, and rewards."""
-    ### BEGIN SOLUTION
-    return [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]
-    ### END SOLUTION
-
-
-# %% alternative="hide_the_fault"
-def hide_the_fault():
-    return [0.81, 0.9, 1.0, 0.0], [0.0, 0.0, 1.0, -2.0]
-
-
-# %% alternative="hide_the_fault"
-def hide_the_fault():
-    weights = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
-    after = torch.cat([weights[1:], torch.zeros(1)])
-    rewards = weights - 0.9 * after  # the weights are the true values ...
-    rewards[-1] += 1  # ... but for the last reward
-    return weights.tolist(), rewards.tolist()
-
-
-# %% alternative="hide_the_fault"
-def hide_the_fault():
-    n = 6
-    return [0.0] * n, [0.0] * (n - 1) + [10.0]
-
-
-# %% check="hide_the_fault"
-from autograder import check
-
-check("hide_the_fault")
-# %% tags=["fact"]
-assert with_faults(clears=False, zero_start=True) == with_faults(zero_start=True) == [0.2592, 0.36, 0.5]
-
-
-# %% [markdown] tags=["en"]
-# ### Extra exercise `is_right_td`: write the test
-# *write the test · ●●● · 18 minutes · 5 points · extra*
-#
-# Now a test that cannot be fooled, `is_right_td(td)`. It is tried on four right programs and eleven wrong ones.
-#
-# * **Given.** A program, called as `td(w, steps, gamma, lam, alpha)`: `w` is a table of values, a leaf with one dimension that requires grad, float32 or float64, and `td` changes it in place. The tuples of `steps` are those of `td_lambda`, except that the two states are indices of the table.
-# * **Result.** True if the program changes `w` by TD(λ). It may leave something in `w.grad`, and what it returns does not matter. It may add in another order than you, so its weights need not be exactly those you expect: for weights near 1 the difference is less than 0.00001. <!-- accepts_right -->
-# * **Result.** Else False; an `AssertionError` counts as False. Points for refused programs count only if all right ones are accepted. <!-- catches_sign, catches_leak, catches_no_trace, catches_replacing, catches_decay, catches_no_reset, catches_end, catches_truncation, catches_both_sides -->
-# %% [markdown] tags=["ru"] of="e9b922c5"
-# ### Дополнительное упражнение `is_right_td`: напишите тест
-# *написать тест · ●●● · 18 минут · 5 баллов · дополнительно*
-#
-# Теперь напишите тест `is_right_td(td)`, который не обмануть. Он проверяется на четырёх правильных программах и одиннадцати неправильных.
-#
-# * **Дано.** Программа, которая вызывается так: `td(w, steps, gamma, lam, alpha)`. Здесь `w` — таблица ценностей, одномерный лист float32 или float64, который требует градиента, и `td` меняет его на месте. Кортежи в списке `steps` такие же, как в упражнении `td_lambda`, только оба состояния в них заданы индексами в таблице.
-# * **Результат.** True, если программа меняет `w` по правилу TD(λ). В `w.grad` она вправе что-нибудь оставить, а что она возвращает, неважно. Слагаемые она может складывать в другом порядке, поэтому точного равенства с ожидаемыми весами не требуйте: у весов порядка 1 разница меньше 0.00001. <!-- accepts_right -->
-# * **Результат.** Иначе False; исключение `AssertionError` тоже считается ответом False. Баллы за отвергнутые неправильные программы начисляются, только если приняты все правильные. <!-- catches_sign, catches_leak, catches_no_trace, catches_replacing, catches_decay, catches_no_reset, catches_end, catches_truncation, catches_both_sides -->
-# %% answer="is_right_td"
-def is_right_td(td):
-    """Is `td(w, steps, gamma, lam, alpha)` TD(λ)?"""
-    ### BEGIN SOLUTION
-    steps = [
-        (0, 0.0, 1, False, False),
-        (1, 0.5, 0, False, False),
-        (0, 0.25, 2, False, False),
-        (2, 1.0, 0, True, False),
-        (0, 0.0, 2, False, False),
-        (2, 0.5, 1, False, True),
-        (1, 1.0, 2, False, False),
-        (2, 0.0, 0, False, False),
-    ]
-    w = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
-    td(w, steps, 0.9, 0.8, 0.5)
-    values, trace = [0.1, 0.2, 0.3], [0.0, 0.0, 0.0]
-    for state, reward, after, terminated, truncated in steps:
-        delta = reward + (0.0 if terminated else 0.9 * values[after]) - values[state]
-        trace = [0.9 * 0.8 * each for each in trace]
-        trace[state] += 1
-        values = [value + 0.5 * delta * each for value, each in zip(values, trace)]
-        if terminated or truncated:
-            trace = [0.0, 0.0, 0.0]
-    return torch.allclose(w, torch.tensor(values), atol=1e-5)
-    ### END SOLUTION
-
-
-# %% alternative="is_right_td"
-def is_right_td(td):
-    # by hand: w = 1, 2; gamma = lambda = alpha = 1/2
-    def after(*steps):
-        w = torch.tensor([1.0, 2.0], requires_grad=True)
-        td(w, list(steps), 0.5, 0.5, 0.5)
-        return w.tolist()
-
-    ended = after((0, 2.0, 1, False, False), (1, 1.0, 0, True, False))
-    # delta = 2 + 1 - 1 = 2, w = 2, 2; then delta = 1 - 2 = -1, z = 1/4, 1: w = 1.875, 1.5
-    cut = after((0, 2.0, 1, False, True), (1, 1.0, 0, False, False))
-    # w = 2, 2; then delta = 1 + 1 - 2 = 0
-    fresh = after((0, 2.0, 1, False, True), (1, 2.0, 0, False, False))
-    # w = 2, 2; then delta = 2 + 1 - 2 = 1, z = 0, 1: w = 2, 2.5
-    both = after((0, 2.0, 1, True, False), (1, 3.0, 0, False, False))
-    # delta = 2 - 1 = 1, w = 1.5, 2; then delta = 3 + 0.75 - 2 = 1.75, z = 0, 1
-    again = after((0, 1.0, 0, False, False), (0, 0.0, 1, False, False))
-    # delta = 1 + 0.5 - 1 = 0.5, w = 1.25, 2; then delta = 1 - 1.25 = -0.25, z = 1.25, 0
-    wanted = [[1.875, 1.5], [2, 2], [2, 2.5], [1.5, 2.875], [1.09375, 2]]
-    return all(abs(a - b) < 1e-4 for x, y in zip([ended, cut, fresh, both, again], wanted) for a, b in zip(x, y))
-
-
-# %% alternative="is_right_td"
-def is_right_td(td):
-    torch.manual_seed(1)
-    start = torch.rand(4, dtype=torch.float64)
-    steps = []
-    for t in range(20):
-        state, after = torch.randint(0, 4, (2,)).tolist()
-        steps.append((state, t % 3 - 0.7, after, t % 5 == 4, t % 7 == 6 and t % 5 != 4))
-    w = start.clone().requires_grad_()
-    td(w, steps, 0.95, 0.7, 0.1)
-    truth, z = start.clone(), torch.zeros(4, dtype=torch.float64)
-    for state, reward, after, terminated, truncated in steps:
-        delta = reward + 0.95 * truth[after] * (not terminated) - truth[state]
-        z *= 0.95 * 0.7
-        z[state] += 1
-        truth += 0.1 * delta * z
-        z *= not (terminated or truncated)
-    assert torch.allclose(w.detach(), truth, rtol=1e-8)
-    return True
-
-
-# %% alternative="is_right_td"
-def is_right_td(td):
-    def table(start, steps):
-        w = torch.tensor(start, dtype=torch.float64, requires_grad=True)
-        td(w, steps, 0.9, 0.8, 0.5)
-        return w.detach()
-
-    def near(found, wanted):
-        return torch.allclose(found, torch.tensor(wanted, dtype=torch.float64), atol=1e-6)
-
-    walk = [(0, 0.0, 1, False, False), (1, 0.0, 2, False, False), (2, 1.0, 0, True, False)]
-    known = near(table([0.1, 0.2, 0.3], walk), [0.34664, 0.487, 0.65])  # the episode of the lesson
-    twice = near(table([0.1, 0.2, 0.3], walk + walk), table(table([0.1, 0.2, 0.3], walk).tolist(), walk).tolist())
-    cut = near(table([1.0, 2.0], [(0, 0.0, 1, False, True), (1, 0.0, 1, True, False)]), [1.4, 1.0])
-    again = near(table([1.0, 2.0], [(0, 1.0, 0, False, False), (0, 0.0, 1, True, False)]), [0.203, 2.0])
-    return known and twice and cut and again
-
-
-# %% check="is_right_td"
-from autograder import check
-
-check("is_right_td")
-# %% tags=["fact"]
-from autograder.exercises import find
-
-tried = find("is_right_td", "capstones").programs
-assert (len(tried.right), len(tried.wrong)) == (4, 11)
-stream = [(t % 3, 0.5, (t + 1) % 3, t % 5 == 4, t % 7 == 6) for t in range(20)]
-for dtype, limit in ((torch.float32, 1e-5), (torch.float64, 1e-13)):
-    found = []
-    for td in find("is_right_td", "capstones").programs.right:
-        w = torch.tensor([0.1, 0.2, 0.3], dtype=dtype, requires_grad=True)
-        td(w, stream, 0.9, 0.8, 0.1)
-        assert w.dtype == dtype
-        found.append(w.detach())
-    differences = [(each - found[0]).abs().max().item() for each in found]
-    assert 0 < max(differences) < limit
-
-
-# %% [markdown] tags=["en"]
 # ## A step that fits into memory
 #
-# The next sections build one training step, piece by piece, until it runs under a cap.
+# The next two sections mend two pieces of one training step; the extra sections *All together* and *Half precision* complete it under a cap.
 #
 # ### A frozen start
 #
@@ -719,10 +55,10 @@ for dtype, limit in ((torch.float32, 1e-5), (torch.float64, 1e-13)):
 # > UserWarning: None of the inputs have requires_grad=True. Gradients will be None
 #
 # Replies in issue trackers say that it is normal, that the loss looks fine, or which filter hides the message. Is it normal? Two blocks, as small as possible:
-# %% [markdown] tags=["ru"] of="452fd07c"
+# %% [markdown] tags=["ru"] of="de72c27f"
 # ## Шаг, который помещается в память
 #
-# В следующих разделах мы по частям соберём один шаг обучения, который уложится в заданный предел памяти.
+# В двух следующих разделах мы исправим две части шага обучения, а в дополнительных, «Всё вместе» и «Половинная точность», шаг целиком уложится в заданный предел памяти.
 #
 # ### Замороженное начало
 #
@@ -829,24 +165,22 @@ assert falling[-1] < 0.1 * falling[0]  # the head alone learns
 #
 # Sometimes the message is indeed harmless: in a validation loop under `no_grad()` it appears as well, and where only a wholly frozen part of the model is checkpointed nothing is lost. The message does not tell these cases apart. `.grad` of an adapter does.
 #
-# ### Exercise `fix_checkpoint`: a frozen start
-# *find the bug · ●●○ · 10 minutes · 3 points*
+# ### `fix_checkpoint`
 #
-# Mend the function.
+# **Every trained parameter is to get its gradient, with one block in memory at a time. The adapters get none: mend the function.**
 #
 # * **Given.** `embed`, an embedding; `tokens`, a tensor of indices; `blocks`, a `ModuleList`; `head`, a layer. Some parameters require grad and some do not, in any part of the model; the embedding may be trained, and a block may be frozen as a whole. No block draws random numbers. Gradients are taken with `backward()`.
 # * **Result.** `head` of what the blocks make of the embedding, one after the other. After `backward()` from it every trained parameter has the gradient that it would have without checkpoints, and frozen ones have None. The outputs of two calls may be alive at once. <!-- gradients -->
 # * **Leave.** Flags and weights. <!-- flags -->
 # * **Not allowed.** The inside of more than one block in memory at a time in the backward pass: for all that the call and the pass make, gradients included, the check allows 3.75 times the bytes of the widest tensor in a block. Nothing may take its place, such as bytes or files: all blocks but one are computed again. <!-- peak, again -->
-# %% [markdown] tags=["ru"] of="65aa5a14"
+# %% [markdown] tags=["ru"] of="a2076aab"
 # Ни один адаптер не обучается. Значение функции потерь всё равно падает, потому что учится выходной слой: вот почему столько людей не замечают ошибки.
 #
 # Иногда сообщение действительно безобидно: оно появляется и при валидации внутри `no_grad()`, а если с контрольными точками выполняется только полностью замороженная часть модели, ничего не потеряно. По тексту сообщения безобидный случай от опасного не отличить: нужно посмотреть, что лежит в поле `.grad` адаптера.
 #
-# ### Упражнение `fix_checkpoint`: замороженное начало
-# *найти ошибку · ●●○ · 10 минут · 3 балла*
+# ### `fix_checkpoint`
 #
-# Исправьте функцию.
+# **Каждый обучаемый параметр должен получить свой градиент, а в памяти может быть один блок. Адаптеры градиента не получают: исправьте функцию.**
 #
 # * **Дано.** Слой эмбеддингов `embed`; тензор индексов `tokens`; `blocks` — `ModuleList`; выходной слой `head`. Одни параметры требуют градиента, другие — нет, и находиться те и другие могут в любом месте модели: слой эмбеддингов может обучаться, а какой-нибудь блок может быть заморожен целиком. Случайных чисел в блоках нет. Градиенты вычисляются вызовом `backward()`.
 # * **Результат.** Выход слоя `head`, на вход которого подан результат последнего блока: эмбеддинги проходят через блоки один за другим. После `backward()` градиент каждого обучаемого параметра такой же, как без контрольных точек, а у замороженных — None. Результаты двух вызовов могут существовать одновременно. <!-- gradients -->
@@ -941,15 +275,15 @@ assert torch.equal(behind.grad, h.grad)  # the dummy does no harm behind somethi
 
 
 # %% [markdown] tags=["en"]
-# ### A state that lives longer than its graph
+# ## Windows over a long sequence
 #
 # A recurrent model reads a sequence that is too long for one graph. It is cut into *windows*: after every $k$ steps there is a backward pass, and the hidden state $h$ goes on into the next window. The second `backward()` raises
 #
 # > RuntimeError: Trying to backward through the graph a second time
 #
 # although nobody calls it twice for the same loss. Why?
-# %% [markdown] tags=["ru"] of="295b7b9f"
-# ### Состояние, которое живёт дольше своего графа
+# %% [markdown] tags=["ru"] of="b11d2908"
+# ## Окна в длинной последовательности
 #
 # Рекуррентная модель читает последовательность, слишком длинную для одного графа. Её разрезают на *окна*: через каждые $k$ шагов делают обратный проход, а скрытое состояние $h$ переходит в следующее окно. Второй вызов `backward()` завершается ошибкой, хотя функции потерь у этих вызовов разные:
 #
@@ -957,19 +291,21 @@ assert torch.equal(behind.grad, h.grad)  # the dummy does no harm behind somethi
 #
 # Почему?
 # %% [markdown] tags=["en"]
-# ### Extra exercise `fix_hidden_state`: a second time
-# *find the bug · ●●○ · 10 minutes · 3 points · extra*
+# ### `fix_hidden_state`
 #
-# This loop took the advice of the message. Run it, and the next message comes. Mend it: windows of `k` steps, the last may be shorter.
+# **This loop over windows took the advice of the message. Run it, and the next message comes: mend it.**
+#
+# A window has `k` steps, the last one may be shorter.
 #
 # * **Given.** `x` and `y`, tensors whose first dimension is the time. `cell(x_t, state)` returns a prediction and the next state; `state` is a tensor, or a tuple of tensors as in an LSTM, and has no graph. Something may be in `.grad` at the start, and the optimizer may be any.
 # * **Result.** Each window makes one `optimizer.step()` with the gradient of its own loss, the sum of the `mse_loss` of its steps, in which the state at its beginning is a constant. The values of the state go on from window to window. <!-- weights -->
 # * **Result.** The last state is returned in the form in which it came, without a graph. <!-- state -->
-# %% [markdown] tags=["ru"] of="3459997f"
-# ### Дополнительное упражнение `fix_hidden_state`: скрытое состояние между окнами
-# *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
+# %% [markdown] tags=["ru"] of="59ec0efb"
+# ### `fix_hidden_state`
 #
-# Автор этого цикла послушался совета из сообщения об ошибке. Выполните цикл, и появится уже другая ошибка. Исправьте его: окна по `k` шагов, последнее может быть короче.
+# **Автор этого цикла по окнам послушался совета из сообщения об ошибке. Выполните цикл, и появится следующее: исправьте его.**
+#
+# В окне `k` шагов, последнее может быть короче.
 #
 # * **Дано.** Тензоры `x` и `y`, у которых первое измерение — время. Вызов `cell(x_t, state)` возвращает предсказание и следующее состояние; `state` — тензор или, как в LSTM, кортеж тензоров, графа у него нет. В `.grad` вначале может что-то лежать, оптимизатор может быть любым.
 # * **Результат.** На каждое окно приходится один вызов `optimizer.step()` с градиентом функции потерь этого окна, то есть суммы `mse_loss` по его шагам; состояние в начале окна считается константой. Значения состояния переходят из окна в окно. <!-- weights -->
@@ -1057,15 +393,15 @@ check("fix_hidden_state")
 # %% [markdown] tags=["en"] explains="fix_hidden_state"
 # $h$ is a tensor with a history. The graph of the second window is tied to that of the first, and the first has been freed.
 #
-# `h.detach()` keeps the value of $h$ and cuts the history. The gradient is *truncated*: it lacks what the second window would say about the first. By hand: $h = 1, 1.5, 1.75, 1.875$ and $\partial h_t / \partial a = 0, 1, 2, 2.75$, together 5.75. With windows of 2, $h_2 = 1.5$ is a constant for the second window, so the derivatives there are $1.5$ and $1.75 + 0.5 \cdot 1.5 = 2.5$; together with $0 + 1$ that is 5. With windows of 1 nothing goes back in time: $0 + 1 + 1.5 + 1.75 = 4.25$.
+# `h.detach()` keeps the value of $h$ and cuts the history. The gradient is *truncated*: it lacks what the second window would say about the first. By hand, for the smallest recurrent model, $h_t = a h_{t-1} + 1$ with $a = 0.5$ and $h_0 = 0$, whose loss is the sum of all four $h_t$: $h = 1, 1.5, 1.75, 1.875$ and $\partial h_t / \partial a = 0, 1, 2, 2.75$, together 5.75. With windows of 2, $h_2 = 1.5$ is a constant for the second window, so the derivatives there are $1.5$ and $1.75 + 0.5 \cdot 1.5 = 2.5$; together with $0 + 1$ that is 5. With windows of 1 nothing goes back in time: $0 + 1 + 1.5 + 1.75 = 4.25$.
 #
-# In the next cell is the smallest recurrent model, $h_t = a h_{t-1} + 1$ with $a = 0.5$ and $h_0 = 0$; the loss is the sum of all four $h_t$. What may be done between the windows?
-# %% [markdown] tags=["ru"] explains="fix_hidden_state" of="af2b27a7"
+# The next cell tries it. What may be done between the windows?
+# %% [markdown] tags=["ru"] explains="fix_hidden_state" of="1e3758fc"
 # Состояние $h$ — тензор с историей. Граф второго окна соединён с графом первого, а то, что было в нём сохранено, первый проход уже освободил.
 #
-# Вызов `h.detach()` оставляет значение $h$ и отсоединяет его от графа. Градиент получается *усечённым*: в нём нет слагаемых, которые пришли бы из второго окна в первое. Проверим вручную: $h = 1, 1.5, 1.75, 1.875$ и $\partial h_t / \partial a = 0, 1, 2, 2.75$, в сумме 5.75. При окнах из 2 шагов $h_2 = 1.5$ для второго окна — константа, и производные в нём равны $1.5$ и $1.75 + 0.5 \cdot 1.5 = 2.5$. Вместе с $0 + 1$ получается 5. При окнах из 1 шага назад по времени не идёт ничего: $0 + 1 + 1.5 + 1.75 = 4.25$.
+# Вызов `h.detach()` оставляет значение $h$ и отсоединяет его от графа. Градиент получается *усечённым*: в нём нет слагаемых, которые пришли бы из второго окна в первое. Проверим вручную на самой маленькой рекуррентной модели, $h_t = a h_{t-1} + 1$, где $a = 0.5$ и $h_0 = 0$, а функция потерь — сумма всех четырёх $h_t$: $h = 1, 1.5, 1.75, 1.875$ и $\partial h_t / \partial a = 0, 1, 2, 2.75$, в сумме 5.75. При окнах из 2 шагов $h_2 = 1.5$ для второго окна — константа, и производные в нём равны $1.5$ и $1.75 + 0.5 \cdot 1.5 = 2.5$. Вместе с $0 + 1$ получается 5. При окнах из 1 шага назад по времени не идёт ничего: $0 + 1 + 1.5 + 1.75 = 4.25$.
 #
-# В следующей ячейке самая маленькая рекуррентная модель: $h_t = a h_{t-1} + 1$, где $a = 0.5$ и $h_0 = 0$. Функция потерь — сумма всех четырёх $h_t$. Что можно сделать между окнами?
+# В следующей ячейке это испытано. Что можно сделать между окнами?
 # %%
 def windows(k, between, step=False, retain_graph=False):
     """The gradient of `a` from windows of `k` steps, or the beginning of torch's message."""
@@ -1228,495 +564,6 @@ assert 1.6 < peak_of(in_windows, 6) / peak_of(in_windows, 3) < 2.4
 
 
 # %% [markdown] tags=["en"]
-# ### All together
-#
-# Here is the step that the three tools were for. The cell has a frozen base, wide inside; the sequences are long; the batch does not fit. How much is in memory at the worst moment?
-#
-# | what is used | what is kept for the backward pass (12 steps, windows of 6; 24 rows, micro-batches of 4) |
-# |---|---|
-# | nothing | the inside of 12 calls with 24 rows |
-# | windows | 6 calls with 24 rows |
-# | windows and micro-batches | 6 calls with 4 rows |
-# | and a checkpoint at every call | 1 call with 4 rows, and 6 small hidden states |
-#
-# ### Exercise `train_windows`: one step, all together
-# *design · ●●● · 22 minutes · 6 points*
-#
-# Cut the time into windows of `steps` steps, the last of which may be shorter, and the rows into micro-batches of `rows` rows, the last of which may be smaller.
-#
-# * **Given.** `x`, of shape (time, rows, features), `y`, of shape (time, rows, outputs), and `h`, the hidden state at the start, of shape (rows, state); none of them requires grad.
-# * **Given.** `cell(x_t, h)` returns a pair: the prediction for `y_t`, and the next hidden state. It treats each row on its own. A part of its weights is frozen. `optimizer` has the others and may be any; something may be in `.grad` at the start.
-# * **Result.** Each window makes one `optimizer.step()` with the gradient of the mean of the squared errors over all entries of `y` *in this window*. The hidden state goes from window to window as a number without a history. <!-- weights -->
-# * **Result.** A pair is returned: first the hidden state after the last step, of shape (rows, state) and without a graph. <!-- state -->
-# * **Result.** The second is the mean of the squared errors over all entries of `y`, as they were in the forward passes, a Python number. <!-- loss -->
-# * **Result.** The cell and all tensors may lie on another device than the CPU, such as a GPU; the state that comes back lies there, too. <!-- device -->
-# * **Leave.** Flags and frozen weights. <!-- frozen -->
-# * **Not allowed.** More in memory at any moment than the inside of one call of the cell, beside the small hidden states. The check allows 4 times the bytes of the widest tensor in a call. <!-- peak -->
-# %% [markdown] tags=["ru"] of="5f0353dc"
-# ### Всё вместе
-#
-# Теперь соберём шаг, ради которого понадобились контрольные точки, окна и микробатчи. У рекуррентной ячейки замороженная основа с широкими внутренними слоями, последовательности длинные, и батч целиком в память не помещается. Сколько памяти занято на пике?
-#
-# | что применяется | что хранится для обратного прохода (12 шагов, окна по 6; 24 строки, микробатчи по 4) |
-# |---|---|
-# | ничего не разделено | промежуточные результаты 12 вызовов по 24 строки |
-# | окна | промежуточные результаты 6 вызовов по 24 строки |
-# | окна и микробатчи | промежуточные результаты 6 вызовов по 4 строки |
-# | то же и контрольная точка на каждый вызов | промежуточные результаты 1 вызова с 4 строками и ещё 6 маленьких скрытых состояний |
-#
-# ### Упражнение `train_windows`: один шаг, всё вместе
-# *спроектировать · ●●● · 22 минуты · 6 баллов*
-#
-# Разрежьте последовательности на окна по `steps` шагов, последнее может быть короче, а строки — на микробатчи по `rows` строк, последний может быть меньше.
-#
-# * **Дано.** Тензоры `x` формы (время, строки, признаки) и `y` формы (время, строки, выходы); `h` — начальное скрытое состояние формы (строки, состояние). Ни один из них не требует градиента.
-# * **Дано.** Вызов `cell(x_t, h)` возвращает пару: предсказание для `y_t` и следующее скрытое состояние. Строки батча ячейка обрабатывает независимо друг от друга. Часть её весов заморожена. Остальные переданы в `optimizer`, он может быть любым; в `.grad` вначале может что-то лежать.
-# * **Результат.** На каждое окно приходится один вызов `optimizer.step()` с градиентом среднего квадрата ошибки по всем элементам `y` *этого окна*. Скрытое состояние переходит из окна в окно как значение без истории. <!-- weights -->
-# * **Результат.** Возвращается пара. Первый элемент — скрытое состояние после последнего шага, тензор формы (строки, состояние) без графа. <!-- state -->
-# * **Результат.** Второй — средний квадрат ошибки по всем элементам `y`, число Python; предсказания для него берутся из прямых проходов, сделанных при обучении. <!-- loss -->
-# * **Результат.** Ячейка и все тензоры могут лежать не на CPU, а на другом устройстве, например на GPU; возвращённое состояние лежит там же. <!-- device -->
-# * **Не менять.** Флаги и замороженные веса. <!-- frozen -->
-# * **Нельзя.** Держать в памяти одновременно промежуточные результаты двух вызовов ячейки (маленькие скрытые состояния не в счёт). При проверке все промежуточные результаты вместе могут занимать не больше 4 размеров (в байтах) самого широкого тензора вызова. <!-- peak -->
-# %% answer="train_windows"
-def train_windows(cell, optimizer, x, y, h, steps, rows):
-    """One optimizer step per window; return the last hidden state and the mean squared error."""
-    ### BEGIN SOLUTION
-    states, total = list(h.split(rows)), 0.0
-    for start in range(0, len(x), steps):
-        xs, ys = x[start : start + steps], y[start : start + steps]
-        optimizer.zero_grad()
-        for i, (x_part, y_part) in enumerate(zip(xs.split(rows, dim=1), ys.split(rows, dim=1))):
-            state, loss = states[i], 0.0
-            for x_t, y_t in zip(x_part, y_part):
-                prediction, state = checkpoint(cell, x_t, state, use_reentrant=False)
-                loss = loss + mse_loss(prediction, y_t, reduction="sum")
-            (loss / ys.numel()).backward()
-            states[i] = state.detach()
-            total += loss.item()
-        optimizer.step()
-    return torch.cat(states), total / y.numel()
-    ### END SOLUTION
-
-
-# %% alternative="train_windows"
-def train_windows(cell, optimizer, x, y, h, steps, rows):
-    parts = [slice(first, first + rows) for first in range(0, len(h), rows)]
-    h, losses, sizes = h.clone(), [], []
-    for xs, ys in zip(x.split(steps), y.split(steps)):
-        optimizer.zero_grad()
-        for part in parts:
-            state, predictions = h[part].clone(), []
-            for x_t in xs[:, part]:
-                prediction, state = checkpoint(cell, x_t, state, use_reentrant=False)
-                predictions.append(prediction)
-            loss = mse_loss(torch.stack(predictions), ys[:, part])
-            loss.backward(torch.full_like(loss, state.shape[0] / h.shape[0]))
-            h[part] = state.detach()
-            losses.append(loss.item())
-            sizes.append(ys[:, part].numel())
-        optimizer.step()
-    return h, sum(loss * n for loss, n in zip(losses, sizes)) / sum(sizes)
-
-
-# %% alternative="train_windows"
-def train_windows(cell, optimizer, x, y, h, steps, rows):
-    trained = [p for p in cell.parameters() if p.requires_grad]
-    states, total = [part for part in h.split(rows)], 0.0
-    for start in range(0, len(x), steps):
-        stop = min(start + steps, len(x))
-        sums = [torch.zeros_like(p) for p in trained]
-        for i in range(len(states)):
-            state, loss = states[i], torch.zeros((), dtype=x.dtype)
-            for t in range(start, stop):
-                prediction, state = checkpoint(cell, x[t, i * rows : (i + 1) * rows], state, use_reentrant=False)
-                loss = loss + (prediction - y[t, i * rows : (i + 1) * rows]).square().sum()
-            for s, gradient in zip(sums, torch.autograd.grad(loss, trained)):
-                s += gradient / y[start:stop].numel()
-            states[i], total = state.detach(), total + float(loss.detach())
-        for p, s in zip(trained, sums):
-            p.grad = s
-        optimizer.step()
-    return torch.cat(states), total / y.numel()
-
-
-# %% alternative="train_windows"
-def train_windows(cell, optimizer, x, y, h, steps, rows):
-    def error_of(x_t, y_t, state):
-        prediction, state = cell(x_t, state)
-        return ((prediction - y_t) ** 2).sum(), state
-
-    done, squares = {}, 0.0
-    for first in range(0, len(x), steps):
-        entries = y[first : first + steps].numel()
-        for row in range(0, x.shape[1], rows):
-            state = done.get(row, h[row : row + rows])
-            loss = 0
-            for t in range(first, min(first + steps, len(x))):
-                error, state = checkpoint(
-                    error_of, x[t][row : row + rows], y[t][row : row + rows], state, use_reentrant=False
-                )
-                loss = loss + error / entries
-            if row == 0:
-                cell.zero_grad()
-            loss.backward()
-            squares += loss.item() * entries
-            done[row] = state.detach()
-        optimizer.step()
-    return torch.cat(list(done.values())), squares / y.numel()
-
-
-# %% check="train_windows"
-from autograder import check
-
-check("train_windows")
-
-
-# %% [markdown] tags=["en"]
-# ## Half precision
-#
-# The last piece of the step is the dtype. A popular way to save memory is `model.half()`, together with the `scaler` of lesson 03. It ends with
-#
-# > ValueError: Attempting to unscale FP16 gradients.
-#
-# The reports on it run through dozens of projects, and so do the remedies: another version of a library, another class of model, no scaler. What does the message mean? A gradient has the dtype of its tensor, so weights in float16 have gradients in float16. And there unscaling would destroy what scaling saved:
-# %% [markdown] tags=["ru"] of="6f8cd760"
-# ## Половинная точность
-#
-# Осталось выбрать для этого шага тип чисел. Чтобы сэкономить память, часто вызывают `model.half()` и берут `scaler` из урока 03. Кончается это ошибкой:
-#
-# > ValueError: Attempting to unscale FP16 gradients.
-#
-# О ней пишут в десятках проектов, и советы самые разные: сменить версию библиотеки, взять другой класс модели, отказаться от масштабирования. Что она означает? У градиента тот же тип, что и у тензора, поэтому у весов в float16 и градиенты в float16. А снять с них масштаб — значит потерять то, ради чего масштаб вводили:
-# %%
-def digits(dtype):
-    small, one = torch.tensor(1e-8), torch.ones(2, dtype=dtype)
-    scaled = (small * 65536).to(dtype)
-    return {
-        "1e-8": small.to(dtype).item(),
-        "65536 * 1e-8": round(scaled.item(), 6),
-        "divided again": (scaled / 65536).item(),
-        "100000": torch.tensor(1e5).to(dtype).item(),
-        "1 - 0.0001": (one - 0.0001)[0].item(),
-        "1 - 0.001": (one - 0.001)[0].item(),
-    }
-
-
-dtypes = (torch.float32, torch.float16, torch.bfloat16)
-print(f"{'':13}", *(f"{dtype!s:>22}" for dtype in dtypes))
-for name in digits(torch.float32):
-    print(f"{name:13}", *(f"{digits(dtype)[name]:22}" for dtype in dtypes))
-
-
-def unscaled(dtype):
-    w = torch.nn.Parameter(torch.ones(2, dtype=dtype))
-    scaler = torch.amp.GradScaler("cpu", init_scale=4.0)
-    scaler.scale((2 * w).float().sum()).backward()
-    try:
-        scaler.unscale_(torch.optim.SGD([w], lr=0.1))
-    except ValueError as error:
-        return f"ValueError: {error}"
-    return w.grad.tolist()
-
-
-print()
-for dtype in dtypes:
-    print(f"{dtype!s:15}", unscaled(dtype))
-# %% tags=["fact"]
-half, brain = digits(torch.float16), digits(torch.bfloat16)
-assert half["1e-8"] == half["divided again"] == 0 and half["65536 * 1e-8"] == 0.000655
-assert half["100000"] == float("inf") and brain["100000"] == 99840
-assert half["1 - 0.0001"] == 1 and half["1 - 0.001"] < 1
-assert brain["1 - 0.0001"] == brain["1 - 0.001"] == 1 and brain["1e-8"] > 0
-assert unscaled(torch.float16) == "ValueError: Attempting to unscale FP16 gradients."
-assert unscaled(torch.float32) == unscaled(torch.bfloat16) == [2, 2]
-in_float16 = torch.ones(2, dtype=torch.float16, requires_grad=True)
-in_float16.float().sum().backward()
-assert in_float16.grad.dtype == torch.float16
-assert 0.99 < torch.finfo(torch.bfloat16).max / torch.finfo(torch.float32).max <= 1
-linear = torch.nn.Linear(2, 2)
-with torch.autocast("cpu", dtype=torch.float16):
-    out = linear(torch.ones(1, 2))
-    assert out.dtype == torch.float16 and mse_loss(out, torch.ones(1, 2)).dtype == torch.float32
-    assert torch.nn.Linear(2, 2).double()(torch.ones(1, 2, dtype=torch.float64)).dtype == torch.float64
-out.float().sum().backward()
-assert linear.weight.dtype == linear.weight.grad.dtype == torch.float32
-
-
-class InHalf(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, wanted):
-        if wanted is not None and hasattr(ctx, "set_output_grad_dtype"):
-            ctx.set_output_grad_dtype(wanted)
-        return x.bfloat16()
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        arrived.append(grad_output.dtype)
-        return grad_output.float(), None
-
-
-arrived = []
-for wanted in (None, torch.float32):
-    InHalf.apply(torch.ones(2, requires_grad=True), wanted).sum().backward()
-later = hasattr(torch.autograd.function.FunctionCtx, "set_output_grad_dtype")
-assert arrived == [torch.bfloat16, torch.float32 if later else torch.bfloat16]
-
-
-# %% [markdown] tags=["en"]
-# $10^{-8}$ is 0 in float16, multiplied by $2^{16}$ it is not, and divided again it is 0 once more. There is a second reason, and no scaler helps with it: $1 - 0.0001$ is 1 in float16. A weight in half precision does not notice small steps. (In bfloat16 it does not even notice $1 - 0.001$. There is no error there, because bfloat16 has the range of float32 and nothing has to be scaled; the weight stands still all the same.)
-#
-# ### Extra exercise `step_in_half`: half in the middle
-# *find the bug · ●●○ · 12 minutes · 3 points · extra*
-#
-# Mend the step.
-#
-# * **Given.** `model`, a `Sequential` with linear layers in float32; `x` and `y`, in float32; `scaler`, a `GradScaler("cpu")`. Something may be in `.grad` at the start.
-# * **Result.** `scaler.step(optimizer)` makes one step with the gradient of `mse_loss(model(x), y)`, or none if it is infinite, and `scaler.update()` ends it. <!-- step -->
-# * **Result.** The linear layers compute in float16, the loss is computed in float32. <!-- dtypes, step -->
-# * **Result.** The loss without the scale is returned, a Python number. <!-- loss -->
-# * **Not allowed.** Weights in another dtype than float32, or rounded. <!-- dtypes -->
-# %% [markdown] tags=["ru"] of="2ef0f305"
-# Число $10^{-8}$ в float16 обращается в 0. Если его заранее умножить на $2^{16}$, оно сохраняется, но после обратного деления — снова 0. Есть и вторая причина не хранить веса в float16, и тут масштаб не поможет: в float16 $1 - 0.0001$ равно 1. Маленькие шаги не изменяют вес, который хранится в половинной точности. (В bfloat16 и $1 - 0.001$ равно 1. Сообщения об ошибке при этом нет, потому что диапазон у bfloat16 такой же, как у float32, и масштаб не нужен; но вес всё равно стоит на месте.)
-#
-# ### Дополнительное упражнение `step_in_half`: вычисления в половинной точности
-# *найти ошибку · ●●○ · 12 минут · 3 балла · дополнительно*
-#
-# Исправьте шаг.
-#
-# * **Дано.** `model` — `Sequential` с линейными слоями в float32; `x` и `y` — тоже float32; `scaler` — это `GradScaler("cpu")`. В `.grad` вначале может что-то лежать.
-# * **Результат.** Вызов `scaler.step(optimizer)` делает один шаг с градиентом функции `mse_loss(model(x), y)`, а если этот градиент бесконечен — ни одного; в конце вызывается `scaler.update()`. <!-- step -->
-# * **Результат.** В линейных слоях вычисления идут в float16, а функция потерь вычисляется во float32. <!-- dtypes, step -->
-# * **Результат.** Возвращается значение функции потерь без масштаба — обычное число Python. <!-- loss -->
-# * **Нельзя.** Переводить веса из float32 в другой dtype или округлять их. <!-- dtypes -->
-# %% answer="step_in_half"
-def step_in_half(model, optimizer, scaler, x, y):
-    with torch.autocast("cpu", dtype=torch.float16):
-        loss = mse_loss(model(x), y)
-    optimizer.zero_grad()
-    scaler.scale(loss).backward()
-    scaler.step(optimizer)
-    scaler.update()
-    return loss.item()
-
-
-# %% given="step_in_half"
-def step_in_half(model, optimizer, scaler, x, y):
-    model.half()
-    loss = mse_loss(model(x.half()), y.half())
-    optimizer.zero_grad()
-    scaler.scale(loss).backward()
-    scaler.step(optimizer)
-    scaler.update()
-    return loss.item()
-
-
-# %% alternative="step_in_half"
-def step_in_half(model, optimizer, scaler, x, y):
-    model.zero_grad()
-    with torch.autocast(device_type="cpu", dtype=torch.float16):
-        prediction = model(x)
-    loss = (prediction.float() - y).square().mean()
-    scaler.scale(loss).backward()
-    scaler.unscale_(optimizer)
-    scaler.step(optimizer)
-    scaler.update()
-    return float(loss.detach())
-
-
-# %% alternative="step_in_half"
-def step_in_half(model, optimizer, scaler, x, y):
-    weights = {name: p.half() for name, p in model.named_parameters()}  # copies with a graph
-    loss = mse_loss(torch.func.functional_call(model, weights, (x.half(),)).float(), y)
-    optimizer.zero_grad()
-    scaler.scale(loss).backward()
-    scaler.step(optimizer)
-    scaler.update()
-    return loss.item()
-
-
-# %% alternative="step_in_half"
-def step_in_half(model, optimizer, scaler, x, y):
-    @torch.autocast("cpu", dtype=torch.half)
-    def loss_of(x, y):
-        return torch.nn.functional.mse_loss(model(x), y)
-
-    parameters = list(model.parameters())
-    loss = loss_of(x, y)
-    for p, gradient in zip(parameters, torch.autograd.grad(scaler.scale(loss), parameters)):
-        p.grad = gradient
-    scaler.step(optimizer)
-    scaler.update()
-    return loss.item()
-
-
-# %% check="step_in_half"
-from autograder import check
-
-check("step_in_half")
-# %% [markdown] tags=["en"] explains="step_in_half"
-# So the weights stay in float32, as *master weights*, and only the expensive products run in half precision: `torch.autocast` converts the inputs of single operations, and its backward pass gives gradients in the dtype of the weights. A custom Function with a result in half precision gets its `grad_output` in half precision, too; from torch 2.14 on, `ctx.set_output_grad_dtype(torch.float32)` in `forward` asks for float32. On the CPU a `scaler` raises the same error as on a GPU.
-# %% [markdown] tags=["ru"] explains="step_in_half" of="db7810a6"
-# Поэтому веса остаются в float32 (их называют master weights), а в половинной точности вычисляются только матричные произведения, самые дорогие операции: `torch.autocast` преобразует входы отдельных операций, а в обратном проходе получаются градиенты того же типа, что и веса. Если результат пользовательской функции вычислен в половинной точности, то и `grad_output` она получает в половинной точности. Начиная с torch 2.14 можно запросить float32, вызвав в `forward` метод `ctx.set_output_grad_dtype(torch.float32)`. На CPU `scaler` выдаёт ту же ошибку, что и на GPU.
-
-
-# %% [markdown] tags=["en"]
-# ## A window that slides
-#
-# In windows side by side the first loss of a window goes back through one step, the last through $k$. A question that has been asked in forums for years: can every loss go back through $k$ steps? Here is the little model of the windows, $h_t = a h_{t-1} + 1$, once more, with $k = 2$. For each loss the model runs anew, and the history before its last two steps is cut off.
-# %% [markdown] tags=["ru"] of="94fd358a"
-# ## Скользящее окно
-#
-# Если окна не перекрываются, то градиент функции потерь на первом шаге окна проходит назад через один шаг, а на последнем — через $k$. На форумах много лет спрашивают: можно ли от каждой функции потерь пройти назад $k$ шагов? Возьмём ещё раз маленькую модель, $h_t = a h_{t-1} + 1$, и $k = 2$. Для каждой функции потерь модель выполняется заново, и всё, что было раньше двух последних шагов, отсоединено.
-# %%
-a, calls = torch.tensor([0.5], requires_grad=True), []
-
-
-def step(h):
-    calls.append("call")
-    return a * h + 1
-
-
-def gradient_of_loss(t, k):
-    """The gradient of h_t through its last `k` steps."""
-    h = torch.zeros(1)
-    for now in range(1, t + 1):
-        if now == t - k + 1:
-            h = h.detach()
-        h = step(h)
-    return torch.autograd.grad(h.sum(), a)[0].item()
-
-
-print([gradient_of_loss(t, k=2) for t in (1, 2, 3, 4)], "with", len(calls), "calls")
-# %% tags=["fact"]
-assert len(calls) == 10 and [gradient_of_loss(t, 2) for t in (1, 2, 3, 4)] == [0, 1, 2, 2.5]
-
-
-# %% [markdown] tags=["en", "try"]
-# Add up the four gradients. Between which two numbers of the windows do they lie? And why did the model run 10 times for 4 steps?
-#
-# In sum that is 5.5, between 5 for the windows and 5.75 for the full gradient. But the model ran 10 times for 4 steps. Without a second run the graph must be cut into links, one for each call, with a leaf at the beginning of each: `start = h.detach().requires_grad_()`. What a pass brings to `start` is the `v` (lesson 04) with which it goes on in the link before.
-# %% [markdown] tags=["ru", "try"] of="7e0229e2"
-# Сложите четыре градиента. Между какими двумя числами для окон лежит сумма? И почему ради 4 шагов модель вызвана 10 раз?
-#
-# В сумме получается 5.5: это между 5 (для окон) и 5.75 (полный градиент). Но ради 4 шагов модель выполнена 10 раз. Чтобы обойтись без повторов, граф разрезают на звенья, по одному на вызов, и каждое начинается с листа: `start = h.detach().requires_grad_()`. Градиент, который пришёл в `start`, становится вектором `v` из урока 04: с ним обратный проход продолжается в предыдущем звене.
-# %% [markdown] tags=["en"]
-# ### Extra exercise `sliding_gradient`: a window that slides
-# *design · ●●● · 18 minutes · 3 points · extra*
-#
-# * **Given.** `x`, `y`, `cell` and `h` as in `fix_hidden_state`, with a tensor as the state.
-# * **Result.** A list: for each parameter of the cell that requires grad, in the order of `cell.parameters()`, the gradient of the sum of the `mse_loss` of all steps. From the loss of a step the gradient goes through its own call of the cell and the $k - 1$ calls before it, or as many as there are; the hidden state at which it stops counts as a constant. <!-- gradients -->
-# * **Result.** Zeros for a parameter on which no loss depends. <!-- spare -->
-# * **Leave.** Every `.grad`. <!-- rest -->
-# * **Not allowed.** More than one call of the cell for each step: it is expensive. <!-- calls -->
-# %% [markdown] tags=["ru"] of="735e60af"
-# ### Дополнительное упражнение `sliding_gradient`: скользящее окно
-# *спроектировать · ●●● · 18 минут · 3 балла · дополнительно*
-#
-# * **Дано.** `x`, `y`, `cell` и `h` такие же, как в упражнении `fix_hidden_state`, но состояние — всегда тензор.
-# * **Результат.** Список градиентов суммы `mse_loss` по всем шагам: по одному на каждый параметр ячейки, который требует градиента, в порядке `cell.parameters()`. Градиент функции потерь каждого шага проходит через вызов ячейки на этом шаге и через $k - 1$ вызовов перед ним (или через все предыдущие, если их меньше); скрытое состояние, на котором он остановился, считается константой. <!-- gradients -->
-# * **Результат.** У параметра, от которого не зависит ни одна функция потерь, в списке нули. <!-- spare -->
-# * **Не менять.** Все поля `.grad`. <!-- rest -->
-# * **Нельзя.** Вызывать ячейку на одном шаге больше одного раза: её вызов обходится дорого. <!-- calls -->
-# %% answer="sliding_gradient"
-def sliding_gradient(cell, x, y, h, k):
-    """The gradient of all losses, each through at most `k` calls of the cell."""
-    ### BEGIN SOLUTION
-    weights = [p for p in cell.parameters() if p.requires_grad]
-    sums, links = [torch.zeros_like(w) for w in weights], []
-    for x_t, y_t in zip(x, y):
-        start = h.detach().requires_grad_()
-        prediction, h = cell(x_t, start)
-        links.append((start, h))
-        root, v = mse_loss(prediction, y_t), None
-        for start, end in reversed(links[-k:]):
-            *found, v = torch.autograd.grad(
-                end if v is not None else root, (*weights, start), v, retain_graph=True, materialize_grads=True
-            )
-            sums = [total + gradient for total, gradient in zip(sums, found)]
-    return sums
-    ### END SOLUTION
-
-
-# %% alternative="sliding_gradient"
-def sliding_gradient(cell, x, y, h, k):
-    weights = [p for p in cell.parameters() if p.requires_grad]
-    starts, ends, losses = [], [], []
-    for x_t, y_t in zip(x, y):
-        starts.append(h.detach().requires_grad_())
-        prediction, h = cell(x_t, starts[-1])
-        ends.append(h)
-        losses.append(mse_loss(prediction, y_t))
-    sums = [torch.zeros_like(w) for w in weights]
-    # all losses at once: arriving[t] is what has come to the end of call t in this round
-    arriving = None
-    for _ in range(min(k, len(x))):
-        roots = losses if arriving is None else ends
-        found = torch.autograd.grad(roots, weights, arriving, retain_graph=True, materialize_grads=True)
-        sums = [total + gradient for total, gradient in zip(sums, found)]
-        back = torch.autograd.grad(roots, starts, arriving, retain_graph=True, materialize_grads=True)
-        arriving = [*back[1:], torch.zeros_like(h)]
-    return sums
-
-
-# %% alternative="sliding_gradient"
-def sliding_gradient(cell, x, y, h, k):
-    weights = [p for p in cell.parameters() if p.requires_grad]
-    total, chain = torch.zeros(sum(w.numel() for w in weights), dtype=x.dtype), []
-
-    def flat(gradients):
-        return torch.cat([g.flatten() for g in gradients])
-
-    for t in range(len(x)):
-        leaf = h.clone().detach().requires_grad_(True)
-        out, h = cell(x[t], leaf)
-        chain = [*chain, (leaf, h)][-k:]
-        gradients = torch.autograd.grad(
-            ((out - y[t]) ** 2).mean(), [leaf, *weights], retain_graph=True, materialize_grads=True
-        )
-        total += flat(gradients[1:])
-        for leaf, end in chain[-2::-1]:
-            gradients = torch.autograd.grad(
-                (end * gradients[0]).sum(), [leaf, *weights], retain_graph=True, materialize_grads=True
-            )
-            total += flat(gradients[1:])
-    return [part.view_as(w) for part, w in zip(total.split([w.numel() for w in weights]), weights)]
-
-
-# %% alternative="sliding_gradient"
-def sliding_gradient(cell, x, y, h, k):
-    weights = [p for p in cell.parameters() if p.requires_grad]
-    kept = [w.grad for w in weights]
-    for w in weights:
-        w.grad = None
-    leaves, ends = [], []
-    for t in range(len(x)):
-        leaves.append(h.detach().requires_grad_())
-        prediction, h = cell(x[t], leaves[t])
-        ends.append(h)
-        torch.autograd.backward(mse_loss(prediction, y[t]), inputs=[*weights, leaves[t]], retain_graph=True)
-        for i in range(t, max(t - k + 1, 0), -1):
-            v, leaves[i].grad = leaves[i].grad, None
-            ends[i - 1].backward(v, inputs=[*weights, leaves[i - 1]], retain_graph=True)
-        leaves[max(t - k + 1, 0)].grad = None
-    found = [torch.zeros_like(w) if w.grad is None else w.grad for w in weights]
-    for w, old in zip(weights, kept):
-        w.grad = old
-    return found
-
-
-# %% check="sliding_gradient"
-from autograder import check
-
-check("sliding_gradient")
-# %% tags=["fact"]
-h, a, total = [0.0], 0.5, 0.0
-for t in range(1, 5):
-    h.append(a * h[-1] + 1)
-    total += h[t - 1] + (a * h[t - 2] if t > 1 else 0.0)
-assert total == 5.5
-
-
-# %% [markdown] tags=["en"]
 # ## A note to a colleague
 #
 # Five questions as they are asked in forums and issue trackers, in our words. The code of each can be run, and does something that its author did not expect.
@@ -1831,10 +678,405 @@ assert not torch.allclose(attacked.weight.grad, first_weight_gradient)  # and th
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `cures`: five cures
-# *find the bug · ●●○ · 20 minutes · 5 points · extra*
+# ### Question `note_to_a_colleague`
+# *in your own words · 7 minutes · 3 points · read by a person*
 #
-# Mend the five functions. `cures()` returns them in a dict, under the letters. Each letter earns its own point.
+# Choose two of the five questions and write the replies that you would post. A reply names the cause: which tensor the gradient should reach, and where its path is cut or not cut. It gives one cure, in code. And it says why not another one: for A to detach `value` everywhere, for B `requires_grad_()` on the sample, for C the flag, for D `add_param_group`, for E `retain_grad()`. Three or four sentences each.
+# %% [markdown] tags=["ru"] of="1738955f"
+# ### Вопрос `note_to_a_colleague`
+# *своими словами · 7 минут · 3 балла · проверяет преподаватель*
+#
+# Выберите два вопроса из пяти и напишите ответы, которые вы отправили бы авторам. В каждом ответе назовите причину: до какого тензора градиент должен дойти и в каком месте его путь оборван (или, наоборот, не оборван, хотя должен быть). Предложите одно решение в виде кода и объясните, почему не подходит другое: для A — отсоединить `value` везде, для B — `requires_grad_()` на выборке, для C — флаг, для D — `add_param_group`, для E — `retain_grad()`. По три-четыре предложения на ответ.
+# %% [markdown] written="note_to_a_colleague" points=3 minutes=7
+# **Rubric.** 1.5 points for each of two replies: 0.5 for the cause, 0.5 for a cure that runs, 0.5 for the reason against the other cure.
+#
+# A: the advantage weighs `log_prob`, it is no function to be trained; through it the policy loss reaches `value`. Detach the advantage; with `value` detached everywhere the critic does not learn. B: `sample()` runs under `no_grad()`, the path from the decoder ends there; `rsample()` or $\mu + \sigma\varepsilon$; the flag makes the sample a leaf, and the gradient stays in it. C: `torch.tensor` copies numbers, the graph is lost; `torch.stack(losses).mean()`; the flag belongs to the new leaf, so the error goes and the training does, too. D: the optimizer holds the tensors that it was given, the new layer is not among them; make the head first; `add_param_group` works, but the old head stays in the optimizer (accept it where that is said). E: `x + ...` is no leaf; `torch.autograd.grad` with respect to a detached `x`; `retain_grad()` keeps the graph of all steps, and `backward()` goes on adding to `.grad` of the model, which the next training step uses.
+#
+# **A model answer.** To A: your advantage `returns - value` still has its graph, so the policy loss pulls on the critic as well, and not towards `returns`. The advantage is a weight there: `policy = -(log_prob * (returns - value).detach()).mean()`. Do not detach `value` everywhere: then the loss of the critic has no path to it either, and it learns nothing. To D: the optimizer was made before the new head, and it holds the tensors that it was given; the new layer is not among them. Put the head in first, `model.head = nn.Linear(...)`, and make `SGD(model.parameters(), lr=lr)` afterwards. `add_param_group` would add the new head, but the old one would stay in the optimizer.
+#
+# ---
+#
+# **Критерии.** По 1.5 балла за каждый из двух ответов: 0.5 за причину, 0.5 за решение, которое выполняется, 0.5 за довод против другого решения.
+#
+# A: преимущество — множитель при `log_prob`, обучать через него нечего, но через него градиент функции потерь актора доходит до `value`. Отсоединить преимущество; если отсоединить `value` везде, критик не учится. B: `sample()` выполняется внутри `no_grad()`, и путь от декодировщика там обрывается; `rsample()` или $\mu + \sigma\varepsilon$; с флагом выборка становится листом, и градиент остаётся в ней. C: `torch.tensor` копирует числа, граф потерян; `torch.stack(losses).mean()`; флаг относится к новому листу, поэтому ошибка исчезает, но ничего и не обучается. D: оптимизатор хранит те тензоры, которые получил, и нового слоя среди них нет; сначала заменить слой; `add_param_group` работает, но старый слой остаётся в оптимизаторе (засчитывать, если об этом сказано). E: `x + ...` — не лист; `torch.autograd.grad` по отсоединённому `x`; с `retain_grad()` хранится граф всех шагов, а `backward()` прибавляет градиенты к `.grad` модели, и это войдёт в следующий шаг обучения.
+#
+# **Пример ответа.** Автору A: у преимущества `returns - value` остался граф, поэтому функция потерь актора меняет и предсказания критика, причём не в сторону `returns`. Преимущество здесь — просто множитель: `policy = -(log_prob * (returns - value).detach()).mean()`. Отсоединять `value` везде нельзя: тогда и градиент функции потерь критика до него не дойдёт, и критик не будет учиться. Автору D: оптимизатор создан раньше нового слоя и хранит те тензоры, которые получил, а нового слоя среди них нет. Сначала замените слой, `model.head = nn.Linear(...)`, а потом создайте `SGD(model.parameters(), lr=lr)`. Вызов `add_param_group` добавил бы новый слой, но и старый остался бы в оптимизаторе.
+# %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * A target is a number: detach it. A trace, a hidden state, a running sum: ask of each how long its history is to live.
+# * A reentrant checkpoint looks at its arguments. Write `use_reentrant=False`, and look at `.grad` of the layer furthest from the loss.
+# * `detach()` between windows; `retain_graph=True` is not what the message should have advised.
+# * An error that is gone is not a bug that is mended. Say which tensor the gradient has to reach, and check that it arrives.
+#
+# From the extra sections:
+#
+# * `p.grad` is a place where things add up. Before something else goes through it, clear it; an optimizer subtracts what it finds there, times its own `lr`.
+# * An episode, or a test, on zeros hides what only other numbers show. Do one small case by hand.
+# * Weights in float32, products in half precision, the scaler in between.
+# * Before you save bytes, find out where they are. The logits of a wide head are often more than all blocks.
+# * Ask what must be in memory at one moment, whatever one does. Then you know how much there is left to gain.
+# * A value passes on its gradient once, when all that use it have run. Broadcasting copies, and copies are summed. Rules in recorded operations give second derivatives.
+# %% [markdown] tags=["ru"] of="80df63fd"
+# ## Что стоит запомнить
+#
+# * Цель — это число: отсоединяйте её от графа. А для следа, скрытого состояния и накопленной суммы каждый раз решайте, как долго должна храниться их история.
+# * В старом варианте контрольной точки учитываются только тензоры-аргументы. Пишите `use_reentrant=False` и проверяйте `.grad` у слоя, который дальше всех от функции потерь.
+# * Между окнами нужен вызов `detach()`, а совет из сообщения, `retain_graph=True`, здесь не годится.
+# * Если ошибка больше не появляется, это ещё не значит, что она исправлена. Определите, до какого тензора должен дойти градиент, и проверьте, что он дошёл.
+#
+# Из дополнительных разделов:
+#
+# * В `p.grad` всё складывается. Прежде чем записывать туда что-то другое, обнулите это поле: оптимизатор вычтет из весов всё, что там лежит, умножив на свой `lr`.
+# * Эпизод или тест с одними нулями скрывает то, что видно только на других числах. Один маленький случай просчитайте вручную.
+# * Веса храните в float32, матричные произведения вычисляйте в половинной точности, а функцию потерь масштабируйте.
+# * Прежде чем экономить память, найдите, чем она занята. Логиты широкой головы часто занимают больше, чем все блоки.
+# * Спросите, что обязано лежать в памяти в один и тот же момент, как бы вы ни поступали. Тогда станет ясно, сколько ещё можно сэкономить.
+# * Значение передаёт градиент дальше один раз, когда отработали все операции, которые его используют. При транслировании значения копируются, а градиенты копий складываются. Если правила записаны через отслеживаемые операции, получаются и вторые производные.
+# %% [markdown] tags=["en"]
+# ## All together
+#
+# Here is the step that windows, micro-batches (lesson 03) and checkpoints are for. The recurrent `Cell` from above has a frozen base, wide inside; the sequences are long; the batch does not fit. How much is in memory at the worst moment?
+#
+# | what is used | what is kept for the backward pass (12 steps, windows of 6; 24 rows, micro-batches of 4) |
+# |---|---|
+# | nothing | the inside of 12 calls with 24 rows |
+# | windows | 6 calls with 24 rows |
+# | windows and micro-batches | 6 calls with 4 rows |
+# | and a checkpoint at every call | 1 call with 4 rows, and 6 small hidden states |
+#
+# ### `train_windows`
+#
+# **Train on a long sequence in windows of `steps` steps and micro-batches of `rows` rows, with one call of the cell in memory. Return state and loss.**
+#
+# Cut the time into windows of `steps` steps, the last of which may be shorter, and the rows into micro-batches of `rows` rows, the last of which may be smaller.
+#
+# * **Given.** `x`, of shape (time, rows, features), `y`, of shape (time, rows, outputs), and `h`, the hidden state at the start, of shape (rows, state); none of them requires grad.
+# * **Given.** `cell(x_t, h)` returns a pair: the prediction for `y_t`, and the next hidden state. It treats each row on its own. A part of its weights is frozen. `optimizer` has the others and may be any; something may be in `.grad` at the start.
+# * **Result.** Each window makes one `optimizer.step()` with the gradient of the mean of the squared errors over all entries of `y` *in this window*. The hidden state goes from window to window as a number without a history. <!-- weights -->
+# * **Result.** A pair is returned: first the hidden state after the last step, of shape (rows, state) and without a graph. <!-- state -->
+# * **Result.** The second is the mean of the squared errors over all entries of `y`, as they were in the forward passes, a Python number. <!-- loss -->
+# * **Result.** The cell and all tensors may lie on another device than the CPU, such as a GPU; the state that comes back lies there, too. <!-- device -->
+# * **Leave.** Flags and frozen weights. <!-- frozen -->
+# * **Not allowed.** More in memory at any moment than the inside of one call of the cell, beside the small hidden states. The check allows 4 times the bytes of the widest tensor in a call. <!-- peak -->
+# %% [markdown] tags=["ru"] of="d5997415"
+# ## Всё вместе
+#
+# Теперь соберём шаг, ради которого понадобились контрольные точки, окна и микробатчи. У рекуррентной ячейки `Cell` замороженная основа с широкими внутренними слоями, последовательности длинные, и батч целиком в память не помещается. Сколько памяти занято на пике?
+#
+# | что применяется | что хранится для обратного прохода (12 шагов, окна по 6; 24 строки, микробатчи по 4) |
+# |---|---|
+# | ничего не разделено | промежуточные результаты 12 вызовов по 24 строки |
+# | окна | промежуточные результаты 6 вызовов по 24 строки |
+# | окна и микробатчи | промежуточные результаты 6 вызовов по 4 строки |
+# | то же и контрольная точка на каждый вызов | промежуточные результаты 1 вызова с 4 строками и ещё 6 маленьких скрытых состояний |
+#
+# ### `train_windows`
+#
+# **Обучите ячейку на длинной последовательности окнами по `steps` шагов и микробатчами по `rows` строк, держа в памяти один вызов ячейки. Верните состояние и потери.**
+#
+# Разрежьте последовательности на окна по `steps` шагов, последнее может быть короче, а строки — на микробатчи по `rows` строк, последний может быть меньше.
+#
+# * **Дано.** Тензоры `x` формы (время, строки, признаки) и `y` формы (время, строки, выходы); `h` — начальное скрытое состояние формы (строки, состояние). Ни один из них не требует градиента.
+# * **Дано.** Вызов `cell(x_t, h)` возвращает пару: предсказание для `y_t` и следующее скрытое состояние. Строки батча ячейка обрабатывает независимо друг от друга. Часть её весов заморожена. Остальные переданы в `optimizer`, он может быть любым; в `.grad` вначале может что-то лежать.
+# * **Результат.** На каждое окно приходится один вызов `optimizer.step()` с градиентом среднего квадрата ошибки по всем элементам `y` *этого окна*. Скрытое состояние переходит из окна в окно как значение без истории. <!-- weights -->
+# * **Результат.** Возвращается пара. Первый элемент — скрытое состояние после последнего шага, тензор формы (строки, состояние) без графа. <!-- state -->
+# * **Результат.** Второй — средний квадрат ошибки по всем элементам `y`, число Python; предсказания для него берутся из прямых проходов, сделанных при обучении. <!-- loss -->
+# * **Результат.** Ячейка и все тензоры могут лежать не на CPU, а на другом устройстве, например на GPU; возвращённое состояние лежит там же. <!-- device -->
+# * **Не менять.** Флаги и замороженные веса. <!-- frozen -->
+# * **Нельзя.** Держать в памяти одновременно промежуточные результаты двух вызовов ячейки (маленькие скрытые состояния не в счёт). При проверке все промежуточные результаты вместе могут занимать не больше 4 размеров (в байтах) самого широкого тензора вызова. <!-- peak -->
+# %% answer="train_windows"
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    """One optimizer step per window; return the last hidden state and the mean squared error."""
+    ### BEGIN SOLUTION
+    states, total = list(h.split(rows)), 0.0
+    for start in range(0, len(x), steps):
+        xs, ys = x[start : start + steps], y[start : start + steps]
+        optimizer.zero_grad()
+        for i, (x_part, y_part) in enumerate(zip(xs.split(rows, dim=1), ys.split(rows, dim=1))):
+            state, loss = states[i], 0.0
+            for x_t, y_t in zip(x_part, y_part):
+                prediction, state = checkpoint(cell, x_t, state, use_reentrant=False)
+                loss = loss + mse_loss(prediction, y_t, reduction="sum")
+            (loss / ys.numel()).backward()
+            states[i] = state.detach()
+            total += loss.item()
+        optimizer.step()
+    return torch.cat(states), total / y.numel()
+    ### END SOLUTION
+
+
+# %% alternative="train_windows"
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    parts = [slice(first, first + rows) for first in range(0, len(h), rows)]
+    h, losses, sizes = h.clone(), [], []
+    for xs, ys in zip(x.split(steps), y.split(steps)):
+        optimizer.zero_grad()
+        for part in parts:
+            state, predictions = h[part].clone(), []
+            for x_t in xs[:, part]:
+                prediction, state = checkpoint(cell, x_t, state, use_reentrant=False)
+                predictions.append(prediction)
+            loss = mse_loss(torch.stack(predictions), ys[:, part])
+            loss.backward(torch.full_like(loss, state.shape[0] / h.shape[0]))
+            h[part] = state.detach()
+            losses.append(loss.item())
+            sizes.append(ys[:, part].numel())
+        optimizer.step()
+    return h, sum(loss * n for loss, n in zip(losses, sizes)) / sum(sizes)
+
+
+# %% alternative="train_windows"
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    trained = [p for p in cell.parameters() if p.requires_grad]
+    states, total = [part for part in h.split(rows)], 0.0
+    for start in range(0, len(x), steps):
+        stop = min(start + steps, len(x))
+        sums = [torch.zeros_like(p) for p in trained]
+        for i in range(len(states)):
+            state, loss = states[i], torch.zeros((), dtype=x.dtype)
+            for t in range(start, stop):
+                prediction, state = checkpoint(cell, x[t, i * rows : (i + 1) * rows], state, use_reentrant=False)
+                loss = loss + (prediction - y[t, i * rows : (i + 1) * rows]).square().sum()
+            for s, gradient in zip(sums, torch.autograd.grad(loss, trained)):
+                s += gradient / y[start:stop].numel()
+            states[i], total = state.detach(), total + float(loss.detach())
+        for p, s in zip(trained, sums):
+            p.grad = s
+        optimizer.step()
+    return torch.cat(states), total / y.numel()
+
+
+# %% alternative="train_windows"
+def train_windows(cell, optimizer, x, y, h, steps, rows):
+    def error_of(x_t, y_t, state):
+        prediction, state = cell(x_t, state)
+        return ((prediction - y_t) ** 2).sum(), state
+
+    done, squares = {}, 0.0
+    for first in range(0, len(x), steps):
+        entries = y[first : first + steps].numel()
+        for row in range(0, x.shape[1], rows):
+            state = done.get(row, h[row : row + rows])
+            loss = 0
+            for t in range(first, min(first + steps, len(x))):
+                error, state = checkpoint(
+                    error_of, x[t][row : row + rows], y[t][row : row + rows], state, use_reentrant=False
+                )
+                loss = loss + error / entries
+            if row == 0:
+                cell.zero_grad()
+            loss.backward()
+            squares += loss.item() * entries
+            done[row] = state.detach()
+        optimizer.step()
+    return torch.cat(list(done.values())), squares / y.numel()
+
+
+# %% check="train_windows"
+from autograder import check
+
+check("train_windows")
+
+
+# %% [markdown] tags=["en"]
+# ## Half precision
+#
+# The last piece of the step is the dtype. A popular way to save memory is `model.half()`, together with the `scaler` of lesson 03. It ends with
+#
+# > ValueError: Attempting to unscale FP16 gradients.
+#
+# The reports on it run through dozens of projects, and so do the remedies: another version of a library, another class of model, no scaler. What does the message mean, and what would unscaling destroy? Look at the numbers:
+# %% [markdown] tags=["ru"] of="05a96016"
+# ## Половинная точность
+#
+# Осталось выбрать для этого шага тип чисел. Чтобы сэкономить память, часто вызывают `model.half()` и берут `scaler` из урока 03. Кончается это ошибкой:
+#
+# > ValueError: Attempting to unscale FP16 gradients.
+#
+# О ней пишут в десятках проектов, и советы самые разные: сменить версию библиотеки, взять другой класс модели, отказаться от масштабирования. Что она означает и что потерялось бы, если бы масштаб сняли? Посмотрите на числа:
+# %%
+def digits(dtype):
+    small, one = torch.tensor(1e-8), torch.ones(2, dtype=dtype)
+    scaled = (small * 65536).to(dtype)
+    return {
+        "1e-8": small.to(dtype).item(),
+        "65536 * 1e-8": round(scaled.item(), 6),
+        "divided again": (scaled / 65536).item(),
+        "100000": torch.tensor(1e5).to(dtype).item(),
+        "1 - 0.0001": (one - 0.0001)[0].item(),
+        "1 - 0.001": (one - 0.001)[0].item(),
+    }
+
+
+dtypes = (torch.float32, torch.float16, torch.bfloat16)
+print(f"{'':13}", *(f"{dtype!s:>22}" for dtype in dtypes))
+for name in digits(torch.float32):
+    print(f"{name:13}", *(f"{digits(dtype)[name]:22}" for dtype in dtypes))
+
+
+def unscaled(dtype):
+    w = torch.nn.Parameter(torch.ones(2, dtype=dtype))
+    scaler = torch.amp.GradScaler("cpu", init_scale=4.0)
+    scaler.scale((2 * w).float().sum()).backward()
+    try:
+        scaler.unscale_(torch.optim.SGD([w], lr=0.1))
+    except ValueError as error:
+        return f"ValueError: {error}"
+    return w.grad.tolist()
+
+
+print()
+for dtype in dtypes:
+    print(f"{dtype!s:15}", unscaled(dtype))
+# %% tags=["fact"]
+half, brain = digits(torch.float16), digits(torch.bfloat16)
+assert half["1e-8"] == half["divided again"] == 0 and half["65536 * 1e-8"] == 0.000655
+assert half["100000"] == float("inf") and brain["100000"] == 99840
+assert half["1 - 0.0001"] == 1 and half["1 - 0.001"] < 1
+assert brain["1 - 0.0001"] == brain["1 - 0.001"] == 1 and brain["1e-8"] > 0
+assert unscaled(torch.float16) == "ValueError: Attempting to unscale FP16 gradients."
+assert unscaled(torch.float32) == unscaled(torch.bfloat16) == [2, 2]
+in_float16 = torch.ones(2, dtype=torch.float16, requires_grad=True)
+in_float16.float().sum().backward()
+assert in_float16.grad.dtype == torch.float16
+assert 0.99 < torch.finfo(torch.bfloat16).max / torch.finfo(torch.float32).max <= 1
+linear = torch.nn.Linear(2, 2)
+with torch.autocast("cpu", dtype=torch.float16):
+    out = linear(torch.ones(1, 2))
+    assert out.dtype == torch.float16 and mse_loss(out, torch.ones(1, 2)).dtype == torch.float32
+    assert torch.nn.Linear(2, 2).double()(torch.ones(1, 2, dtype=torch.float64)).dtype == torch.float64
+out.float().sum().backward()
+assert linear.weight.dtype == linear.weight.grad.dtype == torch.float32
+
+
+class InHalf(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, wanted):
+        if wanted is not None and hasattr(ctx, "set_output_grad_dtype"):
+            ctx.set_output_grad_dtype(wanted)
+        return x.bfloat16()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        arrived.append(grad_output.dtype)
+        return grad_output.float(), None
+
+
+arrived = []
+for wanted in (None, torch.float32):
+    InHalf.apply(torch.ones(2, requires_grad=True), wanted).sum().backward()
+later = hasattr(torch.autograd.function.FunctionCtx, "set_output_grad_dtype")
+assert arrived == [torch.bfloat16, torch.float32 if later else torch.bfloat16]
+
+
+# %% [markdown] tags=["en"]
+# $10^{-8}$ is 0 in float16, multiplied by $2^{16}$ it is not, and divided again it is 0 once more. There is a second reason, and no scaler helps with it: $1 - 0.0001$ is 1 in float16. A weight in half precision does not notice small steps. (In bfloat16 it does not even notice $1 - 0.001$. There is no error there, because bfloat16 has the range of float32 and nothing has to be scaled; the weight stands still all the same.)
+#
+# ### `step_in_half`
+#
+# **One step with the linear layers in float16 and the weights in float32. The scaler refuses: mend it.**
+#
+# * **Given.** `model`, a `Sequential` with linear layers in float32; `x` and `y`, in float32; `scaler`, a `GradScaler("cpu")`. Something may be in `.grad` at the start.
+# * **Result.** `scaler.step(optimizer)` makes one step with the gradient of `mse_loss(model(x), y)`, or none if it is infinite, and `scaler.update()` ends it. <!-- step -->
+# * **Result.** The linear layers compute in float16, the loss is computed in float32. <!-- dtypes, step -->
+# * **Result.** The loss without the scale is returned, a Python number. <!-- loss -->
+# * **Not allowed.** Weights in another dtype than float32, or rounded. <!-- dtypes -->
+# %% [markdown] tags=["ru"] of="ef4ec47e"
+# Число $10^{-8}$ в float16 обращается в 0. Если его заранее умножить на $2^{16}$, оно сохраняется, но после обратного деления — снова 0. Есть и вторая причина не хранить веса в float16, и тут масштаб не поможет: в float16 $1 - 0.0001$ равно 1. Маленькие шаги не изменяют вес, который хранится в половинной точности. (В bfloat16 и $1 - 0.001$ равно 1. Сообщения об ошибке при этом нет, потому что диапазон у bfloat16 такой же, как у float32, и масштаб не нужен; но вес всё равно стоит на месте.)
+#
+# ### `step_in_half`
+#
+# **Один шаг, в котором линейные слои считают в float16, а веса остаются в float32. Масштабирование не работает: исправьте шаг.**
+#
+# * **Дано.** `model` — `Sequential` с линейными слоями в float32; `x` и `y` — тоже float32; `scaler` — это `GradScaler("cpu")`. В `.grad` вначале может что-то лежать.
+# * **Результат.** Вызов `scaler.step(optimizer)` делает один шаг с градиентом функции `mse_loss(model(x), y)`, а если этот градиент бесконечен — ни одного; в конце вызывается `scaler.update()`. <!-- step -->
+# * **Результат.** В линейных слоях вычисления идут в float16, а функция потерь вычисляется во float32. <!-- dtypes, step -->
+# * **Результат.** Возвращается значение функции потерь без масштаба — обычное число Python. <!-- loss -->
+# * **Нельзя.** Переводить веса из float32 в другой dtype или округлять их. <!-- dtypes -->
+# %% answer="step_in_half"
+def step_in_half(model, optimizer, scaler, x, y):
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = mse_loss(model(x), y)
+    optimizer.zero_grad()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+
+
+# %% given="step_in_half"
+def step_in_half(model, optimizer, scaler, x, y):
+    model.half()
+    loss = mse_loss(model(x.half()), y.half())
+    optimizer.zero_grad()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+
+
+# %% alternative="step_in_half"
+def step_in_half(model, optimizer, scaler, x, y):
+    model.zero_grad()
+    with torch.autocast(device_type="cpu", dtype=torch.float16):
+        prediction = model(x)
+    loss = (prediction.float() - y).square().mean()
+    scaler.scale(loss).backward()
+    scaler.unscale_(optimizer)
+    scaler.step(optimizer)
+    scaler.update()
+    return float(loss.detach())
+
+
+# %% alternative="step_in_half"
+def step_in_half(model, optimizer, scaler, x, y):
+    weights = {name: p.half() for name, p in model.named_parameters()}  # copies with a graph
+    loss = mse_loss(torch.func.functional_call(model, weights, (x.half(),)).float(), y)
+    optimizer.zero_grad()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+
+
+# %% alternative="step_in_half"
+def step_in_half(model, optimizer, scaler, x, y):
+    @torch.autocast("cpu", dtype=torch.half)
+    def loss_of(x, y):
+        return torch.nn.functional.mse_loss(model(x), y)
+
+    parameters = list(model.parameters())
+    loss = loss_of(x, y)
+    for p, gradient in zip(parameters, torch.autograd.grad(scaler.scale(loss), parameters)):
+        p.grad = gradient
+    scaler.step(optimizer)
+    scaler.update()
+    return loss.item()
+
+
+# %% check="step_in_half"
+from autograder import check
+
+check("step_in_half")
+# %% [markdown] tags=["en"] explains="step_in_half"
+# A gradient has the dtype of its tensor, so weights in float16 have gradients in float16. There unscaling would destroy what scaling saved.
+#
+# So the weights stay in float32, as *master weights*, and only the expensive products run in half precision: `torch.autocast` converts the inputs of single operations, and its backward pass gives gradients in the dtype of the weights. A custom Function with a result in half precision gets its `grad_output` in half precision, too; from torch 2.14 on, `ctx.set_output_grad_dtype(torch.float32)` in `forward` asks for float32. On the CPU a `scaler` raises the same error as on a GPU.
+# %% [markdown] tags=["ru"] explains="step_in_half" of="5bb626ee"
+# У градиента тот же тип, что и у тензора, поэтому у весов в float16 и градиенты в float16. Снять с них масштаб — значит потерять то, ради чего его вводили.
+#
+# Поэтому веса остаются в float32 (их называют master weights), а в половинной точности вычисляются только матричные произведения, самые дорогие операции: `torch.autocast` преобразует входы отдельных операций, а в обратном проходе получаются градиенты того же типа, что и веса. Если результат пользовательской функции вычислен в половинной точности, то и `grad_output` она получает в половинной точности. Начиная с torch 2.14 можно запросить float32, вызвав в `forward` метод `ctx.set_output_grad_dtype(torch.float32)`. На CPU `scaler` выдаёт ту же ошибку, что и на GPU.
+
+
+# %% [markdown] tags=["en"]
+# ## Five cures
+#
+# Here are the functions to the five questions of *A note to a colleague* once more, now to be mended.
+#
+# ### `cures`
+#
+# **Mend the five functions. `cures()` returns them in a dict, under the letters; each earns its own point.**
 #
 # * **Result.** **A** returns one number, the sum of both losses, from three tensors of shape (n,). The policy loss trains `log_prob` alone, the squared error trains `value` alone; `returns` does not require grad. <!-- A -->
 # * **Result.** **B** returns a sample of the normal distribution with mean `mu` and standard deviation `exp(log_std)`, of the same shape, with the derivatives that $\mu + \sigma\varepsilon$ has for a fixed $\varepsilon$. Every entry and every call has noise of its own. <!-- B -->
@@ -1844,11 +1086,14 @@ assert not torch.allclose(attacked.weight.grad, first_weight_gradient)  # and th
 # * **Leave.** In **D** the flags of the body. <!-- D -->
 # * **Leave.** In **E** the `x` that was passed, every `.grad`, every flag and the mode of the model. <!-- E -->
 # * **Leave.** The lists of parameters of the five functions. <!-- A, B, C, D, E -->
-# %% [markdown] tags=["ru"] of="3367e391"
-# ### Дополнительное упражнение `cures`: пять решений
-# *найти ошибку · ●●○ · 20 минут · 5 баллов · дополнительно*
+# %% [markdown] tags=["ru"] of="1b0c1d83"
+# ## Пять решений
 #
-# Исправьте пять функций. Вызов `cures()` возвращает их в словаре под теми же буквами. За каждую букву даётся свой балл.
+# Вот ещё раз функции из пяти вопросов раздела «Письмо коллеге»: теперь их нужно исправить.
+#
+# ### `cures`
+#
+# **Исправьте пять функций. `cures()` возвращает их в словаре под буквами, и за каждую даётся отдельный балл.**
 #
 # * **Результат.** Функция **A** получает три тензора формы (n,) и возвращает одно число, сумму обеих функций потерь. Градиент функции потерь актора доходит только до `log_prob`, а градиент квадрата ошибки критика — только до `value`; `returns` градиента не требует. <!-- A -->
 # * **Результат.** Функция **B** возвращает выборку из нормального распределения со средним `mu` и стандартным отклонением `exp(log_std)`; у выборки та же форма, что у этих тензоров, и такие же производные, как у $\mu + \sigma\varepsilon$ при постоянном $\varepsilon$. Шум у каждого элемента свой, и при каждом вызове он новый. <!-- B -->
@@ -2008,29 +1253,671 @@ check("cures")
 
 
 # %% [markdown] tags=["en"]
-# ### Question `note_to_a_colleague`
-# *in your own words · 7 minutes · 3 points · read by a person*
+# ## A prediction that is corrected backwards
 #
-# Choose two of the five questions and write the replies that you would post. A reply names the cause: which tensor the gradient should reach, and where its path is cut or not cut. It gives one cure, in code. And it says why not another one: for A to detach `value` everywhere, for B `requires_grad_()` on the sample, for C the flag, for D `add_param_group`, for E `retain_grad()`. Three or four sentences each.
-# %% [markdown] tags=["ru"] of="1738955f"
-# ### Вопрос `note_to_a_colleague`
-# *своими словами · 7 минут · 3 балла · проверяет преподаватель*
+# A learner walks through states and now and then gets a reward. Its model predicts for each state $s$ a value $v(s)$: the sum of the rewards still to come, each later one multiplied by $\gamma$ once more. After every step the prediction can be compared with a better one. The *TD error* is
 #
-# Выберите два вопроса из пяти и напишите ответы, которые вы отправили бы авторам. В каждом ответе назовите причину: до какого тензора градиент должен дойти и в каком месте его путь оборван (или, наоборот, не оборван, хотя должен быть). Предложите одно решение в виде кода и объясните, почему не подходит другое: для A — отсоединить `value` везде, для B — `requires_grad_()` на выборке, для C — флаг, для D — `add_param_group`, для E — `retain_grad()`. По три-четыре предложения на ответ.
-# %% [markdown] written="note_to_a_colleague" points=3 minutes=7
-# **Rubric.** 1.5 points for each of two replies: 0.5 for the cause, 0.5 for a cure that runs, 0.5 for the reason against the other cure.
+# $$\delta = r + \gamma v(s') - v(s),$$
 #
-# A: the advantage weighs `log_prob`, it is no function to be trained; through it the policy loss reaches `value`. Detach the advantage; with `value` detached everywhere the critic does not learn. B: `sample()` runs under `no_grad()`, the path from the decoder ends there; `rsample()` or $\mu + \sigma\varepsilon$; the flag makes the sample a leaf, and the gradient stays in it. C: `torch.tensor` copies numbers, the graph is lost; `torch.stack(losses).mean()`; the flag belongs to the new leaf, so the error goes and the training does, too. D: the optimizer holds the tensors that it was given, the new layer is not among them; make the head first; `add_param_group` works, but the old head stays in the optimizer (accept it where that is said). E: `x + ...` is no leaf; `torch.autograd.grad` with respect to a detached `x`; `retain_grad()` keeps the graph of all steps, and `backward()` goes on adding to `.grad` of the model, which the next training step uses.
+# where $r$ is the reward and $s'$ the next state; after the last state there is nothing to come, and $v(s')$ counts as 0.
 #
-# **A model answer.** To A: your advantage `returns - value` still has its graph, so the policy loss pulls on the critic as well, and not towards `returns`. The advantage is a weight there: `policy = -(log_prob * (returns - value).detach()).mean()`. Do not detach `value` everywhere: then the loss of the critic has no path to it either, and it learns nothing. To D: the optimizer was made before the new head, and it holds the tensors that it was given; the new layer is not among them. Put the head in first, `model.head = nn.Linear(...)`, and make `SGD(model.parameters(), lr=lr)` afterwards. `add_param_group` would add the new head, but the old one would stay in the optimizer.
+# Which weights caused the error? Not only those that $v(s)$ was computed from: the states before it led here. TD(λ) keeps for each parameter an *eligibility trace*, a fading sum of past gradients, and moves the parameter along it:
 #
-# ---
+# $$z \leftarrow \gamma\lambda z + \nabla v(s), \qquad w \leftarrow w + \alpha\, \delta\, z.$$
 #
-# **Критерии.** По 1.5 балла за каждый из двух ответов: 0.5 за причину, 0.5 за решение, которое выполняется, 0.5 за довод против другого решения.
+# An episode by hand. Three states, one weight for each (the model is a table), $w = (0.1, 0.2, 0.3)$, a reward of 1 after the third state, $\gamma = 0.9$, $\lambda = 0.8$, $\alpha = 0.5$:
 #
-# A: преимущество — множитель при `log_prob`, обучать через него нечего, но через него градиент функции потерь актора доходит до `value`. Отсоединить преимущество; если отсоединить `value` везде, критик не учится. B: `sample()` выполняется внутри `no_grad()`, и путь от декодировщика там обрывается; `rsample()` или $\mu + \sigma\varepsilon$; с флагом выборка становится листом, и градиент остаётся в ней. C: `torch.tensor` копирует числа, граф потерян; `torch.stack(losses).mean()`; флаг относится к новому листу, поэтому ошибка исчезает, но ничего и не обучается. D: оптимизатор хранит те тензоры, которые получил, и нового слоя среди них нет; сначала заменить слой; `add_param_group` работает, но старый слой остаётся в оптимизаторе (засчитывать, если об этом сказано). E: `x + ...` — не лист; `torch.autograd.grad` по отсоединённому `x`; с `retain_grad()` хранится граф всех шагов, а `backward()` прибавляет градиенты к `.grad` модели, и это войдёт в следующий шаг обучения.
+# | step | $\delta$ | trace $z$ | weights after it |
+# |---|---|---|---|
+# | 1 | $0.9 \cdot 0.2 - 0.1 = 0.08$ | $(1, 0, 0)$ | $(0.14, 0.2, 0.3)$ |
+# | 2 | $0.9 \cdot 0.3 - 0.2 = 0.07$ | $(0.72, 1, 0)$ | $(0.1652, 0.235, 0.3)$ |
+# | 3 | $1 - 0.3 = 0.7$ | $(0.5184, 0.72, 1)$ | $(0.34664, 0.487, 0.65)$ |
 #
-# **Пример ответа.** Автору A: у преимущества `returns - value` остался граф, поэтому функция потерь актора меняет и предсказания критика, причём не в сторону `returns`. Преимущество здесь — просто множитель: `policy = -(log_prob * (returns - value).detach()).mean()`. Отсоединять `value` везде нельзя: тогда и градиент функции потерь критика до него не дойдёт, и критик не будет учиться. Автору D: оптимизатор создан раньше нового слоя и хранит те тензоры, которые получил, а нового слоя среди них нет. Сначала замените слой, `model.head = nn.Linear(...)`, а потом создайте `SGD(model.parameters(), lr=lr)`. Вызов `add_param_group` добавил бы новый слой, но и старый остался бы в оптимизаторе.
+# The reward reached all three weights at once, the first with a bit more than half of its force.
+# %% [markdown] tags=["ru"] of="9c6f8ff3"
+# ## Предсказание, которое исправляют задним числом
+#
+# Агент переходит из состояния в состояние и иногда получает награду. Модель предсказывает для каждого состояния $s$ ценность $v(s)$: сумму будущих наград. Чем дальше награда, тем больше раз она умножена на $\gamma$. После каждого шага предсказание можно сравнить с более точным. *TD-ошибка* (от temporal difference, «временная разность») равна
+#
+# $$\delta = r + \gamma v(s') - v(s),$$
+#
+# где $r$ — награда, а $s'$ — следующее состояние. После последнего состояния наград больше не будет, и $v(s')$ считается равным 0.
+#
+# Какие веса виноваты в ошибке? Не только те, что участвовали в $v(s)$: сюда привели и предыдущие состояния. В методе TD(λ) для каждого параметра хранится *след приемлемости* (eligibility trace), затухающая сумма прошлых градиентов, и параметр сдвигается вдоль своего следа:
+#
+# $$z \leftarrow \gamma\lambda z + \nabla v(s), \qquad w \leftarrow w + \alpha\, \delta\, z.$$
+#
+# Просчитаем эпизод вручную. Состояний три, у каждого свой вес (модель — просто таблица), $w = (0.1, 0.2, 0.3)$, после третьего состояния награда 1, $\gamma = 0.9$, $\lambda = 0.8$, $\alpha = 0.5$:
+#
+# | шаг | $\delta$ | след $z$ | веса после шага |
+# |---|---|---|---|
+# | 1 | $0.9 \cdot 0.2 - 0.1 = 0.08$ | $(1, 0, 0)$ | $(0.14, 0.2, 0.3)$ |
+# | 2 | $0.9 \cdot 0.3 - 0.2 = 0.07$ | $(0.72, 1, 0)$ | $(0.1652, 0.235, 0.3)$ |
+# | 3 | $1 - 0.3 = 0.7$ | $(0.5184, 0.72, 1)$ | $(0.34664, 0.487, 0.65)$ |
+#
+# Награда сразу повлияла на все три веса, на первый — чуть больше чем вполсилы.
+# %% tags=["fact"]
+w, z, path = torch.tensor([0.1, 0.2, 0.3], dtype=torch.float64), torch.zeros(3, dtype=torch.float64), []
+for t, reward in enumerate([0.0, 0.0, 1.0]):
+    delta = reward + (0.9 * w[t + 1] if t < 2 else 0.0) - w[t]
+    z = 0.9 * 0.8 * z + torch.eye(3, dtype=torch.float64)[t]
+    w = w + 0.5 * delta * z
+    path.append([round(number, 5) for number in (delta.item(), *z.tolist(), *w.tolist())])
+assert path[0] == [0.08, 1, 0, 0, 0.14, 0.2, 0.3]
+assert path[1] == [0.07, 0.72, 1, 0, 0.1652, 0.235, 0.3]
+assert path[2] == [0.7, 0.5184, 0.72, 1, 0.34664, 0.487, 0.65]
+
+
+# %% [markdown] tags=["en"]
+# ### An update through `p.grad`
+#
+# Here autograd is useful: it computes $\nabla v(s)$ for any model. The code below takes the gradient of `v` out of `p.grad`, and puts the update back into `p.grad` for an optimizer to apply. The optimizer is SGD, and its `lr` is the step size $\alpha$. The function runs the three-state episode and notes what it finds. Read it; do not call it yet.
+# %% [markdown] tags=["ru"] of="4b195395"
+# ### Обновление через `p.grad`
+#
+# Здесь пригодится autograd: с ним $\nabla v(s)$ можно вычислить для любой модели. В коде ниже градиент `v` берётся из `p.grad`, а обновление записывается обратно в `p.grad`, чтобы его применил оптимизатор. Оптимизатор здесь — SGD, и его `lr` равен размеру шага $\alpha$. Следующая функция проходит по эпизоду с тремя состояниями и записывает промежуточные значения. Прочтите её, но пока не вызывайте.
+# %%
+def published(weights=(0.1, 0.2, 0.3), rewards=(0.0, 0.0, 1.0), gamma=0.9, lam=0.8, alpha=0.5):
+    seen = {}
+    model = torch.nn.Linear(3, 1, bias=False)
+    model.weight = torch.nn.Parameter(torch.tensor([weights]))
+    optimizer = torch.optim.SGD(model.parameters(), lr=alpha)
+    states = torch.eye(3)
+    (p,) = model.parameters()
+    trace = torch.zeros_like(p)
+    for t in range(3):
+        v = model(states[t])
+        v_next = model(states[t + 1]).item() if t < 2 else 0.0
+        v.backward()
+        if t == 1:
+            seen["p.grad[0] after the second backward"] = p.grad[0, 0].item()
+        delta = rewards[t] + gamma * v_next - v.item()
+        trace[:] = gamma * lam * trace + p.grad
+        p.grad[:] = alpha * delta * trace
+        optimizer.step()
+        if t == 0:
+            seen["p.grad[0] after step 1"] = p.grad[0, 0].item()
+            seen["w[0] after step 1"] = p[0, 0].item()
+        if t == 1:
+            seen["trace[0] after step 2"] = trace[0, 0].item()
+    seen["w[2] at the end"] = p[0, 2].item()
+    return {name: round(value, 4) for name, value in seen.items()}
+
+
+# %% [markdown] tags=["en"]
+# ### `predict_traces`
+#
+# What does `published()` return? Put a number in place of each `...`. Follow the code, not the formula: that is the point.
+# %% [markdown] tags=["ru"] of="c967adc3"
+# ### `predict_traces`
+#
+# Что вернёт `published()`? Вместо каждого `...` поставьте число. Считайте по коду, а не по формуле: в этом и состоит упражнение.
+# %% answer="predict_traces"
+predict_traces = {
+    "p.grad[0] after step 1": 0.04,
+    "w[0] after step 1": 0.08,
+    "p.grad[0] after the second backward": 0.04,
+    "trace[0] after step 2": 0.76,
+    "w[2] at the end": 0.125,
+}
+# %% given="predict_traces"
+predict_traces = {
+    "p.grad[0] after step 1": ...,
+    "w[0] after step 1": ...,
+    "p.grad[0] after the second backward": ...,
+    "trace[0] after step 2": ...,
+    "w[2] at the end": ...,
+}
+# %% check="predict_traces"
+from autograder import check
+
+check("predict_traces")
+# %% tags=["fact"]
+assert predict_traces == published()
+# %% [markdown] tags=["en"]
+# Now call it.
+# %% [markdown] tags=["ru"] of="0cc3540a"
+# Вызовем эту функцию и сравним с таблицей.
+# %%
+published()
+
+
+# %% [markdown] tags=["en"] explains="predict_traces"
+# Nothing here fails, and nothing is infinite. The first weight went from 0.1 down to 0.08 although its prediction was too low, and the trace of the first state holds 0.76 instead of 0.72: a part of an *update* has been taken for a gradient.
+#
+# Each fault alone, on the same episode:
+#
+# | what is wrong | weights at the end |
+# |---|---|
+# | nothing, TD(λ) | $(0.34664, 0.487, 0.65)$ |
+# | the sign | $(-0.14664, -0.087, -0.05)$ |
+# | `.grad` is not cleared | $(0.308, 0.4625, 0.65)$ |
+# | the step size counts twice | $(0.22332, 0.3435, 0.475)$ |
+#
+# The sign is noticed soon: values run away from the rewards. The other two look like a poor choice of $\lambda$ and of the learning rate, and are tuned away.
+# %% [markdown] tags=["ru"] explains="predict_traces" of="8b084cc4"
+# Ни ошибок выполнения, ни бесконечностей нет. Но на первом же шаге первый вес уменьшился с 0.1 до 0.08, хотя предсказание было занижено, а на втором в следе первого состояния оказалось 0.76 вместо 0.72: *обновление* первого шага принято за градиент.
+#
+# Вот каждая ошибка по отдельности на том же эпизоде:
+#
+# | что неверно | веса в конце |
+# |---|---|
+# | ничего, TD(λ) | $(0.34664, 0.487, 0.65)$ |
+# | знак | $(-0.14664, -0.087, -0.05)$ |
+# | `.grad` не обнуляется | $(0.308, 0.4625, 0.65)$ |
+# | размер шага учтён дважды | $(0.22332, 0.3435, 0.475)$ |
+#
+# Неверный знак быстро себя выдаёт: ценности всё дальше уходят от наград. Две другие ошибки похожи на неудачный выбор $\lambda$ и скорости обучения, и их «исправляют» подбором этих чисел.
+# %% tags=["fact"]
+def with_faults(sign=-1, clears=True, twice=False, zero_start=False):
+    w = torch.tensor([[0.0, 0.0, 0.0] if zero_start else [0.1, 0.2, 0.3]], dtype=torch.float64, requires_grad=True)
+    optimizer, z = torch.optim.SGD([w], lr=0.5), torch.zeros(1, 3, dtype=torch.float64)
+    for t, reward in enumerate([0.0, 0.0, 1.0]):
+        if clears:
+            optimizer.zero_grad()
+        v = w[0, t]
+        v.backward()
+        delta = reward + (0.9 * w[0, t + 1].item() if t < 2 else 0.0) - v.item()
+        z = 0.9 * 0.8 * z + w.grad
+        w.grad[:] = sign * (0.5 if twice else 1) * delta * z
+        optimizer.step()
+    return [round(number, 5) for number in w[0].tolist()]
+
+
+assert with_faults() == [0.34664, 0.487, 0.65]
+assert with_faults(clears=False) == [0.308, 0.4625, 0.65]
+assert with_faults(sign=1) == [-0.14664, -0.087, -0.05]
+assert with_faults(twice=True) == [0.22332, 0.3435, 0.475]
+
+
+# %% [markdown] tags=["en"]
+# ### `fix_traces`
+#
+# **The update sends its numbers through `p.grad`, and the value runs away from TD(λ). Mend it.**
+#
+# Mend the update. Nothing is returned.
+#
+# * **Given.** `states`, the states of one episode, one per row, and `rewards`, the reward after each of them; the episode ends after the last. `model(states[t])` is a tensor with one number. The model may have several parameters, all are trained, and something may be in `.grad` at the start.
+# * **Result.** With plain SGD the weights after each step are those of TD(λ), with the optimizer's learning rate as $\alpha$. There is one `optimizer.step()` for each state, and the optimizer may be any: with Adam the direction $\delta z$, with the right sign, takes the place of the gradient. A second call is about another episode. <!-- weights -->
+# * **Leave.** The settings of the optimizer. <!-- settings -->
+# %% [markdown] tags=["ru"] of="2fa22e04"
+# ### `fix_traces`
+#
+# **Обновление проходит через `p.grad`, и значения расходятся с TD(λ). Исправьте его.**
+#
+# Исправьте обновление. Функция ничего не возвращает.
+#
+# * **Дано.** Состояния одного эпизода записаны построчно в `states`, награда после каждого из них — в `rewards`; после последнего состояния эпизод заканчивается. Вызов `model(states[t])` возвращает тензор из одного числа. У модели может быть несколько параметров, обучаются все, а в `.grad` вначале может что-то лежать.
+# * **Результат.** Если взять обычный SGD, веса после каждого шага такие же, как в TD(λ) с размером шага $\alpha$, равным скорости обучения этого SGD. На каждое состояние приходится один вызов `optimizer.step()`, а оптимизатор может быть любым: Adam, например, вместо градиента получает $\delta z$ с нужным знаком. При новом вызове начинается новый эпизод. <!-- weights -->
+# * **Не менять.** Настройки оптимизатора. <!-- settings -->
+# %% answer="fix_traces"
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    traces = [torch.zeros_like(p) for p in model.parameters()]
+    for t, reward in enumerate(rewards):
+        optimizer.zero_grad()
+        v = model(states[t])
+        v_next = model(states[t + 1]).item() if t + 1 < len(rewards) else 0.0
+        v.backward()
+        delta = reward + gamma * v_next - v.item()
+        for trace, p in zip(traces, model.parameters()):
+            trace[:] = gamma * lam * trace + p.grad
+            p.grad[:] = -delta * trace
+        optimizer.step()
+
+
+# %% given="fix_traces"
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    alpha = optimizer.param_groups[0]["lr"]
+    traces = [torch.zeros_like(p) for p in model.parameters()]
+    for t, reward in enumerate(rewards):
+        v = model(states[t])
+        v_next = model(states[t + 1]).item() if t + 1 < len(rewards) else 0.0
+        v.backward()
+        delta = reward + gamma * v_next - v.item()
+        for trace, p in zip(traces, model.parameters()):
+            trace[:] = gamma * lam * trace + p.grad
+            p.grad[:] = alpha * delta * trace
+        optimizer.step()
+
+
+# %% alternative="fix_traces"
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    parameters = list(model.parameters())
+    traces = [torch.zeros_like(p) for p in parameters]
+    for t, reward in enumerate(rewards):
+        v = model(states[t])
+        with torch.no_grad():
+            target = reward + (gamma * model(states[t + 1]) if t + 1 < len(rewards) else 0.0)
+        gradients = torch.autograd.grad(v.sum(), parameters)
+        delta = (target - v).item()
+        traces = [gamma * lam * trace + g for trace, g in zip(traces, gradients)]
+        for p, trace in zip(parameters, traces):
+            p.grad = -delta * trace
+        optimizer.step()
+
+
+# %% alternative="fix_traces"
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    traces = {p: 0.0 for p in model.parameters()}
+    values_after = [lambda t=t: model(states[t]).item() for t in range(1, len(rewards))] + [lambda: 0.0]
+    for state, reward, value_after in zip(states, rewards, values_after):
+        model.zero_grad()
+        v = model(state)
+        (-v).backward()  # an optimizer goes down
+        delta = reward + gamma * value_after() - v.item()
+        for p in traces:
+            traces[p] = gamma * lam * traces[p] + p.grad
+            p.grad = delta * traces[p]
+        optimizer.step()
+
+
+# %% alternative="fix_traces"
+def fix_traces(model, optimizer, states, rewards, gamma, lam):
+    traces = [torch.zeros_like(p) for p in model.parameters()]
+    optimizer.zero_grad(set_to_none=False)
+    for t in range(len(rewards)):
+        v = model(states[t])
+        v.backward()
+        v_next = model(states[t + 1]).detach() if t < len(rewards) - 1 else torch.zeros_like(v)
+        delta = rewards[t] + gamma * v_next - v.detach()
+        for trace, p in zip(traces, model.parameters()):
+            trace.mul_(gamma * lam).add_(p.grad)
+            p.grad.copy_(trace).mul_(-delta.item())
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=False)
+
+
+# %% check="fix_traces"
+from autograder import check
+
+check("fix_traces")
+
+
+# %% [markdown] tags=["en"]
+# ## Episodes in a row
+#
+# Experience arrives as a stream of steps. The libraries for environments tell two endings apart. `terminated`: the episode is over, nothing comes after it, and the value of the next state counts as 0. `truncated`: somebody ran out of patience, often a time limit. The walk would have gone on, so the next state keeps its value. In both cases the next step belongs to another episode, and a trace must not reach across.
+#
+# One more thing keeps the formula from being an ordinary gradient: $v(s')$ is a target, a number. The update follows $\nabla v(s)$ alone. This is called a *semi-gradient*; `detach()`, `.item()` or `no_grad()` makes it one. Let the gradient through the target as well, and $v(s')$ is moved to meet $v(s)$.
+#
+# ### `td_lambda`
+#
+# **Go through a stream of episodes and train the weights by TD(λ). Return all $\delta$.**
+#
+# Go through the steps in order, from the first with traces of 0:
+#
+# 1. $\delta$ is computed with the weights as they are before this step; after a `terminated` step $v(s')$ counts as 0.
+# 2. The traces take up $\nabla v(s)$, and then each weight that requires grad moves in place by $\alpha\, \delta\, z$.
+# 3. After a `terminated` or `truncated` step all traces are 0 again.
+#
+# * **Given.** `steps`, a list of tuples `(state, reward, next_state, terminated, truncated)`: tensor, number, tensor, bool, bool; not both are True. The last step may end no episode. `model(state)` is a tensor with one number, of shape $()$ or $(1,)$.
+# * **Result.** The trained weights are those of TD(λ). A second call begins anew, with traces of 0. <!-- weights -->
+# * **Result.** The list of all $\delta$ is returned, as Python numbers. <!-- errors -->
+# * **Result.** The function works, too, where model and states lie on another device than the CPU, such as a GPU. <!-- device -->
+# * **Leave.** Frozen weights, every `.grad` and all flags. <!-- rest -->
+# %% [markdown] tags=["ru"] of="f1e06b0b"
+# ## Эпизоды подряд
+#
+# На практике шаги идут сплошным потоком, эпизод за эпизодом. В библиотеках сред для обучения с подкреплением различают два вида окончания эпизода. Флаг `terminated` означает, что эпизод закончен: дальше ничего нет, и ценность следующего состояния считается равной 0. Флаг `truncated` означает, что эпизод оборвали, обычно по лимиту времени. Эпизод мог бы продолжаться, поэтому ценность следующего состояния учитывается. В обоих случаях следующий шаг относится уже к другому эпизоду, и след не должен переходить границу между ними.
+#
+# Есть и ещё одно отличие от обычного градиентного спуска: $v(s')$ входит в цель, а цель — просто число, через неё градиент не идёт. Веса сдвигаются только вдоль $\nabla v(s)$. Такой градиент называют *полуградиентом* (semi-gradient). Чтобы получить его, берут `detach()`, `.item()` или `no_grad()`. Если пропустить градиент и через цель, то и $v(s')$ будет сдвигаться навстречу $v(s)$.
+#
+# ### `td_lambda`
+#
+# **Пройдите поток эпизодов и обучите веса методом TD(λ). Верните все $\delta$.**
+#
+# Пройдите шаги по порядку. Перед первым из них следы равны 0.
+#
+# 1. $\delta$ вычисляется с теми весами, какие были до этого шага; на шаге с `terminated` считается, что $v(s')$ равно 0.
+# 2. Следы затухают, к ним прибавляется $\nabla v(s)$, и после этого каждый вес, который требует градиента, изменяется на месте: к нему прибавляется $\alpha\, \delta\, z$.
+# 3. После шага с `terminated` или `truncated` все следы снова равны 0.
+#
+# * **Дано.** Список кортежей `(state, reward, next_state, terminated, truncated)` в аргументе `steps`: тензор, число, тензор, bool, bool; оба флага одновременно True не бывают. Последний шаг может и не заканчивать эпизод. Вызов `model(state)` возвращает тензор из одного числа, формы $()$ или $(1,)$.
+# * **Результат.** Обучаемые веса такие, как в TD(λ). При новом вызове следы снова равны 0. <!-- weights -->
+# * **Результат.** Возвращается список всех значений $\delta$ — обычных чисел Python. <!-- errors -->
+# * **Результат.** Функция работает и тогда, когда модель и состояния лежат не на CPU, а на другом устройстве, например на GPU. <!-- device -->
+# * **Не менять.** Замороженные веса, все поля `.grad` и все флаги параметров. <!-- rest -->
+# %% answer="td_lambda"
+def td_lambda(model, steps, gamma, lam, alpha):
+    """Learn the values of `model` in place; return the TD error of each step."""
+    ### BEGIN SOLUTION
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    traces = [torch.zeros_like(p) for p in parameters]
+    errors = []
+    for state, reward, next_state, terminated, truncated in steps:
+        v = model(state).sum()
+        gradients = torch.autograd.grad(v, parameters)
+        with torch.no_grad():
+            v_next = 0.0 if terminated else model(next_state).item()
+            delta = reward + gamma * v_next - v.item()
+            for p, trace, gradient in zip(parameters, traces, gradients):
+                trace.mul_(gamma * lam).add_(gradient)
+                p += alpha * delta * trace
+                if terminated or truncated:
+                    trace.zero_()
+        errors.append(delta)
+    return errors
+    ### END SOLUTION
+
+
+# %% alternative="td_lambda"
+def td_lambda(model, steps, gamma, lam, alpha):
+    kept = {p: p.grad for p in model.parameters() if p.requires_grad}
+    traces, errors = {}, []
+    for state, reward, next_state, terminated, truncated in steps:
+        for p in kept:
+            p.grad = None
+        v = model(state)
+        target = torch.full_like(v, reward)
+        if not terminated:
+            target = target + gamma * model(next_state).detach()
+        v.backward()
+        errors.append((target - v).item())
+        with torch.no_grad():
+            for p in kept:
+                traces[p] = gamma * lam * traces.get(p, 0.0) + p.grad
+                p.add_(traces[p], alpha=alpha * errors[-1])
+        if terminated or truncated:
+            traces.clear()
+    for p, gradient in kept.items():
+        p.grad = gradient
+    return errors
+
+
+# %% alternative="td_lambda"
+def td_lambda(model, steps, gamma, lam, alpha):
+    parameters = [p for p in model.parameters() if p.requires_grad]
+
+    def flat(tensors):
+        return torch.cat([tensor.flatten() for tensor in tensors])
+
+    sizes, trace, errors = [p.numel() for p in parameters], 0.0, []
+    for state, reward, next_state, terminated, truncated in steps:
+        v = model(state).squeeze()
+        with torch.no_grad():
+            errors.append(float(reward + (1 - terminated) * gamma * model(next_state).squeeze() - v))
+        trace = gamma * lam * trace + flat(torch.autograd.grad(v, parameters))
+        for p, part in zip(parameters, (alpha * errors[-1] * trace).split(sizes)):
+            p.data += part.view_as(p)
+        trace = trace * (not (terminated or truncated))
+    return errors
+
+
+# %% alternative="td_lambda"
+def td_lambda(model, steps, gamma, lam, alpha):
+    names = [name for name, p in model.named_parameters() if p.requires_grad]
+    weights = dict(model.named_parameters())
+    value = torch.func.grad_and_value(lambda own, s: torch.func.functional_call(model, own, (s,)).sum())
+    errors, fresh = [], True
+    for state, reward, next_state, terminated, truncated in steps:
+        if fresh:
+            traces = {name: torch.zeros_like(weights[name]) for name in names}
+        gradients, v = value({name: weights[name].detach() for name in names}, state)
+        after = 0.0 if terminated else gamma * model(next_state).sum().item()
+        errors.append(reward + after - v.item())
+        with torch.no_grad():
+            for name in names:
+                traces[name] = gamma * lam * traces[name] + gradients[name]
+                weights[name] += alpha * errors[-1] * traces[name]
+        fresh = terminated or truncated
+    return errors
+
+
+# %% check="td_lambda"
+from autograder import check
+
+check("td_lambda")
+# %% tags=["fact"]
+table_of_two = torch.tensor([0.1, 0.2], dtype=torch.float64, requires_grad=True)
+(0.5 * (0.9 * table_of_two[1] - table_of_two[0]) ** 2).backward()
+assert [round(number, 5) for number in table_of_two.grad.tolist()] == [-0.08, 0.072]  # SGD lowers v(s'), raises v(s)
+
+
+# %% [markdown] tags=["en"]
+# ## A curve does not find it
+#
+# Five states in a row, a walk that starts in the middle and goes left or right with equal chances, and a reward of 1 for leaving on the right. The true values, without discount, are $1/6, 2/6, \ldots, 5/6$. Here TD(λ) learns them from walks, with a table and therefore with a gradient that needs no autograd: it is 1 at the state visited. On the right is the same with the second fault of `published`, an update that stays in `.grad` and gets into the trace.
+# %% [markdown] tags=["ru"] of="c411567e"
+# ## По кривой ошибку не найти
+#
+# Пять состояний расположены в ряд, случайное блуждание начинается посередине и с равной вероятностью идёт влево или вправо. За выход справа даётся награда 1. Истинные ценности без дисконтирования равны $1/6, 2/6, \ldots, 5/6$. На рисунке слева — их оценки, вычисленные методом TD(λ) по записям блужданий. Модель — таблица, поэтому градиент известен и без autograd: он равен 1 у посещённого состояния. Справа — то же самое, но со второй ошибкой функции `published`: обновление остаётся в `.grad` и попадает в след.
+# %%
+def walk_values(walks, leaks, lam=0.8, alpha=0.1, seed=0):
+    rng = torch.Generator().manual_seed(seed)
+    w = torch.full((5,), 0.5)
+    for _ in range(walks):
+        state, trace, left = 2, torch.zeros(5), torch.zeros(5)
+        while 0 <= state <= 4:
+            after = state + (1 if torch.rand((), generator=rng) < 0.5 else -1)
+            delta = (w[after] if 0 <= after <= 4 else float(after == 5)) - w[state]
+            trace = lam * trace + left
+            trace[state] += 1
+            w += alpha * delta * trace
+            left = -delta * trace if leaks else left
+            state = after
+    return w
+
+
+true_values = torch.arange(1, 6) / 6
+
+
+# %% tags=["picture"] alt="Two pictures of learned values after 1, 10 and 100 walks: with the fault and without it they look alike | Два рисунка с выученными значениями после 1, 10 и 100 блужданий: с ошибкой и без неё они похожи"
+import matplotlib.pyplot as plt
+
+figure, both = plt.subplots(1, 2, figsize=(8, 3), sharey=True)
+for axes, leaks, title in zip(both, (False, True), ("TD(λ)", ".grad is not cleared")):
+    axes.plot(list("ABCDE"), true_values, "k--", label="true")
+    for walks, marker in ((1, "o"), (10, "s"), (100, "^")):
+        axes.plot(list("ABCDE"), walk_values(walks, leaks), marker=marker, label=str(walks))
+    axes.set_title(title, fontsize=10)
+both[0].legend(frameon=False)
+plt.show()
+
+
+# %% tags=["fact"]
+def distance(values):
+    return round((values - true_values).square().mean().sqrt().item(), 2)
+
+
+with_ends = torch.cat([torch.zeros(1), true_values, torch.ones(1)])
+assert torch.allclose(true_values, (with_ends[:-2] + with_ends[2:]) / 2)  # each is the mean of its neighbours
+assert distance(walk_values(1, leaks=False)) > 0.2
+assert [distance(walk_values(100, leaks)) for leaks in (False, True)] == [0.07, 0.08]
+assert [distance(walk_values(100, leaks, seed=1)) for leaks in (False, True)] == [0.06, 0.04]
+
+
+# %% [markdown] tags=["en", "try"]
+# After how many walks would you have noticed the fault? Look at both pictures, then run `walk_values` with another `seed`.
+#
+# Both learn; the legend says after how many walks. After 100 the right one is off by 0.07 on average (root mean square), the wrong one by 0.08. With `seed=1` it is the other way round: 0.06 and 0.04. What told them apart was an episode of three steps with numbers one can check by hand.
+# %% [markdown] tags=["ru", "try"] of="b5d03a7f"
+# После скольких блужданий вы заметили бы ошибку? Посмотрите на оба рисунка, потом вызовите `walk_values` с другим `seed`.
+#
+# Обе программы обучаются. В легенде указано, после скольких блужданий получена каждая кривая. После 100 блужданий средняя квадратичная ошибка правильной программы равна 0.07, неправильной — 0.08. А при `seed=1` всё наоборот: 0.06 и 0.04. Различить их удалось только на эпизоде из трёх шагов, где все числа можно проверить вручную.
+
+
+# %% [markdown] tags=["en"]
+# ### `hide_the_fault`
+#
+# **Find an episode on which the right update and the faulty one end with the same weights.**
+#
+# There are even episodes on which the two agree to the last digit. A test with such an episode passes, and proves nothing. Find one. The episode visits the states in order and ends after the last; $\gamma = 0.9$, $\lambda = 0.8$, $\alpha = 0.5$.
+#
+# * **Result.** `hide_the_fault()` returns two lists of the same length, at least 3: the weights of a table at the start, and the rewards. <!-- lists -->
+# * **Result.** The right update, and the one that does not clear `.grad` between the steps but is right otherwise, end with the same weights (they differ by at most $10^{-8}$). <!-- agrees -->
+# * **Result.** Every weight moves by at least 0.01. <!-- moves -->
+# %% [markdown] tags=["ru"] of="3c84db57"
+# ### `hide_the_fault`
+#
+# **Найдите эпизод, после которого верное и ошибочное обновления дают одинаковые веса.**
+#
+# Бывают и эпизоды, на которых результаты обеих программ совпадают до последнего знака. Тест с таким эпизодом пройдут обе, и он ничего не докажет. Постройте такой эпизод. Состояния в нём идут по порядку, после последнего он заканчивается. Возьмите $\gamma = 0.9$, $\lambda = 0.8$, $\alpha = 0.5$.
+#
+# * **Результат.** `hide_the_fault()` возвращает два списка одинаковой длины, не меньше 3: начальные веса таблицы и награды. <!-- lists -->
+# * **Результат.** Правильное обновление и обновление, при котором поле `.grad` между шагами не обнуляется, а всё остальное верно, дают в конце одинаковые веса (с разницей не больше $10^{-8}$). <!-- agrees -->
+# * **Результат.** Каждый вес изменяется не меньше чем на 0.01. <!-- moves -->
+# %% answer="hide_the_fault"
+def hide_the_fault():
+    """Weights at the start, and rewards."""
+    ### BEGIN SOLUTION
+    return [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]
+    ### END SOLUTION
+
+
+# %% alternative="hide_the_fault"
+def hide_the_fault():
+    return [0.81, 0.9, 1.0, 0.0], [0.0, 0.0, 1.0, -2.0]
+
+
+# %% alternative="hide_the_fault"
+def hide_the_fault():
+    weights = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
+    after = torch.cat([weights[1:], torch.zeros(1)])
+    rewards = weights - 0.9 * after  # the weights are the true values ...
+    rewards[-1] += 1  # ... but for the last reward
+    return weights.tolist(), rewards.tolist()
+
+
+# %% alternative="hide_the_fault"
+def hide_the_fault():
+    n = 6
+    return [0.0] * n, [0.0] * (n - 1) + [10.0]
+
+
+# %% check="hide_the_fault"
+from autograder import check
+
+check("hide_the_fault")
+# %% tags=["fact"]
+assert with_faults(clears=False, zero_start=True) == with_faults(zero_start=True) == [0.2592, 0.36, 0.5]
+
+
+# %% [markdown] tags=["en"]
+# ### `is_right_td`
+#
+# **Write a test that accepts every right program for TD(λ), and refuses the wrong ones.**
+#
+# * **Given.** A program, called as `td(w, steps, gamma, lam, alpha)`: `w` is a table of values, a leaf with one dimension that requires grad, float32 or float64, and `td` changes it in place. The tuples of `steps` are those of `td_lambda`, except that the two states are indices of the table.
+# * **Result.** True if the program changes `w` by TD(λ). It may leave something in `w.grad`, and what it returns does not matter. It may add in another order than you, so its weights need not be exactly those you expect: for weights near 1 the difference is less than 0.00001. <!-- accepts_right -->
+# * **Result.** Else False; an `AssertionError` counts as False. Points for refused programs count only if all right ones are accepted. <!-- catches_sign, catches_leak, catches_no_trace, catches_replacing, catches_decay, catches_no_reset, catches_end, catches_truncation, catches_both_sides -->
+# %% [markdown] tags=["ru"] of="7657a544"
+# ### `is_right_td`
+#
+# **Напишите тест, который принимает любую верную программу для TD(λ) и отвергает неверные.**
+#
+# * **Дано.** Программа, которая вызывается так: `td(w, steps, gamma, lam, alpha)`. Здесь `w` — таблица ценностей, одномерный лист float32 или float64, который требует градиента, и `td` меняет его на месте. Кортежи в списке `steps` такие же, как в упражнении `td_lambda`, только оба состояния в них заданы индексами в таблице.
+# * **Результат.** True, если программа меняет `w` по правилу TD(λ). В `w.grad` она вправе что-нибудь оставить, а что она возвращает, неважно. Слагаемые она может складывать в другом порядке, поэтому точного равенства с ожидаемыми весами не требуйте: у весов порядка 1 разница меньше 0.00001. <!-- accepts_right -->
+# * **Результат.** Иначе False; исключение `AssertionError` тоже считается ответом False. Баллы за отвергнутые неправильные программы начисляются, только если приняты все правильные. <!-- catches_sign, catches_leak, catches_no_trace, catches_replacing, catches_decay, catches_no_reset, catches_end, catches_truncation, catches_both_sides -->
+# %% answer="is_right_td"
+def is_right_td(td):
+    """Is `td(w, steps, gamma, lam, alpha)` TD(λ)?"""
+    ### BEGIN SOLUTION
+    steps = [
+        (0, 0.0, 1, False, False),
+        (1, 0.5, 0, False, False),
+        (0, 0.25, 2, False, False),
+        (2, 1.0, 0, True, False),
+        (0, 0.0, 2, False, False),
+        (2, 0.5, 1, False, True),
+        (1, 1.0, 2, False, False),
+        (2, 0.0, 0, False, False),
+    ]
+    w = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
+    td(w, steps, 0.9, 0.8, 0.5)
+    values, trace = [0.1, 0.2, 0.3], [0.0, 0.0, 0.0]
+    for state, reward, after, terminated, truncated in steps:
+        delta = reward + (0.0 if terminated else 0.9 * values[after]) - values[state]
+        trace = [0.9 * 0.8 * each for each in trace]
+        trace[state] += 1
+        values = [value + 0.5 * delta * each for value, each in zip(values, trace)]
+        if terminated or truncated:
+            trace = [0.0, 0.0, 0.0]
+    return torch.allclose(w, torch.tensor(values), atol=1e-5)
+    ### END SOLUTION
+
+
+# %% alternative="is_right_td"
+def is_right_td(td):
+    # by hand: w = 1, 2; gamma = lambda = alpha = 1/2
+    def after(*steps):
+        w = torch.tensor([1.0, 2.0], requires_grad=True)
+        td(w, list(steps), 0.5, 0.5, 0.5)
+        return w.tolist()
+
+    ended = after((0, 2.0, 1, False, False), (1, 1.0, 0, True, False))
+    # delta = 2 + 1 - 1 = 2, w = 2, 2; then delta = 1 - 2 = -1, z = 1/4, 1: w = 1.875, 1.5
+    cut = after((0, 2.0, 1, False, True), (1, 1.0, 0, False, False))
+    # w = 2, 2; then delta = 1 + 1 - 2 = 0
+    fresh = after((0, 2.0, 1, False, True), (1, 2.0, 0, False, False))
+    # w = 2, 2; then delta = 2 + 1 - 2 = 1, z = 0, 1: w = 2, 2.5
+    both = after((0, 2.0, 1, True, False), (1, 3.0, 0, False, False))
+    # delta = 2 - 1 = 1, w = 1.5, 2; then delta = 3 + 0.75 - 2 = 1.75, z = 0, 1
+    again = after((0, 1.0, 0, False, False), (0, 0.0, 1, False, False))
+    # delta = 1 + 0.5 - 1 = 0.5, w = 1.25, 2; then delta = 1 - 1.25 = -0.25, z = 1.25, 0
+    wanted = [[1.875, 1.5], [2, 2], [2, 2.5], [1.5, 2.875], [1.09375, 2]]
+    return all(abs(a - b) < 1e-4 for x, y in zip([ended, cut, fresh, both, again], wanted) for a, b in zip(x, y))
+
+
+# %% alternative="is_right_td"
+def is_right_td(td):
+    torch.manual_seed(1)
+    start = torch.rand(4, dtype=torch.float64)
+    steps = []
+    for t in range(20):
+        state, after = torch.randint(0, 4, (2,)).tolist()
+        steps.append((state, t % 3 - 0.7, after, t % 5 == 4, t % 7 == 6 and t % 5 != 4))
+    w = start.clone().requires_grad_()
+    td(w, steps, 0.95, 0.7, 0.1)
+    truth, z = start.clone(), torch.zeros(4, dtype=torch.float64)
+    for state, reward, after, terminated, truncated in steps:
+        delta = reward + 0.95 * truth[after] * (not terminated) - truth[state]
+        z *= 0.95 * 0.7
+        z[state] += 1
+        truth += 0.1 * delta * z
+        z *= not (terminated or truncated)
+    assert torch.allclose(w.detach(), truth, rtol=1e-8)
+    return True
+
+
+# %% alternative="is_right_td"
+def is_right_td(td):
+    def table(start, steps):
+        w = torch.tensor(start, dtype=torch.float64, requires_grad=True)
+        td(w, steps, 0.9, 0.8, 0.5)
+        return w.detach()
+
+    def near(found, wanted):
+        return torch.allclose(found, torch.tensor(wanted, dtype=torch.float64), atol=1e-6)
+
+    walk = [(0, 0.0, 1, False, False), (1, 0.0, 2, False, False), (2, 1.0, 0, True, False)]
+    known = near(table([0.1, 0.2, 0.3], walk), [0.34664, 0.487, 0.65])  # the episode of the lesson
+    twice = near(table([0.1, 0.2, 0.3], walk + walk), table(table([0.1, 0.2, 0.3], walk).tolist(), walk).tolist())
+    cut = near(table([1.0, 2.0], [(0, 0.0, 1, False, True), (1, 0.0, 1, True, False)]), [1.4, 1.0])
+    again = near(table([1.0, 2.0], [(0, 1.0, 0, False, False), (0, 0.0, 1, True, False)]), [0.203, 2.0])
+    return known and twice and cut and again
+
+
+# %% check="is_right_td"
+from autograder import check
+
+check("is_right_td")
+# %% tags=["fact"]
+from autograder.exercises import find
+
+tried = find("is_right_td", "capstones").programs
+assert (len(tried.right), len(tried.wrong)) == (4, 11)
+stream = [(t % 3, 0.5, (t + 1) % 3, t % 5 == 4, t % 7 == 6) for t in range(20)]
+for dtype, limit in ((torch.float32, 1e-5), (torch.float64, 1e-13)):
+    found = []
+    for td in find("is_right_td", "capstones").programs.right:
+        w = torch.tensor([0.1, 0.2, 0.3], dtype=dtype, requires_grad=True)
+        td(w, stream, 0.9, 0.8, 0.1)
+        assert w.dtype == dtype
+        found.append(w.detach())
+    differences = [(each - found[0]).abs().max().item() for each in found]
+    assert 0 < max(differences) < limit
+
+
 # %% [markdown] tags=["en"]
 # ## An engine of your own
 #
@@ -2054,10 +1941,11 @@ save_mine()
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `own_engine`: an engine of your own
-# *design · ●●● · 90 minutes · 10 points · extra*
+# ### `own_engine`
 #
-# **Join the parts in the class `Value`, from its rules to second derivatives.** Much of it you have: `save_mine()` has just written it into `my_engine.py`, beside this notebook. What changes: a rule is called as `rule(g, out)` and works on values, `.grad` holds a value, and there is no minus. The stub records and has the rule of `+`; every other rule, the sum to a shape, hooks and the walk are yours.
+# **Join the parts in the class `Value`, from its rules to second derivatives.**
+#
+# Much of it you have: `save_mine()` has just written it into `my_engine.py`, beside this notebook. What changes: a rule is called as `rule(g, out)` and works on values, `.grad` holds a value, and there is no minus. The stub records and has the rule of `+`; every other rule, the sum to a shape, hooks and the walk are yours.
 #
 # * **Given.** `Value(data)` is a leaf. `data` is a float64 tensor that does not require grad. A value has `.data` and `.grad`, which is None or a value.
 # * **Given.** The operations: `a + b` and `a * b` with broadcasting, `a @ b` and `a.t()` of matrices, `a.sum()` over all entries, `a.exp()`, `a.tanh()`, `a.reshape(shape)`, `a.expand(shape)`. The shape is a tuple in which every size is given.
@@ -2069,11 +1957,12 @@ save_mine()
 # * **Leave.** Every `data`. <!-- memory -->
 # * **Not allowed.** torch's own backward passes. <!-- engine_runs -->
 # * **Not allowed.** To follow every path, or to recurse: 5,000 operations in a row have to work. <!-- work, depth -->
-# %% [markdown] tags=["ru"] of="b78abbb5"
-# ### Дополнительное упражнение `own_engine`: собственный движок
-# *спроектировать · ●●● · 90 минут · 10 баллов · дополнительно*
+# %% [markdown] tags=["ru"] of="2cbd3090"
+# ### `own_engine`
 #
-# **Соберите части в класс `Value`, от правил до вторых производных.** Многое у вас уже есть: `save_mine()` только что сохранила ваш код в файл `my_engine.py` рядом с этой тетрадью. Меняется вот что: правило вызывается как `rule(g, out)` и работает со значениями, в `.grad` лежит значение, а минуса нет. В заготовке уже есть запись операций и правило для `+`. Остальные правила, приведение градиента к форме входа, хуки и сам проход за вами.
+# **Соберите части в класс `Value`, от правил до вторых производных.**
+#
+# Многое у вас уже есть: `save_mine()` только что сохранила ваш код в файл `my_engine.py` рядом с этой тетрадью. Меняется вот что: правило вызывается как `rule(g, out)` и работает со значениями, в `.grad` лежит значение, а минуса нет. В заготовке уже есть запись операций и правило для `+`. Остальные правила, приведение градиента к форме входа, хуки и сам проход за вами.
 #
 # * **Дано.** `Value(data)` — лист. `data` — тензор float64, который не требует градиента. У значения есть поля `.data` и `.grad`, в последнем лежит None или значение.
 # * **Дано.** Операции: `a + b` и `a * b` с транслированием, `a @ b` и `a.t()` для матриц, `a.sum()` по всем элементам, `a.exp()`, `a.tanh()`, `a.reshape(shape)`, `a.expand(shape)`. Форма — кортеж, в котором указаны все размеры.
@@ -2703,10 +2592,9 @@ check_claims(
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `fix_baseline`: a running mean
-# *find the bug · ●●○ · 10 minutes · 4 points · extra*
+# ### `fix_baseline`
 #
-# Mend this module. `Baseline(features, rate)` holds a running mean, which begins at 0.
+# **`Baseline(features, rate)` subtracts a running mean, which begins at 0. On another device, or after loading, it fails: mend the module.**
 #
 # * **Given.** `x`, a float64 tensor of shape (rows, features), and `rate`, a number between 0 and 1.
 # * **Result.** A call `baseline(x)` returns `x` minus the mean as it was before the call; then the mean becomes `mean + rate * (x.mean(0) - mean)`, in training mode and in `eval()` alike. The mean is float64, as `x` is. For autograd it is a constant: the gradient of a result reaches its own `x` alone. <!-- values, exact -->
@@ -2715,11 +2603,10 @@ check_claims(
 # * **Not allowed.** Parameters of the module, because an optimizer would train them. <!-- parameters -->
 #
 # You need no GPU: the check pretends one.
-# %% [markdown] tags=["ru"] of="7e5fc6d6"
-# ### Дополнительное упражнение `fix_baseline`: скользящее среднее
-# *найти ошибку · ●●○ · 10 минут · 4 балла · дополнительно*
+# %% [markdown] tags=["ru"] of="65a13894"
+# ### `fix_baseline`
 #
-# Исправьте этот модуль. `Baseline(features, rate)` хранит скользящее среднее, вначале равное 0.
+# **`Baseline(features, rate)` вычитает скользящее среднее, которое начинается с 0. На другом устройстве и после загрузки модуль не работает: исправьте его.**
 #
 # * **Дано.** Тензор `x` float64 формы (строки, признаки) и `rate`, число от 0 до 1.
 # * **Результат.** Вызов `baseline(x)` возвращает `x` минус среднее, каким оно было до вызова; затем среднее становится равным `mean + rate * (x.mean(0) - mean)`, и в режиме обучения, и в режиме `eval()`. Среднее хранится в float64, как и `x`. Для autograd оно константа: градиент результата доходит только до своего `x`. <!-- values, exact -->
@@ -2869,13 +2756,11 @@ def step_bytes(rows=32, width=16, classes=128):
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `predict_step_bytes`: where the bytes are
-# *predict · ●○○ · 7 minutes · 1 point · extra*
+# ### `predict_step_bytes`
 #
 # What does `step_bytes()` return? Put a number of bytes in place of each `...`. Arithmetic such as `32 * 16 * 8` is fine.
-# %% [markdown] tags=["ru"] of="e03b537d"
-# ### Дополнительное упражнение `predict_step_bytes`: где лежат байты
-# *предсказать · ●○○ · 7 минут · 1 балл · дополнительно*
+# %% [markdown] tags=["ru"] of="39c1c8eb"
+# ### `predict_step_bytes`
 #
 # Что вернёт `step_bytes()`? Вместо каждого `...` поставьте число байтов. Можно писать и выражения, например `32 * 16 * 8`.
 # %% answer="predict_step_bytes"
@@ -3016,8 +2901,9 @@ assert products_of(lambda h: best(many, h, targets, 8)) == 3
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `chunked_loss`: a loss without all the logits
-# *design · ●●○ · 18 minutes · 5 points · extra*
+# ### `chunked_loss`
+#
+# **Return the cross-entropy of a wide head with the logits of only `rows` rows in memory at a time.**
 #
 # Write the loss of a wide head. The card compares your figures with those of the plain program and with the best possible ones. The budgets leave room for several designs: full points do not ask for the best figures.
 #
@@ -3026,9 +2912,10 @@ assert products_of(lambda h: best(many, h, targets, 8)) == 3
 # * **Result.** The gradients after `(c * loss).backward()`, for any number `c`, are those of this line, also in the leaves from which `h` was computed. What is in `.grad` is added to, as always. The losses of two calls may be alive at once. <!-- gradients -->
 # * **Not allowed.** A peak above this sum, over both passes: 4 times the bytes of the logits of `rows` rows, plus 3 times the bytes of the gradients of weights and `h` together. <!-- peak -->
 # * **Not allowed.** To compute the logits more than twice. Counted are the multiplications in matrix products. <!-- products -->
-# %% [markdown] tags=["ru"] of="521588fb"
-# ### Дополнительное упражнение `chunked_loss`: функция потерь без полной таблицы логитов
-# *спроектировать · ●●○ · 18 минут · 5 баллов · дополнительно*
+# %% [markdown] tags=["ru"] of="cad530ef"
+# ### `chunked_loss`
+#
+# **Верните кросс-энтропию широкой головы так, чтобы в памяти одновременно были логиты лишь `rows` строк.**
 #
 # Напишите функцию потерь для широкой головы. На карточке ваши числа будут стоять рядом с числами исходной программы и с лучшими возможными. Уложиться в предел можно по-разному: для полного балла лучшие числа не нужны.
 #
@@ -3277,8 +3164,9 @@ assert 24 - 6 == 18 and 34 + (30 - 18) == 46
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `lean_step`: a whole step within two budgets
-# *design · ●●● · 30 minutes · 6 points · extra*
+# ### `lean_step`
+#
+# **Make one step of plain SGD within two budgets, one of bytes and one of calls. Return the loss before the step.**
 #
 # Make one step of plain SGD with `plain_step` as the model for the result.
 #
@@ -3291,9 +3179,10 @@ assert 24 - 6 == 18 and 34 + (30 - 18) == 46
 # * **Not allowed.** A peak over 24 units in the model of the picture, with `rows` equal to 4; the parameters do not count. Our solution has room for 16 rows at a time in the head, but not for all 32. <!-- peak -->
 #
 # Segments are not the only policy: lesson 16 has others, which keep some operations and compute the rest again.
-# %% [markdown] tags=["ru"] of="cca83e09"
-# ### Дополнительное упражнение `lean_step`: целый шаг при двух ограничениях
-# *спроектировать · ●●● · 30 минут · 6 баллов · дополнительно*
+# %% [markdown] tags=["ru"] of="da527e6c"
+# ### `lean_step`
+#
+# **Сделайте один шаг простого SGD, уложившись в два бюджета: байтов и вызовов. Верните значение функции потерь до шага.**
 #
 # Сделайте один шаг обычного SGD. Результат должен быть таким же, как у `plain_step`.
 #
@@ -3484,31 +3373,9 @@ def step_of(way, rows):
 assert step_of(lean_step, 16) < 24 < step_of(lean_step, 32)
 assert round(min(step_of(way, 4) for way in alternatives("lean_step")), 1) == 14.3
 # %% [markdown] tags=["en"]
-# ## What to keep
-#
-# * `p.grad` is a place where things add up. Before something else goes through it, clear it; an optimizer subtracts what it finds there, times its own `lr`.
-# * A target is a number: detach it. A trace, a hidden state, a running sum: ask of each how long its history is to live.
-# * An episode, or a test, on zeros hides what only other numbers show. Do one small case by hand.
-# * A reentrant checkpoint looks at its arguments. Write `use_reentrant=False`, and look at `.grad` of the layer furthest from the loss.
-# * `detach()` between windows; `retain_graph=True` is not what the message should have advised.
-# * Weights in float32, products in half precision, the scaler in between.
-# * Before you save bytes, find out where they are. The logits of a wide head are often more than all blocks.
-# * Ask what must be in memory at one moment, whatever one does. Then you know how much there is left to gain.
-# * An error that is gone is not a bug that is mended. Say which tensor the gradient has to reach, and check that it arrives.
-# * A value passes on its gradient once, when all that use it have run. Broadcasting copies, and copies are summed. Rules in recorded operations give second derivatives.
-# %% [markdown] tags=["ru"] of="ea81204a"
-# ## Что стоит запомнить
-#
-# * В `p.grad` всё складывается. Прежде чем записывать туда что-то другое, обнулите это поле: оптимизатор вычтет из весов всё, что там лежит, умножив на свой `lr`.
-# * Цель — это число: отсоединяйте её от графа. А для следа, скрытого состояния и накопленной суммы каждый раз решайте, как долго должна храниться их история.
-# * Эпизод или тест с одними нулями скрывает то, что видно только на других числах. Один маленький случай просчитайте вручную.
-# * В старом варианте контрольной точки учитываются только тензоры-аргументы. Пишите `use_reentrant=False` и проверяйте `.grad` у слоя, который дальше всех от функции потерь.
-# * Между окнами нужен вызов `detach()`, а совет из сообщения, `retain_graph=True`, здесь не годится.
-# * Веса храните в float32, матричные произведения вычисляйте в половинной точности, а функцию потерь масштабируйте.
-# * Прежде чем экономить память, найдите, чем она занята. Логиты широкой головы часто занимают больше, чем все блоки.
-# * Спросите, что обязано лежать в памяти в один и тот же момент, как бы вы ни поступали. Тогда станет ясно, сколько ещё можно сэкономить.
-# * Если ошибка больше не появляется, это ещё не значит, что она исправлена. Определите, до какого тензора должен дойти градиент, и проверьте, что он дошёл.
-# * Значение передаёт градиент дальше один раз, когда отработали все операции, которые его используют. При транслировании значения копируются, а градиенты копий складываются. Если правила записаны через отслеживаемые операции, получаются и вторые производные.
+# ## Where you stand
+# %% [markdown] tags=["ru"] of="76fccca0"
+# ## Что сделано
 # %%
 from autograder import progress
 

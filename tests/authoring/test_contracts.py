@@ -7,7 +7,7 @@ import pytest
 from autograder import exercises
 from autograder.language import LANGUAGES
 from autograder.lessons.collection import COURSE
-from autograder.lessons.contracts import Part, contract_problems, read_contract
+from autograder.lessons.prose.contracts import Part, contract_problems, read_contract
 from autograder.lessons.source import read
 from support.solved import built_notebook
 

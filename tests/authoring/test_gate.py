@@ -130,7 +130,7 @@ from autograder.language import Text
 import torch
 
 @exercise(
-    title=Text("Double", "Удвоить"), kind="complete", minutes=1,
+    title=Text("Double", "Удвоить"), kind="complete",
     aspects=[aspect("value", 1, en="It is twice `x`.", ru="Это удвоенный `x`.")],
     hints=[Text("a", "а"), Text("b", "б"), Text("c", "в")],
 )
@@ -147,7 +147,7 @@ MISTAKES = """# %% mistake="squares" theme="own"
 def double(x):
     return x * x
 """
-LESSON = """# %% [markdown] tags=["en"] reading=1
+LESSON = """# %% [markdown] tags=["en"]
 # # Twice
 # %% [markdown] tags=["ru"]
 # # Дважды
@@ -233,7 +233,6 @@ def test_a_bad_lesson_is_told(tmp_path, old, new, complaint):
             f'{HINTS} why=Why(Text("Why?", "Почему?"), Text("So.", "")),',
             "answer of `why` is empty in one language",
         ),
-        ("minutes=1", "minutes=100, core=True", "the core is 1 exercises, 100 minutes"),
     ],
 )
 def test_a_bad_exercise_is_told(tmp_path, old, new, complaint):
@@ -326,7 +325,7 @@ def test_conditions_of_modules_and_calls_are_noticed():
     model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Dropout())
 
     def complaints(probe: Callable[[Any], object]) -> list[str]:
-        @exercise(title=Text.same("t"), kind="complete", minutes=1, hints=[], aspects=[aspect("x", 1, en="x", ru="x")])
+        @exercise(title=Text.same("t"), kind="complete", hints=[], aspects=[aspect("x", 1, en="x", ru="x")])
         def probed(answer: Any, case: Case) -> dict[str, object]:
             return {"x": probe(answer.probed)}
 
@@ -357,14 +356,35 @@ def test_plain_programs_and_given_code_that_earn_more_than_their_share_are_told(
     assert any(each.startswith("the plain program ") for each in told), told
 
 
-def test_prose_that_states_another_title_or_other_points_than_the_module_is_told(tmp_path):
-    english = '# %% [markdown] tags=["en"]\n# ### `double`: twice\n# *complete · ●○○ · 1 minute · 1 point · extra*\n'
-    russian = '# %% [markdown] tags=["ru"]\n# ### `double`: удвоить\n# *дописать · ●○○ · 1 минута · 2 балла*\n'
-    found = gate(tmp_path, lesson=LESSON.replace("# %% answer", english + russian + "# %% answer", 1))
-    assert found == [
-        "double: its heading in en does not end with its title, Double",
-        "double: under its heading in ru write *дописать · ●○○ · 1 минута · 1 балл · дополнительно*",
-    ]
+HEADED = '# %% [markdown] tags=["{}"]\n# ### `double`{}\n'
+COUNTS = EXERCISES.replace('kind="complete",', 'kind="complete", core=True,')
+KEEP = '# %% [markdown] tags=["en"]\n# ## What to keep\n# %% [markdown] tags=["ru"]\n# ## Что стоит запомнить\n'
+MORE = '# %% [markdown] tags=["en"]\n# ## More\n# %% [markdown] tags=["ru"]\n# ## Ещё\n'
+
+
+def test_a_heading_that_says_more_than_the_name_is_told(tmp_path):
+    headings = HEADED.format("en", ": twice") + HEADED.format("ru", "")
+    found = gate(tmp_path, lesson=LESSON.replace("# %% answer", headings + "# %% answer", 1))
+    assert found == ["line 5: write the heading ### `double`, the rest is added: not ### `double`: twice"]
+
+
+@pytest.mark.parametrize(
+    ("exercises", "lesson", "complaint"),
+    [
+        (COUNTS, LESSON + KEEP, None),
+        (EXERCISES, LESSON, None),
+        (
+            COUNTS,
+            LESSON.replace("# %% answer", f"{KEEP}{MORE}# %% answer", 1),
+            "double counts and stands below the section",
+        ),
+        (EXERCISES, LESSON + KEEP, "double is extra and stands above the end of the section"),
+        (COUNTS, LESSON.replace("# # Twice", "# # Twice\n#" + " word" * 20_000), "the core is 1 exercises, 10"),
+    ],
+)
+def test_what_counts_stands_in_a_core_of_bearable_length(tmp_path, exercises, lesson, complaint):
+    found = gate(tmp_path, exercises=exercises, lesson=lesson)
+    assert found == [] if complaint is None else any(each.startswith(complaint) for each in found), found
 
 
 def test_two_mistakes_that_look_alike_do_not_pass(tmp_path):

@@ -22,7 +22,7 @@ from support.submissions import Submission, read
 pytestmark = pytest.mark.long(20)
 
 LESSON = '''\
-# %% [markdown] tags=["en"] reading=1
+# %% [markdown] tags=["en"]
 # # A private lesson
 # %% [markdown] tags=["ru"]
 # # Закрытый урок
@@ -74,7 +74,6 @@ from autograder.language import Text
     title=Text("The slope", "Производная"),
     kind="complete",
     core=True,
-    minutes=2,
     aspects=[aspect("slope", 2, en="It is the derivative.", ru="Это производная.")],
     hints=[Text("One?", "Раз?"), Text("Two?", "Два?"), Text("return ...", "return ...")],
 )

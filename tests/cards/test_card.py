@@ -179,16 +179,12 @@ def test_an_explanation_on_a_card_is_of_the_cause_that_shows_in_the_line(tmp_pat
     """The text of the error alone has a dozen causes."""
     path = tmp_path / "answer.py"
     path.write_text(
-        "import torch\n"
-        "def sum_gradients(x):\n"
-        "    with torch.no_grad():\n"
-        "        loss = (x * x).sum()\n"
-        "    loss.backward()\n"
+        "import torch\ndef slope_at(x):\n    with torch.no_grad():\n        loss = (x * x).sum()\n    loss.backward()\n"
     )
     namespace = {}
     exec(compile(path.read_text(), str(path), "exec"), namespace)
     x = torch.ones(2, requires_grad=True)
-    answer = namespace["sum_gradients"]
+    answer = namespace["slope_at"]
     with pytest.raises(RuntimeError) as raised:
         answer(x)
     known = explain(str(raised.value)).says.en
@@ -359,7 +355,6 @@ def test_a_wrong_aspect_is_not_stated_as_a_fact(language, not_met):
             ("Number of steps: 1, not 2", "Число шагов: 1, а не 2"),
         ),
         ("gradient_accumulation", "clip_once", "clips_each", ("Weights after step 1", "Веса после шага 1")),
-        ("compiled_code", "fix_anomaly", "reports_a_value", ("The report is None: no", "Отчёт — None: нет")),
         ("capstones", "train_windows", "forgets_the_state", ("`adapter.weight` after window 2", "после окна 2")),
         ("capstones", "train_windows", "one_window", ("Steps of the optimizer: 1", "Шагов оптимизатора: 1")),
     ],
@@ -370,14 +365,3 @@ def test_a_card_names_what_it_compared(lesson, name, mistake, shown):
     verdict = judge(exercise, known.mistakes[mistake], known)
     for language, words in zip(("en", "ru"), shown, strict=True):
         assert words in verdict.text(language)
-
-
-def test_the_slowest_node_does_not_depend_on_the_machine(monkeypatch):
-    def by_time(loss):
-        waited = []
-        monkeypatch.setattr("time.sleep", lambda _: waited.append(torch._C._current_autograd_node().name()))
-        loss.backward()
-        (name,) = waited
-        return name
-
-    assert check(by_time, "costly_node").mistake == "takes_the_slowest"

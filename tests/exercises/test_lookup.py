@@ -22,7 +22,7 @@ from autograder.checking.exercise import Case, aspect, exercise
 from autograder.language import Text
 {imports}
 
-@exercise(title=Text("T", "T"), kind="complete", minutes=1, hints=[],
+@exercise(title=Text("T", "T"), kind="complete", hints=[],
           aspects=[aspect("value", {points}, en="V", ru="V")])
 def {name}(answer, case):
     return {{"value": answer.{name}()}}

@@ -27,7 +27,7 @@ from grading.rules.test_course_file import WHOLE
 _LINES = (
     "ann,Ann Lee,ann@uni.example,101;annlee,Team 7,03_gradient_accumulation +2d",
     'bob,"Brown, Bob",bob@uni.example,102,Team 7,',
-    "dina,Дина Ким,dina@uni.example,Kim;дина,,04_jacobian_products 2026-10-01 23:59; 03_gradient_accumulation +1h",
+    "dina,Дина Ким,dina@uni.example,Kim;дина,,05_jacobian_products 2026-10-01 23:59; 03_gradient_accumulation +1h",
 )
 _TOKENS = (
     "ann", "ANN", "Ann Lee", "Lee", "101", "a b c d e", "a b c d e;f g h i j", "1 2 3 4 5 6 7", "..", ".a", "a/b",

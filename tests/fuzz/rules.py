@@ -33,7 +33,7 @@ _LINES = (
     "[assignments.03_gradient_accumulation.points]", "#",
 )  # fmt: skip
 _EXTENSIONS = (
-    "03_gradient_accumulation +2d", "04_jacobian_products 2026-10-01 23:59", "03_gradient_accumulation 9999-12-31",
+    "03_gradient_accumulation +2d", "05_jacobian_products 2026-10-01 23:59", "03_gradient_accumulation 9999-12-31",
     "03_gradient_accumulation 0001-01-01", "a +999999999d", "a 2026-10-01T00:00+23:59",
 )  # fmt: skip
 

@@ -128,9 +128,9 @@ def test_copies_of_a_check_and_split_answers_are_no_reason_to_look(assignment: A
 
 def test_copies_that_differ_in_what_is_graded_are_told(assignment: Assignment) -> None:
     raw = assignment.notebook(assignment.solved)
-    check = next(cell for cell in raw["cells"] if cell["source"].endswith('check("train_epoch")'))
+    check = next(cell for cell in raw["cells"] if cell["source"].endswith('check("accumulate_uneven")'))
     raw["cells"].insert(0, {**check, "id": "other", "source": "100"})
-    assert assignment.sanitized(raw).repeated == ["check-train_epoch"]
+    assert assignment.sanitized(raw).repeated == ["check-accumulate_uneven"]
 
 
 def test_a_warning_of_the_probe_is_nobodys_fault(tmp_path: Path) -> None:

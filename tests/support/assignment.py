@@ -32,7 +32,7 @@ from autograder.lessons.source import Lesson, solutions
 from support.once import once
 from support.submissions import Submission
 
-EXERCISES = ("predict_accumulation", "accumulate_equal", "accumulate_uneven", "train_epoch", "is_right")
+EXERCISES = ("predict_accumulation", "accumulate_uneven", "accumulate_equal", "train_epoch", "is_right")
 _PROCESS = "import os; print(os.getpid(), os.readlink('/proc/self/ns/pid'))"
 
 

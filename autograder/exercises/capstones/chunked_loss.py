@@ -1,4 +1,4 @@
-"""Extra exercise: a loss that never holds all logits."""
+"""Exercise: a loss that never holds all logits."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ _PARTS = Entries(
     title=Text("A loss without all the logits", "Функция потерь без полной таблицы логитов"),
     kind="design",
     difficulty=2,
-    minutes=18,
     rtol=1e-9,
     aspects=[
         aspect(

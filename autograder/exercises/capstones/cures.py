@@ -1,4 +1,4 @@
-"""Extra exercise: a cure for each of five questions from forums."""
+"""Exercise: a cure for each of five questions from forums."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ _SAMPLES = 4000
     title=Text("Five cures", "Пять решений"),
     kind="find the bug",
     difficulty=2,
-    minutes=20,
     aspects=[
         aspect("A", 1, en="A: both gradients are right.", ru="A: оба градиента верны.", after=()),
         aspect(

@@ -1,4 +1,4 @@
-"""Extra exercise: a running mean that stays behind when its module moves."""
+"""Exercise: a running mean that stays behind when its module moves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from autograder.language import Text
     asks="Baseline",
     asks_for="class",
     difficulty=2,
-    minutes=10,
     rtol=1e-4,
     aspects=[
         aspect(

@@ -1,4 +1,4 @@
-"""Core exercise: checkpoints behind a frozen embedding."""
+"""Exercise: checkpoints behind a frozen embedding."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ _WIDE = _ROWS * _WIDTH * _FEATURES * 8  # bytes of the widest tensor in a block
     kind="find the bug",
     core=True,
     difficulty=2,
-    minutes=10,
     aspects=[
         aspect(
             "gradients",

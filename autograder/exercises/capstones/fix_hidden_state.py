@@ -1,4 +1,4 @@
-"""Extra exercise: a hidden state that keeps its graph between windows."""
+"""Exercise: a hidden state that keeps its graph between windows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed, with_old_gradients
 from autograder.checking.labels import WEIGHTS_AFTER_STEPS
 from autograder.checking.observe import using_answer
@@ -42,8 +42,8 @@ class _LongShort(nn.Module):
 @exercise(
     title=Text("A second time", "Скрытое состояние между окнами"),
     kind="find the bug",
+    core=True,
     difficulty=2,
-    minutes=10,
     aspects=[
         aspect(
             "weights",
@@ -69,8 +69,20 @@ class _LongShort(nn.Module):
             "Cut the history, keep the value. An LSTM has two such tensors, in a tuple.",
             "Оборвите историю, но сохраните значение. У LSTM таких тензоров два, и лежат они в кортеже.",
         ),
-        Text.same("state = tuple(part.detach() for part in state) if isinstance(state, tuple) else ..."),
+        Text.same("state = tuple(part....() for part in state) if isinstance(state, tuple) else ..."),
     ],
+    why=Why(
+        Text(
+            "Why does the second window's backward pass fail, although its loss is a new one?",
+            "Почему обратный проход второго окна завершается ошибкой, хотя функция потерь у него своя?",
+        ),
+        Text(
+            "Its hidden state still carries the graph of the first window. The pass goes on into that graph, whose saved "
+            "tensors the first pass has freed.",
+            "Скрытое состояние хранит граф первого окна. Проход идёт дальше в этот граф, а сохранённые в нём тензоры "
+            "первый проход уже освободил.",
+        ),
+    ),
 )
 def fix_hidden_state(answer: Any, case: Case) -> dict[str, object]:
     with weights_after_steps(case.optimizer) as weights:

@@ -1,4 +1,4 @@
-"""Core exercise: a published update with traces, wrong in three ways."""
+"""Exercise: a published update with traces, wrong in three ways."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ Optimizer = torch.optim.Optimizer
 @exercise(
     title=Text("Traces that go downhill", "Следы, которые ведут не туда"),
     kind="find the bug",
-    core=True,
     difficulty=2,
-    minutes=10,
     aspects=[
         aspect(
             "weights",

@@ -1,4 +1,4 @@
-"""Extra exercise: an episode on which a wrong update looks right."""
+"""Exercise: an episode on which a wrong update looks right."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ _HUGE = 1e300  # in place of a difference that is infinite or no number
     title=Text("An episode that hides the fault", "Эпизод, который скрывает ошибку"),
     kind="write the counter-example",
     difficulty=2,
-    minutes=8,
     aspects=[
         aspect(
             "lists",

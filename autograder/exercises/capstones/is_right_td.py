@@ -1,4 +1,4 @@
-"""Extra exercise: write a test for TD(λ)."""
+"""Exercise: write a test for TD(λ)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ def _refusal(name: str, en: str, ru: str) -> Any:
     title=Text("Write the test", "Напишите тест"),
     kind="write the test",
     difficulty=3,
-    minutes=18,
     aspects=[
         aspect(
             "accepts_right",

@@ -1,4 +1,4 @@
-"""Extra exercise: a training step within budgets of bytes and calls."""
+"""Exercise: a training step within budgets of bytes and calls."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ _CALLS = 2 * _TRAINED + _FROZEN
     title=Text("A whole step within two budgets", "Целый шаг при двух ограничениях"),
     kind="design",
     difficulty=3,
-    minutes=30,
     rtol=1e-9,
     aspects=[
         aspect(

@@ -1,4 +1,4 @@
-"""Extra exercise: an autograd engine of the learner's own."""
+"""Exercise: an autograd engine of the learner's own."""
 
 from __future__ import annotations
 
@@ -70,7 +70,6 @@ _LATER = (
     asks="Value",
     asks_for="class",
     difficulty=3,
-    minutes=90,
     seconds=30.0,
     aspects=[
         aspect(

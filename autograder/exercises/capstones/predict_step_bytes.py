@@ -1,4 +1,4 @@
-"""Extra exercise: predictions about the bytes of a training step."""
+"""Exercise: predictions about the bytes of a training step."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from autograder.language import Text
 @exercise(
     title=Text("Where the bytes are", "Где лежат байты"),
     kind="predict",
-    minutes=7,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(

@@ -1,4 +1,4 @@
-"""Core exercise: predictions about a published update with eligibility traces."""
+"""Exercise: predictions about a published update with eligibility traces."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from autograder.language import Text
 @exercise(
     title=Text("Traces through `p.grad`", "Следы через `p.grad`"),
     kind="predict",
-    core=True,
-    minutes=7,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(

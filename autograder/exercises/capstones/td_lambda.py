@@ -1,4 +1,4 @@
-"""Extra exercise: TD(λ) on a stream of steps from several episodes."""
+"""Exercise: TD(λ) on a stream of steps from several episodes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ Step = tuple[Any, float, Any, bool, bool]  # state, reward, next state, terminat
     title=Text("TD(λ) on a stream of episodes", "TD(λ) по потоку эпизодов"),
     kind="complete",
     difficulty=2,
-    minutes=14,
     aspects=[
         aspect(
             "weights",

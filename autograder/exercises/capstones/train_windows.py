@@ -1,4 +1,4 @@
-"""Core exercise: training on long sequences under a cap of memory."""
+"""Exercise: training on long sequences under a cap of memory."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ _WIDE = _ROWS * _WIDTH * 8  # bytes of the widest tensor in one call of the cell
 @exercise(
     title=Text("One step, all together", "Один шаг, всё вместе"),
     kind="design",
-    core=True,
     difficulty=3,
-    minutes=22,
     aspects=[
         aspect(
             "weights",

@@ -1,4 +1,4 @@
-"""Extra exercise: a hard choice that is trained backwards."""
+"""Exercise: a hard choice that is trained backwards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from autograder.language import Text
     title=Text("A choice, and the loss grows", "Выбор, с которым потери растут"),
     kind="find the bug",
     difficulty=2,
-    minutes=6,
     aspects=[
         aspect(
             "values",

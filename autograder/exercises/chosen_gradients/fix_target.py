@@ -1,4 +1,4 @@
-"""Core exercise: a step of TD learning with a target network."""
+"""Exercise: a step of TD learning with a target network."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ from autograder.language import Text
 @exercise(
     title=Text("A target that stands still", "Цель, которая стоит на месте"),
     kind="find the bug",
-    core=True,
     difficulty=2,
-    minutes=12,
     rtol=1e-5,
     aspects=[
         aspect(

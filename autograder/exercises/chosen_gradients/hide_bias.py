@@ -1,4 +1,4 @@
-"""Extra exercise: a loss on which a biased estimator passes its test."""
+"""Exercise: a loss on which a biased estimator passes its test."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ def _value(loss: Callable[[Tensor], Tensor], bit: float) -> float:
     title=Text("A test that sees no bias", "Проверка, которая не видит смещения"),
     kind="write the counter-example",
     difficulty=2,
-    minutes=13,
     aspects=[
         aspect(
             "usable",

@@ -1,4 +1,4 @@
-"""Core exercise: mean and variance of an estimator, by enumeration."""
+"""Exercise: mean and variance of an estimator, by enumeration."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ _PARTS = ("mean", "variance")
     kind="complete",
     core=True,
     difficulty=2,
-    minutes=12,
     aspects=[
         aspect(
             "mean",

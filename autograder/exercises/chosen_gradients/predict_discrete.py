@@ -1,4 +1,4 @@
-"""Core exercise: predictions about gradients of discrete operations."""
+"""Exercise: predictions about gradients of discrete operations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from autograder.language import Text
     title=Text("Slopes of steps", "Наклоны ступенек"),
     kind="predict",
     core=True,
-    minutes=6,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(

@@ -1,4 +1,4 @@
-"""Core exercise: predictions about stopped gradients."""
+"""Exercise: predictions about stopped gradients."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from autograder.language import Text
 @exercise(
     title=Text("Who is trained by which loss", "Кто обучается и на какой функции потерь"),
     kind="predict",
-    core=True,
     difficulty=2,
-    minutes=7,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(

@@ -1,4 +1,4 @@
-"""Core exercise: rounding to a grid whose step is trained, too."""
+"""Exercise: rounding to a grid whose step is trained, too."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from autograder.language import Text
     kind="complete",
     core=True,
     difficulty=2,
-    minutes=10,
     aspects=[
         aspect(
             "values",

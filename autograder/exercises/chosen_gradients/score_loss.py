@@ -1,4 +1,4 @@
-"""Core exercise: a score-function loss with a baseline."""
+"""Exercise: a score-function loss with a baseline."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ _LESS = 10  # a baseline must divide the variance at least by this
 @exercise(
     title=Text("Samples that are compared with each other", "Выборка, в которой примеры сравнивают друг с другом"),
     kind="design",
-    core=True,
     difficulty=3,
-    minutes=14,
     aspects=[
         aspect(
             "mean",

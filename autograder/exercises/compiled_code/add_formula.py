@@ -1,4 +1,4 @@
-"""Core exercise: the backward formula of a custom operator."""
+"""Exercise: the backward formula of a custom operator."""
 
 from __future__ import annotations
 
@@ -40,7 +40,6 @@ _GRADIENTS = Entries(Text("gradient {n}", "градиент {n}"), Text("gradien
     kind="complete",
     core=True,
     difficulty=2,
-    minutes=10,
     aspects=[
         aspect(
             "gradients",

@@ -1,4 +1,4 @@
-"""Core exercise: a fake that is right for squares alone."""
+"""Exercise: a fake that is right for squares alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from autograder.language import Text
     kind="find the bug",
     core=True,
     difficulty=2,
-    minutes=7,
     aspects=[
         aspect(
             "shape",

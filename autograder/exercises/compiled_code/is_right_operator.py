@@ -1,4 +1,4 @@
-"""Core exercise: write a test for custom operators."""
+"""Exercise: write a test for custom operators."""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ def _refusal(name: str, en: str, ru: str) -> Aspect:
 @exercise(
     title=Text("Is the operator right?", "Верен ли оператор?"),
     kind="write the test",
-    core=True,
     difficulty=3,
-    minutes=15,
     seconds=30.0,  # `opcheck` of every operator takes 4 s on an idle machine
     aspects=[
         aspect(
@@ -77,9 +75,9 @@ def _refusal(name: str, en: str, ru: str) -> Aspect:
         ),
         Text(
             "Build examples of your own: one with more columns than rows, one that is transposed. They have to require "
-            "grad, else no formula is looked at. The derivative is compared by another function (lesson 04).",
+            "grad, else no formula is looked at. The derivative is compared by another function (lesson 05).",
             "Постройте свои примеры: матрицу, в которой столбцов больше, чем строк, и транспонированную. Они должны "
-            "требовать градиента, иначе формула не проверяется. Производную сверяет другая функция (урок 04).",
+            "требовать градиента, иначе формула не проверяется. Производную сверяет другая функция (урок 05).",
         ),
         Text.same(
             "wide = torch.rand(2, 3, dtype=x.dtype)\nfor example in (wide, wide.t()):\n"

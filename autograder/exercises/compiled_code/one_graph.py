@@ -1,4 +1,4 @@
-"""Core exercise: a function that decides without looking at a number."""
+"""Exercise: a function that decides without looking at a number."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ from autograder.measure import graph_nodes
 @exercise(
     title=Text("A graph in two pieces", "Граф из двух частей"),
     kind="find the bug",
-    core=True,
     difficulty=2,
-    minutes=10,
     rtol=1e-5,
     aspects=[
         aspect(

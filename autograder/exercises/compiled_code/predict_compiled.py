@@ -1,4 +1,4 @@
-"""Extra exercise: predictions about compiled functions and their backward passes."""
+"""Exercise: predictions about compiled functions and their backward passes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ _FORMER = ("graphs of branching", "graphs of choosing", "compilations for length
     title=Text("What a compiled backward can do", "Что умеет скомпилированный обратный проход"),
     kind="predict",
     difficulty=3,
-    minutes=8,
     version=2,
     aspects=[EVERY_ENTRY],
     hints=[

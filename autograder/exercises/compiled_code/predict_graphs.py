@@ -1,4 +1,4 @@
-"""Core exercise: predictions about the number of compiled graphs."""
+"""Exercise: predictions about the number of compiled graphs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from autograder.language import Text
 @exercise(
     title=Text("How many graphs", "Сколько графов"),
     kind="predict",
-    core=True,
     difficulty=1,
-    minutes=6,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(

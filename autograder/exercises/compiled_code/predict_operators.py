@@ -1,10 +1,10 @@
-"""Extra exercise: predictions about custom operators."""
+"""Exercise: predictions about custom operators."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from autograder.checking.exercise import EVERY_ENTRY, Case, exercise
+from autograder.checking.exercise import EVERY_ENTRY, Case, Why, exercise
 from autograder.checking.values import entries
 from autograder.language import Text
 
@@ -12,8 +12,8 @@ from autograder.language import Text
 @exercise(
     title=Text("What an operator leaves unsaid", "О чём оператор молчит"),
     kind="predict",
+    core=True,
     difficulty=2,
-    minutes=8,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(
@@ -33,6 +33,18 @@ from autograder.language import Text
             "по-прежнему утроенное `a`. То, что в прямом режиме неизвестно, считается нулём.",
         ),
     ],
+    why=Why(
+        Text(
+            "Why can `opcheck` not notice that a derivative is three times too large?",
+            "Почему `opcheck` не замечает, что производная втрое больше верной?",
+        ),
+        Text(
+            "It compares the operator with itself, run plainly and traced, and both ways lead through the same formula. "
+            "Finite differences come from outside.",
+            "Он сравнивает оператор с ним самим: обычный вызов с записанным в граф. Формула в обоих случаях одна. "
+            "Конечные разности дают независимую проверку.",
+        ),
+    ),
 )
 def predict_operators(answer: Any, case: Case) -> dict[str, object]:
     return {"table": entries(answer.predict_operators)}

@@ -1,4 +1,4 @@
-"""Extra exercise: a custom Function that supports torch.func."""
+"""Exercise: a custom Function that supports torch.func."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ from .common import (
     asks="Cube",
     asks_for="class",
     difficulty=3,
-    minutes=15,
     aspects=[
         EACH_CALL,
         aspect(

@@ -1,4 +1,4 @@
-"""Core exercise: an exponential, as a Function that saves its result."""
+"""Exercise: an exponential, as a Function that saves its result."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ from .common import (
     asks_for="class",
     core=True,
     difficulty=1,
-    minutes=10,
     aspects=[
         EACH_CALL,
         aspect(

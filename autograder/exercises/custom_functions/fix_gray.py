@@ -1,4 +1,4 @@
-"""Extra exercise: a Function that works on the CPU alone."""
+"""Exercise: a Function that works on the CPU alone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from .common import EACH_CALL, apply, gradients, observe_first, result_or_error
     asks="Gray",
     asks_for="class",
     difficulty=2,
-    minutes=8,
     aspects=[
         EACH_CALL,
         aspect(

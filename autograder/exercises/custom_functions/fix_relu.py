@@ -1,4 +1,4 @@
-"""Core exercise: the gradient of ReLU at zero."""
+"""Exercise: the gradient of ReLU at zero."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ from .common import EACH_CALL, observe_first
     kind="find the bug",
     asks="ReLU",
     asks_for="class",
-    core=True,
     difficulty=1,
-    minutes=7,
     aspects=[
         EACH_CALL,
         aspect(

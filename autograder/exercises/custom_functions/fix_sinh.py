@@ -1,4 +1,4 @@
-"""Core exercise: a custom Function with a wrong second derivative."""
+"""Exercise: a custom Function with a wrong second derivative."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from .common import SECOND_ASPECTS, observe_both, second_cases
     asks_for="class",
     core=True,
     difficulty=2,
-    minutes=10,
     rtol=1e-4,
     aspects=SECOND_ASPECTS,
     hints=[

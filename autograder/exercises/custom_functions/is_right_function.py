@@ -1,4 +1,4 @@
-"""Extra exercise: write a test for custom Functions."""
+"""Exercise: write a test for custom Functions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ def _run_answer(answer: Any, function: Any, right: bool) -> object:
     title=Text("Write the test", "Напишите тест"),
     kind="write the test",
     difficulty=3,
-    minutes=25,
     aspects=[
         aspect(
             "accepts_right",

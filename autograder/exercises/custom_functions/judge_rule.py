@@ -1,4 +1,4 @@
-"""Extra exercise: write a test for rules of an engine."""
+"""Exercise: write a test for rules of an engine."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ def _refusal(name: str, en: str, ru: str) -> Aspect:
     title=Text("A judge of rules", "Судья для правил"),
     kind="write the test",
     difficulty=2,
-    minutes=20,
     aspects=[
         aspect(
             "accepts_right",

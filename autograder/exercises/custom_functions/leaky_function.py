@@ -1,4 +1,4 @@
-"""Extra exercise: a backward pass that changes its incoming gradient in place."""
+"""Exercise: a backward pass that changes its incoming gradient in place."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from .common import EACH_CALL, apply, apply_custom, gradients, observe_state
     asks="Leaky",
     asks_for="class",
     difficulty=2,
-    minutes=7,
     aspects=[
         EACH_CALL,
         aspect(

@@ -1,4 +1,4 @@
-"""Core exercise: predictions about `forward` and `backward` of a custom Function."""
+"""Exercise: predictions about `forward` and `backward` of a custom Function."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ _FORMER = (
     title=Text("What happens in `forward` and `backward`", "Что происходит в `forward` и `backward`"),
     kind="predict",
     core=True,
-    minutes=8,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(

@@ -1,4 +1,4 @@
-"""Core exercise: a custom Function of two inputs."""
+"""Exercise: a custom Function of two inputs."""
 
 from __future__ import annotations
 
@@ -42,11 +42,10 @@ class _ReadCounter(TorchDispatchMode):
 @exercise(
     title=Text("Two inputs", "Два входа"),
     kind="complete",
+    core=True,
     asks="Product",
     asks_for="class",
-    core=True,
     difficulty=2,
-    minutes=10,
     aspects=[
         EACH_CALL,
         aspect(

@@ -1,4 +1,4 @@
-"""Extra exercise: a custom Function that reverses its gradient."""
+"""Exercise: a custom Function that reverses its gradient."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from .common import EACH_CALL, apply, gradients, observe_state, result_or_error,
     asks="Reverse",
     asks_for="class",
     difficulty=2,
-    minutes=8,
     aspects=[
         EACH_CALL,
         aspect(

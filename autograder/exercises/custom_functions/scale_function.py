@@ -1,4 +1,4 @@
-"""Extra exercise: a custom Function that changes its input in place."""
+"""Exercise: a custom Function that changes its input in place."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from .common import apply, gradients, result_or_error, same_numbers
     asks="ScaleInPlace",
     asks_for="class",
     difficulty=2,
-    minutes=8,
     aspects=[
         aspect(
             "in_place",

@@ -1,4 +1,4 @@
-"""Core exercise: SiLU as one Function that saves only its input."""
+"""Exercise: SiLU as one Function that saves only its input."""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ _EXACT = 1e-10  # a sigmoid from `exp` or `tanh` reaches 1e-13, float32 only 1e-
     kind="design",
     asks="SiLU",
     asks_for="class",
-    core=True,
     difficulty=3,
-    minutes=15,
     rtol=1e-4,
     aspects=[
         *SECOND_ASPECTS[:2],

@@ -2,10 +2,10 @@
 
 EXERCISES = (
     "predict_engine",
-    "order_changes_bits",
-    "deterministic_sum",
     "node_order",
     "locked_accumulation",
+    "order_changes_bits",
+    "deterministic_sum",
     "fix_threads",
     "recompute",
 )

@@ -1,4 +1,4 @@
-"""Core exercise: a float32 sum with the same bits in every order."""
+"""Exercise: a float32 sum with the same bits in every order."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ ORDERS = 12
 @exercise(
     title=Text("A sum with the same bits", "Сумма с одними и теми же битами"),
     kind="design",
-    core=True,
     difficulty=2,
-    minutes=10,
     rtol=1e-5,
     aspects=[
         aspect(

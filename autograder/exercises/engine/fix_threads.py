@@ -1,4 +1,4 @@
-"""Extra exercise: an evaluation in threads that records graphs and hides errors."""
+"""Exercise: an evaluation in threads that records graphs and hides errors."""
 
 from __future__ import annotations
 
@@ -152,7 +152,6 @@ class _Model(torch.nn.Module):
     title=Text("Evaluation in threads", "Оценка модели в потоках"),
     kind="find the bug",
     difficulty=2,
-    minutes=10,
     aspects=[
         aspect(
             "outputs",

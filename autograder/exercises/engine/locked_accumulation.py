@@ -1,4 +1,4 @@
-"""Core exercise: gradients of many threads in one `.grad`."""
+"""Exercise: gradients of many threads in one `.grad`."""
 
 from __future__ import annotations
 
@@ -172,7 +172,6 @@ class _Threads:
     kind="design",
     core=True,
     difficulty=3,
-    minutes=14,
     aspects=[
         aspect(
             "sum",

@@ -1,4 +1,4 @@
-"""Core exercise: the order in which the engine runs nodes."""
+"""Exercise: the order in which the engine runs nodes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,6 @@ def _graph(x: Tensor, operands: Sequence[int], factors: Sequence[int], rng: torc
     kind="complete",
     core=True,
     difficulty=2,
-    minutes=12,
     aspects=[
         aspect(
             "nodes",

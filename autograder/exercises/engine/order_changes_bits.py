@@ -1,4 +1,4 @@
-"""Extra exercise: three gradients whose sum depends on their order."""
+"""Exercise: three gradients whose sum depends on their order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ def _accumulated(numbers: Sequence[float], dtype: torch.dtype) -> Tensor:
     title=Text("The order changes the bits", "Порядок меняет биты"),
     kind="write the counter-example",
     difficulty=2,
-    minutes=8,
     aspects=[
         aspect(
             "allowed",

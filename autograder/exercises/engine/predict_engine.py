@@ -1,4 +1,4 @@
-"""Core exercise: predictions about threads."""
+"""Exercise: predictions about threads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from autograder.language import Text
     kind="predict",
     core=True,
     difficulty=1,
-    minutes=8,
     version=2,
     aspects=[EVERY_ENTRY],
     hints=[

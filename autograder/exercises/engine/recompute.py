@@ -1,4 +1,4 @@
-"""Extra exercise: a backward pass inside a backward pass."""
+"""Exercise: a backward pass inside a backward pass."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ _GRADIENTS = Entries(
     asks="Recompute",
     asks_for="class",
     difficulty=3,
-    minutes=14,
     aspects=[
         aspect(
             "value",

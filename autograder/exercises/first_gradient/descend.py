@@ -1,4 +1,4 @@
-"""Core exercise: one step of gradient descent."""
+"""Exercise: one step of gradient descent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from autograder.language import Text
     kind="complete",
     core=True,
     difficulty=2,
-    minutes=7,
     aspects=[
         aspect(
             "trainable",

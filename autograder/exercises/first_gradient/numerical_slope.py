@@ -1,4 +1,4 @@
-"""Core exercise: a derivative by central differences."""
+"""Exercise: a derivative by central differences."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from autograder.language import Text
     title=Text("A derivative from two values", "Производная из двух значений функции"),
     kind="complete",
     core=True,
-    minutes=6,
     aspects=[
         aspect("x", 0, en="`x` itself was not changed.", ru="Сам `x` не изменён."),
         aspect("dtypes", 0, en="`f` gets float64 tensors.", ru="Функция `f` получает тензоры float64."),

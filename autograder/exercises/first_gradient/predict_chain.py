@@ -1,4 +1,4 @@
-"""Core exercise: predictions about `.grad` along a chain of operations."""
+"""Exercise: predictions about `.grad` along a chain of operations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from autograder.language import Text
     title=Text("Whose derivative is in `.grad`", "Чья производная лежит в `.grad`"),
     kind="predict",
     core=True,
-    minutes=5,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(

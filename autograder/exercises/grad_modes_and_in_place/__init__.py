@@ -1,11 +1,11 @@
-"""The exercises of lesson 05, grad modes and in-place edits, in order."""
+"""The exercises of lesson 04, grad modes and in-place edits, in order."""
 
 EXERCISES = (
     "predict_modes",
     "head_gradients",
-    "evaluate",
     "freeze",
     "predict_in_place",
+    "evaluate",
     "smooth",
     "gan_step",
     "shared_edit",

@@ -1,4 +1,4 @@
-"""Core exercise: evaluate a model without recording a graph."""
+"""Exercise: evaluate a model without recording a graph."""
 
 from __future__ import annotations
 
@@ -67,9 +67,7 @@ def _measure_run(evaluating: Callable[[Any, list[Tensor]], object], start: float
 @exercise(
     title=Text("Predictions without a graph", "Предсказания без графа"),
     kind="design",
-    core=True,
     difficulty=2,
-    minutes=14,
     aspects=[
         aspect(
             "predictions",
@@ -122,10 +120,10 @@ def _measure_run(evaluating: Callable[[Any, list[Tensor]], object], start: float
             "`training` каждого модуля: запомните его для всех модулей.",
         ),
         Text(
-            "Remember `module.training` for every module of `model.modules()`; `eval()`; collect `model(x)` under "
-            "`no_grad`; put the modes back; `torch.cat`.",
-            "Запомнить `module.training` каждого модуля из `model.modules()`; `eval()`; собрать `model(x)` внутри "
-            "`no_grad`; вернуть режимы; `torch.cat`.",
+            "`modes = {module: module.... for module in model.modules()}`; `model.eval()`; collect "
+            "`model(x)` under `...`; put the modes back; `torch.cat`.",
+            "`modes = {module: module.... for module in model.modules()}`; `model.eval()`; соберите "
+            "`model(x)` внутри `...`; верните режимы; `torch.cat`.",
         ),
     ],
     why=Why(

@@ -1,4 +1,4 @@
-"""Core exercise: freeze the first layers of a model."""
+"""Exercise: freeze the first layers of a model."""
 
 from __future__ import annotations
 
@@ -48,7 +48,6 @@ def _measure_saved(freezing: Callable[[Any, int], object]) -> AtMost:
     kind="find the bug",
     core=True,
     difficulty=2,
-    minutes=12,
     aspects=[
         aspect(
             "flags",
@@ -96,10 +95,10 @@ def _measure_saved(freezing: Callable[[Any, int], object]) -> AtMost:
             "что-то есть, заморожено оно или нет.",
         ),
         Text(
-            "For each of the first `k` layers, for each of its parameters: the flag, then `.grad = None`. Leave "
-            "`training` alone. Then collect what still requires grad.",
-            "Для каждого из первых `k` слоёв, для каждого его параметра: флаг, потом `.grad = None`. `training` не "
-            "трогать. Затем собрать то, что ещё требует градиента.",
+            "`for parameter in model[:k]....: parameter.requires_grad = ...; parameter.grad = ...`. Then "
+            "collect what still requires grad.",
+            "`for parameter in model[:k]....: parameter.requires_grad = ...; parameter.grad = ...`. Затем "
+            "соберите то, что ещё требует градиента.",
         ),
     ],
     why=Why(

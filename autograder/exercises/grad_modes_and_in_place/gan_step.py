@@ -1,4 +1,4 @@
-"""Extra exercise: repair a GAN step that edits weights before backward."""
+"""Exercise: repair a GAN step that edits weights before backward."""
 
 from __future__ import annotations
 
@@ -51,7 +51,6 @@ def _thaws_frozen(answer: Any, case: Case) -> dict[str, bool | None]:
     title=Text("From an older version", "Из старой версии"),
     kind="find the bug",
     difficulty=3,
-    minutes=16,
     aspects=[
         aspect(
             "D",

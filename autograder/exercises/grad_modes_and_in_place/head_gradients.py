@@ -1,4 +1,4 @@
-"""Core exercise: gradients of a head on features from inference mode.
+"""Exercise: gradients of a head on features from inference mode.
 
 The head is the last part of a model.
 """
@@ -29,7 +29,6 @@ def _prefixed(owner: str, values: dict[str, Any]) -> dict[str, object]:
     kind="find the bug",
     core=True,
     difficulty=1,
-    minutes=4,
     aspects=[
         aspect(
             "head",
@@ -64,8 +63,8 @@ def _prefixed(owner: str, values: dict[str, Any]) -> dict[str, object]:
             "Признаки для обучения должны быть обычными константами. Какой режим такие создаёт?",
         ),
         Text(
-            "The same block with another mode; everything after it stays outside.",
-            "Тот же блок с другим режимом; всё, что после него, остаётся снаружи.",
+            "`with torch....():` around the same line; everything after it stays outside.",
+            "`with torch....():` вокруг той же строки, а всё, что после неё, остаётся снаружи.",
         ),
     ],
     why=Why(

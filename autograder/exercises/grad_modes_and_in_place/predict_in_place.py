@@ -1,4 +1,4 @@
-"""Core exercise: predictions about in-place edits and backward passes."""
+"""Exercise: predictions about in-place edits and backward passes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ _FORMER = (
     kind="predict",
     core=True,
     difficulty=2,
-    minutes=7,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(

@@ -1,4 +1,4 @@
-"""Core exercise: predictions about grad modes."""
+"""Exercise: predictions about grad modes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ _FORMER = (
     title=Text("What the modes let happen", "Что разрешает каждый режим"),
     kind="predict",
     core=True,
-    minutes=6,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(

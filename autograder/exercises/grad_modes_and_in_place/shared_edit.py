@@ -1,4 +1,4 @@
-"""Extra exercise: an in-place edit that shares memory and that backward allows."""
+"""Exercise: an in-place edit that shares memory and that backward allows."""
 
 from __future__ import annotations
 
@@ -99,7 +99,6 @@ def _goes_in_steps(function: Callable[[Tensor], Any], x: Tensor, index: int, gra
     title=Text("An edit of shared memory that is right", "Допустимое изменение общей памяти"),
     kind="write the counter-example",
     difficulty=2,
-    minutes=8,
     shows_graph=True,
     aspects=[
         aspect(

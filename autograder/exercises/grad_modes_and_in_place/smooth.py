@@ -1,4 +1,4 @@
-"""Core exercise: repair a recurrence that edits its result in place."""
+"""Exercise: repair a recurrence that edits its result in place."""
 
 from __future__ import annotations
 
@@ -48,9 +48,7 @@ def _measure_saved(smoothing: Callable[[Tensor, Tensor], Tensor], start: float) 
 @exercise(
     title=Text("Averages with a weight that learns", "Средние с весом, который обучается"),
     kind="find the bug",
-    core=True,
     difficulty=2,
-    minutes=10,
     shows_graph=True,
     aspects=[
         aspect(
@@ -97,9 +95,8 @@ def _measure_saved(smoothing: Callable[[Tensor, Tensor], Tensor], start: float) 
             "бы.",
         ),
         Text(
-            "Keep the rows in a list; each new one is computed from the last one in the list. `torch.stack` at the "
-            "end.",
-            "Держать строки в списке; каждая новая вычисляется из последней в списке. В конце `torch.stack`.",
+            "`rows.append(a * rows[-1] + ...)`, and after the loop `torch....(rows)`.",
+            "`rows.append(a * rows[-1] + ...)`, а после цикла `torch....(rows)`.",
         ),
     ],
     why=Why(

@@ -1,4 +1,4 @@
-"""Extra exercise: recording that stops, and rules that notice edits."""
+"""Exercise: recording that stops, and rules that notice edits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ _READ = {"*": (_FIRST, _SECOND), "@": (_FIRST, _SECOND), "tanh": (_RESULT,)}  # 
     title=Text("Stop recording", "Остановить запись"),
     kind="complete",
     difficulty=2,
-    minutes=14,
     aspects=[
         aspect(
             "recorded",

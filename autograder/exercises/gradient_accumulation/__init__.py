@@ -3,11 +3,10 @@
 EXERCISES = (
     "predict_accumulation",
     "train_engine",
-    "accumulate_equal",
     "fix_zero_inside",
     "accumulate_uneven",
+    "accumulate_equal",
     "train_epoch",
-    "fix_backward_last",
     "predict_zero_grad",
     "clip_once",
     "unscale_then_clip",

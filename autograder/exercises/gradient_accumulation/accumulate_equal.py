@@ -1,4 +1,4 @@
-"""Extra exercise: accumulation over micro-batches of the same size."""
+"""Exercise: accumulation over micro-batches of the same size."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from .common import ONE_BACKWARD_EACH, WEIGHT_STAYS, linear, micro_batches, obse
 @exercise(
     title=Text("Micro-batches of the same size", "Микробатчи одного размера"),
     kind="complete",
-    minutes=10,
     aspects=[
         WEIGHT_STAYS,
         aspect(

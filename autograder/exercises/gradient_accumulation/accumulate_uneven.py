@@ -1,4 +1,4 @@
-"""Core exercise: accumulation over micro-batches of different sizes."""
+"""Exercise: accumulation over micro-batches of different sizes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from .common import ONE_BACKWARD_EACH, WEIGHT_STAYS, linear, micro_batches, obse
     kind="complete",
     core=True,
     difficulty=2,
-    minutes=12,
     aspects=[
         WEIGHT_STAYS,
         aspect(

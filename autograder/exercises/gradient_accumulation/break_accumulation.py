@@ -1,4 +1,4 @@
-"""Extra exercise: find a model for which accumulation is not exact."""
+"""Exercise: find a model for which accumulation is not exact."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ def _mean_gradient(model: torch.nn.Module, batches: Batches) -> Tensor:
     title=Text("A model for which it is not exact", "Модель, для которой накопление неточно"),
     kind="write the counter-example",
     difficulty=3,
-    minutes=10,
     aspects=[
         aspect(
             "same_sizes",

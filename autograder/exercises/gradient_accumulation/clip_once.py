@@ -1,4 +1,4 @@
-"""Extra exercise: clip the gradient once per optimizer step."""
+"""Exercise: clip the gradient once per optimizer step."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ from .common import (
     title=Text("Clip once per window", "Отсечение один раз за окно"),
     kind="complete",
     difficulty=2,
-    minutes=8,
     aspects=[
         aspect(
             "weights",

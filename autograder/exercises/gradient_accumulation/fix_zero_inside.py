@@ -1,4 +1,4 @@
-"""Core exercise: a loop that clears gradients before every backward pass."""
+"""Exercise: a loop that clears gradients before every backward pass."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from .common import ONE_BACKWARD_EACH, observe_training, training_cases
     kind="find the bug",
     core=True,
     difficulty=2,
-    minutes=10,
     aspects=[
         aspect(
             "weights",
@@ -42,8 +41,8 @@ from .common import ONE_BACKWARD_EACH, observe_training, training_cases
             "Окно — это K обратных проходов и один шаг. Сколько раз за окно можно обнулять градиенты?",
         ),
         Text(
-            "Move one line: from the top of the loop to after `optimizer.step()`.",
-            "Перенесите одну строку: из начала цикла на место сразу после `optimizer.step()`.",
+            "One line stands in the wrong place: move it from the top of the loop to after `...`.",
+            "Одна строка стоит не на месте: перенесите её из начала цикла туда, где уже выполнен `...`.",
         ),
     ],
     why=Why(

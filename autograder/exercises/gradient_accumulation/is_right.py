@@ -1,4 +1,4 @@
-"""Extra exercise: write a test for gradient accumulation."""
+"""Exercise: write a test for gradient accumulation."""
 
 from __future__ import annotations
 
@@ -62,7 +62,6 @@ def _name_accepted(answer: Any, programs: Lineup, verdicts: list[bool | None]) -
     title=Text("Write the test", "Напишите тест"),
     kind="write the test",
     difficulty=3,
-    minutes=15,
     aspects=[
         aspect(
             "accepts_right",

@@ -1,4 +1,4 @@
-"""Core exercise: predictions about the contents of `.grad`."""
+"""Exercise: predictions about the contents of `.grad`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from autograder.language import Text
     title=Text("What `.grad` holds", "Что лежит в `.grad`"),
     kind="predict",
     core=True,
-    minutes=6,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(
@@ -27,8 +26,8 @@ from autograder.language import Text
             "же тензор или копия?",
         ),
         Text(
-            "The two gradients are −32 and −8. `first` is another name for `w.grad`; `copy` is not.",
-            "Два градиента равны −32 и −8. `first` — другое имя для `w.grad`, а `copy` — нет.",
+            "The two gradients are −32 and −8. Of `first` and `copy` one is another name for `w.grad`: `...`.",
+            "Два градиента равны −32 и −8. Из `first` и `copy` одно — ещё одно имя для `w.grad`: `...`.",
         ),
     ],
     why=Why(

@@ -1,4 +1,4 @@
-"""Extra exercise: predictions about a `.grad` of None and of zeros."""
+"""Exercise: predictions about a `.grad` of None and of zeros."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from autograder.language import Text
 @exercise(
     title=Text("None and zero", "None и ноль"),
     kind="predict",
-    minutes=6,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(

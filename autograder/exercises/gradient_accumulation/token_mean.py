@@ -1,4 +1,4 @@
-"""Extra exercise: accumulate a mean loss over tokens."""
+"""Exercise: accumulate a mean loss over tokens."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ IGNORED = -100  # the target of padding, which `cross_entropy` skips
     title=Text("Means over tokens", "Среднее по токенам"),
     kind="complete",
     difficulty=3,
-    minutes=10,
     aspects=[
         aspect(
             "gradient",

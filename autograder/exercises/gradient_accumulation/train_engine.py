@@ -1,4 +1,4 @@
-"""Core exercise: the training loop, by hand."""
+"""Exercise: the training loop, by hand."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ _LOSS = "loss_of((x, y)) = ((x @ w1 @ w2 - y)**2).sum()"
     kind="complete",
     core=True,
     difficulty=2,
-    minutes=12,
     aspects=[
         aspect(
             "weights",

@@ -1,4 +1,4 @@
-"""Core exercise: train one epoch whose last window is incomplete.
+"""Exercise: train one epoch whose last window is incomplete.
 
 A window is the sequence of micro-batches between two optimizer steps.
 """
@@ -42,9 +42,7 @@ def _peak_of_window(train: Callable[..., object], start: float) -> AtMost:
 @exercise(
     title=Text("A whole epoch", "Целая эпоха"),
     kind="design",
-    core=True,
     difficulty=3,
-    minutes=20,
     aspects=[
         aspect(
             "weights",

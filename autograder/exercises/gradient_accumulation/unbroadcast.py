@@ -1,4 +1,4 @@
-"""Extra exercise: a gradient summed to the shape before broadcasting."""
+"""Exercise: a gradient summed to the shape before broadcasting."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from autograder.language import Text
     title=Text("Back to the old shape", "Назад к прежней форме"),
     kind="find the bug",
     difficulty=1,
-    minutes=7,
     aspects=[
         aspect(
             "result",

@@ -1,4 +1,4 @@
-"""Extra exercise: clip gradients of a scaled loss."""
+"""Exercise: clip gradients of a scaled loss."""
 
 from __future__ import annotations
 
@@ -47,7 +47,6 @@ _CALLS = Entries(
     title=Text("Clipping under a loss scale", "Отсечение при масштабировании"),
     kind="complete",
     difficulty=3,
-    minutes=10,
     aspects=[
         aspect(
             "weights",

@@ -1,4 +1,4 @@
-"""Extra exercise: steps inside backward, at the end of a window only."""
+"""Exercise: steps inside backward, at the end of a window only."""
 
 from __future__ import annotations
 
@@ -54,7 +54,6 @@ class _Window:
     title=Text("Steps at the end of a window", "Шаги в конце окна"),
     kind="design",
     difficulty=3,
-    minutes=15,
     aspects=[
         aspect(
             "weights",

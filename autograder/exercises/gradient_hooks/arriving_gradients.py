@@ -1,4 +1,4 @@
-"""Core exercise: read gradients by hooks, and take these off again."""
+"""Exercise: read gradients by hooks, and take these off again."""
 
 from __future__ import annotations
 
@@ -81,7 +81,6 @@ def _is_freed(loss: Tensor) -> bool:
     kind="complete",
     core=True,
     difficulty=2,
-    minutes=8,
     aspects=[
         aspect(
             "gradients",

@@ -1,4 +1,4 @@
-"""Core exercise: a hook that clips each gradient on its own."""
+"""Exercise: a hook that clips each gradient on its own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from .common import Branches, gradients, hooks_on, linear
     kind="find the bug",
     core=True,
     difficulty=2,
-    minutes=8,
     aspects=[
         aspect(
             "gradients",

@@ -1,4 +1,4 @@
-"""Extra exercise: hooks and freed nodes in a learner's own engine."""
+"""Exercise: hooks and freed nodes in a learner's own engine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {
     title=Text("Hooks in your walk", "Хуки в вашем обходе"),
     kind="complete",
     difficulty=2,
-    minutes=12,
     aspects=[
         aspect(
             "gradients",

@@ -1,4 +1,4 @@
-"""Extra exercise: the gradients of outputs that are changed in place."""
+"""Exercise: the gradients of outputs that are changed in place."""
 
 from __future__ import annotations
 
@@ -67,7 +67,6 @@ def _registered(model: nn.Module) -> int:
     title=Text("Gradients of outputs", "Градиенты выходов слоёв"),
     kind="complete",
     difficulty=3,
-    minutes=12,
     aspects=[
         aspect(
             "outputs",

@@ -1,4 +1,4 @@
-"""Extra exercise: predictions about which hooks run, how often and where."""
+"""Exercise: predictions about which hooks run, how often and where."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from autograder.language import Text
     title=Text("Which hooks run", "Какие хуки сработают"),
     kind="predict",
     difficulty=2,
-    minutes=5,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(

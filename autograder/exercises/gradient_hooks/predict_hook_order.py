@@ -1,4 +1,4 @@
-"""Core exercise: predictions about the moments at which hooks run."""
+"""Exercise: predictions about the moments at which hooks run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from autograder.language import Text
     title=Text("When a hook sees what", "Когда и что видит хук"),
     kind="predict",
     core=True,
-    minutes=6,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(
@@ -29,8 +28,8 @@ from autograder.language import Text
             "`retain_grad()` сохраняется то, что осталось после всех хуков.",
         ),
         Text(
-            "On the way: 5, then 50, then 150. In `w.grad` there was 100 before.",
-            "По пути: 5, затем 50, затем 150. В `w.grad` до этого лежало 100.",
+            "On the way: 5, then ten times that, then `...`. In `w.grad` there was 100 before.",
+            "По дороге: 5, потом вдесятеро больше, потом `...`. В `w.grad` до этого было 100.",
         ),
     ],
     why=Why(

@@ -1,4 +1,4 @@
-"""Extra exercise: a module that learns without its full backward hook."""
+"""Exercise: a module that learns without its full backward hook."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ def _kind(returned: object) -> str:
     title=Text("A hook that stays silent", "Хук, который молчит"),
     kind="write the counter-example",
     difficulty=3,
-    minutes=8,
     aspects=[
         aspect(
             "pair",

@@ -1,4 +1,4 @@
-"""Core exercise: take the optimizer step inside the backward pass."""
+"""Exercise: take the optimizer step inside the backward pass."""
 
 from __future__ import annotations
 
@@ -68,9 +68,7 @@ def _stopped(stop: Callable[[], object], case: Case) -> object:
 @exercise(
     title=Text("The step inside backward", "Шаг внутри обратного прохода"),
     kind="design",
-    core=True,
     difficulty=3,
-    minutes=18,
     aspects=[
         aspect(
             "weights",

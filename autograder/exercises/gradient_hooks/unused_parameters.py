@@ -1,4 +1,4 @@
-"""Extra exercise: parameters for which a bucket would wait in vain."""
+"""Exercise: parameters for which a bucket would wait in vain."""
 
 from __future__ import annotations
 
@@ -46,7 +46,6 @@ class Parts(nn.Module):
     title=Text("Who would be waited for in vain", "Каких параметров не дождаться"),
     kind="complete",
     difficulty=2,
-    minutes=10,
     aspects=[
         aspect(
             "names",

@@ -1,4 +1,4 @@
-"""Extra exercise: reduce a bucket when all its gradients are there."""
+"""Exercise: reduce a bucket when all its gradients are there."""
 
 from __future__ import annotations
 
@@ -92,7 +92,6 @@ class _Watched:
     title=Text("Buckets", "Корзины"),
     kind="design",
     difficulty=3,
-    minutes=18,
     aspects=[
         aspect(
             "reduced",

@@ -1,15 +1,14 @@
 """The exercises of lesson 02, graph and backward pass, in order."""
 
 EXERCISES = (
-    "count_nodes",
     "four_rules",
     "walk_nodes",
-    "run_backward",
     "predict_second_backward",
-    "fix_two_losses",
-    "mean_and_worst",
     "safe_sqrt",
     "nan_node",
+    "fix_two_losses",
+    "mean_and_worst",
     "fix_shared_gradients",
+    "run_backward",
     "hide_the_bug",
 )

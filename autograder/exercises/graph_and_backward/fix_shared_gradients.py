@@ -1,4 +1,4 @@
-"""Extra exercise: repair gradients that share memory."""
+"""Exercise: repair gradients that share memory."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ _INPUTS = Entries(Text.same("`inputs[{i}]`"), Text("gradients", "градиен�
 
 
 @exercise(
-    title=Text("Gradients that change together", "Градиенты, которые меняются вместе"),
+    title=Text("One factor too many", "Лишний множитель"),
     kind="find the bug",
     difficulty=2,
-    minutes=10,
     aspects=[
         aspect(
             "gradients",

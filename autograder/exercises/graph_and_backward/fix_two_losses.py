@@ -1,4 +1,4 @@
-"""Extra exercise: two backward passes through one graph."""
+"""Exercise: two backward passes through one graph."""
 
 from __future__ import annotations
 
@@ -59,7 +59,6 @@ def _measure_left(answer: Callable[..., object], start: float) -> AtMost:
     title=Text("Two losses, one graph", "Две функции потерь, один граф"),
     kind="find the bug",
     difficulty=2,
-    minutes=10,
     shows_graph=True,
     aspects=[
         aspect(

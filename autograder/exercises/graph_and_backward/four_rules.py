@@ -1,4 +1,4 @@
-"""Core exercise: the derivatives of four operations, as rules."""
+"""Exercise: the derivatives of four operations, as rules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from autograder.language import Text
     kind="complete",
     core=True,
     difficulty=1,
-    minutes=15,
     aspects=[
         aspect("*", 0.5, en="The rule of `*` is right.", ru="Правило для `*` верно.", after=()),
         aspect("@", 0.5, en="The rule of `@` is right.", ru="Правило для `@` верно.", after=()),

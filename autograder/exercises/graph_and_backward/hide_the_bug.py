@@ -1,4 +1,4 @@
-"""Extra exercise: a graph for which a wrong backward pass is right."""
+"""Exercise: a graph for which a wrong backward pass is right."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from .manual_backward import assign_gradient, backward_by_paths
     title=Text("A graph on which the wrong code is right", "Граф, на котором неверный код даёт верный ответ"),
     kind="write the counter-example",
     difficulty=3,
-    minutes=10,
     shows_graph=True,
     aspects=[
         aspect(

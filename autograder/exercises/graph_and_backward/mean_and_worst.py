@@ -1,4 +1,4 @@
-"""Extra exercise: return mean loss and worst loss, keeping one graph alive."""
+"""Exercise: return mean loss and worst loss, keeping one graph alive."""
 
 from __future__ import annotations
 
@@ -55,7 +55,6 @@ def _measure_peak(answer: Callable[..., Any], start: float) -> tuple[AtMost, str
     title=Text("One graph to keep, the others to let go", "Один граф оставить, остальные освободить"),
     kind="design",
     difficulty=2,
-    minutes=12,
     aspects=[
         aspect(
             "state",

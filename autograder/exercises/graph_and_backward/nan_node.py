@@ -1,4 +1,4 @@
-"""Extra exercise: find the node that produces a NaN."""
+"""Exercise: find the node that produces a NaN."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from .common import FLOAT64
     title=Text("The node that makes the NaN", "Узел, в котором возникает NaN"),
     kind="complete",
     difficulty=3,
-    minutes=20,
     aspects=[
         aspect(
             "node",

@@ -1,4 +1,4 @@
-"""Core exercise: predictions about a second backward pass."""
+"""Exercise: predictions about a second backward pass."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from autograder.language import Text
     title=Text("Backward, once more", "Второй обратный проход"),
     kind="predict",
     core=True,
-    minutes=5,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(

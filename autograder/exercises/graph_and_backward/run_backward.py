@@ -1,4 +1,4 @@
-"""Extra exercise: write a backward pass that calls the nodes."""
+"""Exercise: write a backward pass that calls the nodes."""
 
 from __future__ import annotations
 
@@ -61,7 +61,6 @@ def _count_calls(backward: Callable[[Tensor], object], start: float) -> tuple[li
     title=Text("Torch's graph, walked by you", "Ваш обход графа torch"),
     kind="find the bug",
     difficulty=2,
-    minutes=20,
     aspects=[
         aspect(
             "engine_runs",

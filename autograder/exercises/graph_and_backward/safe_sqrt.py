@@ -1,4 +1,4 @@
-"""Core exercise: a square root inside `where` without NaN gradients."""
+"""Exercise: a square root inside `where` without NaN gradients."""
 
 from __future__ import annotations
 
@@ -45,9 +45,7 @@ def _compare_small(x: Tensor, value: Tensor, gradient: Tensor | None) -> dict[st
 @exercise(
     title=Text("A root that gives NaN", "Корень, который даёт NaN"),
     kind="find the bug",
-    core=True,
     difficulty=2,
-    minutes=10,
     shows_graph=True,
     rtol=2e-5,
     aspects=[

@@ -1,4 +1,4 @@
-"""Core exercise: a walk over the nodes of a learner's own engine."""
+"""Exercise: a walk over the nodes of a learner's own engine."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {
     kind="complete",
     core=True,
     difficulty=2,
-    minutes=20,
     seconds=20.0,
     aspects=[
         aspect(

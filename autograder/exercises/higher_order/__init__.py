@@ -3,16 +3,12 @@
 EXERCISES = (
     "predict_second",
     "gradient_penalty",
-    "fix_leak",
     "sharpness",
-    "fix_attention",
+    "fix_leak",
     "meta_gradient",
+    "fix_attention",
     "per_sample_module",
     "fix_vmap",
     "has_second_derivative",
-    "predict_kinds",
-    "complex_product",
-    "clip_sparse",
-    "predict_ragged",
     "recorded_rules",
 )

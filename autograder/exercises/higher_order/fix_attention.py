@@ -1,4 +1,4 @@
-"""Core exercise: masked attention without NaN."""
+"""Exercise: masked attention without NaN."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ from autograder.measure import graph_nodes
 @exercise(
     title=Text("A row that sees nothing", "Строка, которой ничего не видно"),
     kind="find the bug",
-    core=True,
     difficulty=2,
-    minutes=12,
     aspects=[
         aspect(
             "output",

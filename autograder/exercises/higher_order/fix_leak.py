@@ -1,4 +1,4 @@
-"""Extra exercise: a training step whose graph is never freed."""
+"""Exercise: a training step whose graph is never freed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ _STEPS = 3
     title=Text("A graph that stays", "Граф, который остаётся в памяти"),
     kind="find the bug",
     difficulty=2,
-    minutes=12,
     aspects=[
         aspect(
             "gradient",

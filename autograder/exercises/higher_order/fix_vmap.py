@@ -1,4 +1,4 @@
-"""Extra exercise: a loss that `vmap` refuses."""
+"""Exercise: a loss that `vmap` refuses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from autograder.language import Text
     title=Text("A loss that `vmap` refuses", "Функция потерь, которую `vmap` отказывается выполнять"),
     kind="find the bug",
     difficulty=2,
-    minutes=12,
     rtol=1e-9,
     aspects=[
         aspect(

@@ -1,4 +1,4 @@
-"""Core exercise: the gradient penalty of a critic."""
+"""Exercise: the gradient penalty of a critic."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ from .common import (
     kind="complete",
     core=True,
     difficulty=2,
-    minutes=14,
     rtol=1e-4,
     aspects=[
         aspect(

@@ -1,4 +1,4 @@
-"""Extra exercise: write a test for second derivatives."""
+"""Exercise: write a test for second derivatives."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ def _says(answer: Any, function: Any, x: Tensor, right: bool) -> object:
     title=Text("Is there a second derivative?", "Есть ли вторая производная?"),
     kind="write the test",
     difficulty=3,
-    minutes=15,
     aspects=[
         aspect(
             "accepts_right",
@@ -84,9 +83,9 @@ def _says(answer: Any, function: Any, x: Tensor, right: bool) -> object:
         ),
         Text(
             "The gradient of a linear function has no graph, and rightly so; the gradient of a wrong one may have none "
-            "either. Only the numbers tell them apart. torch has a function for such comparisons: lesson 04.",
+            "either. Only the numbers tell them apart. torch has a function for such comparisons: lesson 05.",
             "У градиента линейной функции графа нет, и это правильно; но графа может не быть и у неправильной. "
-            "Различить их можно только по числам. Для таких сравнений в torch есть готовая функция: см. урок 04.",
+            "Различить их можно только по числам. Для таких сравнений в torch есть готовая функция: см. урок 05.",
         ),
         Text.same(
             "x = x.detach().requires_grad_()\ntry:\n    return torch.autograd.gradgradcheck(...)\nexcept RuntimeError:\n    ..."

@@ -1,4 +1,4 @@
-"""Core exercise: the gradient of a validation loss through steps of SGD."""
+"""Exercise: the gradient of a validation loss through steps of SGD."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ Loss = Callable[[Tensor], Tensor]
 @exercise(
     title=Text("Through the steps of an optimizer", "Производная сквозь шаги оптимизатора"),
     kind="design",
-    core=True,
     difficulty=3,
-    minutes=12,
     aspects=[
         aspect(
             "learning_rate",

@@ -1,4 +1,4 @@
-"""Extra exercise: per-sample gradients of a module."""
+"""Exercise: per-sample gradients of a module."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ class Tied(torch.nn.Module):
     title=Text("Per-sample gradients of a module", "Градиенты модуля по отдельным примерам"),
     kind="complete",
     difficulty=2,
-    minutes=12,
     aspects=[
         aspect(
             "gradients",

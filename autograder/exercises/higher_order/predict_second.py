@@ -1,4 +1,4 @@
-"""Core exercise: predictions about gradients of gradients."""
+"""Exercise: predictions about gradients of gradients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from autograder.language import Text
     title=Text("Gradients of gradients", "Градиенты градиентов"),
     kind="predict",
     core=True,
-    minutes=7,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(

@@ -1,4 +1,4 @@
-"""Extra exercise: rules of a learner's own engine that are themselves recorded."""
+"""Exercise: rules of a learner's own engine that are themselves recorded."""
 
 from __future__ import annotations
 
@@ -110,7 +110,6 @@ def _aspect(op: str) -> Aspect:
     title=Text("Rules that are recorded", "Правила, которые записываются"),
     kind="complete",
     difficulty=2,
-    minutes=12,
     aspects=[_aspect(op) for op in OPERATIONS],
     hints=[
         Text(

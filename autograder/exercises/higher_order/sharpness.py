@@ -1,4 +1,4 @@
-"""Core exercise: the largest curvature of a loss, by Hessian products."""
+"""Exercise: the largest curvature of a loss, by Hessian products."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ class WithSpare(torch.nn.Module):
     kind="design",
     core=True,
     difficulty=2,
-    minutes=12,
     aspects=[
         aspect(
             "result",

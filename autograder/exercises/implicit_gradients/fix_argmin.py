@@ -1,4 +1,4 @@
-"""Core exercise: two errors in the gradient through a minimum."""
+"""Exercise: two errors in the gradient through a minimum."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ Loss = Callable[[Tensor, Tensor], Tensor]
     kind="find the bug",
     core=True,
     difficulty=2,
-    minutes=13,
     aspects=[
         aspect(
             "derivative",

@@ -1,4 +1,4 @@
-"""Core exercise: a fixed point whose backward pass solves a linear system."""
+"""Exercise: a fixed point whose backward pass solves a linear system."""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ _KEPT = 24  # copies of `z` that a frugal answer may have alive at once; unrolli
 @exercise(
     title=Text("A fixed point with a gradient", "Неподвижная точка с градиентом"),
     kind="design",
-    core=True,
     difficulty=3,
-    minutes=22,
     rtol=1e-2,
     aspects=[
         aspect(

@@ -1,4 +1,4 @@
-"""Extra exercise: a system whose one-step gradient points the wrong way."""
+"""Exercise: a system whose one-step gradient points the wrong way."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ _COSINE = -0.05
     title=Text("One step the wrong way", "Один шаг не в ту сторону"),
     kind="write the counter-example",
     difficulty=2,
-    minutes=10,
     aspects=[
         aspect(
             "usable",

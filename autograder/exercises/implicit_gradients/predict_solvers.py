@@ -1,4 +1,4 @@
-"""Core exercise: predictions about what reaches the parameter of a solver."""
+"""Exercise: predictions about what reaches the parameter of a solver."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from autograder.language import Text
     title=Text("What reaches the parameter", "Что доходит до параметра"),
     kind="predict",
     core=True,
-    minutes=6,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(

@@ -1,12 +1,12 @@
-"""The exercises of lesson 04, Jacobian products, in order."""
+"""The exercises of lesson 05, Jacobian products, in order."""
 
 EXERCISES = (
     "predict_vjp",
     "fix_two_products",
-    "jacobian_rows",
     "jvp",
-    "jvp_by_backward",
     "hvp",
+    "jacobian_rows",
+    "jvp_by_backward",
     "numerical_jacobian",
     "expose_swap",
     "fool_gradcheck",

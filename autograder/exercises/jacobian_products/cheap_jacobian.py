@@ -1,4 +1,4 @@
-"""Extra exercise: Jacobians with many rows or many columns, at low cost."""
+"""Exercise: Jacobians with many rows or many columns, at low cost."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ _WIDTH = 32  # numbers in the hidden layer
     title=Text("Tall and wide Jacobians", "Высокие и широкие матрицы Якоби"),
     kind="design",
     difficulty=3,
-    minutes=12,
     aspects=[
         aspect(
             "jacobian",

@@ -1,4 +1,4 @@
-"""Extra exercise: functions that hide or expose swapped products.
+"""Exercise: functions that hide or expose swapped products.
 
 The products are vᵀJ and J v.
 """
@@ -64,7 +64,6 @@ def _jacobian_and_product(f: Function, x: Tensor, v: Tensor) -> tuple[Tensor, Te
     title=Text("Where a wrong product looks right", "Где неверное произведение выглядит верным"),
     kind="write the counter-example",
     difficulty=2,
-    minutes=10,
     aspects=[
         aspect(
             "square",

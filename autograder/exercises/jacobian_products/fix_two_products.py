@@ -1,4 +1,4 @@
-"""Core exercise: two vector-Jacobian products of one function."""
+"""Exercise: two vector-Jacobian products of one function."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from .common import EXACT, EXACT_ROWS, tracked
     kind="find the bug",
     core=True,
     difficulty=2,
-    minutes=10,
     aspects=[
         aspect(
             "ones",

@@ -1,4 +1,4 @@
-"""Extra exercise: write a wrong gradient that gradcheck accepts."""
+"""Exercise: write a wrong gradient that gradcheck accepts."""
 
 from __future__ import annotations
 
@@ -140,7 +140,6 @@ def _is_wrong(gradient: Tensor, slopes: _Slopes) -> bool:
     title=Text("Where gradcheck is blind", "Чего не видит gradcheck"),
     kind="write the counter-example",
     difficulty=2,
-    minutes=15,
     aspects=[
         aspect(
             "points",

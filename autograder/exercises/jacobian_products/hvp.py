@@ -1,4 +1,4 @@
-"""Core exercise: Hessian-vector products."""
+"""Exercise: Hessian-vector products."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ def _count_cost(hessian_vector: Callable[..., object], n: int, start: float) -> 
     kind="design",
     core=True,
     difficulty=2,
-    minutes=14,
     rtol=NEAR,
     aspects=[
         aspect(

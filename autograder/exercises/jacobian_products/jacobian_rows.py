@@ -1,4 +1,4 @@
-"""Core exercise: the Jacobian, row by row."""
+"""Exercise: the Jacobian, row by row."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ from .common import EXACT, EXACT_ROWS, curved
 @exercise(
     title=Text("The Jacobian, row by row", "Матрица Якоби по строкам"),
     kind="complete",
-    core=True,
-    minutes=10,
     aspects=[
         aspect(
             "jacobian",

@@ -1,4 +1,4 @@
-"""Core exercise: Jacobian-vector products."""
+"""Exercise: Jacobian-vector products."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from .common import NEAR, TO_ROUNDING, neighbour_products, observe_jvp, steep
     title=Text("J v without J", "J v без J"),
     kind="design",
     core=True,
-    minutes=8,
     rtol=NEAR,
     aspects=[
         aspect(

@@ -1,4 +1,4 @@
-"""Core exercise: Jacobian-vector products by backward passes alone."""
+"""Exercise: Jacobian-vector products by backward passes alone."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ from .jvp import jvp
 @exercise(
     title=Text("J v by backward passes alone", "J v одними обратными проходами"),
     kind="complete",
-    core=True,
     difficulty=2,
-    minutes=10,
     rtol=NEAR,
     aspects=[
         aspect("product", 1.5, *jvp.aspects[0].says),

@@ -1,4 +1,4 @@
-"""Extra exercise: a Jacobian by finite differences."""
+"""Exercise: a Jacobian by finite differences."""
 
 from __future__ import annotations
 
@@ -67,7 +67,6 @@ class BlackBox:
     title=Text("The Jacobian of a black box", "Матрица Якоби чёрного ящика"),
     kind="design",
     difficulty=2,
-    minutes=15,
     rtol=1e-2,
     aspects=[
         aspect(

@@ -1,4 +1,4 @@
-"""Extra exercise: the gradient for each sample of a batch."""
+"""Exercise: the gradient for each sample of a batch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from .common import EXACT, EXACT_ROWS
     title=Text("Gradients of single samples", "Градиенты по отдельным примерам"),
     kind="complete",
     difficulty=2,
-    minutes=12,
     aspects=[
         aspect(
             "gradients",

@@ -1,4 +1,4 @@
-"""Extra exercise: predictions about the shape of Jacobians of a batch."""
+"""Exercise: predictions about the shape of Jacobians of a batch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from .common import with_lists
     title=Text("Shapes of Jacobians of a batch", "Формы матриц Якоби для батча"),
     kind="predict",
     difficulty=2,
-    minutes=6,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(

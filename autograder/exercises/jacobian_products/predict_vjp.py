@@ -1,4 +1,4 @@
-"""Core exercise: predictions about vector-Jacobian products."""
+"""Exercise: predictions about vector-Jacobian products."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ _FORMER = ("float64 y, float32 v",)
     title=Text("Which v, and what it gives", "Какой вектор v нужен и что получится"),
     kind="predict",
     core=True,
-    minutes=8,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(

@@ -4,12 +4,10 @@ EXERCISES = (
     "predict_leaf",
     "predict_grad",
     "trainable_weight",
-    "hidden_gradients",
     "update",
+    "hidden_gradients",
     "overwrite",
     "snapshot",
     "predict_bridge",
-    "sum_gradients",
-    "two_layer_loss",
     "leaf_without_gradient",
 )

@@ -1,4 +1,4 @@
-"""Core exercise: return the gradients of intermediate results."""
+"""Exercise: return the gradients of intermediate results."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ from .networks import random_network, recording_outputs, state_of
 @exercise(
     title=Text("Gradients that nobody keeps", "Градиенты, которые никто не хранит"),
     kind="design",
-    core=True,
     difficulty=2,
-    minutes=16,
     aspects=[
         aspect(
             "gradients",

@@ -1,4 +1,4 @@
-"""Extra exercise: a leaf that affects the loss but gets no gradient."""
+"""Exercise: a leaf that affects the loss but gets no gradient."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from .common import PAIR, flags, kind_of
     title=Text("A leaf that matters and gets nothing", "Лист, который влияет на результат, но градиента не получает"),
     kind="write the counter-example",
     difficulty=3,
-    minutes=12,
     aspects=[
         aspect(
             "leaf",

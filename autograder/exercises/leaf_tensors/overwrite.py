@@ -1,4 +1,4 @@
-"""Core exercise: in-place edits that autograd notices, and others."""
+"""Exercise: in-place edits that autograd notices, and others."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from autograder.language import Text
 @exercise(
     title=Text("Edits that autograd sees, and does not", "Изменения, заметные и незаметные для autograd"),
     kind="complete",
-    core=True,
     difficulty=2,
-    minutes=8,
     rtol=1e-9,
     aspects=[
         aspect(

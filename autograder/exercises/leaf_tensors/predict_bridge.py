@@ -1,4 +1,4 @@
-"""Extra exercise: predictions about conversion to and from NumPy."""
+"""Exercise: predictions about conversion to and from NumPy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from autograder.language import Text
 @exercise(
     title=Text("The bridge to NumPy", "Тензоры и массивы NumPy"),
     kind="predict",
-    minutes=6,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(

@@ -1,4 +1,4 @@
-"""Core exercise: predictions about which tensors get a gradient."""
+"""Exercise: predictions about which tensors get a gradient."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from autograder.language import Text
     title=Text("Who gets a gradient", "Кто получит градиент"),
     kind="predict",
     core=True,
-    minutes=10,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(
@@ -27,10 +26,10 @@ from autograder.language import Text
             "производная `loss`, а не той строки, в которой они стоят.",
         ),
         Text(
-            "`early` is 6, `late` is 11, and the derivative of `late ** 2` with respect to `late` is 22. A view of a "
-            "leaf is no leaf; its gradient lands in the base, at its place.",
-            "`early` равен 6, `late` равен 11, производная `late ** 2` по `late` равна 22. Представление листа — не "
-            "лист; его градиент попадает в исходный тензор, на своё место.",
+            "`early` is 6, `late` is `...`. The derivative of `late ** 2` with respect to `late` is 22. A "
+            "view of a leaf is no leaf; its gradient lands `...`.",
+            "`early` равно 6, `late` равно `...`. Производная `late ** 2` по `late` равна 22. Представление "
+            "листа — не лист, и его градиент попадает `...`.",
         ),
     ],
     why=Why(

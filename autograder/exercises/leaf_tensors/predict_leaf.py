@@ -1,4 +1,4 @@
-"""Core exercise: predictions about leaf tensors."""
+"""Exercise: predictions about leaf tensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from autograder.language import Text
     title=Text("Which of them are leaves", "Какие тензоры листовые"),
     kind="predict",
     core=True,
-    minutes=8,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(

@@ -1,4 +1,4 @@
-"""Extra exercise: repair a snapshot that shares memory with its tensor."""
+"""Exercise: repair a snapshot that shares memory with its tensor."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from .common import flags, grad_fn_name
 @exercise(
     title=Text("A snapshot that changes", "Снимок, который меняется"),
     kind="find the bug",
-    minutes=3,
     aspects=[
         aspect(
             "snapshot",

@@ -1,4 +1,4 @@
-"""Core exercise: repair a weight that is no leaf."""
+"""Exercise: repair a weight that is no leaf."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from .common import flags, grad_fn_name, kind_of
     title=Text("A weight that is never trained", "Вес, который не обучается"),
     kind="find the bug",
     core=True,
-    minutes=8,
     aspects=[
         aspect(
             "flags",

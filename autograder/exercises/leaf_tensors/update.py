@@ -1,4 +1,4 @@
-"""Core exercise: repair an update that leaves the weights unchanged."""
+"""Exercise: repair an update that leaves the weights unchanged."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ def _is_empty(gradient: Tensor | None) -> bool:
     kind="find the bug",
     core=True,
     difficulty=2,
-    minutes=8,
     aspects=[
         aspect(
             "weights",

@@ -7,6 +7,5 @@ EXERCISES = (
     "fix_noise",
     "stay_silent",
     "fit_budget",
-    "offload_large",
     "compute_again",
 )

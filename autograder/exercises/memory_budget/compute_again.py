@@ -1,4 +1,4 @@
-"""Extra exercise: a segment that a walk computes again."""
+"""Exercise: a segment that a walk computes again."""
 
 from __future__ import annotations
 
@@ -40,7 +40,6 @@ _KEPT = 1  # the result that leaves the segment
     title=Text("Compute again", "Вычислить ещё раз"),
     kind="design",
     difficulty=2,
-    minutes=20,
     aspects=[
         aspect(
             "value", 0.25, en="The result has the segment's numbers.", ru="Числа результата такие же, как у сегмента."

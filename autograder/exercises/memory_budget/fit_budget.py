@@ -1,4 +1,4 @@
-"""Core exercise: choose the results that a checkpoint saves."""
+"""Exercise: choose the results that a checkpoint saves."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ from .common import MARGIN, Mixed, chain, in_two_calls, measure
 @exercise(
     title=Text("The best choice for a budget", "Лучший выбор под бюджет"),
     kind="design",
-    core=True,
     difficulty=3,
-    minutes=16,
     aspects=[
         aspect(
             "gradients",
@@ -78,10 +76,12 @@ from .common import MARGIN, Mixed, chain, in_two_calls, measure
             "Произведений немного: переберите все наборы.",
         ),
         Text(
-            "`with torch.no_grad(), torch.random.fork_rng(devices=[]), ProductsSeen() as seen: f(x)`; then "
-            "`itertools.combinations` of the numbers, those that fit, `max` by multiplications, and `saving_numbers`.",
-            "`with torch.no_grad(), torch.random.fork_rng(devices=[]), ProductsSeen() as seen: f(x)`; затем "
-            "из наборов `itertools.combinations` оставьте те, что помещаются, выберите `max` по умножениям и вызовите `saving_numbers`.",
+            "`with torch.no_grad(), torch.random.fork_rng(devices=[]), ProductsSeen() as seen: f(x)`; "
+            "then, of all `itertools.combinations` of the numbers that fit, the one with ..., and "
+            "`saving_numbers(f, ...)`.",
+            "`with torch.no_grad(), torch.random.fork_rng(devices=[]), ProductsSeen() as seen: f(x)`; "
+            "затем из всех `itertools.combinations` номеров, которые помещаются, та, у которой ..., и "
+            "`saving_numbers(f, ...)`.",
         ),
     ],
     why=Why(

@@ -1,4 +1,4 @@
-"""Core exercise: a checkpoint around a random generator."""
+"""Exercise: a checkpoint around a random generator."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ from .common import MARGIN, agree
 @exercise(
     title=Text("A noise of its own", "Собственный шум"),
     kind="find the bug",
-    core=True,
     difficulty=2,
-    minutes=12,
     aspects=[
         aspect(
             "gradients",
@@ -67,10 +65,10 @@ from .common import MARGIN, agree
             "возвращайте прежнее. Повторное вычисление может прервать `f` исключением, не дойдя до конца.",
         ),
         Text(
-            "`before = generator.get_state()`, and in the second call a generator of its own: "
-            "`torch.Generator().set_state(before)`.",
-            "`before = generator.get_state()`, а во втором вызове — отдельный генератор: "
-            "`torch.Generator().set_state(before)`.",
+            "`before = generator....()`, and in the second call a generator of its own: "
+            "`torch.Generator().set_state(...)`.",
+            "`before = generator....()`, а при втором вызове — отдельный генератор: "
+            "`torch.Generator().set_state(...)`.",
         ),
     ],
     why=Why(

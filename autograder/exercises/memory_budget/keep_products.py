@@ -1,4 +1,4 @@
-"""Core exercise: a checkpoint that keeps the results of expensive products."""
+"""Exercise: a checkpoint that keeps the results of expensive products."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ _LEAST = 16  # inner size of an expensive product
     kind="complete",
     core=True,
     difficulty=2,
-    minutes=12,
     version=2,
     aspects=[
         aspect(

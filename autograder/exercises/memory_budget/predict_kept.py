@@ -1,4 +1,4 @@
-"""Core exercise: predictions about the bytes that policies keep."""
+"""Exercise: predictions about the bytes that policies keep."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from autograder.language import Text
     title=Text("What a policy keeps", "Что хранится при разных политиках"),
     kind="predict",
     core=True,
-    minutes=6,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(

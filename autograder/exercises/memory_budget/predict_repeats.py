@@ -1,4 +1,4 @@
-"""Core exercise: predictions about the functions that a checkpoint calls again."""
+"""Exercise: predictions about the functions that a checkpoint calls again."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from autograder.language import Text
 @exercise(
     title=Text("What runs again", "Что выполняется заново"),
     kind="predict",
-    core=True,
     difficulty=2,
-    minutes=8,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(

@@ -1,4 +1,4 @@
-"""Extra exercise: a function that a checkpoint differentiates wrongly without an error."""
+"""Exercise: a function that a checkpoint differentiates wrongly without an error."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ _MOST_RIGHT = 0.9  # of the gradient: the rest is wrong by a tenth of its norm
     title=Text("Wrong without a word", "Неверно и молча"),
     kind="write the counter-example",
     difficulty=1,
-    minutes=6,
     aspects=[
         aspect(
             "honest",

@@ -3,13 +3,12 @@
 EXERCISES = (
     "predict_saved",
     "hide_saved",
-    "save_in_half",
     "checkpointed",
+    "save_in_half",
     "fix_threshold",
     "predict_hooks",
     "save_on_disk",
     "count_saved",
     "notice_edits",
-    "predict_copies",
     "free_as_you_walk",
 )

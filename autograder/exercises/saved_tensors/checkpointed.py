@@ -1,4 +1,4 @@
-"""Core exercise: run layers with checkpoints, within limits of memory."""
+"""Exercise: run layers with checkpoints, within limits of memory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ _SHALLOW, _MIDDLE, _DEEP = 7, 35, 120
     kind="design",
     core=True,
     difficulty=3,
-    minutes=16,
     rtol=1e-5,
     aspects=[
         aspect(
@@ -78,10 +77,10 @@ _SHALLOW, _MIDDLE, _DEEP = 7, 35, 120
             "из этого числа. Последний сегмент может быть короче.",
         ),
         Text(
-            "`for start in range(0, len(layers), size): segment = torch.nn.Sequential(*layers[start : start + size]); "
-            "x = checkpoint(segment, x, use_reentrant=False)`, where `size` is about the root of `len(layers)`.",
-            "`for start in range(0, len(layers), size): segment = torch.nn.Sequential(*layers[start : start + size]); "
-            "x = checkpoint(segment, x, use_reentrant=False)`, где `size` — примерно корень из `len(layers)`.",
+            "`for start in range(0, len(layers), size): x = checkpoint(..., x, use_reentrant=False)`, "
+            "where `size` is about `...`.",
+            "`for start in range(0, len(layers), size): x = checkpoint(..., x, use_reentrant=False)`, где "
+            "`size` примерно равно `...`.",
         ),
     ],
     why=Why(

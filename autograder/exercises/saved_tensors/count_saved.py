@@ -1,4 +1,4 @@
-"""Extra exercise: count the bytes that a graph saves."""
+"""Exercise: count the bytes that a graph saves."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from autograder.language import Text
     title=Text("Count what is kept", "Сосчитать сохранённое"),
     kind="complete",
     difficulty=2,
-    minutes=12,
     aspects=[
         aspect(
             "bytes",

@@ -1,4 +1,4 @@
-"""Core exercise: repair hooks that save large tensors in files."""
+"""Exercise: repair hooks that save large tensors in files."""
 
 from __future__ import annotations
 
@@ -25,9 +25,7 @@ from .tensor_files import count_files, empty_folder
 @exercise(
     title=Text("The threshold", "Порог"),
     kind="find the bug",
-    core=True,
     difficulty=2,
-    minutes=10,
     aspects=[
         aspect(
             "gradient",
@@ -65,10 +63,8 @@ from .tensor_files import count_files, empty_folder
             "через `grad_fn`?",
         ),
         Text(
-            "`torch.save` has to get the argument of `pack_hook`; what stays in memory has to be a tensor with the "
-            "same numbers and no `grad_fn`.",
-            "В `torch.save` нужно передать аргумент `pack_hook`; в памяти должен оставаться тензор с теми же числами, "
-            "но без `grad_fn`.",
+            "`torch.save(..., name)`, not the other tensor; and what stays in memory is `t....()`.",
+            "`torch.save(..., name)`, а не другой тензор; в памяти же остаётся `t....()`.",
         ),
     ],
     why=Why(

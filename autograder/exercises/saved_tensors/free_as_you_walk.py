@@ -1,4 +1,4 @@
-"""Extra exercise: a walk that frees what it has passed."""
+"""Exercise: a walk that frees what it has passed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {
     title=Text("Free as you walk", "Освободить по пути"),
     kind="complete",
     difficulty=2,
-    minutes=20,
     aspects=[
         aspect(
             "gradients",

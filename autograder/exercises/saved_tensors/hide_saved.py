@@ -1,4 +1,4 @@
-"""Core exercise: save nothing in forward, yet reach the same memory peak."""
+"""Exercise: save nothing in forward, yet reach the same memory peak."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from .deep_layers import layer_gradients, layered_cases, measure_layers
     kind="write the counter-example",
     core=True,
     difficulty=1,
-    minutes=3,
     rtol=1e-5,
     aspects=[
         aspect(

@@ -1,4 +1,4 @@
-"""Extra exercise: write hooks that notice in-place edits."""
+"""Exercise: write hooks that notice in-place edits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ def _activation(leaf: Tensor) -> Tensor:
     title=Text("Twelve instead of eight", "Двенадцать вместо восьми"),
     kind="find the bug",
     difficulty=3,
-    minutes=14,
     aspects=[
         aspect(
             "gradient",
@@ -74,10 +73,10 @@ def _activation(leaf: Tensor) -> Tensor:
             "`detach()` счётчик общий с исходным тензором, у `.data` — свой.",
         ),
         Text(
-            "`pack` returns a pair: the detached tensor and its version now. `unpack` compares that number with the "
-            "tensor's version then, and raises a `RuntimeError` when they differ.",
-            "`pack` возвращает пару: отсоединённый тензор и его версию на момент сохранения. `unpack` сравнивает это "
-            "число с версией тензора в момент обращения и, если они различаются, вызывает ошибку `RuntimeError`.",
+            "`pack` returns `(t.detach(), ...)`. `unpack` compares that number with the tensor's `...` "
+            "then, and raises a `RuntimeError` when they differ.",
+            "`pack` возвращает `(t.detach(), ...)`. `unpack` сравнивает это число с `...` тензора в тот "
+            "момент и вызывает `RuntimeError`, если они различаются.",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Extra exercise: predictions about saved-tensor hooks."""
+"""Exercise: predictions about saved-tensor hooks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ _FORMER = ("packs of x + 1", "packs of x.exp() under no_grad", "x ** 2 at 3 with
     title=Text("Which saves the hooks see", "Какие сохранения видят хуки"),
     kind="predict",
     difficulty=2,
-    minutes=5,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(

@@ -1,4 +1,4 @@
-"""Core exercise: predictions about saved tensors."""
+"""Exercise: predictions about saved tensors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ _FORMER = ("x.sin()", "x + 1", "x * x.sigmoid()", "x.sum()")
     title=Text("What an operation keeps", "Что хранит операция"),
     kind="predict",
     core=True,
-    minutes=5,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(

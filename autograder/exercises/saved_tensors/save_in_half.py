@@ -1,4 +1,4 @@
-"""Core exercise: hooks that save tensors in half precision."""
+"""Exercise: hooks that save tensors in half precision."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ def _scale(count: int) -> Tensor:
     kind="complete",
     core=True,
     difficulty=2,
-    minutes=12,
     shows_graph=True,
     rtol=1e-9,
     aspects=[

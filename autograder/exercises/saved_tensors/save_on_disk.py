@@ -1,4 +1,4 @@
-"""Extra exercise: hooks that save tensors in files."""
+"""Exercise: hooks that save tensors in files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from .tensor_files import count_files, empty_folder, largest_file, largest_lacki
     title=Text("Saved tensors in files", "Сохранённые тензоры в файлах"),
     kind="design",
     difficulty=3,
-    minutes=20,
     aspects=[
         aspect(
             "in_files",
@@ -86,10 +85,10 @@ from .tensor_files import count_files, empty_folder, largest_file, largest_lacki
             "`untyped_storage().data_ptr()`.",
         ),
         Text(
-            "`weights = {p.untyped_storage().data_ptr() for p in parameters}`; `pack`: a weight → `t.detach()`, else a "
-            "new file object with `torch.save`; `unpack`: a tensor as it is, else `torch.load(file.name)`.",
-            "`weights = {p.untyped_storage().data_ptr() for p in parameters}`; `pack`: вес → `t.detach()`, иначе новый "
-            "объект-файл и `torch.save`; `unpack`: тензор как есть, иначе `torch.load(file.name)`.",
+            "`weights = {p.untyped_storage().data_ptr() for p in parameters}`; `pack`: a weight → "
+            "`t.detach()`, else ...; `unpack`: a tensor as it is, else `torch.load(...)`.",
+            "`weights = {p.untyped_storage().data_ptr() for p in parameters}`; `pack`: вес → "
+            "`t.detach()`, иначе ...; `unpack`: тензор как есть, иначе `torch.load(...)`.",
         ),
     ],
     why=Why(

@@ -1,4 +1,4 @@
-"""Core exercise: accumulation with a single all-reduce."""
+"""Exercise: accumulation with a single all-reduce."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ _EVENTS = Entries(Text("pass {n}", "проход {n}"), Text("passes", "прох
     kind="complete",
     core=True,
     difficulty=2,
-    minutes=8,
     aspects=[
         aspect(
             "gradient",

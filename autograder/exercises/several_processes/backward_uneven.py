@@ -1,4 +1,4 @@
-"""Core exercise: the mean over ranks with different numbers of samples."""
+"""Exercise: the mean over ranks with different numbers of samples."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ from .ranks import Link, Rank, run_together
 @exercise(
     title=Text("Ranks with different numbers of samples", "Ранги с разным числом примеров"),
     kind="complete",
-    core=True,
     difficulty=3,
-    minutes=11,
     aspects=[
         aspect(
             "gradient",

@@ -1,4 +1,4 @@
-"""Core exercise: clipping by a norm whose parts lie on several ranks."""
+"""Exercise: clipping by a norm whose parts lie on several ranks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from .ranks import Link, run_together
     kind="find the bug",
     core=True,
     difficulty=2,
-    minutes=7,
     aspects=[
         aspect(
             "norm",

@@ -1,4 +1,4 @@
-"""Core exercise: predictions about the exchanges of five loops."""
+"""Exercise: predictions about the exchanges of five loops."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from autograder.language import Text
     title=Text("Which pass is averaged?", "Градиенты какого прохода усредняются?"),
     kind="predict",
     core=True,
-    minutes=9,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(

@@ -3,8 +3,8 @@
 EXERCISES = (
     "predict_transforms",
     "fix_rule",
-    "expose_once",
     "distance_forward",
+    "expose_once",
     "ratio_function",
     "fix_region",
     "fix_layer",

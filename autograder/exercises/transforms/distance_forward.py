@@ -1,4 +1,4 @@
-"""Core exercise: the forward derivative of a Function with one output."""
+"""Exercise: the forward derivative of a Function with one output."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ from .common import require_function, result_or_error
     asks="Distance",
     asks_for="class",
     core=True,
-    minutes=6,
     aspects=[
         aspect(
             "plain",

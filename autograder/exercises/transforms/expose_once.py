@@ -1,4 +1,4 @@
-"""Core exercise: a loss that deceives `once_differentiable`."""
+"""Exercise: a loss that deceives `once_differentiable`."""
 
 from __future__ import annotations
 
@@ -37,9 +37,7 @@ class _CubeOnce(_Cube):
 @exercise(
     title=Text("Past the guard", "Мимо защиты"),
     kind="write the counter-example",
-    core=True,
     difficulty=2,
-    minutes=8,
     aspects=[
         aspect(
             "usable",

@@ -1,4 +1,4 @@
-"""Extra exercise: a Function whose backward pass does not know of autocast."""
+"""Exercise: a Function whose backward pass does not know of autocast."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from .common import require_function, result_or_error
     asks="Layer",
     asks_for="class",
     difficulty=2,
-    minutes=10,
     rtol=0.05,
     aspects=[
         aspect(

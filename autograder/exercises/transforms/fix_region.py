@@ -1,4 +1,4 @@
-"""Core exercise: a training loop inside one autocast region."""
+"""Exercise: a training loop inside one autocast region."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ _LOSSES = Entries(Text("loss of step {n}", "потери на шаге {n}"), Te
 @exercise(
     title=Text("A loss that does not fall", "Потери, которые не падают"),
     kind="find the bug",
-    core=True,
     difficulty=2,
-    minutes=10,
     rtol=0.05,
     aspects=[
         aspect(

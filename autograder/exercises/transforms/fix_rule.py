@@ -1,4 +1,4 @@
-"""Core exercise: a rule for batches that ignores where the batch is."""
+"""Exercise: a rule for batches that ignores where the batch is."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ CALLS = Text("Calls of `forward`", "Вызовов `forward`")
     asks_for="class",
     core=True,
     difficulty=2,
-    minutes=14,
     aspects=[
         aspect(
             "plain",

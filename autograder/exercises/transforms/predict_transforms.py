@@ -1,4 +1,4 @@
-"""Core exercise: predictions about the transforms that a custom Function accepts."""
+"""Exercise: predictions about the transforms that a custom Function accepts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from autograder.language import Text
     title=Text("Who accepts which Function", "Какую функцию примет преобразование"),
     kind="predict",
     core=True,
-    minutes=6,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(

@@ -1,4 +1,4 @@
-"""Core exercise: a Function with two inputs and two outputs."""
+"""Exercise: a Function with two inputs and two outputs."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ from .common import require_function, result_or_error
     kind="complete",
     asks="Ratio",
     asks_for="class",
-    core=True,
     difficulty=3,
-    minutes=12,
     aspects=[
         aspect(
             "first",

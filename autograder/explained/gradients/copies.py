@@ -18,7 +18,7 @@ ENTRIES = (
         """,
         "Here numbers are taken out of a tracked tensor, and the graph does not follow them. `torch.tensor([a, b])` copies numbers: join tensors with `torch.stack([a, b])` or `torch.cat`. `math.exp(x)`, `float(x)` and `int(x)` give Python numbers: use `torch.exp(x)`, and `x.item()` where the cut is meant, as in a log.",
         "Здесь из отслеживаемого тензора берут числа, и граф на этом обрывается. `torch.tensor([a, b])` копирует числа: соединяйте тензоры через `torch.stack([a, b])` или `torch.cat`. `math.exp(x)`, `float(x)` и `int(x)` возвращают числа Python: пишите `torch.exp(x)`, а там, где разрыв нужен (например, для журнала), — `x.item()`.",
-        exercise="two_layer_loss",
+        exercise="predict_leaf",
     ),
     entry(
         "tensor_of_vectors",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from ..entry import entry
 
-LESSON, COMPILED = "09_engine", "12_compiled_code"
+LESSON, GRAPH = "09_engine", "02_graph_and_backward"
 
 ENTRIES = (
     entry(
         "nan_in_backward",
-        "02_graph_and_backward",
+        GRAPH,
         r"Function '\w+' returned nan values in its \d+th output",
         """
         with torch.autograd.detect_anomaly():
@@ -21,7 +21,7 @@ ENTRIES = (
     ),
     entry(
         "anomaly_without_a_traceback",
-        COMPILED,
+        GRAPH,
         r"Error detected in \w+\. No forward pass information available",
         """
         y = torch.rand(2, requires_grad=True).exp()
@@ -31,11 +31,11 @@ ENTRIES = (
         """,
         "The node is named, but not the line that made it: the forward pass ran before anomaly detection was switched on. Put the forward pass inside `detect_anomaly()` as well.",
         "Узел назван, а строка, которая его создала, — нет: прямой проход выполнен до включения режима обнаружения аномалий. Выполните внутри `detect_anomaly()` и прямой проход.",
-        exercise="fix_anomaly",
+        exercise="nan_node",
     ),
     entry(
         "anomaly_traceback",
-        COMPILED,
+        GRAPH,
         r"Error detected in \w+\. Traceback of forward call that caused the error",
         """
         with torch.autograd.detect_anomaly():
@@ -45,11 +45,11 @@ ENTRIES = (
         """,
         "Anomaly detection names the operation whose backward failed: the last line of the traceback in this warning is the line of the forward pass that made it. The error itself stands below.",
         "Режим обнаружения аномалий называет операцию, обратный проход которой не удался: последняя строка трассировки в этом предупреждении — строка прямого прохода, которая её создала. Сама ошибка стоит ниже.",
-        exercise="fix_anomaly",
+        exercise="nan_node",
     ),
     entry(
         "anomaly_detection_is_on",
-        COMPILED,
+        GRAPH,
         r"Anomaly Detection has been enabled",
         """
         with torch.autograd.detect_anomaly():
@@ -57,7 +57,7 @@ ENTRIES = (
         """,
         "Every node is checked for NaN now and remembers its line, which takes much time. Keep it for the search, and take it out afterwards.",
         "Теперь каждый узел проверяется на NaN и помнит свою строку, а это отнимает много времени. Включайте этот режим только на время поиска.",
-        exercise="fix_anomaly",
+        exercise="nan_node",
     ),
     entry(
         "no_deterministic_implementation",

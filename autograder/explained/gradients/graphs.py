@@ -75,7 +75,7 @@ ENTRIES = (
         """,
         "Here stands None in place of a node. A leaf has `grad_fn` None, and so has every tensor computed without gradient tracking.",
         "На месте узла графа стоит None. У листового тензора `grad_fn` равен None, как и у любого тензора, вычисленного без отслеживания.",
-        exercise="count_nodes",
+        exercise="run_backward",
     ),
     entry(
         "node_and_index",
@@ -87,7 +87,7 @@ ENTRIES = (
         """,
         "An entry of `next_functions` is a pair: the node, and the number of its output. The node is `node.next_functions[0][0]`.",
         "Элемент `next_functions` — это пара: узел и номер его выхода. Сам узел — `node.next_functions[0][0]`.",
-        exercise="count_nodes",
+        exercise="run_backward",
     ),
     entry(
         "node_called",
@@ -98,7 +98,7 @@ ENTRIES = (
         """,
         "`grad_fn` is a node of the graph, not the derivative. Gradients come from `y.backward()` or `torch.autograd.grad(y, x)`.",
         "`grad_fn` — это узел графа, а не производная. Градиенты дают `y.backward()` и `torch.autograd.grad(y, x)`.",
-        exercise="count_nodes",
+        exercise="run_backward",
         fits=names_attribute("grad_fn"),
     ),
     entry(
@@ -172,7 +172,7 @@ ENTRIES = (
         """,
         "torch knows no derivative of this operation. Take a smooth formula in its place, cut it out with `detach()` if no gradient is wanted, or write a custom Function with a `backward` of your own.",
         "Производной этой операции torch не знает. Возьмите вместо неё гладкую формулу, отсоедините её через `detach()`, если градиент не нужен, или напишите пользовательскую функцию со своим `backward`.",
-        exercise="sign_function",
+        exercise="reverse_function",
     ),
     entry(
         "target_of_another_size",

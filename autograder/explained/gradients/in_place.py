@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..entry import entry
 from ..scene import causes
 
-LESSON = "05_grad_modes_and_in_place"
+LESSON = "04_grad_modes_and_in_place"
 
 ENTRIES = (
     entry(

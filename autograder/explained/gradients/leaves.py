@@ -130,7 +130,7 @@ ENTRIES = (
         """,
         "Layers have no argument `requires_grad`: their parameters require grad from the start. To freeze a layer write `nn.Linear(2, 2).requires_grad_(False)`.",
         "У слоёв нет аргумента `requires_grad`: их параметры требуют градиента с самого начала. Чтобы заморозить слой, напишите `nn.Linear(2, 2).requires_grad_(False)`.",
-        exercise="two_layer_loss",
+        exercise="predict_leaf",
     ),
     entry(
         "conversion_with_requires_grad",
@@ -163,7 +163,7 @@ ENTRIES = (
         """,
         "`requires_grad` is in order here; it is the other arguments that do not fit. A size is a whole number or a tuple of them, `torch.rand(2)`; and `torch.normal` of two numbers needs a size as well: `torch.normal(0.0, 1.0, (2,))`.",
         "С `requires_grad` здесь всё в порядке; не подходят другие аргументы. Размер — целое число или кортеж целых: `torch.rand(2)`; а функции `torch.normal` с двумя числами нужен ещё и размер: `torch.normal(0.0, 1.0, (2,))`.",
-        exercise="sum_gradients",
+        exercise="predict_grad",
     ),
     entry(
         "read_only_attribute",
@@ -187,7 +187,7 @@ ENTRIES = (
         """,
         "The function is `torch.autograd.grad(y, x)` for a gradient of tensors, and `torch.func.grad(f)` for the gradient of a function.",
         "Для градиента по тензорам есть `torch.autograd.grad(y, x)`, а для градиента функции — `torch.func.grad(f)`.",
-        exercise="sum_gradients",
+        exercise="predict_grad",
     ),
     entry(
         "volatile",

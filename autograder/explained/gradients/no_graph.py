@@ -6,7 +6,7 @@ from ..entry import entry
 from ..scene import causes
 
 NO_GRAPH = r"element \d+ of tensors does not require grad and does not have a grad_fn"
-LEAVES, MODES, FUNCTIONS = "01_leaf_tensors", "05_grad_modes_and_in_place", "07_custom_functions"
+LEAVES, MODES, FUNCTIONS = "01_leaf_tensors", "04_grad_modes_and_in_place", "07_custom_functions"
 
 ENTRIES = (
     entry(
@@ -45,7 +45,7 @@ ENTRIES = (
         """,
         "On the way from the leaf to this tensor the graph is cut: `detach()`, `.data`, `.item()`, `float(...)`, `torch.tensor(...)` and NumPy hand on numbers without their history. Keep tensors up to the loss; join them with `torch.stack` or `torch.cat`. What is written through `.data` is not recorded either: write into a `clone()`.",
         "На пути от листа к этому тензору граф оборван: `detach()`, `.data`, `.item()`, `float(...)`, `torch.tensor(...)` и NumPy передают числа без их истории. Вплоть до функции потерь работайте с тензорами, а соединяйте их через `torch.stack` или `torch.cat`. Запись через `.data` в граф тоже не попадает: сделайте `clone()` и пишите в него.",
-        exercise="two_layer_loss",
+        exercise="predict_leaf",
         shows=causes.cut,
     ),
     entry(
@@ -84,7 +84,7 @@ ENTRIES = (
         """,
         "The model is frozen: none of its parameters requires grad, and neither does the input. Call `model.requires_grad_()`, or make the input a leaf when its gradient is wanted.",
         "Модель заморожена: ни один её параметр не требует градиента, и вход тоже. Вызовите `model.requires_grad_()` или, если нужен градиент по входу, сделайте листом вход.",
-        exercise="two_layer_loss",
+        exercise="predict_leaf",
         shows=causes.frozen,
     ),
     entry(
@@ -206,7 +206,7 @@ ENTRIES = (
     ),
     entry(
         "autograd_grad_under_vmap",
-        "04_jacobian_products",
+        "05_jacobian_products",
         NO_GRAPH,
         """
         w = torch.rand(2, requires_grad=True)

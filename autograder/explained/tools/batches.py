@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..entry import entry
 from ..python_texts import under
 
-LESSON, HIGHER = "04_jacobian_products", "10_higher_order"
+LESSON, HIGHER = "05_jacobian_products", "10_higher_order"
 
 ENTRIES = (
     entry(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..entry import entry
 from ..python_texts import chance_in_check, in_call_of, is_call_of
 
-LESSON = "04_jacobian_products"
+LESSON = "05_jacobian_products"
 MISMATCH = r"Jacobian (computed with forward mode )?mismatch for output"
 
 ENTRIES = (
@@ -203,6 +203,6 @@ ENTRIES = (
         """,
         "When no gradient comes in, none may go out: `backward` answers None with something other than zero. Return None for None, or leave `ctx.set_materialize_grads(False)` out.",
         "Если градиент не пришёл, не должно быть и ответа, а `backward` в ответ на None возвращает что-то отличное от нуля. В ответ на None возвращайте тоже None или уберите `ctx.set_materialize_grads(False)`.",
-        exercise="clip_function",
+        exercise="product_function",
     ),
 )

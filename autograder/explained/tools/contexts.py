@@ -20,7 +20,7 @@ ENTRIES = (
         """,
         "`forward` put nothing of this name on the context. Set it there, `ctx.k = k`, or in `setup_context`; tensors go through `ctx.save_for_backward`.",
         "`forward` не записал в контекст ничего под этим именем. Запишите там `ctx.k = k` (или в `setup_context`); тензоры сохраняют через `ctx.save_for_backward`.",
-        exercise="square_function",
+        exercise="product_function",
     ),
     entry(
         "saved_tensors_unpacked_as_one",
@@ -41,7 +41,7 @@ ENTRIES = (
         """,
         "`ctx.saved_tensors` is a tuple, also for one tensor: `(x,) = ctx.saved_tensors`.",
         "`ctx.saved_tensors` — это кортеж, даже если тензор один: `(x,) = ctx.saved_tensors`.",
-        exercise="square_function",
+        exercise="product_function",
         shows=lambda scene: in_backward(scene) and names_attribute("saved_tensors")(scene),
     ),
     entry(
@@ -76,7 +76,7 @@ ENTRIES = (
         """,
         "Tensors are saved by `ctx.save_for_backward(x)`, and read in `backward` as `ctx.saved_tensors`, which is read only. `saved_variables` is its old name.",
         "Тензоры сохраняют через `ctx.save_for_backward(x)`, а в `backward` читают как `ctx.saved_tensors`; записывать туда нельзя. `saved_variables` — старое имя.",
-        exercise="square_function",
+        exercise="product_function",
     ),
     entry(
         "saved_tensors_read_twice",
@@ -162,7 +162,7 @@ ENTRIES = (
         """,
         "`mark_non_differentiable` takes tensors: the outputs that have no derivative.",
         "`mark_non_differentiable` принимает тензоры: те выходы, у которых нет производной.",
-        exercise="clip_function",
+        exercise="product_function",
     ),
     entry(
         "input_returned_and_saved",

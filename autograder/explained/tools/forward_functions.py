@@ -42,7 +42,7 @@ ENTRIES = (
         """,
         "The class itself is used in place of its `apply`. Write `Double.apply(x)`, not `Double(x)`, and give `Double.apply` to functions such as `gradcheck`.",
         "Вместо `apply` использован сам класс. Пишите `Double.apply(x)`, а не `Double(x)`, и функциям вроде `gradcheck` передавайте `Double.apply`.",
-        exercise="square_function",
+        exercise="product_function",
         fits=names_a("Function"),
     ),
     entry(
@@ -54,7 +54,7 @@ ENTRIES = (
         """,
         "Make `forward` and `backward` a `@staticmethod` with `ctx` as first argument, and call `MyFunction.apply(x)`, not `MyFunction()(x)`.",
         "Сделайте `forward` и `backward` статическими (`@staticmethod`) с первым аргументом `ctx` и вызывайте `MyFunction.apply(x)`, а не `MyFunction()(x)`.",
-        exercise="square_function",
+        exercise="product_function",
     ),
     entry(
         "arguments_of_forward",
@@ -136,7 +136,7 @@ ENTRIES = (
         """,
         "This Function has no `forward`: it is missing, or its name is misspelt.",
         "У этой функции нет `forward`: он не написан, или в его имени опечатка.",
-        exercise="square_function",
+        exercise="product_function",
     ),
     entry(
         "no_setup_context",

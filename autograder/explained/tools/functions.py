@@ -60,11 +60,11 @@ ENTRIES = (
         """,
         "`backward` returns tensors or None, not Python numbers.",
         "`backward` возвращает тензоры или None, но не числа Python.",
-        exercise="square_function",
+        exercise="product_function",
     ),
     entry(
         "complex_gradient_of_a_real_input",
-        "10_higher_order",
+        LESSON,
         r"input_is_complex == grad_is_complex",
         """
         class TimesI(torch.autograd.Function):
@@ -80,7 +80,7 @@ ENTRIES = (
         """,
         "`backward` of a custom Function returned a complex gradient for a real input. Return its real part: `gradient.real`.",
         "Метод `backward` пользовательской функции вернул комплексный градиент для вещественного входа. Верните вещественную часть: `gradient.real`.",
-        exercise="complex_product",
+        exercise="product_function",
     ),
     entry(
         "arguments_of_backward",
@@ -100,7 +100,7 @@ ENTRIES = (
         """,
         "`backward` takes `ctx` and one gradient for each output of `forward`: for two outputs `def backward(ctx, grad_a, grad_b)`.",
         "`backward` принимает `ctx` и по градиенту на каждый выход `forward`: для двух выходов — `def backward(ctx, grad_a, grad_b)`.",
-        exercise="clip_function",
+        exercise="product_function",
         shows=lambda scene: called_by(APPLY)(scene) and in_backward(scene),
     ),
     entry(

@@ -118,7 +118,7 @@ ENTRIES = (
         """,
         "`.float()` or `.to(...)` of a complex tensor drops the imaginary part, and its gradient too. Say which real number you mean: `z.real`, `z.abs()`.",
         "`.float()` или `.to(...)` у комплексного тензора отбрасывает мнимую часть, а с ней и её градиент. Укажите, какое вещественное число нужно: `z.real`, `z.abs()`.",
-        exercise="complex_product",
+        exercise="predict_second",
     ),
     entry(
         "phase_of_a_vector",
@@ -130,7 +130,7 @@ ENTRIES = (
         """,
         "A complex singular vector or eigenvector is determined up to a phase, and this loss depends on the phase, so it has no derivative. Use what does not depend on it: `abs()`, or projectors such as `u @ u.mH`.",
         "Комплексный сингулярный или собственный вектор определён с точностью до фазы, а эта функция потерь от фазы зависит, и производной у неё нет. Используйте то, что от фазы не зависит: `abs()` или проекторы вида `u @ u.mH`.",
-        exercise="predict_kinds",
+        exercise="has_second_derivative",
     ),
     entry(
         "qr_without_a_derivative",

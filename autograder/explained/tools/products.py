@@ -5,12 +5,12 @@ from __future__ import annotations
 from ..entry import entry
 from ..python_texts import is_call_of
 
-LESSON = "04_jacobian_products"
+LESSON = "05_jacobian_products"
 
 ENTRIES = (
     entry(
         "complex_loss",
-        "10_higher_order",
+        LESSON,
         r"grad can be implicitly created only for real scalar outputs",
         """
         z = torch.rand(2, requires_grad=True) * 1j
@@ -18,7 +18,7 @@ ENTRIES = (
         """,
         "The result is complex, and only a real number has a gradient of its own. Make it real, with `z.abs()`, `z.real` or `(z * z.conj()).real`, or give `backward(v)` a complex v.",
         "Результат комплексный, а градиент сам по себе есть только у вещественного числа. Сделайте его вещественным: `z.abs()`, `z.real` или `(z * z.conj()).real` — или передайте `backward(v)` комплексный v.",
-        exercise="complex_product",
+        exercise="predict_vjp",
     ),
     entry(
         "backward_of_a_vector",

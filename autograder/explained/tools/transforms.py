@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..entry import entry
 from ..python_texts import makes_a_function
 
-LESSON = "04_jacobian_products"
+LESSON = "05_jacobian_products"
 
 ENTRIES = (
     entry(

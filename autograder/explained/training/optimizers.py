@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..entry import entry
 from ..python_texts import called_by, names_a, names_attribute
 
-LESSON, LEAVES, HIGHER = "03_gradient_accumulation", "01_leaf_tensors", "10_higher_order"
+LESSON, LEAVES = "03_gradient_accumulation", "01_leaf_tensors"
 
 ENTRIES = (
     entry(
@@ -140,7 +140,7 @@ ENTRIES = (
     ),
     entry(
         "sparse_gradients",
-        HIGHER,
+        LESSON,
         r"does not support sparse gradients",
         """
         table = nn.Embedding(3, 2, sparse=True)
@@ -149,11 +149,11 @@ ENTRIES = (
         """,
         "This optimizer changes every row in every step. For sparse gradients there are `SGD`, `Adagrad` and `SparseAdam`.",
         "Этот оптимизатор на каждом шаге меняет все строки. Для разреженных градиентов есть `SGD`, `Adagrad` и `SparseAdam`.",
-        exercise="clip_sparse",
+        exercise="clip_once",
     ),
     entry(
         "dense_gradients",
-        HIGHER,
+        LESSON,
         r"SparseAdam does not support dense gradients",
         """
         p = torch.rand(3, requires_grad=True)
@@ -162,6 +162,6 @@ ENTRIES = (
         """,
         "`SparseAdam` takes sparse gradients only, such as those of `nn.Embedding(..., sparse=True)`. For other parameters use `Adam`.",
         "`SparseAdam` принимает только разреженные градиенты, например от `nn.Embedding(..., sparse=True)`. Для остальных параметров возьмите `Adam`.",
-        exercise="clip_sparse",
+        exercise="clip_once",
     ),
 )

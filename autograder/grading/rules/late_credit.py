@@ -49,7 +49,7 @@ class Credit:
 def read_extensions(text: str, rules: Rules, where: str) -> dict[str, timedelta]:
     """Return a dict from assignment to additional time, read from a cell of `students.csv`.
 
-    `text` is like "03_gradient_accumulation +2d; 04_jacobian_products 2026-10-01 23:59". A date without a time means
+    `text` is like "03_gradient_accumulation +2d; 05_jacobian_products 2026-10-01 23:59". A date without a time means
     the end of that date. `where` names the cell in messages.
     Raises BadRule if an extension has another form, or if the assignment has no due date.
     """

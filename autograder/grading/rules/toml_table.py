@@ -40,7 +40,7 @@ EXAMPLES = {
     "exercises": 'exercises = ["predict_accumulation", "train_epoch"]',
     "points": "points = {train_epoch = 10}",
     "assignments": "[assignments.03_gradient_accumulation]",
-    "extensions": "03_gradient_accumulation +2d; 04_jacobian_products 2026-10-01 23:59",
+    "extensions": "03_gradient_accumulation +2d; 05_jacobian_products 2026-10-01 23:59",
 }
 
 

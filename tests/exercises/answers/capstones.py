@@ -398,38 +398,6 @@ def cures():
 # a list
 def cures():
     return [len, len, len, len, len]
-# %% exercise="sliding_gradient" verdict="refused" mistake="side_by_side"
-def sliding_gradient(cell, x, y, h, k):
-    weights = [p for p in cell.parameters() if p.requires_grad]
-    sums = [torch.zeros_like(w) for w in weights]
-    for xs, ys in zip(x.split(k), y.split(k)):
-        loss, h = 0.0, h.detach()
-        for x_t, y_t in zip(xs, ys):
-            prediction, h = cell(x_t, h)
-            loss = loss + mse_loss(prediction, y_t)
-        sums = [a + b for a, b in zip(sums, torch.autograd.grad(loss, weights))]
-    return sums
-# %% exercise="sliding_gradient" verdict="refused" mistake="goes_all_the_way"
-def sliding_gradient(cell, x, y, h, k):
-    loss = 0.0
-    for x_t, y_t in zip(x, y):
-        prediction, h = cell(x_t, h)
-        loss = loss + mse_loss(prediction, y_t)
-    return torch.autograd.grad(loss, [p for p in cell.parameters() if p.requires_grad])
-# %% exercise="sliding_gradient" verdict="refused" mistake="runs_anew"
-def sliding_gradient(cell, x, y, h, k):
-    weights = [p for p in cell.parameters() if p.requires_grad]
-    before = [h]
-    for x_t in x:
-        before.append(cell(x_t, before[-1])[1].detach())
-    total = 0.0
-    for t in range(len(x)):
-        first = max(0, t - k + 1)
-        state = before[first]
-        for s in range(first, t + 1):
-            prediction, state = cell(x[s], state)
-        total = total + mse_loss(prediction, y[t])
-    return list(torch.autograd.grad(total, weights))
 # %% exercise="fix_checkpoint" verdict="refused" mistake="spares_the_frozen"
 # checkpoints only for blocks that are trained
 def fix_checkpoint(embed, blocks, head, tokens):
@@ -492,17 +460,6 @@ def fix_hidden_state(cell, optimizer, x, y, state, k):
         optimizer.step()
         state = cut(state)
     return state
-# %% exercise="sliding_gradient" verdict="refused" mistake="one_cut"
-# a hook that stays: stop at the first state beyond k of the last loss
-def sliding_gradient(cell, x, y, h, k):
-    params = [p for p in cell.parameters() if p.requires_grad]
-    loss = 0.0
-    for t, (x_t, y_t) in enumerate(zip(x, y)):
-        if t == len(x) - k:
-            h = h.detach()
-        prediction, h = cell(x_t, h)
-        loss = loss + mse_loss(prediction, y_t)
-    return list(torch.autograd.grad(loss, params, allow_unused=True))
 # %% exercise="train_windows" verdict="refused" mistake="thaws_the_base"
 # optimizer step, frozen weights thawed
 def train_windows(cell, optimizer, x, y, h, steps, rows):
@@ -899,40 +856,6 @@ def fix_hidden_state(cell, optimizer, x, y, state, k):
         optimizer.step()
         state = cut(state)
     return state
-# %% exercise="sliding_gradient" verdict="refused" mistake="zeros_for_the_frozen"
-# all parameters, frozen with zeros
-def sliding_gradient(cell, x, y, h, k):
-    params = [p for p in cell.parameters() if p.requires_grad]
-    total = [torch.zeros_like(p) for p in params]
-    calls = []
-    for x_t, y_t in zip(x, y):
-        inp = h.detach().requires_grad_()
-        prediction, h = cell(x_t, inp)
-        calls = (calls + [(inp, h)])[-k:]
-        out, cot = mse_loss(prediction, y_t), None
-        for j in range(len(calls) - 1, -1, -1):
-            grads = torch.autograd.grad(out, [*params, calls[j][0]], cot, retain_graph=True, materialize_grads=True, allow_unused=True)
-            total = [a + b for a, b in zip(total, grads)]
-            out, cot = calls[j - 1][1], grads[-1]
-    rest = iter(total)
-    return [next(rest) if p.requires_grad else torch.zeros_like(p) for p in cell.parameters()]
-# %% exercise="sliding_gradient" verdict="refused" mistake="windows_that_overlap"
-# every window's all losses: overlapping windows counted k times
-def sliding_gradient(cell, x, y, h, k):
-    params = [p for p in cell.parameters() if p.requires_grad]
-    total = [torch.zeros_like(p) for p in params]
-    calls = []
-    for x_t, y_t in zip(x, y):
-        inp = h.detach().requires_grad_()
-        prediction, h = cell(x_t, inp)
-        calls = (calls + [(inp, h, mse_loss(prediction, y_t))])[-k:]
-        cot = None
-        for j in range(len(calls) - 1, -1, -1):
-            outs = [calls[j][2]] + ([calls[j][1]] if cot is not None else [])
-            grads = torch.autograd.grad(outs, [*params, calls[j][0]], [torch.ones_like(calls[j][2])] + ([cot] if cot is not None else []), retain_graph=True, materialize_grads=True, allow_unused=True)
-            total = [a + b for a, b in zip(total, grads)]
-            cot = grads[-1]
-    return total
 # %% exercise="train_windows" verdict="refused" mistake="clears_for_each_part"
 # zero_grad for each micro-batch
 def train_windows(cell, optimizer, x, y, h, steps, rows):
@@ -1118,37 +1041,6 @@ def fix_hidden_state(cell, optimizer, x, y, state, k):
             optimizer.step()
             state, loss = cut(state), 0.0
     return cut(state)
-# %% exercise="sliding_gradient" verdict="refused" mistake="clears_grad"
-# .grad of the parameters saved as values and restored, but via None lost
-def sliding_gradient(cell, x, y, h, k):
-    params = [p for p in cell.parameters() if p.requires_grad]
-    calls = []
-    cell.zero_grad()
-    for x_t, y_t in zip(x, y):
-        inp = h.detach().requires_grad_()
-        prediction, h = cell(x_t, inp)
-        calls = (calls + [(inp, h)])[-k:]
-        mse_loss(prediction, y_t).backward(retain_graph=True)
-        for j in range(len(calls) - 1, 0, -1):
-            g, calls[j][0].grad = calls[j][0].grad, None
-            calls[j - 1][1].backward(g, retain_graph=True)
-        calls[0][0].grad = None
-    out = [p.grad.clone() for p in params]
-    cell.zero_grad()
-    return out
-# %% exercise="sliding_gradient" verdict="refused" mistake="detaches_in_place"
-# cut at the last k only
-def sliding_gradient(cell, x, y, h, k):
-    params = [p for p in cell.parameters() if p.requires_grad]
-    total = [torch.zeros_like(p) for p in params]
-    hs = []
-    for t, (x_t, y_t) in enumerate(zip(x, y)):
-        if len(hs) >= k:
-            hs[-k].detach_()
-        prediction, h = cell(x_t, h)
-        hs.append(h)
-        total = [a + b for a, b in zip(total, torch.autograd.grad(mse_loss(prediction, y_t), params, retain_graph=True))]
-    return total
 # %% exercise="fix_traces" verdict="passed"
 # the trace in .grad through a surrogate loss of fixed numbers
 def fix_traces(model, optimizer, states, rewards, gamma, lam):
@@ -1189,19 +1081,6 @@ def td_lambda(model, steps, gamma, lam, alpha):
 def fix_checkpoint(embed, blocks, head, tokens):
     from torch.utils.checkpoint import checkpoint_sequential
     return head(checkpoint_sequential(list(blocks), len(blocks), embed(tokens), use_reentrant=False))
-# %% exercise="sliding_gradient" verdict="passed"
-# own copies, for each call the sum of the k losses that see it
-def sliding_gradient(cell, x, y, h, k):
-    names = [n for n, p in cell.named_parameters() if p.requires_grad]
-    original = dict(cell.named_parameters())
-    sets, losses = [], []
-    for t in range(len(x)):
-        w = {n: original[n].detach().requires_grad_() for n in names}
-        prediction, h = torch.func.functional_call(cell, w, (x[t], h))
-        sets.append(w)
-        losses.append(mse_loss(prediction, y[t]))
-    rows = [torch.autograd.grad(sum(losses[t : t + k]), list(w.values()), retain_graph=True, materialize_grads=True) for t, w in enumerate(sets)]
-    return [sum(column) for column in zip(*rows)]
 # %% exercise="train_windows" verdict="passed"
 # forward without a graph, then backward step by step with recomputation
 def train_windows(cell, optimizer, x, y, h, steps, rows):
@@ -1374,20 +1253,6 @@ def fix_hidden_state(cell, optimizer, x, y, state, k):
         optimizer.step()
         state = cut(state)
     return state
-# %% exercise="sliding_gradient" verdict="refused" mistake="gradients_of_the_frozen"
-# frozen parameters in the list as zeros
-def sliding_gradient(cell, x, y, h, k):
-    named = dict(cell.named_parameters())
-    copies, total = [], [torch.zeros_like(p) for p in named.values()]
-    for x_t, y_t in zip(x, y):
-        mine = {n: p.detach().clone().requires_grad_() for n, p in named.items()}
-        copies.append(mine)
-        prediction, h = torch.func.functional_call(cell, mine, (x_t, h))
-        recent = [p for c in copies[-k:] for p in c.values()]
-        grads = torch.autograd.grad(mse_loss(prediction, y_t), recent, retain_graph=True, materialize_grads=True)
-        for i, g in enumerate(grads):
-            total[i % len(total)] += g
-    return total
 # %% exercise="train_windows" verdict="refused" mistake="divides_by_everything"
 # the gradient of a window is divided by all entries of y
 def train_windows(cell, optimizer, x, y, h, steps, rows):
@@ -1774,46 +1639,6 @@ def fix_hidden_state(cell, optimizer, x, y, state, k):
         optimizer.step()
         state = cut(state)
     return state
-# %% exercise="sliding_gradient" verdict="refused" mistake="stacks_the_steps"
-# stacked per step, not summed
-def sliding_gradient(cell, x, y, h, k):
-    names = [n for n, p in cell.named_parameters() if p.requires_grad]
-    original = dict(cell.named_parameters())
-    sets, losses = [], []
-    for t in range(len(x)):
-        w = {n: original[n].detach().requires_grad_() for n in names}
-        prediction, h = torch.func.functional_call(cell, w, (x[t], h))
-        sets.append(w)
-        losses.append(mse_loss(prediction, y[t]))
-    rows = [torch.autograd.grad(sum(losses[t : t + k]), list(w.values()), retain_graph=True, materialize_grads=True) for t, w in enumerate(sets)]
-    return [torch.stack(column) for column in zip(*rows)]
-# %% exercise="sliding_gradient" verdict="refused" mistake="sums_the_entries"
-# sum of squares instead of mse_loss
-def sliding_gradient(cell, x, y, h, k):
-    names = [n for n, p in cell.named_parameters() if p.requires_grad]
-    original = dict(cell.named_parameters())
-    sets, losses = [], []
-    for t in range(len(x)):
-        w = {n: original[n].detach().requires_grad_() for n in names}
-        prediction, h = torch.func.functional_call(cell, w, (x[t], h))
-        sets.append(w)
-        losses.append((prediction - y[t]).square().sum())
-    rows = [torch.autograd.grad(sum(losses[t : t + k]), list(w.values()), retain_graph=True, materialize_grads=True) for t, w in enumerate(sets)]
-    return [sum(column) for column in zip(*rows)]
-# %% exercise="sliding_gradient" verdict="refused" mistake="begins_with_zeros"
-# the state starts at zero
-def sliding_gradient(cell, x, y, h, k):
-    names = [n for n, p in cell.named_parameters() if p.requires_grad]
-    original = dict(cell.named_parameters())
-    h = torch.zeros_like(h)
-    sets, losses = [], []
-    for t in range(len(x)):
-        w = {n: original[n].detach().requires_grad_() for n in names}
-        prediction, h = torch.func.functional_call(cell, w, (x[t], h))
-        sets.append(w)
-        losses.append(mse_loss(prediction, y[t]))
-    rows = [torch.autograd.grad(sum(losses[t : t + k]), list(w.values()), retain_graph=True, materialize_grads=True) for t, w in enumerate(sets)]
-    return [sum(column) for column in zip(*rows)]
 # %% exercise="train_windows" verdict="refused" mistake="state_of_the_last_part"
 # last state of the last micro-batch only
 def train_windows(cell, optimizer, x, y, h, steps, rows):
@@ -2333,41 +2158,6 @@ def is_right_td(td):
     w = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
     td(w, [(0, 0.0, 1, False, False), (1, 0.0, 2, False, False), (2, 1.0, 3, True, False)], 0.9, 0.8, 0.5)
     return torch.allclose(w, torch.tensor([0.34664, 0.487, 0.65]), atol=1e-4)
-# %% exercise="sliding_gradient" verdict="refused"
-def sliding_gradient(cell, x, y, h, k):
-    weights = [p for p in cell.parameters() if p.requires_grad]
-    sums, links = [torch.zeros_like(w) for w in weights], []
-    for x_t, y_t in zip(x, y):
-        start = h.detach().requires_grad_()
-        prediction, h = cell(x_t, start)
-        links.append((start, h))
-        root, v = mse_loss(prediction, y_t), None
-        for start, end in reversed(links[-k:]):
-            *found, v = torch.autograd.grad(
-                end if v is not None else root, (*weights, start), v, retain_graph=True, materialize_grads=True
-            )
-            sums = [total + gradient for total, gradient in zip(sums, found)]
-    return [t for t in sums if t.any()]
-# %% exercise="sliding_gradient" verdict="refused" mistake="side_by_side"
-def sliding_gradient(cell, x, y, h, k):
-    weights = [p for p in cell.parameters() if p.requires_grad]
-    total = [torch.zeros_like(w) for w in weights]
-    for t in range(len(x)):
-        out, h = cell(x[t], h)
-        found = torch.autograd.grad(mse_loss(out, y[t]), weights, retain_graph=True, materialize_grads=True)
-        total = [a + b for a, b in zip(total, found)]
-        if (t + 1) % k == 0:
-            h = h.detach()
-    return total
-# %% exercise="sliding_gradient" verdict="refused"
-def sliding_gradient(cell, x, y, h, k):
-    weights = list(cell.parameters())
-    total = [torch.zeros_like(w) for w in weights]
-    for t in range(len(x)):
-        out, h = cell(x[t], h)
-        found = torch.autograd.grad(mse_loss(out, y[t]), weights, retain_graph=True)
-        total = [a + b for a, b in zip(total, found)]
-    return total
 # %% exercise="fix_hidden_state" verdict="refused" mistake="clears_before_the_loop"
 def fix_hidden_state(cell, optimizer, x, y, state, k):
     optimizer.zero_grad()
@@ -4369,28 +4159,6 @@ def td_lambda(model, steps, gamma, lam, alpha):
                 trace.zero_()
         deltas.append(delta)
     return deltas
-# %% exercise="sliding_gradient" verdict="refused" mistake="leaves_none"
-# None for a parameter on which no loss depends
-def sliding_gradient(cell, x, y, h, k):
-    params = [p for p in cell.parameters() if p.requires_grad]
-    totals = [None for p in params]
-    links = []
-    def pull(output, start, v):
-        gradients = torch.autograd.grad(output, [*params, start], v, retain_graph=True, allow_unused=True)
-        for i, gradient in enumerate(gradients[:-1]):
-            if gradient is not None:
-                totals[i] = gradient if totals[i] is None else totals[i] + gradient
-        return gradients[-1]
-    for x_t, y_t in zip(x, y):
-        start = h.detach().requires_grad_()
-        prediction, h = cell(x_t, start)
-        links = [*links, (start, h)][-k:]
-        v = pull(mse_loss(prediction, y_t), start, None)
-        for start, after in reversed(links[:-1]):
-            if v is None:
-                break
-            v = pull(after, start, v)
-    return totals
 # %% exercise="lean_step" verdict="refused" mistake="hooks_stay"
 # the hooks stay: the second call steps twice
 def lean_step(model, lr, ids, targets, rows):
@@ -4551,10 +4319,6 @@ def train_windows(cell, optimizer, x, y, h, steps, rows):
         optimizer.step()
         h = torch.cat(ends)
     return h, total / y.numel()
-# %% exercise="sliding_gradient" verdict="refused"
-# a call of forward instead of the loop
-def sliding_gradient(cell, x, y, h, k):
-    return cell.forward(x[0], h)
 # %% exercise="fix_checkpoint" verdict="refused" mistake="keeps_bytes"
 # hooks keep everything as bytes
 def fix_checkpoint(embed, blocks, head, tokens):

@@ -7,73 +7,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 ENGINE = "autograd::engine::evaluate_function: "
 def flops_of(event):
     return event.flops + sum(flops_of(child) for child in event.cpu_children)
-# %% exercise="fix_anomaly" verdict="refused"
-# the mode switched by hand, and an error of `f` lost
-def fix_anomaly(f, x):
-    was = torch.is_anomaly_enabled()
-    torch.autograd.set_detect_anomaly(True)
-    report = None
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            f(x).backward()
-        except RuntimeError:
-            (report,) = [str(w.message) for w in caught if "Traceback" in str(w.message)]
-    torch.autograd.set_detect_anomaly(was)
-    return report
-# %% exercise="fix_anomaly" verdict="refused" mistake="leaves_it_on"
-def fix_anomaly(f, x):
-    torch.autograd.set_detect_anomaly(True)
-    loss = f(x)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            loss.backward()
-        except RuntimeError:
-            return str(caught[-1].message)
-    return None
-# %% exercise="fix_anomaly" verdict="refused" mistake="forward_outside"
-def fix_anomaly(f, x):
-    loss = f(x)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            with torch.autograd.detect_anomaly():
-                loss.backward()
-        except RuntimeError:
-            return str(caught[-1].message)
-    return None
-# %% exercise="costly_node" verdict="passed"
-# the table, by rows of the engine
-def costly_node(loss):
-    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as prof:
-        loss.backward()
-    total = Counter()
-    for event in prof.events():
-        if event.name.endswith("Backward0") and not event.name.startswith("autograd"):
-            total[event.name] += flops_of(event)
-    return max(total, key=total.get)
-# %% exercise="costly_node" verdict="refused" mistake="keeps_the_prefix"
-def costly_node(loss):
-    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as prof:
-        loss.backward()
-    total = Counter()
-    for event in prof.events():
-        if event.name.startswith(ENGINE):
-            total[event.name] += flops_of(event)
-    return total.most_common(1)[0][0]
-# %% exercise="costly_node" verdict="refused" mistake="largest_single"
-def costly_node(loss):
-    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as prof:
-        loss.backward()
-    nodes = [event for event in prof.events() if event.name.startswith(ENGINE)]
-    return max(nodes, key=flops_of).name.removeprefix(ENGINE)
-# %% exercise="costly_node" verdict="refused"
-# the rows of the table have no FLOPs of their own
-def costly_node(loss):
-    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as prof:
-        loss.backward()
-    return max(prof.key_averages(), key=lambda row: row.flops).key
 # %% exercise="one_graph" verdict="passed"
 # a safe norm first
 def one_graph(x, limit):
@@ -132,91 +65,6 @@ def one_graph(x, limit):
     if x.dim() == 0:
         return x * (limit / x.abs().clamp(min=limit))
     return x * (limit / x.norm(dim=0, keepdim=x.dim() > 1).clamp(min=limit))
-# %% exercise="fix_anomaly" verdict="passed"
-# saved by hand, finally
-def fix_anomaly(f, x):
-    before, nan = torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
-    torch.autograd.set_detect_anomaly(True, check_nan=True)
-    try:
-        loss = f(x)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                loss.backward()
-            except RuntimeError:
-                texts = [str(w.message) for w in caught if "Traceback of forward call" in str(w.message)]
-                if not texts:
-                    raise
-                return texts[-1]
-        return None
-    finally:
-        torch.autograd.set_detect_anomaly(before, nan)
-# %% exercise="fix_anomaly" verdict="refused" mistake="restores_without_errors"
-# restored, but not when f fails
-def fix_anomaly(f, x):
-    before = torch.is_anomaly_enabled()
-    torch.autograd.set_detect_anomaly(True)
-    loss = f(x)
-    text = None
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            loss.backward()
-        except RuntimeError:
-            text = str(caught[-1].message)
-    torch.autograd.set_detect_anomaly(before)
-    return text
-# %% exercise="fix_anomaly" verdict="refused" mistake="returns_the_notice"
-# first warning
-def fix_anomaly(f, x):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        with torch.autograd.detect_anomaly():
-            loss = f(x)
-            try:
-                loss.backward()
-            except RuntimeError:
-                return str(caught[0].message)
-    return None
-# %% exercise="fix_anomaly" verdict="refused" mistake="swallows_errors"
-# errors of f swallowed
-def fix_anomaly(f, x):
-    with torch.autograd.set_detect_anomaly(True):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                f(x).backward()
-            except Exception:
-                return str(caught[-1].message) if caught else None
-    return None
-# %% exercise="fix_anomaly" verdict="refused" mistake="reports_what_is_not_finite"
-# forward NaN looked for
-def fix_anomaly(f, x):
-    with torch.autograd.set_detect_anomaly(True):
-        loss = f(x)
-        if not loss.isfinite():
-            return "NaN in the forward pass"
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                loss.backward()
-            except RuntimeError:
-                return str(caught[-1].message)
-    return None
-# %% exercise="fix_anomaly" verdict="refused" mistake="reports_infinity"
-# infinity reported as well
-def fix_anomaly(f, x):
-    with torch.autograd.set_detect_anomaly(True):
-        loss = f(x)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                loss.backward()
-            except RuntimeError:
-                return str(caught[-1].message)
-        if x.grad is not None and x.grad.isinf().any():
-            return "Error detected in " + loss.grad_fn.name()
-    return None
 # %% exercise="one_graph" verdict="refused" mistake="divides_by_one_at_zero"
 # SUBTLE safe only at 0: the factor is limit, not 1, for zeros
 def one_graph(x, limit):
@@ -228,156 +76,16 @@ def one_graph(x, limit):
 def one_graph(x, limit):
     norm = (x.square().sum() + 1e-12).sqrt()
     return x * (limit / norm.clamp(min=limit))
-# %% exercise="fix_anomaly" verdict="refused" mistake="returns_the_warning_of_f"
-# SUBTLE the first recorded warning, which may be one of f
-def fix_anomaly(f, x):
-    with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        loss = f(x)
-        try:
-            loss.backward()
-        except RuntimeError:
-            return str(caught[0].message)
-    return None
-# %% exercise="fix_anomaly" verdict="refused" mistake="reports_a_value"
-# SUBTLE a NaN in the forward pass is enough for a report
-def fix_anomaly(f, x):
-    with torch.autograd.set_detect_anomaly(True):
-        loss = f(x)
-        if loss.isnan():
-            return "Error detected: the loss is NaN"
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                loss.backward()
-            except RuntimeError:
-                return str(caught[-1].message)
-    return None
-# %% exercise="fix_anomaly" verdict="refused" mistake="looks_first"
-# f runs twice: first without the mode
-def fix_anomaly(f, x):
-    f(x).backward()
-    if not x.grad.isnan().any():
-        return None
-    with torch.autograd.set_detect_anomaly(True):
-        loss = f(x)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                loss.backward()
-            except RuntimeError:
-                return str(caught[-1].message)
-# %% exercise="costly_node" verdict="refused" mistake="largest_single"
-# SUBTLE the mean per node instead of the sum
-def costly_node(loss):
-    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:
-        loss.backward()
-    rows = {}
-    for event in profiled.events():
-        if event.name.startswith(ENGINE):
-            rows.setdefault(event.name.removeprefix(ENGINE), []).append(flops_of(event))
-    return max(rows, key=lambda n: sum(rows[n]) / len(rows[n]))
-# %% exercise="costly_node" verdict="refused" mistake="counts_products"
-# the number of products
-def costly_node(loss):
-    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:
-        loss.backward()
-    totals = {}
-    def products(e):
-        return (e.name in ("aten::mm", "aten::bmm", "aten::addmm")) + sum(products(c) for c in e.cpu_children)
-    for event in profiled.events():
-        if event.name.startswith(ENGINE):
-            name = event.name.removeprefix(ENGINE)
-            totals[name] = totals.get(name, 0) + products(event)
-    return max(totals, key=totals.get)
 # %% exercise="one_graph" verdict="passed"
 # float32 limit tensor
 def one_graph(x, limit):
     norm = x.float().norm()
     return (x.float() * (limit / norm.clamp(min=limit))).to(x.dtype)
-# %% exercise="costly_node" verdict="passed"
-# hooks with FlopCounterMode
-def costly_node(loss):
-    from torch.utils.flop_counter import FlopCounterMode
-    nodes, todo = set(), [loss.grad_fn]
-    while todo:
-        n = todo.pop()
-        if n is None or n in nodes: continue
-        nodes.add(n)
-        todo += [c for c, _ in n.next_functions]
-    cost = {}
-    counter = FlopCounterMode(display=False)
-    start = {}
-    handles = []
-    for n in nodes:
-        def before(g, n=n): start[n] = counter.get_total_flops()
-        def after(gi, go, n=n): cost[n.name()] = cost.get(n.name(), 0) + counter.get_total_flops() - start[n]
-        handles += [n.register_prehook(before), n.register_hook(after)]
-    with counter:
-        loss.backward()
-    for h in handles: h.remove()
-    return max(cost, key=cost.get)
 # %% exercise="one_graph" verdict="passed"
 # norm gradient by minimum of ratios
 def one_graph(x, limit):
     norm = torch.linalg.norm(x.flatten())
     return x * torch.minimum(torch.ones_like(norm), limit / norm.clamp(min=limit / 2))
-# %% exercise="fix_anomaly" verdict="refused" mistake="returns_any_warning"
-# any warning is a report
-def fix_anomaly(f, x):
-    with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        loss = f(x)
-        try:
-            loss.backward()
-        except RuntimeError:
-            pass
-    return str(caught[-1].message) if caught else None
-# %% exercise="fix_anomaly" verdict="refused" mistake="looks_at_the_gradient"
-# own message
-def fix_anomaly(f, x):
-    loss = f(x)
-    loss.backward()
-    if x.grad.isnan().any():
-        return "NaN in the gradient"
-    return None
-# %% exercise="fix_anomaly" verdict="refused" mistake="catches_no_error"
-# re-raises
-def fix_anomaly(f, x):
-    with torch.autograd.set_detect_anomaly(True):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            f(x).backward()
-    return str(caught[-1].message) if caught else None
-# %% exercise="costly_node" verdict="refused" mistake="clears_in_between"
-# retain then zero
-from collections import Counter
-def costly_node(loss):
-    todo, leaves = [loss.grad_fn], set()
-    while todo:
-        n = todo.pop()
-        if hasattr(n, "variable"): leaves.add(n.variable)
-        todo += [c for c, _ in n.next_functions if c is not None]
-    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:
-        loss.backward(retain_graph=True)
-    for l in leaves: l.grad = None
-    loss.backward()
-    cost = Counter()
-    for event in profiled.events():
-        if event.name.startswith(ENGINE):
-            cost[event.name.removeprefix(ENGINE)] += flops_of(event)
-    return cost.most_common(1)[0][0]
-# %% exercise="costly_node" verdict="refused" mistake="returns_the_cost"
-# returns pair
-from collections import Counter
-def costly_node(loss):
-    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as profiled:
-        loss.backward()
-    cost = Counter()
-    for event in profiled.events():
-        if event.name.startswith(ENGINE):
-            cost[event.name.removeprefix(ENGINE)] += flops_of(event)
-    return cost.most_common(1)[0]
 # %% exercise="one_graph" verdict="refused" mistake="squares_the_factor"
 # squares
 def one_graph(x, limit):
@@ -389,17 +97,6 @@ def one_graph(x, limit):
     with torch.no_grad():
         x *= limit / x.norm().clamp(min=limit)
     return x
-# %% exercise="costly_node" verdict="refused" mistake="returns_nothing"
-# no backward inside profile
-from collections import Counter
-def costly_node(loss):
-    with profile(activities=[ProfilerActivity.CPU], with_flops=True) as prof:
-        pass
-    loss.backward()
-    cost = Counter()
-    for ev in prof.events():
-        if ev.name.startswith(ENGINE): cost[ev.name.removeprefix(ENGINE)] += flops_of(ev)
-    return max(cost, key=cost.get) if cost else None
 # %% exercise="one_graph" verdict="passed"
 # eps 1e-10 max
 def one_graph(x, limit):
@@ -417,61 +114,6 @@ def one_graph(x, limit):
 def one_graph(x, limit):
     norm = torch.linalg.norm(x, 2)
     return x * (limit / norm.clamp(min=limit))
-# %% exercise="costly_node" verdict="refused" mistake="counts_mm_alone"
-def costly_node(loss):
-    costs = {}
-    class Watch(TorchDispatchMode):
-        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            result = func(*args, **(kwargs or {}))
-            node = torch._C._current_autograd_node()
-            if node is not None and func.overloadpacket is torch.ops.aten.mm:
-                n, m = args[0].shape
-                costs[node.name()] = costs.get(node.name(), 0) + 2 * n * m * args[1].shape[1]
-            return result
-    with Watch():
-        loss.backward()
-    return max(costs, key=costs.get)
-# %% exercise="costly_node" verdict="refused" mistake="counts_mm_alone"
-def costly_node(loss):
-    with torch.autograd.profiler.profile(with_flops=True) as profiled:
-        loss.backward()
-    costs = {}
-    start = "autograd::engine::evaluate_function: "
-    for event in profiled.function_events:
-        if event.name == "aten::mm":
-            parent = event
-            while parent is not None and not parent.name.startswith(start):
-                parent = parent.cpu_parent
-            if parent is not None:
-                name = parent.name[len(start):]
-                costs[name] = costs.get(name, 0) + event.flops
-    return max(costs, key=costs.get)
-# %% exercise="fix_anomaly" verdict="refused" mistake="restores_off_without_errors"
-def fix_anomaly(f, x):
-    torch.autograd.set_detect_anomaly(True)
-    loss = f(x)
-    result = None
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            loss.backward()
-        except RuntimeError:
-            result = str(caught[-1].message)
-    torch.autograd.set_detect_anomaly(False)
-    return result
-# %% exercise="fix_anomaly" verdict="refused" mistake="asks_a_missing_gradient"
-def fix_anomaly(f, x):
-    with torch.autograd.detect_anomaly():
-        loss = f(x)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                loss.backward()
-            except RuntimeError:
-                pass
-    if x.grad.isnan().any():
-        return str(caught[-1].message)
-    return None
 # %%
 import numpy as np
 from torch.autograd import gradcheck
@@ -509,17 +151,6 @@ predict_compiled = {
     "wave: second derivative, aot_eager": "RuntimeError",
     "wave: second derivative, eager": "accepted",
 }
-# %% exercise="fix_anomaly" verdict="refused" mistake="returns_the_first_of_any"
-# whatever was warned is a report
-def fix_anomaly(f, x):
-    with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        loss = f(x)
-        try:
-            loss.backward()
-        except RuntimeError:
-            pass
-    return str(caught[0].message) if caught else None
 # %% exercise="add_formula" verdict="refused" mistake="half_in_numpy"
 # NumPy in the formula cannot be traced
 def add_formula(op):
@@ -691,42 +322,6 @@ def one_graph(x, limit):
     norm = x.norm()
     divisor = torch.where(norm > limit, norm, torch.full_like(norm, limit))
     return x * (limit / divisor)
-# %% exercise="costly_node" verdict="passed"
-# hooks on the nodes around a counter of operations
-def costly_node(loss):
-    from torch.utils.flop_counter import FlopCounterMode
-    counter, cost, handles = FlopCounterMode(display=False), Counter(), []
-    def watch(node):
-        start = []
-        handles.append(node.register_prehook(lambda grads: start.append(counter.get_total_flops())))
-        def after(grad_inputs, grad_outputs):
-            cost[node.name()] += counter.get_total_flops() - start.pop()
-        handles.append(node.register_hook(after))
-    todo, seen = [loss.grad_fn], set()
-    while todo:
-        node = todo.pop()
-        if node is None or node in seen:
-            continue
-        seen.add(node)
-        watch(node)
-        todo.extend(next_node for next_node, _ in node.next_functions)
-    with counter:
-        loss.backward()
-    for handle in handles:
-        handle.remove()
-    return cost.most_common(1)[0][0]
-# %% exercise="fix_anomaly" verdict="refused" mistake="looks_first"
-# fast at first, and once more in the mode if there is a NaN
-def fix_anomaly(f, x):
-    (gradient,) = torch.autograd.grad(f(x), x)
-    if not gradient.isnan().any():
-        return None
-    with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            f(x).backward()
-        except RuntimeError:
-            return str(caught[-1].message)
 # %% exercise="add_formula" verdict="passed"
 # the output is used again, and only what is needed is computed
 def add_formula(op):
@@ -832,18 +427,6 @@ def fix_fake(x, y):
     if x.dim() == 3:
         return x.new_empty(x.shape[0], x.shape[1], y.shape[1])
     return x.new_empty(len(x), len(y))
-# %% exercise="fix_anomaly" verdict="refused" mistake="returns_the_error"
-# node only
-def fix_anomaly(f, x):
-    with torch.autograd.set_detect_anomaly(True):
-        loss = f(x)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                loss.backward()
-            except RuntimeError:
-                return str(caught[-1].message).split('.')[0]
-    return None
 # %% exercise="add_formula" verdict="refused" mistake="keeps_the_number_outside"
 # the number in a variable outside of `ctx`; tensors saved properly
 def add_formula(op):

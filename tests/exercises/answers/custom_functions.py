@@ -92,16 +92,6 @@ class Leaky(torch.autograd.Function):
         grad_input = grad_output.clone()
         grad_input[x < 0].mul_(ctx.slope)
         return grad_input, None
-# %% exercise="square_function" verdict="refused" mistake="saves_data"
-class Square(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x.data)
-        return x * x
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return 2 * grad_output * x
 # %% exercise="cube_function" verdict="refused" mistake="jvp_edits_the_tangent"
 class Cube(torch.autograd.Function):
     """The third power, for autograd and for torch.func."""
@@ -283,19 +273,6 @@ class SiLU(torch.autograd.Function):
         (x,) = ctx.saved_tensors
         s = torch.sigmoid(x)
         return (grad_output.view(-1) * (s + x * s * (1 - s)).view(-1)).view(x.shape)
-# %% exercise="sign_function" verdict="refused" mistake="sign_by_view"
-# view(-1)
-class Sign(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x.sign()
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        g = grad_output.clone().view(-1)
-        g[x.view(-1).abs() > 1] = 0
-        return g.view(x.shape)
 # %% exercise="reverse_function" verdict="refused" mistake="reverse_in_wrong_order"
 # deepcopy of factor gradient 0
 class Reverse(torch.autograd.Function):
@@ -330,18 +307,6 @@ class Leaky(torch.autograd.Function):
         g = grad_output.clone()
         g[x < 0] *= ctx.slope
         return g, None
-# %% exercise="square_function" verdict="refused" mistake=""
-# abs of root
-class Square(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        y = x * x
-        ctx.save_for_backward(x, y)
-        return y
-    @staticmethod
-    def backward(ctx, grad_output):
-        x, y = ctx.saved_tensors
-        return 2 * grad_output * y.sqrt() * x.sign() if (x != 0).all() else 0 * grad_output
 # %% exercise="scale_function" verdict="refused" mistake="returns_a_copy"
 # mark_dirty, new tensor returned
 class ScaleInPlace(torch.autograd.Function):
@@ -387,32 +352,6 @@ class ScaleInPlace(torch.autograd.Function):
     @staticmethod
     def backward(ctx, g):
         return g * ctx.factor, g.sum()
-# %% exercise="clip_function" verdict="refused" mistake="lower_end_open"
-# left end open
-class Clip(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        share = (x.abs() > 1).to(x.dtype).mean()
-        ctx.mark_non_differentiable(share)
-        return x.clamp(-1, 1), share
-    @staticmethod
-    def backward(ctx, grad_clipped, grad_share):
-        (x,) = ctx.saved_tensors
-        return grad_clipped * ((x > -1) & (x <= 1))
-# %% exercise="clip_function" verdict="refused" mistake="counts_the_lower_end"
-# left end counted as outside
-class Clip(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        share = ((x > 1) | (x <= -1)).to(x.dtype).mean()
-        ctx.mark_non_differentiable(share)
-        return x.clamp(-1, 1), share
-    @staticmethod
-    def backward(ctx, grad_clipped, grad_share):
-        (x,) = ctx.saved_tensors
-        return grad_clipped * (x.abs() <= 1)
 # %% exercise="cube_function" verdict="refused" mistake="vmap_without_the_axis"
 # vmap returns no out_dim
 class Cube(torch.autograd.Function):
@@ -601,26 +540,6 @@ class Cube(torch.autograd.Function):
     def jvp(ctx, tangent):
         (x,) = ctx.saved_tensors
         return tangent * 3 * x**2
-# %% exercise="square_function" verdict="refused"
-class Square(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x.clone()
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return 2 * x * grad_output
-# %% exercise="square_function" verdict="passed"
-class Square(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x.square()
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return x * grad_output * 2
 # %% exercise="product_function" verdict="refused" mistake=""
 # four gradients, not one as the mistake with the same message
 class Product(torch.autograd.Function):

@@ -51,36 +51,6 @@ def fix_zero_inside(model, optimizer, batches, accumulation_steps):
         loss.backward()
         if (i + 1) % accumulation_steps == 0:
             optimizer.step()
-# %% exercise="fix_backward_last" verdict="refused"
-# learning rate lowered
-def fix_backward_last(model, optimizer, batches, accumulation_steps):
-    for group in optimizer.param_groups:
-        group["lr"] /= accumulation_steps
-    for i, (x, y) in enumerate(batches):
-        mse_loss(model(x), y).backward()
-        if (i + 1) % accumulation_steps == 0:
-            optimizer.step()
-            optimizer.zero_grad()
-# %% exercise="fix_backward_last" verdict="refused"
-# learning rate lowered and restored
-def fix_backward_last(model, optimizer, batches, accumulation_steps):
-    rate = optimizer.param_groups[0]["lr"]
-    for i, (x, y) in enumerate(batches):
-        mse_loss(model(x), y).backward()
-        if (i + 1) % accumulation_steps == 0:
-            optimizer.param_groups[0]["lr"] = rate / accumulation_steps
-            optimizer.step()
-            optimizer.param_groups[0]["lr"] = rate
-            optimizer.zero_grad()
-# %% exercise="fix_backward_last" verdict="refused"
-# only model
-def fix_backward_last(model, optimizer, batches, accumulation_steps):
-    for i, (x, y) in enumerate(batches):
-        mse_loss(model(x), y).backward()
-        if (i + 1) % accumulation_steps == 0:
-            model.weight.grad /= accumulation_steps
-            optimizer.step()
-            model.weight.grad = None
 # %% exercise="train_epoch" verdict="refused"
 # learning rate divided by N
 def train_epoch(model, optimizer, batches, accumulation_steps):

@@ -247,38 +247,6 @@ def watch_buckets(buckets, all_reduce, unused=()):
         torch.autograd.graph.register_multi_grad_hook(b, lambda gs, i=i: all_reduce(i)) for i, b in enumerate(buckets)
     ]
     return lambda: None if handles else 1
-# %% exercise="train_damped" verdict="passed"
-def train_damped(model, optimizer, batches, factor):
-    h = model.weight.register_hook(lambda g: g * factor)
-    try:
-        for x, y in batches:
-            optimizer.zero_grad()
-            loss = mse_loss(model(x), y)
-            loss.backward()
-            optimizer.step()
-    finally:
-        h.remove()
-# %% exercise="train_damped" verdict="refused" mistake="never_removes"
-def train_damped(model, optimizer, batches, factor):
-    model.weight.register_hook(lambda gradient: factor * gradient)
-    for x, y in batches:
-        optimizer.zero_grad()
-        mse_loss(model(x), y).backward()
-        optimizer.step()
-# %% exercise="train_damped" verdict="refused"
-def train_damped(model, optimizer, batches, factor):
-    for x, y in batches:
-        handle = model.weight.register_hook(lambda gradient: factor * gradient)
-        optimizer.zero_grad()
-        mse_loss(model(x), y).backward()
-        optimizer.step()
-    handle.remove()
-# %% exercise="train_damped" verdict="refused" mistake="damps_everything"
-def train_damped(model, optimizer, batches, factor):
-    for x, y in batches:
-        optimizer.zero_grad()
-        (factor * mse_loss(model(x), y)).backward()
-        optimizer.step()
 # %% exercise="accumulate_in_backward" verdict="passed"
 def accumulate_in_backward(model, make_optimizer):
     ps = [p for p in model.parameters() if p.requires_grad]
@@ -387,43 +355,6 @@ def silent_hook():
         def forward(self, x):
             return self.layer(x)
     return Net(), torch.ones(1, 2)
-# %% exercise="is_right_mask" verdict="refused" mistake="forgets_the_value"
-def is_right_mask(attach):
-    p = torch.zeros(4, requires_grad=True)
-    q = torch.zeros(4, requires_grad=True)
-    m = torch.tensor([True, True, False, False])
-    p.grad = torch.arange(4.0)
-    h = attach(p, m)
-    for k in range(1, 4):
-        g = torch.tensor([1.0, 2.0, 3.0, 4.0])
-        (p + q).backward(g)
-        if not torch.equal(p.grad, torch.arange(4.0) + k * torch.tensor([1.0, 2.0, 0.0, 0.0])):
-            return False
-        if not torch.equal(q.grad, k * torch.tensor([1.0, 2.0, 3.0, 4.0])):
-            return False
-    h.remove()
-    p.grad = None
-    p.sum().backward()
-    return bool((p.grad == 1).all() and (p == 0).all())
-# %% exercise="is_right_mask" verdict="refused" mistake="accepts_everything"
-def is_right_mask(attach):
-    return True
-# %% exercise="is_right_mask" verdict="passed"
-def is_right_mask(attach):
-    weight = torch.randn(3, 2).requires_grad_()
-    other = torch.randn(3, 2, requires_grad=True)
-    mask = torch.tensor([[True, True], [False, False], [True, False]])
-    was = weight.detach().clone()
-    weight.grad = torch.ones(3, 2)
-    handle = attach(weight, mask)
-    for i in range(3):
-        (weight + other).backward(torch.full((3, 2), 2.0))
-        assert torch.equal(weight.grad, 1 + 2.0 * (i + 1) * mask)
-        assert torch.equal(other.grad, torch.full((3, 2), 2.0 * (i + 1)))
-    handle.remove()
-    weight.grad = None
-    (3 * weight).sum().backward()
-    return torch.equal(weight.grad, torch.full((3, 2), 3.0)) and torch.equal(was, weight.detach())
 # %%
 import contextlib  # noqa: E402
 import math
@@ -894,15 +825,6 @@ def watch_buckets(buckets, all_reduce, unused=()):
         if n < len(buckets):
             raise RuntimeError
     return finish
-# %% exercise="train_damped" verdict="refused" mistake="forgets_to_clear"
-def train_damped(model, optimizer, batches, factor):
-    handle = model.weight.register_hook(lambda g: factor * g)
-    try:
-        for x, y in batches:
-            F.mse_loss(model(x), y).backward()
-            optimizer.step()
-    finally:
-        handle.remove()
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="clears_without_a_step"
 def accumulate_in_backward(model, make_optimizer):
     optimizers = {p: make_optimizer([p]) for p in model.parameters() if p.requires_grad}
@@ -1095,36 +1017,6 @@ def silent_hook():
         def forward(self, x):
             return self.layer.forward(x)
     return M()
-# %% exercise="is_right_mask" verdict="refused" mistake="wants_the_old_masked"
-def is_right_mask(attach):
-    p = torch.ones(3, requires_grad=True)
-    m = torch.tensor([True, False, True])
-    p.grad = torch.ones(3)
-    attach(p, m)
-    (p * p).sum().backward()
-    return p.grad.tolist() == [3.0, 0.0, 3.0]
-# %% exercise="is_right_mask" verdict="passed"
-def is_right_mask(attach):
-    p = torch.ones(3, 2, requires_grad=True)
-    q = torch.ones(3, 2, requires_grad=True)
-    m = torch.tensor([True, False, True]).unsqueeze(1).expand(3, 2)
-    p.grad = torch.ones(3, 2)
-    try:
-        h = attach(p, m)
-        g = torch.full((3, 2), 2.0)
-        for _ in range(2):
-            (p + q).backward(g)
-        ok = torch.equal(p.grad, 1 + 4 * m.float()) and (q.grad == 4).all() and (g == 2).all() and (p == 1).all()
-        h.remove()
-        (p + q).backward(g)
-        return bool(ok) and torch.equal(p.grad, 3 + 4 * m.float())
-    except Exception:
-        return False
-# %% exercise="is_right_mask" verdict="refused" mistake="looks_at_the_kind"
-def is_right_mask(attach):
-    p = torch.ones(3, requires_grad=True)
-    attach(p, torch.tensor([True, False, True]))
-    return bool(p._backward_hooks)
 # %% exercise="arriving_gradients" verdict="refused" mistake="names_the_leaves"
 # backward(inputs=tensors): other leaves get nothing
 def arriving_gradients(loss, tensors):
@@ -1176,34 +1068,6 @@ def arriving_gradients(loss, tensors):
         for h in handles:
             h.remove()
     return seen
-# %% exercise="train_damped" verdict="refused" mistake="clears_all_in_each_step"
-# clears all hooks, others' too
-def train_damped(model, optimizer, batches, factor):
-    for x, y in batches:
-        model.weight.register_hook(lambda gradient: factor * gradient)
-        optimizer.zero_grad()
-        torch.nn.functional.mse_loss(model(x), y).backward()
-        optimizer.step()
-        model.weight._backward_hooks.clear()
-# %% exercise="train_damped" verdict="refused" mistake="scales_the_step"
-# SUBTLE the step is scaled, not the gradient (same for plain SGD only)
-def train_damped(model, optimizer, batches, factor):
-    for x, y in batches:
-        optimizer.zero_grad()
-        torch.nn.functional.mse_loss(model(x), y).backward()
-        before = model.weight.detach().clone()
-        optimizer.step()
-        with torch.no_grad():
-            model.weight.copy_(before + factor * (model.weight - before))
-# %% exercise="train_damped" verdict="refused" mistake="clears_before_the_step"
-# zero_grad between backward and step
-def train_damped(model, optimizer, batches, factor):
-    handle = model.weight.register_hook(lambda gradient: factor * gradient)
-    for x, y in batches:
-        torch.nn.functional.mse_loss(model(x), y).backward()
-        optimizer.zero_grad()
-        optimizer.step()
-    handle.remove()
 # %% exercise="output_gradients" verdict="refused" mistake="leaves_out_subclasses"
 # SUBTLE type(m) is nn.Linear: subclasses are left out
 def output_gradients(model, x):
@@ -1261,44 +1125,6 @@ def silent_hook():
         def forward(self, x):
             return self.head(self.layer(x))
     return Model(), torch.ones(3, 2)
-# %% exercise="is_right_mask" verdict="refused" mistake="tries_an_infinite_gradient"
-# SUBTLE demands 0 where the gradient is infinite
-def is_right_mask(attach):
-    try:
-        p, q = torch.tensor([1.0, 2.0, 3.0], requires_grad=True), torch.ones(3, requires_grad=True)
-        mask = torch.tensor([True, False, True])
-        p.grad = torch.full((3,), 10.0)
-        handle = attach(p, mask)
-        for i in (1, 2):
-            given = torch.tensor([2.0, float("inf"), 4.0])
-            (p + q).backward(given)
-            if given.tolist() != [2, float("inf"), 4] or p.grad.tolist() != [10 + 2 * i, 10, 10 + 4 * i]:
-                return False
-        if p.tolist() != [1, 2, 3]:
-            return False
-        handle.remove()
-        p.grad = None
-        (2 * p).sum().backward()
-        return p.grad.tolist() == [2, 2, 2]
-    except Exception:
-        return False
-# %% exercise="is_right_mask" verdict="refused" mistake="makes_one_pass"
-# only one pass (a hook that works once is accepted)
-def is_right_mask(attach):
-    try:
-        p, q = torch.tensor([1.0, 2.0, 3.0], requires_grad=True), torch.ones(3, requires_grad=True)
-        mask = torch.tensor([True, False, True])
-        p.grad = torch.full((3,), 10.0)
-        handle = attach(p, mask)
-        given = torch.tensor([2.0, 3.0, 4.0])
-        (p + q).backward(given)
-        ok = given.tolist() == [2, 3, 4] and p.grad.tolist() == [12, 10, 14] and q.grad.tolist() == [2, 3, 4] and p.tolist() == [1, 2, 3]
-        handle.remove()
-        p.grad = None
-        (2 * p).sum().backward()
-        return ok and p.grad.tolist() == [2, 2, 2]
-    except Exception:
-        return False
 # %% exercise="arriving_gradients" verdict="passed"
 # multi-grad hook in a with
 def arriving_gradients(loss, tensors):
@@ -1348,19 +1174,6 @@ def step_in_backward(model, make_optimizer):
         for h in handles:
             h.remove()
     return stop
-# %% exercise="train_damped" verdict="passed"
-# optimizer pre hook
-def train_damped(model, optimizer, batches, factor):
-    def scale(opt, args, kwargs):
-        if model.weight.grad is not None:
-            model.weight.grad.mul_(factor)
-    handle = optimizer.register_step_pre_hook(scale)
-    for x, y in batches:
-        optimizer.zero_grad()
-        loss = torch.nn.functional.mse_loss(model(x), y)
-        loss.backward()
-        optimizer.step()
-    handle.remove()
 # %% exercise="unused_parameters" verdict="passed"
 # try each parameter
 def unused_parameters(model, loss):
@@ -1629,17 +1442,6 @@ def watch_buckets(buckets, all_reduce, unused=()):
         done.clear(); sent.clear()
         raise RuntimeError("missing")
     return finish
-# %% exercise="train_damped" verdict="refused" mistake="edits_the_gradient"
-# in place hook
-def train_damped(model, optimizer, batches, factor):
-    def hook(gradient):
-        gradient.mul_(factor)
-    handle = model.weight.register_hook(hook)
-    for x, y in batches:
-        optimizer.zero_grad()
-        torch.nn.functional.mse_loss(model(x), y).backward()
-        optimizer.step()
-    handle.remove()
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="steps_too_early"
 # tensor hook
 def accumulate_in_backward(model, make_optimizer):
@@ -1809,77 +1611,6 @@ def silent_hook():
             self.layer._backward_hooks.clear()
             return self.layer(x)
     return M(), torch.ones(3, 2)
-# %% exercise="is_right_mask" verdict="refused" mistake="one_fresh_pass"
-# no old grad
-def is_right_mask(attach):
-    torch.manual_seed(0)
-    start = torch.randn(3, 2)
-    mask = torch.tensor([[True, False], [False, False], [True, True]])
-    for old in (None,):
-        p = start.clone().requires_grad_()
-        m = mask.clone()
-        p.grad = None if old is None else old.clone()
-        handle = attach(p, m)
-        if handle is None or not hasattr(handle, "remove"):
-            return False
-        expected = torch.zeros(3, 2) if old is None else old.clone()
-        for k in (1,):
-            given = torch.arange(1.0, 7.0).reshape(3, 2) * k
-            kept = given.clone()
-            q = torch.randn(3, 2, requires_grad=True)
-            (p + q).backward(given)
-            expected = expected + kept * mask
-            if not torch.equal(given, kept) or not torch.equal(q.grad, kept):
-                return False
-            if p.grad is None or not torch.equal(p.grad, expected):
-                return False
-            if not torch.equal(p.detach(), start) or not torch.equal(m, mask):
-                return False
-        handle.remove()
-        (p * 2).sum().backward()
-        if not torch.equal(p.grad, expected + 2):
-            return False
-        if not torch.equal(p.detach(), start): return False
-    return True
-# %% exercise="is_right_mask" verdict="refused" mistake="one_pass_without_a_removal"
-# one pass
-def is_right_mask(attach):
-    torch.manual_seed(0)
-    start = torch.randn(3, 2)
-    mask = torch.tensor([[True, False], [False, False], [True, True]])
-    for old in (None, torch.full((3, 2), 5.0)):
-        p = start.clone().requires_grad_()
-        m = mask.clone()
-        p.grad = None if old is None else old.clone()
-        handle = attach(p, m)
-        if handle is None or not hasattr(handle, "remove"):
-            return False
-        expected = torch.zeros(3, 2) if old is None else old.clone()
-        for k in (1,):
-            given = torch.arange(1.0, 7.0).reshape(3, 2) * k
-            kept = given.clone()
-            q = torch.randn(3, 2, requires_grad=True)
-            (p + q).backward(given)
-            expected = expected + kept * mask
-            if not torch.equal(given, kept) or not torch.equal(q.grad, kept):
-                return False
-            if p.grad is None or not torch.equal(p.grad, expected):
-                return False
-            if not torch.equal(p.detach(), start) or not torch.equal(m, mask):
-                return False
-        if not torch.equal(p.detach(), start): return False
-    return True
-# %% exercise="is_right_mask" verdict="refused" mistake="looks_at_sums"
-# two passes, no old, no remove, no neighbour
-def is_right_mask(attach):
-    p = torch.ones(4, requires_grad=True)
-    mask = torch.tensor([True, False, True, False])
-    attach(p, mask)
-    for k in (1, 2):
-        (3 * p).sum().backward()
-        if p.grad.tolist() != [3 * k, 0, 3 * k, 0]:
-            return False
-    return True
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="remembers_earlier_windows"
 # last passes leftovers zero grad
 def accumulate_in_backward(model, make_optimizer):
@@ -1915,14 +1646,6 @@ def accumulate_in_backward(model, make_optimizer):
         last_[0] = last
         loss.backward()
     return backward
-# %% exercise="train_damped" verdict="refused" mistake="scales_the_signed_learning_rate"
-# scales lr of weight group
-def train_damped(model, optimizer, batches, factor):
-    for g in optimizer.param_groups: g["lr"] *= factor
-    for x, y in batches:
-        optimizer.zero_grad()
-        torch.nn.functional.mse_loss(model(x), y).backward()
-        optimizer.step()
 # %% exercise="unused_parameters" verdict="refused" mistake="allows_no_unused"
 # no allow_unused
 def unused_parameters(model, loss):
@@ -1968,17 +1691,6 @@ def output_gradients(model, x):
     model(x).sum().backward()
     for h in hs: h.remove()
     return out
-# %% exercise="is_right_mask" verdict="refused" mistake="forgets_value_and_handle"
-# neighbour but no value, no remove
-def is_right_mask(attach):
-    p = torch.ones(2, requires_grad=True); q = torch.ones(2, requires_grad=True)
-    p.grad = torch.full((2,), 9.0)
-    attach(p, torch.tensor([True, False]))
-    for k in (1, 2):
-        g = torch.tensor([2.0, 3.0])
-        (p + q).backward(g)
-        if g.tolist() != [2, 3] or q.grad.tolist() != [2*k, 3*k] or p.grad.tolist() != [9+2*k, 9]: return False
-    return True
 # %% exercise="accumulate_in_backward" verdict="refused" mistake="steps_before_the_addition"
 # a hook on the tensor runs before the addition
 def accumulate_in_backward(model, make_optimizer):
@@ -2390,24 +2102,6 @@ def clip_globally(model, loss, max_norm):
     if norm > max_norm:
         for p in model.parameters():
             p.grad = p.grad * max_norm / norm
-# %% exercise="is_right_mask" verdict="refused" mistake="tells_zeros_apart"
-def is_right_mask(attach):
-    p = torch.tensor([1.0, 2.0], requires_grad=True)
-    q = torch.tensor([3.0, 4.0], requires_grad=True)
-    p.grad = torch.tensor([100.0, 100.0])
-    handle = attach(p, torch.tensor([True, False]))
-    given = torch.tensor([5.0, -7.0])
-    for _ in range(2):
-        (p + q).backward(given)
-    masked = p.grad.tolist() == [110, 100] and q.grad.tolist() == [10, -14]
-    unchanged = given.tolist() == [5, -7] and p.tolist() == [1, 2]
-    p.grad = None
-    (p + q).backward(given)
-    zero = not torch.signbit(p.grad[1])
-    handle.remove()
-    p.grad = None
-    (p + q).backward(given)
-    return masked and unchanged and bool(zero) and p.grad.tolist() == [5, -7]
 # %% exercise="damp" verdict="passed"
 class _Damper:
     def __init__(self, factor):

@@ -58,11 +58,6 @@ def fix_shared_gradients(y, inputs, v, factors):
             g = g.clone()
         own.append(g)
     return [g.mul_(f) for g, f in zip(own, factors)]
-# %% exercise="count_nodes" verdict="passed"
-import re
-def count_nodes(tensor):
-    from autograder import draw
-    return int(re.search(r"(\d+) nodes?", str(draw(tensor, saved=True))).group(1))
 # %% exercise="fix_shared_gradients" verdict="refused"
 def fix_shared_gradients(y, inputs, v, factors):
     gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
@@ -274,30 +269,6 @@ def fix_shared_gradients(y, inputs, v, factors):
     return [torch.zeros_like(x) if g is None else g * f for x, g, f in zip(inputs, gradients, factors)]
 # %%
 import torch
-# %% exercise="count_nodes" verdict="refused" mistake="walks_into_none"
-# next_functions of None
-def count_nodes(y):
-    seen = set()
-    todo = [y.grad_fn]
-    while todo:
-        n = todo.pop()
-        if n in seen:
-            continue
-        seen.add(n)
-        for m, _ in n.next_functions:
-            todo.append(m)
-    return len(seen)
-# %% exercise="count_nodes" verdict="refused" mistake="walks_into_none"
-# recursive
-def count_nodes(y):
-    seen = set()
-    def walk(n):
-        seen.add(n)
-        for m, _ in n.next_functions:
-            if m not in seen:
-                walk(m)
-    walk(y.grad_fn)
-    return len(seen)
 # %%
 import heapq
 import torch

@@ -356,77 +356,6 @@ def has_second_derivative(f, x):
     if not g.requires_grad:
         return False
     return torch.autograd.gradgradcheck(f, (x,))
-# %% exercise="complex_product" verdict="refused" mistake="without_the_conjugate"
-class ComplexProduct(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, a, b):
-        ctx.save_for_backward(a, b)
-        return a * b
-    @staticmethod
-    def backward(ctx, grad_output):
-        a, b = ctx.saved_tensors
-        ga, gb = b * grad_output, a * grad_output
-        return ga if a.is_complex() else ga.real, gb if b.is_complex() else gb.real
-# %% exercise="complex_product" verdict="refused" mistake="complex_for_the_real"
-class ComplexProduct(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, a, b):
-        ctx.save_for_backward(a, b)
-        return a * b
-    @staticmethod
-    def backward(ctx, grad_output):
-        a, b = ctx.saved_tensors
-        return grad_output * b.conj(), grad_output * a.conj()
-# %% exercise="complex_product" verdict="refused" mistake="conjugates_in_forward"
-# no second derivative
-class ComplexProduct(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, a, b):
-        ctx.save_for_backward(a, b)
-        return a * b
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx, grad_output):
-        a, b = ctx.saved_tensors
-        ga, gb = grad_output * b.conj(), grad_output * a.conj()
-        return ga if a.is_complex() else ga.real, gb if b.is_complex() else gb.real
-# %% exercise="clip_sparse" verdict="refused" mistake="rows_not_merged"
-def clip_sparse(parameters, max_norm):
-    grads = [p.grad for p in parameters if p.grad is not None]
-    total = sum(((g._values() if g.is_sparse else g) ** 2).sum() for g in grads) ** 0.5
-    if total > max_norm:
-        for g in grads:
-            g.mul_(max_norm / total)
-    return total
-# %% exercise="clip_sparse" verdict="refused" mistake="sums_no_gradients"
-# values replaced in place
-def clip_sparse(parameters, max_norm):
-    grads = []
-    for p in parameters:
-        if p.grad is not None:
-            if p.grad.is_sparse:
-                p.grad = p.grad.coalesce()
-            grads.append(p.grad.values() if p.grad.is_sparse else p.grad)
-    total = sum(g.pow(2).sum() for g in grads).sqrt().item()
-    factor = min(1.0, max_norm / (total + 1e-6))
-    for g in grads:
-        g.mul_(factor)
-    return total
-# %% exercise="clip_sparse" verdict="refused" mistake="makes_them_dense"
-def clip_sparse(parameters, max_norm):
-    for p in parameters:
-        if p.grad is not None and p.grad.is_sparse:
-            p.grad = p.grad.to_dense()
-    return torch.nn.utils.clip_grad_norm_(parameters, max_norm)
-# %% exercise="clip_sparse" verdict="refused"
-# the squared length
-def clip_sparse(parameters, max_norm):
-    grads = [p.grad for p in parameters if p.grad is not None]
-    total = sum(((g.coalesce().values() if g.is_sparse else g) ** 2).sum() for g in grads)
-    if total > max_norm:
-        for g in grads:
-            g.mul_(max_norm / total)
-    return total
 # %% exercise="gradient_penalty" verdict="refused" mistake=""
 # requires_grad set on real
 def gradient_penalty(critic, real, fake, mix):
@@ -713,61 +642,6 @@ def has_second_derivative(f, x):
             (g,) = torch.autograd.grad(f(z), z)
             J[:, i] += sign * g / 2e-5
     return torch.equal(H, J)
-# %% exercise="clip_sparse" verdict="refused" mistake="shortens_the_dense_alone"
-# coalesced copies scaled, not stored
-def clip_sparse(parameters, max_norm):
-    gs = [p.grad.coalesce() if p.grad.is_sparse else p.grad for p in parameters if p.grad is not None]
-    length = sum(((g.values() if g.is_sparse else g) ** 2).sum() for g in gs).sqrt()
-    if length > max_norm:
-        for g in gs:
-            g.mul_(max_norm / length)
-    return length
-# %% exercise="clip_sparse" verdict="refused" mistake="sums_no_gradients"
-# 1e-6 in the denominator as in torch, 1e-2 max
-def clip_sparse(parameters, max_norm):
-    ps = [p for p in parameters if p.grad is not None]
-    for p in ps:
-        if p.grad.is_sparse:
-            p.grad = p.grad.coalesce()
-    length = sum(((p.grad.values() if p.grad.is_sparse else p.grad) ** 2).sum() for p in ps).sqrt()
-    factor = (max_norm / (length + 1e-6)).clamp(max=1.0)
-    for p in ps:
-        p.grad.mul_(factor)
-    return length
-# %% exercise="clip_sparse" verdict="refused"
-# sparse ones become zero
-def clip_sparse(parameters, max_norm):
-    ps = [p for p in parameters if p.grad is not None]
-    for p in ps:
-        if p.grad.is_sparse:
-            p.grad = p.grad.coalesce()
-    length = sum(((p.grad.values() if p.grad.is_sparse else p.grad) ** 2).sum() for p in ps).sqrt()
-    if length > max_norm:
-        for p in ps:
-            p.grad.mul_(0 if p.grad.is_sparse else max_norm / length)
-    return length
-# %% exercise="clip_sparse" verdict="refused"
-# sparse scaled though short enough
-def clip_sparse(parameters, max_norm):
-    ps = [p for p in parameters if p.grad is not None]
-    for p in ps:
-        if p.grad.is_sparse:
-            p.grad = p.grad.coalesce()
-    length = sum(((p.grad.values() if p.grad.is_sparse else p.grad) ** 2).sum() for p in ps).sqrt()
-    for p in ps:
-        if p.grad.is_sparse or length > max_norm:
-            p.grad.mul_(max_norm / length)
-    return length
-# %% exercise="clip_sparse" verdict="refused" mistake="shortens_the_sparse_twice"
-# factor squared on the sparse ones
-def clip_sparse(parameters, max_norm):
-    ps = [p for p in parameters if p.grad is not None]
-    length = sum(((p.grad.coalesce().values() if p.grad.is_sparse else p.grad) ** 2).sum() for p in ps).sqrt()
-    if length > max_norm:
-        for p in ps:
-            f = max_norm / length
-            p.grad.mul_(f * f if p.grad.is_sparse else f)
-    return length
 # %% exercise="sharpness" verdict="passed"
 # v written in place
 def sharpness(model, x, y, v, steps):
@@ -819,19 +693,6 @@ def per_sample_module(model, x, y):
     def loss(w, a, b):
         return mse_loss(functional_call(model, w, (a[None],)), b[None])
     return vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
-# %% exercise="complex_product" verdict="refused" mistake="writes_into_what_arrives"
-# grad_output changed in place
-class ComplexProduct(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, a, b):
-        ctx.save_for_backward(a, b)
-        return a * b
-    @staticmethod
-    def backward(ctx, g):
-        a, b = ctx.saved_tensors
-        gb = g * a.conj()
-        ga = g.mul_(b.conj())
-        return ga if a.is_complex() else ga.real, gb if b.is_complex() else gb.real
 # %% exercise="fix_leak" verdict="passed"
 # SUBTLE gradients are assigned, but old ones of unused parameters stay
 def fix_leak(model, x, y, weight):
@@ -1019,45 +880,6 @@ def has_second_derivative(f, x):
             p[j] += sign * 1e-5
             D[:, j] += sign * slope(p).detach() / 2e-5
     return (H - D).abs().max().item() < 1e-4
-# %% exercise="complex_product" verdict="passed"
-# real and imaginary parts by hand
-class ComplexProduct(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, a, b):
-        ctx.save_for_backward(a, b)
-        return a * b
-    @staticmethod
-    def backward(ctx, g):
-        a, b = ctx.saved_tensors
-        def pull(other, own):
-            if not other.is_complex():
-                value = g * other
-                return value if own.is_complex() else value.real
-            re = g.real * other.real + g.imag * other.imag
-            if not own.is_complex():
-                return re
-            return torch.complex(re, g.imag * other.real - g.real * other.imag)
-        return pull(b, a), pull(a, b)
-# %% exercise="clip_sparse" verdict="passed"
-# duplicate rows added by unique and index_add, values scaled in place
-def clip_sparse(parameters, max_norm):
-    squares = []
-    for p in parameters:
-        g = p.grad
-        if g is None:
-            continue
-        if g.is_sparse:
-            rows, where = g._indices()[0].unique(return_inverse=True)
-            sums = g._values().new_zeros((len(rows), *g.shape[1:])).index_add_(0, where, g._values())
-            squares.append((sums**2).sum())
-        else:
-            squares.append((g**2).sum())
-    length = torch.stack(squares).sum().sqrt() if squares else torch.tensor(0.0)
-    if length > max_norm:
-        for p in parameters:
-            if p.grad is not None:
-                (p.grad._values() if p.grad.is_sparse else p.grad).mul_(max_norm / length)
-    return length
 # %% exercise="fix_leak" verdict="refused" mistake="only_frees"
 # only retain_graph removed: the forum's fix undone, error or leak
 def fix_leak(model, x, y, weight):
@@ -1124,41 +946,6 @@ def has_second_derivative(f, x):
     h = 1e-5
     D = torch.stack([(grad(f)(x + h * e) - grad(f)(x - h * e)) / (2 * h) for e in torch.eye(3, dtype=x.dtype)])
     return torch.allclose(H, D, atol=1e-5)
-# %% exercise="complex_product" verdict="refused" mistake="saves_the_conjugates"
-# the conjugates are saved in forward: intermediate results without a graph
-class ComplexProduct(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, a, b):
-        ctx.save_for_backward(a.conj(), b.conj())
-        return a * b
-    @staticmethod
-    def backward(ctx, grad_output):
-        ac, bc = ctx.saved_tensors
-        ga, gb = grad_output * bc, grad_output * ac
-        return (ga if ac.is_complex() else ga.real), (gb if bc.is_complex() else gb.real)
-# %% exercise="complex_product" verdict="refused" mistake="real_parts_for_both"
-# the real part for both when one is real
-class ComplexProduct(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, a, b):
-        ctx.save_for_backward(a, b)
-        return a * b
-    @staticmethod
-    def backward(ctx, grad_output):
-        a, b = ctx.saved_tensors
-        ga, gb = grad_output * b.conj(), grad_output * a.conj()
-        if not (a.is_complex() and b.is_complex()):
-            ga, gb = ga.real, gb.real
-        return ga, gb
-# %% exercise="clip_sparse" verdict="refused" mistake="makes_the_long_dense"
-# the gradient becomes dense
-def clip_sparse(parameters, max_norm):
-    with_grad = [p for p in parameters if p.grad is not None]
-    length = torch.stack([(p.grad.coalesce().values() if p.grad.is_sparse else p.grad).norm() for p in with_grad]).norm()
-    if length > max_norm:
-        for p in with_grad:
-            p.grad = p.grad.to_dense() * (max_norm / length)
-    return length
 # %% exercise="gradient_penalty" verdict="refused" mistake="adds_under_the_root"
 # a small number under the root shifts the length
 def gradient_penalty(critic, real, fake, mix):
@@ -1418,120 +1205,6 @@ def has_second_derivative(f, x):
         return torch.autograd.gradgradcheck(f, (x.float().requires_grad_(),))
     except RuntimeError:
         return False
-# %% exercise="complex_product" verdict="refused" mistake="conjugates_for_b_alone"
-# the first input's gradient is forgotten to be conjugated
-class ComplexProduct(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, a, b):
-        ctx.save_for_backward(a, b)
-        return a * b
-    @staticmethod
-    def backward(ctx, grad_output):
-        a, b = ctx.saved_tensors
-        ga, gb = grad_output * b, grad_output * a.conj()
-        return (ga if a.is_complex() else ga.real), (gb if b.is_complex() else gb.real)
-# %% exercise="complex_product" verdict="refused" mistake="nothing_for_b"
-# second input gets None
-class ComplexProduct(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, a, b):
-        ctx.save_for_backward(a, b)
-        return a * b
-    @staticmethod
-    def backward(ctx, grad_output):
-        a, b = ctx.saved_tensors
-        ga, gb = grad_output * b.conj(), grad_output * a.conj()
-        return (ga if a.is_complex() else ga.real), None
-# %% exercise="complex_product" verdict="refused" mistake="divides_the_product"
-# saved output divided by the input: NaN at 0
-class ComplexProduct(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, a, b):
-        out = a * b
-        ctx.save_for_backward(a, b, out)
-        return out
-    @staticmethod
-    def backward(ctx, grad_output):
-        a, b, out = ctx.saved_tensors
-        ga, gb = grad_output * (out / a).conj(), grad_output * (out / b).conj()
-        return (ga if a.is_complex() else ga.real), (gb if b.is_complex() else gb.real)
-# %% exercise="clip_sparse" verdict="refused" mistake="takes_the_largest"
-# largest entry instead of the length
-def clip_sparse(parameters, max_norm):
-    grads = [p.grad for p in parameters if p.grad is not None]
-    norms = [(g.coalesce().values() if g.is_sparse else g).abs().max().item() for g in grads]
-    length = max(norms)
-    if length > max_norm:
-        for g in grads:
-            g.mul_(max_norm / length)
-    return length
-# %% exercise="clip_sparse" verdict="refused" mistake="turns_the_factor"
-# the ratio upside down
-def clip_sparse(parameters, max_norm):
-    grads = [p.grad for p in parameters if p.grad is not None]
-    norms = [(g.coalesce().values() if g.is_sparse else g).norm().item() for g in grads]
-    length = sum(n * n for n in norms) ** 0.5
-    if length > max_norm:
-        for g in grads:
-            g.mul_(length / max_norm)
-    return length
-# %% exercise="clip_sparse" verdict="refused" mistake="zeros_for_none"
-# None becomes a gradient of zeros
-def clip_sparse(parameters, max_norm):
-    for p in parameters:
-        if p.grad is None:
-            p.grad = torch.zeros_like(p)
-    grads = [p.grad for p in parameters if p.grad is not None]
-    norms = [(g.coalesce().values() if g.is_sparse else g).norm().item() for g in grads]
-    length = sum(n * n for n in norms) ** 0.5
-    if length > max_norm:
-        for g in grads:
-            g.mul_(max_norm / length)
-    return length
-# %% exercise="clip_sparse" verdict="refused" mistake="adds_the_magnitudes"
-# L1 norm
-def clip_sparse(parameters, max_norm):
-    grads = [p.grad for p in parameters if p.grad is not None]
-    norms = [(g.coalesce().values() if g.is_sparse else g).abs().sum().item() for g in grads]
-    length = sum(norms)
-    if length > max_norm:
-        for g in grads:
-            g.mul_(max_norm / length)
-    return length
-# %% exercise="clip_sparse" verdict="refused" mistake="shortens_to_one"
-# gradients divided by the length without max_norm
-def clip_sparse(parameters, max_norm):
-    grads = [p.grad for p in parameters if p.grad is not None]
-    norms = [(g.coalesce().values() if g.is_sparse else g).norm().item() for g in grads]
-    length = sum(n * n for n in norms) ** 0.5
-    if length > max_norm:
-        for g in grads:
-            g.mul_(1 / length)
-    return length
-# %% exercise="clip_sparse" verdict="refused" mistake="leaves_them_long"
-# the weights are scaled, not the gradients
-def clip_sparse(parameters, max_norm):
-    grads = [p.grad for p in parameters if p.grad is not None]
-    norms = [(g.coalesce().values() if g.is_sparse else g).norm().item() for g in grads]
-    length = sum(n * n for n in norms) ** 0.5
-    if length > max_norm:
-        with torch.no_grad():
-            for p in parameters:
-                p.mul_(max_norm / length)
-    return length
-# %% exercise="clip_sparse" verdict="refused" mistake="makes_them_sparse"
-# dense gradients become sparse
-def clip_sparse(parameters, max_norm):
-    grads = [p.grad for p in parameters if p.grad is not None]
-    norms = [(g.coalesce().values() if g.is_sparse else g).norm().item() for g in grads]
-    length = sum(n * n for n in norms) ** 0.5
-    if length > max_norm:
-        for g in grads:
-            g.mul_(max_norm / length)
-    for p in parameters:
-        if p.grad is not None and not p.grad.is_sparse:
-            p.grad = p.grad.to_sparse()
-    return length
 # %% exercise="fix_attention" verdict="refused" mistake="not_low_enough"
 # scores may be below the number that stands for hidden entries
 def fix_attention(q, k, v, mask):
@@ -1638,35 +1311,6 @@ def fix_attention(q, k, v, mask):
     e = (scores - scores.amax(-1, keepdim=True)).exp() * mask
     total = e.sum(-1, keepdim=True)
     return e / torch.where(total > 0, total, 1.0) @ v
-# %% exercise="clip_sparse" verdict="refused" mistake="first_table_alone"
-def clip_sparse(parameters, max_norm):
-    seen, parts = False, []
-    for p in parameters:
-        if p.grad is None:
-            continue
-        if p.grad.is_sparse:
-            if not seen:
-                p.grad = p.grad.coalesce()
-                parts.append(p.grad.values())
-                seen = True
-        else:
-            parts.append(p.grad)
-    norm = torch.stack([each.norm() for each in parts]).norm()
-    if norm > max_norm:
-        for each in parts:
-            each.mul_(max_norm / norm)
-    return norm
-# %% exercise="clip_sparse" verdict="refused"
-def clip_sparse(parameters, max_norm):
-    table = parameters[0]
-    table.grad = table.grad.coalesce()
-    others = [p.grad for p in parameters[1:] if p.grad is not None and not p.grad.is_sparse]
-    norm = sum((each**2).sum() for each in [table.grad.values(), *others]) ** 0.5
-    if norm > max_norm:
-        for p in parameters:
-            if p.grad is not None:
-                p.grad *= max_norm / norm
-    return norm
 # %% exercise="has_second_derivative" verdict="refused" mistake="takes_an_error_for_a_no"
 def has_second_derivative(f, x):
     x = x.clone().requires_grad_()
@@ -1718,19 +1362,6 @@ def per_sample_module(model, x, y):
         return mse_loss(functional_call(model, weights, (x[None],)), y[None])
     found = vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
     return {n.removeprefix("model."): g for n, g in found.items()}
-# %% exercise="complex_product" verdict="refused" mistake="real_part_for_a_alone"
-class ComplexProduct(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, a, b):
-        ctx.save_for_backward(a, b)
-        return a * b
-    @staticmethod
-    def backward(ctx, g):
-        a, b = ctx.saved_tensors
-        ga, gb = g * b.conj(), g * a.conj()
-        if not a.is_complex():
-            ga = ga.real
-        return ga, gb
 # %% exercise="sharpness" verdict="refused" mistake="clears_what_backward_left"
 # backward(create_graph=True) puts the gradient into .grad of the model.
 def sharpness(model, x, y, v, steps):
@@ -1758,40 +1389,8 @@ def sharpness(model, x, y, v, steps):
     for _ in range(steps):
         v = torch.cat([p.reshape(-1) for p in torch.autograd.grad(g, weights, v, retain_graph=True, **options)])
     return v.norm(), v / v.norm()
-# %% exercise="complex_product" verdict="refused"
-class ComplexProduct(torch.autograd.Function):
-    """The factors of the last call, kept on the class."""
-    @staticmethod
-    def forward(ctx, a, b):
-        ctx.save_for_backward(a, b)
-        ComplexProduct.last = a, b
-        return a * b
-    @staticmethod
-    def backward(ctx, g):
-        saved = ctx.saved_tensors
-        a, b = (x + (last - x).detach() for x, last in zip(saved, ComplexProduct.last))
-        to_a, to_b = g * b.conj(), g * a.conj()
-        return to_a if a.is_complex() else to_a.real, to_b if b.is_complex() else to_b.real
 # %%
 import torch
-# %% exercise="clip_sparse" verdict="refused" mistake="needs_a_gradient"
-# nothing but None: stack raises
-def clip_sparse(parameters, max_norm):
-    gradients = [p.grad for p in parameters if p.grad is not None]
-    norm = torch.stack([(g.coalesce().values() if g.is_sparse else g).norm() for g in gradients]).norm()
-    if norm > max_norm:
-        for g in gradients:
-            g.mul_(max_norm / norm)
-    return norm
-# %% exercise="clip_sparse" verdict="refused" mistake="divides_a_number_by_zero"
-# a Python number
-def clip_sparse(parameters, max_norm):
-    gradients = [p.grad for p in parameters if p.grad is not None]
-    norm = sum((g.coalesce() if g.is_sparse else g).norm().item() ** 2 for g in gradients) ** 0.5
-    factor = min(1.0, max_norm / norm)
-    for g in gradients:
-        g.mul_(factor)
-    return norm
 # %% exercise="fix_attention" verdict="passed"
 # by logsumexp
 def fix_attention(q, k, v, mask):

@@ -12,12 +12,6 @@ def hidden_gradients(model, x):
     h.backward()
     model.requires_grad_(True)
     return [o.grad for o in outputs]
-# %% exercise="sum_gradients" verdict="refused" mistake="adds_to_the_first"
-def sum_gradients(losses, w):
-    total = torch.autograd.grad(losses[0](), w)[0]
-    for loss in losses[1:]:
-        total += torch.autograd.grad(loss(), w)[0]
-    return total
 # %% exercise="leaf_without_gradient" verdict="refused"
 def leaf_without_gradient():
     t = torch.ones(2, requires_grad=True)
@@ -72,15 +66,6 @@ def snapshot(x):
     if key not in _buffer:
         _buffer[key] = torch.empty(x.shape, dtype=x.dtype)
     return _buffer[key].copy_(x.detach())
-# %% exercise="sum_gradients" verdict="refused" mistake="starts_from_a_leaf"
-def sum_gradients(losses, w):
-    total = torch.zeros_like(w).requires_grad_()
-    with torch.no_grad():
-        for loss in losses:
-            with torch.enable_grad():
-                g = torch.autograd.grad(loss(), w)[0]
-            total += g
-    return total
 # %% exercise="hidden_gradients" verdict="refused" mistake="runs_in_eval"
 def hidden_gradients(model, x):
     was = model.training
@@ -173,24 +158,6 @@ def snapshot(x, cache={}):
     if id(x) not in cache:
         cache[id(x)] = x.detach().clone()
     return cache[id(x)]
-# %% exercise="sum_gradients" verdict="refused" mistake="unpacks_the_shape"
-def sum_gradients(losses, w):
-    total = torch.zeros(*w.shape, dtype=w.dtype)
-    for loss in losses:
-        total += torch.autograd.grad(loss(), w)[0]
-    return total
-# %% exercise="sum_gradients" verdict="refused" mistake="starts_from_one_dimension"
-def sum_gradients(losses, w):
-    total = torch.zeros(1, dtype=w.dtype)
-    for loss in losses:
-        total = total + torch.autograd.grad(loss(), w)[0]
-    return total
-# %% exercise="sum_gradients" verdict="refused" mistake="fills_the_old_constructor"
-def sum_gradients(losses, w):
-    total = torch.Tensor(*w.shape).zero_()
-    for loss in losses:
-        total += torch.autograd.grad(loss(), w)[0]
-    return total.to(w.dtype)
 # %%
 from torch import nn
 # %% exercise="hidden_gradients" verdict="passed"
@@ -225,17 +192,6 @@ def overwrite(h, values, noticed):
             h.copy_(values)
     else:
         h.data = values
-# %% exercise="sum_gradients" verdict="refused" mistake="zeroes_the_old"
-# remembers w.grad by reference, then zeroes that very tensor, so the caller's gradient is lost.
-def sum_gradients(losses, w):
-    old = w.grad
-    if w.grad is not None:
-        w.grad.zero_()
-    for loss in losses:
-        loss().backward()
-    total = w.grad.clone()
-    w.grad = old
-    return total
 # %% exercise="leaf_without_gradient" verdict="passed"
 # a view of another leaf, made under no_grad: it requires grad and is a leaf
 def leaf_without_gradient():
@@ -304,16 +260,3 @@ def trainable_weight(values, dtype, device):
     weight = torch.empty(len(values), *values.shape[1:], dtype=dtype, device=device)
     weight.copy_(0.01 * values)
     return weight.requires_grad_()
-# %% exercise="two_layer_loss" verdict="refused"
-def two_layer_loss(x, w, u):
-    h = (x @ w).tanh()
-    out = h @ u
-    return ((out - torch.zeros(len(x), u.shape[1], dtype=torch.float64)) ** 2).mean()
-# %% exercise="two_layer_loss" verdict="refused"
-def two_layer_loss(x, w, u):
-    h = (x.double() @ w.double()).tanh()
-    return (h @ u.double()).square().mean()
-# %% exercise="two_layer_loss" verdict="passed"
-def two_layer_loss(x, w, u):
-    h = torch.tanh(x.matmul(w))
-    return h.matmul(u).pow(2).mean()

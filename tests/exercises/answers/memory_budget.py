@@ -345,93 +345,6 @@ def fit_budget(f, x, budget):
     allowed = [s for s in sets if sum(seen.prices[i][0] for i in s) <= budget]
     best = max(allowed, key=lambda s: sum(seen.prices[i][1] for i in s))
     return saving_numbers(f, best)(x)
-# %% exercise="offload_large" verdict="passed"
-# As bytes.
-def offload_large(f, x, parameters, limit, put, get):
-    keep = [t.untyped_storage().data_ptr() for t in [x] + parameters]
-    known = weakref.WeakKeyDictionary()
-    def pack(t):
-        s = t.untyped_storage()
-        if s.nbytes() < limit or s.data_ptr() in keep:
-            return t
-        if known.get(s) is None:
-            known[s] = put(torch.empty(0, dtype=torch.uint8).set_(s))
-        return known[s], t.dtype, t.shape, t.stride(), t.storage_offset()
-    def unpack(p):
-        if torch.is_tensor(p):
-            return p
-        key, dtype, *view = p
-        return get(key).view(dtype).as_strided(*view)
-    with saved_tensors_hooks(pack, unpack):
-        return f(x)
-# %% exercise="offload_large" verdict="passed"
-# A generation counter per storage, ids with weakref callbacks.
-def offload_large(f, x, parameters, limit, put, get):
-    refs = {}
-    held = {id(t.untyped_storage()) for t in (x, *parameters)}
-    def key_of(t):
-        s = t.untyped_storage()
-        ref = refs.get(id(s))
-        if ref is None or ref[0]() is not s:
-            flat = torch.as_strided(t.detach(), (s.nbytes() // t.itemsize,), (1,), 0)
-            ref = refs[id(s)] = (weakref.ref(s), put(flat))
-        return ref[1]
-    class P:
-        def __init__(self, t):
-            self.key = key_of(t)
-            self.how = t.size(), t.stride(), t.storage_offset()
-    def pack(t):
-        s = t.untyped_storage()
-        return t.detach() if s.nbytes() < limit or id(s) in held else P(t)
-    with saved_tensors_hooks(pack, lambda p: get(p.key).as_strided(*p.how) if isinstance(p, P) else p):
-        return f(x)
-# %% exercise="offload_large" verdict="refused" mistake="knows_by_the_address_of_the_view"
-# By data_ptr of the tensor, shape and strides.
-def offload_large(f, x, parameters, limit, put, get):
-    keep = {t.data_ptr() for t in [x] + parameters}
-    known = {}
-    def pack(t):
-        if t.nbytes < limit or t.data_ptr() in keep:
-            return t
-        name = t.data_ptr(), t.shape, t.stride()
-        if name not in known:
-            known[name] = put(t)
-        return (known[name],)
-    with saved_tensors_hooks(pack, lambda p: p if torch.is_tensor(p) else get(p[0])):
-        return f(x)
-# %% exercise="offload_large" verdict="refused" mistake="holds_with_the_graph"
-# Strong dictionary of storages.
-def offload_large(f, x, parameters, limit, put, get):
-    keep = [t.untyped_storage().data_ptr() for t in [x] + parameters]
-    known = {}
-    def pack(t):
-        s = t.untyped_storage()
-        if s.nbytes() < limit or s.data_ptr() in keep:
-            return t
-        if s not in known:
-            known[s] = put(torch.empty(0, dtype=t.dtype).set_(s))
-        return known[s], t.shape, t.stride(), t.storage_offset()
-    with saved_tensors_hooks(pack, lambda p: p if torch.is_tensor(p) else get(p[0]).as_strided(*p[1:])):
-        return f(x)
-# %% exercise="offload_large" verdict="refused" mistake="used_up_at_once"
-# Pops from the other memory: second pass.
-def offload_large(f, x, parameters, limit, put, get):
-    keep = [t.untyped_storage().data_ptr() for t in [x] + parameters]
-    known = weakref.WeakKeyDictionary()
-    done = set()
-    def pack(t):
-        s = t.untyped_storage()
-        if s.nbytes() < limit or s.data_ptr() in keep:
-            return t
-        if s not in known:
-            known[s] = [put(torch.empty(0, dtype=t.dtype).set_(s))]
-        return known[s], t.shape, t.stride(), t.storage_offset()
-    def unpack(p):
-        if torch.is_tensor(p):
-            return p
-        return get(p[0].pop()).as_strided(*p[1:])
-    with saved_tensors_hooks(pack, unpack):
-        return f(x)
 # %% exercise="fit_budget" verdict="refused" mistake="batches_for_matrices"
 # Saves in the order of the pass while there is room.
 def fit_budget(f, x, budget):
@@ -547,25 +460,6 @@ def stay_silent():
         calls[0] += 1
         return x.sin() if calls[0] == 1 else x.exp().sin().exp()
     return f
-# %% exercise="offload_large" verdict="refused" mistake="holds_with_the_graph"
-# the dict of pack holds the storages
-def offload_large(f, x, parameters, limit, put, get):
-    stays = {t.untyped_storage() for t in (x, *parameters)}
-    keys = {}
-    def pack(t):
-        storage = t.untyped_storage()
-        if storage.nbytes() < limit or storage in stays:
-            return t.detach()
-        if storage not in keys:
-            keys[storage] = put(t.detach().as_strided((storage.nbytes() // t.element_size(),), (1,), 0))
-        return keys[storage], t.size(), t.stride(), t.storage_offset()
-    def unpack(packed):
-        if isinstance(packed, torch.Tensor):
-            return packed
-        key, *place = packed
-        return get(key).as_strided(*place)
-    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
-        return f(x)
 # %% exercise="fix_noise" verdict="refused" mistake="notes_the_state_anew"
 # state noted inside
 def fix_noise(f, x, generator):
@@ -574,44 +468,6 @@ def fix_noise(f, x, generator):
         copy.set_state(generator.get_state())
         return f(x, copy)
     return checkpoint(run, x, use_reentrant=False)
-# %% exercise="offload_large" verdict="refused" mistake="holds_with_the_graph"
-# the packed tuple holds the tensor
-def offload_large(f, x, parameters, limit, put, get):
-    stays = weakref.WeakSet(t.untyped_storage() for t in (x, *parameters))
-    keys = weakref.WeakKeyDictionary()
-    def pack(t):
-        storage = t.untyped_storage()
-        if storage.nbytes() < limit or storage in stays:
-            return t.detach()
-        if storage not in keys:
-            keys[storage] = put(t.detach().as_strided((storage.nbytes() // t.element_size(),), (1,), 0))
-        return keys[storage], t.size(), t.stride(), t.storage_offset(), t.dtype, t.detach()
-    def unpack(packed):
-        if isinstance(packed, torch.Tensor):
-            return packed
-        key, size, stride, offset, *_ = packed
-        return get(key).as_strided(size, stride, offset)
-    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
-        return f(x)
-# %% exercise="offload_large" verdict="refused" mistake="leaves_what_needs_no_gradient"
-# what needs no gradient stays
-def offload_large(f, x, parameters, limit, put, get):
-    stays = weakref.WeakSet(t.untyped_storage() for t in (x, *parameters))
-    keys = weakref.WeakKeyDictionary()
-    def pack(t):
-        storage = t.untyped_storage()
-        if storage.nbytes() < limit or storage in stays or not t.requires_grad:
-            return t.detach()
-        if storage not in keys:
-            keys[storage] = put(t.detach().as_strided((storage.nbytes() // t.element_size(),), (1,), 0))
-        return keys[storage], t.size(), t.stride(), t.storage_offset()
-    def unpack(packed):
-        if isinstance(packed, torch.Tensor):
-            return packed
-        key, *place = packed
-        return get(key).as_strided(*place)
-    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
-        return f(x)
 # %% exercise="keep_products" verdict="refused" mistake="all_but_the_cheap_ones"
 # everything but the cheap operations of the section is saved
 def keep_products(f, x):
@@ -669,64 +525,6 @@ def stay_silent():
         weight = weight + 1
         return y
     return f
-# %% exercise="offload_large" verdict="refused" mistake="view_for_a_storage"
-# the first view is put, not the whole storage
-def offload_large(f, x, parameters, limit, put, get):
-    stays = weakref.WeakSet(t.untyped_storage() for t in [x, *parameters])
-    keys = weakref.WeakKeyDictionary()
-    def pack(t):
-        storage = t.untyped_storage()
-        if storage.nbytes() < limit or storage in stays:
-            return t
-        if storage not in keys:
-            keys[storage] = put(t)
-        return keys[storage], t.size(), t.stride(), t.storage_offset()
-    def unpack(packed):
-        if isinstance(packed, torch.Tensor):
-            return packed
-        key, size, stride, offset = packed
-        return get(key).as_strided(size, stride, offset)
-    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
-        return f(x)
-# %% exercise="offload_large" verdict="refused" mistake="knows_by_the_address"
-# known by id of the saved tensor, which the next one gets, too
-def offload_large(f, x, parameters, limit, put, get):
-    stays = weakref.WeakSet(t.untyped_storage() for t in [x, *parameters])
-    known = {}
-    keys = weakref.WeakKeyDictionary()
-    def pack(t):
-        storage = t.untyped_storage()
-        if storage.nbytes() < limit or storage in stays:
-            return t
-        if id(t) not in known:
-            known[id(t)] = put(t.as_strided((storage.nbytes() // t.element_size(),), (1,), 0))
-        return known[id(t)], t.size(), t.stride(), t.storage_offset()
-    def unpack(packed):
-        if isinstance(packed, torch.Tensor):
-            return packed
-        key, size, stride, offset = packed
-        return get(key).as_strided(size, stride, offset)
-    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
-        return f(x)
-# %% exercise="offload_large" verdict="refused" mistake="view_for_a_storage"
-# the first view is put as contiguous numbers, not the storage
-def offload_large(f, x, parameters, limit, put, get):
-    stays = weakref.WeakSet(t.untyped_storage() for t in [x, *parameters])
-    keys = weakref.WeakKeyDictionary()
-    def pack(t):
-        storage = t.untyped_storage()
-        if storage.nbytes() < limit or storage in stays:
-            return t
-        if storage not in keys:
-            keys[storage] = put(t.contiguous())
-        return keys[storage], t.size(), t.contiguous().stride(), 0
-    def unpack(packed):
-        if isinstance(packed, torch.Tensor):
-            return packed
-        key, size, stride, offset = packed
-        return get(key).as_strided(size, stride, offset)
-    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
-        return f(x)
 # %% exercise="predict_kept" verdict="refused" mistake="on_top_of_the_graph"
 # policy's tensors come on top of the graph's
 predict_kept = {
@@ -792,22 +590,6 @@ def fit_budget(f, x, budget):
                 if live.now - y.nbytes <= budget:
                     best = chosen
     return saving_numbers(f, best)(x)
-# %% exercise="offload_large" verdict="refused" mistake="keys_of_other_calls"
-# One dictionary for all calls: a constant of `f` has the key of another memory.
-_known = weakref.WeakKeyDictionary()
-def offload_large(f, x, parameters, limit, put, get):
-    keep = {t.untyped_storage().data_ptr() for t in (x, *parameters)}
-    def pack(t):
-        s = t.untyped_storage()
-        if s.nbytes() < limit or s.data_ptr() in keep:
-            return t.detach()
-        if s not in _known:
-            _known[s] = put(torch.empty(0, dtype=t.dtype).set_(s))
-        return _known[s], t.size(), t.stride(), t.storage_offset()
-    def unpack(p):
-        return p if torch.is_tensor(p) else get(p[0]).as_strided(*p[1:])
-    with saved_tensors_hooks(pack, unpack):
-        return f(x)
 # %% exercise="stay_silent" verdict="refused"
 # No gradient at all, with a checkpoint and without: nothing is wrong.
 def stay_silent():

@@ -85,17 +85,6 @@ def test_honest_answers_and_habits_are_left_alone() -> None:
     outside = [cells for cells, kinds in found if Kind.OUTSIDE in kinds]
     assert [cells[0].partition("\n")[0] for cells in outside] == [
         "# hooks keep everything as bytes",
-        "# As bytes.",
-        "# A generation counter per storage, ids with weakref callbacks.",
-        "# Strong dictionary of storages.",
-        "# Pops from the other memory: second pass.",
-        "# the dict of pack holds the storages",
-        "# the packed tuple holds the tensor",
-        "# what needs no gradient stays",
-        "# the first view is put, not the whole storage",
-        "# known by id of the saved tensor, which the next one gets, too",
-        "# the first view is put as contiguous numbers, not the storage",
-        "# One dictionary for all calls: a constant of `f` has the key of another memory.",
         "# byte buffers",
         "# wasteful hooks",
     ]

@@ -96,9 +96,9 @@ def test_before_anybody_is_graded_it_says_what_to_do(
     capsys.readouterr()
     assert main(["report", str(tmp_path / "empty")]) == 1
     assert f"run `autograder grade {tmp_path / 'empty'}` first" in capsys.readouterr().err
-    assert main(["report", str(graded.folder), "04_jacobian_products"]) == 1
+    assert main(["report", str(graded.folder), "05_jacobian_products"]) == 1
     said = capsys.readouterr().err
-    assert f"nothing of 04_jacobian_products has been graded in {graded.folder}: run `autograder grade" in said
+    assert f"nothing of 05_jacobian_products has been graded in {graded.folder}: run `autograder grade" in said
     assert f"graded are: {graded.name}, own" in said
     assert not (tmp_path / "empty" / "report").exists()
 

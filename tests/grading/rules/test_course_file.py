@@ -26,7 +26,7 @@ due = 2026-09-17T23:59:00
 exercises = ["train_epoch"]
 points = {train_epoch = 5}
 
-[assignments.04_jacobian_products]
+[assignments.05_jacobian_products]
 due = 2026-09-24T23:59:00+00:00
 late = []
 """
@@ -34,7 +34,7 @@ late = []
 
 def test_rules_are_read_with_defaults_and_times_in_utc() -> None:
     rules = parse_rules(WHOLE, "course.toml")
-    third, fourth = rules.of("03_gradient_accumulation"), rules.of("04_jacobian_products")
+    third, fourth = rules.of("03_gradient_accumulation"), rules.of("05_jacobian_products")
     assert (rules.zone.key, rules.language, rules.late_days, rules.drop) == ("Europe/Moscow", "ru", 3, 1)
     assert third.due == datetime(2026, 9, 17, 20, 59, tzinfo=UTC)
     assert third.release == datetime(2026, 9, 10, 6, tzinfo=UTC)

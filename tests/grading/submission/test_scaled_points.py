@@ -13,7 +13,7 @@ from autograder.lessons.source import solutions
 from support.course import Course, run_autograder
 from support.submissions import Submission, read
 
-POINTS = {"check-train_epoch": (7, 3), "check-fix_zero_inside": (3, 6), "check-accumulate_uneven": (4, 1)}
+POINTS = {"check-train_engine": (3, 7), "check-fix_zero_inside": (3, 6), "check-accumulate_uneven": (4, 1)}
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ EXERCISE = "total"
 _MARK = "the mark of this copy"
 
 _LESSON = '''\
-# %% [markdown] tags=["en"] reading=1
+# %% [markdown] tags=["en"]
 # # A lesson of our own
 # %% [markdown] tags=["ru"]
 # # Наш собственный урок
@@ -56,7 +56,6 @@ from autograder.language import Text
     title=Text("A number", "Число"),
     kind="complete",
     core=True,
-    minutes=2,
     aspects=[
         aspect("form", 1, en="It is a tensor.", ru="Это тензор."),
         aspect("value", 3, en="It has the right value.", ru="Значение верно."),

@@ -232,13 +232,11 @@ def mode_table():
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `predict_modes`: what the modes let happen
-# *predict · ●○○ · 6 minutes · 1 point*
+# ### `predict_modes`
 #
 # Put what `mode_table()` returns in place of each `...`: `True` or `False` where a flag is asked for, `"accepted"` or `"RuntimeError"` where something is tried. A hint for the last lines: a product saves a factor when the other one requires grad, a sum saves nothing.
-# %% [markdown] tags=["ru"] of="9196e9f3"
-# ### Упражнение `predict_modes`: что разрешает каждый режим
-# *предсказать · ●○○ · 6 минут · 1 балл*
+# %% [markdown] tags=["ru"] of="a8b35f8a"
+# ### `predict_modes`
 #
 # Вместо каждого `...` поставьте то, что вернёт `mode_table()`: `True` или `False` там, где речь о флаге, `"accepted"` или `"RuntimeError"` там, где проверяется, разрешено ли действие. Для последних строк полезно помнить, что при умножении множитель сохраняется, если другой множитель требует градиента, а при сложении не сохраняется ничего.
 # %% answer="predict_modes"
@@ -322,25 +320,23 @@ assert (w * 2).requires_grad
 #
 # A pretrained body stays as it is, and only a head on top of it learns. The body's output is data, so somebody takes the fastest mode there is.
 #
-# ### Exercise `head_gradients`: features that may not be used
-# *find the bug · ●○○ · 4 minutes · 4 points*
+# ### `head_gradients`
 #
-# Mend `head_gradients(body, head, x, y)`.
+# **The function is to add the gradients of `head`, without recording `body`. It raises an error: mend it.**
 #
 # * **Given.** `body` and `head`, which may consist of several layers. A `.grad` may be `None` before.
 # * **Result.** The gradient of the mean squared error between `head(body(x))` and `y` is added to the `.grad` of each parameter of `head`. Nothing needs to be returned. <!-- head -->
 # * **Leave.** `body`: flags, modes, weights, `.grad`. It runs in the modes that its modules are in. <!-- body -->
 # * **Leave.** Of `head` all but `.grad`. <!-- head -->
 # * **Not allowed.** To record the forward pass of `body`. <!-- recorded -->
-# %% [markdown] tags=["ru"] of="c75d3b26"
+# %% [markdown] tags=["ru"] of="ecff4459"
 # ## Основа сети и голова
 #
 # Предобученная основа сети (backbone) не меняется, а обучается только голова поверх неё. Выход основы — просто данные, и для него выбран самый быстрый из режимов.
 #
-# ### Упражнение `head_gradients`: признаки, которые нельзя использовать
-# *найти ошибку · ●○○ · 4 минуты · 4 балла*
+# ### `head_gradients`
 #
-# Исправьте функцию `head_gradients(body, head, x, y)`.
+# **Функция должна прибавить градиенты `head`, не записывая `body` в граф. Но возникает ошибка: исправьте функцию.**
 #
 # * **Дано.** Модели `body` и `head`; вторая может состоять из нескольких слоёв. До вызова в `.grad` может лежать `None`.
 # * **Результат.** К `.grad` каждого параметра модели `head` прибавлен градиент среднего квадрата разности между `head(body(x))` и `y`. Возвращать ничего не нужно. <!-- head -->
@@ -397,101 +393,15 @@ check("head_gradients")
 
 
 # %% [markdown] tags=["en"]
-# ## Predictions without a graph
-#
-# An evaluation sets two switches and puts both back: the mode of each module, and recording.
-# %% [markdown] tags=["ru"] of="f1bf75b1"
-# ## Предсказания без графа
-#
-# При валидации нужны два переключателя, и потом оба нужно вернуть: режим каждого модуля и отслеживание.
-# %% [markdown] tags=["en"]
-# ### Exercise `evaluate`: predictions without a graph
-# *design · ●●○ · 14 minutes · 5 points*
-#
-# * **Given.** `model`, and `batches`, a list, not empty, of inputs; the batches may have different sizes. The caller is not in `inference_mode()`.
-# * **Result.** One tensor: the predictions of `model` for all samples, in order, joined along the first dimension, with all layers in evaluation mode. <!-- predictions -->
-# * **Result.** It is an ordinary constant, which training may use and edit: it does not require grad, and it is no inference tensor. <!-- kind -->
-# * **Result.** Model and batches may lie on another device than the CPU, such as a GPU; the predictions lie there, too. <!-- device -->
-# * **Leave.** The mode of each module; modes may be mixed (while a head is trained, the rest of the model may be in evaluation mode). Flags, weights, gradients, statistics, hooks, and the list. Recording is on afterwards if it was on, and off if it was off. <!-- afterwards -->
-# * **Not allowed.** More in memory, besides the predictions, than 4 activations (outputs of layers) of a single batch, the largest one: not all batches at once, and no graph. <!-- peak -->
-# %% [markdown] tags=["ru"] of="9b5d3501"
-# ### Упражнение `evaluate`: предсказания без графа
-# *спроектировать · ●●○ · 14 минут · 5 баллов*
-#
-# * **Дано.** Модель `model` и непустой список входов `batches`; размеры батчей могут быть разными. Вызывающий код — не внутри `inference_mode()`.
-# * **Результат.** Один тензор: предсказания модели `model` для всех примеров по порядку, склеенные по измерению 0. Все слои при этом работают в режиме оценки. <!-- predictions -->
-# * **Результат.** Это обычная константа, которую при обучении можно использовать и менять: она не требует градиента, и это не inference-тензор. <!-- kind -->
-# * **Результат.** Модель и батчи могут лежать не на CPU, а на другом устройстве, например на GPU; предсказания лежат там же. <!-- device -->
-# * **Не менять.** Режим каждого модуля; режимы бывают разными (пока обучается голова, остальная модель может быть в режиме оценки). Флаги, веса, градиенты, статистики, хуки и сам список батчей. Отслеживание после вызова включено, если было включено, и выключено, если было выключено. <!-- afterwards -->
-# * **Нельзя.** Держать в памяти, не считая предсказаний, больше 4 активаций (выходов слоёв) одного, самого большого батча: ни активаций всех батчей сразу, ни графа там быть не должно. <!-- peak -->
-# %% answer="evaluate"
-def evaluate(model, batches):
-    """Predict all samples of `batches` in evaluation mode and without a graph."""
-    ### BEGIN SOLUTION
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    with torch.no_grad():
-        predictions = torch.cat([model(x) for x in batches])
-    for module, training in modes:
-        module.training = training
-    return predictions
-    ### END SOLUTION
-
-
-# %% alternative="evaluate"
-@torch.no_grad()
-def evaluate(model, batches):
-    switched = [module for module in model.modules() if module.training]
-    model.eval()
-    try:
-        return torch.cat([model(x) for x in batches])
-    finally:
-        for module in switched:
-            module.training = True
-
-
-# %% alternative="evaluate"
-def evaluate(model, batches):
-    import copy
-
-    twin = copy.deepcopy(model).eval()
-    with torch.inference_mode():
-        results = [twin(x) for x in batches]
-    return torch.cat([result.clone() for result in results])
-
-
-# %% alternative="evaluate"
-def evaluate(model, batches):
-    before = torch.is_grad_enabled()
-    modes = {name: module.training for name, module in model.named_modules()}
-    torch.set_grad_enabled(False)
-    model.train(False)
-    result = None
-    for x in batches:
-        part = model(x)
-        result = part if result is None else torch.cat([result, part])
-    for name, module in model.named_modules():
-        module.training = modes[name]
-    torch.set_grad_enabled(before)
-    return result
-
-
-# %% check="evaluate"
-from autograder import check
-
-check("evaluate")
-
-
-# %% [markdown] tags=["en"]
 # ## Freezing: which end?
 #
-# To fine-tune a model is to train a part of it. The rest is *frozen*: `requires_grad` of its parameters is switched off, and the optimizer leaves it alone. A reason given for it is memory. The advice is “freeze the encoder”, the first layers. Would the last layers do as well?
+# To fine-tune a model is to train a part of it. The rest is *frozen*: the optimizer leaves it alone. A reason given for it is memory. The advice is “freeze the encoder”, the first layers. Would the last layers do as well?
 #
 # Take four blocks, numbered from 1, of a linear layer and ReLU. The cell counts the bytes that a forward pass keeps for backward, the parameters aside. What do you expect of the last two lines?
-# %% [markdown] tags=["ru"] of="e2b54264"
+# %% [markdown] tags=["ru"] of="e08cde0b"
 # ## Заморозка: с какого конца?
 #
-# Часто дообучают не всю модель, а её часть. Остальное *замораживают*: у параметров выключают `requires_grad`, и оптимизатор их не меняет. Так экономят и память. Обычный совет — «заморозьте кодировщик», то есть начальные слои. А если заморозить последние?
+# Часто дообучают не всю модель, а её часть. Остальное *замораживают*: оптимизатор этих параметров не меняет. Так экономят и память. Обычный совет — «заморозьте кодировщик», то есть начальные слои. А если заморозить последние?
 #
 # Возьмём четыре блока (нумеруем с 1), в каждом линейный слой и ReLU. В ячейке подсчитаны байты, которые после прямого прохода хранятся для обратного, не считая параметров. Какие числа вы ожидаете увидеть в двух последних строках?
 # %%
@@ -554,10 +464,9 @@ assert norm.num_batches_tracked == 1
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `freeze`: a freeze without effect
-# *find the bug · ●●○ · 12 minutes · 5 points*
+# ### `freeze`
 #
-# Mend `freeze(model, k)`, which freezes the first `k` layers.
+# **`freeze(model, k)` is to freeze the first `k` layers and return the parameters that still learn. It freezes nothing: mend it.**
 #
 # * **Given.** `model`, a `Sequential`; the first `k` layers are `model[0]` to `model[k - 1]`, at least one and not all. A layer may have a name, may be of any kind, and may be a block of layers or of blocks. One object, such as a `Tanh`, may stand in several places.
 # * **Result.** All parameters of the first `k` layers stop requiring grad. <!-- flags -->
@@ -566,11 +475,10 @@ assert norm.num_batches_tracked == 1
 # * **Leave.** A later parameter that had been frozen before: it stays frozen and is not in the list. The mode of every layer, `training`. The parameters are the same objects. <!-- flags -->
 # * **Leave.** The `.grad` of every parameter that is in none of the first `k` layers. <!-- step -->
 # * **Not allowed.** To keep anything for the frozen layers in a forward pass on data that does not require grad. <!-- saved -->
-# %% [markdown] tags=["ru"] of="adabb838"
-# ### Упражнение `freeze`: слои, которые не замёрзли
-# *найти ошибку · ●●○ · 12 минут · 5 баллов*
+# %% [markdown] tags=["ru"] of="df043a33"
+# ### `freeze`
 #
-# Исправьте функцию `freeze(model, k)`, которая замораживает первые `k` слоёв.
+# **`freeze(model, k)` должна заморозить первые `k` слоёв и вернуть параметры, которые ещё обучаются. Она ничего не замораживает: исправьте функцию.**
 #
 # * **Дано.** Модель `model` — это `Sequential`; первые `k` слоёв — от `model[0]` до `model[k - 1]`: хотя бы один слой, но не все. Слой может быть любым: у него может быть имя, и он может сам состоять из слоёв или блоков. Один и тот же объект, например `Tanh`, может стоять в нескольких местах.
 # * **Результат.** Все параметры первых `k` слоёв перестают требовать градиента. <!-- flags -->
@@ -748,15 +656,13 @@ def in_place_table():
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `predict_in_place`: which edits break backward
-# *predict · ●●○ · 7 minutes · 1 point*
+# ### `predict_in_place`
 #
-# Read the two functions; do not call them yet. `x` is a leaf with the numbers 1 and 4, `h` a result with the same numbers, `k` a constant with 3 and 5. Put what `in_place_table()` returns in place of each `...`: the gradient, a list of two numbers such as `[3.0, 5.0]`, or `"RuntimeError"`.
-# %% [markdown] tags=["ru"] of="6b9bef40"
-# ### Упражнение `predict_in_place`: какие изменения ломают обратный проход
-# *предсказать · ●●○ · 7 минут · 1 балл*
+# `x` is a leaf with the numbers 1 and 4, `h` a result with the same numbers, `k` a constant with 3 and 5. Put what `in_place_table()` returns in place of each `...`: the gradient, a list of two numbers such as `[3.0, 5.0]`, or `"RuntimeError"`.
+# %% [markdown] tags=["ru"] of="3d23b4f2"
+# ### `predict_in_place`
 #
-# Прочтите обе функции, но пока не вызывайте их. Здесь `x` — лист с числами 1 и 4, `h` — нелистовой тензор с теми же числами, `k` — константа с числами 3 и 5. Вместо каждого `...` поставьте то, что вернёт `in_place_table()`: градиент, то есть список из двух чисел, например `[3.0, 5.0]`, или `"RuntimeError"`.
+# Здесь `x` — лист с числами 1 и 4, `h` — нелистовой тензор с теми же числами, `k` — константа с числами 3 и 5. Вместо каждого `...` поставьте то, что вернёт `in_place_table()`: градиент, то есть список из двух чисел, например `[3.0, 5.0]`, или `"RuntimeError"`.
 # %% answer="predict_in_place"
 predict_in_place = {
     "y = h ** 2; h.add_(1)": "RuntimeError",
@@ -894,14 +800,125 @@ with torch.no_grad():
 
 
 # %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * `no_grad()` keeps new operations out of the graph; `detach()` at the end builds the graph and throws it away; `eval()` is about layers. An evaluation needs `eval()` and `no_grad()`, and puts back what it found.
+# * `inference_mode` is for results that never return to training; `enable_grad()` does not undo it.
+# * Flags of parameters decide what learns. Freezing the *first* layers saves memory; freezing the last ones saves nothing where ReLU or tanh keep their output anyway.
+# * An optimizer moves whatever has something in `.grad`.
+# * An in-place edit breaks backward when the edited tensor, or one that shares its memory, was saved. Ask what the operation saved: its input, its output, or nothing.
+#
+# From the extra sections:
+#
+# * An optimizer's step edits weights in place: first all backward passes that need them, then the steps.
+# %% [markdown] tags=["ru"] of="93193c7c"
+# ## Что стоит запомнить
+#
+# * Внутри `no_grad()` новые операции не попадают в граф; с `detach()` в конце граф строится и выбрасывается; `eval()` меняет поведение слоёв. При валидации нужны `eval()` и `no_grad()`, а потом нужно вернуть всё как было.
+# * `inference_mode` нужен для результатов, которые не используются при обучении; `enable_grad()` его не отменяет.
+# * Что обучается, зависит от флагов параметров. Заморозка *первых* слоёв экономит память; заморозка последних не экономит ничего там, где ReLU или tanh всё равно сохраняют свой выход.
+# * Оптимизатор меняет все параметры, у которых в `.grad` что-то есть.
+# * Изменение на месте ломает обратный проход, если был сохранён изменённый тензор или другой тензор с той же памятью. Выясните, что сохранила операция: вход, выход или ничего.
+#
+# Из дополнительных разделов:
+#
+# * На шаге оптимизатора веса меняются на месте, поэтому сначала сделайте все обратные проходы, для которых они нужны, и только потом шаги.
+# %% [markdown] tags=["en"]
+# ## Predictions without a graph
+#
+# An evaluation sets two switches and puts both back: the mode of each module, and recording.
+# %% [markdown] tags=["ru"] of="f1bf75b1"
+# ## Предсказания без графа
+#
+# При валидации нужны два переключателя, и потом оба нужно вернуть: режим каждого модуля и отслеживание.
+# %% [markdown] tags=["en"]
+# ### `evaluate`
+#
+# **Return the predictions of `model` for all batches, without a graph, and leave everything as it was.**
+#
+# * **Given.** `model`, and `batches`, a list, not empty, of inputs; the batches may have different sizes. The caller is not in `inference_mode()`.
+# * **Result.** One tensor: the predictions of `model` for all samples, in order, joined along the first dimension, with all layers in evaluation mode. <!-- predictions -->
+# * **Result.** It is an ordinary constant, which training may use and edit: it does not require grad, and it is no inference tensor. <!-- kind -->
+# * **Result.** Model and batches may lie on another device than the CPU, such as a GPU; the predictions lie there, too. <!-- device -->
+# * **Leave.** The mode of each module; modes may be mixed (while a head is trained, the rest of the model may be in evaluation mode). Flags, weights, gradients, statistics, hooks, and the list. Recording is on afterwards if it was on, and off if it was off. <!-- afterwards -->
+# * **Not allowed.** More in memory, besides the predictions, than 4 activations (outputs of layers) of a single batch, the largest one: not all batches at once, and no graph. <!-- peak -->
+# %% [markdown] tags=["ru"] of="7bee4f37"
+# ### `evaluate`
+#
+# **Верните предсказания `model` для всех батчей, не строя графа, и оставьте всё таким, каким оно было.**
+#
+# * **Дано.** Модель `model` и непустой список входов `batches`; размеры батчей могут быть разными. Вызывающий код — не внутри `inference_mode()`.
+# * **Результат.** Один тензор: предсказания модели `model` для всех примеров по порядку, склеенные по измерению 0. Все слои при этом работают в режиме оценки. <!-- predictions -->
+# * **Результат.** Это обычная константа, которую при обучении можно использовать и менять: она не требует градиента, и это не inference-тензор. <!-- kind -->
+# * **Результат.** Модель и батчи могут лежать не на CPU, а на другом устройстве, например на GPU; предсказания лежат там же. <!-- device -->
+# * **Не менять.** Режим каждого модуля; режимы бывают разными (пока обучается голова, остальная модель может быть в режиме оценки). Флаги, веса, градиенты, статистики, хуки и сам список батчей. Отслеживание после вызова включено, если было включено, и выключено, если было выключено. <!-- afterwards -->
+# * **Нельзя.** Держать в памяти, не считая предсказаний, больше 4 активаций (выходов слоёв) одного, самого большого батча: ни активаций всех батчей сразу, ни графа там быть не должно. <!-- peak -->
+# %% answer="evaluate"
+def evaluate(model, batches):
+    """Predict all samples of `batches` in evaluation mode and without a graph."""
+    ### BEGIN SOLUTION
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    with torch.no_grad():
+        predictions = torch.cat([model(x) for x in batches])
+    for module, training in modes:
+        module.training = training
+    return predictions
+    ### END SOLUTION
+
+
+# %% alternative="evaluate"
+@torch.no_grad()
+def evaluate(model, batches):
+    switched = [module for module in model.modules() if module.training]
+    model.eval()
+    try:
+        return torch.cat([model(x) for x in batches])
+    finally:
+        for module in switched:
+            module.training = True
+
+
+# %% alternative="evaluate"
+def evaluate(model, batches):
+    import copy
+
+    twin = copy.deepcopy(model).eval()
+    with torch.inference_mode():
+        results = [twin(x) for x in batches]
+    return torch.cat([result.clone() for result in results])
+
+
+# %% alternative="evaluate"
+def evaluate(model, batches):
+    before = torch.is_grad_enabled()
+    modes = {name: module.training for name, module in model.named_modules()}
+    torch.set_grad_enabled(False)
+    model.train(False)
+    result = None
+    for x in batches:
+        part = model(x)
+        result = part if result is None else torch.cat([result, part])
+    for name, module in model.named_modules():
+        module.training = modes[name]
+    torch.set_grad_enabled(before)
+    return result
+
+
+# %% check="evaluate"
+from autograder import check
+
+check("evaluate")
+
+
+# %% [markdown] tags=["en"]
 # ## A tensor filled row by row
 #
 # An exponential running average of the rows of `x`: the first row is $y_0 = x_0$, and each further one is $y_t = a\,y_{t-1} + (1 - a)\,x_t$. The code below writes the rows into one tensor made in advance. With `a = 0.9`, a Python number, it works. When `a` becomes a weight that learns, backward raises. Nothing in these lines has changed; why?
 #
-# ### Exercise `smooth`: averages with a weight that learns
-# *find the bug · ●●○ · 10 minutes · 4 points*
+# ### `smooth`
 #
-# Mend `smooth(x, a)`, which returns the averages.
+# **`smooth(x, a)` returns running averages; a backward pass through them fails, or keeps too much. Mend it.**
 #
 # * **Given.** `x`, of shape $(T, n)$ with $T \geq 1$, and `a`, of shape `()`; both are leaves that require grad. `a` may be 0.
 # * **Result.** `y`, a tensor with the shape and the dtype of `x`. <!-- y -->
@@ -909,15 +926,14 @@ with torch.no_grad():
 # * **Result.** `x` and `a` may lie on another device than the CPU, such as a GPU; `y` lies there, too. <!-- device -->
 # * **Leave.** `x`, `a` and their `.grad`. <!-- gradients -->
 # * **Not allowed.** A graph that keeps, `x` and `a` aside, more than 4 tensors of the size of `x`, however many rows it has: a copy of all rows at every step is too much, and so is a matrix of size $T \times T$. <!-- saved -->
-# %% [markdown] tags=["ru"] of="437a17d7"
+# %% [markdown] tags=["ru"] of="83818fcb"
 # ## Тензор, который заполняют по строкам
 #
 # Экспоненциальное скользящее среднее строк тензора `x` определяется так: первая строка — $y_0 = x_0$, каждая следующая — $y_t = a\,y_{t-1} + (1 - a)\,x_t$. В коде ниже строки записываются в один заранее созданный тензор. При `a = 0.9` (число Python) этот код работает. Когда же `a` становится обучаемым весом, обратный проход прерывается с ошибкой. Сам код не изменился. В чём же дело?
 #
-# ### Упражнение `smooth`: средние с весом, который обучается
-# *найти ошибку · ●●○ · 10 минут · 4 балла*
+# ### `smooth`
 #
-# Исправьте функцию `smooth(x, a)`, которая возвращает средние.
+# **`smooth(x, a)` возвращает скользящие средние, но обратный проход через них завершается ошибкой или хранит слишком много. Исправьте функцию.**
 #
 # * **Дано.** Тензор `x` формы $(T, n)$, где $T \geq 1$, и `a` формы `()`; оба — листья, которые требуют градиента. Значение `a` может быть равно 0.
 # * **Результат.** Тензор `y` той же формы и того же dtype, что и `x`. <!-- y -->
@@ -1031,16 +1047,15 @@ draw(y)
 #
 # The code below was usual in torch 0.4. Today it ends in an error. Before torch 1.5 there was none, and the gradient of `G` was wrong.
 #
-# ### Extra exercise `gan_step`: from an older version
-# *find the bug · ●●● · 16 minutes · 4 points · extra*
+# ### `gan_step`
 #
-# Mend `gan_step(G, D, opt_G, opt_D, real, ideas)`: one training step of both networks.
+# **`gan_step` is to make one step of both networks, each with its own gradient at the weights before the call. Mend it.**
 #
 # * **Given.** `opt_D` holds the parameters of `D`, `opt_G` those of `G`. Old gradients may be in `.grad`: they must not count.
 # * **Result.** One step of `opt_D` with the gradient of $L_D$, taken *at the weights that the networks have when the function is called*. <!-- D -->
 # * **Result.** One step of `opt_G` with the gradient of $L_G$, taken at the same weights. What lies in `.grad` afterwards does not matter, and nothing needs to be returned. <!-- G -->
 # * **Leave.** The flags and modes of both networks, module by module. With a frozen weight the function may raise an error, as `backward(inputs=...)` does, but not thaw it. <!-- D, G -->
-# %% [markdown] tags=["ru"] of="7aef2fdf"
+# %% [markdown] tags=["ru"] of="3cabf9ff"
 # ## Игра двух сетей
 #
 # В генеративно-состязательной сети (GAN) две части. Генератор `G` создаёт подделки из случайных векторов `ideas`. Дискриминатор `D` ставит каждому примеру оценку от 0 до 1, высокую — настоящим. Функции потерь у них такие (черта сверху — среднее по примерам):
@@ -1049,10 +1064,9 @@ draw(y)
 #
 # Код ниже был обычным во времена torch 0.4. Сегодня он приводит к ошибке. До torch 1.5 ошибки не было, а градиент `G` получался неверным.
 #
-# ### Дополнительное упражнение `gan_step`: из старой версии
-# *найти ошибку · ●●● · 16 минут · 4 балла · дополнительно*
+# ### `gan_step`
 #
-# Исправьте функцию `gan_step(G, D, opt_G, opt_D, real, ideas)`: один шаг обучения обеих сетей.
+# **`gan_step` должна сделать один шаг обеих сетей, каждой по её собственному градиенту при весах до вызова. Исправьте функцию.**
 #
 # * **Дано.** Оптимизатору `opt_D` переданы параметры `D`, а `opt_G` — параметры `G`. В `.grad` могут лежать старые градиенты: учитываться они не должны.
 # * **Результат.** Один шаг `opt_D` по градиенту $L_D$, взятому *при тех весах, которые были у сетей в момент вызова*. <!-- D -->
@@ -1203,20 +1217,22 @@ assert x.grad.tolist() == [12, 12, 12]
 #
 # “In-place functions raise an error if the storage of the modified input is referenced by any other tensor.” You have seen one case where it is false. Build your own.
 #
-# ### Extra exercise `shared_edit`: an edit of shared memory that is right
-# *write the counter-example · ●●○ · 8 minutes · 4 points · extra*
+# ### `shared_edit`
+#
+# **Return two tensors that share one memory, which was edited in place, and whose gradients are right all the same.**
 #
 # * **Given.** `x`, a leaf of two dimensions that requires grad.
 # * **Result.** A pair `(h, other)`: two different tensors with a history (`grad_fn` is not `None`) that share one memory, which is not the memory of `x`. <!-- shared -->
 # * **Result.** That memory has been edited in place, when there was already a view of it, and in a way that the version counter counted. An edit that leaves the numbers as they are counts, too. <!-- edited -->
 # * **Result.** Backward from `h` and backward from `other` run without an error, and both gradients of `x` are exact. They are compared with finite differences, so let the result be a smooth function of `x`, without rounding and randomness. <!-- gradients -->
-# %% [markdown] tags=["ru"] of="c7bd61fd"
+# %% [markdown] tags=["ru"] of="4be386d4"
 # ## Утверждение, которое надо опровергнуть
 #
 # «Операции с изменением на месте вызывают ошибку, если на хранилище изменяемого входа ссылается какой-нибудь другой тензор». Один случай, когда это неверно, вы уже видели. Постройте ещё один.
 #
-# ### Дополнительное упражнение `shared_edit`: допустимое изменение общей памяти
-# *построить контрпример · ●●○ · 8 минут · 4 балла · дополнительно*
+# ### `shared_edit`
+#
+# **Верните два тензора с общей памятью, которую изменили на месте, но градиенты у обоих всё равно верны.**
 #
 # * **Дано.** Двумерный лист `x`, который требует градиента.
 # * **Результат.** Пара `(h, other)`: два разных тензора с историей (`grad_fn` не `None`) и с общей памятью, отличной от памяти `x`. <!-- shared -->
@@ -1325,8 +1341,7 @@ Value.recording, Value.version, Value.add_ = True, 0, add_
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `stop_recording`: stop recording
-# *complete · ●●○ · 14 minutes · 3 points · extra*
+# ### `stop_recording`
 #
 # **A rule remembers the versions of what it will read, and without recording there is no rule.** Below is the engine's `record`. So far it looks neither at versions nor at the switch.
 #
@@ -1336,9 +1351,8 @@ Value.recording, Value.version, Value.add_ = True, 0, add_
 # * **Result.** If a value that a rule reads was edited after the operation, the rule raises a RuntimeError, also if the numbers stayed the same. `*` and `@` read their inputs, `tanh` its result. <!-- noticed -->
 # * **Result.** No other edit stops a rule: `+` and `sum` read nothing. <!-- unread -->
 # * **Not allowed.** To call `record`: your function takes its place. <!-- recorded -->
-# %% [markdown] tags=["ru"] of="50ebb4c6"
-# ### Дополнительное упражнение `stop_recording`: остановить запись
-# *дописать · ●●○ · 14 минут · 3 балла · дополнительно*
+# %% [markdown] tags=["ru"] of="efab24f4"
+# ### `stop_recording`
 #
 # **Правило помнит версии того, что ему предстоит прочесть, а без записи нет и правила.** Ниже — функция `record` вашего движка. Пока она не смотрит ни на версии, ни на выключатель.
 #
@@ -1603,23 +1617,9 @@ check_claims(
     },
 )
 # %% [markdown] tags=["en"]
-# ## What to keep
-#
-# * `no_grad()` keeps new operations out of the graph; `detach()` at the end builds the graph and throws it away; `eval()` is about layers. An evaluation needs `eval()` and `no_grad()`, and puts back what it found.
-# * `inference_mode` is for results that never return to training; `enable_grad()` does not undo it.
-# * Flags of parameters decide what learns. Freezing the *first* layers saves memory; freezing the last ones saves nothing where ReLU or tanh keep their output anyway.
-# * An optimizer moves whatever has something in `.grad`.
-# * An in-place edit breaks backward when the edited tensor, or one that shares its memory, was saved. Ask what the operation saved: its input, its output, or nothing.
-# * An optimizer's step edits weights in place: first all backward passes that need them, then the steps.
-# %% [markdown] tags=["ru"] of="840c343b"
-# ## Что стоит запомнить
-#
-# * Внутри `no_grad()` новые операции не попадают в граф; с `detach()` в конце граф строится и выбрасывается; `eval()` меняет поведение слоёв. При валидации нужны `eval()` и `no_grad()`, а потом нужно вернуть всё как было.
-# * `inference_mode` нужен для результатов, которые не используются при обучении; `enable_grad()` его не отменяет.
-# * Что обучается, зависит от флагов параметров. Заморозка *первых* слоёв экономит память; заморозка последних не экономит ничего там, где ReLU или tanh всё равно сохраняют свой выход.
-# * Оптимизатор меняет все параметры, у которых в `.grad` что-то есть.
-# * Изменение на месте ломает обратный проход, если был сохранён изменённый тензор или другой тензор с той же памятью. Выясните, что сохранила операция: вход, выход или ничего.
-# * На шаге оптимизатора веса меняются на месте, поэтому сначала сделайте все обратные проходы, для которых они нужны, и только потом шаги.
+# ## Where you stand
+# %% [markdown] tags=["ru"] of="76fccca0"
+# ## Что сделано
 # %%
 from autograder import progress
 

@@ -2,12 +2,15 @@
 
 A contract is a list in the prose of a lesson source, below the heading of its exercise:
 
+    # **Return twice `x`.**
+    #
     # * **Given.** `x`, a float64 tensor.
     # * **Result.** Twice `x`. <!-- value -->
     # * **Leave.** `x` as it is. <!-- x -->
     # * **Not allowed.** A loop. <!-- no aspect: no case is large enough -->
 
-The comment at the end of a line names the aspects that check it, or says why none does. A line of what is given needs
+The sentence above the list is bold, and says what the exercise is about; a learner opens the list by a click. The
+comment at the end of a line names the aspects that check it, or says why none does. A line of what is given needs
 no comment: the cases hold it. Students do not see the comments.
 """
 
@@ -19,16 +22,23 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from ..language import LANGUAGES, Text
-from .source import Lesson
+from ...language import LANGUAGES, Text
+from ...messages.lessons import say
+from ..source import Lesson
 
 # nbgrader's config imports this module, and needs no torch.
 if TYPE_CHECKING:
-    from ..checking.exercise import Exercise
+    from ...checking.exercise import Exercise
 
 _NO_ASPECT = "no aspect: "
 _LABELLED = re.compile(r"\* \*\*(?P<label>[^*\n]+)\.\*\* ", re.M)
 _COMMENT = re.compile(r" <!-- (?P<said>[^\n]*?) -->$", re.M)
+
+
+# The heading of an exercise, perhaps with the line under it, a paragraph that begins in bold, and the rest.
+_OPENED = re.compile(
+    r"(?P<shown>^### [^\n]*`\w+`[^\n]*\n(?:[^\n]+\n)?\n\*\*[^\n]+)\n\n(?P<folded>.+?)(?=\n#+ |\Z)", re.M | re.S
+)
 
 
 class Part(StrEnum):
@@ -100,6 +110,26 @@ def as_students_see(prose: str) -> str:
         lines.append(f"* {line[found.end() :]}" if found and repeated else line)
         before = label
     return "\n".join(lines)
+
+
+def with_folded_conditions(prose: str, language: str) -> str:
+    """Return prose in which a contract shows its first sentence, and the rest after a click on "Exact conditions".
+
+    A contract whose first paragraph is not bold stays as it is.
+    """
+    summary = say("conditions", language)
+
+    def fold(found: re.Match[str]) -> str:
+        return f"{found['shown']}\n\n<details>\n<summary>{summary}</summary>\n\n{found['folded'].strip()}\n\n</details>"
+
+    return _OPENED.sub(fold, prose)
+
+
+def shown_words(lesson: Lesson, exercise: str) -> int:
+    """Return how many English words of a contract a learner sees before opening the exact conditions."""
+    heading = f"### `{exercise}`\n"
+    below = next((cell.source.partition(heading)[2].strip() for cell in lesson.cells if heading in cell.source), "")
+    return len((below.partition("\n\n")[0] if below.startswith("**") else below).split())
 
 
 def contract_problems(lesson: Lesson, exercises: dict[str, Exercise]) -> Iterator[str]:

@@ -11,8 +11,8 @@
 #
 # Extra exercises check a derivative numerically, with a suitable step, and show what such a check does not see.
 #
-# You need lesson 02: the graph, `backward()`, `retain_graph`, `torch.autograd.grad`.
-# %% [markdown] tags=["ru"] about="vᵀJ, J v и H v без лишних затрат, конечные разности, `gradcheck`" of="157b7420"
+# You need lesson 02: the graph, `backward()`, `retain_graph`.
+# %% [markdown] tags=["ru"] about="vᵀJ, J v и H v без лишних затрат, конечные разности, `gradcheck`" of="6a747343"
 # # Произведения с матрицей Якоби
 #
 # У функции с 1000 входов и 1000 выходов миллион частных производных. Метод `backward()` не вычисляет их по одной: эти производные составляют матрицу, и за один проход на неё умножается вектор. Обходится это не дороже нескольких прямых проходов. Что это за вектор, с какой стороны на него умножают и что делать, если нужно другое произведение?
@@ -25,7 +25,7 @@
 #
 # В дополнительных упражнениях производная проверяется численно, с подходящим шагом, и видно, каких ошибок такая проверка не обнаруживает.
 #
-# Понадобится урок 02: граф, `backward()`, `retain_graph`, `torch.autograd.grad`.
+# Понадобится урок 02: граф, `backward()`, `retain_graph`.
 # %% tags=["en"]
 # Does the import fail? Install the course by pip (its file, or autograd-course),
 # and uninstall another `autograder`.
@@ -114,13 +114,11 @@ def which_v():
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `predict_vjp`: which v, and what it gives
-# *predict · ●○○ · 8 minutes · 1 point*
+# ### `predict_vjp`
 #
 # Put what `which_v()` returns in place of each `...`: a list of numbers such as `[1.0, 2.0]`, or `"RuntimeError"`.
-# %% [markdown] tags=["ru"] of="9dd425f5"
-# ### Упражнение `predict_vjp`: какой вектор v нужен и что получится
-# *предсказать · ●○○ · 8 минут · 1 балл*
+# %% [markdown] tags=["ru"] of="284fc46f"
+# ### `predict_vjp`
 #
 # Вместо каждого `...` поставьте то, что вернёт `which_v()`: список чисел, например `[1.0, 2.0]`, или `"RuntimeError"`.
 # %% answer="predict_vjp"
@@ -277,10 +275,9 @@ assert torch.equal(lower, lower.tril()) and not torch.equal(numbers @ lower, low
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `fix_two_products`: two products of one function
-# *find the bug · ●●○ · 10 minutes · 3 points*
+# ### `fix_two_products`
 #
-# Here is that code as a function. Mend it.
+# **The function is to return $v^TJ$ for a `v` of ones, and for the given `v`. Mend it.**
 #
 # * **Given.** `f`, which takes and returns a tensor; the output may have another shape than `inp`. `inp`, a leaf that requires grad. `v`, of the output's shape. All are float64.
 # * **Result.** A pair of tensors of the shape of `inp`: first the product $v^TJ$ with a `v` of ones. <!-- ones -->
@@ -288,11 +285,10 @@ assert torch.equal(lower, lower.tril()) and not torch.equal(numbers @ lower, low
 # * **Result.** Both are exact up to rounding: the error is at most $10^{-12}$ of the largest entry. <!-- exact -->
 # * **Result.** The function works, too, where `inp` and `v` lie on another device than the CPU, such as a GPU. <!-- device -->
 # * **Leave.** `inp.grad`, whether something is in it or `None`. <!-- grad -->
-# %% [markdown] tags=["ru"] of="b5b2223e"
-# ### Упражнение `fix_two_products`: два произведения для одной функции
-# *найти ошибку · ●●○ · 10 минут · 3 балла*
+# %% [markdown] tags=["ru"] of="e04c8c4e"
+# ### `fix_two_products`
 #
-# Вот тот же код в виде функции. Исправьте её.
+# **Функция должна вернуть $v^TJ$ для `v` из единиц и для заданного `v`. Исправьте её.**
 #
 # * **Дано.** Функция `f`, которая принимает и возвращает тензор; форма выхода может отличаться от формы `inp`. Лист `inp`, который требует градиента. Тензор `v` той же формы, что выход. Все тензоры — float64.
 # * **Результат.** Пара тензоров той же формы, что и `inp`: первый — произведение $v^TJ$, где `v` состоит из единиц. <!-- ones -->
@@ -352,111 +348,18 @@ check("fix_two_products")
 
 # %% [markdown] tags=["en"]
 # `torch.autograd.grad(out, inp, v)` returns $v^TJ$ and leaves `.grad` alone. It returns a tuple, one entry for each input, hence the comma in `(first,) =`. For products it is the better tool; `backward` is for training networks.
-#
-# ## The whole matrix
-#
-# If you do want $J$: its rows are the products with the unit vectors (one entry is 1, the others are 0). `functional.jacobian` does exactly that. Here it is on a function of two arguments:
-# %% [markdown] tags=["ru"] of="a298d5ca"
+# %% [markdown] tags=["ru"] of="40bc9a1d"
 # Функция `torch.autograd.grad(out, inp, v)` возвращает $v^TJ$ и не меняет `.grad`. Результат — кортеж, по одному элементу на каждый вход. Отсюда запятая в `(first,) =`. Произведения удобнее получать так, а `backward` нужен для обучения сетей.
-#
-# ## Матрица целиком
-#
-# Если нужна сама матрица $J$, её строки можно получить как произведения с векторами стандартного базиса (одна единица, остальные нули). Функция `functional.jacobian` именно так и поступает. Применим её к функции двух аргументов:
-# %%
-def exp_adder(x, y):
-    return 2 * x.exp() + 3 * y
-
-
-inputs = torch.tensor([0.7074, 0.9178, 0.3003]), torch.tensor([0.9081, 0.2903, 0.7643])
-functional.jacobian(exp_adder, inputs)
-
-
-# %% [markdown] tags=["en"]
-# Two matrices came back, one for each argument: $2e^{x_i}$ on the diagonal of the first, 3 on that of the second. Both are diagonal, because each output depends on the entry with the same index in each argument. `torch.func.jacrev(exp_adder)` would return the first matrix only: it differentiates with respect to argument 0 unless told otherwise by `argnums`.
-# %% [markdown] tags=["ru"] of="63b7408a"
-# Вернулись две матрицы, по одной на аргумент: на диагонали первой стоят $2e^{x_i}$, на диагонали второй — 3. Обе диагональны, потому что каждый выход зависит только от соответствующего элемента каждого аргумента. Вызов `torch.func.jacrev(exp_adder)` дал бы только первую матрицу: если не задать `argnums`, производная берётся по аргументу 0.
-# %% tags=["fact"]
-by_x, by_y = functional.jacobian(exp_adder, inputs)
-assert torch.allclose(by_x, torch.diag(2 * inputs[0].exp())) and torch.equal(by_y, 3 * torch.eye(3))
-assert torch.allclose(torch.func.jacrev(exp_adder)(*inputs), by_x)
-assert torch.equal(torch.func.jacrev(exp_adder, argnums=1)(*inputs), by_y)
-
-
-# %% [markdown] tags=["en"]
-# ### Exercise `jacobian_rows`: the Jacobian, row by row
-# *complete · ●○○ · 10 minutes · 3 points*
-#
-# * **Given.** `y`, of shape $(m,)$, computed from the leaf `x`, of shape $(n,)$. Both are float64. The function itself is not given to you.
-# * **Result.** The Jacobian matrix: a tensor of shape $(m, n)$ and of the dtype of `x`, whose row $i$ is the gradient of `y[i]`. <!-- jacobian -->
-# * **Result.** It is exact up to rounding: the error is at most $10^{-12}$ of the largest entry. <!-- exact -->
-# * **Leave.** `x.grad`, whether something is in it or `None`. <!-- grad -->
-# %% [markdown] tags=["ru"] of="9a701799"
-# ### Упражнение `jacobian_rows`: матрица Якоби по строкам
-# *дописать · ●○○ · 10 минут · 3 балла*
-#
-# * **Дано.** Тензор `y` формы $(m,)$, вычисленный по листу `x` формы $(n,)$. Оба — float64. Самой функции у вас нет.
-# * **Результат.** Матрица Якоби: тензор формы $(m, n)$ с тем же dtype, что у `x`, в котором строка $i$ — градиент `y[i]`. <!-- jacobian -->
-# * **Результат.** Она верна с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего по модулю элемента. <!-- exact -->
-# * **Не менять.** Поле `x.grad`, будь там тензор или `None`. <!-- grad -->
-# %% answer="jacobian_rows"
-def jacobian_rows(y, x):
-    """The Jacobian of `y`, shape (m,), with respect to the leaf `x`, shape (n,): a tensor of shape (m, n)."""
-    ### BEGIN SOLUTION
-    rows = [torch.autograd.grad(output, x, retain_graph=True)[0] for output in y]
-    return torch.stack(rows)
-    ### END SOLUTION
-
-
-# %% alternative="jacobian_rows"
-def jacobian_rows(y, x):
-    J = torch.zeros(len(y), len(x), dtype=x.dtype)
-    for i, unit in enumerate(torch.eye(len(y), dtype=y.dtype)):
-        J[i] = torch.autograd.grad(y, x, unit, retain_graph=True)[0]
-    return J
-
-
-# %% alternative="jacobian_rows"
-def jacobian_rows(y, x):
-    (J,) = torch.autograd.grad(y, x, torch.eye(len(y), dtype=y.dtype), is_grads_batched=True)
-    return J
-
-
-# %% alternative="jacobian_rows"
-def jacobian_rows(y, x):
-    old, rows = x.grad, []
-    for i in range(len(y)):
-        x.grad = None
-        y[i].backward(retain_graph=True)
-        rows.append(x.grad)
-    x.grad = old
-    return torch.vstack(rows)
-
-
-# %% alternative="jacobian_rows"
-def jacobian_rows(y, x):
-    # columns: u^T J is linear in u, and its derivative along a unit vector of the inputs is a column of J
-    u = torch.ones_like(y, requires_grad=True)
-    (g,) = torch.autograd.grad(y, x, u, create_graph=True)
-    columns = [torch.autograd.grad(entry, u, retain_graph=True)[0] for entry in g]
-    return torch.stack(columns, dim=1).detach()
-
-
-# %% check="jacobian_rows"
-from autograder import check
-
-check("jacobian_rows")
-
-
 # %% [markdown] tags=["en"]
 # ## Forward mode: the other product
 #
-# What is the other product, $Jv$ (the *Jacobian-vector product*, JVP), good for? It says how all outputs change when the input moves along $v$: it is the derivative along a direction. With rows you need all of them before you can multiply: $m$ backward passes.
+# What is the other product, $Jv$ (the *Jacobian-vector product*, JVP), good for? It says how all outputs change when the input moves along $v$: it is the derivative along a direction. A backward pass with a unit vector gives one row of $J$, and to multiply you need all rows: $m$ backward passes.
 #
 # *Forward mode* needs none. It computes with *dual numbers* $a + b\varepsilon$, where $\varepsilon^2 = 0$: $(3 + 1\varepsilon)^2 = 9 + 6\varepsilon$, and 6 is the derivative of $x^2$ at 3. Each operation carries the value and, beside it, the *tangent*, which starts as $v$ and comes out as $Jv$. One pass through `f`, no graph, no backward pass.
-# %% [markdown] tags=["ru"] of="38b10db6"
+# %% [markdown] tags=["ru"] of="a0a26723"
 # ## Прямой режим: другое произведение
 #
-# Зачем нужно другое произведение, $Jv$ (*произведение матрицы Якоби на вектор*, JVP)? Оно показывает, как изменятся все выходы, если вход сдвинуть вдоль $v$: это производная по направлению. Чтобы собрать его из строк, нужны сначала все строки, то есть $m$ обратных проходов.
+# Зачем нужно другое произведение, $Jv$ (*произведение матрицы Якоби на вектор*, JVP)? Оно показывает, как изменятся все выходы, если вход сдвинуть вдоль $v$: это производная по направлению. Обратный проход с единичным вектором даёт одну строку $J$, а для умножения нужны все строки, то есть $m$ обратных проходов.
 #
 # *Прямой режим* обходится без обратных проходов. В нём вычисления идут в *дуальных числах* $a + b\varepsilon$, где $\varepsilon^2 = 0$: $(3 + 1\varepsilon)^2 = 9 + 6\varepsilon$, и 6 — это производная функции $x^2$ в точке 3. Каждая операция передаёт дальше значение и вместе с ним *касательный вектор*: на входе он равен $v$, на выходе — $Jv$. Достаточно одного вычисления `f`, без графа и без обратного прохода. Посмотрим, как это делается.
 # %%
@@ -483,11 +386,11 @@ with forward_ad.dual_level():
 # %% [markdown] tags=["en"]
 # $[21, 43]$ is $Av$. Two things to note. The tangent lives inside its level, the block `with forward_ad.dual_level()`: after the block it is `None`, so read it before. And `no_grad()` is about graphs, and there is none here, so it does not switch forward mode off. `torch.func.jvp(f, (x,), (v,))` wraps the same thing and returns a pair, value and product.
 #
-# There is a second way, for functions that have no forward mode. $u^TJ$ is linear in $u$, and its Jacobian with respect to $u$ is $J^T$. A second product with a vector from the left, $v^TJ^T = (Jv)^T$, is what is wanted. Any $u$ will do, zeros too. For `A`:
-# %% [markdown] tags=["ru"] of="f140782b"
+# There is a second way, for functions that have no forward mode. $u^TJ$ is linear in $u$, and its Jacobian with respect to $u$ is $J^T$. A second product with a vector from the left, $v^TJ^T = (Jv)^T$, is what is wanted. Any $u$ will do, zeros too. In the cell `functional.jacobian` returns a whole matrix, and `functional.vjp` a pair of value and product. For `A`:
+# %% [markdown] tags=["ru"] of="99954ea7"
 # Получилось $[21, 43]$, то есть $Av$. Здесь нужно помнить о двух вещах. Во-первых, касательный вектор существует только внутри уровня, то есть блока `with forward_ad.dual_level()`: после блока на его месте `None`, поэтому читайте его раньше. Во-вторых, `no_grad()` управляет только графом, а графа здесь нет, поэтому прямой режим он не выключает. Функция `torch.func.jvp(f, (x,), (v,))` — обёртка над тем же механизмом. Она возвращает пару: значение функции и произведение.
 #
-# Есть и второй способ — для функций без прямого режима. Произведение $u^TJ$ линейно по $u$, и его матрица Якоби по $u$ — это $J^T$. Второе произведение с вектором слева, $v^TJ^T = (Jv)^T$, и есть то, что нужно. Подойдёт любой вектор $u$, даже нулевой. Проверим это на матрице `A`:
+# Есть и второй способ — для функций без прямого режима. Произведение $u^TJ$ линейно по $u$, и его матрица Якоби по $u$ — это $J^T$. Второе произведение с вектором слева, $v^TJ^T = (Jv)^T$, и есть то, что нужно. Подойдёт любой вектор $u$, даже нулевой. В ячейке `functional.jacobian` возвращает всю матрицу, а `functional.vjp` — пару из значения и произведения. Проверим это на матрице `A`:
 # %%
 def rows_mixed_by(u):  # u^T J, for the function x -> A @ x
     return u @ A
@@ -504,11 +407,11 @@ assert torch.autograd.grad(torch.autograd.grad(A @ x, x, u, create_graph=True)[0
 # %% [markdown] tags=["en"]
 # ## What a product costs
 #
-# Costs are counted here, not timed: calls of `f`, backward passes, and the number of elements in the largest new tensor. The function has 64 inputs and 64 outputs, so a matrix has 4096 elements. Which of these build one?
-# %% [markdown] tags=["ru"] of="a5d63da5"
+# Costs are counted here, not timed: calls of `f`, backward passes, and the number of elements in the largest new tensor. The function has 64 inputs and 64 outputs, so a matrix has 4096 elements. (`jacrev` and `jacfwd` return the whole matrix, by rows and by columns.) Which of these build one?
+# %% [markdown] tags=["ru"] of="41ae43b8"
 # ## Во что обходится произведение
 #
-# Затраты здесь не измеряют по часам, а подсчитывают: сколько вызовов `f`, сколько обратных проходов и сколько элементов в самом большом новом тензоре. У функции 64 входа и 64 выхода, так что в матрице 4096 элементов. Испытаем семь способов. Какие из них её строят?
+# Затраты здесь не измеряют по часам, а подсчитывают: сколько вызовов `f`, сколько обратных проходов и сколько элементов в самом большом новом тензоре. У функции 64 входа и 64 выхода, так что в матрице 4096 элементов. (`jacrev` и `jacfwd` возвращают всю матрицу, по строкам и по столбцам.) Испытаем семь способов. Какие из них её строят?
 # %%
 from autograder.measure import CountedCalls, counting_backward_runs, counting_ops
 
@@ -565,17 +468,19 @@ assert all(counts[name][3] == 4096 for name in ("functional.jacobian @ v", "jacr
 #
 # Функция `functional.jvp` делает два обратных прохода: вопреки названию, это не прямой режим, а приём с $u$. Функция `jacrev` делает один обратный проход, `jacfwd` — ни одного, и всё же обе строят матрицу. В них используется функция `vmap`, которая превращает функцию от вектора в функцию от батча векторов: за один проход обрабатываются сразу 64 вектора. Поэтому одного показателя мало. Считайте проходы *и* смотрите на самый большой тензор.
 # %% [markdown] tags=["en"]
-# ### Exercise `jvp`: J v without J
-# *design · ●○○ · 8 minutes · 4 points*
+# ### `jvp`
+#
+# **Return $Jv$ at the price of one product, without the matrix.**
 #
 # * **Given.** `f`, which takes a tensor of shape $(n,)$ and returns one of shape $(m,)$. `x` and `v`, of shape $(n,)$ and float64; they do not require grad.
 # * **Result.** $Jv$, a tensor of shape $(m,)$ and of the dtype of `x`. The function can be called again: no level of forward mode stays open. <!-- product -->
 # * **Result.** It is exact up to rounding: the error is at most $10^{-12}$ of the largest entry. <!-- exact -->
 # * **Not allowed.** More than 3 calls of `f` and backward passes together, whatever $n$ and $m$. <!-- passes -->
 # * **Not allowed.** A new tensor of more than $4\max(n, m)$ elements. <!-- largest -->
-# %% [markdown] tags=["ru"] of="4467638e"
-# ### Упражнение `jvp`: J v без J
-# *спроектировать · ●○○ · 8 минут · 4 балла*
+# %% [markdown] tags=["ru"] of="4aefd498"
+# ### `jvp`
+#
+# **Верните $Jv$ по цене одного произведения, не строя матрицы.**
 #
 # * **Дано.** Функция `f`, которая принимает тензор формы $(n,)$ и возвращает тензор формы $(m,)$. Тензоры `x` и `v` формы $(n,)$, float64; градиента они не требуют.
 # * **Результат.** $Jv$: тензор формы $(m,)$ с тем же dtype, что у `x`. Функцию можно вызвать снова: открытых уровней прямого режима не остаётся. <!-- product -->
@@ -630,107 +535,6 @@ def jvp(f, x, v):
 from autograder import check
 
 check("jvp")
-
-
-# %% [markdown] tags=["en"]
-# ## A function without forward mode
-#
-# Forward mode needs a rule for every operation. A custom `Function` (lesson 07) that has only a `backward` raises `NotImplementedError` there, and `torch.func` refuses it unless it is written for `torch.func`. Backward passes remain: two of them give $Jv$, with the vector $u$ of above.
-#
-# ### Exercise `jvp_by_backward`: J v by backward passes alone
-# *complete · ●●○ · 10 minutes · 3 points*
-#
-# The contract of `jvp`, but `f` has no forward mode.
-#
-# * **Given.** `f`, whose backward can be differentiated. `x` and `v`, of shape $(n,)$; they do not require grad.
-# * **Result.** $Jv$, of shape $(m,)$ and of the dtype of `x`. <!-- product -->
-# * **Result.** It is exact up to rounding: the error is at most $10^{-12}$ of the largest entry. <!-- exact -->
-# * **Not allowed.** More than 3 calls of `f` and backward passes together. <!-- passes -->
-# * **Not allowed.** A new tensor of more than $4\max(n, m)$ elements. <!-- largest -->
-# %% [markdown] tags=["ru"] of="a3785f02"
-# ## Функция без прямого режима
-#
-# В прямом режиме для каждой операции нужно своё правило. Пользовательская функция, то есть `Function` (урок 07), у которой есть только `backward`, приводит к ошибке `NotImplementedError`, а `torch.func` принимает её, только если она написана с расчётом на `torch.func`. Остаются обратные проходы: двух хватает, чтобы получить $Jv$ с помощью вектора $u$, о котором шла речь выше.
-#
-# ### Упражнение `jvp_by_backward`: J v одними обратными проходами
-# *дописать · ●●○ · 10 минут · 3 балла*
-#
-# Условия те же, что в `jvp`, но у функции `f` нет прямого режима.
-#
-# * **Дано.** Функция `f`, обратный проход которой можно дифференцировать. Тензоры `x` и `v` формы $(n,)$; градиента они не требуют.
-# * **Результат.** $Jv$: тензор формы $(m,)$ с тем же dtype, что у `x`. <!-- product -->
-# * **Результат.** Произведение верно с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего по модулю элемента. <!-- exact -->
-# * **Нельзя.** Выполнять больше 3 вызовов `f` и обратных проходов вместе. <!-- passes -->
-# * **Нельзя.** Создавать тензоры, в которых больше $4\max(n, m)$ элементов. <!-- largest -->
-# %% answer="jvp_by_backward"
-def jvp_by_backward(f, x, v):
-    """J v of a function without forward mode."""
-    ### BEGIN SOLUTION
-    x = x.detach().requires_grad_()
-    y = f(x)
-    u = torch.zeros_like(y, requires_grad=True)
-    (g,) = torch.autograd.grad(y, x, u, create_graph=True)
-    (product,) = torch.autograd.grad(g, u, v)
-    return product
-    ### END SOLUTION
-
-
-# %% alternative="jvp_by_backward"
-def jvp_by_backward(f, x, v):
-    return functional.jvp(f, x, v)[1]
-
-
-# %% alternative="jvp_by_backward"
-def jvp_by_backward(f, x, v):
-    x = x.clone().requires_grad_()
-    y = f(x)
-    u = torch.ones_like(y).requires_grad_()
-    (g,) = torch.autograd.grad((u * y).sum(), x, create_graph=True)
-    (g * v).sum().backward(inputs=[u])
-    return u.grad
-
-
-# %% alternative="jvp_by_backward"
-def jvp_by_backward(f, x, v):
-    x = x.clone().requires_grad_()
-    y = f(x)
-
-    def rows_mixed_by(u):
-        return torch.autograd.grad(y, x, u, create_graph=True)[0]
-
-    return functional.vjp(rows_mixed_by, torch.ones_like(y), v)[1]
-
-
-# %% check="jvp_by_backward"
-from autograder import check
-
-check("jvp_by_backward")
-
-
-# %% tags=["fact"]
-class BackwardOnly(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x**3
-
-    @staticmethod
-    def backward(ctx, g):
-        return 3 * ctx.saved_tensors[0] ** 2 * g
-
-
-refused = []
-for how in (
-    lambda: torch.func.jvp(BackwardOnly.apply, (torch.ones(2),), (torch.ones(2),)),
-    lambda: BackwardOnly.apply(forward_ad.make_dual(torch.ones(2), torch.ones(2))),
-):
-    try:
-        with forward_ad.dual_level():
-            how()
-    except RuntimeError as error:  # NotImplementedError is one
-        refused.append(type(error).__name__)
-assert refused == ["RuntimeError", "NotImplementedError"]
-assert jvp_by_backward(BackwardOnly.apply, torch.ones(2), torch.tensor([1.0, 10.0])).tolist() == [3.0, 30.0]
 
 
 # %% [markdown] tags=["en"]
@@ -869,8 +673,9 @@ assert 1e-12 < min(errors) < 1e-8
 # %% [markdown] tags=["en"]
 # Almost every one is caught by some column, but no column catches all of them. `functional.hessian` and the rows make $n + 1$ backward passes. The rows never make a matrix. `func.hessian` makes one pass and a constant number of operations, but a tensor of $n \times n$. Finite differences show in no column: they fail in accuracy, and lose at least a third of the digits.
 #
-# ### Exercise `hvp`: H v without H
-# *design · ●●○ · 14 minutes · 5 points*
+# ### `hvp`
+#
+# **Return $Hv$ at the price of a few passes, without the matrix.**
 #
 # * **Given.** `f`, which takes a tensor of shape $(n,)$, returns a scalar (a tensor without dimensions) and is not linear. `x` and `v`, of shape $(n,)$ and float64; they do not require grad.
 # * **Result.** $Hv$, of shape $(n,)$ and of the dtype of `x`. <!-- product -->
@@ -878,11 +683,12 @@ assert 1e-12 < min(errors) < 1e-8
 # * **Not allowed.** More than 4 calls of `f` and backward passes together. <!-- passes -->
 # * **Not allowed.** A new tensor of more than $4n$ elements. <!-- largest -->
 # * **Not allowed.** A number of operations that grows with $n$. <!-- operations -->
-# %% [markdown] tags=["ru"] of="f86c1cc5"
+# %% [markdown] tags=["ru"] of="14bab300"
 # Недостаток почти каждого способа виден хотя бы по одному столбцу, но такого столбца, по которому видны все недостатки сразу, нет. Функция `functional.hessian` и построчный способ требуют $n + 1$ обратных проходов, хотя построчный матрицы нигде не создаёт. Функция `func.hessian` обходится одним проходом и постоянным числом операций, но создаёт тензор $n \times n$. У конечных разностей недостаток не виден ни по одному столбцу: они проигрывают в точности и теряют не меньше трети знаков.
 #
-# ### Упражнение `hvp`: H v без H
-# *спроектировать · ●●○ · 14 минут · 5 баллов*
+# ### `hvp`
+#
+# **Верните $Hv$ по цене нескольких проходов, не строя матрицы.**
 #
 # * **Дано.** Нелинейная функция `f`, которая принимает тензор формы $(n,)$ и возвращает скаляр (нульмерный тензор). Тензоры `x` и `v` формы $(n,)$, float64; градиента они не требуют.
 # * **Результат.** $Hv$: тензор формы $(n,)$ с тем же dtype, что у `x`. <!-- product -->
@@ -943,13 +749,231 @@ check("hvp")
 
 # %% [markdown] tags=["en"]
 # Ready-made: `functional.hvp(f, x, v)` returns value and product, by backward passes alone. `torch.func.jvp(torch.func.grad(f), (x,), (v,))` is forward mode over a gradient: one call of `f`, one backward pass.
+# %% [markdown] tags=["ru"] of="9800835d"
+# Есть и готовые функции: `functional.hvp(f, x, v)` возвращает значение и произведение и обходится одними обратными проходами, а `torch.func.jvp(torch.func.grad(f), (x,), (v,))` применяет прямой режим к градиенту: один вызов `f`, один обратный проход.
+# %% [markdown] tags=["en"]
+# ## What to keep
 #
+# * `backward(v)` gives $v^TJ$: `v` has the output's shape, the result the input's. One pass, no matrix.
+# * $Jv$ is forward mode: dual numbers, `torch.func.jvp`. Or two products from the left.
+# * An example with a symmetric Jacobian, such as a diagonal one, does not show on which side the vector stands. More outputs than inputs do.
+# * $Hv$ is the gradient of $g \cdot v$, with `create_graph=True` and a fixed $v$.
+# * No single count catches all expensive ways: count passes, operations and the largest tensor.
+#
+# From the extra sections:
+#
+# * Finite differences: both sides, float64, a step near $10^{-5}$. `gradcheck` sees the points that you give it.
+# %% [markdown] tags=["ru"] of="56bb56d7"
+# ## Что стоит запомнить
+#
+# * `backward(v)` даёт $v^TJ$: форма `v` та же, что у выхода, а форма результата та же, что у входа. Хватает одного прохода, а матрица не нужна.
+# * $Jv$ можно получить в прямом режиме (дуальные числа, `torch.func.jvp`) или двумя произведениями слева.
+# * Пример с симметричной матрицей Якоби, например диагональной, не показывает, с какой стороны стоит вектор. Это показывает функция, у которой число выходов не равно числу входов.
+# * $Hv$ — градиент скаляра $g \cdot v$ при постоянном $v$; сам градиент функции вычисляют с `create_graph=True`.
+# * Ни один подсчёт в отдельности не выявляет всех дорогих способов: считайте проходы, операции и самый большой тензор.
+#
+# Из дополнительных разделов:
+#
+# * Для конечных разностей берите значения по обе стороны от точки, тип float64 и шаг около $10^{-5}$. Функция `gradcheck` проверяет только те точки, которые вы ей передали.
+# %% [markdown] tags=["en"]
+# ## The whole matrix
+#
+# If you do want $J$: its rows are the products with the unit vectors (one entry is 1, the others are 0). `functional.jacobian` does exactly that. Here it is on a function of two arguments:
+# %% [markdown] tags=["ru"] of="5ac980f2"
+# ## Матрица целиком
+#
+# Если нужна сама матрица $J$, её строки можно получить как произведения с векторами стандартного базиса (одна единица, остальные нули). Функция `functional.jacobian` именно так и поступает. Применим её к функции двух аргументов:
+# %%
+def exp_adder(x, y):
+    return 2 * x.exp() + 3 * y
+
+
+inputs = torch.tensor([0.7074, 0.9178, 0.3003]), torch.tensor([0.9081, 0.2903, 0.7643])
+functional.jacobian(exp_adder, inputs)
+
+
+# %% [markdown] tags=["en"]
+# Two matrices came back, one for each argument: $2e^{x_i}$ on the diagonal of the first, 3 on that of the second. Both are diagonal, because each output depends on the entry with the same index in each argument. `torch.func.jacrev(exp_adder)` would return the first matrix only: it differentiates with respect to argument 0 unless told otherwise by `argnums`.
+# %% [markdown] tags=["ru"] of="63b7408a"
+# Вернулись две матрицы, по одной на аргумент: на диагонали первой стоят $2e^{x_i}$, на диагонали второй — 3. Обе диагональны, потому что каждый выход зависит только от соответствующего элемента каждого аргумента. Вызов `torch.func.jacrev(exp_adder)` дал бы только первую матрицу: если не задать `argnums`, производная берётся по аргументу 0.
+# %% tags=["fact"]
+by_x, by_y = functional.jacobian(exp_adder, inputs)
+assert torch.allclose(by_x, torch.diag(2 * inputs[0].exp())) and torch.equal(by_y, 3 * torch.eye(3))
+assert torch.allclose(torch.func.jacrev(exp_adder)(*inputs), by_x)
+assert torch.equal(torch.func.jacrev(exp_adder, argnums=1)(*inputs), by_y)
+
+
+# %% [markdown] tags=["en"]
+# ### `jacobian_rows`
+#
+# **Return the Jacobian matrix of `y`: row $i$ is the gradient of `y[i]`.**
+#
+# * **Given.** `y`, of shape $(m,)$, computed from the leaf `x`, of shape $(n,)$. Both are float64. The function itself is not given to you.
+# * **Result.** The Jacobian matrix: a tensor of shape $(m, n)$ and of the dtype of `x`, whose row $i$ is the gradient of `y[i]`. <!-- jacobian -->
+# * **Result.** It is exact up to rounding: the error is at most $10^{-12}$ of the largest entry. <!-- exact -->
+# * **Leave.** `x.grad`, whether something is in it or `None`. <!-- grad -->
+# %% [markdown] tags=["ru"] of="ebb375dc"
+# ### `jacobian_rows`
+#
+# **Верните матрицу Якоби для `y`: строка $i$ — это градиент `y[i]`.**
+#
+# * **Дано.** Тензор `y` формы $(m,)$, вычисленный по листу `x` формы $(n,)$. Оба — float64. Самой функции у вас нет.
+# * **Результат.** Матрица Якоби: тензор формы $(m, n)$ с тем же dtype, что у `x`, в котором строка $i$ — градиент `y[i]`. <!-- jacobian -->
+# * **Результат.** Она верна с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего по модулю элемента. <!-- exact -->
+# * **Не менять.** Поле `x.grad`, будь там тензор или `None`. <!-- grad -->
+# %% answer="jacobian_rows"
+def jacobian_rows(y, x):
+    """The Jacobian of `y`, shape (m,), with respect to the leaf `x`, shape (n,): a tensor of shape (m, n)."""
+    ### BEGIN SOLUTION
+    rows = [torch.autograd.grad(output, x, retain_graph=True)[0] for output in y]
+    return torch.stack(rows)
+    ### END SOLUTION
+
+
+# %% alternative="jacobian_rows"
+def jacobian_rows(y, x):
+    J = torch.zeros(len(y), len(x), dtype=x.dtype)
+    for i, unit in enumerate(torch.eye(len(y), dtype=y.dtype)):
+        J[i] = torch.autograd.grad(y, x, unit, retain_graph=True)[0]
+    return J
+
+
+# %% alternative="jacobian_rows"
+def jacobian_rows(y, x):
+    (J,) = torch.autograd.grad(y, x, torch.eye(len(y), dtype=y.dtype), is_grads_batched=True)
+    return J
+
+
+# %% alternative="jacobian_rows"
+def jacobian_rows(y, x):
+    old, rows = x.grad, []
+    for i in range(len(y)):
+        x.grad = None
+        y[i].backward(retain_graph=True)
+        rows.append(x.grad)
+    x.grad = old
+    return torch.vstack(rows)
+
+
+# %% alternative="jacobian_rows"
+def jacobian_rows(y, x):
+    # columns: u^T J is linear in u, and its derivative along a unit vector of the inputs is a column of J
+    u = torch.ones_like(y, requires_grad=True)
+    (g,) = torch.autograd.grad(y, x, u, create_graph=True)
+    columns = [torch.autograd.grad(entry, u, retain_graph=True)[0] for entry in g]
+    return torch.stack(columns, dim=1).detach()
+
+
+# %% check="jacobian_rows"
+from autograder import check
+
+check("jacobian_rows")
+
+
+# %% [markdown] tags=["en"]
+# ## A function without forward mode
+#
+# Forward mode needs a rule for every operation. A custom `Function` (lesson 07) that has only a `backward` raises `NotImplementedError` there, and `torch.func` refuses it unless it is written for `torch.func`. Backward passes remain: two of them give $Jv$, with the vector $u$ of above.
+#
+# ### `jvp_by_backward`
+#
+# **Return $Jv$ of a function that has no forward mode.**
+#
+# * **Given.** `f`, whose backward can be differentiated. `x` and `v`, of shape $(n,)$; they do not require grad.
+# * **Result.** $Jv$, of shape $(m,)$ and of the dtype of `x`. <!-- product -->
+# * **Result.** It is exact up to rounding: the error is at most $10^{-12}$ of the largest entry. <!-- exact -->
+# * **Not allowed.** More than 3 calls of `f` and backward passes together. <!-- passes -->
+# * **Not allowed.** A new tensor of more than $4\max(n, m)$ elements. <!-- largest -->
+# %% [markdown] tags=["ru"] of="1d0ef2af"
+# ## Функция без прямого режима
+#
+# В прямом режиме для каждой операции нужно своё правило. Пользовательская функция, то есть `Function` (урок 07), у которой есть только `backward`, приводит к ошибке `NotImplementedError`, а `torch.func` принимает её, только если она написана с расчётом на `torch.func`. Остаются обратные проходы: двух хватает, чтобы получить $Jv$ с помощью вектора $u$, о котором шла речь выше.
+#
+# ### `jvp_by_backward`
+#
+# **Верните $Jv$ для функции, у которой нет прямого режима.**
+#
+# * **Дано.** Функция `f`, обратный проход которой можно дифференцировать. Тензоры `x` и `v` формы $(n,)$; градиента они не требуют.
+# * **Результат.** $Jv$: тензор формы $(m,)$ с тем же dtype, что у `x`. <!-- product -->
+# * **Результат.** Произведение верно с точностью до округления: погрешность не больше $10^{-12}$ от наибольшего по модулю элемента. <!-- exact -->
+# * **Нельзя.** Выполнять больше 3 вызовов `f` и обратных проходов вместе. <!-- passes -->
+# * **Нельзя.** Создавать тензоры, в которых больше $4\max(n, m)$ элементов. <!-- largest -->
+# %% answer="jvp_by_backward"
+def jvp_by_backward(f, x, v):
+    """J v of a function without forward mode."""
+    ### BEGIN SOLUTION
+    x = x.detach().requires_grad_()
+    y = f(x)
+    u = torch.zeros_like(y, requires_grad=True)
+    (g,) = torch.autograd.grad(y, x, u, create_graph=True)
+    (product,) = torch.autograd.grad(g, u, v)
+    return product
+    ### END SOLUTION
+
+
+# %% alternative="jvp_by_backward"
+def jvp_by_backward(f, x, v):
+    return functional.jvp(f, x, v)[1]
+
+
+# %% alternative="jvp_by_backward"
+def jvp_by_backward(f, x, v):
+    x = x.clone().requires_grad_()
+    y = f(x)
+    u = torch.ones_like(y).requires_grad_()
+    (g,) = torch.autograd.grad((u * y).sum(), x, create_graph=True)
+    (g * v).sum().backward(inputs=[u])
+    return u.grad
+
+
+# %% alternative="jvp_by_backward"
+def jvp_by_backward(f, x, v):
+    x = x.clone().requires_grad_()
+    y = f(x)
+
+    def rows_mixed_by(u):
+        return torch.autograd.grad(y, x, u, create_graph=True)[0]
+
+    return functional.vjp(rows_mixed_by, torch.ones_like(y), v)[1]
+
+
+# %% check="jvp_by_backward"
+from autograder import check
+
+check("jvp_by_backward")
+
+
+# %% tags=["fact"]
+class BackwardOnly(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, g):
+        return 3 * ctx.saved_tensors[0] ** 2 * g
+
+
+refused = []
+for how in (
+    lambda: torch.func.jvp(BackwardOnly.apply, (torch.ones(2),), (torch.ones(2),)),
+    lambda: BackwardOnly.apply(forward_ad.make_dual(torch.ones(2), torch.ones(2))),
+):
+    try:
+        with forward_ad.dual_level():
+            how()
+    except RuntimeError as error:  # NotImplementedError is one
+        refused.append(type(error).__name__)
+assert refused == ["RuntimeError", "NotImplementedError"]
+assert jvp_by_backward(BackwardOnly.apply, torch.ones(2), torch.tensor([1.0, 10.0])).tolist() == [3.0, 30.0]
+
+
+# %% [markdown] tags=["en"]
 # ## Which step?
 #
 # To find the derivative of a function that you cannot look into, or to check a derivative that you wrote, two values of the function are enough. The error of a one-sided difference, $(f(x + h) - f(x)) / h$, shrinks like $h$; that of a central one, $(f(x + h) - f(x - h)) / (2h)$, like $h^2$. So the smaller the step, the better?
-# %% [markdown] tags=["ru"] of="fcc8ae51"
-# Есть и готовые функции: `functional.hvp(f, x, v)` возвращает значение и произведение и обходится одними обратными проходами, а `torch.func.jvp(torch.func.grad(f), (x,), (v,))` применяет прямой режим к градиенту: один вызов `f`, один обратный проход.
-#
+# %% [markdown] tags=["ru"] of="f4e2a05d"
 # ## Какой шаг выбрать?
 #
 # Чтобы найти производную функции, внутрь которой нельзя заглянуть, или проверить производную, которую написали вы сами, хватит двух значений функции. У односторонней разности, $(f(x + h) - f(x)) / h$, погрешность убывает как $h$, у центральной, $(f(x + h) - f(x - h)) / (2h)$, — как $h^2$. Значит, чем меньше шаг, тем лучше? Проверим.
@@ -999,8 +1023,9 @@ assert min(single, key=single.get) in (2, 3) and min(single.values()) > 5e-6 and
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `numerical_jacobian`: the Jacobian of a black box
-# *design · ●●○ · 15 minutes · 4 points · extra*
+# ### `numerical_jacobian`
+#
+# **Return the Jacobian matrix of a black box from its values alone, as exactly as float64 allows.**
 #
 # * **Given.** `f`, which takes a tensor of shape $(n,)$ and returns one of shape $(m,)$, computed without a graph: autograd cannot help. `f` and its derivatives are smooth, and its values are of the order of 10. You may call it as often as you like.
 # * **Given.** `x`, of shape $(n,)$ and dtype float64, with entries between 0.5 and 2.5.
@@ -1008,9 +1033,10 @@ assert min(single, key=single.get) in (2, 3) and min(single.values()) > 5e-6 and
 # * **Result.** The error is at most $10^{-9}$ of the largest entry. <!-- accurate -->
 # * **Result.** `x` may lie on another device than the CPU, such as a GPU; the result lies there, too. <!-- device -->
 # * **Leave.** `x`: it holds afterwards what it held before, up to rounding. <!-- x -->
-# %% [markdown] tags=["ru"] of="7947ffd9"
-# ### Дополнительное упражнение `numerical_jacobian`: матрица Якоби чёрного ящика
-# *спроектировать · ●●○ · 15 минут · 4 балла · дополнительно*
+# %% [markdown] tags=["ru"] of="31fd74bb"
+# ### `numerical_jacobian`
+#
+# **Верните матрицу Якоби чёрного ящика по одним его значениям, настолько точно, насколько позволяет float64.**
 #
 # * **Дано.** Функция `f`, которая принимает тензор формы $(n,)$ и возвращает тензор формы $(m,)$, вычисленный без графа: autograd здесь не поможет. Функция `f` и её производные гладкие, а её значения имеют порядок 10. Вызывать её можно сколько угодно раз.
 # * **Дано.** Тензор `x` формы $(n,)$, float64, с элементами от 0.5 до 2.5.
@@ -1090,14 +1116,10 @@ assert inspect.signature(gradcheck).parameters["eps"].default == 1e-6
 
 
 # %% [markdown] tags=["en"]
-# That is the core of the lesson. Everything below is extra: it gives no points toward the grade.
-#
 # ## A test that cannot fail
 #
 # The function below comes with a test on `f = lambda x: (x + 1) ** 2`. The test passes. On which function would you test it?
-# %% [markdown] tags=["ru"] of="7dcfa408"
-# На этом основная часть урока закончена. Всё, что ниже, необязательно и на оценку не влияет.
-#
+# %% [markdown] tags=["ru"] of="87e2a092"
 # ## Тест, который всегда проходит
 #
 # Для функции ниже написан тест с `f = lambda x: (x + 1) ** 2`, и этот тест проходит. А на какой функции проверили бы её вы?
@@ -1108,16 +1130,18 @@ def swapped(f, x, v):
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `expose_swap`: where a wrong product looks right
-# *write the counter-example · ●●○ · 10 minutes · 3 points · extra*
+# ### `expose_swap`
+#
+# **Find one example on which the swapped product looks right, and one on which it is wrong without an error.**
 #
 # * **Result.** A pair of examples, each a triple `(f, x, v)`. `f` takes and returns a vector of length $n$, $n \ge 2$, the same at each call; `x` and `v` are tensors of that shape and of one dtype. <!-- square -->
 # * **Result.** In the first, `swapped(f, x, v)` equals $v^TJ$ to five digits. <!-- hides -->
 # * **Result.** There no entry of $J$ or `v` is zero, and each is at least a thousandth of the largest one in size. <!-- full -->
 # * **Result.** In the second, `swapped(f, x, v)` runs without an error, and the result is off from $v^TJ$ by more than 1 % of its largest entry. <!-- exposes -->
-# %% [markdown] tags=["ru"] of="eeda363b"
-# ### Дополнительное упражнение `expose_swap`: где неверное произведение выглядит верным
-# *построить контрпример · ●●○ · 10 минут · 3 балла · дополнительно*
+# %% [markdown] tags=["ru"] of="45cde09b"
+# ### `expose_swap`
+#
+# **Найдите пример, в котором произведение с перепутанным порядком кажется верным, и пример, в котором оно неверно, а ошибки нет.**
 #
 # * **Результат.** Пара примеров, каждый — тройка `(f, x, v)`. Функция `f` принимает вектор длины $n$, $n \ge 2$, и возвращает вектор той же длины, причём при повторном вызове с тем же входом результат тот же; `x` и `v` — тензоры той же длины и с одинаковым dtype. <!-- square -->
 # * **Результат.** В первом примере `swapped(f, x, v)` совпадает с $v^TJ$ с точностью до пяти знаков. <!-- hides -->
@@ -1180,20 +1204,22 @@ assert torch.equal(swapped(elementwise, point, weights), torch.func.vjp(elementw
 #
 # `gradcheck` has the same weakness one level up: it checks the points that you give, and no others.
 #
-# ### Extra exercise `fool_gradcheck`: where gradcheck is blind
-# *write the counter-example · ●●○ · 15 minutes · 2 points · extra*
+# ### `fool_gradcheck`
+#
+# **Find a function that passes `gradcheck` at one point and whose gradient is wrong at another.**
 #
 # * **Result.** A triple `(f, x, elsewhere)`. `f` takes a tensor and returns one; `x` and `elsewhere` are float64 tensors with 1 to 100 entries each. <!-- points -->
 # * **Result.** `gradcheck(f, (x,))` passes. The test switches gradient tracking on for `x`; when you call it yourself, write `gradcheck(f, (x.requires_grad_(),))`. <!-- passes -->
 # * **Result.** At `elsewhere` the values of `f` are finite and the same at each call, and `f` is differentiable, without a kink or a jump. <!-- smooth -->
 # * **Result.** Yet autograd gives a gradient of `f(elsewhere).sum()` that is wrong by more than 1 % of the largest entry, or not a number. <!-- wrong -->
-# %% [markdown] tags=["ru"] of="fa31a1d1"
+# %% [markdown] tags=["ru"] of="e8320bde"
 # ## Чего не видит `gradcheck`
 #
 # У `gradcheck` тот же недостаток, что и у теста с неудачно выбранной функцией: проверяются лишь те точки, которые вы передали.
 #
-# ### Дополнительное упражнение `fool_gradcheck`: чего не видит gradcheck
-# *построить контрпример · ●●○ · 15 минут · 2 балла · дополнительно*
+# ### `fool_gradcheck`
+#
+# **Найдите функцию, которая в одной точке проходит `gradcheck`, а в другой её градиент неверен.**
 #
 # * **Результат.** Тройка `(f, x, elsewhere)`. Функция `f` принимает и возвращает тензор; `x` и `elsewhere` — тензоры float64, в каждом от 1 до 100 элементов. <!-- points -->
 # * **Результат.** Проверка `gradcheck(f, (x,))` проходит. При проверке ответа тензор `x` будет требовать градиента; если проверяете сами, вызывайте `gradcheck(f, (x.requires_grad_(),))`. <!-- passes -->
@@ -1277,13 +1303,13 @@ assert not gradcheck(torch.nn.Dropout(), (chance,), raise_exception=False)
 
 # %% [markdown] tags=["en"]
 # So pass to `gradcheck` points in every branch of the function: both signs, both sides of each threshold. At a kink it complains although nothing is wrong: for `relu` at 0 the central difference is 0.5, and autograd's choice is 0. A function that draws random numbers fails as well.
-#
+# %% [markdown] tags=["ru"] of="cc58475d"
+# Поэтому передавайте в `gradcheck` точки из каждой ветви функции: с разными знаками и по обе стороны от каждого порога. В точке излома проверка не проходит, хотя ошибки нет: для `relu` в нуле центральная разность равна 0.5, а autograd выбирает 0. Функция, использующая случайные числа, проверку тоже не проходит.
+# %% [markdown] tags=["en"]
 # ## Tall and wide matrices
 #
 # A backward pass gives a row of $J$, forward mode a column. So for many outputs and few inputs (a tall matrix) columns are cheap, for many inputs and few outputs (a wide one) rows are. A loss is the extreme case: one row. Which way will turn out cheap for which shape?
-# %% [markdown] tags=["ru"] of="f0f73293"
-# Поэтому передавайте в `gradcheck` точки из каждой ветви функции: с разными знаками и по обе стороны от каждого порога. В точке излома проверка не проходит, хотя ошибки нет: для `relu` в нуле центральная разность равна 0.5, а autograd выбирает 0. Функция, использующая случайные числа, проверку тоже не проходит.
-#
+# %% [markdown] tags=["ru"] of="a864ca23"
 # ## Высокие и широкие матрицы
 #
 # Обратный проход даёт строку $J$, прямой режим — столбец. Поэтому, если выходов много, а входов мало (высокая матрица), дёшевы столбцы, а если входов много, а выходов мало (широкая) — строки. Функция потерь — крайний случай: одна строка. Подсчитаем, какой способ дешевле при каждой форме матрицы.
@@ -1312,17 +1338,19 @@ assert tall["jacfwd"][3] == 2 * 64 and wide["jacfwd"][3] == 64 * 64
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `cheap_jacobian`: tall and wide Jacobians
-# *design · ●●● · 12 minutes · 4 points · extra*
+# ### `cheap_jacobian`
+#
+# **Return the Jacobian matrix for the price of its shorter side.**
 #
 # * **Given.** `f`, from vectors of length $n$ to vectors of length $m$; you learn $m$ by calling it. `x`, which does not require grad. Let $k$ be the smaller of $m$ and $n$.
 # * **Result.** The Jacobian at `x`, of shape $(m, n)$ and of the dtype of `x`. <!-- jacobian -->
 # * **Result.** It is exact up to rounding: the error is at most $10^{-12}$ of the largest entry. <!-- exact -->
 # * **Not allowed.** More than $k + 3$ calls of `f` and backward passes together. <!-- passes -->
 # * **Not allowed.** A new tensor of more than $64k$ elements: inside `f` no vector is longer than 32, so $k$ products carried at once take up to $32k$ elements, and twice that is allowed. <!-- largest -->
-# %% [markdown] tags=["ru"] of="1d1daed3"
-# ### Дополнительное упражнение `cheap_jacobian`: высокие и широкие матрицы Якоби
-# *спроектировать · ●●● · 12 минут · 4 балла · дополнительно*
+# %% [markdown] tags=["ru"] of="09a02b8a"
+# ### `cheap_jacobian`
+#
+# **Верните матрицу Якоби по цене её меньшей стороны.**
 #
 # * **Дано.** Функция `f`, которая переводит вектор длины $n$ в вектор длины $m$; узнать $m$ можно, вызвав её. Тензор `x`, который градиента не требует. Пусть $k$ — меньшее из $m$ и $n$.
 # * **Результат.** Матрица Якоби в точке `x`: тензор формы $(m, n)$ с тем же dtype, что у `x`. <!-- jacobian -->
@@ -1399,13 +1427,11 @@ def batch_shapes():
 
 
 # %% [markdown] tags=["en"]
-# ### Extra exercise `predict_shapes`: shapes of Jacobians of a batch
-# *predict · ●●○ · 6 minutes · 1 point · extra*
+# ### `predict_shapes`
 #
 # What does `batch_shapes()` return? Write shapes as tuples; `entries that are not zero` is a number.
-# %% [markdown] tags=["ru"] of="b8f89c7a"
-# ### Дополнительное упражнение `predict_shapes`: формы матриц Якоби для батча
-# *предсказать · ●●○ · 6 минут · 1 балл · дополнительно*
+# %% [markdown] tags=["ru"] of="d76f37c8"
+# ### `predict_shapes`
 #
 # Что вернёт `batch_shapes()`? Формы запишите в виде кортежей. Для ключа `entries that are not zero` нужно число.
 # %% answer="predict_shapes"
@@ -1452,19 +1478,21 @@ plot_jacobian(row, X)
 # %% [markdown] tags=["en"]
 # The sum trick works for inputs, which each sample has its own. Weights are shared: the gradient of the sum with respect to them is one sum over all samples. For a *per-sample gradient* the loop over samples works, at the price of a backward pass for each. `vmap` needs one pass. `torch.func.grad(g)` is the gradient of `g` with respect to its first argument, as a function, and `vmap(g, in_dims=(None, 0))` runs `g` over dimension 0 of its second argument; `None` means that the first one is shared.
 #
-# ### Extra exercise `per_sample_gradients`: gradients of single samples
-# *complete · ●●○ · 12 minutes · 3 points · extra*
+# ### `per_sample_gradients`
+#
+# **Return the gradient of each single sample, one row for each, in a few calls whatever $B$.**
 #
 # * **Given.** `loss(w, x_i, y_i)`, the loss of one sample: `w` has shape $(n,)$, `x_i` shape $(n,)$, and `y_i` is a scalar (a tensor without dimensions). It does not take a batch.
 # * **Given.** `w`, `x` of shape $(B, n)$ and `y` of shape $(B,)$, in float64; none requires grad.
 # * **Result.** A tensor of shape $(B, n)$ whose row $i$ is the gradient of `loss(w, x[i], y[i])` with respect to `w`. <!-- gradients -->
 # * **Result.** It is exact up to rounding: the error is at most $10^{-12}$ of the largest entry. <!-- exact -->
 # * **Not allowed.** More than 3 calls of `loss` and backward passes together, whatever $B$. <!-- passes -->
-# %% [markdown] tags=["ru"] of="1f2d8758"
+# %% [markdown] tags=["ru"] of="dfcb77cb"
 # Приём с суммой годится для входов: у каждого примера они свои. А веса общие, поэтому градиент суммы по весам сам оказывается суммой по всем примерам. *Градиент по отдельному примеру* можно получить в цикле, ценой одного обратного прохода на каждый пример, а с `vmap` хватает одного прохода. Вызов `torch.func.grad(g)` возвращает функцию, которая вычисляет градиент функции `g` по её первому аргументу. Вызов `vmap(g, in_dims=(None, 0))` перебирает измерение 0 второго аргумента функции `g`, а `None` означает, что её первый аргумент общий.
 #
-# ### Дополнительное упражнение `per_sample_gradients`: градиенты по отдельным примерам
-# *дописать · ●●○ · 12 минут · 3 балла · дополнительно*
+# ### `per_sample_gradients`
+#
+# **Верните градиент по каждому примеру, по строке на пример, за несколько вызовов при любом $B$.**
 #
 # * **Дано.** Функция потерь на одном примере `loss(w, x_i, y_i)`: у `w` форма $(n,)$, у `x_i` форма $(n,)$, а `y_i` — скаляр (нульмерный тензор). Батч она не принимает.
 # * **Дано.** Тензоры `w`, `x` формы $(B, n)$ и `y` формы $(B,)$, float64; градиента они не требуют.
@@ -1539,23 +1567,9 @@ check_claims(
     },
 )
 # %% [markdown] tags=["en"]
-# ## What to keep
-#
-# * `backward(v)` gives $v^TJ$: `v` has the output's shape, the result the input's. One pass, no matrix.
-# * $Jv$ is forward mode: dual numbers, `torch.func.jvp`. Or two products from the left.
-# * An example with a symmetric Jacobian, such as a diagonal one, does not show on which side the vector stands. More outputs than inputs do.
-# * $Hv$ is the gradient of $g \cdot v$, with `create_graph=True` and a fixed $v$.
-# * No single count catches all expensive ways: count passes, operations and the largest tensor.
-# * Finite differences: both sides, float64, a step near $10^{-5}$. `gradcheck` sees the points that you give it.
-# %% [markdown] tags=["ru"] of="8fc1bc43"
-# ## Что стоит запомнить
-#
-# * `backward(v)` даёт $v^TJ$: форма `v` та же, что у выхода, а форма результата та же, что у входа. Хватает одного прохода, а матрица не нужна.
-# * $Jv$ можно получить в прямом режиме (дуальные числа, `torch.func.jvp`) или двумя произведениями слева.
-# * Пример с симметричной матрицей Якоби, например диагональной, не показывает, с какой стороны стоит вектор. Это показывает функция, у которой число выходов не равно числу входов.
-# * $Hv$ — градиент скаляра $g \cdot v$ при постоянном $v$; сам градиент функции вычисляют с `create_graph=True`.
-# * Ни один подсчёт в отдельности не выявляет всех дорогих способов: считайте проходы, операции и самый большой тензор.
-# * Для конечных разностей берите значения по обе стороны от точки, тип float64 и шаг около $10^{-5}$. Функция `gradcheck` проверяет только те точки, которые вы ей передали.
+# ## Where you stand
+# %% [markdown] tags=["ru"] of="76fccca0"
+# ## Что сделано
 # %%
 from autograder import progress
 

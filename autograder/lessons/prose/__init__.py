@@ -1,0 +1,1 @@
+"""Prose of lesson sources: headings, contracts, sections and their minutes."""
