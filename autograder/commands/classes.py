@@ -19,8 +19,11 @@ def add_commands(commands: Any) -> None:
     what.add_argument("--check", action="store_true", help="only explain the rules, and which grades they would change")
     what.add_argument("--apply", action="store_true", help="let grades follow the rules as they stand now")
     course.add_argument("--language", choices=LANGUAGES, default=None, help="of a new course (default: en)")
+    which = course.add_mutually_exclusive_group()
     says = "the lessons of a new course, by number or name (default: all)"
-    course.add_argument("--lessons", nargs="+", default=[], metavar="LESSON", help=says)
+    which.add_argument("--lessons", nargs="+", default=[], metavar="LESSON", help=says)
+    says = "a new course on one path through the lessons, such as six-weeks; an unknown name lists them"
+    which.add_argument("--path", metavar="NAME", help=says)
     course.add_argument("--id", default=None, help="nbgrader's course id (default: the folder's name)")
 
     says = "make what students get, in both languages"
@@ -75,12 +78,15 @@ def add_commands(commands: Any) -> None:
 
 def _course(chosen: argparse.Namespace) -> int:
     from ..grading.creating.course_folder import make_course
+    from ..lessons.paths import read_path
 
     if chosen.check or chosen.apply:
         from ..grading.commands.check_rules import check_rules
 
         return check_rules(chosen.directory, apply=chosen.apply)
-    make_course(chosen.directory, chosen.id, language=chosen.language, chosen=chosen.lessons)
+    path = read_path(chosen.path) if chosen.path else None
+    lessons, counting = (list(path.counts), path.chosen) if path else (chosen.lessons, {})
+    make_course(chosen.directory, chosen.id, language=chosen.language, chosen=lessons, counting=counting)
     return 0
 
 

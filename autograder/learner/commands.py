@@ -19,7 +19,7 @@ from .points import closed_until, describe_due_date, saved_notebook
 from .replies import ProgramList, Prose, Reply, TableReply
 
 if TYPE_CHECKING:
-    from .progress.tables import Contents
+    from .progress.contents import Contents
 
 
 def start(lesson: str = "", *, language: str | None = None, device: object = None) -> Reply:
@@ -217,13 +217,23 @@ def placement(name: str = "", answer: object = None, *, language: str | None = N
     return ask(name, answer)
 
 
-def contents(language: str | None = None) -> Contents:
+def contents(language: str | None = None, *, path: str | None = None) -> Contents | Reply:
     """Return the course's page of contents: lessons with links, minutes, and what has been done so far.
 
-    `language` is "en" or "ru", or None for the notebook's.
+    `language` is "en" or "ru", or None for the notebook's. `path` chooses a path through the lessons, such as
+    "six-weeks", for this and all later calls; "all" goes back to the whole course.
     """
-    from .progress.tables import Contents
+    from ..lessons.paths import path_names
+    from .chosen_path import WHOLE, choose_path
+    from .progress.contents import Contents
 
+    if path is not None:
+        if path not in (WHOLE, *path_names()):
+            return Reply((message("contents.unknown_path", name=path, names=", ".join(path_names())),))
+        try:
+            choose_path(path)
+        except OSError as error:
+            return Reply((message("contents.not_kept", error=error.strerror or error),))
     return Contents(language if language in LANGUAGES else SESSION.speaks)
 
 

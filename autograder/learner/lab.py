@@ -18,7 +18,7 @@ from pathlib import Path
 from ..messages.learners import message
 from .notebooks.notebook_file import Unreadable, read_notebook
 from .notebooks.working_copy import write_atomically
-from .progress.tables import Contents
+from .progress.contents import Contents
 from .servers.jupyterlab_settings import environment
 
 _NBGRADER = ("create-assignment", "formgrader", "course-list", "assignment-list", "menu")  # panels of a class

@@ -154,7 +154,14 @@ def fresh_run(file: Path, folder: Path, metadata: dict[str, Any], known: dict[st
     Raises Unreadable if the run fails.
     """
     print(message("ready.running", name=file.name).read(_language(metadata)))
-    command = [sys.executable, "-m", "autograder.learner.fresh_run", str(file), str(folder), str(CELL_SECONDS)]
+    command = [
+        sys.executable,
+        "-m",
+        "autograder.learner.notebooks.fresh_run",
+        str(file),
+        str(folder),
+        str(CELL_SECONDS),
+    ]
     ran = subprocess.run(command, capture_output=True, encoding="utf-8")
     if ran.returncode:
         raise Unreadable(next(iter(ran.stderr.strip().splitlines()[-1:]), ""))

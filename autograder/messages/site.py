@@ -61,6 +61,21 @@ WORDS = {
         "The graph behind a loss, with what it has saved",
         "Граф функции потерь, на котором видно, что в нём сохранено",
     ),
+    "paths": Text("Paths through the course", "Пути по курсу"),
+    "paths_about": Text(
+        "Not all of it: a path has the lessons and exercises that one purpose needs, with the hours of a first reader.",
+        "Не обязательно проходить всё: в пути есть уроки и упражнения для одной цели, а часы рассчитаны на тех, кто "
+        "встречает их впервые.",
+    ),
+    "path_hours": Text("{hours} hours.", "Часов: {hours}."),
+    "path_afterwards": Text("Afterwards you can:", "После этого вы сможете:"),
+    "path_week": Text("week", "неделя"),
+    "path_evening": Text("evening", "вечер"),
+    "path_part": Text("part", "часть"),
+    "path_lesson": Text("lesson", "урок"),
+    "path_counts": Text("what counts", "что идёт в зачёт"),
+    "path_short": Text("Short of time? Choose a path:", "Мало времени? Выберите путь:"),
+    "hours": Text("h", "ч"),
     "way": Text("The way through the course", "Путь по курсу"),
     "way_about": Text(
         "An arrow leads from a lesson to those whose exercises use its ideas.",

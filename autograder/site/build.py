@@ -21,6 +21,7 @@ from .headings import places
 from .instructors import guide_page, instructors_page, pictures
 from .lesson_map import lesson_map
 from .pages import TEMPLATES, Page, door, index_page, lesson_page, search_page, sitemap, style
+from .paths import paths_page, short_paths
 from .publishing.addresses import NOWHERE, Addresses
 from .publishing.site_folder import update
 
@@ -49,6 +50,7 @@ def build_site(folder: Path, cache: Path, names: Sequence[str] = (), addresses: 
         pages = [each[language] for each in made.values()]
         errors = error_pages(explanations, told, lessons, language) if explanations else []
         teaching = [
+            *([] if names else [paths_page(pages[: len(lessons)], language)]),
             instructors_page(lessons, pages[: len(lessons)], language, addresses),
             guide_page(language, addresses),
         ]
@@ -59,6 +61,7 @@ def build_site(folder: Path, cache: Path, names: Sequence[str] = (), addresses: 
                 language,
                 front_of(pages[: len(lessons)], language),
                 lesson_map(pages[: len(lessons)]),
+                [] if names else short_paths(language),
                 addresses,
             ),
             **{each.name: lesson_page(each, None, None, addresses) for each in [*errors, *teaching]},

@@ -13,7 +13,7 @@ _HEADING = re.compile(r"<h([1-6])[^>]*>(.*?)</h\1>", re.S)
 _LINE = re.compile(r"^#{1,6} (.+)$", re.M)
 _FENCED = re.compile(r"^```.*?^```", re.M | re.S)
 _LINK = re.compile(r"</?a\b[^>]*>")
-_NAMED = re.compile(r"^(?:Exercise|Extra exercise|Question) `(\w+)`")
+_NAMED = re.compile(r"^(?:Question )?`(\w+)`$")
 
 
 @dataclass(frozen=True)

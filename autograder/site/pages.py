@@ -88,9 +88,19 @@ def lesson_page(page: Page, before: Page | None, after: Page | None, addresses: 
     return _render("lesson.html", page.language, addresses, page=page, before=before, after=after, contents=listed)
 
 
-def index_page(pages: list[Page], language: str, front: Front, drawn: str, addresses: Addresses = NOWHERE) -> str:
-    """Return the first page in one language, which lists `pages`. `drawn` is an SVG of the way through the lessons."""
-    return _render("index.html", language, addresses, pages=pages, front=front, map=drawn)
+def index_page(
+    pages: list[Page],
+    language: str,
+    front: Front,
+    drawn: str,
+    paths: Sequence[tuple[str, str, str]],
+    addresses: Addresses = NOWHERE,
+) -> str:
+    """Return the first page in one language, which lists `pages`.
+
+    `drawn` is an SVG of the way through the lessons, `paths` are name, title and hours of each path.
+    """
+    return _render("index.html", language, addresses, pages=pages, front=front, map=drawn, paths=paths)
 
 
 def search_page(language: str, addresses: Addresses = NOWHERE) -> str:

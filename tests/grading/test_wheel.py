@@ -75,7 +75,7 @@ def test_lab_copies_every_notebook(run: Run, tmp_path: Path, language: str) -> N
         if path.name == CONTENTS:
             (table,) = (cell for cell in copied.cells if cell.cell_type == "code")
             (shown,) = table.pop("outputs")
-            assert shown["data"]["text/plain"].count("\n") == len(COURSE.read()) + 2
+            assert shown["data"]["text/plain"].count("\n") == len(COURSE.read()) + 4
             table.outputs = []
         assert copied == nbformat.read(path, 4)
 

@@ -12,7 +12,7 @@ import pytest
 
 from autograder.learner.lab import has_screen, open_lab
 from autograder.learner.notebooks.working_copy import prepare_copy
-from autograder.learner.progress.tables import Contents
+from autograder.learner.progress.contents import Contents
 from autograder.lessons.collection import COURSE
 
 NAME = "03_gradient_accumulation.ipynb"
@@ -32,7 +32,7 @@ def test_the_command_line_prepares(work):
 def test_the_page_of_contents_counts_from_zero(notebooks):
     shown = Contents("en", notebooks)._repr_markdown_()
     assert "[03 Gradient accumulation](03_gradient_accumulation.ipynb) | a training loop for your own engine" in shown
-    assert re.match(r"2 hours in all. Begin with \[03 Gradient accumulation\](.|\n)*\| 0/\d+ \|$", shown)
+    assert re.match(r"1.3 hours in all. Begin with \[03 Gradient accumulation\](.|\n)*\| 0/\d+ \|$", shown)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is always a screen")

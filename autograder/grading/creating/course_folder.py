@@ -8,8 +8,9 @@ import re
 import secrets
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from nbgrader.api import Gradebook
@@ -42,11 +43,13 @@ def make_course(
     lessons: Collection = COURSE,
     language: str | None = None,
     chosen: Sequence[str] = (),
+    counting: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> None:
     """Create or update the nbgrader course folder `directory`. Print the changes and the next commands.
 
     `course_id` is nbgrader's name of the course; the default is the folder's name. `language` is that of a new course,
-    and `chosen` are its lessons, by name or number; without any it has all.
+    and `chosen` are its lessons, by name or number; without any it has all. `counting` maps lessons to the exercises
+    that count there, where these are not those of the core.
     A file that an instructor has changed is not overwritten. A lesson that students have handed in is not overwritten
     either, if its newer version has other graded cells.
     Raises NoCourse if the folder cannot be created, BrokenSource if a lesson cannot be built.
@@ -64,7 +67,7 @@ def make_course(
         )
     rules, template = read_rules(directory), ""
     if not (directory / RULES_FILE).exists():
-        template = _rules_text(language or rules.language, choose_lessons(sources, chosen))
+        template = _rules_text(language or rules.language, choose_lessons(sources, chosen), counting)
         rules = parse_rules(template, RULES_FILE)
     elif chosen:
         raise NoCourse(f"{directory / RULES_FILE} is there already: state the lessons in it", EXAMPLES["lessons"])
@@ -107,16 +110,18 @@ def _private_lessons(directory: Path) -> set[str]:
     return {path.stem for path in (directory / "lessons").glob("*.py")}
 
 
-def _rules_text(language: str, chosen: Sequence[str]) -> str:
+def _rules_text(language: str, chosen: Sequence[str], counting: Mapping[str, Sequence[str]]) -> str:
     """Return the text of a new `course.toml`. `chosen` are the names of the course's lessons; without any it has all.
 
-    The file is made once, for the instructor to fill in.
+    The file is made once, for the instructor to fill in. It states what counts in the lessons of `counting`.
     """
     text = _text(f"course.{language}.toml.txt")
     if not chosen:
         return text
     stated = f"lessons = [{', '.join(map(json.dumps, chosen))}]"
-    return re.sub(r"(?m)^# lessons = .*$", lambda found: stated, text, count=1)
+    text = re.sub(r"(?m)^# lessons = .*$", lambda found: stated, text, count=1)
+    own = (f"\n[assignments.{lesson}]\nexercises = {json.dumps(list(names))}\n" for lesson, names in counting.items())
+    return "".join([text, *own])
 
 
 def _text(name: str, **values: str) -> str:

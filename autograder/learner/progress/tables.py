@@ -1,15 +1,12 @@
-"""Tables of what a learner has done, by exercise and by lesson."""
+"""A table of what a learner has done, by exercise."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 
 from ... import exercises
 from ...checking.exercise import Exercise
 from ...checking.verdict import VerdictState
-from ...grade_ids import CellKind, GradeId
 from ...history import (
     History,
     Standing,
@@ -18,19 +15,13 @@ from ...history import (
     history_file,
     read_history,
     standings,
-    verdicts,
 )
 from ...language import Text
-from ...lessons.source import NOTEBOOKS
 from ...messages.learners import message
-from ...messages.markup import unlinked
 from ...session import SESSION, being_graded
-from ..notebooks.headings import link_to, title_of, title_of_lesson
-from ..notebooks.notebook_file import read_notebook
-from ..points import LessonNotebook, describe_state, nbgrader_of, saved_notebook
+from ..notebooks.headings import title_of_lesson
+from ..points import LessonNotebook, describe_state, saved_notebook
 from ..replies import Reply, TableReply
-from ..reviews.placement import skipped_lessons
-from ..reviews.review import due_now
 
 _NAMED = 8  # damaged lines of the history
 
@@ -96,115 +87,3 @@ def _summed(
     worth = sum(each.points for each in known.values())
     state = message("progress.passed", count=passed, total=len(known)).read(language)
     return title, "", state, f"{earned:g}/{worth:g}", str(sum(each.checks for each in standing.values()))
-
-
-@dataclass(frozen=True)
-class _Row:
-    """A lesson in the table of contents.
-
-    `minutes` are those of reading and core exercises, `extra` those of the others. `core` and `passed` are names of
-    exercises. `exercise` links to the first core exercise that has not passed. `is_known` is True if `placement()` has
-    proposed to skip the lesson.
-    """
-
-    title: str
-    about: str
-    file: str
-    minutes: int
-    extra: int
-    needs: str
-    core: set[str]
-    passed: set[str]
-    exercise: str
-    is_known: bool
-    language: str
-
-    @property
-    def is_done(self) -> bool:
-        return self.core <= self.passed
-
-    @property
-    def is_begun(self) -> bool:
-        return bool(self.passed)
-
-    @property
-    def time(self) -> str:
-        return f"{self.minutes} + {self.extra}" if self.extra else str(self.minutes)
-
-    @property
-    def done(self) -> str:
-        """A text such as "✓ 4/4 + 1": passed core and extra exercises, with a tick if all core ones have passed."""
-        extra = len(self.passed - self.core)
-        more = f" + {extra}" if extra else ""
-        if self.is_known and not self.passed:
-            more = message("contents.known").read(self.language)
-        return f"{'✓ ' if self.is_done else ''}{len(self.passed & self.core)}/{len(self.core)}{more}"
-
-
-@dataclass(frozen=True)
-class Contents:
-    """A table of all lessons, with links to their notebooks.
-
-    The notebooks are beside the page that shows the table.
-
-    `notebooks` is the folder of the built notebooks.
-    """
-
-    language: str
-    notebooks: Path = NOTEBOOKS
-
-    def __repr__(self) -> str:
-        rows = list(self._rows())
-        lines = [self._head("lesson", "minutes", "needs", "done")]
-        lines += [(row.title, row.time, row.needs, row.done) for row in rows]
-        return "\n".join([*("  ".join(filter(None, line)) for line in lines), "", unlinked(self._onward(rows))])
-
-    def _repr_markdown_(self) -> str:
-        rows = list(self._rows())
-        lines = [self._head("lesson", "about", "minutes", "needs", "done"), (":--", ":--", "--:", ":--", ":--")]
-        lines += [(f"[{row.title}]({row.file})", row.about, row.time, row.needs, row.done) for row in rows]
-        table = (f"| {' | '.join(line)} |" for line in lines)
-        return "\n".join([self._onward(rows), "", *table])  # the table alone fills a screen
-
-    def _head(self, *columns: str) -> tuple[str, ...]:
-        return tuple(message(f"contents.{column}").read(self.language) for column in columns)
-
-    def _onward(self, rows: list[_Row]) -> str:
-        """Return the sentences beside the table: what is done, where to go on, and what is due for review."""
-        hours, passed = round(sum(row.minutes for row in rows) / 60), sum(len(row.passed & row.core) for row in rows)
-        extra = sum(len(row.passed - row.core) for row in rows)
-        counts = {
-            "count": passed,
-            "total": sum(len(row.core) for row in rows),
-            "extra": message("contents.extra", count=extra).read(self.language) if extra else "",
-        }
-        following = next((row for row in rows if not (row.is_done or row.is_known)), None)
-        following = following or next((row for row in rows if not row.is_done), None)
-        if following is None:
-            said = message("contents.finished", hours=hours)
-        else:
-            link = f"[{following.title}]({following.file})"
-            if any(row.is_begun or row.is_known for row in rows):
-                said = message("contents.next", hours=hours, lesson=link, exercise=following.exercise, **counts)
-            else:
-                said = message("contents.begin", hours=hours, lesson=link)
-        due = len(due_now())
-        more = [message("start.due", count=due)] if due else []
-        return "\n\n".join(each.read(self.language) for each in (said, *more))
-
-    def _rows(self) -> Iterator[_Row]:
-        done, known = standings(verdicts()), skipped_lessons()
-        for path in sorted((self.notebooks / self.language).glob("[0-9][0-9]_*.ipynb")):
-            notebook = read_notebook(path)
-            ours = notebook["metadata"]["autograder"]
-            title = title_of(path, notebook)
-            checks = [nbgrader_of(cell) for cell in notebook["cells"]]
-            named = [(GradeId(each.get("grade_id", "")), each) for each in checks]
-            graded = {id.exercise: each["grade"] for id, each in named if id.kind is CellKind.CHECK}
-            core = {name for name, counts in graded.items() if counts}
-            passed = {name for name in graded if name in done and done[name].best.state == VerdictState.PASSED}
-            first = next((name for name in graded if name in core - passed), "")
-            exercise = link_to(notebook["cells"], path.name, first, first)
-            times = ours["minutes"], ours["extra"]
-            is_known, more = ours["lesson"] in known, (ours["about"], path.name, *times, ours["needs"])
-            yield _Row(title, *more, core, passed, exercise, is_known, self.language)

@@ -18,6 +18,7 @@ from ...lessons.variants import VariantTable, draw_table, sources_above, variant
 from ...messages.learners import message
 from ...session import SESSION, being_graded
 from ..cells_run import shell
+from ..chosen_path import chosen_path
 from ..notebooks.headings import title_of_lesson
 from ..replies import Prose, Reply, TableReply
 from .again import expected_of
@@ -64,8 +65,10 @@ def _done_lessons() -> set[str]:
 
 
 def _tables() -> Iterator[Exercise]:
-    """Yield the first core table of predictions of each lesson, in the order of the course."""
-    named = {title_of_lesson(lesson, "en"): lesson for lesson in exercises.lessons()}
+    """Yield the first core table of predictions of each lesson on the learner's path, in the order of the course."""
+    path = chosen_path()
+    known = exercises.lessons() if path is None else [exercises.bare(each) for each in path.counts]
+    named = {title_of_lesson(lesson, "en"): lesson for lesson in known}
     for _, lesson in sorted(named.items()):
         for each in exercises.load(lesson).values() if lesson_source(lesson) else ():
             if each.core and variants_of(each).programs:

@@ -167,8 +167,26 @@ COMMANDS: dict[str, Text] = {
     ),
     "contents.finished": Text("{hours} hours in all, and all is done.", "Всего часов: {hours}. Всё сделано."),
     "contents.next": Text(
-        "{hours} hours in all. Passed: {count} of {total}{extra}. Go on with {lesson}, exercise {exercise}.",
-        "Всего часов: {hours}. Верно: {count} из {total}{extra}. Продолжайте: {lesson}, упражнение {exercise}.",
+        "{hours} hours in all, {left} left. Passed: {count} of {total}{extra}. Go on with {lesson}, exercise {exercise}.",
+        "Всего часов: {hours}, осталось {left}. Верно: {count} из {total}{extra}. Продолжайте: {lesson}, упражнение "
+        "{exercise}.",
+    ),
+    "contents.path": Text(
+        'Your path: {title}. `contents(path="all")` shows all lessons.',
+        'Ваш путь: {title}. Все уроки покажет `contents(path="all")`.',
+    ),
+    "contents.paths": Text(
+        "Shorter paths, chosen once by `contents(path=NAME)`: {paths}.",
+        "Пути короче, достаточно один раз выполнить `contents(path=NAME)`: {paths}.",
+    ),
+    "contents.one_path": Text('{title} (`"{name}"`, {hours} h)', '{title} (`"{name}"`, часов: {hours})'),
+    "contents.not_kept": Text(
+        "The path cannot be kept ({error}). Set AUTOGRADER_HOME to a folder that you can write to.",
+        "Запомнить путь не удалось ({error}). Укажите в AUTOGRADER_HOME папку, в которую можно писать.",
+    ),
+    "contents.unknown_path": Text(
+        'There is no path "{name}". The paths: {names}; "all" is the whole course.',
+        "Пути «{name}» нет. Есть такие: {names}; весь курс — all.",
     ),
     "contents.known": Text(" (known, by `placement()`)", " (знакомо по итогам `placement()`)"),
     "contents.extra": Text(" and {count} extra", " и дополнительных: {count}"),

@@ -10,7 +10,7 @@ from autograder.checking.judge import unobserved
 from autograder.checking.verdict import VerdictState
 from autograder.history import read_history, record, verdicts
 from autograder.language import Note
-from autograder.learner.progress.tables import Contents
+from autograder.learner.progress.contents import Contents
 from autograder.learner.reviews.schedule import make_schedule
 from autograder.messages.learners import message
 from autograder.session import SESSION, Session

@@ -1,4 +1,4 @@
-"""Program that runs a whole notebook: `python -m autograder.learner.fresh_run FILE FOLDER SECONDS`.
+"""Program that runs a whole notebook: `python -m autograder.learner.notebooks.fresh_run FILE FOLDER SECONDS`.
 
 Prints JSON: the notebook with its outputs, and whether its kernel died. A separate program cannot disturb the learner's
 kernel, and the learner can interrupt the program.
