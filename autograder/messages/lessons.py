@@ -13,17 +13,17 @@ SAYS: dict[str, Text] = {
     ),
     "stop": Text(
         "> **A place to stop.** About {done} of the core lie behind you, {left} before you.",
-        "> **Здесь можно прерваться.** Основная часть: позади {done}, впереди {left}.",
+        "> **Здесь можно прерваться.** Основная часть: позади примерно {done}, впереди {left}.",
     ),
     "end": Text(
         "> **This is the end of the core.** Everything below is extra, {exercises} in about {minutes}, and "
         "counts only where your teacher says so: take what you need.",
-        "> **Основная часть закончилась.** Дальше всё дополнительно: {exercises}, {minutes}. В зачёт это идёт, только "
+        "> **Основная часть закончилась.** Дальше всё дополнительно: {exercises}, примерно {minutes}. В зачёт это идёт, только "
         "если так решил преподаватель: возьмите то, что вам пригодится.",
     ),
     "recall": Text(
         "**Two minutes of recall.** Say the answer, then compare.",
-        "**Вспомните за две минуты.** Сначала ответьте, потом сравните.",
+        "**Две минуты на повторение.** Сначала ответьте, потом сравните.",
     ),
     "recall_answer": Text("Compare", "Сравнить"),
     "behind_table": Text(

@@ -168,11 +168,11 @@ def engine_table():
 # %% [markdown] tags=["en"]
 # ### `predict_engine`
 #
-# Put what `engine_table()` returns in place of each `...`. The first entry is what `here()` returns: `"main"` or `"worker"`. `two passes through one graph` is `"accepted"` or `"RuntimeError"`. What is read from `w.grad` is a number, and so are the packs. `recorded` and `anomaly mode` (it searches every gradient for NaN: lesson 02) are True or False.
-# %% [markdown] tags=["ru"] of="b6400fdb"
+# Put what `engine_table()` returns in place of each `...`. The first entry is what `here()` returns: `"main"` or `"worker"`. `two passes through one graph` is `"accepted"` or `"RuntimeError"`. What is read from `w.grad` is a number, so are the packs. `recorded` and `anomaly mode` (lesson 02) are True or False.
+# %% [markdown] tags=["ru"] of="025dbf4d"
 # ### `predict_engine`
 #
-# Вместо каждого `...` поставьте то, что вернёт `engine_table()`. В первой строке — то, что вернёт `here()`: `"main"` или `"worker"`. В строке `two passes through one graph` — `"accepted"` или `"RuntimeError"`. В строках с `w.grad` и с количеством упаковок (packs) — числа. В строках `recorded` и `anomaly mode` (режим, в котором каждый градиент проверяется на NaN: урок 02) — True или False.
+# Вместо каждого `...` поставьте то, что вернёт `engine_table()`. В первой строке — то, что вернёт `here()`: `"main"` или `"worker"`. В строке `two passes through one graph` — `"accepted"` или `"RuntimeError"`. В строках с `w.grad` и с количеством упаковок (packs) — числа. В строках `recorded` и `anomaly mode` (урок 02) — True или False.
 # %% answer="predict_engine"
 predict_engine = {
     "the hook runs in": "worker",
@@ -708,7 +708,7 @@ torch.use_deterministic_algorithms(False)
 # %% [markdown] tags=["ru"] of="2d8350bf"
 # ### `deterministic_sum`
 #
-# **Верните сумму градиентов, биты которой не зависят от порядка в списке, притом точную, даже если большие числа сокращаются.**
+# **Верните сумму градиентов, которая до последнего бита не зависит от их порядка в списке и остаётся точной, даже если большие числа взаимно уничтожаются.**
 #
 # Градиенты приходят от нескольких процессов в любом порядке. Напишите функцию `deterministic_sum(gradients)`.
 #

@@ -215,7 +215,7 @@ running.register_autograd(formula, setup_context=setup_context)
 # %% [markdown] tags=["ru"] of="ea1a7666"
 # ### `add_formula`
 #
-# **`add_formula(op)` сообщает оператору `op`, вычисляющему $x \cdot e^{-a y}$, его производную: её можно записать в граф и дифференцировать ещё раз.**
+# **`add_formula(op)` задаёт для оператора `op`, вычисляющего $x \cdot e^{-a y}$, производную, которую можно записать в граф и дифференцировать ещё раз.**
 #
 # Напишите функцию `add_formula(op)`, которая регистрирует формулу обратного прохода для оператора. Ячейка ниже создаёт один такой оператор, `damped`: на нём формулу можно испытать.
 #
@@ -767,11 +767,11 @@ check("is_right_operator")
 # %% [markdown] tags=["en"]
 # ## One graph, or several
 #
-# Where Python asks for a number, a graph ends. Here are two ways to choose between two results, by `if` and by `torch.where`. How many graphs does each make? Say it, then run the cell.
-# %% [markdown] tags=["ru"] of="8ddc211e"
+# Where Python asks for a number, a graph ends. Here are two ways to choose between two results.
+# %% [markdown] tags=["ru"] of="2d0b54ce"
 # ## Один граф или несколько
 #
-# Там, где программе на Python нужно само число, граф обрывается. Вот два способа выбрать один из двух результатов: `if` и `torch.where`. Сколько графов получится в каждом случае? Сначала ответьте, потом выполните ячейку.
+# Там, где программе на Python нужно само число, граф обрывается. Вот два способа выбрать один из двух результатов.
 # %%
 def branching(x):
     if x.sum() > 0:
@@ -796,13 +796,17 @@ assert graphs(lambda x: x * x.sum().item(), torch.ones(3)) == 2
 logging.getLogger("torch._dynamo").setLevel(logging.WARNING)
 
 
-# %% [markdown] tags=["en"]
+# %% [markdown] tags=["en", "try"]
+# How many graphs does each make, and what becomes of the other branch? Say it, then run the cell.
+#
 # Two graphs with `if`: the condition, and the branch that was taken. The other branch is never compiled, because nobody went there. With `torch.where` there is one graph, which computes both branches and chooses.
+# %% [markdown] tags=["ru", "try"] of="5c3b6342"
+# Сколько графов получится в каждом случае и что станет с другой ветвью? Сначала ответьте, потом выполните ячейку.
 #
-# A graph is made for what came: for this dtype, this shape, these flags. Dynamo notes these conditions as *guards*, and compiles anew when a call does not meet them. There is an exception for lengths: when a second one arrives, the length becomes a variable of the graph.
-# %% [markdown] tags=["ru"] of="393b3cd2"
 # С `if` графов два: условие и та ветвь, которая выполнилась. Другая ветвь не компилируется: до неё не дошло дело. С `torch.where` граф один: в нём вычисляются обе ветви, а потом из них выбирается результат.
-#
+# %% [markdown] tags=["en"]
+# A graph is made for what came: for this dtype, this shape, these flags. Dynamo notes these conditions as *guards*, and compiles anew when a call does not meet them. There is an exception for lengths: when a second one arrives, the length becomes a variable of the graph.
+# %% [markdown] tags=["ru"] of="71210746"
 # Граф рассчитан на тот вход, который пришёл: на его dtype, форму и флаги. Dynamo запоминает такие условия (guards) и, если очередной вызов им не отвечает, компилирует функцию ещё раз. Для длин есть исключение: как только приходит вход другой длины, длина становится переменной графа.
 # %% [markdown] tags=["en", "try"]
 # What does `graphs(choosing, torch.ones(3), torch.ones(3).double())` give? Say it, then call it.

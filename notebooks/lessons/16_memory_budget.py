@@ -687,11 +687,11 @@ assert left_by == ["_StopRecomputationError"]  # early stop breaks off by an exc
 # %% [markdown] tags=["en"]
 # ## What a second run has to repeat
 #
-# A recomputation is worth something only if it computes the same. `checkpoint` puts back the state of torch's own random generator (lesson 06) and autocast. It does not know what else a function reads:
-# %% [markdown] tags=["ru"] of="0c1cef54"
+# A recomputation is worth something only if it computes the same. Here are two functions that run once without and once with a checkpoint:
+# %% [markdown] tags=["ru"] of="514f2df1"
 # ## Что должно повториться
 #
-# Повторное вычисление имеет смысл, только если даёт тот же результат. Функция `checkpoint` восстанавливает состояние общего генератора случайных чисел (урок 06) и autocast. Но функция может читать и что-то ещё, о чём контрольная точка не знает:
+# Повторное вычисление имеет смысл, только если даёт тот же результат. Вот две функции, которые выполняются без контрольной точки и с ней:
 # %%
 def gradient(y, x):
     try:
@@ -795,7 +795,7 @@ assert isinstance(noisy, float) and noisy != gradient((drawn * x).sin(), x)
 # %% [markdown] tags=["ru"] of="efdd015c"
 # ### `stay_silent`
 #
-# **Верните функцию, градиент которой с контрольной точкой неверен, хотя ошибки нет.**
+# **Верните функцию, градиент которой с контрольной точкой неверен, хотя сообщения об ошибке нет.**
 #
 # Вам пишут: «Если бы при повторном вычислении получилось что-то не то, torch сообщил бы об ошибке». Напишите функцию без аргументов, которая возвращает контрпример.
 #
@@ -859,7 +859,7 @@ check("stay_silent")
 # %% [markdown] tags=["ru"] of="6ce80054"
 # ### `fix_noise`
 #
-# **С этой контрольной точкой градиент `f` неверен, а ошибки нет. Исправьте функцию.**
+# **С этой контрольной точкой градиент `f` неверен, а сообщения об ошибке нет. Исправьте функцию.**
 #
 # * **Дано.** Функция `f`, которую вызывают как `f(x, generator)`: она берёт числа из `generator` (это `torch.Generator` на CPU), а иногда и из общего генератора torch. Тензор `x` требует градиента. До вызова из генератора уже брали числа.
 # * **Результат.** `f(x, generator)`; результат и градиент такие же, как без контрольной точки, даже если до обратного прохода функция вызвана ещё раз. <!-- gradients -->
@@ -936,8 +936,12 @@ check("fix_noise")
 
 
 # %% [markdown] tags=["en"] explains="fix_noise"
+# `checkpoint` puts back the state of torch's own random generator (lesson 06) and autocast. It does not know what else a function reads.
+#
 # So an optimizer step between a forward pass and its backward pass, a setting switched in between, a counter, or a random generator of your own: each gives a wrong gradient in silence. What can be done? Read such things before the checkpoint and pass them in as arguments, or put them back in the recomputation. Here are both tools: a number that is read before, and the state of a generator, which can be noted and set.
-# %% [markdown] tags=["ru"] explains="fix_noise" of="f19b25a7"
+# %% [markdown] tags=["ru"] explains="fix_noise" of="43f051a3"
+# Функция `checkpoint` восстанавливает состояние общего генератора случайных чисел (урок 06) и autocast. О том, что ещё читает функция, она не знает.
+#
 # Поэтому шаг оптимизатора между прямым проходом и соответствующим обратным, переключённая между ними настройка, счётчик или собственный генератор случайных чисел — всё это молча портит градиент. Что делать? Либо прочесть нужное число до контрольной точки и передать аргументом, либо на время повторного вычисления вернуть прежнее состояние. Ниже показано и то и другое: число, прочитанное заранее, и состояние генератора, которое можно запомнить и восстановить.
 # %%
 def read_before(place):
@@ -1091,7 +1095,7 @@ assert any(asked) == (tuple(map(int, torch.__version__.split(".")[:2])) < (2, 13
 #
 # ### `fit_budget`
 #
-# **Выберите, какие произведения сохранить: в пределах `budget` байтов, и чтобы повторных умножений было как можно меньше.**
+# **Выберите, какие произведения сохранить, чтобы уложиться в `budget` байтов и чтобы повторных умножений было как можно меньше.**
 #
 # * **Дано.** Функция `f` от одного тензора, вход `x` и `budget` — число байтов. Его может хватить на все результаты, только на часть или ни на один. В `f` не больше восьми матричных произведений, каждое из них `mm`, `addmm` или `bmm`, и последняя операция — не произведение. Функция может брать случайные числа из общего генератора torch. Можно использовать `ProductsSeen` и `saving_numbers`.
 # * **Результат.** `f(x)`; результат и градиенты такие же, как без контрольной точки, даже если до обратного прохода функция вызвана ещё раз. <!-- gradients -->

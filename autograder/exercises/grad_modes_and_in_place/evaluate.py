@@ -123,7 +123,7 @@ def _measure_run(evaluating: Callable[[Any, list[Tensor]], object], start: float
             "`modes = {module: module.... for module in model.modules()}`; `model.eval()`; collect "
             "`model(x)` under `...`; put the modes back; `torch.cat`.",
             "`modes = {module: module.... for module in model.modules()}`; `model.eval()`; соберите "
-            "`model(x)` внутри `...`; верните режимы; `torch.cat`.",
+            "`model(x)` внутри `...`; восстановите режимы; `torch.cat`.",
         ),
     ],
     why=Why(

@@ -27,7 +27,7 @@ from autograder.language import Text
         ),
         Text(
             "The two gradients are −32 and −8. Of `first` and `copy` one is another name for `w.grad`: `...`.",
-            "Два градиента равны −32 и −8. Из `first` и `copy` одно — ещё одно имя для `w.grad`: `...`.",
+            "Два градиента равны −32 и −8. Одна из переменных `first` и `copy` — лишь другое имя для `w.grad`: `...`.",
         ),
     ],
     why=Why(
