@@ -78,6 +78,11 @@ def decimal(value: float, language: str) -> str:
     return text.replace("-", "−").replace(".", "," if language == "ru" else ".")
 
 
+def hours_of(minutes: float, language: str) -> str:
+    """Return minutes as hours with at most one decimal: 1.3 in English, 1,3 in Russian."""
+    return decimal(round(minutes / 60, 1), language)
+
+
 class Noun(NamedTuple):
     """A noun in the forms that follow numbers.
 

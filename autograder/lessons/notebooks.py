@@ -18,6 +18,7 @@ from .. import __version__
 from ..cells import BrokenSource, Cell
 from ..language import LANGUAGES, Text
 from ..messages.lessons import say
+from ..messages.markup import folded
 from .openings import opening_of, with_opening
 from .prose.contracts import as_students_see, with_folded_conditions
 from .prose.headings import with_headings
@@ -195,8 +196,7 @@ def _fold(source: str, summary: str) -> str:
     Otherwise the answer would be on the same screen as its exercise.
     """
     told, *others = re.split(r"\n(?=#+ )", source, maxsplit=1)
-    folded = f"<details>\n<summary>{summary}</summary>\n\n{told.rstrip()}\n\n</details>"
-    return "\n\n".join([folded, *others])
+    return "\n\n".join([folded(summary, told), *others])
 
 
 def _nbgrader(role: str, name: str, cell: Cell, exercise: Exercise | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -61,26 +61,29 @@ class CoursePath:
     steps: tuple[tuple[Part, ...], ...]
 
     @property
+    def parts(self) -> tuple[Part, ...]:
+        return tuple(part for step in self.steps for part in step)
+
+    @property
     def minutes(self) -> int:
-        return sum(part.minutes for step in self.steps for part in step)
+        return sum(part.minutes for part in self.parts)
 
     def minutes_of(self, lesson: str) -> int:
         """Return the minutes that a lesson takes on this path, by its file name."""
-        return sum(part.minutes for step in self.steps for part in step if part.lesson == lesson)
+        return sum(part.minutes for part in self.parts if part.lesson == lesson)
 
     @property
     def counts(self) -> dict[str, tuple[str, ...]]:
         """A dict from the file name of each lesson, in order, to the exercises that count, of all its steps."""
         found: dict[str, tuple[str, ...]] = {}
-        for part in (part for step in self.steps for part in step):
+        for part in self.parts:
             found[part.lesson] = (*found.get(part.lesson, ()), *part.counts)
         return found
 
     @property
     def chosen(self) -> dict[str, tuple[str, ...]]:
         """The same for the lessons in which other exercises count than those of the core."""
-        parts = [part for step in self.steps for part in step]
-        own = {part.lesson for part in parts if not part.is_core}
+        own = {part.lesson for part in self.parts if not part.is_core}
         return {lesson: names for lesson, names in self.counts.items() if lesson in own}
 
 
@@ -116,7 +119,7 @@ def _parts(step: Mapping[str, Sequence[str]]) -> list[Part]:
 def _part(lesson: str, only: Sequence[str] | None, also: Sequence[str]) -> Part:
     file = next(NOTEBOOKS.glob(f"en/[0-9][0-9]_{lesson}.ipynb"))
     notebook = json.loads(file.read_text(encoding="utf-8"))
-    minutes, core = _exercises(notebook)
+    minutes, core = exercises_in(notebook, (CellKind.CHECK, CellKind.WRITTEN))
     if only is not None:
         counts = tuple(name for name in minutes if name in only)
         return Part(file.stem, counts, sum(minutes[name] for name in counts), is_core=False)
@@ -127,13 +130,16 @@ def _part(lesson: str, only: Sequence[str] | None, also: Sequence[str]) -> Part:
     )
 
 
-def _exercises(notebook: Mapping[str, Any]) -> tuple[dict[str, int], set[str]]:
-    """Return the minutes of the exercises and questions of a built notebook, and the names of those that count."""
+def exercises_in(notebook: Mapping[str, Any], kinds: Collection[CellKind]) -> tuple[dict[str, int], set[str]]:
+    """Return the minutes of exercises and questions in a built notebook, and the names of those that count.
+
+    `kinds` are the kinds of cells that stand for one.
+    """
     minutes, core = {}, set()
     for cell in notebook["cells"]:
         stated = cell["metadata"].get("nbgrader", {})
         named = GradeId(stated.get("grade_id", ""))
-        if named.kind in (CellKind.CHECK, CellKind.WRITTEN):
-            minutes[named.exercise] = cell["metadata"]["autograder"]["minutes"]
+        if named.kind in kinds:
+            minutes[named.exercise] = cell["metadata"].get("autograder", {}).get("minutes", 0)
             core |= {named.exercise} if stated["grade"] else set()
     return minutes, core

@@ -13,6 +13,7 @@ from ..cells import BrokenSource, Cell
 from ..explained.entry import Explanation
 from ..explained.table import EXPLANATIONS
 from ..language import LANGUAGES, Text
+from ..messages.markup import folded
 from .prose.sections import KEEP
 from .source import Lesson
 
@@ -40,8 +41,8 @@ def _sections(lessons: Sequence[Lesson]) -> Iterator[Cell]:
         for language in LANGUAGES:
             title = f"## [{lesson.file_name[:2]} {lesson.titles()[language]}]({lesson.file_name}.ipynb)"
             errors = [each for each in EXPLANATIONS if each.lesson == lesson.file_name]
-            folded = _folded(errors, language) if errors else ""
-            yield _prose("\n\n".join(filter(None, [title, _kept(lesson, language), folded])), language)
+            more = _explained(errors, language) if errors else ""
+            yield _prose("\n\n".join(filter(None, [title, _kept(lesson, language), more])), language)
 
 
 def _kept(lesson: Lesson, language: str) -> str:
@@ -53,7 +54,7 @@ def _kept(lesson: Lesson, language: str) -> str:
     raise BrokenSource(lesson.path, 1, f"there is no section `{heading}`, which the page `{NAME}` collects")
 
 
-def _folded(errors: Sequence[Explanation], language: str) -> str:
+def _explained(errors: Sequence[Explanation], language: str) -> str:
     """Return the explained errors of a lesson as a list that opens when it is clicked.
 
     Explanations of one text stand together, since the text has several causes.
@@ -67,7 +68,7 @@ def _folded(errors: Sequence[Explanation], language: str) -> str:
         says = " ".join(f"{each.says.read(language)} ({exercise} `{each.exercise}`)" for each in found)
         items.append(f"* {_code(text)} — {says}")
     summary = _ERRORS.format(count=len(errors)).read(language)
-    return f"<details>\n<summary>{summary}</summary>\n\n" + "\n".join(items) + "\n\n</details>"
+    return folded(summary, "\n".join(items))
 
 
 def _code(text: str) -> str:

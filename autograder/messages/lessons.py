@@ -7,7 +7,7 @@ from ..language import Text, sentence
 SAYS: dict[str, Text] = {
     "exercise": Text("### Exercise `{name}`: {title}", "### Упражнение `{name}`: {title}"),
     "extra": Text("### Extra exercise `{name}`: {title}", "### Дополнительное упражнение `{name}`: {title}"),
-    "about": Text("*{kind} · {dots} · {minutes} · {points}*", "*{kind} · {dots} · {minutes} · {points}*"),
+    "about": Text.same("*{kind} · {dots} · {minutes} · {points}*"),
     "about_extra": Text(
         "*{kind} · {dots} · {minutes} · {points} · extra*", "*{kind} · {dots} · {minutes} · {points} · дополнительно*"
     ),

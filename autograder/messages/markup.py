@@ -1,4 +1,4 @@
-"""Code and links of our sentences as HTML, and as plain text."""
+"""Code, links and folds of our sentences as HTML, and as plain text."""
 
 from __future__ import annotations
 
@@ -21,6 +21,11 @@ def inline(text: str) -> str:
 def unlinked(text: str) -> str:
     """Return `text` for a terminal: a link is only its title."""
     return _LINK.sub(r"\1", text)
+
+
+def folded(summary: str, text: str) -> str:
+    """Return Markdown that shows `text` after a click on `summary`."""
+    return f"<details>\n<summary>{summary}</summary>\n\n{text.strip()}\n\n</details>"
 
 
 def aside(inside: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..checking.exercise import Exercise
-from ..language import POINT, decimal
+from ..language import POINT, hours_of
 from ..lessons.collection import COURSE
 from ..lessons.paths import CoursePath, Part, path_names, read_path
 from ..messages.site import WORDS
@@ -33,7 +33,8 @@ def paths_page(pages: Sequence[Page], language: str) -> Page:
 def short_paths(language: str) -> list[tuple[str, str, str]]:
     """Return name, title and hours of each path, for the first page."""
     return [
-        (path.name, path.title.read(language), _hours(path.minutes, language)) for path in map(read_path, path_names())
+        (path.name, path.title.read(language), hours_of(path.minutes, language))
+        for path in map(read_path, path_names())
     ]
 
 
@@ -42,7 +43,7 @@ def _syllabus(
 ) -> Iterator[str]:
     """Yield the Markdown of one path: for whom, what for, and a table with a row for each lesson of a step."""
     yield f"## {path.title.read(language)}"
-    yield f"{path.whom.read(language)} {_say('path_hours', language).format(hours=_hours(path.minutes, language))}"
+    yield f"{path.whom.read(language)} {_say('path_hours', language).format(hours=hours_of(path.minutes, language))}"
     afterwards = path.afterwards.read(language)
     yield f"{_say('path_afterwards', language)} {afterwards[:1].lower()}{afterwards[1:]}"
     yield f'`autograder course DIR --path {path.name}` · `contents(path="{path.name}")`'
@@ -60,10 +61,6 @@ def _row(part: Part, number: str, exercises: dict[str, Exercise], titles: dict[s
     counts = [exercises[name] for name in part.counts if name in exercises]
     listed = ", ".join(f"{each.title.read(language)} ({POINT.counted(each.points, language)})" for each in counts)
     return f"| {number} | {lesson} | {listed} | {part.minutes} |"
-
-
-def _hours(minutes: int, language: str) -> str:
-    return decimal(round(minutes / 60, 1), language)
 
 
 def _say(id: str, language: str) -> str:

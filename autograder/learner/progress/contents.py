@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ...checking.verdict import VerdictState
-from ...grade_ids import CellKind, GradeId
+from ...grade_ids import CellKind
 from ...history import Standing, standings, verdicts
-from ...language import decimal
-from ...lessons.paths import CoursePath, path_names, read_path
+from ...language import hours_of
+from ...lessons.paths import CoursePath, exercises_in, path_names, read_path
 from ...lessons.source import NOTEBOOKS
 from ...messages.learners import message
 from ...messages.markup import unlinked
 from ..chosen_path import chosen_path
 from ..notebooks.headings import link_to, title_of
 from ..notebooks.notebook_file import read_notebook
-from ..points import nbgrader_of
 from ..reviews.placement import skipped_lessons
 from ..reviews.review import due_now
 
@@ -97,13 +96,16 @@ class Contents:
 
     def _onward(self, rows: list[_Row]) -> str:
         """Return the sentences beside the table: what is done, where to go on, which path, and what is due."""
-        hours, passed = self._hours(row.minutes for row in rows), sum(len(row.passed & row.core) for row in rows)
+        hours, passed = (
+            hours_of(sum(row.minutes for row in rows), self.language),
+            sum(len(row.passed & row.core) for row in rows),
+        )
         extra = sum(len(row.passed - row.core) for row in rows)
         counts = {
             "count": passed,
             "total": sum(len(row.core) for row in rows),
             "extra": message("contents.extra", count=extra).read(self.language) if extra else "",
-            "left": self._hours(row.left for row in rows),
+            "left": hours_of(sum(row.left for row in rows), self.language),
         }
         following = next((row for row in rows if not (row.is_done or row.is_known)), None)
         following = following or next((row for row in rows if not row.is_done), None)
@@ -118,9 +120,6 @@ class Contents:
         due = len(due_now())
         more = [message("start.due", count=due)] if due else []
         return "\n\n".join([each.read(self.language) for each in (said, *more)] + [self._paths()])
-
-    def _hours(self, minutes: Iterable[int]) -> str:
-        return decimal(round(sum(minutes) / 60, 1), self.language)
 
     def _paths(self) -> str:
         """Return a sentence on the chosen path, or on those that can be chosen."""
@@ -142,13 +141,7 @@ class Contents:
     def _row(self, file: Path, notebook: dict[str, Any], done: Mapping[str, Standing], known: set[str]) -> _Row:
         """Return the row of a lesson. `known` are the lessons to skip."""
         ours = notebook["metadata"]["autograder"]
-        minutes, core = {}, set()
-        for cell in notebook["cells"]:
-            stated = nbgrader_of(cell)
-            named = GradeId(stated.get("grade_id", ""))
-            if named.kind is CellKind.CHECK:
-                minutes[named.exercise] = cell["metadata"].get("autograder", {}).get("minutes", 0)
-                core |= {named.exercise} if stated["grade"] else set()
+        minutes, core = exercises_in(notebook, (CellKind.CHECK,))
         whole = ours["minutes"]
         if self.path:
             core, whole = minutes.keys() & set(self.path.counts[file.stem]), self.path.minutes_of(file.stem)

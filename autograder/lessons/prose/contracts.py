@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from ...language import LANGUAGES, Text
 from ...messages.lessons import say
+from ...messages.markup import folded
 from ..source import Lesson
 
 # nbgrader's config imports this module, and needs no torch.
@@ -120,16 +121,27 @@ def with_folded_conditions(prose: str, language: str) -> str:
     summary = say("conditions", language)
 
     def fold(found: re.Match[str]) -> str:
-        return f"{found['shown']}\n\n<details>\n<summary>{summary}</summary>\n\n{found['folded'].strip()}\n\n</details>"
+        return f"{found['shown']}\n\n{folded(summary, found['folded'])}"
 
     return _OPENED.sub(fold, prose)
 
 
+def statement_of(lesson: Lesson, exercise: str) -> str:
+    """Return the English prose between the heading of an exercise and its answer, or "" without such a heading."""
+    heading = f"### `{exercise}`\n"
+    found: list[str] = []
+    for cell in lesson.cells:
+        if cell.role and cell.role[1] == exercise:
+            break
+        if cell.kind == "markdown" and cell.language == "en" and (found or heading in cell.source):
+            found.append(cell.source if found else cell.source.partition(heading)[2])
+    return "\n\n".join(found).strip()
+
+
 def shown_words(lesson: Lesson, exercise: str) -> int:
     """Return how many English words of a contract a learner sees before opening the exact conditions."""
-    heading = f"### `{exercise}`\n"
-    below = next((cell.source.partition(heading)[2].strip() for cell in lesson.cells if heading in cell.source), "")
-    return len((below.partition("\n\n")[0] if below.startswith("**") else below).split())
+    statement = statement_of(lesson, exercise)
+    return len((statement.partition("\n\n")[0] if statement.startswith("**") else statement).split())
 
 
 def contract_problems(lesson: Lesson, exercises: dict[str, Exercise]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ... import exercises
 from ...language import LANGUAGES, Text
 from ...messages.lessons import say
+from ...messages.markup import folded
 from ..source import SOURCES, Lesson
 
 # nbgrader's config imports this module, and needs no torch.
@@ -39,5 +40,4 @@ def _chosen(lesson: Lesson) -> list[Exercise]:
 def _question(exercise: Exercise, language: str) -> str:
     assert exercise.why
     question, answer = exercise.why.question.read(language), exercise.why.because.read(language)
-    summary = say("recall_answer", language)
-    return f"{question}\n\n<details>\n<summary>{summary}</summary>\n\n{answer}\n\n</details>"
+    return f"{question}\n\n{folded(say('recall_answer', language), answer)}"

@@ -10,12 +10,14 @@ import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from ...cells import Cell
 from ...language import EXERCISE, LANGUAGES, MINUTE, Noun, Text
 from ...messages.lessons import say
 from ..source import Lesson, without_solution
+from .contracts import statement_of
 
 # nbgrader's config imports this module, and needs no torch.
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ KEEP = Text("## What to keep", "## Что стоит запомнить")
 RECALL = 2  # minutes for the questions on what a lesson builds on
 LONG = 50  # minutes of a core that needs a place to stop
 
-_SECTION = re.compile(r"^## ", re.M)
+_SECTION, _EXERCISE = re.compile(r"^## ", re.M), re.compile(r"^### `", re.M)
 _WORDS, _LINES = 200, 12  # of prose and of code, read in a minute
 _CONTRACT = 100  # words of a contract, read in a minute: most of it is read twice
 
@@ -53,8 +55,9 @@ def sections_of(lesson: Lesson, exercises: Mapping[str, Exercise]) -> list[Secti
     keep = [place for place, cells in enumerate(texts) if _tells_what_to_keep(cells[0])]
     counting = [place for place, cells in enumerate(texts) if any(_counts(cell, exercises) for cell in cells)]
     last = (keep or counting or [len(texts)])[-1]
+    minutes = _minutes_by_cell(lesson, exercises)
     return [
-        Section(start, cells, _reading(cells) + sum(_working(lesson, exercises, cells)), place <= last)
+        Section(start, cells, sum(minutes[start : start + len(cells)]), place <= last)
         for place, (start, cells) in enumerate(zip(starts, texts))
     ]
 
@@ -83,7 +86,7 @@ def exercise_minutes(lesson: Lesson, exercise: Exercise) -> int:
     solution = _code(answer.source)
     same = difflib.SequenceMatcher(None, stub, solution, autojunk=False).get_matching_blocks()
     written = len(solution) - sum(match.size for match in same)
-    words = sum(len(cell.source.split()) for cell in _contract(lesson, exercise.name))
+    words = len(statement_of(lesson, exercise.name).split())
     is_table = exercise.asks_for == "dict"
     tries = 0 if is_table else 2 ** (exercise.difficulty + 1)
     each = 2 if exercise.kind == "design" else 1
@@ -100,7 +103,7 @@ def notes_between(lesson: Lesson, exercises: Mapping[str, Exercise]) -> dict[int
     found = {}
     total = sum(each.minutes for each in core)
     if lesson_minutes(lesson, exercises)[0] > LONG:
-        passed = _minutes_before(lesson, exercises, core)
+        passed = _minutes_before(lesson, exercises, sum(len(each.cells) for each in core))
         start = min(passed, key=lambda start: abs(passed[start] - total / 2))
         found[start] = _note("stop", done=(passed[start], MINUTE), left=(total - passed[start], MINUTE))
     if names := [name for section in extra for name in _checked(section.cells)]:
@@ -109,19 +112,18 @@ def notes_between(lesson: Lesson, exercises: Mapping[str, Exercise]) -> dict[int
     return found
 
 
-def _minutes_before(lesson: Lesson, exercises: Mapping[str, Exercise], core: Sequence[Section]) -> dict[int, float]:
-    """Return a dict from the index of each cell at which one can stop to the minutes above it.
+def _minutes_before(lesson: Lesson, exercises: Mapping[str, Exercise], end: int) -> dict[int, float]:
+    """Return a dict from the index of each cell before `end` at which one can stop to the minutes above it.
 
     Such a cell begins with a heading, or stands behind a check and explains nothing about its exercise.
     """
-    cells = [cell for section in core for cell in section.cells]
-    places = [
-        index
-        for index, cell in enumerate(cells)
+    above = accumulate(_minutes_by_cell(lesson, exercises), initial=0.0)
+    return {
+        index: minutes
+        for index, (cell, minutes) in enumerate(zip(lesson.cells[:end], above))
         if cell.kind == "markdown" and cell.language == "en" and "explains" not in cell.metadata
-        if cell.source.startswith("##") or _is_behind_check(cells[:index])
-    ]
-    return {each: _reading(cells[:each]) + sum(_working(lesson, exercises, cells[:each])) for each in places}
+        if cell.source.startswith("##") or _is_behind_check(lesson.cells[:index])
+    }
 
 
 def _is_behind_check(cells: Sequence[Cell]) -> bool:
@@ -163,34 +165,29 @@ def _checked(cells: Sequence[Cell]) -> list[str]:
     return [cell.role[1] for cell in cells if cell.role and cell.role[0] == "check"]
 
 
-def _working(lesson: Lesson, exercises: Mapping[str, Exercise], cells: Sequence[Cell]) -> Iterator[int]:
-    yield from (exercise_minutes(lesson, exercises[name]) for name in _checked(cells) if name in exercises)
-    yield from (cell.metadata.get("minutes", 0) for cell in cells)
+def _minutes_by_cell(lesson: Lesson, exercises: Mapping[str, Exercise]) -> list[float]:
+    """Return the minutes that each cell takes. An exercise stands with its check, its contract included.
 
-
-def _reading(cells: Sequence[Cell]) -> float:
-    """Return the minutes in which a learner reads the English prose and the code of cells, contracts left out."""
-    prose = [cell for cell in cells if cell.kind == "markdown" and not cell.role and cell.language != "ru"]
-    code_cells = [cell for cell in cells if cell.kind == "code" and not cell.is_folded]
-    shown = [cell for cell in code_cells if not cell.is_fact and not cell.role and cell.language != "ru"]
-    lines = sum(len(_code(cell.source)) for cell in shown)
-    return sum(len(_above(cell.source).split()) for cell in prose) / _WORDS + lines / _LINES
-
-
-def _above(source: str) -> str:
-    """Return the part of a text above the heading of an exercise."""
-    return re.split(r"^### `", source, maxsplit=1, flags=re.M)[0]
-
-
-def _contract(lesson: Lesson, name: str) -> Iterator[Cell]:
-    """Yield the English prose between the heading of an exercise and its answer cell."""
-    inside = False
+    Read are the English prose and the code that is shown.
+    """
+    found, in_contract = [], False
     for cell in lesson.cells:
-        if cell.role == ("answer", name):
-            return
-        inside = inside or f"### `{name}`" in cell.source
-        if inside and cell.kind == "markdown" and cell.language == "en":
-            yield cell
+        role, name = cell.role or ("", "")
+        in_contract = in_contract and not role
+        minutes = 0.0
+        if role == "check" and name in exercises:
+            minutes = exercise_minutes(lesson, exercises[name])
+        elif role == "written":
+            minutes = cell.metadata.get("minutes", 0)
+        elif role or cell.is_fact or cell.language == "ru":
+            pass
+        elif cell.kind == "code":
+            minutes = 0 if cell.is_folded else len(_code(cell.source)) / _LINES
+        elif not in_contract:
+            above, *contract = _EXERCISE.split(cell.source, maxsplit=1)
+            minutes, in_contract = len(above.split()) / _WORDS, bool(contract)
+        found.append(minutes)
+    return found
 
 
 def _code(source: str) -> list[str]:
