@@ -1,4 +1,4 @@
-"""Code, links and folds of our sentences as HTML, and as plain text."""
+"""Code, links and folds of our sentences, as HTML and plain text."""
 
 from __future__ import annotations
 
