@@ -1,7 +1,7 @@
 """The course's package, with the commands that notebooks import.
 
 from autograder import start, check, hint, solution, why, progress, contents, ready, reproduce
-from autograder import review, again, placement, use_mine, save_mine
+from autograder import recall, review, again, placement, use_mine, save_mine
 from autograder import draw, steps, play, explain, on_gpu, gpu_peak, two_processes
 from autograder import plot_jacobian, plot_differences, plot_accumulation, plot_memory, plot_saved, plot_progress
 from autograder import digits, plot_digits
@@ -17,7 +17,7 @@ __version__ = "0.1.0"
 _COMMANDS = {
     "check": ".learner.checks.check",
     **dict.fromkeys(("start", "hint", "solution", "why", "reproduce"), ".learner.commands"),
-    **dict.fromkeys(("progress", "contents", "ready", "review", "again", "placement"), ".learner.commands"),
+    **dict.fromkeys(("progress", "contents", "ready", "recall", "review", "again", "placement"), ".learner.commands"),
     **dict.fromkeys(("on_gpu", "gpu_peak"), ".learner.gpu"),
     **dict.fromkeys(("use_mine", "save_mine"), ".learner.own_engine"),
     "explain": ".learner.explanations",

@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import BinaryIO
 
@@ -28,25 +29,33 @@ _AS_JSON = "backslashreplace"  # a lone surrogate, which no file holds, becomes 
 _unwritten: list[str] = []  # lines of this kernel that could not be written yet
 
 
+class QuestionKind(StrEnum):
+    """A short question on an exercise."""
+
+    ROWS = "rows"  # of its table of predictions, asked by `placement()`
+    WHY = "why"  # an answer in words, which the learner compares with ours
+    MISTAKE = "mistake"  # which sentence says what is wrong with an answer
+
+
 @dataclass(frozen=True)
 class Check:
     """One line of the history.
 
-    `time` is in seconds since 1970, by the clock of the machine at that moment. `is_review` is True if `review()` had
-    asked for the answer again. `variant` is the number of the variant that was answered, or None for the exercise
-    itself. `is_placement` is True if the answer was one row of a table, asked by `placement()`.
+    `time` is in seconds since 1970, by the clock of the machine at that moment. `is_review` is True if the course had
+    asked for it again. `variant` is the number of the variant that was answered, or None for the exercise itself.
+    `question` is the kind of the short question that was answered, or None for a whole exercise.
     """
 
     time: int
     verdict: Verdict
     is_review: bool = False
     variant: int | None = None
-    is_placement: bool = False
+    question: QuestionKind | None = None
 
     @property
     def counts(self) -> bool:
-        """True if the check is on the exercise itself: variants and placement earn no points."""
-        return self.variant is None and not self.is_placement
+        """True if the check is on the exercise itself: variants and questions earn no points."""
+        return self.variant is None and self.question is None
 
 
 @dataclass(frozen=True)
@@ -74,7 +83,7 @@ class History:
 
 
 def record(
-    verdict: Verdict, *, is_review: bool = False, variant: int | None = None, is_placement: bool = False
+    verdict: Verdict, *, is_review: bool = False, variant: int | None = None, question: QuestionKind | None = None
 ) -> bool:
     """Append a verdict to the history. Does nothing while nbgrader runs the notebook.
 
@@ -82,7 +91,7 @@ def record(
     """
     if being_graded():
         return True
-    marks = {"review": is_review, "variant": variant, "placement": is_placement}
+    marks = {"review": is_review, "variant": variant, "question": question}
     more = {name: value for name, value in marks.items() if value}
     line = {"time": int(time.time()), **more, "verdict": verdict.to_json()}
     _unwritten.append(json.dumps(line, ensure_ascii=False))
@@ -140,10 +149,11 @@ def read_history(exercise: str = "") -> History:
         seen.add(same)
         try:
             number, is_review = int(data.get("variant", 0)) or None, data.get("review") is True
-            is_placement = data.get("placement") is True
+            asked = data.get("question") or ("rows" if data.get("placement") else None)  # as older versions wrote it
+            question = QuestionKind(asked) if asked else None
             stored = data["verdict"]
             verdict = Verdict.from_json({**stored, "lesson": lesson_today(stored["lesson"], stored["exercise"])})
-            check = Check(int(data.get("time", 0)), verdict, is_review, number, is_placement)
+            check = Check(int(data.get("time", 0)), verdict, is_review, number, question)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             foreign += 1
             continue

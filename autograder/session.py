@@ -30,9 +30,9 @@ class Session:
     `language`, `lesson` and `device` are the arguments of `start`. `last` is a dict from exercise name to the last
     verdict on the CPU, the latest last. `hints` is a dict from exercise name to the number of the last hint shown.
     `told` holds ids of notes that are shown once in a session. `cells` is a dict from cell id to the cell's last run,
-    the latest last. `reviewed` holds names of exercises: `review` has asked for them, and `check` has not counted
-    them yet. `variants` is a dict from exercise name to the number of the variant shown last. `varied` holds names of
-    exercises: what was shown or checked last is a variant.
+    the latest last. `variants` is a dict from exercise name to the number of the variant shown last. `varied` holds
+    names of exercises: what was shown or checked last is a variant. `recalled` holds names of exercises: `recall` has
+    asked why.
     """
 
     language: str | None = None
@@ -42,9 +42,9 @@ class Session:
     hints: dict[str, int] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)
     cells: dict[str, CellRun] = field(default_factory=dict)
-    reviewed: set[str] = field(default_factory=set)
     variants: dict[str, int] = field(default_factory=dict)
     varied: set[str] = field(default_factory=set)
+    recalled: tuple[str, ...] = ()
 
     @property
     def speaks(self) -> str:

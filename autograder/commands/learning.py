@@ -36,7 +36,10 @@ def add_commands(commands: Any) -> None:
     _about_an_exercise(commands, "again", _again, "show an exercise with a fresh stub and new cases")
 
     add_language(add_command(commands, "progress", _progress, "show what you have done"))
-    add_language(add_command(commands, "review", _review, "list the exercises that are due for review"))
+    add_language(add_command(commands, "review", _review, "list what is due for review, and ask short questions on it"))
+    recall = add_command(commands, "recall", _recall, "ask two questions on what a lesson builds on")
+    recall.add_argument("lesson", metavar="LESSON")
+    add_language(recall)
 
     says = "explain an error of torch's autograd, of a script or a message"
     explain = add_command(commands, "explain", _explain, says)
@@ -124,10 +127,18 @@ def _progress(chosen: argparse.Namespace) -> int:
     return _say(chosen, progress)
 
 
-def _review(chosen: argparse.Namespace) -> int:
-    from ..learner.reviews.review import list_due
+def _recall(chosen: argparse.Namespace) -> int:
+    from .. import exercises
+    from ..learner.reviews.terminal import recall_here
 
-    print(list_due(chosen.language))
+    recall_here(exercises.bare(chosen.lesson), chosen.language)
+    return 0
+
+
+def _review(chosen: argparse.Namespace) -> int:
+    from ..learner.reviews.terminal import review_here
+
+    review_here(chosen.language)
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from .. import exercises
@@ -173,17 +174,30 @@ def progress() -> TableReply | Reply:
     return progress_table()
 
 
-def review() -> Prose | Reply:
-    """Ask again for exercises that passed some time ago: after 1, 3, 7 and 21 days, misconceptions first.
+def recall(*right: bool) -> Prose | Reply:
+    """Ask two questions on what this lesson builds on. Without points.
 
-    Lists up to three that are due, and shows the statement of the first. A new cell holds a stub and the check; it is
-    the next input in IPython. `check` counts the result. Outside IPython all three are shown as text. Returns a `Reply`
-    if nothing is due, or while nbgrader runs the notebook.
+    `recall()` shows them, each with our answer behind a click; `recall(True, False)` says of each whether the learner
+    was right. Wrong ones come first the next time. Returns a `Reply` if the lesson builds on no other, or while
+    nbgrader runs the notebook.
+    """
+    from .reviews.recall import ask_recall
+
+    attend()
+    return ask_recall(right)
+
+
+def review(answers: Mapping[str, object] | None = None, *, asked: str = "") -> Prose | Reply:
+    """Ask short questions on what passed some time ago: after 1, 3, 7 and 21 days, misconceptions first.
+
+    `review()` shows questions for about ten minutes, and puts a cell for the answers below. That cell calls
+    `review(answers, asked=...)`, which counts them and says what is left. `answers` is a dict from exercise name to an
+    answer, `asked` the day of the questions. Returns a `Reply` if nothing is due, or while nbgrader runs the notebook.
     """
     from .reviews.review import offer
 
     attend()
-    return offer()
+    return offer(answers, asked)
 
 
 def again(name: str = "") -> Prose | Reply:
@@ -202,19 +216,27 @@ def again(name: str = "") -> Prose | Reply:
         return Reply((unknown.says,))
 
 
-def placement(name: str = "", answer: object = None, *, language: str | None = None) -> Prose | Reply | TableReply:
-    """Ask the hardest row of each lesson's table, one after the other, and propose which lessons to skip.
+def placement(
+    name: str = "",
+    answers: Mapping[str, object] | None = None,
+    *,
+    variant: int = 1,
+    again: bool = False,
+    language: str | None = None,
+) -> Prose | Reply | TableReply:
+    """Ask the hard rows of each lesson's table, lesson by lesson, and propose what to skip and what to do.
 
-    `placement()` shows the next question in a new cell. That cell calls `placement(name, answer)`; an answer of `...`
-    means "I do not know". The answers are kept, so that a question is asked once. Lessons that are done are not asked
-    about. `language` is "en" or "ru", or None for the notebook's.
+    `placement()` shows the next question in a new cell. That cell calls `placement(name, answers)`; an answer of `...`
+    means "I do not know". The answers are kept, so that a question is asked once; `placement(again=True)` asks all of
+    them once more, about other programs. Lessons that are done are not asked about, nor is one whose program is long.
+    `language` is "en" or "ru", or None for the notebook's.
     """
     from .reviews.placement import ask
 
     attend()
     if language in LANGUAGES:
         SESSION.language = language
-    return ask(name, answer)
+    return ask(name, answers, variant, again=again)
 
 
 def contents(language: str | None = None, *, path: str | None = None) -> Contents | Reply:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from ..language import LANGUAGES, Text
-from ..messages.markup import aside, inline, unlinked
+from ..messages.markup import aside, inline, unfolded, unlinked
 from ..session import SESSION
 
 _ONE_LINE = 20  # characters of a cell that is not wrapped
@@ -66,7 +66,7 @@ class Prose:
     says: Text
 
     def __repr__(self) -> str:
-        return unlinked(self.says.read(SESSION.language))
+        return unfolded(unlinked(self.says.read(SESSION.language)))
 
     def _repr_markdown_(self) -> str:
         said = (self.says.read(each) for each in ([SESSION.language] if SESSION.language else LANGUAGES))

@@ -56,9 +56,12 @@ class Mistakes:
 
     def code(self, name: str) -> str:
         """Return the code of a mistake and of what it shares with others, without its sentences."""
+        return "\n".join([*(each.source for each in self.shared), self.own_code(name)])
+
+    def own_code(self, name: str) -> str:
+        """Return the code of a mistake alone, without its sentences."""
         cell = self.cells[name]
-        own = cell.source if "like" in cell.metadata else _SENTENCES.sub("", cell.source, count=1)
-        return "\n".join([*(each.source for each in self.shared), own])
+        return cell.source if "like" in cell.metadata else _SENTENCES.sub("", cell.source, count=1)
 
     def program(self, name: str, asks: str, solution: Any = None) -> Any:
         """Run a mistake's cell, and return the function, class or table that it calls `asks`.

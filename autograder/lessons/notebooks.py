@@ -22,7 +22,7 @@ from ..messages.markup import folded
 from .openings import opening_of, with_opening
 from .prose.contracts import as_students_see, with_folded_conditions
 from .prose.headings import with_headings
-from .prose.recall import recall
+from .prose.recall import RECALL_CALL
 from .prose.sections import begins_section, exercise_minutes, lesson_minutes, notes_between
 from .source import CHECK, STUB, Lesson, source_digest
 
@@ -111,10 +111,10 @@ def source_notebook(lesson: Lesson, exercises: dict[str, Exercise]) -> NotebookN
     drawing = opening_of(lesson)
     notes = notes_between(lesson, exercises)
     first = next((index for index, cell in enumerate(lesson.cells) if begins_section(cell)), None)
-    if first is not None and (questions := recall(lesson)):
-        notes[first] = questions
     cells: list[NotebookNode] = []
     for index, cell in enumerate(lesson.cells):
+        if index == first and lesson.needs:
+            cells += _recall(index)
         cells += _note(notes[index], index) if index in notes else ()
         if not cell.is_fact and not (cell.role and cell.role[0] in ("given", "alternative")):
             cells.append(_cell(lesson, cell, index, exercises, given))
@@ -129,6 +129,12 @@ def source_notebook(lesson: Lesson, exercises: dict[str, Exercise]) -> NotebookN
     notebook = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
     notebook.nbformat_minor = 5
     return notebook
+
+
+def _recall(index: int) -> Iterator[NotebookNode]:
+    """Yield what asks about the lessons that a lesson needs, above cell `index` of the lesson source."""
+    yield from _note(Text(*(say("recall", language) for language in LANGUAGES)), index)
+    yield nbformat.v4.new_code_cell(RECALL_CALL, id="recall")
 
 
 def _note(says: Text, index: int) -> Iterator[NotebookNode]:

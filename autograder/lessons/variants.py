@@ -22,7 +22,7 @@ from __future__ import annotations
 import ast
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -66,9 +66,9 @@ class VariantTable:
         """The name of the function that returns the table."""
         return _last_function(self.program)
 
-    def stub(self, asks: str) -> str:
-        """Return the code of the unfinished table called `asks`."""
-        rows = "".join(f"    {_quoted(label)}: ...,\n" for label in self.right)
+    def stub(self, asks: str, labels: Iterable[str] = ()) -> str:
+        """Return the code of the unfinished table called `asks`, with all rows or those of `labels`."""
+        rows = "".join(f"    {_quoted(label)}: ...,\n" for label in labels or self.right)
         return f"{asks} = {{\n{rows}}}"
 
 

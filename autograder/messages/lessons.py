@@ -22,10 +22,11 @@ SAYS: dict[str, Text] = {
         "если так решил преподаватель: возьмите то, что вам пригодится.",
     ),
     "recall": Text(
-        "**Two minutes of recall.** Say the answer, then compare.",
-        "**Две минуты на повторение.** Сначала ответьте, потом сравните.",
+        "**Two minutes of recall.** Two questions on what this lesson builds on. Say the answer, then open ours. Without "
+        "points; in a hurry, go on.",
+        "**Две минуты на повторение.** Два вопроса о том, на что опирается урок. Сначала ответьте, потом откройте наш ответ. "
+        "Баллов за это нет, а если спешите, идите дальше.",
     ),
-    "recall_answer": Text("Compare", "Сравнить"),
     "behind_table": Text(
         "Your table is complete? Read what it shows.", "Таблица заполнена? Прочтите, что из неё видно."
     ),

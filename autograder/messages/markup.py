@@ -28,6 +28,11 @@ def folded(summary: str, text: str) -> str:
     return f"<details>\n<summary>{summary}</summary>\n\n{text.strip()}\n\n</details>"
 
 
+def unfolded(text: str) -> str:
+    """Return Markdown for a terminal, in which nothing opens: the inside of a fold stands below its summary."""
+    return re.sub(r"<details>\n<summary>(.*?)</summary>\n\n(.*?)\n\n</details>", r"\1:\n\n\2", text, flags=re.S)
+
+
 def aside(inside: str) -> str:
     """Return `inside` (HTML) in a box with a blue left border. Messages that are no cards use this box."""
     return div(

@@ -105,6 +105,10 @@ WORDS = {
     "prediction_of": Text("Your prediction: {entry}", "Ваше предсказание: {entry}"),
     "outcome": Text("Result", "Результат"),
     "folded": Text("Show the code", "Показать код"),
+    "compare": Text("Compare", "Сравнить"),
+    "said_right": Text("I said the same", "Мой ответ такой же"),
+    "said_wrong": Text("I did not", "Мой ответ другой"),
+    "noted": Text("Noted in this browser.", "Записано в этом браузере."),
     "as_code": Text("The same table as code", "Та же таблица в виде кода"),
     "write": Text(
         "Write a value as in Python: `0.5`, `None`, `True`, `[1, 2]`, `RuntimeError`. Your answers stay in this browser.",

@@ -13,6 +13,7 @@ from nbformat.notebooknode import NotebookNode
 from ..checking.exercise import Exercise
 from ..grade_ids import CellKind, GradeId
 from ..lessons.mathml import render_markdown
+from ..lessons.prose.recall import RECALL_CALL, exercises_to_recall
 from ..lessons.source import CHECK
 from .execution import Outputs, is_run
 from .headings import Heading, with_places
@@ -21,6 +22,7 @@ from .predictions import judge_data
 
 _TO_NOTEBOOK = re.compile(r'(<a href="[^":?#]*)\.ipynb(?:#cell-id=(?:answer|check)-(\w+))?')
 _WIDE = re.compile(r'<table.*?</table>|<math display="block".*?</math>', re.S)
+_ASKED = 8  # questions, of which two are shown
 _START = re.compile(r"^start\(", re.M)
 
 
@@ -28,9 +30,10 @@ _START = re.compile(r"^start\(", re.M)
 class Block:
     """One part of a page, which the template `block.html` shows.
 
-    `kind` is "prose", "code", "exercise", "prediction" or "written". `html` is prose or highlighted code, `output` the
-    output of the code. `spoils` is true if the output gives a prediction away, `unrun` if the code needs an answer, and
-    `folded` if the notebook hides the code.
+    `kind` is "prose", "code", "exercise", "prediction", "recall" or "written". `html` is prose or highlighted code,
+    `output` the output of the code. `spoils` is true if the output gives a prediction away, `unrun` if the code needs
+    an answer, and `folded` if the notebook hides the code. `asked` holds name, question and answer of each question on
+    earlier lessons.
     """
 
     kind: str
@@ -43,6 +46,7 @@ class Block:
     hints: list[str] = field(default_factory=list)
     entries: list[str] = field(default_factory=list)
     data: str = ""
+    asked: list[tuple[str, str, str]] = field(default_factory=list)
 
 
 def blocks(
@@ -64,6 +68,8 @@ def blocks(
             exercise = exercises[named.exercise]
             found.append(_exercise(exercise, highlighted(cell.source), language))
             spoils = exercise.asks_for == "dict"
+        elif cell.source == RECALL_CALL:
+            found.append(Block("recall", "", asked=[*_asked(notebook, language)]))
         elif is_run(cell) and not _START.search(cell.source):
             shown = outputs.get(cell.id, {}).get(language, [])
             unrun = failed(shown)
@@ -77,12 +83,27 @@ def blocks(
 
 
 def _exercise(exercise: Exercise, code: str, language: str) -> Block:
-    hints = [inner(markdown(hint.read(language))) for hint in exercise.hints]
+    hints = [_hint(hint.read(language)) for hint in exercise.hints]
     if exercise.asks_for != "dict":
         return Block("exercise", code, exercise=exercise, hints=hints)
     truth = _entries(exercise)
     data = judge_data(exercise, language)
     return Block("prediction", code, exercise=exercise, hints=hints, entries=list(truth), data=data)
+
+
+def _asked(notebook: NotebookNode, language: str) -> Iterator[tuple[str, str, str]]:
+    """Yield name, question and answer of what a lesson may ask about those that it needs."""
+    ours = notebook.metadata.autograder
+    for exercise in exercises_to_recall(ours.lesson, ours.needs)[:_ASKED]:
+        assert exercise.why
+        says = (exercise.why.question, exercise.why.because)
+        question, answer = (inner(markdown(each.read(language))) for each in says)
+        yield f"{exercise.lesson}.{exercise.name}", question, answer
+
+
+def _hint(text: str) -> str:
+    """Return a hint as HTML: one with several lines is code."""
+    return highlighted(text) if "\n" in text else inner(markdown(text))
 
 
 def _entries(exercise: Exercise) -> Iterator[str]:

@@ -26,7 +26,7 @@ from ..lessons.source import CHECK
 Outputs = dict[str, dict[str, list[dict[str, Any]]]]
 
 # What is about the learner who runs it.
-_PERSONAL = re.compile(r"^(?:progress|ready|contents|placement|review)\(", re.M)
+_PERSONAL = re.compile(r"^(?:progress|ready|contents|placement|recall|review)\(", re.M)
 _SECONDS = 120  # for one cell
 # The same picture in Russian, from the object that the cell has shown.
 _IN_RUSSIAN = """\

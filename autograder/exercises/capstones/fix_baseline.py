@@ -64,7 +64,17 @@ from autograder.language import Text
             "Модуль знает о своих параметрах и буферах. Переносятся и сохраняются те и другие, а оптимизатору достаются "
             "только параметры.",
         ),
-        Text.same('self.register_buffer("mean", ...)'),
+        Text.same(
+            "class Baseline(torch.nn.Module):\n"
+            "    def __init__(self, features, rate):\n"
+            "        super().__init__()\n"
+            "        self.rate = rate\n"
+            "        self.register_buffer(..., ...)\n\n"
+            "    def forward(self, x):\n"
+            "        result = x - self.mean\n"
+            "        self.mean = self.mean + self.rate * (... - self.mean)\n"
+            "        return result"
+        ),
     ],
 )
 def fix_baseline(answer: Any, case: Case) -> dict[str, object]:

@@ -75,7 +75,13 @@ _WIDE = _ROWS * _WIDTH * _FEATURES * 8  # bytes of the widest tensor in a block
             "В старом варианте контрольной точки проверяется, требует ли градиента хоть один тензор среди аргументов. Веса "
             "внутри блока — не аргументы.",
         ),
-        Text.same("h = checkpoint(block, h, use_reentrant=...)"),
+        Text.same(
+            "def fix_checkpoint(embed, blocks, head, tokens):\n"
+            "    h = embed(tokens)\n"
+            "    for block in blocks:\n"
+            "        h = checkpoint(block, ..., use_reentrant=...)\n"
+            "    return head(h)"
+        ),
     ],
     why=Why(
         Text(

@@ -69,7 +69,19 @@ class _LongShort(nn.Module):
             "Cut the history, keep the value. An LSTM has two such tensors, in a tuple.",
             "Оборвите историю, но сохраните значение. У LSTM таких тензоров два, и лежат они в кортеже.",
         ),
-        Text.same("state = tuple(part....() for part in state) if isinstance(state, tuple) else ..."),
+        Text.same(
+            "def fix_hidden_state(cell, optimizer, x, y, state, k):\n"
+            "    for start in range(0, len(x), k):\n"
+            "        loss = 0.0\n"
+            "        for x_t, y_t in zip(x[start : start + k], y[start : start + k]):\n"
+            "            prediction, state = cell(x_t, state)\n"
+            "            loss = loss + mse_loss(prediction, y_t)\n"
+            "        optimizer.zero_grad()\n"
+            "        loss.backward()\n"
+            "        optimizer.step()\n"
+            "        state = tuple(... for part in state) if isinstance(state, tuple) else ...\n"
+            "    return state"
+        ),
     ],
     why=Why(
         Text(

@@ -56,7 +56,7 @@ _HUGE = 1e300  # in place of a difference that is infinite or no number
             "The rest is $-\\delta z$. It does no harm if the TD error is 0 at every step but the last.",
             "Остаётся $-\\delta z$. Это ничему не мешает, если TD-ошибка равна 0 на всех шагах, кроме последнего.",
         ),
-        Text.same("return [...], [0.0, 0.0, 1.0]"),
+        Text.same("def hide_the_fault():\n    return [0.0, ..., ...], [0.0, 0.0, ...]"),
     ],
 )
 def hide_the_fault(answer: Any, case: Case) -> dict[str, object]:

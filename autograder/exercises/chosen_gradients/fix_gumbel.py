@@ -50,7 +50,13 @@ from autograder.language import Text
             "В значении две копии `soft` должны сокращаться. У той, которую прибавляют, граф остаётся, а та, которую "
             "вычитают, — константа.",
         ),
-        Text.same("return hard + ... - ....detach()"),
+        Text.same(
+            "def fix_gumbel(logits, temperature, noise):\n"
+            "    noisy = logits - torch.log(-torch.log(noise))\n"
+            "    soft = (noisy / temperature).softmax(-1)\n"
+            "    hard = one_hot(soft.argmax(-1), soft.shape[-1]).to(soft.dtype)\n"
+            "    return hard + ... - ..."
+        ),
     ],
 )
 def fix_gumbel(answer: Any, case: Case) -> dict[str, object]:

@@ -89,7 +89,7 @@ def _value(loss: Callable[[Tensor], Tensor], bit: float) -> float:
             "У степени $b^k$ при $k > 1$ наклоны 0 и $k$, а значения различаются на 1. Где она скрывает смещение? Слагаемое, "
             "пропорциональное $b$, меняет обе производные одинаково.",
         ),
-        Text.same("return lambda b: b ** (...) - ... * b"),
+        Text.same("def hide_bias(p):\n    return lambda b: b ** (...) - ... * b"),
     ],
 )
 def hide_bias(answer: Any, case: Case) -> dict[str, object]:

@@ -57,7 +57,7 @@ from autograder.measure import graph_nodes
             "Операция `torch.where` вычисляет обе ветви, а при норме 0 одна из них равна ∞: её градиент, умноженный на 0, "
             "даёт NaN (урок 02). Сначала выберите норму, потом делите.",
         ),
-        Text.same("return x * (limit / x.norm().clamp(min=...))"),
+        Text.same("def one_graph(x, limit):\n    return x * (... / x.norm().clamp(min=...))"),
     ],
     why=Why(
         Text(

@@ -119,11 +119,15 @@ def _measure_run(evaluating: Callable[[Any, list[Tensor]], object], start: float
             "Блок `with torch.no_grad():` сам восстанавливает прежний режим отслеживания. Режим — это атрибут "
             "`training` каждого модуля: запомните его для всех модулей.",
         ),
-        Text(
-            "`modes = {module: module.... for module in model.modules()}`; `model.eval()`; collect "
-            "`model(x)` under `...`; put the modes back; `torch.cat`.",
-            "`modes = {module: module.... for module in model.modules()}`; `model.eval()`; соберите "
-            "`model(x)` внутри `...`; восстановите режимы; `torch.cat`.",
+        Text.same(
+            "def evaluate(model, batches):\n"
+            "    modes = [(module, ...) for module in model.modules()]\n"
+            "    model.eval()\n"
+            "    with ...:\n"
+            "        predictions = torch.cat([model(x) for x in batches])\n"
+            "    for module, training in modes:\n"
+            "        ...\n"
+            "    return predictions"
         ),
     ],
     why=Why(

@@ -94,11 +94,12 @@ def _measure_saved(freezing: Callable[[Any, int], object]) -> AtMost:
             "Модуль — не тензор: у него есть метод `requires_grad_`. А оптимизатор сдвигает всё, у чего в `.grad` "
             "что-то есть, заморожено оно или нет.",
         ),
-        Text(
-            "`for parameter in model[:k]....: parameter.requires_grad = ...; parameter.grad = ...`. Then "
-            "collect what still requires grad.",
-            "`for parameter in model[:k]....: parameter.requires_grad = ...; parameter.grad = ...`. Затем "
-            "соберите то, что ещё требует градиента.",
+        Text.same(
+            "def freeze(model, k):\n"
+            "    for parameter in ...:\n"
+            "        parameter.requires_grad_(...)\n"
+            "        parameter.grad = ...\n"
+            "    return [parameter for parameter in model.parameters() if parameter.requires_grad]"
         ),
     ],
     why=Why(

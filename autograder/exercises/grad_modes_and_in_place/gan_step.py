@@ -81,11 +81,18 @@ def _thaws_frozen(answer: Any, case: Case) -> dict[str, bool | None]:
             "Передвинуть шаг вниз — это половина дела. В чьи ещё `.grad` пишут `d_loss` и `g_loss`? Сравните "
             "`.grad` после одного обратного прохода и после обоих.",
         ),
-        Text(
-            "`backward(inputs=...)` or `torch.autograd.grad` fills only the weights it is given. Two gradients first, "
-            "two steps afterwards.",
-            "`backward(inputs=...)` и `torch.autograd.grad` дают градиенты только тех весов, которые им указаны. "
-            "Сначала два градиента, потом два шага.",
+        Text.same(
+            "def gan_step(G, D, opt_G, opt_D, real, ideas):\n"
+            "    score_real = D(real)\n"
+            "    score_fake = D(G(ideas))\n"
+            "    d_loss = -score_real.log().mean() - (1 - score_fake).log().mean()\n"
+            "    g_loss = (1 - score_fake).log().mean()\n\n"
+            "    opt_D.zero_grad()\n"
+            "    d_loss.backward(inputs=..., retain_graph=True)\n"
+            "    opt_G.zero_grad()\n"
+            "    g_loss.backward(inputs=...)\n"
+            "    ...\n"
+            "    ..."
         ),
     ],
     why=Why(

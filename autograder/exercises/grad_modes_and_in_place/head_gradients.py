@@ -62,9 +62,11 @@ def _prefixed(owner: str, values: dict[str, Any]) -> dict[str, object]:
             "Features for training have to be ordinary constants. Which mode makes them?",
             "Признаки для обучения должны быть обычными константами. Какой режим такие создаёт?",
         ),
-        Text(
-            "`with torch....():` around the same line; everything after it stays outside.",
-            "`with torch....():` вокруг той же строки, а всё, что после неё, остаётся снаружи.",
+        Text.same(
+            "def head_gradients(body, head, x, y):\n"
+            "    with ...:\n"
+            "        features = body(x)\n"
+            "    ((head(...) - y) ** 2).mean().backward()"
         ),
     ],
     why=Why(

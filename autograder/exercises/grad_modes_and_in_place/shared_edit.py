@@ -133,10 +133,7 @@ def _goes_in_steps(function: Callable[[Tensor], Any], x: Tensor, index: int, gra
             "Начните с результата, который ни одна операция не сохранила, например `x * 2`. Возьмите его "
             "представление до изменения.",
         ),
-        Text(
-            "`h = ...`, `view = ...`, one in-place operation on one of the two, `return h, view`.",
-            "`h = ...`, `view = ...`, одна операция с изменением на месте над одним из двух, `return h, view`.",
-        ),
+        Text.same("def shared_edit(x):\n    h = ...\n    other = ...\n    h[0].mul_(10)\n    return h, other"),
     ],
 )
 def shared_edit(answer: Any, case: Case) -> dict[str, object]:

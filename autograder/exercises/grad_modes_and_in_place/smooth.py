@@ -94,9 +94,12 @@ def _measure_saved(smoothing: Callable[[Tensor, Tensor], Tensor], start: float) 
             "У всех строк `y` общая память и общий счётчик версий. Строки с собственной памятью друг другу не мешали "
             "бы.",
         ),
-        Text(
-            "`rows.append(a * rows[-1] + ...)`, and after the loop `torch....(rows)`.",
-            "`rows.append(a * rows[-1] + ...)`, а после цикла `torch....(rows)`.",
+        Text.same(
+            "def smooth(x, a):\n"
+            "    rows = [x[0]]\n"
+            "    for t in range(1, len(x)):\n"
+            "        rows.append(a * ... + (1 - a) * x[t])\n"
+            "    return ..."
         ),
     ],
     why=Why(

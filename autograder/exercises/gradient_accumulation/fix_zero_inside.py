@@ -40,9 +40,14 @@ from .common import ONE_BACKWARD_EACH, observe_training, training_cases
             "A window is K backward passes and one step. How often may gradients be cleared in it?",
             "Окно — это K обратных проходов и один шаг. Сколько раз за окно можно обнулять градиенты?",
         ),
-        Text(
-            "One line stands in the wrong place: move it from the top of the loop to after `...`.",
-            "Одна строка стоит не на месте: перенесите её из начала цикла туда, где уже выполнен `...`.",
+        Text.same(
+            "def fix_zero_inside(model, optimizer, batches, accumulation_steps):\n"
+            "    for i, (x, y) in enumerate(batches):\n"
+            "        loss = mse_loss(model(x), y) / accumulation_steps\n"
+            "        loss.backward()\n"
+            "        if (i + 1) % accumulation_steps == 0:\n"
+            "            ...\n"
+            "            ..."
         ),
     ],
     why=Why(

@@ -69,7 +69,13 @@ from .common import EXACT, EXACT_ROWS, tracked
             "Имена `first` и `second` указывают на один `inp.grad`. Какой вызов возвращает произведение и не меняет "
             "`.grad`?",
         ),
-        Text.same("(first,) = torch.autograd.grad(out, inp, torch.ones_like(...), retain_graph=...)"),
+        Text.same(
+            "def fix_two_products(f, inp, v):\n"
+            "    out = f(inp)\n"
+            "    (first,) = torch.autograd.grad(out, inp, ..., retain_graph=...)\n"
+            "    (second,) = torch.autograd.grad(out, inp, ...)\n"
+            "    return first, second"
+        ),
     ],
     why=Why(
         Text(

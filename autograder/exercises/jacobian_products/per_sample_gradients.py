@@ -56,7 +56,11 @@ from .common import EXACT, EXACT_ROWS
             "`torch.func.grad(loss)` дифференцирует по аргументу 0. В `in_dims` у `vmap` для общего аргумента ставят "
             "`None`.",
         ),
-        Text.same("torch.func.vmap(torch.func.grad(loss), in_dims=(None, ...))(w, x, y)"),
+        Text.same(
+            "def per_sample_gradients(loss, w, x, y):\n"
+            "    gradient = torch.func.grad(...)\n"
+            "    return torch.func.vmap(gradient, in_dims=...)(w, x, y)"
+        ),
     ],
 )
 def per_sample_gradients(answer: Any, case: Case) -> dict[str, object]:

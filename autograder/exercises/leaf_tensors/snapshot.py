@@ -51,7 +51,7 @@ from .common import flags, grad_fn_name
             "Two things are wanted: memory of its own, and no history. One call for each.",
             "Нужны две вещи: своя память и отсутствие истории. По одному вызову на каждую.",
         ),
-        Text.same("return x.detach(). ..."),
+        Text.same("def snapshot(x):\n    constant = ...\n    own = ...\n    return own"),
     ],
 )
 def snapshot(answer: Any, case: Case) -> dict[str, object]:

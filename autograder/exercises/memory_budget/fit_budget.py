@@ -75,13 +75,16 @@ from .common import MARGIN, Mixed, chain, in_two_calls, measure
             "Сначала самые дорогие? Или те, где больше умножений на байт? Ни тот ни другой порядок ничего не гарантирует. "
             "Произведений немного: переберите все наборы.",
         ),
-        Text(
-            "`with torch.no_grad(), torch.random.fork_rng(devices=[]), ProductsSeen() as seen: f(x)`; "
-            "then, of all `itertools.combinations` of the numbers that fit, the one with ..., and "
-            "`saving_numbers(f, ...)`.",
-            "`with torch.no_grad(), torch.random.fork_rng(devices=[]), ProductsSeen() as seen: f(x)`; "
-            "затем из всех `itertools.combinations` номеров, которые помещаются, та, у которой ..., и "
-            "`saving_numbers(f, ...)`.",
+        Text.same(
+            "def fit_budget(f, x, budget):\n"
+            "    with torch.no_grad(), torch.random.fork_rng(devices=[]), ProductsSeen() as seen:\n"
+            "        f(x)\n"
+            "    numbers = range(len(seen.prices))\n"
+            "    sets = [chosen for count in range(len(numbers) + 1) for chosen in itertools.combinations(numbers, ...)]\n\n"
+            "    def total(chosen, which):\n"
+            "        return sum(seen.prices[i][which] for i in chosen)\n\n"
+            "    fitting = [chosen for chosen in sets if ...]\n"
+            "    return saving_numbers(f, max(fitting, key=...))(x)"
         ),
     ],
     why=Why(

@@ -64,11 +64,15 @@ from .common import MARGIN, agree
             "Оберните `f`: начиная со второго вызова задавайте генератору состояние, которое было перед первым, а потом "
             "возвращайте прежнее. Повторное вычисление может прервать `f` исключением, не дойдя до конца.",
         ),
-        Text(
-            "`before = generator....()`, and in the second call a generator of its own: "
-            "`torch.Generator().set_state(...)`.",
-            "`before = generator....()`, а при втором вызове — отдельный генератор: "
-            "`torch.Generator().set_state(...)`.",
+        Text.same(
+            "def fix_noise(f, x, generator):\n"
+            "    before, ran = ..., False\n\n"
+            "    def run(x):\n"
+            "        nonlocal ran\n"
+            "        drawn_from = torch.Generator().set_state(...) if ran else ...\n"
+            "        ran = True\n"
+            "        return f(x, drawn_from)\n\n"
+            "    return checkpoint(run, x, use_reentrant=False)"
         ),
     ],
     why=Why(

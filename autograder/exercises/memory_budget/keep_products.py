@@ -63,13 +63,12 @@ _LEAST = 16  # inner size of an expensive product
             "Политика получает и аргументы операции. Во всех трёх произведениях второй множитель среди них последний. "
             "Какое из его измерений внутреннее?",
         ),
-        Text(
-            "In `policy(ctx, operation, *args, **kwargs)`: `MUST_SAVE` if `operation` is one of the three names and "
-            f"`args[-1].shape[-2] >= {_LEAST}`, else `PREFER_RECOMPUTE`. The function for `context_fn`: "
-            "`lambda: create_selective_checkpoint_contexts(___)`.",
-            "В `policy(ctx, operation, *args, **kwargs)`: если `operation` — одно из трёх имён и "
-            f"`args[-1].shape[-2] >= {_LEAST}`, то `MUST_SAVE`, иначе `PREFER_RECOMPUTE`. Функция для `context_fn`: "
-            "`lambda: create_selective_checkpoint_contexts(___)`.",
+        Text.same(
+            "def keep_products(f, x):\n"
+            "    def policy(ctx, operation, *args, **kwargs):\n"
+            "        product = operation in (aten.mm.default, aten.addmm.default, aten.bmm.default)\n"
+            "        return ... if product and ... >= 16 else ...\n\n"
+            "    return checkpoint(f, x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(...))"
         ),
     ],
     why=Why(

@@ -63,9 +63,13 @@ _MOST_RIGHT = 0.9  # of the gradient: the rest is wrong by a tenth of its norm
             "Считайте вызовы и используйте их число там, где сохраняется тензор, который от него зависит. Формы не "
             "меняются.",
         ),
-        Text(
-            "In `stay_silent` an empty list `calls`; in `f` `calls.append(1)` and `(___ * x).sin()`.",
-            "В `stay_silent` пустой список `calls`, а в `f` — `calls.append(1)` и `(___ * x).sin()`.",
+        Text.same(
+            "def stay_silent():\n"
+            "    runs = []\n\n"
+            "    def f(x):\n"
+            "        ...\n"
+            "        return (... * x).sin()\n\n"
+            "    return f"
         ),
     ],
 )

@@ -76,11 +76,13 @@ _SHALLOW, _MIDDLE, _DEEP = 7, 35, 120
             "Примерно $k + s$, а $k \\cdot s$ — это число слоёв. Сумма меньше всего, когда оба слагаемых равны корню "
             "из этого числа. Последний сегмент может быть короче.",
         ),
-        Text(
-            "`for start in range(0, len(layers), size): x = checkpoint(..., x, use_reentrant=False)`, "
-            "where `size` is about `...`.",
-            "`for start in range(0, len(layers), size): x = checkpoint(..., x, use_reentrant=False)`, где "
-            "`size` примерно равно `...`.",
+        Text.same(
+            "def checkpointed(layers, x):\n"
+            "    size = max(1, round(...))\n"
+            "    for start in range(0, len(layers), size):\n"
+            "        segment = torch.nn.Sequential(*layers[...])\n"
+            "        x = checkpoint(segment, x, use_reentrant=False)\n"
+            "    return x"
         ),
     ],
     why=Why(

@@ -41,13 +41,19 @@ from autograder.language import Text
             "У `t.untyped_storage()` есть `data_ptr()` и `nbytes()`. В словаре, где ключ — адрес, а значение — размер, "
             "каждое хранилище окажется один раз.",
         ),
-        Text(
-            "`class Box: ...` holds `t.detach()`; `boxes = weakref.WeakSet()`; `pack` makes a box, adds it to `boxes` and "
-            "returns it: the graph alone keeps it alive. Count the storages of the boxes that are left, without those of "
-            "the parameters, while you hold the result of `f(x)`.",
-            "`class Box: ...` держит `t.detach()`; `boxes = weakref.WeakSet()`; `pack` создаёт такой объект, добавляет "
-            "его в `boxes` и возвращает: живым его держит только граф. Посчитайте хранилища оставшихся объектов, кроме "
-            "хранилищ параметров, пока держите результат `f(x)`.",
+        Text.same(
+            "def count_saved(f, x, parameters):\n"
+            "    import weakref\n\n"
+            "    class Box:\n"
+            "        def __init__(self, t):\n"
+            "            self.t = ...\n"
+            "            boxes.add(self)\n\n"
+            "    boxes = weakref.WeakSet()\n"
+            "    with saved_tensors_hooks(Box, lambda box: box.t):\n"
+            "        y = f(x)\n"
+            "    storages = {...: ... for box in boxes}\n"
+            "    weights = {p.untyped_storage().data_ptr() for p in parameters}\n"
+            "    return sum(size for pointer, size in storages.items() if ...)"
         ),
     ],
 )

@@ -62,9 +62,20 @@ from .tensor_files import count_files, empty_folder
             "`exp` сохраняет собственный результат. Если граф держит именно этот тензор, на что сам тензор ссылается "
             "через `grad_fn`?",
         ),
-        Text(
-            "`torch.save(..., name)`, not the other tensor; and what stays in memory is `t....()`.",
-            "`torch.save(..., name)`, а не другой тензор; в памяти же остаётся `t....()`.",
+        Text.same(
+            "def fix_threshold(f, x, threshold):\n"
+            "    def pack_hook(x):\n"
+            "        if x.numel() < threshold:\n"
+            "            return ...\n"
+            "        temp_file = SelfDeletingTempFile()\n"
+            "        torch.save(..., temp_file.name)\n"
+            "        return temp_file\n\n"
+            "    def unpack_hook(tensor_or_file):\n"
+            "        if isinstance(tensor_or_file, torch.Tensor):\n"
+            "            return tensor_or_file\n"
+            "        return torch.load(tensor_or_file.name)\n\n"
+            "    with saved_tensors_hooks(pack_hook, unpack_hook):\n"
+            "        return f(x)"
         ),
     ],
     why=Why(

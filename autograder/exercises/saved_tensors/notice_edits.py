@@ -72,11 +72,18 @@ def _activation(leaf: Tensor) -> Tensor:
             "У каждого тензора есть счётчик версий `t._version`: он растёт при каждом изменении на месте. У результата "
             "`detach()` счётчик общий с исходным тензором, у `.data` — свой.",
         ),
-        Text(
-            "`pack` returns `(t.detach(), ...)`. `unpack` compares that number with the tensor's `...` "
-            "then, and raises a `RuntimeError` when they differ.",
-            "`pack` возвращает `(t.detach(), ...)`. `unpack` сравнивает это число с `...` тензора в тот "
-            "момент и вызывает `RuntimeError`, если они различаются.",
+        Text.same(
+            "def notice_edits(f, x):\n"
+            "    def pack(t):\n"
+            "        kept = ...\n"
+            "        return kept, ...\n\n"
+            "    def unpack(packed):\n"
+            "        kept, version = packed\n"
+            "        if ...:\n"
+            '            raise RuntimeError("edited")\n'
+            "        return kept\n\n"
+            "    with saved_tensors_hooks(pack, unpack):\n"
+            "        return f(x)"
         ),
     ],
 )

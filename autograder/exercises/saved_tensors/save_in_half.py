@@ -80,12 +80,16 @@ def _scale(count: int) -> Tensor:
             "`pack` может вернуть кортеж: тензор float16 и исходный dtype. `t.half()` для тензора float16 возвращает "
             "его же; то, что хранится как есть, нужно отсоединить.",
         ),
-        Text(
-            "`def pack(t): ... return t.detach().half(), t.dtype` for two dtypes, `t.detach(), t.dtype` for the rest; "
-            "`def unpack(packed): half, dtype = packed ...`; then `with saved_tensors_hooks(pack, unpack): return f(x)`.",
-            "`def pack(t): ... return t.detach().half(), t.dtype` для двух dtype, `t.detach(), t.dtype` для остальных; "
-            "`def unpack(packed): half, dtype = packed ...`; затем `with saved_tensors_hooks(pack, unpack): return "
-            "f(x)`.",
+        Text.same(
+            "def save_in_half(f, x):\n"
+            "    def pack(t):\n"
+            "        kept = t.detach()\n"
+            "        return ... if t.dtype in (torch.float32, torch.float64) else ..., ...\n\n"
+            "    def unpack(packed):\n"
+            "        kept, dtype = packed\n"
+            "        return ...\n\n"
+            "    with saved_tensors_hooks(pack, unpack):\n"
+            "        return f(x)"
         ),
     ],
     why=Why(

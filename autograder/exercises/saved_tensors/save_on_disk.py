@@ -84,11 +84,22 @@ from .tensor_files import count_files, empty_folder, largest_file, largest_lacki
             "в файл попало бы всё хранилище. Слой сохраняет представление веса, поэтому сравнивайте "
             "`untyped_storage().data_ptr()`.",
         ),
-        Text(
-            "`weights = {p.untyped_storage().data_ptr() for p in parameters}`; `pack`: a weight → "
-            "`t.detach()`, else ...; `unpack`: a tensor as it is, else `torch.load(...)`.",
-            "`weights = {p.untyped_storage().data_ptr() for p in parameters}`; `pack`: вес → "
-            "`t.detach()`, иначе ...; `unpack`: тензор как есть, иначе `torch.load(...)`.",
+        Text.same(
+            "def save_on_disk(f, x, parameters, folder):\n"
+            "    class File:\n"
+            "        def __init__(self, t):\n"
+            '            self.name = os.path.join(folder, f"{uuid.uuid4()}.pt")\n'
+            "            torch.save(..., self.name)\n\n"
+            "        def __del__(self):\n"
+            "            if os.path.exists(self.name):\n"
+            "                os.remove(self.name)\n\n"
+            "    weights = {p.untyped_storage().data_ptr() for p in parameters}\n\n"
+            "    def pack(t):\n"
+            "        return ... if ... in weights else ...\n\n"
+            "    def unpack(packed):\n"
+            "        return torch.load(packed.name) if isinstance(packed, File) else packed\n\n"
+            "    with saved_tensors_hooks(pack, unpack):\n"
+            "        return f(x)"
         ),
     ],
     why=Why(

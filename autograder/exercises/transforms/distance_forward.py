@@ -58,7 +58,12 @@ from .common import require_function, result_or_error
             "Разность `x - y` сдвигается на `dx - dy`. В `backward` видны производные расстояния по элементам разности: "
             "умножьте каждую на сдвиг этого элемента. Что остаётся сделать, чтобы выход был один?",
         ),
-        Text.same("return ((x - y) * (...)).sum() / ..."),
+        Text.same(
+            "@staticmethod\n"
+            "def jvp(ctx, dx, dy):\n"
+            "    x, y, distance = ctx.saved_tensors\n"
+            "    return ((x - y) * (...)).sum() / ..."
+        ),
     ],
     why=Why(
         Text(

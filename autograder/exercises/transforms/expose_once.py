@@ -70,7 +70,7 @@ class _CubeOnce(_Cube):
             "В `f(x).sum()` приходят единицы. Но тогда у первой производной вообще нет графа, и второй проход кончится "
             "ошибкой. Откуда может взяться граф?",
         ),
-        Text.same("return f(x).sum() + (...).sum()"),
+        Text.same("def expose_once(f, x):\n    return ... + (...).sum()"),
     ],
     why=Why(
         Text("Why does the guard keep silent here?", "Почему защита здесь молчит?"),

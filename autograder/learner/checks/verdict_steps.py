@@ -22,7 +22,7 @@ from ...session import SESSION, being_graded, in_ipython
 from .. import own_engine
 from ..cells_run import is_bound_in
 from ..points import saved_notebook
-from ..reviews.review import is_review, review_notes
+from ..reviews.counting import is_review, next_step
 from .asked import Asked
 from .judged_answer import judge_answer
 
@@ -88,9 +88,9 @@ def record_in_history(asked: Asked, verdict: Verdict) -> Verdict:
 
     Notes say what a review has changed, and that the history cannot be written.
     """
-    reviewed = is_review(asked.exercise, verdict, asked.namespace, asked.variant)
+    reviewed = is_review(asked.exercise, verdict, asked.variant)
     recorded = record(verdict, is_review=reviewed, variant=asked.variant)
-    verdict = _with(verdict, *review_notes(asked.exercise, verdict, counts=reviewed))
+    verdict = _with(verdict, next_step(asked.exercise)) if reviewed else verdict
     return verdict if recorded else _with_once(verdict, Note("note.unrecorded", {"folder": str(folder())}))
 
 

@@ -10,7 +10,7 @@ from ...checking.expected import Expected
 from ...history import read_history
 from ...language import Text
 from ...lessons.source import lesson_source
-from ...lessons.variants import expect_variant, variants_of
+from ...lessons.variants import expect_variant
 from ...messages.learners import message
 from ...session import SESSION, being_graded
 from ..cells_run import shell
@@ -54,12 +54,6 @@ def next_variant(exercise: Exercise) -> int:
     SESSION.variants[exercise.name] = number
     SESSION.varied.add(exercise.name)
     return number
-
-
-def next_table(exercise: Exercise) -> int | None:
-    """Return the number of a new table of predictions, or None if the exercise has no other tables."""
-    has_others = lesson_source(exercise.lesson) and variants_of(exercise).programs
-    return next_variant(exercise) if has_others else None
 
 
 def expected_of(exercise: Exercise, number: int) -> Expected:

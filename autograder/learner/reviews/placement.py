@@ -1,16 +1,17 @@
-"""`placement()`: the hardest row of each lesson's table, as a question."""
+"""`placement()`: the hard rows of each lesson's table, as a question."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Mapping
+from functools import cache
 
 from ... import exercises
 from ...checking.exercise import Exercise
 from ...checking.judge import judge
 from ...checking.observe import observe
 from ...checking.verdict import Verdict, VerdictState
-from ...history import read_history, record, standings, verdicts
+from ...history import Check, QuestionKind, read_history, record, standings, verdicts
 from ...language import Text
 from ...lessons.needed_code import needed_code
 from ...lessons.source import lesson_source
@@ -23,35 +24,44 @@ from ..notebooks.headings import title_of_lesson
 from ..replies import Prose, Reply, TableReply
 from .again import expected_of
 
-_VARIANT = 1  # the program of each question; a lesson's own program stays unseen
+_CHANCE = 0.1  # with which all rows of a question may be guessed
+_LEAST = 2  # rows of a question
+_LINES = 70  # of a program that is read for a question
 
 
-def ask(name: str = "", answer: object = None) -> Prose | Reply | TableReply:
-    """Judge an answer to the question on exercise `name`, if there is one, and show the next question.
+def ask(name: str, answers: Mapping[str, object] | None, number: int, *, again: bool) -> Prose | Reply | TableReply:
+    """Judge the answers to the question on exercise `name`, if there is one, and show the next question.
 
-    After the last question, return a table of lessons with what to do in each. Returns a `Reply` while nbgrader runs
-    the notebook, or if the course's sources are not installed.
+    `number` is that of the program, which is another one each time that all is asked `again`. After the last question,
+    return a table of lessons with what to do in each. Returns a `Reply` while nbgrader runs the notebook, or if the
+    course's sources are not installed.
     """
     if being_graded():
         return Reply((message("run.checking", name="placement"),))
-    tables = [*_tables()]
+    tables = _tables()
     if not tables:
         return Reply((message("placement.absent"),))
     if name and name not in {each.name for each in tables}:
         return Reply((message("placement.unknown", name=name),))
-    said = _judged(exercises.find(name), answer) if name else None
+    said = _judged(exercises.find(name), answers or {}, number) if name else None
     answered, done = _answered(), _done_lessons()
-    left = [each for each in tables if not (each.name in answered or each.lesson in done)]
+    now = max((check.variant or 1 for check in answered.values()), default=1) + again
+    asked = [each for each in tables if _is_short(each)]
+    current = {name for name, check in answered.items() if (check.variant or 1) == now}
+    left = [each for each in asked if not (each.name in current or each.lesson in done)]
     if not left:
-        known = {name for name, verdict in answered.items() if verdict.state == VerdictState.PASSED}
-        return _proposal(tables, known, done)
-    total = sum(each.name in answered for each in tables) + len(left)
-    return _show(left[0], total - len(left) + 1, total, said)
+        return _proposal(tables, answered, done)
+    total = sum(each.name in current for each in asked) + len(left)
+    return _show(left[0], now, total - len(left) + 1, total, said)
 
 
 def skipped_lessons() -> set[str]:
-    """Return the lessons whose question was answered rightly at the last placement."""
-    return {verdict.lesson for verdict in _answered().values() if verdict.state == VerdictState.PASSED}
+    """Return the lessons whose question was answered rightly the last time that it was asked."""
+    return {check.verdict.lesson for check in _answered().values() if _is_right(check)}
+
+
+def _is_right(check: Check) -> bool:
+    return check.verdict.state == VerdictState.PASSED
 
 
 def _done_lessons() -> set[str]:
@@ -64,53 +74,94 @@ def _done_lessons() -> set[str]:
     return {lesson for lesson, names in core.items() if names and names <= passed}
 
 
-def _tables() -> Iterator[Exercise]:
-    """Yield the first core table of predictions of each lesson on the learner's path, in the order of the course."""
+@cache
+def _tables_of(lessons: tuple[str, ...]) -> tuple[Exercise, ...]:
+    """Return the first core table of predictions of each lesson, if it has one."""
+    found = (
+        next((each for each in exercises.load(lesson).values() if each.core and variants_of(each).programs), None)
+        for lesson in lessons
+        if lesson_source(lesson)
+    )
+    return tuple(filter(None, found))
+
+
+def _tables() -> tuple[Exercise, ...]:
+    """Return the tables of the lessons on the learner's path, in the order of the course."""
     path = chosen_path()
     known = exercises.lessons() if path is None else [exercises.bare(each) for each in path.counts]
-    named = {title_of_lesson(lesson, "en"): lesson for lesson in known}
-    for _, lesson in sorted(named.items()):
-        for each in exercises.load(lesson).values() if lesson_source(lesson) else ():
-            if each.core and variants_of(each).programs:
-                yield each
-                break
+    return _tables_of(tuple(sorted(known, key=lambda lesson: title_of_lesson(lesson, "en"))))
 
 
-def _answered() -> dict[str, Verdict]:
-    """Return a dict from exercise to the verdict on the last answer to its question."""
-    return {check.verdict.exercise: check.verdict for check in read_history().checks if check.is_placement}
+def _answered() -> dict[str, Check]:
+    """Return a dict from exercise to the last answer to its question."""
+    return {check.verdict.exercise: check for check in read_history().checks if check.question is QuestionKind.ROWS}
 
 
-def _hardest_row(table: VariantTable) -> str:
-    """Return the label of the row that most misconceptions get wrong."""
+def _hard_rows(table: VariantTable) -> list[str]:
+    """Return the labels of the rows that most misconceptions get wrong.
+
+    There are so many that all are guessed rightly only by a small chance: a row counts with the answers that it has in
+    the tables of mistakes.
+    """
+    seen = {label: {repr(each[label]) for each in (table.right, *table.mistaken.values())} for label in table.right}
     wrong = Counter(label for each in table.mistaken.values() for label in each if each[label] != table.right[label])
-    return max(table.right, key=lambda label: wrong[label])
+    rows, chance = list[str](), 1.0
+    for label in sorted(table.right, key=lambda label: -wrong[label]):
+        if len(rows) >= _LEAST and chance <= _CHANCE:
+            break
+        rows.append(label)
+        chance /= max(len(seen[label]), 2)
+    return [label for label in table.right if label in rows]
 
 
-def _question(exercise: Exercise) -> str:
-    """Return the code of a cell that asks for the hardest row of a table."""
-    table, lesson = draw_table(exercise, _VARIANT), lesson_source(exercise.lesson)
+def _program(exercise: Exercise, number: int) -> tuple[VariantTable, str]:
+    """Return a table's variant, and its program with all that it uses."""
+    table, lesson = draw_table(exercise, number), lesson_source(exercise.lesson)
     assert table is not None
     assert lesson is not None
-    above = [*needed_code(sources_above(lesson, exercise.name), "", table.program), table.program]
-    asked = message("placement.row", function=table.function, label=_hardest_row(table)).read(SESSION.speaks)
-    calls = f'from autograder import placement\n\nplacement("{exercise.name}", answer)'
-    return "\n\n\n".join([*above, f"# {asked}\nanswer = ...\n\n{calls}"])
+    code = [*needed_code(sources_above(lesson, exercise.name), "", table.program), table.program]
+    return table, "\n\n\n".join(code)
 
 
-def _judged(exercise: Exercise, answer: object) -> Text:
-    """Judge the answer to one row, record it, and return a sentence on it."""
-    expected, table = expected_of(exercise, _VARIANT), draw_table(exercise, _VARIANT)
+def _is_short(exercise: Exercise) -> bool:
+    """Return whether a table's program can be read for a question."""
+    return _program(exercise, 1)[1].count("\n") < _LINES
+
+
+def _question(exercise: Exercise, number: int) -> str:
+    """Return the code of a cell that asks for the hard rows of a table."""
+    table, code = _program(exercise, number)
+    asked = message("placement.row", function=table.function).read(SESSION.speaks)
+    stub = table.stub("answers", _hard_rows(table))
+    variant = f", variant={number}" if number > 1 else ""
+    calls = f'from autograder import placement\n\nplacement("{exercise.name}", answers{variant})'
+    return "\n\n\n".join([code, f"# {asked}\n{stub}\n\n{calls}"])
+
+
+def _judged(exercise: Exercise, answers: Mapping[str, object], number: int) -> Text:
+    """Judge the answers to some rows, record them, and return a sentence on them."""
+    expected, table = expected_of(exercise, number), draw_table(exercise, number)
     assert table is not None
-    filled = {**table.right, _hardest_row(table): "?" if answer is ... else answer}
+    rows = {label: answers.get(label, ...) for label in _hard_rows(table)}
+    filled = {**table.right, **{label: "?" if answer is ... else answer for label, answer in rows.items()}}
     verdict = judge(exercise, observe(exercise, filled, expected.seed), expected, lambda: None)
-    record(verdict, is_placement=True)
-    wrong = "unknown_answer" if answer is ... else "wrong"
-    return message("placement.right" if verdict.state == VerdictState.PASSED else f"placement.{wrong}")
+    record(verdict, variant=number, question=QuestionKind.ROWS)
+    if verdict.state == VerdictState.PASSED:
+        return message("placement.right")
+    if all(answer is ... for answer in rows.values()):
+        return message("placement.unknown_answer")
+    return message("placement.wrong", right=len(rows) - len(_wrong_rows(verdict, table)), total=len(rows))
 
 
-def _show(exercise: Exercise, place: int, total: int, said: Text | None) -> Prose:
-    language, ipython, cell = SESSION.speaks, shell(), _question(exercise)
+def _wrong_rows(verdict: Verdict, table: VariantTable) -> list[str]:
+    """Return the labels of a table that a verdict names as wrong."""
+    notes = verdict.finding.got if verdict.finding else ()
+    named = next((str(note.parameters["entries"]) for note in notes if note.id == "differs.table"), "")
+    return [label for label in table.right if f"`{label}`" in named]
+
+
+def _show(exercise: Exercise, number: int, place: int, total: int, said: Text | None) -> Prose:
+    language, ipython, cell = SESSION.speaks, shell(), _question(exercise, number)
     title = title_of_lesson(exercise.lesson, language)
     parts = [said.read(language)] if said else [message("placement.about", total=total).read(language)]
     parts.append(message("placement.title", number=place, total=total, lesson=title).read(language))
@@ -122,21 +173,55 @@ def _show(exercise: Exercise, place: int, total: int, said: Text | None) -> Pros
     return Prose(Text.same("\n\n".join(parts)))
 
 
-def _proposal(tables: list[Exercise], known: set[str], done: set[str]) -> TableReply:
-    """Return a table of lessons: which can be skipped, and where to begin.
+def _proposal(tables: tuple[Exercise, ...], answered: Mapping[str, Check], done: set[str]) -> TableReply:
+    """Return a table of lessons: which can be skipped, where to begin, and what to do where a part is known.
 
-    `known` names tables answered rightly, `done` lessons that are done.
+    `answered` maps tables to the last answer to their question; lessons in `done` are done.
     """
     language = SESSION.speaks
 
     def say(id: str, **parameters: object) -> str:
         return message(id, **parameters).read(language)
 
+    known = {name for name, check in answered.items() if _is_right(check)}
     first = next((each for each in tables if not (each.name in known or each.lesson in done)), None)
     rows = []
     for each in tables:
-        proposal = "skip" if each.name in known else "begin" if each is first else "do"
-        proposal, answer = ("finished", "") if each.lesson in done else (proposal, "✓" if each.name in known else "✗")
-        rows.append((title_of_lesson(each.lesson, language), answer, say(f"placement.{proposal}")))
+        check = answered.get(each.name)
+        mark = "" if each.lesson in done or check is None else "✓" if each.name in known else "✗"
+        if each.lesson in done:
+            proposal = say("placement.finished")
+        elif each.name in known:
+            proposal = say("placement.skip")
+        else:
+            part = _part_to_do(each, check) if check else ()
+            proposal = (
+                say("placement.part", names=", ".join(f"`{name}`" for name in part)) if part else say("placement.do")
+            )
+        if each is first:
+            proposal = say("placement.begin", proposal=proposal)
+        rows.append((title_of_lesson(each.lesson, language), mark, proposal))
     head = (say("progress.lesson"), say("placement.answer"), say("placement.proposal"))
     return TableReply(say("placement.done"), head, tuple(rows), (say("placement.below"),))
+
+
+def _part_to_do(exercise: Exercise, check: Check) -> tuple[str, ...]:
+    """Return the table and the exercise that counts most against what was wrong in it, or () if all rows were wrong."""
+    table = draw_table(exercise, check.variant or 1)
+    assert table is not None
+    wrong = _wrong_rows(check.verdict, table)
+    if len(wrong) == len(_hard_rows(table)):
+        return ()
+    misconceptions = exercises.misconceptions_of(exercise)
+    themes = {
+        misconceptions[name].theme
+        for name, each in table.mistaken.items()
+        if any(each[label] != table.right[label] for label in wrong)
+    }
+    others = [each for each in exercises.load(exercise.lesson).values() if each.core and each.asks_for != "dict"]
+
+    def share(other: Exercise) -> float:
+        named = exercises.misconceptions_of(other).values()
+        return sum(each.theme in themes for each in named) / max(len(named), 1)
+
+    return (exercise.name, max(others, key=share).name) if others else (exercise.name,)

@@ -1,29 +1,25 @@
-"""`review()`: exercises that are due, in new cells.
-
-`check` counts the results with functions of this module.
-"""
+"""`review()`: short questions on exercises that are due, ten minutes at most."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from datetime import datetime
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
 
 from ...checking.exercise import Exercise
-from ...checking.verdict import Verdict, VerdictState
-from ...history import History, read_history
-from ...language import Note, Text
-from ...messages.learners import message
+from ...history import Check, History, read_history
+from ...language import LANGUAGES, MINUTE, Text
+from ...messages.learners import message, say
 from ...session import SESSION, being_graded
-from ..cells_run import is_bound_in, shell
+from ..cells_run import shell
 from ..notebooks.headings import title_of_lesson
 from ..replies import Prose, Reply, TableReply
-from .again import next_table
-from .schedule import DAY, LADDER, Schedule, climb, make_schedule
-from .statement import describe_exercise, exercise_label, state
+from .counting import next_step
+from .questions import Question, question_on
+from .schedule import DAY, Schedule, climb, make_schedule
+from .statement import exercise_label
 
-AT_ONCE = 3  # exercises of one call
+AT_ONCE = 10  # minutes
 
 
 def due_now() -> tuple[Exercise, ...]:
@@ -31,31 +27,42 @@ def due_now() -> tuple[Exercise, ...]:
     return () if being_graded() else make_schedule(read_history(), time.time()).due
 
 
-def offer() -> Prose | Reply:
-    """Show up to three exercises that are due, and put the first of them into a new cell.
+def offer(answers: Mapping[str, object] | None, asked: str) -> Prose | Reply:
+    """Show questions on what is due, and put a cell for the answers below, or count `answers` to those of a day.
 
-    A front end makes one new cell for each cell that is run. Where there is no IPython, all of them are shown as text.
+    `asked` is the day on which they were asked, such as "2026-11-29".
     """
     if being_graded():
         return Reply((message("run.checking", name="review"),))
+    said = [*_count(answers, asked)] if answers else []
     history, now = read_history(), time.time()
     schedule = make_schedule(history, now)
     warnings = list(_warnings(history, schedule))
     if not schedule.due:
-        return Reply((message("review.none"), *_outlook(schedule), *warnings))
-    shown, language, ipython = schedule.due[:AT_ONCE], SESSION.speaks, shell()
-    head = message("review.title", count=len(schedule.due)).read(language)
-    names = [f"{number}. {exercise_label(each, language)}" for number, each in enumerate(shown, 1)]
-    parts = [f"**{head}**", "\n".join(names)]
-    for exercise in shown[:1] if ipython else shown:
-        statement = state(exercise, language, next_table(exercise))
-        SESSION.reviewed.add(exercise.name)
-        parts += describe_exercise(exercise, statement, language, with_code=ipython is None)
-        if ipython:
-            ipython.set_next_input(statement.cell, replace=False)
-    if ipython:
-        parts += [message("review.then").read(language)] if len(schedule.due) > 1 else []
-    return Prose(Text.same("\n\n".join([*parts, *(each.read(language) for each in warnings)])))
+        return Reply((*said, message("review.none"), *_outlook(schedule), *warnings))
+    if answers:
+        return Reply((*said, message("review.left", count=len(schedule.due)), *warnings))
+    questions, whole = choose_questions(schedule.due, history.checks)
+    ipython = shell()
+    pages = [_page(schedule, questions, whole, one, is_shown=ipython is None) for one in LANGUAGES]
+    if ipython and questions:
+        ipython.set_next_input(_cell(questions, SESSION.speaks), replace=False)
+    return Prose(
+        Text(*("\n\n".join([page, *(each.read(one) for each in warnings)]) for page, one in zip(pages, LANGUAGES)))
+    )
+
+
+def choose_questions(due: Iterable[Exercise], checks: Sequence[Check]) -> tuple[list[Question], list[Exercise]]:
+    """Return questions that take about ten minutes, and those of the exercises before them that have no question."""
+    questions, whole, minutes = list[Question](), list[Exercise](), 0
+    for exercise in due:
+        question = question_on(exercise, checks)
+        if question is None:
+            whole.append(exercise)
+        elif not questions or minutes + question.minutes <= AT_ONCE:
+            questions.append(question)
+            minutes += question.minutes
+    return questions, whole
 
 
 def list_due(language: str) -> TableReply | Reply:
@@ -82,38 +89,76 @@ def list_due(language: str) -> TableReply | Reply:
     return TableReply(title, head, tuple(rows), below)
 
 
-def is_review(exercise: Exercise, verdict: Verdict, namespace: Mapping[str, Any], variant: int | None) -> bool:
-    """Return whether a check answers what `review` has asked for, or a variant of an exercise that is due.
+def _page(
+    schedule: Schedule, questions: list[Question], whole: list[Exercise], language: str, *, is_shown: bool
+) -> str:
+    """Return all questions in Markdown, with the cell for the answers if it `is_shown` as text."""
 
-    In IPython the answer stands in the cell that is run. A whole notebook that is run again therefore counts as
-    nothing, although its old answers pass.
+    def say(id: str, **parameters: object) -> str:
+        return message(id, **parameters).read(language)
+
+    minutes = MINUTE.counted(sum(each.minutes for each in questions), language)
+    parts = [say("review.now", count=len(schedule.due), shown=len(questions), minutes=minutes)]
+    for number, each in enumerate(questions, 1):
+        parts += ["---", f"**{number}. {exercise_label(each.exercise, language)}**", each.text(language)]
+    parts.append("---")
+    if whole:
+        parts.append(say("review.whole", calls=", ".join(f'`again("{each.name}")`' for each in whole)))
+    if questions:
+        parts += [
+            say("review.then", name=questions[-1].exercise.name),
+            say("review.text" if is_shown else "review.cell"),
+        ]
+        parts += [f"~~~~python\n{_cell(questions, language)}\n~~~~"] if is_shown else []
+    return "\n\n".join(parts)
+
+
+def _cell(questions: list[Question], language: str) -> str:
+    """Return the code of a cell with a place for each answer."""
+    lines = []
+    for each in questions:
+        blank, comment = each.blank(language)
+        lines.append(f'        "{each.exercise.name}": {blank},{f"  # {comment}" if comment else ""}')
+    answers = "\n".join(["    {", *lines, "    },"])
+    return f'from autograder import review\n\nreview(\n{answers}\n    asked="{_today()}",\n)'
+
+
+def _today() -> str:
+    return datetime.fromtimestamp(time.time()).date().isoformat()
+
+
+def _count(answers: Mapping[str, object], asked: str) -> Iterator[Text]:
+    """Record each answer that counts, and yield a sentence on it. One left as `...` is skipped.
+
+    An answer counts if its exercise is due, and nothing was reviewed since the day on which it was `asked`. Whoever
+    runs an old cell again has not answered again.
     """
-    if verdict.state not in (VerdictState.PASSED, VerdictState.NOT_YET) or being_graded():
-        return False
-    if exercise.name not in SESSION.reviewed:
-        due = make_schedule(read_history(exercise.name), time.time()).due if variant else ()
-        return any(each.name == exercise.name for each in due)
-    cells = namespace.get("In")
-    return not isinstance(cells, list) or not shell() or is_bound_in(cells[-1:], exercise.asks)
+    for name, answer in answers.items():
+        if answer is ...:
+            continue
+        history, now = read_history(name), time.time()
+        exercise = next((each for each in make_schedule(history, now).due if each.name == name), None)
+        rung = climb(history.checks, now).get(name)
+        if exercise is None or rung is None or rung.since >= _begin_of(asked):
+            yield message("review.not_counted", name=name)
+            continue
+        question = question_on(exercise, history.checks)
+        marked = question.mark(answer) if question else None
+        if marked is None:
+            yield message("review.unreadable", name=name)
+            continue
+        is_right, says = marked
+        after = next_step(exercise)
+        line = message("review.right" if is_right else "review.wrong", name=name)
+        yield Text(*(f"{line.read(one)} {says.read(one)} {say(after, one)}" for one in LANGUAGES))
 
 
-def review_notes(exercise: Exercise, verdict: Verdict, *, counts: bool) -> tuple[Note, ...]:
-    """Return a note on the place of an exercise on the ladder if a check counts as a review.
-
-    If `review` has asked for the exercise, and the answer is in another cell than the check, a note says so.
-    """
-    if counts:
-        return (_count_review(exercise),)
-    answered = verdict.state in (VerdictState.PASSED, VerdictState.NOT_YET)
-    return (Note("note.review.elsewhere", {}),) if answered and exercise.name in SESSION.reviewed else ()
-
-
-def _count_review(exercise: Exercise) -> Note:
-    SESSION.reviewed.discard(exercise.name)
-    step = climb(read_history(exercise.name).checks, time.time())[exercise.name].step
-    if step == 0:
-        return Note("note.review.down", {})
-    return Note("note.review.up", {"days": LADDER[step]}) if step < len(LADDER) else Note("note.review.last", {})
+def _begin_of(day: str) -> float:
+    """Return the first moment of a day, in seconds since 1970, or 0 if the text is no day."""
+    try:
+        return datetime.combine(date.fromisoformat(day), datetime.min.time()).timestamp()
+    except ValueError:
+        return 0
 
 
 def _outlook(schedule: Schedule) -> Iterator[Text]:

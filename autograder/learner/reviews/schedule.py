@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from ... import exercises
 from ...checking.exercise import Exercise
 from ...checking.verdict import VerdictState
-from ...history import Check, History
+from ...history import Check, History, QuestionKind
 
 LADDER = (1, 3, 7, 21)  # days
 DAY = 86_400  # seconds
@@ -100,7 +100,7 @@ def climb(checks: Iterable[Check], now: float) -> dict[str, Rung]:
         name, passed = verdict.exercise, verdict.state == VerdictState.PASSED
         if verdict.mistake:
             mistaken.add(name)
-        if check.is_placement or (not passed and verdict.state != VerdictState.NOT_YET):
+        if check.question is QuestionKind.ROWS or (not passed and verdict.state != VerdictState.NOT_YET):
             continue
         rung = found.get(name)
         if rung is None:

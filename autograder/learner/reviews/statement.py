@@ -59,10 +59,12 @@ def state(exercise: Exercise, language: str, variant: int | None = None) -> Stat
 def describe_exercise(exercise: Exercise, statement: Statement, language: str, *, with_code: bool) -> Iterator[str]:
     """Yield the paragraphs on one exercise, in Markdown. `with_code` is True if there is no new cell to hold it."""
     yield "---"
-    yield message("review.now", exercise=exercise_label(exercise, language), lesson=statement.lesson).read(language)
+    yield message("review.exercise", exercise=exercise_label(exercise, language), lesson=statement.lesson).read(
+        language
+    )
     if statement.text:
         yield statement.text
-    yield message("review.text" if with_code else "review.cell").read(language)
+    yield message("again.text" if with_code else "again.cell").read(language)
     if with_code:
         yield f"~~~~python\n{statement.cell}\n~~~~"
 

@@ -5,39 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ... import exercises
-from ...language import LANGUAGES, Text
-from ...messages.lessons import say
-from ...messages.markup import folded
-from ..source import SOURCES, Lesson
+from ..source import NOTEBOOKS
 
 # nbgrader's config imports this module, and needs no torch.
 if TYPE_CHECKING:
     from ...checking.exercise import Exercise
 
-QUESTIONS = 2
+RECALL_CALL = "from autograder import recall\n\nrecall()"
 
 
-def recall(lesson: Lesson) -> Text | None:
-    """Return two questions on the lessons that a lesson needs, with folded answers, or None if it needs none.
+def exercises_to_recall(lesson: str, needs: str) -> list[Exercise]:
+    """Return the exercises whose questions why a lesson may ask, the most important first.
 
-    They are questions why of exercises that count, from the nearest lessons first.
+    They are those that count in the lessons whose numbers `needs` lists, such as "01, 04": one of each lesson in turn,
+    the nearest first. Another lesson begins with others.
     """
-    asked = _chosen(lesson)
-    if not asked:
-        return None
-    return Text(*("\n\n".join([say("recall", one), *(_question(each, one) for each in asked)]) for one in LANGUAGES))
-
-
-def _chosen(lesson: Lesson) -> list[Exercise]:
-    """Return the exercises whose questions are asked: another lesson asks others."""
-    needed = [file.stem for number in lesson.needs.split(", ") if number for file in SOURCES.glob(f"{number}_*.py")]
-    asking = [[each for each in exercises.load(name).values() if each.core and each.why] for name in reversed(needed)]
-    turn = int(lesson.file_name[:2]) if lesson.file_name[:2].isdigit() else 0
-    rounds = [[found[(turn + place) % len(found)] for found in asking if found] for place in range(QUESTIONS)]
-    return [each for one in rounds for each in one][:QUESTIONS]
-
-
-def _question(exercise: Exercise, language: str) -> str:
-    assert exercise.why
-    question, answer = exercise.why.question.read(language), exercise.why.because.read(language)
-    return f"{question}\n\n{folded(say('recall_answer', language), answer)}"
+    files = (file for number in reversed(needs.split(", ")) for file in (NOTEBOOKS / "en").glob(f"{number}_*.ipynb"))
+    asking = [[each for each in exercises.load(file.stem).values() if each.core and each.why] for file in files]
+    number = next(((file.name[:2]) for file in (NOTEBOOKS / "en").glob(f"[0-9][0-9]_{lesson}.ipynb")), "0")
+    turned = [found[int(number) % len(found) :] + found[: int(number) % len(found)] for found in asking if found]
+    rounds = range(max(map(len, turned), default=0))
+    return [found[place] for place in rounds for found in turned if place < len(found)]

@@ -49,8 +49,8 @@ COMMANDS: dict[str, Text] = {
         "Файл {path} изменён вручную и не перезаписан. Переименуйте его и повторите.",
     ),
     "start.due": Text(
-        "Due for review: {count}. They come one by one: `from autograder import review; review()`",
-        "Пора повторить упражнений: {count}. Они появятся по одному: `from autograder import review; review()`",
+        "Due for review: {count}. Short questions, ten minutes at most: `from autograder import review; review()`",
+        "Пора повторить упражнений: {count}. Короткие вопросы, не больше десяти минут: `from autograder import review; review()`",
     ),
     "start.device.real": Text(
         "Answers that are right run once more on {device}, in every exercise that is about devices.",
@@ -124,6 +124,7 @@ COMMANDS: dict[str, Text] = {
         "Решений на этой машине нет: они лежат в репозитории курса (notebooks/lessons).",
     ),
     "solution.ours": Text("Ways to write it: {total}", "Возможные решения: {total}"),
+    "why.compare": Text("Compare", "Сравнить"),
     "why.locked": Text(
         'Our explanation opens when the check has passed: `check("{exercise}")`',
         'Объяснение откроется, когда проверка будет пройдена: `check("{exercise}")`',

@@ -32,10 +32,10 @@ FILES: dict[str, Text] = {
     "review.mistake": Text("misconception seen", "ошибка распознана"),
     "review.yes": Text("yes", "да"),
     "review.command": Text(
-        "In a notebook or IPython: `from autograder import review; review()`. In a file: what `autograder again EXERCISE` "
-        "shows; its check counts as the review.",
-        "В тетради или IPython: `from autograder import review; review()`. В файле: то, что покажет `autograder again "
-        "УПРАЖНЕНИЕ`; его проверка засчитывается как повторение.",
+        "In a notebook: `from autograder import review; review()`. A whole exercise, in a file: `autograder again "
+        "EXERCISE`; its check counts as the review.",
+        "В тетради: `from autograder import review; review()`. Упражнение целиком, в файле: `autograder again УПРАЖНЕНИЕ`; "
+        "его проверка засчитывается как повторение.",
     ),
     "review.ahead": Text(
         "Checks dated later than this machine's clock: {count}; they count as made when the check before them was.",

@@ -98,10 +98,6 @@ NOTES: dict[str, Text] = {
         'Practice: it earns no points. `again("{name}")` shows another variant.',
         'Это тренировка, баллов за неё нет. Другой вариант покажет `again("{name}")`.',
     ),
-    "note.review.elsewhere": Text(
-        "Not counted as a review: the answer has to be in the cell of its check.",
-        "Как повторение не засчитано: ответ должен быть в одной ячейке с проверкой.",
-    ),
     "note.review.up": Text(
         "Counted as a review. Days until the next one: {days}.",
         "Засчитано как повторение. Дней до следующего: {days}.",

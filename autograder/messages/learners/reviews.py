@@ -7,19 +7,90 @@ from ...language import Text
 REVIEWS: dict[str, Text] = {
     # -- reviews ------------------------------------------------------------------------------------------------
     "review.title": Text("Due for review: {count}", "Пора повторить: {count}"),
-    "review.now": Text("**{exercise}** (lesson {lesson})", "**{exercise}** (урок {lesson})"),
+    "review.now": Text(
+        "**Due for review: {count}.** Questions for now: {shown}, about {minutes}. What you leave out waits; nothing is "
+        "lost if it waits until tomorrow.",
+        "**Пора повторить: {count}.** Вопросов сейчас: {shown}, примерно {minutes}. Остальное подождёт, и до завтра с ним "
+        "ничего не случится.",
+    ),
+    "review.table": Text("What does `{function}()` return?", "Что вернёт `{function}()`?"),
+    "review.what_is_wrong": Text(
+        "This answer does not pass. What is wrong with it?", "Этот ответ проверку не проходит. Что в нём неверно?"
+    ),
+    "review.whole": Text(
+        "Due as whole exercises, each in a new cell: {calls}.",
+        "Целиком, каждое в новой ячейке, пора повторить упражнения: {calls}.",
+    ),
+    "review.then": Text(
+        'Rather a whole exercise? `again("{name}")` shows it with new cases, and its check counts as well.',
+        'Хотите решить упражнение целиком? `again("{name}")` покажет его с новыми данными, и проверка тоже засчитается.',
+    ),
     "review.cell": Text(
+        "The next cell (in a terminal: the next prompt) has a place for each answer. Fill in and run it; what stays `...` "
+        "is skipped.",
+        "В следующей ячейке (в терминале — в следующей строке ввода) есть место для каждого ответа. Заполните и выполните "
+        "её. Где останется `...`, вопрос пропускается.",
+    ),
+    "review.text": Text(
+        "Put your answers into this code and run it; what stays `...` is skipped:",
+        "Впишите ответы в этот код и выполните его. Где останется `...`, вопрос пропускается:",
+    ),
+    "review.fill.mistake": Text("1 to {last}: the sentence", "от 1 до {last}: номер фразы"),
+    "review.fill.why": Text(
+        "True if you said what our answer says, else False", "True, если ответили так же, иначе False"
+    ),
+    "review.same": Text("Did you say the same? (y/n) ", "Вы ответили так же? (д/н) "),
+    "review.skip": Text(
+        "An empty line skips a question, Ctrl+D ends.", "Пустая строка пропускает вопрос, Ctrl+D заканчивает."
+    ),
+    "review.right": Text("✓ `{name}`:", "✓ `{name}`:"),
+    "review.wrong": Text("✗ `{name}`:", "✗ `{name}`:"),
+    "review.said.right": Text("You said so yourself.", "Вы ответили так же."),
+    "review.said.wrong": Text("Read our answer once more.", "Прочтите наш ответ ещё раз."),
+    "review.table.right": Text("All entries are right.", "Все значения верны."),
+    "review.unreadable": Text(
+        "`{name}`: skipped, because the answer is incomplete or of another kind than asked for.",
+        "`{name}`: пропущено, потому что ответ неполный или не того вида, о котором спрашивали.",
+    ),
+    "review.not_counted": Text(
+        "`{name}`: not counted. It is not due any more; `review()` asks what is.",
+        "`{name}`: не засчитано, потому что повторять это пока не нужно. Что нужно, спросит `review()`.",
+    ),
+    "review.left": Text(
+        "Still due: {count}. `review()` goes on, today or tomorrow.",
+        "Осталось повторить: {count}. Дальше — `review()`, сегодня или завтра.",
+    ),
+    "review.asked": Text("A short question was answered.", "Ответ на короткий вопрос."),
+    "review.exercise": Text("**{exercise}** (lesson {lesson})", "**{exercise}** (урок {lesson})"),
+    "again.cell": Text(
         "The next cell (in a terminal: the next prompt) has a stub and the check. Answer there without looking the old "
         "answer up.",
         "В следующей ячейке (в терминале — в следующей строке ввода) заготовка и проверка. Ответьте в ней, не подглядывая "
         "в прежний ответ.",
     ),
-    "review.text": Text(
+    "again.text": Text(
         "Answer it again without looking the old answer up. This is the code to begin with:",
         "Ответьте ещё раз, не подглядывая в прежний ответ. Начните с этого кода:",
     ),
-    "review.then": Text(
-        "After its check, `review()` shows the next one.", "После проверки `review()` покажет следующее."
+    # -- recall ---------------------------------------------------------------------------------------------------
+    "recall.then": Text(
+        "Were you right? Say it in this cell, one word for each question, and run it again: `{example}`",
+        "Ответили верно? Отметьте это в той же ячейке, по слову на каждый вопрос, и выполните её снова: `{example}`",
+    ),
+    "recall.none": Text("This lesson builds on no other.", "Этот урок не опирается на другие."),
+    "recall.shown_before": Text(
+        "These answers belong to an earlier session. `recall()` asks again.",
+        "Эти ответы — из прошлого сеанса. Новые вопросы задаст `recall()`.",
+    ),
+    "recall.answers": Text(
+        "One True or False for each question: `{example}`",
+        "На каждый вопрос по одному True или False: `{example}`",
+    ),
+    "recall.right": Text("Noted. On with the lesson.", "Записано. Теперь к уроку."),
+    "recall.again": Text(
+        "Noted. What you did not know comes first the next time, and in `review()` tomorrow if you have done its exercise.",
+        "Записано. То, чего вы не знали, в следующий раз будет первым, а если упражнение уже сделано, завтра вернётся и в "
+        "`review()`.",
     ),
     "review.none": Text("Nothing is due for review.", "Повторять пока нечего."),
     "review.later": Text("The first exercise is due on {date}.", "Первое упражнение пора будет повторить {date}."),
@@ -37,35 +108,41 @@ REVIEWS: dict[str, Text] = {
     ),
     # -- placement --------------------------------------------------------------------------------------------------
     "placement.about": Text(
-        "One row of each lesson's table, {total} questions, about a minute each. Read the program and do not run it in "
-        "parts. What you know can be skipped. Leave `...` if you do not know.",
-        "По одной строке из таблицы каждого урока: вопросов {total}, на каждый примерно минута. Прочитайте программу, "
+        "The hard rows of each lesson's table, {total} questions, about two minutes each. Read the program and do not run "
+        "it in parts. What you know can be skipped. Leave `...` if you do not know.",
+        "Трудные строки из таблицы каждого урока: вопросов {total}, на каждый примерно две минуты. Прочитайте программу, "
         "но не запускайте её по частям. Уроки, материал которых вы знаете, можно будет пропустить. Если ответа не знаете, "
         "оставьте `...`.",
     ),
     "placement.title": Text("**Question {number} of {total}** · {lesson}", "**Вопрос {number} из {total}** · {lesson}"),
     "placement.cell": Text(
-        "The program is in the next cell (in a terminal: the next prompt). Put your answer in place of `...`, and run it.",
-        "Программа в следующей ячейке (в терминале — в следующей строке ввода). Поставьте ответ вместо `...` и выполните "
+        "The program is in the next cell (in a terminal: the next prompt). Put your answers in place of `...`, and run it.",
+        "Программа в следующей ячейке (в терминале — в следующей строке ввода). Поставьте ответы вместо `...` и выполните "
         "её.",
     ),
     "placement.row": Text(
-        "What does {function}() return for {label!r}? Put it in place of the dots.",
-        "Что вернёт {function}() для {label!r}? Поставьте ответ вместо многоточия.",
+        "What does {function}() return in these rows? Put it in place of the dots.",
+        "Что вернёт {function}() в этих строках? Поставьте ответы вместо многоточий.",
     ),
     "placement.right": Text("✓ Right.", "✓ Верно."),
     "placement.unknown_answer": Text("Not known yet: the lesson teaches it.", "Пока не знаете. Этому научит урок."),
-    "placement.wrong": Text("✗ Not so. The lesson shows why.", "✗ Неверно. Почему — покажет урок."),
+    "placement.wrong": Text(
+        "✗ Right in {right} of {total} rows. The lesson shows why.",
+        "✗ Верных строк: {right} из {total}. Почему — покажет урок.",
+    ),
     "placement.done": Text("Where to begin", "С чего начать"),
     "placement.answer": Text("answer", "ответ"),
     "placement.proposal": Text("proposal", "предложение"),
     "placement.skip": Text("skip it, or read its last section", "пропустить или прочесть последний раздел"),
-    "placement.begin": Text("begin here", "начать отсюда"),
+    "placement.begin": Text("begin here: {proposal}", "начать отсюда: {proposal}"),
+    "placement.part": Text("you know a part: do {names}", "часть вам знакома: сделать {names}"),
     "placement.finished": Text("done", "пройден"),
     "placement.do": Text("do it", "пройти"),
     "placement.below": Text(
-        "One row says little: a lesson that you skip stays open. Its exercises count as not done.",
-        "По одной строке судить трудно: пропущенный урок остаётся открытым, а его упражнения считаются несделанными.",
+        "A lesson that you skip stays open, and its exercises count as not done. `placement(again=True)` asks once more, with "
+        "other programs.",
+        "Пропущенный урок остаётся открытым, а его упражнения считаются несделанными. `placement(again=True)` спросит ещё раз, "
+        "о других программах.",
     ),
     "placement.absent": Text(
         "There is no placement here: it is computed from the lessons' sources, which are not installed.",

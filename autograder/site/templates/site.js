@@ -150,6 +150,30 @@ const site = (() => {
     });
   }
 
+  // Two questions on earlier lessons: those answered wrongly, then those never answered, then the oldest.
+  function recall(box) {
+    const key = asked => `autograder/recall/${asked.dataset.name}`;
+    const known = asked => stored(storage => JSON.parse(storage.getItem(key(asked))));
+    const urgency = asked => {
+      const last = known(asked);
+      return last ? (last.right ? last.time : -1) : 0;
+    };
+    const all = [...box.querySelectorAll(".asked")];
+    [...all].sort((a, b) => urgency(a) - urgency(b)).forEach((asked, place) => {
+      asked.hidden = place > 1;
+      box.append(asked);
+    });
+    box.querySelectorAll(".said").forEach(said => { said.hidden = false; });
+    box.addEventListener("click", event => {
+      const button = event.target.closest("button");
+      if (!button) return;
+      const asked = button.closest(".asked"), status = asked.querySelector("[role=status]");
+      stored(storage => storage.setItem(key(asked), JSON.stringify({ time: Date.now(), right: button.value === "right" })));
+      asked.querySelectorAll("button").forEach(each => each.setAttribute("aria-pressed", each === button));
+      status.textContent = status.dataset.says;
+    });
+  }
+
   // The section that is being read: the last heading above the upper third of the window.
   function section() {
     const above = [...document.querySelectorAll("main :is(h2, h3)[id]")]
@@ -158,6 +182,7 @@ const site = (() => {
   }
 
   document.querySelectorAll("form.prediction").forEach(prepare);
+  document.querySelectorAll(".recall").forEach(recall);
   document.querySelector("a.language")?.addEventListener("click", event => {
     event.currentTarget.hash = section();
   });

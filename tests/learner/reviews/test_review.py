@@ -1,5 +1,6 @@
 """Reviews: a simulated month of several learners, and histories that are not as they should be."""
 
+import datetime
 import json
 import linecache
 import random
@@ -10,11 +11,18 @@ import pytest
 
 import autograder
 from autograder import cli, exercises
+from autograder.checking.judge import unobserved
 from autograder.checking.verdict import VerdictState
 from autograder.exercises import misconceptions_of
-from autograder.learner.reviews.schedule import DAY
+from autograder.history import read_history, record
+from autograder.language import Note
+from autograder.learner.reviews.questions import Why, question_on
+from autograder.learner.reviews.review import AT_ONCE, choose_questions
+from autograder.learner.reviews.schedule import DAY, make_schedule
 from autograder.learner.reviews.statement import state
+from autograder.learner.reviews.wrong_answers import WhatIsWrong
 from autograder.lessons.source import solutions
+from autograder.lessons.variants import draw_table
 from autograder.messages.learners import message
 from autograder.session import SESSION, Session
 from support.check import NAME as UNEVEN
@@ -52,8 +60,28 @@ def answers(ran, exercises):
 
 
 def shown():
-    """The names that `review()` lists."""
-    return re.findall(r"^\d\. .*`(\w+)`$", repr(autograder.review()), re.M)
+    """The names that `review()` asks about."""
+    return re.findall(r"^\*\*\d+\. .*`(\w+)`\*\*$", repr(autograder.review()), re.M)
+
+
+def answer_to(name, is_right):
+    """Return a right or a wrong answer to the next question on an exercise."""
+    question = question_on(exercises.find(name), read_history(name).checks)
+    if isinstance(question, Why):
+        return is_right
+    if isinstance(question, WhatIsWrong):
+        return question.right if is_right else question.right % len(question.options) + 1
+    table = draw_table(question.exercise, question.number)
+    return dict(table.right if is_right else next(iter(table.mistaken.values())))
+
+
+def today():
+    return datetime.date.fromtimestamp(time.time()).isoformat()
+
+
+def answer(name, is_right):
+    """Answer the next question on an exercise today, and return what `review` says."""
+    return repr(autograder.review({name: answer_to(name, is_right)}, asked=today()))
 
 
 def days_after(now, days):
@@ -92,9 +120,9 @@ def test_in_a_month_what_is_due_and_only_that_is_shown(habit, clock, answers):
         for name in due[:reviews] if comes(day) else []:
             clock.now += 5
             is_right = dice.random() < skill
-            assert (check(answers[name][is_right], name).state == VerdictState.PASSED) == is_right
+            assert answer(name, is_right).startswith("✓" if is_right else "✗")
             steps[name] = steps[name] + 1 if is_right else 0
-            mistaken |= set() if is_right else {name}
+            mistaken |= {name} if name == EASY[0] and not is_right else set()  # its wrong table is recognised
             waits.pop(name)
             if steps[name] < 4:
                 waits[name] = (days_after(clock.now, (1, 3, 7, 21)[steps[name]]), clock.now)
@@ -124,19 +152,69 @@ def test_in_a_month_what_is_due_and_only_that_is_shown(habit, clock, answers):
         assert len(shown()) == len(EASY)
 
 
-def test_a_card_says_how_the_review_was_counted(language, clock, answers):
-    name = UNEVEN
+def test_what_a_review_says_on_its_place(language, clock):
     check(right)
     said = []
     for days, is_right in ((1, True), (3, False), (1, True), (3, True), (7, True), (21, True)):
         clock.now += days * DAY
-        assert shown() == [name]
-        said.append(check(answers[name][is_right], name).notes[-1])
+        assert shown() == [UNEVEN]
+        said.append(answer(UNEVEN, is_right))
         assert [note.id for note in check(right).notes] == ["note.why"]
-    assert [note.id.removeprefix("note.review.") for note in said] == ["up", "down", "up", "up", "up", "last"]
-    assert [note.parameters.get("days") for note in said] == [3, None, 3, 7, 21, None]
+    ids = ("up", "down", "up", "up", "up", "last")
+    for sentence, id, days in zip(said, ids, (3, None, 3, 7, 21, None)):
+        assert message(f"note.review.{id}", days=days).read(language) in sentence
     clock.now += 400 * DAY
     assert shown() == []
+
+
+def test_an_answer_of_an_old_cell_counts_for_nothing(language, clock):
+    check(right)
+    clock.now += 2 * DAY
+    asked, told = today(), answer_to(UNEVEN, is_right=False)
+    assert repr(autograder.review({UNEVEN: ...}, asked=asked)) == message("review.left", count=1).read(language)
+    answer(UNEVEN, is_right=False)
+    lines = len(read_history().checks)
+    old = message("review.not_counted", name=UNEVEN).read(language)
+    assert old in repr(autograder.review({UNEVEN: told}, asked=asked))  # the same cell, run again
+    clock.now += DAY
+    assert shown() == [UNEVEN]
+    assert old in repr(autograder.review({UNEVEN: told}, asked=asked))  # and on the next day
+    for day in ("", "yesterday", "2026-13-01"):
+        assert old in repr(autograder.review({UNEVEN: told}, asked=day))
+    assert len(read_history().checks) == lines
+    clock.now += DAY
+    asked = today()
+    clock.now += DAY / 2  # answered after midnight
+    assert old not in repr(autograder.review({UNEVEN: answer_to(UNEVEN, is_right=True)}, asked=asked))
+
+
+@pytest.mark.parametrize("wrong", [0, 4, "2", None, True, {}])
+def test_what_is_no_answer_is_skipped_and_told(wrong, language, clock):
+    check(right)
+    clock.now += 2 * DAY
+    assert isinstance(question_on(exercises.find(UNEVEN), ()), WhatIsWrong)
+    skipped = message("review.unreadable", name=UNEVEN).read(language)
+    assert skipped in repr(autograder.review({UNEVEN: wrong}, asked=today()))
+    assert shown() == [UNEVEN]
+
+
+def test_a_day_asks_for_ten_minutes_and_says_what_is_left(language, clock):
+    """After a long day everything is due together. Each call takes ten minutes, and what was answered is gone."""
+    core = [each for lesson in exercises.lessons() for each in exercises.load(lesson).values() if each.core]
+    for each in core:
+        record(unobserved(each, VerdictState.PASSED, Note("absent.withdrawn", {})))
+    clock.now += 2 * DAY
+    for left in range(len(core), 0, -1):
+        questions, whole = choose_questions(make_schedule(read_history(), clock.now).due, read_history().checks)
+        assert not whole
+        assert questions
+        assert len(questions) == 1 or sum(each.minutes for each in questions) <= AT_ONCE
+        page = repr(autograder.review())
+        assert f" {left}." in page.splitlines()[0]
+        if left < len(core) - 3:
+            break
+        said = answer(questions[0].exercise.name, is_right=True)
+        assert message("review.left", count=left - 1).read(language) in said
 
 
 def history(home, *lines):
@@ -203,7 +281,7 @@ def test_a_clock_set_back_makes_no_review_wait(language, clock):
     check(right)
     clock.now -= 900 * DAY
     assert shown() == [UNEVEN]
-    check(right)
+    answer(UNEVEN, is_right=True)
     assert shown() == []
 
 
@@ -218,14 +296,14 @@ def test_without_write_access_reviews_count_in_this_kernel(language, clock, own_
     check(right)
     clock.now += 2 * DAY
     assert shown() == [UNEVEN]
-    assert [note.id for note in check(right).notes] == ["note.why", "note.review.up"]
+    assert message("note.review.up", days=3).read(language) in answer(UNEVEN, is_right=True)
     monkeypatch.setenv("AUTOGRADER_HOME", str(own_home))
     check(right)  # all that was kept in memory is written now
 
 
 @pytest.mark.usefixtures("quick_kernels")
 @pytest.mark.parametrize("language", ["en", "ru"], indirect=True)
-def test_a_kernel_gets_a_new_cell_and_counts_only_an_answer_in_it(language, own_home, tmp_path):
+def test_a_kernel_gets_a_new_cell_and_counts_it_once(language, own_home, tmp_path):
     check(right)
     history(own_home, line_of(own_home, lambda data: data.update(time=1_600_000_000)))
     kernel = Kernel(tmp_path / "notes.ipynb", {"AUTOGRADER_HOME": str(own_home)})
@@ -238,14 +316,10 @@ def test_a_kernel_gets_a_new_cell_and_counts_only_an_answer_in_it(language, own_
             pass
         (new,) = [each for each in reply["content"]["payload"] if each["source"] == "set_next_input"]
         assert not new["replace"]
-        assert "raise NotImplementedError" in new["text"]
-        solved = solutions(exercises.find(UNEVEN))[0]
-        counted = message("note.review.up", days=3).read(language)
-        kernel.run(solved)  # the old answer, in a cell of the lesson
-        assert counted not in str(kernel.outputs(f'check("{UNEVEN}")'))
-        stub = new["text"].index(f"def {UNEVEN}")
-        answer = f"{new['text'][:stub]}{solved}\n\n{new['text'][new['text'].index('from autograder import check') :]}"
-        assert counted in str(kernel.outputs(answer))
+        assert f'"{UNEVEN}": ...,  # ' in new["text"]
+        told = new["text"].replace("...", str(answer_to(UNEVEN, is_right=True)))
+        assert message("note.review.up", days=3).read(language) in kernel.run(told)
+        assert message("review.not_counted", name=UNEVEN).read(language) in kernel.run(told)
         assert message("review.none").read(language) in kernel.run("review()")
     finally:
         kernel.close()

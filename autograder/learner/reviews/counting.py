@@ -1,0 +1,27 @@
+"""Checks that count as reviews: variants of exercises that are due."""
+
+from __future__ import annotations
+
+import time
+
+from ...checking.exercise import Exercise
+from ...checking.verdict import Verdict, VerdictState
+from ...history import read_history
+from ...language import Note
+from ...session import being_graded
+from .schedule import LADDER, climb, make_schedule
+
+
+def is_review(exercise: Exercise, verdict: Verdict, variant: int | None) -> bool:
+    """Return whether a check answers a variant of an exercise that is due for review."""
+    if not variant or verdict.state not in (VerdictState.PASSED, VerdictState.NOT_YET) or being_graded():
+        return False
+    return any(each.name == exercise.name for each in make_schedule(read_history(exercise.name), time.time()).due)
+
+
+def next_step(exercise: Exercise) -> Note:
+    """Return a note on when an exercise comes again, after a review of it was recorded."""
+    step = climb(read_history(exercise.name).checks, time.time())[exercise.name].step
+    if step == 0:
+        return Note("note.review.down", {})
+    return Note("note.review.up", {"days": LADDER[step]}) if step < len(LADDER) else Note("note.review.last", {})
