@@ -214,10 +214,16 @@ def _texts(exercise: Exercise) -> Iterator[str]:
             yield from (f"{name}: {complaint}" for complaint in lonely_pronoun(text.ru))
     if len(exercise.hints) < HINTS:
         yield f"{len(exercise.hints)} hints; a learner gets {HINTS}: a question, a pointer, a skeleton"
+    elif path_of(exercise).parent == PACKAGED and exercise.asks_for != "dict" and not _has_blanks(exercise.hints[-1]):
+        yield "the last hint is the solution with blanks: several lines of code with `...` in place of what matters"
     yield from _unexplained(exercise)
     for name, mistake in mistakes_of(exercise).named.items():
         if mistake.says.en.startswith("It looks") or mistake.says.ru.startswith("Похоже"):
             yield f"the mistake {name} must not begin as its label does, “Looks like” / «Похоже на ошибку»"
+
+
+def _has_blanks(hint: Text) -> bool:
+    return all("\n" in each and ("..." in each or "___" in each) for each in hint)
 
 
 def _unexplained(exercise: Exercise) -> Iterator[str]:

@@ -73,7 +73,8 @@ def hint(name: str = "", number: int | None = None) -> Reply:
     parts: list[Text | str] = []
     for shown, says in enumerate(exercise.hints[:number], 1):
         is_code = "\n" in says.read("en")
-        parts += [message("hint.title", number=shown, total=total), says.read(SESSION.speaks) if is_code else says]
+        title = "hint.blanks" if is_code and shown == total else "hint.title"
+        parts += [message(title, number=shown, total=total), says.read(SESSION.speaks) if is_code else says]
     if exercise.kind == "predict" and exercise.name in SESSION.varied:
         parts.append(message("hint.varied"))
     if number < total:

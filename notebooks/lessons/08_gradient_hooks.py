@@ -44,11 +44,37 @@ from torch import nn
 # %% [markdown] tags=["en"]
 # ## An error that comes one pass late
 #
-# The next cell starts two real processes on this computer and ends them again; it takes some seconds. Each has a copy of the model and one sample: $x = 1$ in process 0, $x = 2$ in process 1. The model is $w_2 w_1 x$, but here `skip=True` leaves $w_2$ out, so the gradient of $w_1$ is $x$. `DistributedDataParallel` is there to average the gradients of the two. The table shows the gradient of $w_1$ after each pass, or the error.
-# %% [markdown] tags=["ru"] of="420c9cc9"
+# Two processes have a copy of the model and one sample each: $x = 1$ in process 0, $x = 2$ in process 1. The model is $w_2 w_1 x$, but here `skip=True` leaves $w_2$ out, so the gradient of $w_1$ is $x$. `DistributedDataParallel` is there to average the gradients of the two. After each pass the table has the gradient of $w_1$, or the error.
+#
+# | | process 0 | process 1 |
+# |---|---|---|
+# | plain, pass 1 | 1.0 | 2.0 |
+# | plain, pass 2 | Expected to have finished reduction in the... | Expected to have finished reduction in the... |
+# | find_unused_parameters, pass 1 | 1.5 | 1.5 |
+# | find_unused_parameters, pass 2 | 1.5 | 1.5 |
+# %% [markdown] tags=["ru"] of="fa422626"
 # ## Ошибка, которая опоздала на один проход
 #
-# Следующая ячейка запускает на этом компьютере два настоящих процесса и сама их завершает. На это уходит несколько секунд. У каждого процесса — копия модели и один пример: $x = 1$ у процесса 0 и $x = 2$ у процесса 1. Модель вычисляет $w_2 w_1 x$, но здесь из-за `skip=True` вес $w_2$ не участвует, поэтому градиент по $w_1$ равен $x$. Класс `DistributedDataParallel` нужен для того, чтобы усреднять градиенты двух процессов. В таблице указан градиент по $w_1$ после каждого прохода или приведён текст ошибки.
+# У каждого из двух процессов — копия модели и один пример: $x = 1$ у процесса 0 и $x = 2$ у процесса 1. Модель вычисляет $w_2 w_1 x$, но здесь из-за `skip=True` вес $w_2$ не участвует, поэтому градиент по $w_1$ равен $x$. Класс `DistributedDataParallel` нужен для того, чтобы усреднять градиенты двух процессов. В таблице указан градиент по $w_1$ после каждого прохода или приведён текст ошибки.
+#
+# | | процесс 0 | процесс 1 |
+# |---|---|---|
+# | plain, pass 1 | 1.0 | 2.0 |
+# | plain, pass 2 | Expected to have finished reduction in the... | Expected to have finished reduction in the... |
+# | find_unused_parameters, pass 1 | 1.5 | 1.5 |
+# | find_unused_parameters, pass 2 | 1.5 | 1.5 |
+# %% [markdown] tags=["en", "try"]
+# In which of the four passes does the first thing go wrong, and by what do you see it? Say it.
+#
+# The first pass is not innocent. Its gradients are 1.0 and 2.0: nothing was averaged, the two copies would step apart, and there is no message. Only the second pass notices that the first one was never finished. With `find_unused_parameters=True` both processes have 1.5.
+# %% [markdown] tags=["ru", "try"] of="420d5259"
+# В каком из четырёх проходов впервые что-то идёт не так и по чему это видно? Ответьте.
+#
+# Первый проход вовсе не безобиден. Его градиенты — 1.0 и 2.0: ничего не усреднено, после шага копии модели разошлись бы, и никакого сообщения нет. Лишь на втором проходе обнаруживается, что первый так и не был завершён. С `find_unused_parameters=True` у обоих процессов получается 1.5.
+# %% [markdown] tags=["en"]
+# The next cell does all this with two real processes on your computer, and ends them again. The first time it may take half a minute.
+# %% [markdown] tags=["ru"] of="912c652f"
+# Следующая ячейка проделывает всё это на вашем компьютере в двух настоящих процессах и сама их завершает. В первый раз на это может уйти полминуты.
 # %% tags=["picture"]
 from autograder import two_processes
 
@@ -82,14 +108,6 @@ def skip_a_layer(rank):
 
 
 two_processes(skip_a_layer)
-# %% [markdown] tags=["en", "try"]
-# In which of the four passes does the first thing go wrong, and by what do you see it? Say it.
-#
-# The first pass is not innocent. Its gradients are 1.0 and 2.0: nothing was averaged, the two copies would step apart, and there is no message. Only the second pass notices that the first one was never finished. With `find_unused_parameters=True` both processes have 1.5.
-# %% [markdown] tags=["ru", "try"] of="420d5259"
-# В каком из четырёх проходов впервые что-то идёт не так и по чему это видно? Ответьте.
-#
-# Первый проход вовсе не безобиден. Его градиенты — 1.0 и 2.0: ничего не усреднено, после шага копии модели разошлись бы, и никакого сообщения нет. Лишь на втором проходе обнаруживается, что первый так и не был завершён. С `find_unused_parameters=True` у обоих процессов получается 1.5.
 # %% [markdown] tags=["en"]
 # By the end of the core you will know why, and in an extra exercise you can write the mechanism that does this.
 # %% [markdown] tags=["ru"] of="7c3928cf"

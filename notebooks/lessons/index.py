@@ -19,8 +19,8 @@ contents("ru")
 # %% [markdown] tags=["en"]
 # The table shows what you had done when JupyterLab was started. Run the cell above to bring it up to date.
 #
-# You know a part of this already? `from autograder import placement; placement()`, in a new cell, asks one question for each lesson, a quarter of an hour in all, and says which lessons you can skip.
-# %% [markdown] tags=["ru"] of="d1979814"
+# You know a part of this already? `from autograder import placement; placement()`, in a new cell, asks the hard rows of each lesson's table, about two minutes each, and says what you can skip.
+# %% [markdown] tags=["ru"] of="b583307d"
 # В таблице видно, что было сделано до запуска JupyterLab. Чтобы её обновить, выполните ячейку выше.
 #
-# Часть курса вам уже знакома? Выполните в новой ячейке `from autograder import placement; placement()`: курс задаст по одному вопросу к каждому уроку, всего минут на пятнадцать, и скажет, какие уроки можно пропустить.
+# Часть курса вам уже знакома? Выполните в новой ячейке `from autograder import placement; placement()`: курс спросит о трудных строках из таблицы каждого урока, минуты по две на урок, и скажет, что можно пропустить.

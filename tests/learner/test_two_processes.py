@@ -1,6 +1,7 @@
 """Two real processes that gloo joins: what lessons say of them, and that they leave nothing behind."""
 
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -50,6 +51,10 @@ def test_an_unused_parameter_is_noticed_one_pass_late(tmp_path):
         "find_unused_parameters, pass 1": ("1.5", "1.5"),
         "find_unused_parameters, pass 2": ("1.5", "1.5"),
     }
+    for language in ("en", "ru"):  # the lesson shows this table before its cell runs
+        prose = next(c.source for c in LESSONS[0].cells if c.language == language and "| plain, pass 1 |" in c.source)
+        rows = re.findall(r"^\| (\w.*, pass \d) \| (.*) \| (.*) \|$", prose, re.M)
+        assert {label: (zero, one) for label, zero, one in rows} == seen
 
 
 @NIGHTLY

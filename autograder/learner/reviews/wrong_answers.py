@@ -101,8 +101,10 @@ def wrong_answer(exercise: Exercise, number: int) -> WhatIsWrong | None:
     others = [each for each in {each.says: each for each in named.values()}.values() if each.says != named[chosen].says]
     random.Random(chosen).shuffle(others)
     others.sort(key=lambda each: (not _names_in(each.says) & _words(code[chosen]), each.theme == named[chosen].theme))
-    picked = tuple(each.says for each in others[: _OPTIONS - 1])
-    return WhatIsWrong(exercise, chosen, picked) if len(picked) == _OPTIONS - 1 else None
+    first, *more = others or [named[chosen]]
+    more.sort(key=lambda each: each.theme == first.theme)  # two sentences alike rule each other out
+    picked = (first.says, *(each.says for each in more[: _OPTIONS - 2]))
+    return WhatIsWrong(exercise, chosen, picked) if more else None
 
 
 def _nearest(exercise: Exercise, names: list[str]) -> list[str]:

@@ -98,6 +98,9 @@ COMMANDS: dict[str, Text] = {
         'Устройства `{name}` для проверок нет: выберите "cpu", "cuda", "mps" или "xpu".',
     ),
     "hint.title": Text("Hint {number} of {total}", "Подсказка {number} из {total}"),
+    "hint.blanks": Text(
+        "Hint {number} of {total}: the solution with blanks", "Подсказка {number} из {total}: решение с пропусками"
+    ),
     "hint.next": Text('The next one: `hint("{exercise}")`', 'Следующая: `hint("{exercise}")`'),
     "hint.varied": Text(
         "Your table is about another program: numbers in the hints are those of the lesson's.",
