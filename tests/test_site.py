@@ -25,6 +25,7 @@ from autograder.checking.values import Other
 from autograder.cli import main
 from autograder.exercises import key_of
 from autograder.language import LANGUAGES
+from autograder.learner.reviews.recall import recall_questions
 from autograder.lessons.collection import COURSE
 from autograder.lessons.source import solutions
 from autograder.site.headings import places
@@ -36,9 +37,10 @@ from support.kernel import forked_kernels
 
 pytestmark = pytest.mark.long(25)
 
-PAGE = "00_first_gradient.html"
+PAGE, LATER = "00_first_gradient.html", "11_transforms.html"
 ADDRESS = "https://example.org/autograd"
-COMMAND = ["first_gradient", "--address", ADDRESS, "--repository", "https://github.com/someone/course/tree/main"]
+LESSONS = ["first_gradient", "transforms"]
+COMMAND = [*LESSONS, "--address", ADDRESS, "--repository", "https://github.com/someone/course/tree/main"]
 TABLES = [each for name in exercises.lessons() for each in exercises.load(name).values() if each.asks_for == "dict"]
 
 
@@ -148,8 +150,8 @@ def test_both_languages_have_the_same_sections_and_pictures(site: Path) -> None:
     for name, pictures_there in (
         ("instructors.html", 4),
         ("guide.html", 0),
-        ("index.html", 8),
-    ):  # a film, a card, a lesson
+        ("index.html", 9),
+    ):  # a film, a card, two lessons
         texts = [(site / language / name).read_text(encoding="utf-8") for language in LANGUAGES]
         sections = [re.findall(r'<h\d id="([^"]+)"', text) for text in texts]
         assert sections[0] == sections[1]
@@ -165,14 +167,14 @@ def test_links_lead_to_what_is_there(site: Path) -> None:
                 continue
             above = site if link.startswith(ADDRESS) else path.parent
             target = (above / name) if name else path
-            if name in whole or (name[:2].isdigit() and name != PAGE):
+            if name in whole or (name[:2].isdigit() and name not in (PAGE, LATER)):
                 continue
             assert target.is_file(), f"{path.name}: {link}"
             assert not place or f'id="{place}"' in target.read_text(encoding="utf-8"), f"{path.name}: {link}"
 
 
 @pytest.mark.parametrize(("language", "scheme", "width"), [("en", "light", 1280), ("ru", "dark", 390)])
-@pytest.mark.parametrize("name", ["index.html", "instructors.html", PAGE])
+@pytest.mark.parametrize("name", ["index.html", "instructors.html", PAGE, LATER])
 def test_a_page_has_no_barrier_and_asks_nobody(
     site: Path, page: Page, name: str, language: str, scheme: Literal["light", "dark"], width: int
 ) -> None:
@@ -208,6 +210,37 @@ def test_a_learner_predicts_and_finds_the_answers_again(site: Path, page: Page) 
     form.locator("input").nth(2).fill("1/4")
     page.keyboard.press("Enter")
     assert form.locator(".verdict").inner_text() == "Every entry is right."
+
+
+def test_a_lesson_asks_first_what_the_learner_did_not_know(site: Path, page: Page) -> None:
+    """Without a history it asks two questions; a wrong one comes back first, a right one last."""
+    page.goto((site / "en" / LATER).as_uri())
+    box = page.locator(".recall")
+
+    def asked() -> list[str | None]:
+        return [each.get_attribute("data-name") for each in box.locator(".asked:visible").all()]
+
+    first = asked()
+    assert [f"{each.exercise.lesson}.{each.exercise.name}" for each in recall_questions("transforms", ())] == first
+    for name, said in zip(first, ("right", "wrong")):
+        question = box.locator(f'[data-name="{name}"]')
+        assert not question.locator("button").first.is_visible()  # our answer comes before the verdict
+        question.locator("summary").click()
+        question.locator(f'button[value="{said}"]').click()
+        assert question.get_by_role("status").inner_text() == "Noted in this browser."
+    assert barriers(page, ".recall") == []
+    page.reload()
+    then = asked()
+    assert then[0] == first[1]
+    assert then[1] not in first
+    total = box.locator(".asked").count()
+    for _ in range(total):  # everything right: the oldest answer comes first, and no question is lost
+        question = box.locator(".asked:visible").first
+        question.locator("summary").click()
+        question.locator('button[value="right"]').click()
+        page.reload()
+    assert box.locator(".asked").count() == total
+    assert len(asked()) == 2
 
 
 def test_the_language_changes_at_the_same_section(site: Path, page: Page) -> None:

@@ -143,7 +143,7 @@ def test_a_terminal_shows_hints_solutions_and_variants(language, capsys):
         "hint": exercises.find(CLIP).hints[0].read(language),
         "solution": message("solution.locked", exercise=CLIP).read(language).partition("`")[0],
         "why": message("why.absent", exercise=CLIP).read(language),
-        "again": message("review.text").read(language),
+        "again": message("again.text").read(language),
     }
     for command, says in shown.items():
         assert cli.main([command, CLIP, "--language", language]) == 0

@@ -26,7 +26,10 @@ from .wrong_answers import WhatIsWrong, wrong_answer
 
 @dataclass(frozen=True)
 class Why:
-    """The question why of an exercise. The learner compares an answer in words with ours."""
+    """The question why of an exercise.
+
+    The learner answers in words, and compares the answer with ours.
+    """
 
     exercise: Exercise
     minutes = 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 
 from ...checking.exercise import Exercise
@@ -20,6 +20,7 @@ from .schedule import DAY, Schedule, climb, make_schedule
 from .statement import exercise_label
 
 AT_ONCE = 10  # minutes
+_MOST = 8  # exercises looked at: drawing a table runs its program
 
 
 def due_now() -> tuple[Exercise, ...]:
@@ -52,10 +53,10 @@ def offer(answers: Mapping[str, object] | None, asked: str) -> Prose | Reply:
     )
 
 
-def choose_questions(due: Iterable[Exercise], checks: Sequence[Check]) -> tuple[list[Question], list[Exercise]]:
-    """Return questions that take about ten minutes, and those of the exercises before them that have no question."""
+def choose_questions(due: Sequence[Exercise], checks: Sequence[Check]) -> tuple[list[Question], list[Exercise]]:
+    """Return questions on the first exercises that take ten minutes at most, and the exercises without a question."""
     questions, whole, minutes = list[Question](), list[Exercise](), 0
-    for exercise in due:
+    for exercise in due[:_MOST]:
         question = question_on(exercise, checks)
         if question is None:
             whole.append(exercise)

@@ -30,7 +30,7 @@ _IDEA = re.compile(r"^\*\*.+?\*\*$", re.M)  # the bold sentence above the exact 
 
 @dataclass(frozen=True)
 class WhatIsWrong:
-    """A wrong answer to an exercise, and sentences of which one says what is wrong with it."""
+    """A wrong answer, and sentences on it, one of which is true."""
 
     exercise: Exercise
     mistake: str
