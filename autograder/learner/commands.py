@@ -47,10 +47,13 @@ def start(lesson: str = "", *, language: str | None = None, device: object = Non
     new_kernel = SESSION.lesson is None
     SESSION.lesson = exercises.bare(lesson)
     attend()
-    from .greeting import describe_return
+    from .greeting import describe_path, describe_return
 
     notebook = saved_notebook(known)
-    again = describe_return(SESSION.lesson, notebook, new_kernel=new_kernel)
+    again = (
+        *describe_path(SESSION.lesson, notebook),
+        *describe_return(SESSION.lesson, notebook, new_kernel=new_kernel),
+    )
     ready = message("start.ready", count=len(known), points=f"{notebook.total():g}")
     newer = [message("torch.newer", **parameters)] if (parameters := newer_torch()) else []
     elsewhere = [message(f"start.device.{place.kind}", device=place.name)] if place else []
@@ -195,6 +198,8 @@ def review(answers: Mapping[str, object] | None = None, *, asked: str = "") -> P
     `review(answers, asked=...)`, which counts them and says what is left. `answers` is a dict from exercise name to an
     answer, `asked` the day of the questions. Returns a `Reply` if nothing is due, or while nbgrader runs the notebook.
     """
+    if being_graded():  # there are no mistakes there, and so no questions
+        return Reply((message("run.checking", name="review"),))
     from .reviews.review import offer
 
     attend()

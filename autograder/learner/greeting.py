@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..checking.verdict import VerdictState
+from ..exercises import bare
 from ..history import standings, verdicts
 from ..language import LANGUAGES, Text
 from ..messages.learners import message
 from ..session import being_graded
 from .cells_run import shell
+from .chosen_path import chosen_path
 from .notebooks.headings import link_to
 from .notebooks.own_notebook import linked_file
 from .points import LessonNotebook
-from .reviews.review import due_now
+from .reviews.counting import due_now
 
 
 def describe_return(lesson: str, notebook: LessonNotebook, *, new_kernel: bool) -> Iterator[Text]:
@@ -28,9 +30,9 @@ def describe_return(lesson: str, notebook: LessonNotebook, *, new_kernel: bool) 
     done = standings(found)
     known = [name for name, exercise in notebook.exercises.items() if not exercise.withdrawn]
     passed = [name for name in known if name in done and done[name].best.state == VerdictState.PASSED]
-    core = [name for name in known if notebook.counts(name)]
+    core = counting_here(lesson, notebook)
     left = [name for name in known if name not in passed]
-    following = next((name for name in core if name in left), left[0] if left else None)
+    following = next((name for name in core if name in left), left[0] if left and not chosen_path() else None)
     extra = len(set(passed) - set(core))
     counts = {"count": len(set(passed) & set(core)), "total": len(core)}
     said = []
@@ -43,6 +45,22 @@ def describe_return(lesson: str, notebook: LessonNotebook, *, new_kernel: bool) 
         yield message("start.kernel")
     if due := len(due_now()):
         yield message("start.due", count=due)
+
+
+def describe_path(lesson: str, notebook: LessonNotebook) -> Iterator[Text]:
+    """Yield a sentence on what counts in this lesson on the chosen path, if that differs from the notebook."""
+    path, here = chosen_path(), counting_here(lesson, notebook)
+    if path and not being_graded() and here != [name for name in here if notebook.counts(name)]:
+        named = ", ".join(f"`{name}`" for name in here)
+        yield Text(*(message("start.path", path=path.title.read(one), names=named).read(one) for one in LANGUAGES))
+
+
+def counting_here(lesson: str, notebook: LessonNotebook) -> list[str]:
+    """Return the names of the exercises that count for this learner: on the chosen path, or in the notebook."""
+    known = [name for name, exercise in notebook.exercises.items() if not exercise.withdrawn]
+    path = chosen_path()
+    chosen = next((names for file, names in path.counts.items() if bare(file) == lesson), ()) if path else ()
+    return [name for name in known if (name in chosen if chosen else notebook.counts(name))]
 
 
 def _linked(notebook: LessonNotebook, name: str, language: str) -> str:

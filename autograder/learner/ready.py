@@ -26,6 +26,7 @@ from ..language import Text
 from ..lessons.source import NOTEBOOKS
 from ..messages.learners import message
 from ..session import SESSION, being_graded
+from .chosen_path import chosen_path
 from .notebooks.headings import title_of
 from .notebooks.notebook_file import Unreadable, read_notebook, restore_metadata, untouched
 from .notebooks.own_notebook import colab_notebook, own_path
@@ -61,8 +62,10 @@ def rehearse(path: str | None) -> TableReply | Reply:
 
 
 def _with_next_lesson(tried: TableReply | Reply, file: Path) -> TableReply | Reply:
-    """Add a link to the notebook of the next lesson, if it is beside the notebook `file`."""
-    lessons = sorted(file.parent.glob("[0-9][0-9]_*.ipynb"))
+    """Add a link to the notebook of the next lesson on the learner's path, if it is beside the notebook `file`."""
+    lessons, chosen = sorted(file.parent.glob("[0-9][0-9]_*.ipynb")), chosen_path()
+    if chosen:
+        lessons = [path for path in lessons if path.stem in chosen.counts]
     following = [path for path in lessons if path > file] if file in lessons else []
     if not isinstance(tried, TableReply) or not following:
         return tried

@@ -1,8 +1,8 @@
 """Paths through the course: some lessons in steps, with a purpose.
 
 A path is a file of `notebooks/paths`: its place among them, a title, for whom it is, what one can do afterwards, and
-steps. A step names lessons, all of whose core counts; `also` names extra exercises that count on this path, `only`
-those that count alone. Minutes are read from the built notebooks.
+steps. A step names lessons, all of whose core counts but what `without` names; `also` names extra exercises that count
+on this path, `only` those that count alone. Minutes are read from the built notebooks.
 """
 
 from __future__ import annotations
@@ -112,22 +112,22 @@ def read_path(name: str) -> CoursePath:
 
 
 def _parts(step: Mapping[str, Sequence[str]]) -> list[Part]:
-    only, also = step.get("only"), step.get("also", ())
-    return [_part(lesson, only, also) for lesson in step["lessons"]]
+    only, also, without = step.get("only"), step.get("also", ()), step.get("without", ())
+    return [_part(lesson, only, also, without) for lesson in step["lessons"]]
 
 
-def _part(lesson: str, only: Sequence[str] | None, also: Sequence[str]) -> Part:
+def _part(lesson: str, only: Sequence[str] | None, also: Sequence[str], without: Sequence[str]) -> Part:
     file = next(NOTEBOOKS.glob(f"en/[0-9][0-9]_{lesson}.ipynb"))
     notebook = json.loads(file.read_text(encoding="utf-8"))
     minutes, core = exercises_in(notebook, (CellKind.CHECK, CellKind.WRITTEN))
     if only is not None:
         counts = tuple(name for name in minutes if name in only)
         return Part(file.stem, counts, sum(minutes[name] for name in counts), is_core=False)
-    counts = tuple(name for name in minutes if name in core or name in also)
+    counts = tuple(name for name in minutes if name in also or (name in core and name not in without))
     more = sum(minutes[name] for name in counts if name not in core)
-    return Part(
-        file.stem, counts, notebook["metadata"]["autograder"]["minutes"] + more, is_core=len(counts) == len(core)
-    )
+    more -= sum(minutes[name] for name in core if name not in counts)
+    whole = notebook["metadata"]["autograder"]["minutes"] + more
+    return Part(file.stem, counts, whole, is_core=set(counts) == core)
 
 
 def exercises_in(notebook: Mapping[str, Any], kinds: Collection[CellKind]) -> tuple[dict[str, int], set[str]]:

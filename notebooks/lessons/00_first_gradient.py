@@ -3,7 +3,7 @@
 #
 # A training loop calls `loss.backward()`, and then a number is in `.grad`. Which number is it, and how would you know that it is right?
 #
-# This lesson takes about 35 minutes. After it you can:
+# After this lesson you can:
 #
 # * say what `.grad` holds: the derivative of what, by what;
 # * check a derivative with two values of the function and no autograd at all;
@@ -11,12 +11,12 @@
 # * do an exercise, ask for a hint and hand in your work.
 #
 # You need to have used torch before. Nothing about its inside is assumed.
-# %% [markdown] tags=["ru"] about="одна производная, проверенная по разностям, и один шаг спуска" of="52e671e7"
+# %% [markdown] tags=["ru"] about="одна производная, проверенная по разностям, и один шаг спуска" of="a3fc6bcd"
 # # Первый градиент
 #
 # В цикле обучения вызывают `loss.backward()`, и у каждого параметра в поле `.grad` появляется число. Что это за число и как узнать, что оно верное?
 #
-# Урок займёт около 35 минут. После него вы сможете:
+# После этого урока вы сможете:
 #
 # * сказать, что лежит в `.grad`: производная чего и по чему;
 # * проверить производную по двум значениям функции, без всякого autograd;
@@ -492,8 +492,9 @@ def descend(w, b, x, y, lr):
 def descend(w, b, x, y, lr):
     loss = bce(x @ w + b, y)
     loss.backward()
-    w.data -= lr * w.grad
-    b.data -= lr * b.grad
+    with torch.no_grad():
+        w.sub_(lr * w.grad)
+        b.sub_(lr * b.grad)
     w.grad.zero_()
     b.grad.zero_()
     return float(loss.detach())

@@ -333,8 +333,9 @@ def in_torch(parameters, loss_of, batches, rate):
     losses = []
     for batch in batches:
         loss = loss_of(batch)
-        for each, gradient in zip(parameters, torch.autograd.grad(loss, parameters)):
-            each.data -= rate * gradient
+        with torch.no_grad():
+            for each, gradient in zip(parameters, torch.autograd.grad(loss, parameters)):
+                each -= rate * gradient
         losses.append(loss.item())
     return losses
 

@@ -18,8 +18,8 @@ from ...messages.markup import unlinked
 from ..chosen_path import chosen_path
 from ..notebooks.headings import link_to, title_of
 from ..notebooks.notebook_file import read_notebook
+from ..reviews.counting import due_now
 from ..reviews.placement import skipped_lessons
-from ..reviews.review import due_now
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Contents:
             "count": passed,
             "total": sum(len(row.core) for row in rows),
             "extra": message("contents.extra", count=extra).read(self.language) if extra else "",
-            "left": hours_of(sum(row.left for row in rows), self.language),
+            "left": hours_of(sum(row.left for row in rows if not row.is_known), self.language),
         }
         following = next((row for row in rows if not (row.is_done or row.is_known)), None)
         following = following or next((row for row in rows if not row.is_done), None)

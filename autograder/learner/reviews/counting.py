@@ -1,4 +1,4 @@
-"""Checks that count as reviews: variants of exercises that are due."""
+"""Exercises due for review, and checks that count as reviews."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from ...history import read_history
 from ...language import Note
 from ...session import being_graded
 from .schedule import LADDER, climb, make_schedule
+
+
+def due_now() -> tuple[Exercise, ...]:
+    """Return the exercises that are due for review. While nbgrader runs the notebook, none is."""
+    return () if being_graded() else make_schedule(read_history(), time.time()).due
 
 
 def is_review(exercise: Exercise, verdict: Verdict, variant: int | None) -> bool:

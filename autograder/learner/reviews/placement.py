@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 
 from ... import exercises
 from ...checking.exercise import Exercise
-from ...checking.judge import judge
-from ...checking.observe import observe
-from ...checking.verdict import Verdict, VerdictState
+from ...checking.verdict import VerdictState
 from ...history import Check, QuestionKind, read_history, record, standings, verdicts
 from ...language import Text
-from ...lessons.needed_code import needed_code
 from ...lessons.source import lesson_source
-from ...lessons.variants import VariantTable, draw_table, sources_above, variants_of
+from ...lessons.variants import draw_table, variants_of
 from ...messages.learners import message
 from ...session import SESSION, being_graded
 from ..cells_run import shell
 from ..chosen_path import chosen_path
 from ..notebooks.headings import title_of_lesson
 from ..replies import Prose, Reply, TableReply
-from .again import expected_of
+from .hard_rows import hard_rows, judge_rows, table_and_program, wrong_rows
 
-_CHANCE = 0.1  # with which all rows of a question may be guessed
-_LEAST = 2  # rows of a question
 _LINES = 70  # of a program that is read for a question
 
 
@@ -97,42 +91,16 @@ def _answered() -> dict[str, Check]:
     return {check.verdict.exercise: check for check in read_history().checks if check.question is QuestionKind.ROWS}
 
 
-def _hard_rows(table: VariantTable) -> list[str]:
-    """Return the labels of the rows that most misconceptions get wrong.
-
-    There are so many that all are guessed rightly only by a small chance: a row counts with the answers that it has in
-    the tables of mistakes.
-    """
-    seen = {label: {repr(each[label]) for each in (table.right, *table.mistaken.values())} for label in table.right}
-    wrong = Counter(label for each in table.mistaken.values() for label in each if each[label] != table.right[label])
-    rows, chance = list[str](), 1.0
-    for label in sorted(table.right, key=lambda label: -wrong[label]):
-        if len(rows) >= _LEAST and chance <= _CHANCE:
-            break
-        rows.append(label)
-        chance /= max(len(seen[label]), 2)
-    return [label for label in table.right if label in rows]
-
-
-def _program(exercise: Exercise, number: int) -> tuple[VariantTable, str]:
-    """Return a table's variant, and its program with all that it uses."""
-    table, lesson = draw_table(exercise, number), lesson_source(exercise.lesson)
-    assert table is not None
-    assert lesson is not None
-    code = [*needed_code(sources_above(lesson, exercise.name), "", table.program), table.program]
-    return table, "\n\n\n".join(code)
-
-
 def _is_short(exercise: Exercise) -> bool:
     """Return whether a table's program can be read for a question."""
-    return _program(exercise, 1)[1].count("\n") < _LINES
+    return table_and_program(exercise, 1)[1].count("\n") < _LINES
 
 
 def _question(exercise: Exercise, number: int) -> str:
     """Return the code of a cell that asks for the hard rows of a table."""
-    table, code = _program(exercise, number)
+    table, code = table_and_program(exercise, number)
     asked = message("placement.row", function=table.function).read(SESSION.speaks)
-    stub = table.stub("answers", _hard_rows(table))
+    stub = table.stub("answers", hard_rows(table))
     variant = f", variant={number}" if number > 1 else ""
     calls = f'from autograder import placement\n\nplacement("{exercise.name}", answers{variant})'
     return "\n\n\n".join([code, f"# {asked}\n{stub}\n\n{calls}"])
@@ -140,24 +108,15 @@ def _question(exercise: Exercise, number: int) -> str:
 
 def _judged(exercise: Exercise, answers: Mapping[str, object], number: int) -> Text:
     """Judge the answers to some rows, record them, and return a sentence on them."""
-    expected, table = expected_of(exercise, number), draw_table(exercise, number)
+    verdict, table = judge_rows(exercise, number, answers), draw_table(exercise, number)
     assert table is not None
-    rows = {label: answers.get(label, ...) for label in _hard_rows(table)}
-    filled = {**table.right, **{label: "?" if answer is ... else answer for label, answer in rows.items()}}
-    verdict = judge(exercise, observe(exercise, filled, expected.seed), expected, lambda: None)
     record(verdict, variant=number, question=QuestionKind.ROWS)
     if verdict.state == VerdictState.PASSED:
         return message("placement.right")
-    if all(answer is ... for answer in rows.values()):
+    rows = hard_rows(table)
+    if all(answers.get(label, ...) is ... for label in rows):
         return message("placement.unknown_answer")
-    return message("placement.wrong", right=len(rows) - len(_wrong_rows(verdict, table)), total=len(rows))
-
-
-def _wrong_rows(verdict: Verdict, table: VariantTable) -> list[str]:
-    """Return the labels of a table that a verdict names as wrong."""
-    notes = verdict.finding.got if verdict.finding else ()
-    named = next((str(note.parameters["entries"]) for note in notes if note.id == "differs.table"), "")
-    return [label for label in table.right if f"`{label}`" in named]
+    return message("placement.wrong", right=len(rows) - len(wrong_rows(verdict, table)), total=len(rows))
 
 
 def _show(exercise: Exercise, number: int, place: int, total: int, said: Text | None) -> Prose:
@@ -209,8 +168,8 @@ def _part_to_do(exercise: Exercise, check: Check) -> tuple[str, ...]:
     """Return the table and the exercise that counts most against what was wrong in it, or () if all rows were wrong."""
     table = draw_table(exercise, check.variant or 1)
     assert table is not None
-    wrong = _wrong_rows(check.verdict, table)
-    if len(wrong) == len(_hard_rows(table)):
+    wrong = wrong_rows(check.verdict, table)
+    if len(wrong) == len(hard_rows(table)):
         return ()
     misconceptions = exercises.misconceptions_of(exercise)
     themes = {

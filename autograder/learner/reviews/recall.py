@@ -15,7 +15,7 @@ from ...session import SESSION, being_graded
 from ..notebooks.notebook_file import read_notebook
 from ..points import saved_notebook
 from ..replies import Prose, Reply
-from .questions import Why
+from .why import Why
 
 QUESTIONS = 2
 

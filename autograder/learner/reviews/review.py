@@ -10,7 +10,7 @@ from ...checking.exercise import Exercise
 from ...history import Check, History, read_history
 from ...language import LANGUAGES, MINUTE, Text
 from ...messages.learners import message, say
-from ...session import SESSION, being_graded
+from ...session import SESSION
 from ..cells_run import shell
 from ..notebooks.headings import title_of_lesson
 from ..replies import Prose, Reply, TableReply
@@ -23,18 +23,11 @@ AT_ONCE = 10  # minutes
 _MOST = 8  # exercises looked at: drawing a table runs its program
 
 
-def due_now() -> tuple[Exercise, ...]:
-    """Return the exercises that are due for review. While nbgrader runs the notebook, none is."""
-    return () if being_graded() else make_schedule(read_history(), time.time()).due
-
-
 def offer(answers: Mapping[str, object] | None, asked: str) -> Prose | Reply:
     """Show questions on what is due, and put a cell for the answers below, or count `answers` to those of a day.
 
     `asked` is the day on which they were asked, such as "2026-11-29".
     """
-    if being_graded():
-        return Reply((message("run.checking", name="review"),))
     said = [*_count(answers, asked)] if answers else []
     history, now = read_history(), time.time()
     schedule = make_schedule(history, now)

@@ -10,6 +10,9 @@ COMMANDS: dict[str, Text] = {
         "Exercises with a check: {count}; their points in the grade: {points}. Shift+Enter on a check shows a card.",
         "Упражнений с проверкой: {count}, баллов за них в зачёт: {points}. Shift+Enter в ячейке проверки покажет карточку.",
     ),
+    "start.path": Text(
+        "On your path, “{path}”, these count here: {names}.", "На вашем пути «{path}» здесь идут в зачёт: {names}."
+    ),
     "start.next": Text(
         "Passed: {count} of {total}{extra}. Next: {exercise}.", "Верно: {count} из {total}{extra}. Дальше: {exercise}."
     ),

@@ -13,7 +13,10 @@ REVIEWS: dict[str, Text] = {
         "**Пора повторить: {count}.** Вопросов сейчас: {shown}, примерно {minutes}. Остальное подождёт, и до завтра с ним "
         "ничего не случится.",
     ),
-    "review.table": Text("What does `{function}()` return?", "Что вернёт `{function}()`?"),
+    "review.table": Text(
+        "What does `{function}()` return in the rows asked for below?",
+        "Что вернёт `{function}()` в строках, о которых спрошено ниже?",
+    ),
     "review.what_is_wrong": Text(
         "This answer does not pass. What is wrong with it?", "Этот ответ проверку не проходит. Что в нём неверно?"
     ),
@@ -47,7 +50,8 @@ REVIEWS: dict[str, Text] = {
     "review.wrong": Text("✗ `{name}`:", "✗ `{name}`:"),
     "review.said.right": Text("You said so yourself.", "Вы ответили так же."),
     "review.said.wrong": Text("Read our answer once more.", "Прочтите наш ответ ещё раз."),
-    "review.table.right": Text("All entries are right.", "Все значения верны."),
+    "review.table.right": Text("All rows are right.", "Все строки верны."),
+    "review.table.wrong": Text("Wrong: {rows}.", "Неверно: {rows}."),
     "review.unreadable": Text(
         "`{name}`: skipped, because the answer is incomplete or of another kind than asked for.",
         "`{name}`: пропущено, потому что ответ неполный или не того вида, о котором спрашивали.",
@@ -79,8 +83,8 @@ REVIEWS: dict[str, Text] = {
     ),
     "recall.none": Text("This lesson builds on no other.", "Этот урок не опирается на другие."),
     "recall.shown_before": Text(
-        "These answers belong to an earlier session. `recall()` asks again.",
-        "Эти ответы — из прошлого сеанса. Новые вопросы задаст `recall()`.",
+        "No question waits for an answer here. `recall()` asks.",
+        "Вопросов, которые ждут ответа, нет. Новые задаст `recall()`.",
     ),
     "recall.answers": Text(
         "One True or False for each question: `{example}`",
@@ -133,7 +137,7 @@ REVIEWS: dict[str, Text] = {
     "placement.done": Text("Where to begin", "С чего начать"),
     "placement.answer": Text("answer", "ответ"),
     "placement.proposal": Text("proposal", "предложение"),
-    "placement.skip": Text("skip it, or read its last section", "пропустить или прочесть последний раздел"),
+    "placement.skip": Text("skip it, or read “What to keep”", "пропустить или прочесть «Что стоит запомнить»"),
     "placement.begin": Text("begin here: {proposal}", "начать отсюда: {proposal}"),
     "placement.part": Text("you know a part: do {names}", "часть вам знакома: сделать {names}"),
     "placement.finished": Text("done", "пройден"),

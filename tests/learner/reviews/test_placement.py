@@ -13,7 +13,8 @@ from autograder.history import read_history, record, verdicts
 from autograder.language import Note
 from autograder.learner.notebooks.headings import title_of_lesson
 from autograder.learner.progress.contents import Contents
-from autograder.learner.reviews.placement import _hard_rows, _is_short, _program, _tables_of
+from autograder.learner.reviews.hard_rows import hard_rows, table_and_program
+from autograder.learner.reviews.placement import _is_short, _tables_of
 from autograder.learner.reviews.schedule import make_schedule
 from autograder.messages.learners import message
 from autograder.session import SESSION, Session
@@ -104,8 +105,8 @@ def test_a_question_is_hard_to_guess_and_short_to_read(lesson):
     """By their form alone: an entry that is no bool and no word of the table may be any number."""
     for table in _tables_of((lesson,)):
         for number in (1, 2, 3) if _is_short(table) else ():
-            variant, code = _program(table, number)
-            rows = _hard_rows(variant)
+            variant, code = table_and_program(table, number)
+            rows = hard_rows(variant)
             words = {value for value in variant.right.values() if isinstance(value, str)}
             forms = [
                 2

@@ -13,9 +13,10 @@ import autograder
 from autograder import cli, exercises
 from autograder.checking.judge import unobserved
 from autograder.checking.verdict import VerdictState
-from autograder.exercises import misconceptions_of
+from autograder.exercises import key_of, misconceptions_of
 from autograder.history import read_history, record
 from autograder.language import Note
+from autograder.learner.reviews.hard_rows import hard_rows
 from autograder.learner.reviews.questions import Why, question_on
 from autograder.learner.reviews.review import AT_ONCE, choose_questions
 from autograder.learner.reviews.schedule import DAY, make_schedule
@@ -196,6 +197,20 @@ def test_what_is_no_answer_is_skipped_and_told(wrong, language, clock):
     skipped = message("review.unreadable", name=UNEVEN).read(language)
     assert skipped in repr(autograder.review({UNEVEN: wrong}, asked=today()))
     assert shown() == [UNEVEN]
+
+
+def test_a_table_is_asked_in_its_hard_rows_and_one_left_open_is_wrong(language, clock):
+    check(dict(key_of(exercises.find(EASY[0])).expected.solution[0].values["table"]), EASY[0])
+    clock.now += 2 * DAY
+    table = draw_table(exercises.find(EASY[0]), 1)
+    rows = hard_rows(table)
+    assert 2 <= len(rows) < len(table.right)
+    empty = dict.fromkeys(rows, ...)
+    assert message("review.unreadable", name=EASY[0]).read(language) in repr(
+        autograder.review({EASY[0]: empty}, asked=today())
+    )
+    said = repr(autograder.review({EASY[0]: {**empty, rows[0]: table.right[rows[0]]}}, asked=today()))
+    assert message("review.table.wrong", rows=", ".join(f"`{row}`" for row in rows[1:])).read(language) in said
 
 
 def test_a_day_asks_for_ten_minutes_and_says_what_is_left(language, clock):

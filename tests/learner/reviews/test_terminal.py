@@ -11,6 +11,7 @@ import pytest
 
 from autograder import exercises
 from autograder.history import QuestionKind, read_history
+from autograder.learner.reviews.hard_rows import hard_rows
 from autograder.learner.reviews.questions import question_on
 from autograder.learner.reviews.schedule import DAY
 from autograder.lessons.variants import draw_table
@@ -77,11 +78,12 @@ def test_a_review_asks_here_and_counts(language):
     terminal.type(f"{question.right}\n")
     terminal.wait_for(message("note.review.up", days=3).read(language))
     table = draw_table(exercises.find("predict_accumulation"), 1)
-    for label, value in table.right.items():
-        terminal.wait_for(f"\n{label}: " if label == next(iter(table.right)) else f"{label}: ")
-        terminal.type(f"{value if label != 'copy' else 5}\n")
+    rows = hard_rows(table)
+    for label in rows:
+        terminal.wait_for(f"{label}: ")
+        terminal.type(f"{table.right[label] if label != rows[0] else 77}\n")
     told = terminal.wait_for(message("note.review.down").read(language))
-    assert "`copy`" in told
+    assert message("review.table.wrong", rows=f"`{rows[0]}`").read(language) in told
     terminal.end()
     kinds = [(each.question, each.variant) for each in read_history().checks if each.is_review]
     assert kinds == [(QuestionKind.MISTAKE, None), (None, 1)]
