@@ -2,7 +2,7 @@
 
 from autograder import start, check, hint, solution, why, progress, contents, ready, reproduce
 from autograder import recall, review, again, placement, use_mine, save_mine
-from autograder import draw, steps, play, explain, on_gpu, gpu_peak, two_processes
+from autograder import draw, steps, play, explain, inspect_step, on_gpu, gpu_peak, two_processes
 from autograder import plot_jacobian, plot_differences, plot_accumulation, plot_memory, plot_saved, plot_progress
 from autograder import digits, plot_digits
 """
@@ -21,6 +21,7 @@ _COMMANDS = {
     **dict.fromkeys(("on_gpu", "gpu_peak"), ".learner.gpu"),
     **dict.fromkeys(("use_mine", "save_mine"), ".learner.own_engine"),
     "explain": ".learner.explanations",
+    "inspect_step": ".inspection.inspect_step",
     "two_processes": ".learner.two_processes",
     "digits": ".data.handwritten_digits",
     "draw": ".pictures.draw",

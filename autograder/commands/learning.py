@@ -44,6 +44,8 @@ def add_commands(commands: Any) -> None:
     says = "explain an error of torch's autograd, of a script or a message"
     explain = add_command(commands, "explain", _explain, says)
     add_language(explain)
+    says = "watch the first N steps of its optimizers, say what is wrong in them without an error, and end"
+    explain.add_argument("--steps", type=positive, metavar="N", help=says)
     explain.add_argument("what", metavar="FILE.py | MESSAGE", help="a script to run, or the text of an error in quotes")
     explain.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="what the script gets")
 
@@ -146,16 +148,24 @@ def _explain(chosen: argparse.Namespace) -> int:
     from ..learner.explanations import Explained, explain, run_and_explain
     from ..session import SESSION
 
-    if chosen.arguments[:1] == ["--language"]:  # right after the file or message; what follows later is the script's
-        given = chosen.arguments[1:]
-        if not given or given[0] not in LANGUAGES:
-            chosen.refuse(f"--language is one of: {', '.join(LANGUAGES)}")
-        chosen.language, *chosen.arguments = given
+    while chosen.arguments[:1] in (
+        ["--language"],
+        ["--steps"],
+    ):  # right after the file; what comes later is the script's
+        option, *given = chosen.arguments
+        if option == "--language":
+            if not given or given[0] not in LANGUAGES:
+                chosen.refuse(f"--language is one of: {', '.join(LANGUAGES)}")
+            chosen.language, *chosen.arguments = given
+        else:
+            if not given or not given[0].isdigit() or int(given[0]) < 1:
+                chosen.refuse("--steps is a number from 1")
+            chosen.steps, chosen.arguments = int(given[0]), given[1:]
     SESSION.language = chosen.language
     if chosen.what.endswith(".py"):
         if not Path(chosen.what).is_file():
             raise UserError(f"there is no file {chosen.what}: name a script, or put the text of an error in quotes")
-        return run_and_explain(Path(chosen.what), chosen.arguments)
+        return run_and_explain(Path(chosen.what), chosen.arguments, chosen.steps or 0)
     explained = explain(" ".join([chosen.what, *chosen.arguments]))
     print(explained)
     return int(not isinstance(explained, Explained))

@@ -8,9 +8,11 @@ import sys
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..inspection.script import ScriptWatch
 from ..messages.learners import message
 from ..messages.markup import unlinked
 from ..session import SESSION
@@ -80,16 +82,19 @@ def _messages_with(part: str) -> dict[str, Explanation]:
     return found
 
 
-def run_and_explain(file: Path, arguments: Sequence[str]) -> int:
+def run_and_explain(file: Path, arguments: Sequence[str], steps: int = 0) -> int:
     """Run a script as `python FILE ARGUMENTS` would, and explain the error that ends it and torch's warnings.
 
-    Returns the exit status. Traceback and explanation go to stderr.
+    With `steps` the first steps of its optimizers are watched, and the script ends after them. Returns the exit status.
+    Traceback and explanation go to stderr, what was found in the steps to stdout.
     """
+    watch = ScriptWatch(steps) if steps else None
     sys.argv = [str(file), *arguments]
     sys.path.insert(0, str(file.resolve().parent))
     explain_warnings()
     try:
-        runpy.run_path(str(file), run_name="__main__")
+        script = partial(runpy.run_path, str(file), run_name="__main__")
+        watch.run(script) if watch else script()
     except Exception as error:
         ours = error.__traceback__
         while ours is not None and ours.tb_frame.f_code.co_filename != str(file):
@@ -98,4 +103,7 @@ def run_and_explain(file: Path, arguments: Sequence[str]) -> int:
         traceback.print_exception(type(error), error, ours)
         print(f"\n{explain(error)}", file=sys.stderr)
         return 1
-    return 0
+    finally:
+        if watch:
+            print(*(watch.reports or (Reply((message("explain.no_findings", count=watch.number),)),)), sep="\n\n")
+    return int(bool(watch and watch.reports))

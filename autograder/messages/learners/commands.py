@@ -242,6 +242,10 @@ COMMANDS: dict[str, Text] = {
         "Several messages have “{part}”. Give more of yours:",
         "Слова «{part}» есть в нескольких сообщениях. Приведите своё полнее:",
     ),
+    "explain.no_findings": Text(
+        "Steps of an optimizer that were watched: {count}. Nothing found.",
+        "Шагов оптимизатора под наблюдением: {count}. Замечаний нет.",
+    ),
     "explain.unknown": Text(
         "The course has no explanation of this error: {error}", "В курсе нет объяснения этой ошибки: {error}"
     ),

@@ -1,0 +1,1 @@
+"""Training steps, watched for mistakes that raise no error."""

@@ -1,0 +1,3 @@
+"""Scripts written by somebody who had not seen the tool. They are run, and never collected."""
+
+collect_ignore_glob = ["scripts/*"]
