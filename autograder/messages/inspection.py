@@ -132,8 +132,8 @@ SAYS: dict[str, Text] = {
         "вызовите `model.train()`.",
     ),
     "inspect.not_finite": Text(
-        "The gradient of {names} is not finite. Look for the first such node with anomaly mode.",
-        "В градиенте у {names} есть бесконечность или NaN. Первый такой узел ищите в режиме обнаружения аномалий.",
+        "The gradient of {names} is not finite. Anomaly mode names the first node that makes a NaN.",
+        "В градиенте у {names} есть бесконечность или NaN. Первый узел с NaN назовёт режим обнаружения аномалий.",
     ),
     "inspect.zero": Text(
         "The gradient of {names} is 0 in every entry: a dead activation, a clamp, or a factor 0.",
