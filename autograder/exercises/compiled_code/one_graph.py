@@ -113,7 +113,10 @@ class _NumbersRead(TorchDispatchMode):
 
 
 def _run_on_fake(function: Any, case: Case, operations: set[str]) -> dict[str, bool]:
-    """Run the learner's function on a fake tensor. Return whether it runs, and whether by the same `operations`."""
+    """Run the learner's function on a fake tensor.
+
+    Return whether it runs, and whether by the same `operations`.
+    """
     with FakeTensorMode() as mode:
         x = mode.from_tensor(case.x).requires_grad_()
         try:

@@ -97,7 +97,10 @@ class _Turns:
             self._left = [each for each in self._left if each is not pool]
 
         def leaving(pool: ThreadPool, *_: object) -> None:
-            """Wait for the threads of `pool`: without that, chance decides whether its `with` block has ended them."""
+            """Wait for the threads of `pool`.
+
+            Without that, chance decides whether its `with` block has ended them.
+            """
             ends["terminate"](pool)
             for worker in pool._pool:  # type: ignore[attr-defined]
                 join(worker)

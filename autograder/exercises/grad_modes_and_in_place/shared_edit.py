@@ -88,7 +88,10 @@ def _check_gradient(function: Callable[[Tensor], Any], x: Tensor, index: int) ->
 
 
 def _goes_in_steps(function: Callable[[Tensor], Any], x: Tensor, index: int, gradient: Tensor) -> bool:
-    """Return whether result number `index` changes with `x` although its gradient is zero, as that of rounding."""
+    """Return whether result number `index` changes with `x` although its gradient is zero.
+
+    So it is with rounding.
+    """
     if gradient.any():
         return False
     here, there = (function((x.detach() + step).requires_grad_())[index] for step in (0, 1))

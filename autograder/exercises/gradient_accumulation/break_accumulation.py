@@ -20,7 +20,7 @@ from .common import Batches
 
 
 def _mean_gradient(model: torch.nn.Module, batches: Batches) -> Tensor:
-    """Return the flat gradient that accumulation gives if each mean loss is divided by the number of micro-batches.
+    """Return the flat gradient of accumulation with each mean loss divided by the number of micro-batches.
 
     `.grad` does not change: a function that fills `.grad` would be an answer to another exercise.
     """
@@ -98,7 +98,7 @@ def break_accumulation(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _name_cause(model: torch.nn.Module, batches: Batches, found: dict[str, bool]) -> str:
-    """Return a word for what makes the first property in `found` that does not hold wrong, or "" for no word."""
+    """Return a word for the cause of the first property in `found` that does not hold, or "" for none."""
     layers = list(model.modules())
     if not found["same_sizes"]:
         return "one" if len(batches) == 1 else ""
@@ -116,5 +116,5 @@ def _name_cause(model: torch.nn.Module, batches: Batches, found: dict[str, bool]
 
 
 def _treats_samples_alone(model: torch.nn.Module, x: Tensor) -> bool:
-    """Return whether the output for the first sample of `x` stays if all other samples become equal to the first."""
+    """Return whether the first output stays if all other samples become equal to the first of `x`."""
     return torch.allclose(model(x)[:1], model(x[:1].expand_as(x))[:1], rtol=1e-3)

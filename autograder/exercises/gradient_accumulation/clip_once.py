@@ -59,7 +59,10 @@ def clip_once(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _drawn(rng: torch.Generator, outputs: int, *sizes: int) -> tuple[torch.nn.Linear, Batches]:
-    """Draw a model and batches until no parameter's gradient is short by chance: then it needs no clipping."""
+    """Draw a model and batches until no parameter's gradient is short by chance.
+
+    A short one needs no clipping.
+    """
     while True:
         model, batches = affine(rng, outputs), alternating_batches(rng, *sizes, outputs=outputs)
         norms = mean_gradient_norms(model, batches)

@@ -23,7 +23,10 @@ _SMALL, _LARGE = 3, 6  # lengths of x for which the cost is counted
 
 
 def _sum_of_products(x: Tensor) -> Tensor:
-    """Return the sum of products of neighbouring entries, with a sine of one factor. No tensor is larger than `x`."""
+    """Return the sum of products of neighbouring entries, with a sine of one factor.
+
+    No tensor is larger than `x`.
+    """
     return (x[1:] * x[:-1].sin()).sum()
 
 

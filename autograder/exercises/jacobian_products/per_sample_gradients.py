@@ -81,7 +81,10 @@ def per_sample_gradients(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _sample_loss(w: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """Return the loss of one sample. `w` are the weights, `x` is a row of features, `y` the target, one number."""
+    """Return the loss of one sample.
+
+    `w` are the weights, `x` is a row of features, `y` the target, one number.
+    """
     return (torch.dot(x, w).sin() - y).square()
 
 

@@ -92,7 +92,10 @@ def stay_silent(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _right_part(found: Tensor, right: Tensor) -> AtMost:
-    """Return the part of a gradient that is right. Where nothing can be said, because both are 0, it is all."""
+    """Return the part of a gradient that is right.
+
+    Where nothing can be said, because both are 0, it is all.
+    """
     error = float((found - right).norm() / right.norm())
     return limited_error(_MOST_RIGHT, 1 - min(error, 1))
 
