@@ -28,7 +28,7 @@ def describe_return(lesson: str, notebook: LessonNotebook, *, new_kernel: bool) 
     if not any(verdict.lesson == lesson for verdict in found):
         return
     done = standings(found)
-    known = [name for name, exercise in notebook.exercises.items() if not exercise.withdrawn]
+    known = _known(notebook)
     passed = [name for name in known if name in done and done[name].best.state == VerdictState.PASSED]
     core = counting_here(lesson, notebook)
     left = [name for name in known if name not in passed]
@@ -50,17 +50,20 @@ def describe_return(lesson: str, notebook: LessonNotebook, *, new_kernel: bool) 
 def describe_path(lesson: str, notebook: LessonNotebook) -> Iterator[Text]:
     """Yield a sentence on what counts in this lesson on the chosen path, if that differs from the notebook."""
     path, here = chosen_path(), counting_here(lesson, notebook)
-    if path and not being_graded() and here != [name for name in here if notebook.counts(name)]:
+    if path and not being_graded() and here != [name for name in _known(notebook) if notebook.counts(name)]:
         named = ", ".join(f"`{name}`" for name in here)
         yield Text(*(message("start.path", path=path.title.read(one), names=named).read(one) for one in LANGUAGES))
 
 
 def counting_here(lesson: str, notebook: LessonNotebook) -> list[str]:
     """Return the names of the exercises that count for this learner: on the chosen path, or in the notebook."""
-    known = [name for name, exercise in notebook.exercises.items() if not exercise.withdrawn]
     path = chosen_path()
     chosen = next((names for file, names in path.counts.items() if bare(file) == lesson), ()) if path else ()
-    return [name for name in known if (name in chosen if chosen else notebook.counts(name))]
+    return [name for name in _known(notebook) if (name in chosen if chosen else notebook.counts(name))]
+
+
+def _known(notebook: LessonNotebook) -> list[str]:
+    return [name for name, exercise in notebook.exercises.items() if not exercise.withdrawn]
 
 
 def _linked(notebook: LessonNotebook, name: str, language: str) -> str:

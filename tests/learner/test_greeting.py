@@ -9,6 +9,8 @@ import autograder
 from autograder.learner.points import saved_notebook
 from autograder.learner.progress.contents import Contents
 from autograder.learner.reviews.schedule import DAY
+from autograder.lessons.paths import read_path
+from autograder.messages.learners import message
 from autograder.session import SESSION, Session
 from support.check import check, right
 
@@ -75,3 +77,15 @@ def test_a_graded_notebook_greets_as_at_first(own_home, monkeypatch):
     check(right)
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
     assert str(autograder.start(LESSON, language="en")) == first
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_a_path_that_counts_otherwise_says_what_counts(language, own_home):
+    """The training path leaves an exercise of lesson 03 out and adds extras, and takes lesson 01 as it is."""
+    autograder.contents(language, path="training")
+    chosen = read_path("training")
+    names = ("predict_accumulation", "fix_zero_inside", "accumulate_uneven", "train_epoch", "clip_once")
+    listed = ", ".join(f"`{name}`" for name in (*names, "unscale_then_clip"))
+    sentence = message("start.path", path=chosen.title.read(language), names=listed).read(language)
+    assert sentence in str(autograder.start(LESSON, language=language))
+    assert chosen.title.read(language) not in str(autograder.start("leaf_tensors", language=language))
