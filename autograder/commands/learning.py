@@ -148,10 +148,8 @@ def _explain(chosen: argparse.Namespace) -> int:
     from ..learner.explanations import Explained, explain, run_and_explain
     from ..session import SESSION
 
-    while chosen.arguments[:1] in (
-        ["--language"],
-        ["--steps"],
-    ):  # right after the file; what comes later is the script's
+    # Right after the file or the message these options are ours; what comes later is the script's.
+    while chosen.arguments[:1] in (["--language"], ["--steps"]):
         option, *given = chosen.arguments
         if option == "--language":
             if not given or given[0] not in LANGUAGES:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -35,6 +35,13 @@ class Finding:
     def key(self) -> tuple[str, str]:
         """A second finding with the same key says nothing new."""
         return self.note.id, self.subject
+
+
+def take_new(found: Iterable[Finding], said: set[tuple[str, str]]) -> list[Finding]:
+    """Return the findings whose keys are not in `said` yet, and put these keys there."""
+    new = [each for each in found if each.key not in said]
+    said |= {each.key for each in new}
+    return new
 
 
 def listed(names: Collection[str], most: int = 3) -> str:

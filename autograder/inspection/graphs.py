@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import weakref
 from collections.abc import Iterable
 from functools import cache
@@ -10,9 +9,8 @@ from typing import Any
 
 import torch
 
+from ..measure import graph_nodes
 from .places import Place
-
-_LEAF = "AccumulateGrad"
 
 
 def next_sequence_number() -> int:
@@ -27,21 +25,13 @@ def oldest_saving_node(loss: torch.Tensor) -> Any:
 
     A view of a weight that was made once, before all steps, is no such node: it saves nothing and is used again.
     """
-    waiting, seen, oldest, first = [loss.grad_fn], set[Any](), None, sys.maxsize
-    while waiting:
-        node = waiting.pop()
-        if node is None or node in seen or type(node).__name__ == _LEAF:
-            continue
-        seen.add(node)
-        number = node._sequence_nr()
-        if number < first and _saves_tensors(type(node)):
-            oldest, first = node, number
-        waiting += [following for following, _ in node.next_functions]
-    return oldest
+    saving = (node for node in graph_nodes(loss) if _saves_tensors(type(node)))  # type: ignore[arg-type]
+    return min(saving, key=lambda node: node._sequence_nr(), default=None)
 
 
 @cache
 def _saves_tensors(kind: type) -> bool:
+    """Return whether nodes of a type save tensors. A leaf's node saves none."""
     return any(name.startswith("_raw_saved_") for name in dir(kind))
 
 

@@ -9,6 +9,7 @@ from types import TracebackType
 import torch
 
 from ..session import in_ipython
+from .finding import take_new
 from .findings import find_all
 from .report import StepReport
 from .watch import StepWatch
@@ -54,8 +55,7 @@ class inspect_step:
         self._number += 1
         found = find_all(self.watch)
         self.report = StepReport.of(self._number, found, self.watch)
-        new = [each for each in found if each.key not in self._said]
-        self._said |= {each.key for each in found}
+        new = take_new(found, self._said)
         if new or self._number == 1:
             _show(self.report if self._number == 1 else self.report.only(new))
 

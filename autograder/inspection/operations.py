@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -10,6 +10,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils.weak import WeakTensorKeyDictionary
 
+from ..measure import tensors
 from .places import learners_place
 from .seen import Cut, Edit, How, Mean, Seen
 
@@ -84,7 +85,9 @@ class OperationWatch(TorchFunctionMode):
         name = _name_of(func)
         if name in _IDLE:
             return func(*args, **kwargs)
-        operands = [*_tensors(args), *_tensors(kwargs.values())]
+        operands = list[torch.Tensor]()
+        with suppress(Exception):
+            operands = tensors((args, kwargs))
         maker = _maker(operands[0]) if operands and _is_edit(name) else ""
         found = func(*args, **kwargs)
         if operands:
@@ -107,9 +110,9 @@ class OperationWatch(TorchFunctionMode):
             self.seen.used |= dict.fromkeys(used, learners_place())
         if name in ("zero_", "_foreach_zero_"):
             self.zeroed |= {id(each) for each in operands}
-        results = [*_tensors((found,))] or operands[: name == "__setitem__"]
+        results = tensors(found) or operands[: name == "__setitem__"]
         with_graph = [each for each in operands if each.requires_grad]
-        if _is_edit(name) and isinstance(operands[0], torch.Tensor) and not operands[0].is_inference():
+        if _is_edit(name) and not operands[0].is_inference():
             first = operands[0]
             self.seen.edits.append(Edit(name, tuple(first.shape), first._version, maker, learners_place()))
         cuts = frozenset().union(*(self._cuts_behind.get(each, ()) for each in operands))
@@ -148,15 +151,6 @@ def _name_of(func: Any) -> str:
         return name
     attribute = str(getattr(getattr(func, "__self__", None), "__name__", ""))
     return attribute if attribute in _VIEWS else "size"
-
-
-def _tensors(values: Iterable[Any]) -> Iterator[torch.Tensor]:
-    """Yield the tensors among values, and in lists and tuples of them."""
-    for value in values:
-        if isinstance(value, torch.Tensor):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            yield from (each for each in value if isinstance(each, torch.Tensor))
 
 
 def _maker(tensor: torch.Tensor) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from .finding import take_new
 from .findings import find_all
 from .modules import find_models
 from .report import StepReport
@@ -21,7 +22,7 @@ class _Enough(BaseException):
 class ScriptWatch:
     """A watch over the first steps of a script.
 
-    Its models are found when an optimizer steps. `reports` holds a report for each step with something new.
+    Its models are found when an optimizer is made. `reports` holds a report for each step with something new.
     """
 
     def __init__(self, steps: int) -> None:
@@ -76,7 +77,5 @@ class ScriptWatch:
         self._watch.name_parameters()
 
     def _report(self) -> None:
-        found = [each for each in find_all(self._watch) if each.key not in self._said]
-        self._said |= {each.key for each in found}
-        if found:
+        if found := take_new(find_all(self._watch), self._said):
             self.reports.append(StepReport.of(self.number, found, self._watch))

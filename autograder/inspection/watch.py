@@ -23,10 +23,9 @@ _WALKED = 3  # backward passes of one step whose graph is walked
 class StepWatch:
     """A watch over steps, one after the other.
 
-    It changes no gradient and no random state.
-
-    `models` and `optimizers` are those that are watched; an optimizer that steps is added. `updated` is called after
-    each step of an optimizer. `first_number` is the number of the first node that the watch may have seen.
+    It changes no gradient and no random state. `models` and `optimizers` are those that are watched; an optimizer that
+    steps is added. `updated` is called after each step of an optimizer. `first_number` is the number of the first node
+    that the watch may have seen.
     """
 
     def __init__(
@@ -181,8 +180,6 @@ class StepWatch:
     def _note_update(self, optimizer: torch.optim.Optimizer) -> None:
         if optimizer not in self.optimizers:
             self.optimizers.append(optimizer)
-        if not self.parameters:
-            self.name_parameters()
         by_id = {id(each): name for name, each in self.parameters.items()}
         held = [each for group in optimizer.param_groups for each in group["params"]]
         names = frozenset(by_id[id(each)] for each in held if id(each) in by_id)

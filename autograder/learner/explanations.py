@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..inspection.script import ScriptWatch
 from ..messages.learners import message
 from ..messages.markup import unlinked
 from ..session import SESSION
@@ -88,6 +87,8 @@ def run_and_explain(file: Path, arguments: Sequence[str], steps: int = 0) -> int
     With `steps` the first steps of its optimizers are watched, and the script ends after them. Returns the exit status.
     Traceback and explanation go to stderr, what was found in the steps to stdout.
     """
+    from ..inspection.script import ScriptWatch  # a notebook that explains an error has no use for it
+
     watch = ScriptWatch(steps) if steps else None
     sys.argv = [str(file), *arguments]
     sys.path.insert(0, str(file.resolve().parent))

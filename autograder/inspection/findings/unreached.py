@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...language import Note
+from ...pictures.graph.torch_objects import variable_of
 from ..finding import Finding, Level, listed
 from ..seen import Cut, How, Seen
 from ..watch import StepWatch
@@ -41,7 +42,7 @@ def find_unreached(seen: Seen, watch: StepWatch) -> Iterator[Finding]:
 
 def _cuts_before(missing: list[str], seen: Seen, watch: StepWatch) -> dict[Cut | None, list[str]]:
     """Return a dict from a cut to the parameters whose way ends there. None stands for no known cut."""
-    cuts = [cut for cut in frozenset[Cut]().union(*(each.cuts for each in seen.backwards))]
+    cuts = frozenset[Cut]().union(*(each.cuts for each in seen.backwards))
     since = min(each.since for each in seen.updates) if seen.updates else watch.first_number
     loose_ones = [cut for cut in seen.loose if _is_of_this_step(cut, since)]  # not the loss before, which is logged
     leaves = {cut: _leaves_of(cut) for cut in [*cuts, *loose_ones]} if missing else {}
@@ -77,7 +78,7 @@ def _leaves_of(cut: Cut) -> set[int]:
         if not hasattr(node, "next_functions"):
             found.add(id(node))  # a leaf itself
             continue
-        variable = getattr(node, "variable", None)
+        variable = variable_of(node)
         if variable is not None:
             found.add(id(variable))
         waiting += [following for following, _ in node.next_functions]

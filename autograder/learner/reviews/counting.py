@@ -7,7 +7,8 @@ import time
 from ...checking.exercise import Exercise
 from ...checking.verdict import Verdict, VerdictState
 from ...history import read_history
-from ...language import Note
+from ...language import LANGUAGES, Note, Text
+from ...messages.learners import message, say
 from ...session import being_graded
 from .schedule import LADDER, climb, make_schedule
 
@@ -22,6 +23,13 @@ def is_review(exercise: Exercise, verdict: Verdict, variant: int | None) -> bool
     if not variant or verdict.state not in (VerdictState.PASSED, VerdictState.NOT_YET) or being_graded():
         return False
     return any(each.name == exercise.name for each in make_schedule(read_history(exercise.name), time.time()).due)
+
+
+def describe_result(exercise: Exercise, is_right: bool, says: Text, *, is_due: bool = True) -> Text:
+    """Return a line on a recorded answer to a short question, with the next time of an exercise that was due."""
+    line = message("review.right" if is_right else "review.wrong", name=exercise.name)
+    after = Text(*(say(next_step(exercise), one) for one in LANGUAGES)) if is_due else Text.same("")
+    return Text(*(" ".join(filter(None, parts)) for parts in zip(line, says, after)))
 
 
 def next_step(exercise: Exercise) -> Note:

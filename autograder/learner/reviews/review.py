@@ -9,12 +9,12 @@ from datetime import date, datetime
 from ...checking.exercise import Exercise
 from ...history import Check, History, read_history
 from ...language import LANGUAGES, MINUTE, Text
-from ...messages.learners import message, say
+from ...messages.learners import message
 from ...session import SESSION
 from ..cells_run import shell
 from ..notebooks.headings import title_of_lesson
 from ..replies import Prose, Reply, TableReply
-from .counting import next_step
+from .counting import describe_result
 from .questions import Question, question_on
 from .schedule import DAY, Schedule, climb, make_schedule
 from .statement import exercise_label
@@ -141,10 +141,7 @@ def _count(answers: Mapping[str, object], asked: str) -> Iterator[Text]:
         if marked is None:
             yield message("review.unreadable", name=name)
             continue
-        is_right, says = marked
-        after = next_step(exercise)
-        line = message("review.right" if is_right else "review.wrong", name=name)
-        yield Text(*(f"{line.read(one)} {says.read(one)} {say(after, one)}" for one in LANGUAGES))
+        yield describe_result(exercise, *marked)
 
 
 def _begin_of(day: str) -> float:

@@ -7,11 +7,10 @@ import time
 from collections.abc import Iterable
 
 from ...history import read_history
-from ...language import Text
-from ...messages.learners import message, say
+from ...messages.learners import message
 from ...session import SESSION
 from ..replies import as_commands
-from .counting import next_step
+from .counting import describe_result
 from .questions import Question
 from .recall import recall_questions
 from .review import choose_questions, list_due
@@ -56,11 +55,4 @@ def _ask(questions: Iterable[Question], language: str, *, are_due: bool) -> None
         if marked is None:
             print(message("review.unreadable", name=question.exercise.name).read(language))
             continue
-        is_right, says = marked
-        line = message("review.right" if is_right else "review.wrong", name=question.exercise.name)
-        after = say(next_step(question.exercise), language) if are_due else ""
-        print(as_commands(_joined(line, says, language, after)))
-
-
-def _joined(line: Text, says: Text, language: str, after: str) -> str:
-    return " ".join(filter(None, (line.read(language), says.read(language), after)))
+        print(as_commands(describe_result(question.exercise, *marked, is_due=are_due).read(language)))
