@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import sys
 from collections.abc import Iterable, Sequence
 
 import torch
@@ -49,15 +48,3 @@ def _depends_on_mode(module: nn.Module) -> bool:
         return module.p > 0
     is_norm = isinstance(module, nn.modules.batchnorm._BatchNorm)
     return is_norm and any(each.requires_grad for each in module.parameters())
-
-
-def is_compiled(model: nn.Module) -> bool:
-    return any(
-        "OptimizedModule" in type(each).__name__ or each._compiled_call_impl is not None for each in model.modules()
-    )
-
-
-def has_compiled() -> bool:
-    """Return whether `torch.compile` has compiled anything in this process. A mode would make it compile again."""
-    dynamo = sys.modules.get("torch._dynamo.utils")
-    return bool(dynamo and dynamo.counters["stats"].get("unique_graphs"))

@@ -49,8 +49,7 @@ class OperationWatch(TorchFunctionMode):
     """A mode that notes what each operation does to the graph.
 
     It writes into a `Seen`, and changes no result. `names` maps the id of a parameter to its name. `scaled` holds ids
-    of gradients in which a loss scale is. `is_idle` is true during a backward pass and a step of an optimizer,
-    `is_switched_off` once something is compiled.
+    of gradients in which a loss scale is. `is_idle` is true during a backward pass and a step of an optimizer.
     """
 
     def __init__(self, seen: Seen) -> None:
@@ -58,15 +57,22 @@ class OperationWatch(TorchFunctionMode):
         self.names: dict[int, str] = {}
         self.scaled: set[int] = set()
         self.is_idle = False
-        self.is_switched_off = False
+        self._hooks: list[Any] = []  # handles of hooks on mean losses
         self.begin_step(seen)
 
     def begin_step(self, seen: Seen) -> None:
         """Note in `seen` from now on."""
+        self.take_hooks_off()
         self.seen = seen
         self.zeroed: set[int] = set()  # ids of tensors that were set to zero
         self._cuts_behind: Any = WeakTensorKeyDictionary()
         self._means_behind: Any = WeakTensorKeyDictionary()
+
+    def take_hooks_off(self) -> None:
+        """Remove the hooks that the watch has registered on losses."""
+        for hook in self._hooks:
+            hook.remove()
+        self._hooks = []
 
     def behind(self, losses: Iterable[torch.Tensor]) -> tuple[frozenset[Cut], tuple[Mean, ...]]:
         """Return the cuts and the means from which losses were computed."""
@@ -79,7 +85,7 @@ class OperationWatch(TorchFunctionMode):
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
-        if self.is_idle or self.is_switched_off:
+        if self.is_idle:
             return func(*args, **(kwargs or {}))
         kwargs = kwargs or {}
         name = _name_of(func)
@@ -140,7 +146,7 @@ class OperationWatch(TorchFunctionMode):
             if gradient.numel() == 1 and not gradient.is_meta:
                 mean.factor = (mean.factor or 0.0) + float(gradient)
 
-        loss.register_hook(arrived)
+        self._hooks.append(loss.register_hook(arrived))
         return mean
 
 

@@ -26,8 +26,9 @@ class Place:
     code: str
 
     def __str__(self) -> str:
-        where = f"{self.file}:{self.line}" if self.file else str(self.line)
-        return f"`{self.code}` ({where})" if self.code else where
+        code = f"`{self.code}`" if self.code else ""
+        where = f"{self.file}:{self.line}" if self.file else "" if code else str(self.line)
+        return f"{code} ({where})" if code and where else code or where
 
 
 def learners_place() -> Place | None:

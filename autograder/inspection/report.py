@@ -18,7 +18,7 @@ class StepReport:
     """The findings of one step, the sure ones first.
 
     `passes`, `reached`, `total` and `updates` count backward passes, parameters with a gradient, all parameters that
-    require grad, and steps of optimizers. `is_watched` is False where compiled code hid the operations.
+    require grad, and steps of optimizers.
     """
 
     number: int
@@ -27,7 +27,6 @@ class StepReport:
     reached: int = 0
     total: int = 0
     updates: int = 0
-    is_watched: bool = True
 
     @classmethod
     def of(cls, number: int, findings: Collection[Finding], watch: StepWatch) -> StepReport:
@@ -35,7 +34,7 @@ class StepReport:
         reached = frozenset[str]().union(*(each.reached for each in seen.backwards))
         total = sum(each.requires_grad for each in watch.parameters.values())
         ordered = sorted(findings, key=lambda each: each.level, reverse=True)
-        return cls(number, tuple(ordered), len(seen.backwards), len(reached), total, len(seen.updates), seen.is_watched)
+        return cls(number, tuple(ordered), len(seen.backwards), len(reached), total, len(seen.updates))
 
     def only(self, findings: Collection[Finding]) -> StepReport:
         """Return the report with these findings alone."""
@@ -59,8 +58,6 @@ class StepReport:
             said = say(each.note.id, language, **each.note.parameters)
             link = say("lesson", language, lesson=_lesson_of(each.exercise), exercise=each.exercise)
             yield f"{say(each.level, language)} {said} {link}."
-        if not self.is_watched:
-            yield say("unwatched", language)
 
 
 def _lesson_of(exercise: str) -> str:

@@ -22,18 +22,19 @@ class _Enough(BaseException):
 class ScriptWatch:
     """A watch over the first steps of a script.
 
-    Its models are found when an optimizer is made. `reports` holds a report for each step with something new.
+    Its models are found when an optimizer is made. `reports` holds a report for each step with something new. After
+    the steps the script ends if `ends` is True, and else goes on unwatched.
     """
 
-    def __init__(self, steps: int) -> None:
-        self.steps = steps
+    def __init__(self, steps: int, *, ends: bool) -> None:
+        self.steps, self.ends = steps, ends
         self.reports: list[StepReport] = []
         self.number = 0
         self._said: set[tuple[str, str]] = set()
         self._watch = StepWatch(updated=self._end_step)
 
     def run(self, script: Callable[[], object]) -> None:
-        """Run a script until its optimizers have made the steps.
+        """Run a script, if it `ends` until its optimizers have made the steps.
 
         Raises what the script raises, after a report on the step that was not finished.
         """
@@ -45,9 +46,10 @@ class ScriptWatch:
             except _Enough:
                 return
             except Exception as error:
-                self._find_models()
-                self._watch.seen.error = error
-                self._report()
+                if not self._watch.is_over:
+                    self._find_models()
+                    self._watch.seen.error = error
+                    self._report()
                 raise
 
     def _end_step(self) -> None:
@@ -55,9 +57,12 @@ class ScriptWatch:
         if self.number == 1:
             self._find_models()  # the model may have been made anew since
         self._report()
-        if self.number >= self.steps:
+        if self.number < self.steps:
+            self._watch.begin_step()
+        elif self.ends:
             raise _Enough
-        self._watch.begin_step()
+        else:
+            self._watch.end()
 
     def _watch_optimizers(self, stack: ExitStack) -> None:
         """Note each optimizer that is made, and look for the models that it trains."""

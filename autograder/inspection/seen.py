@@ -116,12 +116,8 @@ class Update:
 
 @dataclass(eq=False)
 class Seen:
-    """All that was seen in one step.
+    """All that was seen in one step."""
 
-    `is_watched` is False where compiled code hides the operations.
-    """
-
-    is_watched: bool = True
     backwards: list[Backward] = field(default_factory=list)
     updates: list[Update] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)

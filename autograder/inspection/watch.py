@@ -12,7 +12,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 
 from .gradients import gradient_sizes, holds_numbers
 from .graphs import HeldGraphs, next_sequence_number, oldest_saving_node
-from .modules import has_compiled, is_compiled, is_wholly_in_eval, named_parameters
+from .modules import is_wholly_in_eval, named_parameters
 from .operations import OperationWatch
 from .places import Place, learners_place
 from .seen import Backward, Seen, Update
@@ -45,17 +45,18 @@ class StepWatch:
         self._scaled: set[str] = set()  # parameters in whose gradient a loss scale is
         self._scales_loss = self._in_scaler = False
         self.first_number = 0
+        self.is_over = False
 
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Watch what happens in the `with` block, as one step."""
         self.begin_step()
         self.first_number = next_sequence_number()
-        self.seen.is_watched = not any(map(is_compiled, self.models)) and not has_compiled()
         with ExitStack() as stack:
-            if self.seen.is_watched:
-                stack.enter_context(self._operations)
-            self._patch(stack, torch, "compile", self._around_compile)
+            self._stance = torch.compiler.set_stance("force_eager")  # compiled code hides its operations
+            stack.enter_context(self._stance)
+            stack.enter_context(self._operations)
+            stack.callback(self._operations.take_hooks_off)
             self._patch(stack, torch.autograd, "backward", self._around_backward)
             self._patch(stack, torch.autograd, "grad", self._around_grad)
             self._patch(stack, torch.amp.GradScaler, "scale", self._around_scale)
@@ -65,9 +66,14 @@ class StepWatch:
             stack.callback(register_optimizer_step_post_hook(self._after_step).remove)
             yield
 
+    def end(self) -> None:
+        """Watch no more, within the `with` block: what is called there runs as it would without a watch."""
+        self.is_over = self._operations.is_idle = True
+        self._stance.__exit__(None, None, None)
+
     def begin_step(self) -> None:
         """Begin a new step: what was seen so far belongs to the last one."""
-        self.seen = Seen(is_watched=self.seen.is_watched)
+        self.seen = Seen()
         self.name_parameters()
         self._operations.begin_step(self.seen)
         self._graphs.begin_step()
@@ -87,7 +93,7 @@ class StepWatch:
         original = getattr(owner, name)
 
         def watched(*args: Any, **kwargs: Any) -> Any:
-            return around(original, *args, **kwargs)
+            return original(*args, **kwargs) if self.is_over else around(original, *args, **kwargs)
 
         setattr(owner, name, watched)
         stack.callback(setattr, owner, name, original)
@@ -140,10 +146,6 @@ class StepWatch:
                 self.seen.backwards.append(Backward(learners_place(), reached=names))
                 self._fresh |= names
 
-    def _around_compile(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        self.seen.is_watched, self._operations.is_switched_off = False, True
-        return original(*args, **kwargs)
-
     def _around_scale(self, original: Callable[..., Any], scaler: Any, *args: Any, **kwargs: Any) -> Any:
         found = original(scaler, *args, **kwargs)
         self._scales_loss = scaler.is_enabled() and scaler.get_scale() != 1.0
@@ -167,11 +169,13 @@ class StepWatch:
             self._in_scaler = False
 
     def _before_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
-        if not _has_closure(args, kwargs):
+        if not self.is_over and not _has_closure(args, kwargs):
             self._note_update(optimizer)
             self._operations.is_idle = True
 
     def _after_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+        if self.is_over:
+            return
         if _has_closure(args, kwargs):  # its backward passes were inside the step
             self._note_update(optimizer)
         self._operations.is_idle = False

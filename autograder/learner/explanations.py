@@ -20,11 +20,14 @@ from .tracebacks import as_html, as_text, explain_error, explain_warnings
 
 if TYPE_CHECKING:
     from ..explained.entry import Explanation
+    from ..inspection.script import ScriptWatch
 
 # The last line of a traceback that was pasted: "RuntimeError: one of the variables ..."
 _LAST_LINE = re.compile(r"^(?:[\w.]+\.)?\w*(?:Error|Exception|Warning): (?=\S)", re.M)
 _SHOWN = 300  # characters of an unknown error
 _LISTED = 8  # messages with a part that are shown
+_WATCHED = 3  # steps of a script that are watched without being asked for
+_PACKAGE = str(Path(__file__).parents[1])
 _PART = 8  # characters that a part of a message has at least
 
 
@@ -84,27 +87,44 @@ def _messages_with(part: str) -> dict[str, Explanation]:
 def run_and_explain(file: Path, arguments: Sequence[str], steps: int = 0) -> int:
     """Run a script as `python FILE ARGUMENTS` would, and explain the error that ends it and torch's warnings.
 
-    With `steps` the first steps of its optimizers are watched, and the script ends after them. Returns the exit status.
-    Traceback and explanation go to stderr, what was found in the steps to stdout.
+    The first steps of its optimizers are watched. With `steps` they are so many, and the script ends after them.
+    Returns the exit status. Traceback and explanation go to stderr, what was found in the steps to stdout.
     """
     from ..inspection.script import ScriptWatch  # a notebook that explains an error has no use for it
 
-    watch = ScriptWatch(steps) if steps else None
+    watch = ScriptWatch(steps or _WATCHED, ends=bool(steps))
     sys.argv = [str(file), *arguments]
     sys.path.insert(0, str(file.resolve().parent))
     explain_warnings()
     try:
-        script = partial(runpy.run_path, str(file), run_name="__main__")
-        watch.run(script) if watch else script()
+        watch.run(partial(runpy.run_path, str(file), run_name="__main__"))
     except Exception as error:
-        ours = error.__traceback__
-        while ours is not None and ours.tb_frame.f_code.co_filename != str(file):
-            ours = ours.tb_next
-        sys.stdout.flush()
-        traceback.print_exception(type(error), error, ours)
+        print(*watch.reports, sep="\n\n", end="\n" if watch.reports else "", flush=True)
+        _print_traceback(error, str(file))
         print(f"\n{explain(error)}", file=sys.stderr)
         return 1
-    finally:
-        if watch:
-            print(*(watch.reports or (Reply((message("explain.no_findings", count=watch.number),)),)), sep="\n\n")
-    return int(bool(watch and watch.reports))
+    except SystemExit as end:
+        print(*_said(watch), sep="\n\n")
+        raise end
+    print(*_said(watch), sep="\n\n")
+    return int(bool(watch.reports))
+
+
+def _said(watch: ScriptWatch) -> Sequence[object]:
+    return watch.reports or [Reply((message("explain.no_findings", count=watch.number),))]
+
+
+def _print_traceback(error: Exception, file: str) -> None:
+    """Print an error's traceback from the script on, without the frames of the watch."""
+    printed = traceback.TracebackException.from_exception(error)
+    frames = [*printed.stack]
+    first = next((at for at, frame in enumerate(frames) if frame.filename == file), 0)
+    printed.stack = traceback.StackSummary.from_list(
+        [frame for frame in frames[first:] if not _is_of_watch(frame.filename)]
+    )
+    print("".join(printed.format()), end="", file=sys.stderr)
+
+
+def _is_of_watch(file: str) -> bool:
+    """Return whether a file is one of ours, or torch's own dispatch to a watching mode."""
+    return file.startswith(_PACKAGE) or Path(file).parts[-2:] == ("torch", "overrides.py")

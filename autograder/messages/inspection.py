@@ -15,10 +15,6 @@ SAYS: dict[str, Text] = {
     "nothing_seen": Text(
         "Nothing to look at: no backward pass ran here.", "Смотреть не на что: обратного прохода здесь не было."
     ),
-    "unwatched": Text(
-        "A part is compiled, so single operations were not watched, and no line is named.",
-        "Часть кода скомпилирована, поэтому отдельных операций не видно и строки не названы.",
-    ),
     "lesson": Text("Lesson {lesson}, `{exercise}`", "Урок {lesson}, `{exercise}`"),
     "wrong": Text("✗", "✗"),
     "look": Text("Worth a look:", "Стоит взглянуть:"),

@@ -24,7 +24,7 @@ STEPS = 8
 
 def report(file):
     """Return the reports on a script as text, or the error that ended it."""
-    watch = ScriptWatch(STEPS)
+    watch = ScriptWatch(STEPS, ends=True)
     sys.argv = [str(file)]
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     try:

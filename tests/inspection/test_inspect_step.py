@@ -123,9 +123,25 @@ def test_nothing_of_the_step_changes():
         assert torch.equal(one, other)
         assert torch.equal(one.grad, other.grad)
         assert not other._backward_hooks
+    loss = cross_entropy(nets[1](X), Y)
+    with redirect_stdout(io.StringIO()), inspect_step(nets[1]):
+        loss = cross_entropy(nets[1](X), Y)
+        loss.backward()
+    assert not loss._backward_hooks
     assert torch.equal(*drawn)
     assert torch.autograd.backward.__module__ == "torch.autograd"
     assert torch.amp.GradScaler.scale.__qualname__ == "GradScaler.scale"
+
+
+def test_in_compiled_code_lines_are_named_and_nothing_is_compiled_again():
+    net = torch.compile(Net("cut"), backend="eager")
+    step(net, torch.optim.SGD(net.parameters(), 0.1))
+    counted = torch._dynamo.utils.counters["stats"]["unique_graphs"]
+    assert counted
+    optimizer = torch.optim.SGD(net.parameters(), 0.1)
+    assert "`h = h.detach()`" in said(inspect_step(net, optimizer), lambda: step(net, optimizer))
+    step(net, optimizer)
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == counted
 
 
 def test_a_block_without_a_step_says_so_and_a_block_that_fails_is_left(language):

@@ -60,3 +60,58 @@ def test_the_number_of_steps_is_a_number():
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert done.returncode == 2
     assert "--steps" in done.stderr
+
+
+SILENT = """
+import torch
+from torch import nn
+net = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 4))
+optimizer = torch.optim.SGD(net.parameters(), 0.1)
+for step in range(6):
+    loss = net(torch.ones(2, 4)).square().sum()
+    loss.backward()
+    optimizer.step()
+print("the end")
+"""
+IN_PLACE = """
+import torch
+from torch import nn
+net = nn.Sequential(nn.Linear(4, 4))
+optimizer = torch.optim.SGD(net.parameters(), 0.1)
+for step in range(3):
+    h = torch.sigmoid(net(torch.ones(2, 4)))
+    if step:
+        h += 1
+    optimizer.zero_grad()
+    h.sum().backward()
+    optimizer.step()
+"""
+
+
+def explained(source, tmp_path):
+    """`autograder explain` of a script, in English."""
+    file = tmp_path / "train.py"
+    file.write_text(source, encoding="utf-8")
+    command = [sys.executable, "-m", "autograder", "explain", "--language", "en", str(file)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+
+
+def test_without_a_number_of_steps_the_script_runs_to_its_end_and_its_first_steps_are_watched(tmp_path):
+    done = explained(SILENT, tmp_path)
+    assert done.returncode == 1
+    assert done.stdout.startswith("the end\n")
+    assert re.search(r"`\.grad` of .*`0.weight`.* at `loss.backward\(\)` \(train.py:8\)", done.stdout), done.stdout
+    assert done.stderr == ""
+    done = explained(SILENT.replace("    loss.backward()", "    optimizer.zero_grad()\n    loss.backward()"), tmp_path)
+    assert (done.returncode, done.stdout) == (
+        0,
+        "the end\nSteps of an optimizer that were watched: 3. Nothing found.\n",
+    )
+
+
+def test_the_line_of_an_edit_that_backward_refused_is_named(tmp_path):
+    done = explained(IN_PLACE, tmp_path)
+    assert done.returncode == 1
+    assert "`h += 1` (train.py:9)" in done.stdout
+    assert "The result of the operation `Sigmoid`, a tensor of shape `[2, 4]`" in done.stderr
+    assert "autograder" not in done.stderr.partition("\n\n")[0]  # no frame of the watch

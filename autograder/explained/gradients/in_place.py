@@ -56,7 +56,7 @@ ENTRIES = (
     entry(
         "saved_value_overwritten",
         LESSON,
-        r"one of the variables needed for gradient computation has been modified by an inplace operation(.* which is output \d+ of (?P<node>\w+))?",
+        r"one of the variables needed for gradient computation has been modified by an inplace operation(: \[\S+ (?P<shape>\[[\d, ]*\])\], which is output \d+ of (?P<node>\w+))?",
         """
         y = torch.rand(2, requires_grad=True).exp()
         y += 1
@@ -66,8 +66,8 @@ ENTRIES = (
         "Обратному проходу нужно значение, которое изменили на месте после сохранения: счётчики версий разошлись. Ищите `+=`, `x[...] = ` или `optimizer.step()` между прямым проходом и `backward()`. Запустите программу ещё раз с `torch.autograd.detect_anomaly()`: он назовёт строку, которой нужно прежнее значение.",
         exercise="predict_in_place",
         named=(
-            "The result of `{node}` was changed in place: `draw(loss)` before `backward()` shows this node.",
-            "На месте изменён результат узла `{node}`: этот узел покажет `draw(loss)`, если вызвать её до `backward()`.",
+            "The result of the operation `{node}`, a tensor of shape `{shape}`, was changed in place after it was saved: `draw(loss)` before `backward()` shows where, and `autograder explain FILE.py` names the line.",
+            "Результат операции `{node}`, тензор формы `{shape}`, после сохранения изменён на месте. Где это, покажет `draw(loss)`, если вызвать её до `backward()`, а строку назовёт `autograder explain ФАЙЛ.py`.",
         ),
     ),
     entry(

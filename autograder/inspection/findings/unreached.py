@@ -32,7 +32,7 @@ def find_unreached(seen: Seen, watch: StepWatch) -> Iterator[Finding]:
         note = Note(f"inspect.cut.{cut.how}", {"names": listed(names), "place": str(cut.place)})
         yield Finding(note, Level.WRONG, *_MISTAKES[cut.how], subject=names[0], place=cut.place)
     alone = behind.get(None, [])
-    unused = [name for name in alone if seen.is_watched and name not in seen.used]
+    unused = [name for name in alone if name not in seen.used]
     for id, names in (("unused", unused), ("unreached", [name for name in alone if name not in unused])):
         if names:
             place = seen.used.get(names[-1])
