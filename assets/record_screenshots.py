@@ -1,7 +1,7 @@
 """Record the screenshots of both READMEs: `make screenshots`.
 
-They are a card, a graph, the stepper and a report, in English as NAME.png and in Russian as NAME.ru.png. Cells run in a
-real kernel and are shown as JupyterLab shows them, in a headless Chromium.
+They are a card, a graph, the stepper, a step with a mistake and a report, in English as NAME.png and in Russian as
+NAME.ru.png. Cells run in a real kernel and are shown as JupyterLab shows them, in a headless Chromium.
 """
 
 from __future__ import annotations
@@ -39,8 +39,33 @@ w = torch.rand(3, 2, requires_grad=True)
 loss = torch.tanh(x @ w).square().sum()
 draw(loss)"""
 STEPS = "steps(loss)"
+MODEL = """\
+from torch import nn
+from autograder import inspect_step
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 16))
+        self.head = nn.Linear(16, 3)
+
+    def forward(self, x):
+        features = self.body(x).detach()
+        return self.head(features)
+
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), 0.1)
+x, y = torch.rand(32, 8), torch.randint(0, 3, (32,))"""
+TROUBLE = """\
+with inspect_step(net, optimizer):
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(net(x), y).backward()
+    optimizer.step()
+
+loss = nn.functional.cross_entropy(net(x), y)
+draw(loss, net)"""
 STUDENTS, MISTAKEN = 24, ("accumulate_equal", "accumulate_uneven")
-NAMES = ["card", "graph", "steps", "report"]
+NAMES = ["card", "graph", "steps", "trouble", "report"]
 WIDTH, MARGIN, HEIGHT = 932, 24, 1000  # pixels
 
 
@@ -70,7 +95,7 @@ def run(notebook: nbformat.NotebookNode, first: int) -> nbformat.NotebookNode:
 
 def cells_page(name: str, language: str, folder: Path) -> Path:
     """Write the cells of a screenshot as a page into `folder`; return its path."""
-    sources = {"graph": (GRAPH,), "steps": (GRAPH, STEPS)}
+    sources = {"graph": (GRAPH,), "steps": (GRAPH, STEPS), "trouble": (MODEL, TROUBLE)}
     notebook = card_cells(language) if name == "card" else cells(language, *sources[name])
     page = folder / f"{name}.html"
     page.write_text(HTMLExporter(template_name="lab").from_notebook_node(notebook)[0], encoding="utf-8")

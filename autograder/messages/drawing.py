@@ -150,6 +150,9 @@ WORDS: dict[str, Text] = {
     "custom": Text("custom Function", "пользовательская функция"),
     "stop": Text("no gradient", "градиента нет"),
     "output_number": Text("output {number}", "выход {number}"),
+    "unreached": Text("no gradient arrives here", "сюда градиент не приходит"),
+    "unreached.part": Text("{name} · parameters: {count}", "{name} · параметров: {count}"),
+    "unreached.more": Text("… and {count} more", "… и ещё {count}"),
     "folded": Text("{count} nodes", "узлов: {count}"),
     "folded.repeats": Text("the same again, {repeats} more times", "то же самое, ещё повторов: {repeats}"),
     "folded.leaves": Text("more leaves", "другие листья"),
@@ -208,8 +211,18 @@ WORDS: dict[str, Text] = {
         "С retain_graph=True оно бы осталось.",
     ),
     "note.modified": Text(
-        "A saved tensor was changed in place afterwards: backward() will refuse.",
-        "Сохранённый тензор потом изменили на месте: backward() выдаст ошибку.",
+        "backward() will refuse at {nodes}: what was saved there was changed in place afterwards.",
+        "backward() прервётся с ошибкой, узел {nodes}: сохранённое там потом изменили на месте.",
+    ),
+    "note.unreached": Text(
+        "No gradient from here reaches {parts}; parameters that require grad there: {count}.",
+        "Отсюда градиент не доходит до {parts}; параметров с requires_grad=True там: {count}.",
+    ),
+    "note.end": Text(
+        "The way may end at the only tensor here without a name and a history: {place}. Was it made by detach(), .data, "
+        "no_grad() or torch.tensor()? inspect_step(model, optimizer) names the line.",
+        "Путь может обрываться у единственного здесь тензора без имени и истории: {place}. Не получен ли он через "
+        "detach(), .data, no_grad() или torch.tensor()? Строку назовёт inspect_step(model, optimizer).",
     ),
     "note.leaf": Text(
         "{name} is a leaf: you made it, no operation did, so there is no graph behind it. A graph grows when you "
@@ -270,6 +283,12 @@ WORDS: dict[str, Text] = {
         "Узлов в графе {size}. Повторы и части модели свёрнуты, блоков осталось {shown}. Чтобы заглянуть внутрь, "
         "нарисуйте тензор оттуда: draw(h).",
     ),
+    "note.folded.parts": Text(
+        "The graph has {size} nodes; repetitions and parts of the model are folded, {shown} boxes are left. To see "
+        'inside a part: draw(…).open("{part}").',
+        "Узлов в графе {size}. Повторы и части модели свёрнуты, блоков осталось {shown}. Чтобы раскрыть часть: "
+        'draw(…).open("{part}").',
+    ),
     "note.cut": Text(
         "The graph has {size} nodes, more than can be drawn: these are the {shown} nearest to the output. To see "
         "others, draw a tensor from inside: draw(h).",
@@ -279,6 +298,9 @@ WORDS: dict[str, Text] = {
     "note.outputs": Text(
         "Outputs given: {count}, drawn: {shown}; the others are inside folded boxes.",
         "Передано выходов: {count}, нарисовано: {shown}; остальные — внутри свёрнутых блоков.",
+    ),
+    "open.unknown": Text(
+        "This graph has no part {part!r}. Its parts: {names}.", "Части {part!r} в этом графе нет. Есть: {names}."
     ),
     "save.ending": Text(
         "save() writes .svg, .png or .dot, by the ending of the name: got {name!r}.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,11 +13,11 @@ from typing import Any
 import torch
 
 from ..language import Note
-from ..look.image import scrolled_image
+from ..look.image import readable_image
 from ..measure import leaves
 from ..messages.drawing import word
 from ..session import SESSION
-from .graph.fold import fold
+from .graph.fold import fold, part_sizes, refused_nodes
 from .graph.model import Graph
 from .graph.read import read_graph, refusal
 from .graph.torch_objects import safely
@@ -26,19 +27,23 @@ from .render.dot import dot
 from .render.graphviz_process import CannotLayOut, missing_graphviz, png, svg
 from .text_form import error_said, text_is_enough
 
+_NAMED = 4  # names in one sentence of a caption
+
 
 @dataclass(frozen=True)
 class Picture:
     """A picture of a graph as HTML, PNG and text.
 
     `graph` is the graph as it was when `draw` was called. `opening` holds a title and sentences that replace the usual
-    beginning of the caption. `saved` says whether the picture shows what each node keeps for backward.
+    beginning of the caption. `saved` says whether the picture shows what each node keeps for backward. `opened` is the
+    name of a module that is not folded.
     """
 
     graph: Graph
     language: str
     opening: tuple[str, ...] = ()
     saved: bool = False
+    opened: str = ""
 
     def __repr__(self) -> str:
         return text(self._telling())
@@ -65,13 +70,23 @@ class Picture:
         if missing and ending != ".dot":
             raise ModuleNotFoundError(word("save.no_graphviz", self.language, **missing.parameters))
         if ending == ".png":
-            file.write_bytes(png(self.dot)[0])
+            file.write_bytes(png(self.dot, whole=True)[0])
         else:
             file.write_text(svg(self.dot) if ending == ".svg" else self.dot, encoding="utf-8")
 
+    def open(self, part: str) -> Picture:
+        """Return the picture with the nodes of one module, such as "net.layers.1", and those beside it folded.
+
+        Raises ValueError if no node belongs to a module of this name.
+        """
+        names = part_sizes(self.graph)
+        if part not in names:
+            raise ValueError(word("open.unknown", self.language, part=part, names=", ".join(sorted(names)) or "–"))
+        return replace(self, opened=part)
+
     @cached_property
     def _folded(self) -> Graph:
-        return fold(self.graph)
+        return fold(self.graph, self.opened)
 
     def _telling(self, *more: Note) -> Telling:
         folded = self._folded
@@ -87,7 +102,7 @@ class Picture:
         source = dot(tell)
         try:  # the PNG for pages without HTML of a notebook: PDFs of nbconvert, and those of instructors
             bitmap, width, height = png(source)
-            drawn = scrolled_image(svg(source), " ".join(tell.caption()))
+            drawn = readable_image(svg(source), " ".join(tell.caption()))
         except CannotLayOut as error:
             return {"text/plain": text(self._telling(error.note))}
         size = {"image/png": {"width": width, "height": height}}
@@ -118,6 +133,7 @@ def picture(outputs: tuple[Any, ...], namespace: dict[str, Any]) -> Picture:
     language = SESSION.speaks
     items = [item for output in outputs for item in flat(output)]
     tensors = [item for item in items if isinstance(item, torch.Tensor)]
+    modules = [item for item in items if isinstance(item, torch.nn.Module)]
     strange = [item for item in items if not isinstance(item, torch.Tensor)]
     if not tensors and (values := [item for item in strange if is_value(item)]):
         return Picture(read_values(values, namespace), language)
@@ -125,11 +141,22 @@ def picture(outputs: tuple[Any, ...], namespace: dict[str, Any]) -> Picture:
         return Picture(Graph((), (), (), (), _not_a_tensor(strange)), language)
     refusals = [error for tensor in tensors if (error := refusal(tensor))]
     try:
-        graph = read_graph([] if refusals else tensors, namespace)
+        named = {type(each).__name__: each for each in modules if not any(each is one for one in namespace.values())}
+        graph = read_graph([] if refusals else tensors, {**named, **namespace}, modules)
     except Exception as error:  # a failed picture must not break the learner's cell
         graph, refusals = Graph((), (), (), ()), [error_said(error)]
     refused = [Note("note.refused", {"error": error.split(". ")[0]}) for error in dict.fromkeys(refusals)]
-    return Picture(replace(graph, notes=(*refused, *_left_out(strange), *_notes(graph))), language)
+    return Picture(
+        replace(
+            graph,
+            notes=(
+                *refused,
+                *_left_out([item for item in strange if not isinstance(item, torch.nn.Module)]),
+                *_notes(graph),
+            ),
+        ),
+        language,
+    )
 
 
 def flat(output: Any) -> list[Any]:
@@ -171,5 +198,22 @@ def _notes(graph: Graph) -> list[Note]:
             notes.append(Note("note.integers", {**name, "dtype": record.dtype}))
         elif record.kind == "constant":
             notes.append(Note("note.constant", name))
-    states = {row.state for row in graph.saved}
-    return notes + [Note(f"note.{state}", {}) for state in ("freed", "modified") if state in states]
+    freed = [Note("note.freed", {})] if any(row.state == "freed" for row in graph.saved) else []
+    return [*_troubles(graph), *notes, *freed]
+
+
+def _troubles(graph: Graph) -> Iterator[Note]:
+    """Yield notes on what backward will refuse, and on parameters that it will not reach."""
+    if any(node.is_refused for node in graph.nodes):
+        yield Note("note.modified", {"nodes": _few(refused_nodes(graph))})
+    if graph.unreached:
+        count = sum(part.parameters for part in graph.unreached)
+        yield Note("note.unreached", {"parts": _few([part.name for part in graph.unreached]), "count": count})
+    if graph.end is not None:
+        yield Note("note.end", {"place": graph.place_of(graph.end)})
+
+
+def _few(names: Sequence[str]) -> str:
+    """Return names as a list. Of many, the first are named and the others counted."""
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" (+{more})" if more > 0 else "")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from ..language import Note
-from ..look.image import image
+from ..look.image import readable_image
 from ..session import SESSION
 from .plots.base import NotPlotted, figure_svg
 from .render.film import Frame, film
@@ -51,7 +51,7 @@ class Film:
             return ""
         shown = self._translated(shown)
         if hasattr(shown, "savefig"):
-            return image(figure_svg(cast("Figure", shown)), caption)
+            return readable_image(figure_svg(cast("Figure", shown)), caption)
         bundle: Any = getattr(shown, "_repr_mimebundle_", dict)()
         data = bundle[0] if isinstance(bundle, tuple) else bundle
         return str(data.get("text/html") or _preformatted(repr(shown)))

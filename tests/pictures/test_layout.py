@@ -97,15 +97,19 @@ def test_what_stands_side_by_side_fits_on_a_page_and_what_is_left_out_is_counted
     assert {tensor.id for tensor in folded.tensors if tensor.kind == "output"} == set(folded.outputs)
 
 
-def test_a_picture_keeps_its_size_and_scrolls_on_a_narrow_page() -> None:
+def test_a_picture_shrinks_only_to_letters_that_can_be_read_and_scrolls_then() -> None:
     x = torch.ones(2, requires_grad=True)
     for outputs, fixed in ([x.exp()], True), ([x.exp(), x.sin() * 2, x.tanh().cos()], False):
         bundle, metadata = draw(outputs)._repr_mimebundle_()
         assert (metadata["image/png"]["width"] < 800) == fixed
         shown_as = image(bundle["text/html"])
-        assert "max-width:none" in shown_as.style
-        assert '<div style="overflow-x:auto" tabindex="0"><img ' in bundle["text/html"]
         root = ET.fromstring(shown_as.svg)
+        least = re.search(r"min-width:(\d+)px", shown_as.style)
+        smallest = min(float(text.attrib["font-size"]) for text in root.iter("{http://www.w3.org/2000/svg}text"))
+        assert least
+        assert int(least[1]) * smallest / float(root.attrib["viewBox"].split()[2]) > 10.9
+        assert 'tabindex="0"' in bundle["text/html"]
+        assert "overflow-x:auto" in bundle["text/html"]
         assert all(root.attrib[side].endswith("pt") for side in ("width", "height"))  # letters have one size everywhere
         assert root.attrib["viewBox"]
 

@@ -1,45 +1,118 @@
 """Folding of graphs that are too large or too wide to draw.
 
-To fold is to draw one node in place of several. Repeated nodes are folded first, then modules of a model, then nodes
+To fold is to draw one node in place of several. Modules of a model are folded first, then repeated nodes, then nodes
 far from the outputs.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ...language import Note
-from .model import Edge, Graph, Node, Tensor
+from .contract import children, contract, passing_nodes, variables_of
+from .model import Graph
 from .modules import owners
 
-LIMIT = 40  # nodes in a picture, not counting leaves
-WIDE = 4  # nodes side by side; with more, their text is too small to read
+LIMIT = 32  # boxes in a picture: its text is one screen
+WIDE = 4  # nodes side by side; with more, the picture is wider than a page
+_WIDE_LEAVES = 6  # leaves side by side
+_MOST = 64  # boxes of a picture that can be made no smaller
+_OPENED = 120  # boxes in a picture of one module, which the learner asked for
+_PLACES = 4  # modules that a sentence names
 _NEAREST = 10  # nodes kept next to the outputs of a graph without repetitions or modules
 _LEAVES = 12  # leaves side by side
 _FIRST_LEAVES = 3  # of more than so many
 _LONGEST = 64  # longest pattern in nodes; a longer one is a part of a model and has a name
 
 
-def fold(graph: Graph) -> Graph:
+def fold(graph: Graph, opened: str = "") -> Graph:
     """Return a graph that is small enough to draw.
 
-    The result is `graph` itself, or a copy with folded nodes and a note that says so.
+    The result is `graph` itself, or a copy with folded nodes and a note that says so. `opened` is the name of a module
+    whose nodes stay as they are, if there is room, while the modules beside it are folded.
     """
-    graph = _with_few_leaves(graph)
-    if _fits(graph):
+    sizes = part_sizes(graph)
+    graph = _with_few_leaves(_around(graph, opened) if opened else graph)
+    if _fits(graph) and not opened:
         return graph
-    folded = _without_repetitions(graph)
-    if _steps(folded) > LIMIT:
-        folded = _with_few_leaves(_by_module(folded))
-    notes = [Note("note.folded", {"size": graph.size, "shown": _steps(folded)})]
-    if not _fits(folded):
-        folded = _nearest(folded)
+    folded = graph if opened and len(graph.nodes) <= _OPENED else _smallest(_smaller(graph))
+    if not opened and not _is_bearable(folded):
+        folded = _with_few_leaves(_by_module(folded, whole=True))
+    if not opened and not _is_bearable(folded):
+        folded = _nearest(graph)
         notes = [Note("note.cut", {"size": graph.size, "shown": _steps(folded) - 1})]
+    else:
+        shown: dict[str, object] = {"size": graph.size, "shown": len(folded.nodes)}
+        part = _part_to_open(folded, sizes, opened)
+        notes = [Note("note.folded.parts", {**shown, "part": part}) if part else Note("note.folded", shown)]
     if len(folded.outputs) < len(graph.outputs):
         notes.append(Note("note.outputs", {"count": len(graph.outputs), "shown": len(folded.outputs)}))
     return replace(folded, notes=(*folded.notes, *notes))
+
+
+def part_sizes(graph: Graph) -> dict[str, int]:
+    """Return the names of the modules to which nodes belong, with the numbers of their nodes."""
+    part = owners(graph, children(graph), passing_nodes(graph))
+    return dict(Counter(name for path in part.values() for name in path))
+
+
+def refused_nodes(graph: Graph) -> list[str]:
+    """Return the nodes that backward will refuse as text: the name, how many there are, and in which modules."""
+    part = owners(graph, children(graph), passing_nodes(graph))
+    places: dict[str, list[str]] = {}
+    for node in graph.nodes:
+        if node.is_refused:
+            places.setdefault(node.name, []).append((part.get(node.id) or ("",))[-1])
+    return [_located(name, found) for name, found in places.items()]
+
+
+def _located(node: str, places: Sequence[str]) -> str:
+    named = [*dict.fromkeys(filter(None, places))][:_PLACES]
+    times = f"{len(places)} × " if len(places) > 1 else ""
+    return f"{times}{node} ({', '.join(named)})" if named else f"{times}{node}"
+
+
+def _part_to_open(folded: Graph, sizes: Mapping[str, int], opened: str) -> str:
+    """Return the name of the folded module of most interest: one that backward will refuse, or the largest."""
+    boxes = [node for node in folded.nodes if "." in node.label and not opened.startswith(node.label)]
+    if boxes:
+        return max(boxes, key=lambda node: (node.is_refused, node.count)).label
+    inner = {name: size for name, size in sizes.items() if "." in name and not opened}
+    return max(inner, key=lambda name: inner[name], default="")
+
+
+def _around(graph: Graph, opened: str) -> Graph:
+    """Fold the modules beside the module `opened`."""
+    part = owners(graph, children(graph), passing_nodes(graph))
+    outside = {
+        node: next((name for name in path if not f"{opened}.".startswith(f"{name}.")), "")
+        for node, path in part.items()
+        if opened not in path
+    }
+    groups = _pieces(graph, {node: name for node, name in outside.items() if name})
+    return contract(graph, groups, {piece: {"label": piece[0]} for piece in groups.values()})
+
+
+def _smaller(graph: Graph) -> Iterator[Graph]:
+    """Yield folded graphs: by modules, by repetitions of them, by repetitions, by modules of what is left."""
+    parts = _with_few_leaves(_by_module(graph))
+    yield parts
+    yield _without_repetitions(parts)
+    repeated = _without_repetitions(graph)
+    yield repeated
+    yield _with_few_leaves(_by_module(repeated))
+
+
+def _smallest(graphs: Iterable[Graph]) -> Graph:
+    """Return the first graph that fits, or else the smallest: boxes side by side count more than others."""
+    seen = []
+    for graph in graphs:
+        if _fits(graph):
+            return graph
+        seen.append(graph)
+    return min(seen, key=lambda graph: len(graph.nodes) * max(_width(graph)[0], WIDE))
 
 
 def _with_few_leaves(graph: Graph) -> Graph:
@@ -47,7 +120,7 @@ def _with_few_leaves(graph: Graph) -> Graph:
 
     Leaves that are variables of the caller stay and do not count.
     """
-    variables, users = _variables(graph), dict[int, set[int]]()
+    variables, users = variables_of(graph), dict[int, set[int]]()
     for edge in graph.edges:
         if edge.target is not None:
             users.setdefault(edge.target, set()).add(edge.source)
@@ -56,39 +129,32 @@ def _with_few_leaves(graph: Graph) -> Graph:
         if node.leaf is not None and node.leaf not in variables:
             alike.setdefault(frozenset(users.get(node.id, ())), []).append(node.id)
     many = {leaf: above for above, leaves in alike.items() if len(leaves) > _LEAVES for leaf in leaves[_FIRST_LEAVES:]}
-    return _contract(graph, many, {}) if many else graph
-
-
-def _variables(graph: Graph) -> set[int]:
-    """Return the ids of the tensors that are variables of the caller, and no entries or parameters."""
-    return {tensor.id for tensor in graph.tensors if any(name.isidentifier() for name in tensor.names)}
+    return contract(graph, many, {}) if many else graph
 
 
 def _fits(graph: Graph) -> bool:
-    return _steps(graph) <= LIMIT and _width(graph) <= WIDE
+    steps, leaves = _width(graph)
+    return len(graph.nodes) <= LIMIT and steps <= WIDE and leaves <= _WIDE_LEAVES
 
 
-def _width(graph: Graph) -> int:
-    """Return the largest number of nodes side by side: nodes at the same distance from the outputs.
+def _is_bearable(graph: Graph) -> bool:
+    """Return whether a graph can be shown, if it can be made no smaller."""
+    return len(graph.nodes) <= _MOST and _width(graph)[0] <= WIDE
 
-    Leaves do not count, nor do nodes that only pass a gradient on to a leaf.
+
+def _width(graph: Graph) -> tuple[int, int]:
+    """Return the largest number of steps side by side, at the same distance from the outputs, and that of leaves.
+
+    Nodes that only pass a gradient on to a leaf do not count.
     """
-    beside, below = _beside(graph), _below(graph)
+    beside, below = passing_nodes(graph), children(graph)
     far: dict[int, int] = {}
     for node in graph.nodes:
         for child in below.get(node.id, ()):
             far[child] = max(far.get(child, 0), far.get(node.id, 0) + 1)
-    steps = [node.id for node in graph.nodes if node.leaf is None and node.id not in beside]
-    return max(Counter(far.get(id, 0) for id in steps).values(), default=0)
-
-
-def _below(graph: Graph) -> dict[int, list[int]]:
-    """Return a dict from node id to the ids of the nodes to which the node sends gradients."""
-    below: dict[int, list[int]] = {}
-    for edge in graph.edges:
-        if edge.target is not None:
-            below.setdefault(edge.source, []).append(edge.target)
-    return below
+    steps = Counter(far.get(node.id, 0) for node in graph.nodes if node.leaf is None and node.id not in beside)
+    leaves = Counter(far.get(node.id, 0) for node in graph.nodes if node.leaf is not None)
+    return max(steps.values(), default=0), max(leaves.values(), default=0)
 
 
 def _steps(graph: Graph) -> int:
@@ -102,11 +168,11 @@ def _without_repetitions(graph: Graph) -> Graph:
     folded at once: one at a time, a random graph of 6,000 nodes takes a minute in place of 0.4 s.
     """
     while not _fits(graph):
-        beside = _beside(graph)
+        beside = passing_nodes(graph)
         steps = [node for node in graph.nodes if node.leaf is None and node.id not in beside]
         again: dict[int, Hashable] = {}
         says: dict[Hashable, Mapping[str, int]] = {}
-        left = _steps(graph)
+        left = len(graph.nodes)
         for start, period, times in _repetitions([(n.name, n.outputs, len(n.saved), n.count) for n in steps]):
             again.update({node.id: start for node in steps[start + period : start + period * times]})
             says[start] = {"repeats": times - 1}
@@ -115,30 +181,8 @@ def _without_repetitions(graph: Graph) -> Graph:
                 break
         if not again:
             return graph
-        graph = _contract(graph, again, says)
+        graph = contract(graph, again, says)
     return graph
-
-
-def _beside(graph: Graph) -> dict[int, int]:
-    """Return the nodes that only pass a gradient on to a leaf, such as the transposition of a weight.
-
-    A key of the returned dict is the id of such a node. The value is the id of the node from which its gradient comes.
-    """
-    users: dict[int, list[int]] = {}
-    ways: dict[int, list[int | None]] = {}
-    for edge in graph.edges:
-        ways.setdefault(edge.source, []).append(edge.target)
-        if edge.target is not None:
-            users.setdefault(edge.target, []).append(edge.source)
-    leaves = {node.id for node in graph.nodes if node.leaf is not None}
-    return {
-        node.id: users[node.id][0]
-        for node in graph.nodes
-        if not node.saved
-        and len(users.get(node.id, ())) == 1
-        and len(way := ways.get(node.id, [])) == 1
-        and way[0] in leaves
-    }
 
 
 def _repetitions(signs: list[Hashable]) -> Iterator[tuple[int, int, int]]:
@@ -167,21 +211,23 @@ def _repetitions(signs: list[Hashable]) -> Iterator[tuple[int, int, int]]:
             yield start, period, times
 
 
-def _by_module(graph: Graph) -> Graph:
+def _by_module(graph: Graph, *, whole: bool = False) -> Graph:
     """Fold the nodes of each module of a model into one node.
 
-    Modules inside modules are folded only if more than `LIMIT` nodes would be left without it. One module alone is not
-    folded, because one box is no picture.
+    Modules around modules are folded only if the graph does not fit without it. The only model is
+    folded as a whole only if `whole`, because one box says little.
     """
-    part, best = owners(graph, _below(graph), _beside(graph)), graph
-    for depth in range(max((len(path) for path in part.values()), default=0), 0, -1):
+    part, best = owners(graph, children(graph), passing_nodes(graph)), graph
+    outermost = 0 if whole or len({path[0] for path in part.values() if path}) > 1 else 1
+    for depth in range(max((len(path) for path in part.values()), default=0), outermost, -1):
         groups = _pieces(graph, {node: path[depth - 1] for node, path in part.items() if len(path) >= depth})
         sizes = Counter(groups.values())
         groups = {node: piece for node, piece in groups.items() if sizes[piece] > 1}
-        if len({*groups.values()}) > 1:
-            best = _contract(graph, groups, {piece: {"label": piece[0]} for piece in groups.values()})
-            if _steps(best) <= LIMIT:
-                break
+        made = contract(graph, groups, {piece: {"label": piece[0]} for piece in groups.values()})
+        if _steps(made) > 1:
+            best = made
+        if _fits(best):
+            break
     return best
 
 
@@ -191,7 +237,7 @@ def _pieces(graph: Graph, part: Mapping[int, str]) -> dict[int, tuple[str, int]]
     `part` is a dict from node id to module. The nodes of a piece hang together, or have an input in common. No way
     between two of them leads through another module: boxes for the pieces form no cycle.
     """
-    below = _below(graph)
+    below = children(graph)
     far: dict[int, int] = {}  # the number of changes of module on the longest way from an output
     for node in graph.nodes:
         for child in below.get(node.id, ()):
@@ -204,7 +250,7 @@ def _pieces(graph: Graph, part: Mapping[int, str]) -> dict[int, tuple[str, int]]
             whole[node] = node = whole[whole[node]]
         return node
 
-    ends = {node.id for node in graph.nodes if node.leaf is not None} | _beside(graph).keys()
+    ends = {node.id for node in graph.nodes if node.leaf is not None} | passing_nodes(graph).keys()
     seen = {(node, name, far.get(node, 0)): node for node, name in part.items()}
     for edge in graph.edges:
         if edge.source in part and edge.target is not None and edge.target not in ends:
@@ -218,7 +264,7 @@ def _nearest(graph: Graph) -> Graph:
 
     A node is kept only if all nodes that send it gradients are: no gradient leaves the folded node for a kept one.
     """
-    below = _below(graph)
+    below = children(graph)
     steps = {node.id for node in graph.nodes if node.leaf is None}
     records = {tensor.id: tensor for tensor in graph.tensors}
     users: dict[int, set[int]] = {}
@@ -231,84 +277,4 @@ def _nearest(graph: Graph) -> Graph:
         front = [*dict.fromkeys(front)][: min(WIDE - 1, _NEAREST - len(near))]
         near.update(dict.fromkeys(front))
         front = [c for node in front for c in below.get(node, ()) if c in steps and users[c] <= near.keys()]
-    return _contract(graph, {node: "rest" for node in steps if node not in near}, {"rest": {}})
-
-
-def _contract(graph: Graph, groups: Mapping[int, Hashable], says: Mapping[Hashable, Mapping[str, str | int]]) -> Graph:
-    """Replace each group of nodes by one node, which gets the id of the group's first node.
-
-    `groups` maps node ids to groups. `says` maps groups to attributes of the new node. A leaf that only one group uses
-    joins the group. A leaf that is a variable of the caller stays, because the learner can see gradients accumulate
-    there.
-    """
-    variables = _variables(graph)
-    group_of = dict(groups)
-    group_of.update((node, groups[user]) for node, user in _beside(graph).items() if user in groups)
-    users: dict[int, set[Hashable]] = {}
-    for edge in graph.edges:
-        if edge.target is not None:
-            users.setdefault(edge.target, set()).add(group_of.get(edge.source))
-    for node in graph.nodes:
-        alone = len(users.get(node.id, ())) == 1 and None not in users[node.id]
-        if alone and node.leaf is not None and node.leaf not in variables:
-            (group_of[node.id],) = users[node.id]
-    members: dict[Hashable, list[Node]] = {}
-    for node in graph.nodes:
-        if node.id in group_of:
-            members.setdefault(group_of[node.id], []).append(node)
-    first = {node.id: inside[0].id for inside in members.values() for node in inside}
-    nodes = []
-    for node in graph.nodes:
-        if node.id not in first:
-            nodes.append(node)
-        elif first[node.id] == node.id:
-            group = group_of[node.id]
-            nodes.append(replace(_one(members[group]), **says.get(group, {})))  # type: ignore[arg-type]
-    edges = _merged(graph.edges, first)
-    made = {tensor.id: tensor.node for tensor in graph.tensors}
-    outputs = tuple(output for output in graph.outputs if made[output] not in first)
-    graph = replace(graph, nodes=tuple(nodes), edges=edges, outputs=outputs or graph.outputs[:1])
-    return replace(graph, tensors=_still_seen(graph))
-
-
-def _one(members: list[Node]) -> Node:
-    """Return one node in place of `members`, with all their saved tensors."""
-    inside: Counter[str] = Counter()
-    for node in members:
-        inside.update(dict(node.inside) or {node.name: 1})
-    saved = tuple(saved for node in members for saved in node.saved)
-    count = sum(node.count for node in members)
-    lane = members[0].lane if len({node.lane for node in members}) == 1 else None
-    names = tuple(inside.most_common())
-    return Node(members[0].id, "", members[0].outputs, saved, lane=lane, count=count, inside=names)
-
-
-def _merged(edges: tuple[Edge, ...], first: Mapping[int, int]) -> tuple[Edge, ...]:
-    """Return the edges after folding.
-
-    `first` maps the ids of folded nodes to the id of the node in their place. Parallel edges become one edge that has
-    their number as `count`.
-    """
-    merged: dict[Edge, int] = {}
-    for edge in edges:
-        source = first.get(edge.source, edge.source)
-        target = None if edge.target is None else first.get(edge.target, edge.target)
-        if source == target or (edge.target is None and edge.source in first):
-            continue
-        if edge.source in first or edge.target in first:
-            edge = Edge(source, 0, target, 0, None if edge.target in first else edge.tensor, None, edge.count)
-        key = replace(edge, count=0)
-        merged[key] = merged.get(key, 0) + edge.count
-    return tuple(replace(edge, count=count) for edge, count in merged.items())
-
-
-def _still_seen(graph: Graph) -> tuple[Tensor, ...]:
-    """Return the tensors that the folded graph still shows.
-
-    The graph shows its outputs, and the tensors at edges or in nodes that are not folded.
-    """
-    whole = {node.id for node in graph.nodes if node.count == 1}
-    seen = {*graph.outputs, *(edge.tensor for edge in graph.edges), *(node.leaf for node in graph.nodes)}
-    seen |= {saved.tensor for node in graph.nodes if node.count == 1 for saved in node.saved}
-    seen |= {tensor.id for tensor in graph.tensors if tensor.node in whole}
-    return tuple(tensor for tensor in graph.tensors if tensor.id in seen)
+    return contract(graph, {node: "rest" for node in steps if node not in near}, {"rest": {}})

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...language import Note
+from ..text_form import shape
 
 Kind = Literal["leaf", "constant", "number", "intermediate", "output"]
 State = Literal["held", "freed", "modified", "packed", "unreadable"]
@@ -118,6 +119,11 @@ class Node:
     repeats: int = 0
     label: str = ""
 
+    @property
+    def is_refused(self) -> bool:
+        """True if backward will stop here, because a saved tensor was changed in place."""
+        return any(saved.state == "modified" for saved in self.saved)
+
 
 @dataclass(frozen=True)
 class Edge:
@@ -140,6 +146,17 @@ class Edge:
 
 
 @dataclass(frozen=True)
+class Unreached:
+    """A part of a model that no gradient reaches.
+
+    `parameters` is the number of its parameters that require grad.
+    """
+
+    name: str
+    parameters: int
+
+
+@dataclass(frozen=True)
 class Graph:
     """A graph as data: nodes, edges, tensors, and the drawn outputs.
 
@@ -147,7 +164,8 @@ class Graph:
     is no graph. `size` is the number of nodes before folding. If several outputs were drawn, `alone` has a pair for
     each. It holds the id of the output, and the bytes that the output's graph alone would keep. `parameters` are in the
     order of registration. A parameter is a pair: the id of a tensor, and the names of the modules around it, the
-    outermost first.
+    outermost first. `unreached` are the parts of the caller's models that are not in the graph. `end` is the id of
+    the constant behind which the way to them may have gone on.
     """
 
     nodes: tuple[Node, ...]
@@ -158,6 +176,8 @@ class Graph:
     size: int = 0
     alone: tuple[tuple[int, int], ...] = ()
     parameters: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    unreached: tuple[Unreached, ...] = ()
+    end: int | None = None
 
     @property
     def saved(self) -> tuple[Saved, ...]:
@@ -173,6 +193,16 @@ class Graph:
     def multiple(self) -> frozenset[int]:
         """Ids of the nodes with several outputs. Their edges are labelled with the number of the output."""
         return frozenset(node.id for node in self.nodes if len(node.outputs) > 1)
+
+    def place_of(self, constant: int) -> str:
+        """Return the shape of a constant, and the module and the node that use it."""
+        user = next(edge.source for edge in self.edges if edge.tensor == constant)
+        below = {edge.target: edge.tensor for edge in self.edges if edge.source == user}
+        below |= {edge.target: edge.tensor for edge in self.edges if edge.source in below}
+        names = [name for id in below.values() if id is not None for name in self.tensors[id].names if "." in name]
+        module = names[0].rpartition(".")[0] if names else ""
+        where = f"{module}, {self.nodes[user].name}" if module else self.nodes[user].name
+        return f"{shape(self.tensors[constant].shape)} ({where})"
 
     def arriving_at(self, tensor: Tensor) -> int:
         """Return the number of gradients that are added up for `tensor`."""

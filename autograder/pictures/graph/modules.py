@@ -39,9 +39,9 @@ def _runs(module: object) -> bool:
 def owners(graph: Graph, below: Mapping[int, list[int]], beside: Mapping[int, int]) -> dict[int, tuple[str, ...]]:
     """Return a dict from node id to the names of the modules to which the node belongs, the outermost first.
 
-    A node that uses a parameter belongs to the modules around the parameter. A node without parameters belongs to a
-    module if it lies between two such nodes of one call. Other nodes belong to no module: those of a loss, those
-    between two modules, and those between two calls of one module.
+    A node that uses or saves a parameter belongs to the modules around the parameter. A node without parameters
+    belongs to a module if it lies between two such nodes of one call. Other nodes belong to no module: those of a
+    loss, those between two modules, and those between two calls of one module.
     """
     around = [modules for _, modules in graph.parameters]
     bits = {tensor: 1 << number for number, (tensor, _) in enumerate(graph.parameters)}
@@ -52,6 +52,8 @@ def owners(graph: Graph, below: Mapping[int, list[int]], beside: Mapping[int, in
         for child in below.get(node.id, ()):
             tensor = leaf[below[child][0] if child in beside else child]
             used[node.id] |= 0 if tensor is None else bits.get(tensor, 0)
+        for saved in node.saved:  # a frozen parameter is no leaf of the graph
+            used[node.id] |= 0 if saved.tensor is None else bits.get(saved.tensor, 0)
     ends = {node.id for node in steps if node.count > 1 or used[node.id]}
     for node in steps:
         for child in below.get(node.id, ()):

@@ -21,6 +21,7 @@ from .modules import parameters
 from .saved import saved_by, storages
 from .tensors import Registry
 from .torch_objects import dtype_of, is_number, safely, shape_of, unnoticed, variable_of
+from .unreached import loose_end, unreached_parts
 
 _ENTRIES = 1000  # entries of one variable that are looked at; a name like `grads[1001]` would help nobody
 
@@ -86,11 +87,13 @@ def _of_module(module: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:
 _SLOTS = {"self": 0, "other": 1}  # number of the input that torch saves under this name
 
 
-def read_graph(outputs: Sequence[torch.Tensor], namespace: Mapping[str, Any]) -> Graph:
+def read_graph(
+    outputs: Sequence[torch.Tensor], namespace: Mapping[str, Any], asked: Sequence[torch.nn.Module] = ()
+) -> Graph:
     """Return the graph behind `outputs`.
 
     `namespace` holds the caller's variables, from which the graph takes names. No output may be a tensor for which
-    `refusal` returns an error.
+    `refusal` returns an error. Of the modules in `asked` also a wholly unreached one is told.
     """
     with warnings.catch_warnings(action="ignore"), unnoticed():
         order = graph_nodes(*(y for y in outputs if y.grad_fn is not None))
@@ -110,6 +113,8 @@ def read_graph(outputs: Sequence[torch.Tensor], namespace: Mapping[str, Any]) ->
         alone = [(output, _bytes_of(inside, kept)) for output, inside in behind.items()] if len(behind) > 1 else []
         mine = {name: value for name, value in namespace.items() if _is_learners(name)}
         owned = [(registry.known(tensor), around) for tensor, around in parameters(mine)]
+        leaves = {id(variable) for node in order if (variable := variable_of(node)) is not None}
+        unreached = unreached_parts(mine, leaves, asked) if order or asked else ()
         return Graph(
             tuple(nodes),
             tuple(with_factors(edges, nodes, order)),
@@ -118,6 +123,8 @@ def read_graph(outputs: Sequence[torch.Tensor], namespace: Mapping[str, Any]) ->
             size=len(nodes),
             alone=tuple(alone),
             parameters=tuple((id, around) for id, around in owned if id is not None and around),
+            unreached=unreached,
+            end=loose_end(edges, registry.records) if unreached else None,
         )
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...extras import install_command
 from ...language import Note
-from ...look.image import image
+from ...look.image import readable_image
 from ...messages.markup import aside, inline
 from ...messages.plots import word
 from ..text_form import text_is_enough
@@ -88,7 +88,7 @@ class Plot(ABC):
             return {"text/plain": f"{self!r}\n{remedy}"}
         with _styled():
             figure = self.figure()
-            drawn = image(figure_svg(figure), "\n".join([self.title(), *self.lines()[:_READ]]))
+            drawn = readable_image(figure_svg(figure), "\n".join([self.title(), *self.lines()[:_READ]]))
             bitmap = io.BytesIO()
             figure.savefig(bitmap, format="png", dpi=_SCALE * PIXELS)
         width, height = (round(float(inches) * PIXELS) for inches in figure.get_size_inches())

@@ -12,6 +12,8 @@ from ..graph.torch_objects import LEAF
 from ..text_form import shape
 
 _PARTS = 8  # outputs for which the caption states the bytes of their own graph
+_UNREACHED = 8  # parts of models in their box
+_TROUBLES = {"note.modified", "note.unreached"}
 _NAME = 60  # characters; a longer name makes a box too wide
 
 
@@ -182,8 +184,19 @@ class Telling:
 
     def caption(self) -> list[str]:
         """Return the title and the sentences of the caption."""
-        opening = self.opening or self._opening()
-        return [*opening, *(self.say(note.id, **note.parameters) for note in self.graph.notes)]
+        title, *sentences = self.opening or self._opening()
+        notes = [self.say(note.id, **note.parameters) for note in self.graph.notes if note.id not in _TROUBLES]
+        return [title, *self.troubles(), *sentences, *notes]
+
+    def troubles(self) -> list[str]:
+        """Return the sentences of the caption on what is wrong in the graph."""
+        return [f"✗ {self.say(note.id, **note.parameters)}" for note in self.graph.notes if note.id in _TROUBLES]
+
+    def unreached(self) -> list[str]:
+        """Return lines on the parts of models that no gradient reaches."""
+        parts = self.graph.unreached
+        lines = [self.say("unreached.part", name=each.name, count=each.parameters) for each in parts[:_UNREACHED]]
+        return lines + ([self.say("unreached.more", count=len(parts) - _UNREACHED)] if parts[_UNREACHED:] else [])
 
     def _opening(self) -> list[str]:
         graph = self.graph

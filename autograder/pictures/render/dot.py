@@ -15,7 +15,24 @@ from typing import TYPE_CHECKING
 from ..graph.model import Edge, Node, Tensor
 from ..text_form import shape
 from .describe import Telling
-from .style import ARROW, BOX, FAINT, FOLDED, GREEN, INK, LANE, PAGE, SIGN, STATES, STEP, STOP, TENSORS, VIEW
+from .style import (
+    ARROW,
+    BOX,
+    FAINT,
+    FOLDED,
+    GREEN,
+    INK,
+    LANE,
+    PAGE,
+    RED,
+    SIGN,
+    STATES,
+    STEP,
+    STOP,
+    TENSORS,
+    VIEW,
+    WRONG,
+)
 
 if TYPE_CHECKING:
     import graphviz  # type: ignore[import-untyped]
@@ -56,13 +73,19 @@ def landing(says: str, landed: bool) -> str:
     return f'<tr><td border="1" color="{GREEN}" bgcolor="{paper}" style="rounded">{chip}</td></tr>'
 
 
-def caption(says: list[str]) -> str:
-    """Return the caption of a picture as a DOT label: a title and sentences on a light background."""
+def caption(says: list[str], troubles: Sequence[str] = ()) -> str:
+    """Return the caption of a picture as a DOT label: a title and sentences on a light background.
+
+    Those of the sentences that are in `troubles` are red.
+    """
     title, *sentences = says
     cells = [_cell(f"&#160;<b>{escaped(line)}</b>", INK, 12, left=True) for line in _wrapped(title, 70)]
-    lines = [line for sentence in sentences for line in _wrapped(sentence, 88)]
-    # The padding grows with the line, because the difference between fonts does.
-    cells += [_cell(f"&#160;{escaped(line)}{'&#160;' * (len(line) // 16)}", INK, 10, left=True) for line in lines]
+    for sentence in sentences:
+        colour = RED if sentence in troubles else INK
+        for line in _wrapped(
+            sentence, 88
+        ):  # the padding grows with the line, because the difference between fonts does
+            cells.append(_cell(f"&#160;{escaped(line)}{'&#160;' * (len(line) // 16)}", colour, 10, left=True))
     rows = "".join(f"<tr>{cell}</tr>" for cell in cells)
     frame = 'border="0" cellborder="0" cellspacing="1" cellpadding="2" bgcolor="#f1f3f6" style="rounded"'
     return f"<<table {frame}>{rows}</table>>"
@@ -126,8 +149,8 @@ def dot(tell: Telling, moment: Moment | None = None) -> str:
 class _Drawing:
     def __init__(self, tell: Telling, moment: Moment | None) -> None:
         self.tell, self.graph = tell, tell.graph
-        self.moment = moment or Moment()
-        label = {"label": caption(tell.caption())} if moment is None else {}
+        self.moment, self.is_step = moment or Moment(), moment is not None
+        label = {"label": caption(tell.caption(), tell.troubles())} if moment is None else {}
         import graphviz
 
         self.dot = graphviz.Digraph(graph_attr={**PAGE, **label}, node_attr=BOX, edge_attr=ARROW)
@@ -145,6 +168,8 @@ class _Drawing:
         for edge in graph.edges:
             self._edge(edge)
         self._tensor_edges()
+        if graph.unreached and not self.is_step:
+            self._unreached()
         for id in self.moment.beyond:
             self.dot.node(f"n{id}", "…", **SIGN)
         return str(self.dot.source)
@@ -188,7 +213,8 @@ class _Drawing:
             elif not self.moment.rows:  # a step says in this place which gradient has arrived
                 rows.append(row(first, FAINT, 9))
             rows += [row(line, GREEN, 9) for line in more]
-        self._box(where, tensor_box(tensor.id), rows, {**TENSORS[tensor.kind], "tooltip": tell.kind(tensor)})
+        look = TENSORS[tensor.kind] | (WRONG["end"] if tensor.id == self.graph.end else {})
+        self._box(where, tensor_box(tensor.id), rows, {**look, "tooltip": tell.kind(tensor)})
 
     def _step(self, where: graphviz.Digraph, node: Node) -> None:
         tell, folded = self.tell, node.count > 1
@@ -203,7 +229,21 @@ class _Drawing:
         for line in tell.saved(node):
             what = line.what if folded else f"{tell.say('saved')} {line.what}"
             rows.append(columns((what, line.kind, line.bytes, line.state), STATES[line.colour]))
-        self._box(where, step_box(node), rows, FOLDED if folded else STEP)
+        look = (FOLDED if folded else STEP) | (WRONG["refused"] if node.is_refused else {})
+        self._box(where, step_box(node), rows, look)
+
+    def _unreached(self) -> None:
+        """Draw a box for the parts of models that are not in the graph, below where the way to them may end."""
+        with self.dot.subgraph(graph_attr={"rank": "sink"}) as below:
+            rows = [row(self.tell.say("unreached"), RED, bold=True)]
+            below.node(
+                "unreached",
+                table([*rows, *(row(line, size=9) for line in self.tell.unreached())]),
+                **WRONG["unreached"],
+            )
+        end = self.graph.end
+        if end is not None and end in self.tell.tensors:
+            self.dot.edge(tensor_box(end), "unreached", "  ?", **WRONG["lost"])
 
     def _box(self, where: graphviz.Digraph, name: str, rows: list[str], look: Mapping[str, str]) -> None:
         wide = name.startswith("n")

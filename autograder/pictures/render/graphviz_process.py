@@ -67,12 +67,13 @@ def svg(source: str) -> str:
     return drawn.replace("<svg ", f'<svg font-family="{FONT}" ', 1)
 
 
-def png(source: str) -> tuple[bytes, int, int]:
-    """Return DOT source as PNG, with the width and height in CSS pixels.
+def png(source: str, *, whole: bool = False) -> tuple[bytes, int, int]:
+    """Return DOT source as PNG, with the width and height in CSS pixels. A large one is shrunk, if not `whole`.
 
     Raises CannotLayOut if Graphviz cannot draw it.
     """
-    image = _draw(source, "png", f"-Gdpi={96 * _SCALE:g} -Gsize={_LARGEST},{_LARGEST}")
+    limit = "" if whole else f" -Gsize={_LARGEST},{_LARGEST}"
+    image = _draw(source, "png", f"-Gdpi={96 * _SCALE:g}{limit}")
     width, height = struct.unpack(">II", image[16:24])
     return image, round(width / _SCALE), round(height / _SCALE)
 

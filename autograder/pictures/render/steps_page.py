@@ -5,13 +5,11 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
-from ...look.image import image
+from ...look.image import readable_image
 from .describe_steps import StepTelling
 from .film import Frame, film
 
 _SIDE_BY_SIDE = "display:flex;flex-wrap:wrap;gap:1em;align-items:flex-start"
-_LOOK = "max-width:none;height:auto;max-height:72vh"
-_SCROLLED = "overflow-x:auto;max-width:100%"  # letters would shrink to 3 pixels on a phone
 _LIST = "margin:.3em 0;flex:0 1 auto;max-width:24em"
 
 
@@ -21,8 +19,7 @@ def page(tell: StepTelling, pictures: Sequence[str]) -> str:
     for number, frame in enumerate(tell.frames):
         heading = tell.heading(number)
         items = "".join(f"<li>{html.escape(line)}</li>" for line in tell.lines(frame))
-        shown = image(pictures[number], heading, _LOOK) if number < len(pictures) else ""
-        drawn = f'<div style="{_SCROLLED}" tabindex="0">{shown}</div>' if shown else ""
+        drawn = readable_image(pictures[number], heading, "max-height:72vh") if number < len(pictures) else ""
         frames.append(Frame(heading, f'<div style="{_SIDE_BY_SIDE}"><ul style="{_LIST}">{items}</ul>{drawn}</div>'))
     marks = [tell.tell.say("steps.marks")] if pictures else []
     return film(frames, tell.title(), tell.language, [*tell.rest(), *tell.notes(), *marks])

@@ -7,6 +7,7 @@ FONT = "DejaVu Sans,Verdana,Arial,sans-serif"
 INK, FAINT = "#1f2937", "#4b5563"  # text on the light boxes
 OUTSIDE = "#7a808c"  # for text outside boxes: the background may be white or nearly black
 GREEN = "#166534"  # accumulated and summed gradients
+RED = "#b91c1c"  # what is wrong
 
 TENSORS = {
     "leaf": {"shape": "cylinder", "fillcolor": "#d9f2e0", "color": "#15803d", "penwidth": "2.4"},
@@ -17,7 +18,13 @@ TENSORS = {
 }
 STEP = {"shape": "box", "fillcolor": "#f6f7f9", "color": "#6b7280"}
 FOLDED = {"shape": "box3d", "fillcolor": "#eceaf6", "color": "#6d5bb0"}
-STATES = {"held": "#7c3a00", "freed": FAINT, "modified": "#b91c1c", "packed": "#6d28d9", "unreadable": "#b91c1c"}
+STATES = {"held": "#7c3a00", "freed": FAINT, "modified": RED, "packed": "#6d28d9", "unreadable": RED}
+WRONG = {  # a node that backward will refuse; a constant behind which a way may have gone on; what no gradient reaches
+    "refused": {"fillcolor": "#fde3e3", "color": RED, "penwidth": "2.4"},
+    "end": {"color": RED, "penwidth": "2"},
+    "lost": {"color": RED, "fontcolor": RED, "style": "dashed", "arrowhead": "none"},
+    "unreached": {"shape": "box", "style": "filled,dashed", "fillcolor": "#fdf1f1", "color": RED, "penwidth": "2"},
+}
 SIGN = {"shape": "plaintext", "style": "", "fontcolor": OUTSIDE}  # a word without a box
 
 PAGE = {
