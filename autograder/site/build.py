@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,10 +12,11 @@ from ..language import LANGUAGES
 from ..lessons.collection import COURSE
 from ..lessons.notebooks import source_notebook, student_notebook, to_text
 from ..lessons.openings import opening_of
-from ..lessons.source import Lesson
+from ..lessons.source import NOTEBOOKS, Lesson
 from .blocks import blocks
 from .errors.kept import error_runs
 from .errors.pages import error_pages, explanations_of
+from .errors.search import NAME, errors_index
 from .execution import executed
 from .front import front_of
 from .headings import places
@@ -72,10 +74,18 @@ def build_site(folder: Path, cache: Path, names: Sequence[str] = (), addresses: 
             if page.picture:
                 files[f"{language}/{page.name}.svg"] = page.picture
         files |= {f"{language}/{name}.html": page for name, page in html.items()}
+        files[f"{language}/{NAME}"] = errors_index(explanations, told, language)
         files |= pictures(language)
     if addresses.site:
         files["sitemap.xml"] = sitemap(sorted(html), addresses)
     return update(folder, {name: data.encode() if isinstance(data, str) else data for name, data in files.items()})
+
+
+def asked(lesson: str, language: str) -> list[str]:
+    """Return what people search for in their own words, and find in a lesson."""
+    table = tomllib.loads((NOTEBOOKS / "asked.toml").read_text(encoding="utf-8"))
+    found: list[str] = table.get(lesson, {}).get(language, [])
+    return found
 
 
 def _pages(lesson: Lesson, cache: Path) -> dict[str, Page]:
@@ -94,6 +104,15 @@ def _pages(lesson: Lesson, cache: Path) -> dict[str, Page]:
         times = int(ours.minutes), str(ours.needs)
         drawn = drawing.svg(language) if drawing else ""
         made[language] = Page(
-            lesson.file_name, language, title, about, found, headings, *times, to_text(notebook), drawn
+            lesson.file_name,
+            language,
+            title,
+            about,
+            found,
+            headings,
+            *times,
+            to_text(notebook),
+            drawn,
+            asked(lesson.file_name, language),
         )
     return made

@@ -28,7 +28,8 @@ class Page:
     """A page in one language.
 
     `name` is its file name without `.html`. `title` and `about`, a line about it, are Markdown. `notebook` is the text
-    of the notebook that it shows, or "". `picture` is the text of an SVG file, or "".
+    of the notebook that it shows, or "". `picture` is the text of an SVG file, or "". `asked` is what people search for
+    in their own words, and find here.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Page:
     needs: str = ""
     notebook: str = ""
     picture: str = ""
+    asked: Sequence[str] = ()
 
     @property
     def is_lesson(self) -> bool:

@@ -18,7 +18,7 @@ from ..headings import Heading
 from ..pages import Page
 from .cures import cures, difference
 from .runs import ErrorRun
-from .titles import about, as_markdown, error_message, first, titles_of
+from .titles import about, as_markdown, cause_of, error_message, first, titles_of
 
 INDEX = "errors"
 _MOST = 6  # similar errors on a page
@@ -93,14 +93,16 @@ class _Parts:
 
 def _page(explanation: Explanation, table: _Table) -> Page:
     language, parts = table.language, _Parts()
-    parts.add(f"<h1><code>{escape(error_message(explanation, table.runs))}</code></h1>")
+    same, similar = _neighbours(explanation, table.explanations)
+    message = f"<code>{escape(error_message(explanation, table.runs))}</code>"
+    cause = f"{escape(cause_of(explanation, language))}<br>" if same else ""
+    parts.add(f"<h1>{cause}{message}</h1>")
     parts.begin("cause", escape(table.say("error_cause")))
     parts.add(markdown(explanation.says.read(language)))
     _lesson(explanation, table, parts)
     if told := table.runs.get(explanation.name):
         _failure(explanation, told, table, parts)
     _cure(explanation, table, parts)
-    same, similar = _neighbours(explanation, table.explanations)
     if same:
         parts.begin("others", escape(table.say("error_others")))
         parts.add(_list(map(table.cause, same)))

@@ -28,14 +28,19 @@ def error_message(explanation: Explanation, runs: Mapping[str, ErrorRun]) -> str
 def titles_of(explanations: Sequence[Explanation], runs: Mapping[str, ErrorRun], language: str) -> dict[str, str]:
     """Return a dict from an explanation's name to the title of its page.
 
-    It is the message. Where several explanations have the same, the cause is behind it.
+    It is the message. Where several explanations have the same, the cause is before it.
     """
     messages = {each.name: error_message(each, runs) for each in explanations}
     count = Counter(messages.values())
     return {
-        each.name: f"{text} — {_clause(each, language).replace('`', '')}" if count[text] > 1 else text
+        each.name: f"{cause_of(each, language)} — {text}" if count[text] > 1 else text
         for each, text in zip(explanations, messages.values(), strict=True)
     }
+
+
+def cause_of(explanation: Explanation, language: str) -> str:
+    """Return the first clause of an explanation as plain text."""
+    return _clause(explanation, language).replace("`", "")
 
 
 def about(explanation: Explanation, language: str) -> str:
