@@ -28,6 +28,7 @@ from autograder.language import LANGUAGES
 from autograder.learner.reviews.recall import recall_questions
 from autograder.lessons.collection import COURSE
 from autograder.lessons.source import solutions
+from autograder.messages.site import WORDS
 from autograder.site.headings import places
 from autograder.site.pages import TEMPLATES, lesson_page
 from autograder.site.pages import Page as LessonPage
@@ -291,6 +292,18 @@ def test_the_page_judges_recorded_tables_as_the_checker_does(site: Path, page: P
         if verdict.mistake:
             names = [each for each in recorded if compare(truth, recorded[each]) is not None]
             assert ours["mistake"] == sentences[names.index(verdict.mistake)][0], name
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_slips_of_writing_are_said_and_not_judged(site: Path, page: Page, language: str) -> None:
+    page.goto((site / language / PAGE).as_uri())
+    form = page.locator("form.prediction").first
+    for input, value in zip(form.locator("input").all(), ("4,5", "yes", " Ошибка "), strict=False):
+        input.fill(value)
+    form.locator("button[type=submit]").click()
+    said = form.locator(".outcome").all_inner_texts()[:3]
+    assert said == [WORDS["comma"].read(language), *[WORDS["casual"].read(language)] * 2]
+    assert form.locator(".outcome.wrong").count() == 0
 
 
 def test_search_finds_a_word_in_another_form(site: Path, page: Page) -> None:

@@ -11,27 +11,50 @@ import torch
 from ..language import Note
 from .values import Other, describe
 
+# Everyday answers, which no table of ours takes as a value.
+CASUAL = frozenset(
+    {
+        *("yes", "no", "y", "n", "ok", "okay", "error", "fail", "fails", "works", "raises", "exception"),
+        *("да", "нет", "ок", "ошибка", "работает", "принято", "исключение"),
+    }
+)
+_SLIPS = "note.entry_"  # with what the ids of the notes below begin
+
+
+def is_slip(note: Note) -> bool:
+    """Return whether a note tells of an entry that is written in a way in which no answer can be."""
+    return note.id.startswith(_SLIPS)
+
 
 def mistyped(table: Mapping[str, Any], truth: Mapping[str, Any]) -> Iterator[Note]:
-    """Yield a note for each entry of `table` with a value of a wrong type, such as "2.0" in quotes or 1 for True.
+    """Yield a note for each entry of `table` that is a slip of writing, such as "2.0" in quotes, 1 for True, or "yes".
 
-    None, and the name of an error in place of a number, are predictions and no wrong types: a note would tell the
-    right answer.
+    A decimal comma makes a pair of integers of a number. None, and the name of an error in place of a number, are
+    predictions and no slips: a note would tell the right answer.
     """
     for entry, right in truth.items():
         given = table[entry]
         if id := _wrong_type(given, right):
-            yield Note(f"note.{id}", {"entry": entry, "value": given if isinstance(given, str) else describe(given)})
+            yield Note(f"{_SLIPS}{id}", {"entry": entry, "value": given if isinstance(given, str) else describe(given)})
 
 
 def _wrong_type(given: Any, right: Any) -> str | None:
     if isinstance(given, (Other, dict, torch.Tensor)):
-        return "entry_kind"
+        return "kind"
     if isinstance(given, str):
-        return "entry_text" if not isinstance(right, str) and _is_literal(given) else None
+        if given.strip().lower() in CASUAL:
+            return "word"
+        return "text" if not isinstance(right, str) and _is_literal(given) else None
     if type(right) is bool and type(given) in (int, float):
-        return "entry_bool"
-    return "entry_number" if type(right) in (int, float) and type(given) is bool else None
+        return "bool"
+    if type(right) in (int, float) and _is_pair(given):
+        return "comma"
+    return "number" if type(right) in (int, float) and type(given) is bool else None
+
+
+def _is_pair(given: Any) -> bool:
+    """Return whether a value is a pair of integers, as Python makes of `4,5`."""
+    return isinstance(given, (list, tuple)) and len(given) == 2 and all(type(each) is int for each in given)
 
 
 def _is_literal(text: str) -> bool:

@@ -151,6 +151,7 @@ WORDS = {
     ),
     "error_graph": Text("The graph at that moment", "Граф в этот момент"),
     "error_similar": Text("Similar errors", "Похожие ошибки"),
+    "asked": Text("People look for this lesson with", "По каким вопросам сюда приходят"),
     "search": Text("Search", "Поиск"),
     "search_for": Text("An error's message, or words of a subject:", "Сообщение об ошибке или слова по теме:"),
     "search_none": Text("Nothing was found: try fewer words.", "Ничего не найдено: попробуйте меньше слов."),
@@ -164,6 +165,10 @@ WORDS = {
     "right": Text("✓ right", "✓ верно"),
     "wrong": Text("✗ not yet", "✗ пока неверно"),
     "empty": Text("… empty", "… пусто"),
+    "comma": Text("write the decimal point: 4.5", "дробь пишут с точкой: 4.5"),
+    "casual": Text(
+        "not one of the answers: use a value of the question", "такого ответа нет: возьмите значение из вопроса"
+    ),
     "all_right": Text("Every entry is right.", "Все строки верны."),
     "some": Text("Right so far: {right} of {total}.", "Пока верно: {right} из {total}."),
     "looks_like": Text("It looks like this:", "Похоже на такую ошибку:"),

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..checking.comparison import compare
+from ..checking.entry_types import CASUAL
 from ..checking.exercise import Exercise
 from ..checking.values import Other
 from ..exercises import key_of
@@ -20,14 +21,14 @@ from ..lessons.mathml import render_markdown
 from ..messages.site import WORDS
 
 _DIGITS = 6  # as many as a comparison with the tolerance of `checking.values` sees
-_SAID = ("right", "wrong", "empty", "all_right", "some", "looks_like")
+_SAID = ("right", "wrong", "empty", "comma", "casual", "all_right", "some", "looks_like")
 
 
 def judge_data(exercise: Exercise, language: str) -> str:
     """Return the data for the script of a page, as JSON in base64.
 
     Keys: `salt`, `entries` (names), `right` (digests), `mistakes` (pairs of a sentence in HTML and a dict from the
-    number of an entry to a digest), `words`.
+    number of an entry to a digest), `casual` (texts that are no answers), `words`.
     """
     key, salt = key_of(exercise), f"{exercise.lesson}.{exercise.name}"
     aspect = exercise.aspects[0].name
@@ -42,6 +43,7 @@ def judge_data(exercise: Exercise, language: str) -> str:
         "entries": list(truth),
         "right": [answer_digest(salt, number, value) for number, value in enumerate(truth.values())],
         "mistakes": mistakes,
+        "casual": sorted(CASUAL),
         "words": {word: WORDS[word].read(language) for word in _SAID},
     }
     return base64.b64encode(json.dumps(data, ensure_ascii=False).encode()).decode()

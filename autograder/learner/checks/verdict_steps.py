@@ -14,6 +14,8 @@ from dataclasses import replace
 from ...cards.shown_verdict import ShownVerdict
 from ...checking.containment.time_limit import has_timer
 from ...checking.devices.device_run import DEVICE, is_about_devices
+from ...checking.entry_types import is_slip
+from ...checking.judge import unobserved
 from ...checking.verdict import AspectState, Verdict, VerdictState
 from ...explained.silent_mistakes import cell_of, silent_mistakes
 from ...history import folder, record, standings, verdicts
@@ -40,6 +42,18 @@ def note_cell_above(asked: Asked, verdict: Verdict) -> Verdict:
     if not is_bound_in(sources, missing[1]):
         return verdict
     return _with(verdict, Note("note.cell_above", {"name": missing[1]}))
+
+
+def set_slips_aside(asked: Asked, verdict: Verdict) -> Verdict:
+    """Return a verdict that does not count on a wrong table of predictions with slips of writing.
+
+    Grading counts it.
+    """
+    slips = tuple(note for note in verdict.notes if is_slip(note))
+    if not slips or being_graded():
+        return verdict
+    entries = ", ".join(dict.fromkeys(f"`{note.parameters['entry']}`" for note in slips))
+    return unobserved(asked.exercise, VerdictState.NOT_ATTEMPTED, Note("absent.slips", {"entries": entries}), slips)
 
 
 def note_first_table(asked: Asked, verdict: Verdict) -> Verdict:
@@ -166,6 +180,7 @@ def ask_why(asked: Asked, verdict: Verdict) -> Verdict:
 # What is recorded has the notes on the answer. Those on this machine, and another device's verdict, come later.
 STEPS: tuple[Step, ...] = (
     note_cell_above,
+    set_slips_aside,
     note_first_table,
     note_worth,
     note_variant,

@@ -191,6 +191,10 @@ CARDS: dict[str, Text] = {
         "Entries still to fill in: {entries}. Put a value in place of each `...`.",
         "Осталось заполнить: {entries}. Поставьте значение вместо каждого `...`.",
     ),
+    "absent.slips": Text(
+        "Written in a way in which no answer can be: {entries}. Nothing is counted yet: mend that, and check again.",
+        "Записано так, как ответ записать нельзя: {entries}. Проверка пока не считается: исправьте и проверьте снова.",
+    ),
     "absent.given": Text(
         "It is still the code you were given, or code that behaves exactly like it.",
         "Это пока исходный код или код, который ведёт себя точно так же.",

@@ -32,6 +32,16 @@ NOTES: dict[str, Text] = {
         "`{entry}`: `{value}` is given in quotes, as a text. Write it without them.",
         "`{entry}`: значение `{value}` дано в кавычках, то есть как текст. Уберите кавычки.",
     ),
+    "note.entry_word": Text(
+        "`{entry}`: `{value}` is not one of the answers. Use a value that the question names: True, False, a text such "
+        'as "accepted", or the name of an error.',
+        "`{entry}`: `{value}` среди ответов не бывает. Возьмите значение, которое названо в вопросе: True, False, текст "
+        'вроде "accepted" или имя ошибки.',
+    ),
+    "note.entry_comma": Text(
+        "`{entry}`: `{value}` are two numbers. Python writes decimals with a point, as in `4.5`.",
+        "`{entry}`: `{value}` — это два числа. Дробную часть в Python отделяют точкой: `4.5`.",
+    ),
     "note.entry_bool": Text(
         "`{entry}`: write True or False, not `{value}`.",
         "`{entry}`: нужно True или False, а не `{value}`.",

@@ -101,9 +101,16 @@ const site = (() => {
     return JSON.parse(new TextDecoder().decode(bytes));
   }
 
-  // For each entry true, false, or null where nothing is written; and the sentence of the recognised mistake, or null.
+  // What is wrong with the way in which an entry is written: the name of a word for it, or null.
+  function slip(data, value) {
+    if (typeof value !== "string") return null;
+    if (/^[-+]?\d+,\d+$/.test(value)) return "comma";
+    return data.casual.includes(value.trim().toLowerCase()) ? "casual" : null;
+  }
+
+  // For each entry true, false, or null where nothing is written or no answer can be; and the sentence of the recognised mistake, or null.
   function judge(data, values) {
-    const seen = values.map((value, i) => value === undefined ? null : digest(`${data.salt}/${i}/${plain(value)}`));
+    const seen = values.map((value, i) => value === undefined || slip(data, value) ? null : digest(`${data.salt}/${i}/${plain(value)}`));
     const entries = seen.map((each, i) => each === null ? null : each === data.right[i]);
     let best = 0, mistake = null;
     if (!entries.includes(null) && entries.includes(false)) {
@@ -117,9 +124,9 @@ const site = (() => {
 
   function show(form) {
     const data = open(form), words = data.words, verdict = form.querySelector(".verdict");
-    const found = judge(data, inputs(form).map(input => read(input.value)));
+    const values = inputs(form).map(input => read(input.value)), found = judge(data, values);
     form.querySelectorAll(".outcome").forEach((cell, i) => {
-      const state = found.entries[i] === null ? "empty" : found.entries[i] ? "right" : "wrong";
+      const state = found.entries[i] === null ? slip(data, values[i]) || "empty" : found.entries[i] ? "right" : "wrong";
       cell.textContent = words[state];
       cell.className = `outcome ${state}`;
     });
@@ -188,5 +195,5 @@ const site = (() => {
   });
   const listed = document.querySelector(".contents details");
   if (listed && window.innerWidth < 1088) listed.open = false;
-  return { digest, plain, read, judge, open };
+  return { digest, plain, read, slip, judge, open };
 })();
