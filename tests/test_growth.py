@@ -79,7 +79,9 @@ def test_a_picture_of_a_graph_of_any_shape_and_its_text(graph: Callable[[int], t
 
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_steps_of_a_graph_of_any_shape(graph: Callable[[int], torch.Tensor], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("autograder.pictures.steps.svg", lambda source: "<svg></svg>")
+    monkeypatch.setattr(
+        "autograder.pictures.steps.svg", lambda source: '<svg width="9pt" height="9pt" viewBox="0 0 9 9"></svg>'
+    )
 
     def step(size: int) -> Callable[[], object]:
         drawn = graph(size)

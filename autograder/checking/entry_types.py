@@ -18,12 +18,17 @@ CASUAL = frozenset(
         *("да", "нет", "ок", "ошибка", "работает", "принято", "исключение"),
     }
 )
-_SLIPS = "note.entry_"  # with what the ids of the notes below begin
+SLIPS = frozenset(
+    {
+        *("note.entry_kind", "note.entry_word", "note.entry_text", "note.entry_bool", "note.entry_comma"),
+        "note.entry_number",
+    }
+)
 
 
 def is_slip(note: Note) -> bool:
     """Return whether a note tells of an entry that is written in a way in which no answer can be."""
-    return note.id.startswith(_SLIPS)
+    return note.id in SLIPS
 
 
 def mistyped(table: Mapping[str, Any], truth: Mapping[str, Any]) -> Iterator[Note]:
@@ -35,7 +40,9 @@ def mistyped(table: Mapping[str, Any], truth: Mapping[str, Any]) -> Iterator[Not
     for entry, right in truth.items():
         given = table[entry]
         if id := _wrong_type(given, right):
-            yield Note(f"{_SLIPS}{id}", {"entry": entry, "value": given if isinstance(given, str) else describe(given)})
+            yield Note(
+                f"note.entry_{id}", {"entry": entry, "value": given if isinstance(given, str) else describe(given)}
+            )
 
 
 def _wrong_type(given: Any, right: Any) -> str | None:

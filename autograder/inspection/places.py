@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 import os
 import sys
@@ -47,6 +48,7 @@ def learners_place() -> Place | None:
     return _place(*library) if library else None
 
 
+@functools.lru_cache(maxsize=1024)  # each step of a loop asks for the same lines
 def _place(name: str, line: int) -> Place:
     is_cell = "ipykernel" in name or name.startswith("<")
     return Place("" if is_cell else Path(name).name, line, linecache.getline(name, line).strip())

@@ -40,16 +40,17 @@ def instructors_page(lessons: Sequence[Lesson], pages: Sequence[Page], language:
     readme = document(_README.read(language))
     about = readme.split("\n\n")[2]
     commands, promises, answers, questions = _section(readme).split("\n\n")
-    card, *others = (f"![{says}]({path})" for says, path in _pictures(readme))
+    shown = {posixpath.basename(path).partition(".")[0]: f"![{says}]({path})" for says, path in _pictures(readme)}
+    card, report = shown.pop("card"), shown.pop("report")
     parts = {
         "": [about, _figures(lessons, pages, language)],
         "seen": [card],
-        "report": others[-1:],
+        "report": [report],
         "promises": [promises],
         "time": [SAYS["minutes"].read(language), "\n".join(_minutes(lessons, pages, language))],
         "commands": [commands],
         "systems": [_systems(language)],
-        "pictures": others[:-1],
+        "pictures": [*shown.values()],
         "questions": [answers, questions],
     }
     said = {word: SAYS[word or "instructors"].read(language) for word in parts}

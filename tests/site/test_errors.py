@@ -156,7 +156,12 @@ def test_search_finds_an_error_by_five_of_its_words(server: str, runs: dict[str,
         }""",
         [" ".join(_five_words(text)) for text in messages.values()],
     )
-    assert {name: titles for name, titles in zip(SEARCHED, found) if messages[name] not in titles} == {}
+    missed = {
+        name: titles
+        for name, titles in zip(SEARCHED, found)
+        if not any(title.endswith(messages[name]) for title in titles)  # a cause may stand before the message
+    }
+    assert missed == {}
 
 
 def _five_words(text: str) -> list[str]:
