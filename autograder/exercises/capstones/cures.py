@@ -201,6 +201,7 @@ class _Headed(nn.Module):
 
 @cures.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
+    side = torch.where(signed(rng, 3, 2) < 0, -1.0, 1.0)  # at 0 the sign of the gradient would be rounding
     yield Case(
         log_prob=-uniform(rng, 4),
         value=signed(rng, 4),
@@ -208,6 +209,6 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         mu=signed(rng, 3),
         log_std=signed(rng, 3).abs() * torch.tensor([-0.25, 0.25, -0.25]),  # some are negative
         model=_bump(rng),
-        x=signed(rng, 3, 2).sign() * (torch.tensor([[0.11], [0.16], [0.52]]) + 0.01 * uniform(rng, 3, 2)),
+        x=side * (torch.tensor([[0.11], [0.16], [0.52]]) + 0.01 * uniform(rng, 3, 2)),
         y=-4 - uniform(rng, 3, 1),
     )
