@@ -6,11 +6,8 @@ import base64
 import json
 import re
 from collections.abc import Iterator
-from functools import partial
 from html import unescape
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any, Literal
 
 import pytest
@@ -33,7 +30,7 @@ from autograder.site.headings import places
 from autograder.site.pages import TEMPLATES, lesson_page
 from autograder.site.pages import Page as LessonPage
 from autograder.site.predictions import judge_data
-from support.browser import barriers, browser_page, picture
+from support.browser import barriers, browser_page, picture, served
 from support.kernel import forked_kernels
 
 pytestmark = pytest.mark.long(25)
@@ -308,11 +305,8 @@ def test_slips_of_writing_are_said_and_not_judged(site: Path, page: Page, langua
 
 def test_search_finds_a_word_in_another_form(site: Path, page: Page) -> None:
     """The site lies below a sub-path of its server."""
-    handler = partial(SimpleHTTPRequestHandler, directory=str(site.parents[1]))
-    handler.log_message = lambda *words: None  # type: ignore[attr-defined]
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_port}/below/site"
+    with served(site.parents[1]) as root:
+        address = f"{root}/below/site"
         for language, word, title in (
             ("en", "derivatives", "A first gradient"),
             ("ru", "усреднять", "Первый градиент"),
@@ -323,7 +317,6 @@ def test_search_finds_a_word_in_another_form(site: Path, page: Page) -> None:
             page.keyboard.press("Enter")
             page.locator("#found a", has_text=title).click()
             page.wait_for_url(f"{address}/{language}/{PAGE}")
-        server.shutdown()
 
 
 def test_every_exercise_has_a_place_of_its_name() -> None:

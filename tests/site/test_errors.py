@@ -7,11 +7,8 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from functools import partial
 from html import unescape
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Literal
 
 import pytest
@@ -28,7 +25,7 @@ from autograder.site.errors.runs import ErrorRun
 from autograder.site.errors.titles import error_message
 from autograder.site.pages import TEMPLATES, lesson_page, search_page, style
 from autograder.site.pages import Page as SitePage
-from support.browser import barriers, browser_page, picture
+from support.browser import barriers, browser_page, picture, served
 
 pytestmark = pytest.mark.long(15)
 
@@ -136,12 +133,8 @@ def test_a_page_of_each_kind_has_no_barrier(
 
 @pytest.fixture(scope="module")
 def server(site: Path) -> Iterator[str]:
-    handler = partial(SimpleHTTPRequestHandler, directory=str(site))
-    handler.log_message = lambda *words: None  # type: ignore[attr-defined]
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with served(site) as address:
+        yield address
 
 
 def test_search_finds_an_error_by_five_of_its_words(server: str, runs: dict[str, ErrorRun], browser: Page) -> None:

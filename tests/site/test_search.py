@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from urllib.parse import quote
 
 import pytest
@@ -19,7 +16,7 @@ from autograder.language import LANGUAGES
 from autograder.site import build
 from autograder.site.errors.pages import page_name
 from autograder.site.errors.search import NAME
-from support.browser import browser_page
+from support.browser import browser_page, served
 
 pytestmark = pytest.mark.long(60)
 
@@ -34,12 +31,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(build, "executed", lambda *given: {})
         build.build_site(folder, tmp_path_factory.mktemp("cache"))
-    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
-    handler.log_message = lambda *words: None  # type: ignore[attr-defined]
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
-        Thread(target=running.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{running.server_port}"
-        running.shutdown()
+    with served(folder) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")

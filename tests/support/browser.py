@@ -5,7 +5,10 @@ import re
 import subprocess
 import sys
 from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect, sync_playwright
@@ -73,6 +76,19 @@ def _server(work, code):
             server.terminate()
             server.wait(30)
             server.stdout.close()
+
+
+@contextmanager
+def served(folder):
+    """The files of a folder on a server of this machine; gives its address."""
+    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
+    handler.log_message = lambda *words: None
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
 
 
 @contextmanager
