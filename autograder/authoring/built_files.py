@@ -37,7 +37,7 @@ def _is_same(path: Path, new: bytes) -> bool:
 
 
 def is_same_key(old: str, new: str) -> bool:
-    """Return whether two texts differ at most in the last digits of numbers, as those of two processors do."""
+    """Return whether two keys differ at most in the last digits of numbers, as on two processors."""
     if _NUMBER.sub("#", old) != _NUMBER.sub("#", new):
         return False
     for one, other in zip(old.splitlines(), new.splitlines(), strict=True):

@@ -12,18 +12,10 @@ from ..language import Note
 from .values import Other, describe
 
 # Everyday answers, which no table of ours takes as a value.
-CASUAL = frozenset(
-    {
-        *("yes", "no", "y", "n", "ok", "okay", "error", "fail", "fails", "works", "raises", "exception"),
-        *("да", "нет", "ок", "ошибка", "работает", "принято", "исключение"),
-    }
-)
-SLIPS = frozenset(
-    {
-        *("note.entry_kind", "note.entry_word", "note.entry_text", "note.entry_bool", "note.entry_comma"),
-        "note.entry_number",
-    }
-)
+_YES_AND_NO = ("yes", "no", "y", "n", "ok", "okay", "да", "нет", "ок")
+_OUTCOMES = ("error", "exception", "fail", "fails", "works", "raises", "ошибка", "исключение", "работает", "принято")
+CASUAL = frozenset(_YES_AND_NO + _OUTCOMES)
+SLIPS = frozenset(f"note.entry_{kind}" for kind in ("kind", "word", "text", "bool", "comma", "number"))
 
 
 def is_slip(note: Note) -> bool:
@@ -32,10 +24,10 @@ def is_slip(note: Note) -> bool:
 
 
 def mistyped(table: Mapping[str, Any], truth: Mapping[str, Any]) -> Iterator[Note]:
-    """Yield a note for each entry of `table` that is a slip of writing, such as "2.0" in quotes, 1 for True, or "yes".
+    """Yield a note for each entry of `table` that is a slip of writing.
 
-    A decimal comma makes a pair of integers of a number. None, and the name of an error in place of a number, are
-    predictions and no slips: a note would tell the right answer.
+    Such are "2.0" in quotes, 1 for True, and "yes". A decimal comma makes a pair of integers of a number. None, and the
+    name of an error in place of a number, are predictions and no slips: a note would tell the right answer.
     """
     for entry, right in truth.items():
         given = table[entry]

@@ -27,8 +27,8 @@ class inspect_step:
     It says what is wrong without an error, with names of parameters and lines: parts that no gradient reaches,
     gradients that were not cleared, a loss scale still in them, graphs that are carried over, and more. `model` and
     `optimizer` may be lists. The block holds one whole step: with accumulation the whole window. Made once before a
-    loop and entered in each step, it says only what is new. It changes no gradient and no
-    random state. Compiled code runs as it is written, because its operations could not be seen otherwise.
+    loop and entered in each step, it says only what is new. It changes no gradient and no random state.
+    Compiled code runs as it is written, because its operations could not be seen otherwise.
     """
 
     def __init__(

@@ -20,7 +20,6 @@ from .tracebacks import as_html, as_text, explain_error, explain_warnings
 
 if TYPE_CHECKING:
     from ..explained.entry import Explanation
-    from ..inspection.script import ScriptWatch
 
 # The last line of a traceback that was pasted: "RuntimeError: one of the variables ..."
 _LAST_LINE = re.compile(r"^(?:[\w.]+\.)?\w*(?:Error|Exception|Warning): (?=\S)", re.M)
@@ -96,22 +95,19 @@ def run_and_explain(file: Path, arguments: Sequence[str], steps: int = 0) -> int
     sys.argv = [str(file), *arguments]
     sys.path.insert(0, str(file.resolve().parent))
     explain_warnings()
+    ended_by: Exception | None = None
     try:
         watch.run(partial(runpy.run_path, str(file), run_name="__main__"))
     except Exception as error:
-        print(*watch.reports, sep="\n\n", end="\n" if watch.reports else "", flush=True)
-        _print_traceback(error, str(file))
-        print(f"\n{explain(error)}", file=sys.stderr)
-        return 1
-    except SystemExit as end:
-        print(*_said(watch), sep="\n\n")
-        raise end
-    print(*_said(watch), sep="\n\n")
-    return int(bool(watch.reports))
-
-
-def _said(watch: ScriptWatch) -> Sequence[object]:
-    return watch.reports or [Reply((message("explain.no_findings", count=watch.number),))]
+        ended_by = error
+    finally:
+        nothing = [] if ended_by else [Reply((message("explain.no_findings", count=watch.number),))]
+        if said := watch.reports or nothing:
+            print(*said, sep="\n\n", flush=True)
+    if ended_by is not None:
+        _print_traceback(ended_by, str(file))
+        print(f"\n{explain(ended_by)}", file=sys.stderr)
+    return int(bool(ended_by or watch.reports))
 
 
 def _print_traceback(error: Exception, file: str) -> None:

@@ -17,8 +17,9 @@ from ..look.image import readable_image
 from ..measure import leaves
 from ..messages.drawing import word
 from ..session import SESSION
-from .graph.fold import fold, part_sizes, refused_nodes
+from .graph.fold import fold
 from .graph.model import Graph
+from .graph.modules import part_sizes, refused_nodes
 from .graph.read import read_graph, refusal
 from .graph.torch_objects import safely
 from .graph.values import is_value, read_values

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from nbformat.notebooknode import NotebookNode
@@ -81,11 +82,10 @@ def build_site(folder: Path, cache: Path, names: Sequence[str] = (), addresses: 
     return update(folder, {name: data.encode() if isinstance(data, str) else data for name, data in files.items()})
 
 
-def asked(lesson: str, language: str) -> list[str]:
-    """Return what people search for in their own words, and find in a lesson."""
-    table = tomllib.loads((NOTEBOOKS / "asked.toml").read_text(encoding="utf-8"))
-    found: list[str] = table.get(lesson, {}).get(language, [])
-    return found
+@cache
+def _asked() -> dict[str, dict[str, list[str]]]:
+    """Return what people search for in their own words, by the lesson where they find it and by language."""
+    return tomllib.loads((NOTEBOOKS / "asked.toml").read_text(encoding="utf-8"))
 
 
 def _pages(lesson: Lesson, cache: Path) -> dict[str, Page]:
@@ -113,6 +113,6 @@ def _pages(lesson: Lesson, cache: Path) -> dict[str, Page]:
             *times,
             to_text(notebook),
             drawn,
-            asked(lesson.file_name, language),
+            _asked().get(lesson.file_name, {}).get(language, []),
         )
     return made

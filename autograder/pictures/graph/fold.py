@@ -7,20 +7,19 @@ far from the outputs.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from ...language import Note
 from .contract import children, contract, passing_nodes, variables_of
 from .model import Graph
-from .modules import owners
+from .modules import owners, part_sizes
 
 LIMIT = 32  # boxes in a picture: its text is one screen
 WIDE = 4  # nodes side by side; with more, the picture is wider than a page
 _WIDE_LEAVES = 6  # leaves side by side
 _MOST = 64  # boxes of a picture that can be made no smaller
 _OPENED = 120  # boxes in a picture of one module, which the learner asked for
-_PLACES = 4  # modules that a sentence names
 _NEAREST = 10  # nodes kept next to the outputs of a graph without repetitions or modules
 _LEAVES = 12  # leaves side by side
 _FIRST_LEAVES = 3  # of more than so many
@@ -33,8 +32,7 @@ def fold(graph: Graph, opened: str = "") -> Graph:
     The result is `graph` itself, or a copy with folded nodes and a note that says so. `opened` is the name of a module
     whose nodes stay as they are, if there is room, while the modules beside it are folded.
     """
-    sizes = part_sizes(graph)
-    graph = _with_few_leaves(_around(graph, opened) if opened else graph)
+    whole, graph = graph, _with_few_leaves(_around(graph, opened) if opened else graph)
     if _fits(graph) and not opened:
         return graph
     folded = graph if opened and len(graph.nodes) <= _OPENED else _smallest(_smaller(graph))
@@ -45,33 +43,11 @@ def fold(graph: Graph, opened: str = "") -> Graph:
         notes = [Note("note.cut", {"size": graph.size, "shown": _steps(folded) - 1})]
     else:
         shown: dict[str, object] = {"size": graph.size, "shown": len(folded.nodes)}
-        part = _part_to_open(folded, sizes, opened)
+        part = _part_to_open(folded, part_sizes(whole), opened)
         notes = [Note("note.folded.parts", {**shown, "part": part}) if part else Note("note.folded", shown)]
     if len(folded.outputs) < len(graph.outputs):
         notes.append(Note("note.outputs", {"count": len(graph.outputs), "shown": len(folded.outputs)}))
     return replace(folded, notes=(*folded.notes, *notes))
-
-
-def part_sizes(graph: Graph) -> dict[str, int]:
-    """Return the names of the modules to which nodes belong, with the numbers of their nodes."""
-    part = owners(graph, children(graph), passing_nodes(graph))
-    return dict(Counter(name for path in part.values() for name in path))
-
-
-def refused_nodes(graph: Graph) -> list[str]:
-    """Return the nodes that backward will refuse as text: the name, how many there are, and in which modules."""
-    part = owners(graph, children(graph), passing_nodes(graph))
-    places: dict[str, list[str]] = {}
-    for node in graph.nodes:
-        if node.is_refused:
-            places.setdefault(node.name, []).append((part.get(node.id) or ("",))[-1])
-    return [_located(name, found) for name, found in places.items()]
-
-
-def _located(node: str, places: Sequence[str]) -> str:
-    named = [*dict.fromkeys(filter(None, places))][:_PLACES]
-    times = f"{len(places)} × " if len(places) > 1 else ""
-    return f"{times}{node} ({', '.join(named)})" if named else f"{times}{node}"
 
 
 def _part_to_open(folded: Graph, sizes: Mapping[str, int], opened: str) -> str:
@@ -85,7 +61,7 @@ def _part_to_open(folded: Graph, sizes: Mapping[str, int], opened: str) -> str:
 
 def _around(graph: Graph, opened: str) -> Graph:
     """Fold the modules beside the module `opened`."""
-    part = owners(graph, children(graph), passing_nodes(graph))
+    part = owners(graph)
     outside = {
         node: next((name for name in path if not f"{opened}.".startswith(f"{name}.")), "")
         for node, path in part.items()
@@ -214,10 +190,10 @@ def _repetitions(signs: list[Hashable]) -> Iterator[tuple[int, int, int]]:
 def _by_module(graph: Graph, *, whole: bool = False) -> Graph:
     """Fold the nodes of each module of a model into one node.
 
-    Modules around modules are folded only if the graph does not fit without it. The only model is
-    folded as a whole only if `whole`, because one box says little.
+    Modules around modules are folded only if the graph does not fit without it. The only model is folded as a whole
+    only if `whole`, because one box says little.
     """
-    part, best = owners(graph, children(graph), passing_nodes(graph)), graph
+    part, best = owners(graph), graph
     outermost = 0 if whole or len({path[0] for path in part.values() if path}) > 1 else 1
     for depth in range(max((len(path) for path in part.values()), default=0), outermost, -1):
         groups = _pieces(graph, {node: path[depth - 1] for node, path in part.items() if len(path) >= depth})

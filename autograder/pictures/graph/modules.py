@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 
+from .contract import children, passing_nodes
 from .model import Graph
+
+_PLACES = 4  # modules that a sentence names
 
 
 def parameters(namespace: Mapping[str, Any]) -> list[tuple[torch.Tensor, tuple[str, ...]]]:
@@ -36,13 +40,14 @@ def _runs(module: object) -> bool:
     return isinstance(module, torch.nn.Module) and type(module).forward is not torch.nn.Module.forward
 
 
-def owners(graph: Graph, below: Mapping[int, list[int]], beside: Mapping[int, int]) -> dict[int, tuple[str, ...]]:
+def owners(graph: Graph) -> dict[int, tuple[str, ...]]:
     """Return a dict from node id to the names of the modules to which the node belongs, the outermost first.
 
     A node that uses or saves a parameter belongs to the modules around the parameter. A node without parameters
     belongs to a module if it lies between two such nodes of one call. Other nodes belong to no module: those of a
     loss, those between two modules, and those between two calls of one module.
     """
+    below, beside = children(graph), passing_nodes(graph)
     around = [modules for _, modules in graph.parameters]
     bits = {tensor: 1 << number for number, (tensor, _) in enumerate(graph.parameters)}
     steps = [node for node in graph.nodes if node.leaf is None and node.id not in beside]
@@ -69,6 +74,28 @@ def owners(graph: Graph, below: Mapping[int, list[int]], beside: Mapping[int, in
         elif node.count == 1:
             found[node.id] = around[used[node.id].bit_length() - 1]
     return found
+
+
+def part_sizes(graph: Graph) -> dict[str, int]:
+    """Return the names of the modules to which nodes belong, with the numbers of their nodes."""
+    part = owners(graph)
+    return dict(Counter(name for path in part.values() for name in path))
+
+
+def refused_nodes(graph: Graph) -> list[str]:
+    """Return the nodes that backward will refuse as text: the name, how many there are, and in which modules."""
+    part = owners(graph)
+    places: dict[str, list[str]] = {}
+    for node in graph.nodes:
+        if node.is_refused:
+            places.setdefault(node.name, []).append((part.get(node.id) or ("",))[-1])
+    return [_located(name, found) for name, found in places.items()]
+
+
+def _located(node: str, places: Sequence[str]) -> str:
+    named = [*dict.fromkeys(filter(None, places))][:_PLACES]
+    times = f"{len(places)} × " if len(places) > 1 else ""
+    return f"{times}{node} ({', '.join(named)})" if named else f"{times}{node}"
 
 
 def _innermost(earlier: int, before: int, later: int, around: list[tuple[str, ...]]) -> tuple[str, ...]:
