@@ -78,12 +78,17 @@ def _server(work, code):
             server.stdout.close()
 
 
+class _Silent(SimpleHTTPRequestHandler):
+    """A handler that prints no line for each request."""
+
+    def log_message(self, *words):
+        pass
+
+
 @contextmanager
 def served(folder):
     """The files of a folder on a server of this machine; gives its address."""
-    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
-    handler.log_message = lambda *words: None
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Silent, directory=str(folder))) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         try:
             yield f"http://127.0.0.1:{server.server_port}"
