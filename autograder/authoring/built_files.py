@@ -8,9 +8,6 @@ from pathlib import Path
 
 from ..lessons.source import Lesson, source_digest
 
-_NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d+(?:e[-+]?\d+)?")
-_ROUNDING = 1e-4  # of the largest number of a tensor
-
 
 def write(files: Mapping[Path, str | bytes]) -> Iterator[Path]:
     """Write the files whose content on disk differs, and yield their paths.
@@ -24,28 +21,8 @@ def write(files: Mapping[Path, str | bytes]) -> Iterator[Path]:
 
 
 def stale(files: Mapping[Path, str | bytes]) -> list[Path]:
-    """Return the paths at which the file on disk differs from the content in `files`.
-
-    Numbers of a key are compared up to rounding.
-    """
-    return [path for path, new in files.items() if not path.is_file() or not _is_same(path, _encoded(new))]
-
-
-def _is_same(path: Path, new: bytes) -> bool:
-    old = path.read_bytes()
-    return old == new or (path.suffix == ".json" and is_same_key(old.decode(), new.decode()))
-
-
-def is_same_key(old: str, new: str) -> bool:
-    """Return whether two keys differ at most in the last digits of numbers, as on two processors."""
-    if _NUMBER.sub("#", old) != _NUMBER.sub("#", new):
-        return False
-    for one, other in zip(old.splitlines(), new.splitlines(), strict=True):
-        pairs = [(float(a), float(b)) for a, b in zip(_NUMBER.findall(one), _NUMBER.findall(other), strict=True)]
-        largest = max((abs(a) for a, _ in pairs), default=0.0)
-        if any(abs(a - b) > _ROUNDING * largest for a, b in pairs):
-            return False
-    return True
+    """Return the paths at which the file on disk differs from the content in `files`."""
+    return [path for path, new in files.items() if not path.is_file() or path.read_bytes() != _encoded(new)]
 
 
 def _encoded(content: str | bytes) -> bytes:

@@ -42,7 +42,6 @@ from ..lessons.prose.contracts import contract_problems, shown_words
 from ..lessons.prose.headings import heading_problems
 from ..lessons.prose.sections import KEEP, lesson_minutes, misplaced
 from ..lessons.source import Lesson
-from . import built_files
 from .aspects import aspect_problems
 from .idle_calls import idle_calls
 from .junk import accepted_helpers, accepted_junk, helpers
@@ -170,7 +169,7 @@ def _compare_key(exercise: Exercise, key: Expected, report: Report) -> None:
     """Write into the report whether the key on disk is current, and whether the key is too large."""
     path = key_in(path_of(exercise), exercise.name)
     text = build_key(exercise, key, path)
-    report.key = "current" if not built_files.stale({path: text}) else "stale"
+    report.key = "current" if path.is_file() and path.read_text(encoding="utf-8") == text else "stale"
     if (size := len(text.encode())) > LARGEST_KEY:
         wrong = f"its key has {size // 1000} kB; at most {LARGEST_KEY // 1000}: draw smaller cases, or observe less"
         report.problems.append(wrong)
