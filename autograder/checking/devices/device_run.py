@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import dis
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -15,13 +17,15 @@ from ..containment.answer_calls import can_be_called, with_calls
 from ..containment.caught import Caught
 from ..containment.deadline import Deadline
 from ..containment.surroundings import undisturbed
-from ..containment.time_limit import limited
+from ..containment.time_limit import TimeIsUp, limited
 from ..exercise import Aspect, Exercise, aspect
 from .mixtures import REFUSALS
 from .pretended_device import pretended_device
 from .storage_devices import CPU, tensors_of
 
 DEVICE = "device"  # the aspect's name
+_NO_DEVICE = re.compile("CUDA|_cuda_|dummy base class")
+_TORCH = torch.__path__[0]
 _REFUSAL = re.compile("|".join(re.escape(text).replace(r"\{\}", ".+?") for text in REFUSALS))
 
 
@@ -84,14 +88,21 @@ def tensors_in(value: Any, seen: set[int] | None = None) -> Iterator[Tensor]:
 def observe_device(exercise: Exercise, answer: object, seed: str, deadline: Deadline) -> dict[str, object]:
     """Run the probe for devices on a pretended one, and return the aspect's value.
 
-    The tensors of the first case of `seed` lie there. Only what a GPU refuses counts: a mixture of devices, whether it
-    ended the probe or the probe caught it. Another exception says nothing, because the pretended device lacks much of a
-    real one. On the CPU the probe has to find the same numbers. Both runs end at `deadline`.
+    The tensors of the first case of `seed` lie there. A mixture of devices counts, whether it ended the probe or the
+    probe caught it. So does any other exception that the CPU does not see, unless torch says that this machine has no
+    such device. On the CPU the probe has to find the same numbers. Both runs end at `deadline`.
     """
     case, same = exercise.draw_first(seed), exercise.draw_first(seed)
     refused: str | Caught | None = None
     there, equal, idle = True, True, [False]
     probe = exercise.device_probe or exercise.probe
+
+    def works_here() -> bool:
+        with contextlib.suppress(Exception), limited(deadline):
+            probe(SimpleNamespace(**{exercise.asks: answer}), same)
+            return True
+        return False
+
     with undisturbed([]):
         try:
             with limited(deadline), pretended_device("cuda") as devices:
@@ -108,7 +119,8 @@ def observe_device(exercise: Exercise, answer: object, seed: str, deadline: Dead
                 raise
             cause = error.__cause__ or error
             caught = Caught.of(cause, f"{type(cause).__name__}: {cause}")
-            refused = caught if is_refusal(caught) else None
+            if is_refusal(caught) or (not (isinstance(cause, TimeIsUp) or _lacks_a_device(cause)) and works_here()):
+                refused = caught
     return {"on a GPU": refused, "results there": there, "same numbers": equal, "nothing returned": any(idle)}
 
 
@@ -133,6 +145,17 @@ def _have_equal_numbers(there: object, here: object) -> bool:
         isinstance(a, Tensor) and isinstance(b, Tensor) and a.shape == b.shape and torch.allclose(a, b, equal_nan=True)
         for a, b in pairs
     )
+
+
+def _lacks_a_device(error: BaseException) -> bool:
+    """Return whether torch, and no `raise` or `assert` of an answer, says that this machine has no such device."""
+    last = error.__traceback__
+    while last and last.tb_next:
+        last = last.tb_next
+    if last is None or not _NO_DEVICE.search(str(error)):
+        return False
+    code = last.tb_frame.f_code
+    return code.co_filename.startswith(_TORCH) or code.co_code[last.tb_lasti] != dis.opmap["RAISE_VARARGS"]
 
 
 def is_refusal(error: str | Caught) -> bool:

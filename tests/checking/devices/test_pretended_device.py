@@ -142,6 +142,27 @@ def test_an_error_that_no_gpu_raises_costs_no_points():
     assert judge(exercise, observe(exercise, smooth, PUBLIC_SEED), expected).points == exercise.points
 
 
+DECLINES = (
+    "assert x.is_cpu",
+    "if x.is_cuda: raise NotImplementedError",
+    "if x.device.type != 'cpu': raise RuntimeError('Torch not compiled with CUDA enabled')",
+    "1 if x.is_cpu else 1 / 0",
+    "'abc'.index('a' if x.is_cpu else 'z')",
+    "{'cpu': 0}[x.device.type]",
+    "x if x.is_cpu else x.view(7, 7, 7)",
+)
+
+
+@pytest.mark.parametrize("line", DECLINES)
+def test_an_answer_that_declines_the_device_has_not_worked_there(line):
+    exercise = exercises.load("grad_modes_and_in_place")["smooth"]
+    answer: dict = {"torch": torch}
+    rows = "rows = [x[0]]\n    for t in range(1, len(x)):\n        rows.append(a * rows[-1] + (1 - a) * x[t])"
+    exec(f"def smooth(x, a):\n    {line}\n    {rows}\n    return torch.stack(rows)", answer)
+    verdict = judge(exercise, observe(exercise, answer["smooth"], PUBLIC_SEED), exercises.key_of(exercise).expected)
+    assert [each.name for each in verdict.aspects if each.state == "wrong"] == ["device"]
+
+
 def test_an_answer_that_leaves_the_device_of_its_inputs_is_never_our_error() -> None:
     place, named = find_place("cuda"), set()
     for lesson in LESSONS:
