@@ -24,7 +24,7 @@ from autograder import exercises
 from autograder.checking.exercise import Exercise
 from autograder.checking.judge import screen
 from autograder.checking.observe import observe
-from autograder.grading.conspicuous.places import ReleasedCode
+from autograder.grading.conspicuous.code_reader import released_paths
 from autograder.grading.demonstrations.needless_cells import Demonstrations, RehearsedCell
 from autograder.grading.sandbox.child.shell import Shell
 from autograder.grading.sandbox.server.warmup import warm_shell
@@ -64,9 +64,9 @@ def main() -> None:
     os.environ.update(NBGRADER_EXECUTION="autograde", AUTOGRADER_HOME=tempfile.mkdtemp())
     paths = [Path(course, "submitted", each, lesson.file_name, f"{lesson.file_name}.ipynb") for each in students]
     notebooks = plain_cells(source_notebook(lesson, known))
-    released = ReleasedCode.of([source for cells in notebooks for source in cells], shell.transform_cell)
+    names = released_paths((source for cells in notebooks for source in cells), shell.transform_cell)
     rehearsed = [[RehearsedCell(source, [], True) for source in cells] for cells in notebooks]
-    lean = Demonstrations(rehearsed, released.bindings, shell.transform_cell)
+    lean = Demonstrations(rehearsed, names)
     gc.collect()
     gc.freeze()  # as the fork server does: no collection walks over all of torch
     seconds = [slowest(shell, paths, known, int(jobs), each) for each in (None, lean)]

@@ -8,15 +8,14 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import IPython.core.inputtransformer2
 import nbformat
 import pytest
 import torch
 
 from autograder.checking.verdict import Verdict, VerdictState
 from autograder.grading.collecting.archive import unpack
-from autograder.grading.conspicuous.bindings import Bindings
-from autograder.grading.conspicuous.places import find_places
+from autograder.grading.conspicuous.code_reader import KnownNames, read_code
+from autograder.grading.conspicuous.protected_names import is_protected
 from autograder.grading.files.notebook_file import parse_notebook
 from autograder.grading.report.similar_answers import similar_answers
 from autograder.history import begun_tables, folder, standings, verdicts
@@ -26,7 +25,6 @@ from support.growth import growth
 
 Work = Callable[[int], Callable[[], object]]
 MOST = 1.2  # the exponent; 1 is linear
-transform = IPython.core.inputtransformer2.TransformerManager().transform_cell
 
 
 def ones() -> torch.Tensor:
@@ -162,6 +160,9 @@ SOURCES: dict[str, Callable[[int], list[str]]] = {
     ),
     "functions": lambda size: [f"def f{number}(x):\n    return f{number + 1}(x).numpy()" for number in range(size)],
     "attributes": lambda size: [f"torch.a{number} = torch.b{number}.c" for number in range(size)],
+    "functions in functions": lambda size: [
+        "".join(f"{' ' * depth}def f{depth}(x):\n{' ' * depth} y{depth} = x\n" for depth in range(size // 12))
+    ],
     "arguments": lambda size: [f"answer({', '.join(f'a{number}' for number in range(size))})"],
     "a text": lambda size: [f"text = {'__globals__ ' * size!r}"],
     "empty lines": lambda size: ["\n" * size + "answer = 1"],
@@ -173,7 +174,14 @@ SOURCES: dict[str, Callable[[int], list[str]]] = {
 def test_reading_a_source(name: str) -> None:
     def look(size: int) -> Callable[[], object]:
         cells = SOURCES[name](size)
-        return lambda: find_places(cells, {}, False, Bindings(), {"answer"}, transform)
+        codes = [compile(cell, "<cell>", "exec") for cell in cells]
+
+        def read() -> None:
+            known = KnownNames(lambda top: False, is_protected)
+            for code in codes:
+                read_code(code, known)
+
+        return read
 
     assert growth(look, (12, 50, 200)) < MOST
 

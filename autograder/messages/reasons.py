@@ -192,9 +192,6 @@ REASONS: dict[str, Text] = {
         "{where}, line {line}: hands on the module {what}",
         "{where}, строка {line}: передаёт дальше модуль {what}",
     ),
-    "look.computed": Text(
-        "{where}, line {line}: computes a name: {what}", "{where}, строка {line}: вычисляет имя ({what})"
-    ),
     "look.text": Text("{where}, line {line}: a text names {what}", "{where}, строка {line}: в тексте названо {what}"),
     "look.outside": Text(
         "{where}, line {line}: keeps numbers outside of torch, where only torch's memory is counted: {what}",

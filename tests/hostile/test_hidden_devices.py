@@ -9,7 +9,8 @@ from autograder import exercises
 from autograder.checking.exercise import PUBLIC_SEED
 from autograder.checking.judge import judge
 from autograder.checking.observe import observe
-from autograder.grading.conspicuous.places import ReleasedCode, find_places
+from autograder.grading.conspicuous.code_reader import KnownNames, read_code
+from autograder.grading.conspicuous.protected_names import is_protected
 
 _MIXED = """
 def mixed(x, a):
@@ -40,14 +41,10 @@ REFUSED = {
     "no dispatch": "    with torch._C._DisableTorchDispatch():\n        return mixed(x, a)",
     "no modes": _WITHOUT_MODES.format(result="y"),
     "no modes, and a move": _WITHOUT_MODES.format(result="y.to(x.device)"),
-}
-SHOWN = {
-    "no functions": "    with torch._C.DisableTorchFunction():\n        return mixed(x, a)",
-    "no modes, and a copy": _WITHOUT_MODES.format(result="torch.empty_like(x).copy_(y)"),
     "modes taken off and put back": """
     dispatch, functions = [], []
     while torch._C._len_torch_dispatch_stack():
-        dispatch.append(torch._C._pop_torch_dispatch_stack())
+        dispatch.append(torch._C._pop_torch_dispatch_stack(None))
     while torch._C._len_torch_function_stack():
         functions.append(torch._C._pop_torch_function_stack())
     y = mixed(x, a)
@@ -56,6 +53,10 @@ SHOWN = {
     for mode in reversed(functions):
         torch._C._push_on_torch_function_stack(mode)
     return y""",
+}
+SHOWN = {
+    "no functions": "    with torch._C.DisableTorchFunction():\n        return mixed(x, a)",
+    "no modes, and a copy": _WITHOUT_MODES.format(result="torch.empty_like(x).copy_(y)"),
 }
 
 
@@ -77,6 +78,6 @@ def test_a_hidden_mixture_does_not_pay(body: str) -> None:
 @pytest.mark.parametrize("body", SHOWN.values(), ids=SHOWN)
 def test_what_takes_the_pretended_device_away_pays_and_is_shown(body: str) -> None:
     source = f"{_MIXED}\ndef smooth(x, a):\n{body}\n"
-    released = ReleasedCode.of(["import torch"], str)
+    known = KnownNames(lambda top: False, is_protected)
     assert gain(source) > 0
-    assert find_places([source], {}, False, released.bindings, frozenset(), str)
+    assert read_code(compile(f"import torch\n{source}", "<cell>", "exec"), known)

@@ -93,3 +93,12 @@ def test_bytes_in_numpy_are_not_counted_but_shown(assignment: Assignment) -> Non
     assert (outcome.flags, outcome.ended) == ([], None)
     assert {place.id for place in outcome.places} == {"look.outside"}
     assert points(outcome)["train_epoch"] > assignment.points_without(HALF)["train_epoch"]
+
+
+def test_numbers_that_leave_one_by_one_are_not_counted(assignment: Assignment) -> None:
+    one_by_one = IN_NUMPY.replace("lambda t: t.detach().numpy().copy(), torch.from_numpy", "_out, _back") + (
+        "def _out(t):\n    return t.shape, t.dtype, [float(v) for v in t.detach().flatten()]\n"
+        "def _back(kept):\n    return torch.tensor(kept[2], dtype=kept[1]).reshape(kept[0])\n"
+    )
+    outcome, _ = assignment.hand_in(assignment.notebook({**HALF, "train_epoch": one_by_one}))
+    assert points(outcome)["train_epoch"] > assignment.points_without(HALF)["train_epoch"]

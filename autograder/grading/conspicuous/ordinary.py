@@ -10,7 +10,6 @@ import functools
 import inspect
 import re
 import sys
-from importlib.machinery import PathFinder
 from types import FunctionType, ModuleType
 
 
@@ -58,6 +57,9 @@ _EXCEPT = (
     "string.Formatter",
     "torch.classes",
     "torch.hub",
+    "torch.library.Library",
+    "torch.library.impl",
+    "torch.library.register_kernel",
     "torch.ops.load_library",
     "torch.overrides.get_overridable_functions",
     "torch.package",
@@ -94,7 +96,7 @@ _ONLY = {
             get_referrers""",
         "get_ipython()": """run_line_magic run_cell_magic magic system getoutput set_next_input kernel config user_ns
             __class__ history_manager display_formatter events set_custom_exc displayhook""",
-        "importlib": "reload import_module util metadata invalidate_caches",
+        "importlib": "reload util metadata invalidate_caches",
         "importlib.util": "find_spec",
         "inspect": """getsource getsourcelines signature Parameter Signature getdoc cleandoc isclass isfunction ismodule
             ismethod isbuiltin iscoroutinefunction isgenerator isgeneratorfunction isabstract getfile getsourcefile
@@ -115,7 +117,7 @@ _ONLY = {
         "ssl": "_create_unverified_context _create_default_https_context create_default_context",
         "sympy": """symbols Symbol diff Derivative integrate simplify exp sin cos tan tanh log sqrt Abs Matrix Function
             Rational pi E oo init_printing latex pprint hessian expand factor solve Eq series limit derive_by_array N
-            Integer Float cosh sinh""",
+            Integer Float cosh sinh lambdify sympify simplify""",
         "sys": """version version_info path argv executable platform stdout stderr stdin getsizeof getrefcount maxsize
             float_info int_info modules exit exc_info byteorder getrecursionlimit setrecursionlimit flags hexversion
             implementation getdefaultencoding intern maxunicode prefix float_repr_style excepthook displayhook
@@ -162,49 +164,31 @@ HIDDEN_ATTRIBUTES = words(
     func_globals gi_code gi_frame tb_frame tb_next
     """
 )
+SETTABLE = words("__annotations__ __class__ __dict__ __doc__ __name__ __qualname__ __signature__ __wrapped__")
 HIDDEN_TEXTS = re.compile(
     rf"\b({'|'.join(sorted(HIDDEN_ATTRIBUTES))}|__(globals|closure|builtins|subclasses|getattribute|import|loader"
     rf"|spec|self|func|wrapped|defaults|kwdefaults|reduce|reduce_ex|bases|array_interface)__|_getframe|_current_frames)\b"
     r"|/proc/(?!cpuinfo|meminfo|version|uptime|loadavg)"
 )
-RUNS_TEXT = frozenset(
-    ("timeit.timeit", "timeit.repeat", "timeit.Timer", "cProfile.run", "torch.utils.benchmark.Timer")
-)  # functions that run code out of texts
-LOADS_OBJECTS = frozenset(("joblib.load", "pickle.load", "pickle.loads", "torch.load", "numpy.load"))
-SHOWING = words("print help dir hasattr getattr isinstance issubclass type id len repr str callable vars")
+SHOWING = words(
+    "print help dir hasattr getattr isinstance issubclass type id len repr str callable delattr setattr reload"
+)
 MAGICS = words(
     """aimport alias autocall automagic autoreload autosave bash bookmark capture cat cd clear colors conda
     config connect_info cp debug dhist dirs doctest_mode env flake8_off flake8_on gui hist history html
-    javascript js killbgscripts latex ldir less lf lk ll logoff logon logstart logstate logstop lprun
+    javascript js killbgscripts latex ldir less lf lk ll load_ext logoff logon logstart logstate logstop lprun
     ls lsmagic lx magic man markdown matplotlib memit mkdir more mprun mv nb_black notebook page pastebin pdb
     pdef pdoc perl pfile pinfo pinfo2 pip popd pprint precision prun psearch psource pushd pwd pycat
-    pycodestyle_off pycodestyle_on pylab quickref rehashx reset reset_selective rm rmdir ruby sc
+    pycodestyle_off pycodestyle_on pylab quickref rehashx reload_ext reset reset_selective rm rmdir ruby run sc
     script set_env sh store svg sx system tensorboard time timeit unalias unload_ext uv wandb watermark who
     who_ls whos writefile xdel xmode"""
 )
-CALLED_ONLY = (
-    RUNS_TEXT
-    | LOADS_OBJECTS
-    | {"torch.library.Library", "torch.library.impl", "torch.library.register_kernel"}
-    | {"operator.attrgetter", "operator.methodcaller", "importlib.import_module", "get_ipython()"}
-)
-_METHODS = (property, staticmethod, classmethod)
-CODE_MAGICS = words("time timeit prun capture memit mprun lprun")  # their text is code of the notebook
-_BUILTINS = (frozenset(vars(builtins)) | {"get_ipython", "display"}) - {
-    "exec",
-    "eval",
-    "compile",
-    "getattr",
-    "setattr",
-    "delattr",
-    "memoryview",
-}
-_NAMES = frozenset(("__name__", "__file__", "__doc__", "__class__"))
+_NAMES = frozenset(("__name__", "__file__", "__doc__", "__class__", "__annotations__"))
 
 
-def is_builtin(name: str) -> bool:
-    """Return whether an ordinary notebook uses a builtin of this name as a value."""
-    return name in _NAMES if name.startswith("__") else name in _BUILTINS
+def is_unusual_name(name: str) -> bool:
+    """Return whether an ordinary notebook does not load a global name: `__builtins__` or `memoryview`, for example."""
+    return name == "memoryview" or (name.startswith("__") and name.endswith("__") and name not in _NAMES)
 
 
 def at_home(path: str) -> str:
@@ -214,31 +198,7 @@ def at_home(path: str) -> str:
     return found.__name__ if isinstance(found, ModuleType) else path
 
 
-_MEASURING = re.compile(
-    r"autograder\.(measure|checking\.(allocations|observe|containment(\.\w+)?))|autograder\.grading\.sandbox\.child\.(active_hooks|guard|threads)"
-    r"|contextlib|tempfile|threading|torch\._C\._(autograd|profiler)|torch\.autograd\.(graph|function)|warnings"
-    r"|torch\.utils\._python_dispatch"
-)
-
-
-@functools.cache
-def measuring_names() -> frozenset[str]:
-    """Return the names of functions and methods that measurements rest on.
-
-    Plain words such as "read" are left out, because own objects have them as well.
-    """
-    found: set[str] = set()
-    for name, module in list(sys.modules.items()):
-        if module is not None and _MEASURING.fullmatch(name):
-            classes = [
-                each for each in vars(module).values() if issubclass(type(each), type) and each.__module__ == name
-            ]
-            for owner in (module, *classes):
-                found |= {key for key, each in vars(owner).items() if callable(each) or isinstance(each, _METHODS)}
-    special = {name for name in found if not name.startswith("__") and ("_" in name or not name.islower())}
-    return frozenset(special | {"peak"})
-
-
+@functools.lru_cache(4096)
 def is_ordinary(path: str) -> bool:
     """Return whether honest notebooks use a module, or the part of it that a dotted path names.
 
@@ -271,6 +231,11 @@ def _is_listed(path: str) -> bool:
     return below is None or len(parts) < 2 or parts[1] in below
 
 
+def is_open(path: str) -> bool:
+    """Return whether a dotted path begins with a module whose public names are all ordinary, but for few."""
+    return path.partition(".")[0] in _OPEN
+
+
 def is_setting(path: str) -> bool:
     """Return whether honest notebooks assign to what a dotted path names."""
     found = _SETTINGS.match(path)
@@ -290,20 +255,9 @@ def is_new(path: str) -> bool:
     return not (found is None or name.startswith("_") or hasattr(builtins, name) or hasattr(found, name))
 
 
-def is_function(path: str) -> bool:
-    """Return whether a dotted path names a function or a class."""
-    return callable(_find(path))
-
-
 def is_module(path: str) -> bool:
     """Return whether a dotted path names a module."""
     return isinstance(_find(path), ModuleType)
-
-
-def is_installed(module: str) -> bool:
-    """Return whether a module's package can be imported here."""
-    top = module.partition(".")[0]
-    return top in sys.modules or PathFinder.find_spec(top) is not None
 
 
 def _find(path: str) -> object:

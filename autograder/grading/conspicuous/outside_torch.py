@@ -1,221 +1,126 @@
-"""Data that an answer keeps outside of torch.
+"""Ways out of torch in the code behind an answer.
 
-Some exercises count memory, and see torch's memory alone. NumPy's arrays, Python's numbers, files and buffers are in
-no count of bytes. Most answers need none of them, and those that do are shown to a person.
+Some exercises count memory, and see torch's memory alone. NumPy's arrays, files and buffers are in no count of bytes.
+Most answers need none of them, and those that do are shown to a person.
 """
 
 from __future__ import annotations
 
-import ast
-import symtable
-from collections.abc import Iterable, Iterator, Sequence, Set
+import functools
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
 
 from ...checking.exercise import Exercise
 from ...checking.labels import BYTES_IN_FILES, COUNTED_IN_TORCH
-from .bindings import UNKNOWN, Bindings
+from .code_reader import ConspicuousPlace, Kind, inner_codes
 from .ordinary import words
+from .steps import Do, steps_of
 
-# Modules whose objects hold no numbers of a tensor, or hold them as tensors.
+_LEAVES = words(
+    """__array__ __dlpack__ from_dlpack from_file from_numpy frombuffer numpy share_memory_ storage tobytes tolist
+    to_dlpack _to_dlpack typed_storage untyped_storage DoubleStorage FloatStorage TypedStorage UntypedStorage"""
+)  # methods of tensors, and functions of torch
+_OF_STORAGE = words("_cdata data_ptr device element_size nbytes size")  # attributes that are no entries
+_BUFFERS = words("bytearray bytes memoryview open")
+# Modules of whose objects no answer keeps a tensor's entries in bulk.
 _KEEP_NONE = words(
     """__future__ abc autograder builtins collections contextlib copy dataclasses enum functools gc inspect itertools
-    math numbers operator random time types typing typing_extensions warnings weakref"""
+    logging math matplotlib numbers operator random statistics time torch tqdm types typing typing_extensions warnings
+    weakref"""
 )
-_LEAVES = words("numpy tolist tobytes storage typed_storage share_memory_ __array__ __dlpack__")
-_OF_STORAGE = words("_cdata data_ptr nbytes size element_size device")  # attributes that are no entries
-_FOREIGN = words(
-    """_C asarray distributed from_dlpack from_file from_numpy frombuffer jit multiprocessing package save serialization
-    utils.data utils.dlpack DoubleStorage FloatStorage TypedStorage UntypedStorage"""
-)  # what torch has for memory that it does not count
-_BUFFERS = words("open bytes bytearray memoryview")
-_NUMBERS = words("float int complex bool")
-_Found = tuple[ast.AST, str]  # where, and what is there
+_SUMMARIES = words("abs append ceil cumsum floor inf isfinite isnan log max mean median min nan pi sqrt std sum var")
+_STORES = words("multiprocessing package save serialization")  # modules and functions of torch
+_MOST = 1000  # objects behind one answer
 
 
-def counted_in(exercises: Iterable[Exercise]) -> set[str]:
-    """Return the names of the answers whose memory is counted, where only torch's memory is."""
-    found = set()
-    for exercise in exercises:
-        measured = [aspect.measured for aspect in exercise.aspects]
-        if any(each in COUNTED_IN_TORCH for each in measured) and BYTES_IN_FILES not in measured:
-            found.add(exercise.asks)
-    return found
+def counts_torch_alone(exercise: Exercise) -> bool:
+    """Return whether the memory of an answer is counted, and torch's memory alone."""
+    measured = [aspect.measured for aspect in exercise.aspects]
+    return any(each in COUNTED_IN_TORCH for each in measured) and BYTES_IN_FILES not in measured
 
 
-def data_outside_torch(
-    trees: Iterable[tuple[int, ast.AST]], answers: Set[str], bindings: Bindings
-) -> Iterator[tuple[int, int, str]]:
-    """Yield where the code behind `answers` keeps numbers outside of torch: number of the source, line, what is there.
+def ways_out(answer: object, is_own: Callable[[CodeType], bool]) -> list[ConspicuousPlace]:
+    """Return where the code behind an answer takes numbers out of torch.
 
-    `trees` are modules, each with the number of its source. `answers` are the names of answers whose memory is counted.
-    The code behind an answer is each statement at the top level that binds or changes a name that the answer needs.
+    `is_own` tells whether code is the student's. The code behind an answer is that of the functions and classes that
+    can be reached from it by names, containers, closures and attributes.
     """
-    statements = [(number, each) for number, tree in trees if isinstance(tree, ast.Module) for each in tree.body]
-    for number, statement in _behind(statements, answers, bindings.own):
-        lines: set[int] = set()
-        for node, what in _kept(statement, bindings):
-            line = getattr(node, "lineno", 1)
-            if line not in lines:
-                yield number, line, what
-            lines.add(line)
+    found = set[ConspicuousPlace]()
+    waiting, seen = [answer], dict[int, object]()
+    while waiting and len(seen) < _MOST:
+        thing = waiting.pop()
+        if id(thing) in seen:
+            continue
+        seen[id(thing)] = thing
+        if isinstance(thing, FunctionType) and is_own(thing.__code__):
+            codes = [thing.__code__, *inner_codes(thing.__code__)]
+            found |= {place for code in codes for place in _in(code, thing.__globals__)}
+            waiting += [thing.__globals__.get(name) for code in codes for name in code.co_names]
+            waiting += [cell.cell_contents for cell in thing.__closure__ or () if _is_full(cell)]
+            waiting += [*(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values()]
+        elif callable(thing) and _is_way_out(thing):  # out of a container, for example
+            found.add(ConspicuousPlace.at(None, Kind.OUTSIDE, str(getattr(thing, "__name__", ""))))
+        else:
+            waiting += _parts(thing)
+    return sorted(found)
 
 
-def _behind(statements: list[tuple[int, ast.stmt]], names: Set[str], own: Set[str]) -> Iterator[tuple[int, ast.stmt]]:
-    """Yield the statements that bind or change one of `names`, or a name that such a statement needs.
-
-    A module of the student's own, one of `own`, is needed as a whole.
-    """
-    changing: dict[str, list[tuple[int, ast.stmt]]] = {}
-    for number, statement in statements:
-        for name in _changed(statement):
-            changing.setdefault(name, []).append((number, statement))
-    waiting, known, found = [*names], set(names), set[int]()
-    while waiting:
-        for number, statement in changing.pop(waiting.pop(), ()):
-            if id(statement) in found:
-                continue
-            found.add(id(statement))
-            yield number, statement
-            needed = changing.keys() if _imports(statement, own) else _needed(statement)
-            waiting += needed - known
-            known |= needed
+def _is_full(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not None
+    except ValueError:
+        return False
 
 
-def _imports(statement: ast.stmt, own: Set[str]) -> bool:
-    for node in ast.walk(statement):
-        match node:
-            case ast.Import(names=names) if any(each.name.partition(".")[0] in own for each in names):
-                return True
-            case ast.ImportFrom(module=str(module)) if module.partition(".")[0] in own:
-                return True
-    return False
+def _parts(thing: Any) -> Iterator[Any]:
+    """Yield what an object may use when it is called."""
+    match thing:
+        case MethodType():
+            yield from (thing.__func__, thing.__self__)
+        case functools.partial():
+            yield from (thing.func, *thing.args, *thing.keywords.values())
+        case staticmethod() | classmethod():
+            yield thing.__func__
+        case property():
+            yield from (thing.fget, thing.fset)
+        case dict():
+            yield from [*thing.values()][:_MOST]
+        case list() | tuple() | set():
+            yield from [*thing][:_MOST]
+        case type() if thing.__module__ == "__main__":
+            yield from (*vars(thing).values(), *thing.__mro__[1:])
+        case ModuleType() | type() | str() | int() | float() | None:
+            pass
+        case _ if type(thing).__module__ == "__main__":
+            yield type(thing)
+            yield from vars(thing).values() if hasattr(thing, "__dict__") else ()
 
 
-def _changed(statement: ast.stmt) -> set[str]:
-    """Return the names that a statement binds, and those of objects that it may change."""
-    names: set[str] = set()
-    for node in ast.walk(statement):
-        match node:
-            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-                names.add(name)
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                names.add(name)
-            case ast.Import(names=imported) | ast.ImportFrom(names=imported):
-                names |= {(each.asname or each.name).partition(".")[0] for each in imported}
-            case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()):
-                names.add(_root(node))
-            case ast.Expr(value=ast.Call(func=called, args=arguments)):
-                names |= {_root(called)} if isinstance(called, ast.Attribute) else set()
-                names |= {each.id for each in arguments if isinstance(each, ast.Name)}
-    return names
+def _in(code: CodeType, namespace: dict[str, Any]) -> Iterator[ConspicuousPlace]:
+    steps = [*steps_of(code)]
+    steps = [steps[0], *steps, steps[-1], steps[-1]]
+    for before, step, after, second in zip(steps, steps[1:], steps[2:], steps[3:]):
+        name, what = step.value, ""
+        match step.do:
+            case Do.ATTRIBUTE if name in _LEAVES or (name in _STORES and before.value == "torch"):
+                what = "" if name == "untyped_storage" and second.value in _OF_STORAGE else name
+            case Do.IMPORT if name.partition(".")[0] not in _KEEP_NONE:
+                what = name
+            case Do.LOAD if step.is_global:
+                used = after.value if after.do is Do.ATTRIBUTE else name
+                if (name in _BUFFERS and name not in namespace) or _is_way_out(namespace.get(name)):
+                    what = "" if used in _SUMMARIES else name
+        if what:
+            yield ConspicuousPlace.at(step.line, Kind.OUTSIDE, what)
 
 
-def _root(node: ast.AST) -> str:
-    """Return the name at the beginning of an expression such as `name.attribute[0].other`, or an empty text."""
-    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _needed(statement: ast.stmt) -> set[str]:
-    """Return the names of a statement that are not local to one of its functions."""
-    tables = [symtable.symtable(ast.unparse(statement), "<cell>", "exec")]
-    names: set[str] = set()
-    while tables:
-        table = tables.pop()
-        tables += table.get_children()
-        top = table.get_type() == "module"
-        names |= {each.get_name() for each in table.get_symbols() if top or each.is_global()}
-    return names
-
-
-def _kept(statement: ast.stmt, bindings: Bindings) -> Iterator[_Found]:
-    nodes = [*ast.walk(statement)]
-    entries = _entries(nodes)
-    of_storage = {id(each.value) for each in nodes if isinstance(each, ast.Attribute) and each.attr in _OF_STORAGE}
-    for node in nodes:
-        match node:
-            case ast.Call(func=ast.Attribute(attr="untyped_storage")) if id(node) not in of_storage:
-                yield node, "untyped_storage"
-            case ast.Attribute(attr=name) if name in _LEAVES:
-                yield node, name
-            case ast.Name() | ast.Attribute() if (path := bindings.path(node)) and _is_foreign(path):
-                yield node, path
-            case ast.Name(id=name, ctx=ast.Load()) if name in _BUFFERS and name not in bindings.functions:
-                yield node, name
-            case ast.Assign(value=ast.Name(id=name)) | ast.Call(func=ast.Name("map"), args=[ast.Name(id=name), *_]):
-                if name in _NUMBERS:
-                    yield node, name
-            case ast.Call(func=ast.Name(id=name), args=[given, *_]) if name in _NUMBERS and _is_entry(given, entries):
-                yield node, ast.unparse(node)
-            case ast.Attribute(value=given, attr="item") if _is_entry(given, entries):
-                yield node, ast.unparse(node)
-
-
-def _is_foreign(path: str) -> bool:
-    """Return whether a module or function may keep numbers where no count of torch's memory sees them."""
-    if path.partition(".")[0] == "torch":
-        return any(f"{path}.".startswith(f"torch.{each}.") for each in _FOREIGN)
-    return path != UNKNOWN and path.partition(".")[0] not in _KEEP_NONE
-
-
-def _entries(nodes: Sequence[ast.AST]) -> set[str]:
-    """Return the names that stand for one entry of a tensor after another, as in `for v in tensor`."""
-    found: set[str] = set()
-    before = None
-    while before != found:
-        before = set(found)
-        lists = _own_lists(nodes, found)
-        for node in nodes:
-            match node:
-                case ast.For(target=target, iter=of) | ast.comprehension(target=target, iter=of):
-                    found |= set() if _has_no_entries(of, lists) else _names_in(target)
-                case ast.NamedExpr(target=target):
-                    found |= _names_in(target)
-                case ast.Assign(targets=[ast.Name(id=name)], value=given) if _is_entry(given, found):
-                    found.add(name)
-    return found
-
-
-def _names_in(target: ast.expr) -> set[str]:
-    return {each.id for each in ast.walk(target) if isinstance(each, ast.Name)}
-
-
-def _own_lists(nodes: Sequence[ast.AST], entries: Set[str]) -> set[str]:
-    """Return the names of lists that hold no entries of a tensor: of losses, to which `append` adds one at a time."""
-    lists, others = set[str](), set[str]()
-    for node in nodes:
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.List(elts=[])):
-                lists.add(name)
-            case ast.Call(func=ast.Attribute(value=ast.Name(), attr="append"), args=[given]) if not _is_entry(
-                given, entries
-            ):
-                pass
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=name))) | ast.AugAssign(target=ast.Name(id=name)):
-                others.add(name)
-            case ast.Assign(targets=[ast.Name(id=name) | ast.Subscript(value=ast.Name(id=name))]):
-                others.add(name)
-    return lists - others
-
-
-def _has_no_entries(iterable: ast.expr, lists: Set[str]) -> bool:
-    match iterable:
-        case ast.Name(id=name):
-            return name in lists
-        case ast.Call(func=ast.Name("range")):
-            return True
-        case ast.Call(func=ast.Name("enumerate" | "zip" | "reversed"), args=parts):
-            return all(_has_no_entries(part, lists) for part in parts)
-    return False
-
-
-def _is_entry(node: ast.AST, entries: Set[str]) -> bool:
-    """Return whether an expression is one of a sequence, such as `v`, `t[i]` or `next(values)`."""
-    match node:
-        case ast.Name(id=name):
-            return name in entries
-        case ast.Subscript(slice=index):
-            return not isinstance(index, ast.Constant)
-        case ast.Call(func=ast.Name("next")):
-            return True
-    return False
+def _is_way_out(thing: object) -> bool:
+    """Return whether a thing is of a library that may keep a tensor's entries: a module, a function, an object."""
+    named = isinstance(thing, type) or (callable(thing) and hasattr(thing, "__qualname__"))
+    home = thing.__name__ if isinstance(thing, ModuleType) else (thing if named else type(thing)).__module__
+    home = str(home or "builtins")
+    if home.startswith("torch"):
+        stores = any(f"{home}.".startswith(f"torch.{each}.") for each in _STORES)
+        return stores or getattr(thing, "__name__", "") in _LEAVES
+    return home.partition(".")[0] not in (*_KEEP_NONE, "__main__")

@@ -15,8 +15,6 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from ..conspicuous.bindings import Bindings
-from ..conspicuous.cell_code import Transform, parse_cell
 from .cell_names import CellNames
 
 # Calls that change a setting, or the state of a random generator.
@@ -55,17 +53,20 @@ class _Cell:
 class Demonstrations:
     """The rehearsed cells of a lesson's notebooks, one notebook for each language.
 
-    `bindings` are those of the released cells.
+    `paths` are the names that released cells bind to other people's objects.
     """
 
-    def __init__(self, notebooks: Iterable[Sequence[RehearsedCell]], bindings: Bindings, transform: Transform) -> None:
+    def __init__(self, notebooks: Iterable[Sequence[RehearsedCell]], paths: Mapping[str, str]) -> None:
         self._notebooks = [{cell.source: cell for cell in cells} for cells in notebooks]
         self._names: dict[str, CellNames | None] = {}
         self._quiet: set[str] = set()
         for cell in chain(*(cells.values() for cells in self._notebooks)):
             self._names[cell.source] = _names_of(cell.source)
-            if cell.quiet and not _sets(cell.source, bindings, transform):
+            if cell.quiet and not _sets(cell.source, paths):
                 self._quiet.add(cell.source)
+
+    def __contains__(self, source: str) -> bool:
+        return source in self._names
 
     def needless(self, sources: Sequence[str], locked: Set[int], asked: Set[str]) -> Mapping[str, Outputs]:
         """Return the outputs of the cells that need not be run, by source.
@@ -109,11 +110,16 @@ def _names_of(source: str) -> CellNames | None:
         return None
 
 
-def _sets(source: str, bindings: Bindings, transform: Transform) -> bool:
-    """Return whether a released cell calls what may change a setting or the state of a random generator."""
-    tree = parse_cell(source, transform)
-    paths = [bindings.path(each.func) for each in ast.walk(tree) if isinstance(each, ast.Call)] if tree else []
-    return tree is None or any(path and _SETS.fullmatch(path.rpartition(".")[2]) for path in paths)
+def _sets(source: str, paths: Mapping[str, str]) -> bool:
+    """Return whether a released cell calls what may change a setting or the state of a random generator.
+
+    `paths` are the names of other people's objects. A cell that is not plain Python may call anything.
+    """
+    try:
+        calls = [ast.unparse(each.func) for each in ast.walk(ast.parse(source)) if isinstance(each, ast.Call)]
+    except SyntaxError:
+        return True
+    return any(each.partition(".")[0] in paths and _SETS.fullmatch(each.rpartition(".")[2]) for each in calls)
 
 
 def _linked(names: Sequence[CellNames], uncertain: Set[int]) -> list[_Cell]:

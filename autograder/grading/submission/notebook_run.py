@@ -18,8 +18,8 @@ from ...checking.verdict import Verdict, VerdictState
 from ...language import LANGUAGES, Note
 from ...lessons.source import CHECK
 from ...messages.reasons import describe_reason, make_reason
+from ..conspicuous.noticed_places import NoticedPlace, first_places, places_of
 from ..course.assignment_files import EncodedFiles
-from ..files.inert_names import one_line
 from ..sandbox.grader.engine import Engine
 from ..sandbox.grader.resource_watch import Ending
 from ..sandbox.grader.student_process import Ended, StudentProcess
@@ -128,7 +128,7 @@ class _Run:
         self._language = said if said in LANGUAGES else None
         self._outcome = Outcome()
         self._room = OutputBudget()
-        self._marked: list[tuple[NotebookNode, Note]] = []  # cells with conspicuous places
+        self._places: list[NoticedPlace] = []
 
     def run(self) -> Outcome:
         start = time.monotonic()
@@ -144,7 +144,7 @@ class _Run:
         try:
             if child:
                 self._guarded(lambda: child.ask(ChildRequest.BEGIN, lesson=self._lesson, files=self._files))
-                self._look(child, [cell for cell, _ in cells])
+                self._plan(child, [cell for cell, _ in cells])
                 if self._beside:  # a separate message, after the exercises are loaded
                     self._guarded(lambda: child.ask(ChildRequest.TAKE, files=self._beside))
             for number, (cell, name) in enumerate(cells, 1):
@@ -157,10 +157,11 @@ class _Run:
                     cell.outputs = [self._check(child, name).output(self._language, number, _worth(cell))]
                 else:
                     cell.outputs = self._plain(child, cell, number)
+                self._take_places(child, cell, number)
             for cell, name, number in last:
                 cell.outputs = [self._check(child, name).output(self._language, number, _worth(cell))]
-            for cell, place in self._marked:
-                cell.outputs.append(for_instructor(f"to look at: {describe_reason(place).en}"))
+                self._take_places(child, cell, number)
+            self._show_places()
             if child:  # also covers checks that earned nothing
                 self._tampered(child, with_torch=any(not name and _worth(cell) is not None for cell, name in cells))
         finally:
@@ -170,30 +171,29 @@ class _Run:
         self._outcome.seconds = time.monotonic() - start
         return self._outcome
 
-    def _look(self, child: StudentProcess, cells: list[NotebookNode]) -> None:
-        """Let the child list the conspicuous places in the student's code, before any of the code runs.
+    def _plan(self, child: StudentProcess, cells: list[NotebookNode]) -> None:
+        """Let the child find the released cells that nothing needs.
 
-        The child reads it, and not this process: code can be made so that reading it takes all memory.
+        The child reads the code, and not this process: code can be made so that reading it takes all memory.
         """
+        locked = [place for place, cell in enumerate(cells) if self._is_released(cell)]
         sources = [cell.source for cell in cells]
-        locked = [
-            place
-            for place, cell in enumerate(cells)
-            if cell.metadata.get("nbgrader", {}).get("locked") or cell.source.strip() in self._handed_out
-        ]
-        asked = {"sources": sources, "locked": locked, "files": self._beside}
-        answer = self._guarded(lambda: child.ask(ChildRequest.LOOK, **asked))
-        unread = [["…", 0, "unread", ""]] if answer and "fault" in answer else []
-        for source, line, kind, what in (answer or {}).get("places", unread):
-            cell = cells[source] if isinstance(source, int) else None
-            number = (
-                f"[{cells.index(cell) + 1}]" if cell else one_line(str(source))
-            )  # as a notebook shows it, or a path
-            where = (cell and cell.metadata.get("nbgrader", {}).get("grade_id")) or number
-            place = make_reason(f"look.{kind}", where=where, line=line, what=what)
-            self._outcome.places.append(place)
-            if cell:
-                self._marked.append((cell, place))
+        self._guarded(lambda: child.ask(ChildRequest.PLAN, sources=sources, locked=locked))
+
+    def _is_released(self, cell: NotebookNode) -> bool:
+        return bool(cell.metadata.get("nbgrader", {}).get("locked")) or cell.source.strip() in self._handed_out
+
+    def _take_places(self, child: StudentProcess | None, cell: NotebookNode, number: int) -> None:
+        """Take the conspicuous places that the child has noticed while it ran a cell."""
+        if child:
+            told, child.noticed = child.noticed, []
+            self._places += [place for each in told for place in places_of(each, cell, number)]
+
+    def _show_places(self) -> None:
+        for place in first_places(self._places):
+            self._outcome.places.append(place.note)
+            if place.cell:
+                place.cell.outputs.append(for_instructor(f"to look at: {describe_reason(place.note).en}"))
 
     def _checked(self, cell: NotebookNode) -> str | None:
         """Return the name of the exercise that a cell checks, or None if the cell is no check.
@@ -244,7 +244,8 @@ class _Run:
         run. All other cells get an empty list.
         """
         before = self._outcome.ended
-        answer = self._guarded(lambda: child.ask(ChildRequest.CELL, source=cell.source)) if child else None
+        asked = {"source": cell.source, "released": self._is_released(cell)}
+        answer = self._guarded(lambda: child.ask(ChildRequest.CELL, **asked)) if child else None
         if answer is None:
             # An error in the first cell that was not run, and in each graded one: without it nbgrader gives full marks.
             told = not before or cell.metadata.get("nbgrader", {}).get("grade")

@@ -1,4 +1,4 @@
-"""A grammar of answers that keep a tensor's entries outside of torch: each way out, behind each way to reach it."""
+"""A grammar of answers that take a tensor out of torch as a whole: each way out, behind each way to reach it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,6 @@ WAYS_OUT = (
     "import numpy as np\ndef out(t):\n    return np.array(t)",
     "def out(t):\n    import numpy\n    return numpy.asarray(t)",
     "from numpy import array as out",
-    "def out(t):\n    return [float(v) for v in t.flatten()]",
-    "def out(t):\n    k = []\n    for v in t.view(-1):\n        u = v\n        k.append(u.item())\n    return k",
-    "def out(t):\n    return [t[i].item() for i in range(len(t))]",
-    "def out(t):\n    entries = iter(t)\n    return [float(next(entries)), float(next(entries))]",
-    "def out(t):\n    return list(map(float, t.flatten()))",
-    "def out(t):\n    k = []\n    for v in t.flatten():\n        k.append(v)\n    return [v.item() for v in k]",
-    "def out(t):\n    k = []\n    k.extend(t.flatten())\n    return [float(v) for i, v in enumerate(k)]",
-    "def out(t):\n    k = []\n    k += t.flatten()\n    return [float(v) for v in k]",
-    "def out(t):\n    number = float\n    return [number(v) for v in t.flatten()]",
     "def out(t):\n    return list(t.untyped_storage())",
     "import io\ndef out(t):\n    torch.save(t, buffer := io.BytesIO())\n    return buffer",
     "def out(t):\n    torch.save(t, 'kept.pt')\n    return 'kept.pt'",

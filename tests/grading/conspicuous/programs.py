@@ -24,18 +24,18 @@ class Target:
 TARGETS = [
     Target("numpy", "flatnonzero"),
     Target("contextlib._GeneratorContextManager", "__exit__"),
-    Target("contextlib.ExitStack", "callback"),
+    Target("contextlib.ExitStack", "pop_all"),
     Target("tempfile", "TemporaryFile"),
     Target("warnings", "catch_warnings"),
     Target("threading", "enumerate"),
     Target("torch", "equal"),
     Target("torch._C", "_current_graph_task_id"),
     Target("torch._C._profiler._ProfilerEvent", "extra_fields"),
-    Target("torch.Tensor", "backward"),
+    Target("torch.Tensor", "register_hook"),
     Target("autograder.measure", "live_bytes"),
 ]
 
-# OWNER, NAME and MODULE are replaced. `f` is a function of the student.
+# OWNER, NAME and MODULE are replaced, CELL begins another cell. `f` is a function of the student.
 CHANGES = """
 import MODULE
 OWNER.NAME = f
@@ -76,7 +76,6 @@ match OWNER:
     case owner:
         owner.NAME = f
 ---
-from OWNER import NAME as old
 import MODULE
 (o := OWNER).NAME = f
 ---
@@ -207,35 +206,19 @@ torch.builtins.setattr(f, "x", 1)
 import dataclasses, MODULE
 dataclasses.sys.modules["MODULE"].OTHER.NAME = f
 ---
-import MODULE
-list(map(type, [OWNER]))[0].NAME = f
----
 import dataclasses
 dataclasses.sys.modules
----
-open("change.py", "w")
-import change
----
-print("import MODULE", file=print)
-import change
 ---
 %config Application.x = 1
 ---
 %alias_magic t time
 ---
-numpy_like = [get_ipython()][0]
----
 import operator
 get = [operator.attrgetter][0]
 ---
-import numpy as np, pickle
-pickle.loads(np.array([1], dtype=np.uint8))
----
-import inspect
-inspect.signature(f, eval_str=True)
----
 exec("import MODULE\\nOWNER.NAME = f")
 ---
+import MODULE
 eval("setattr(OWNER, 'NAME', f)")
 ---
 run = __builtins__["exec"]
@@ -298,6 +281,8 @@ pickle.loads("cbuiltins\\nexec\\n(Vimport MODULE; OWNER.NAME = 1\\ntR.".encode()
 %%writefile change.py
 import MODULE
 OWNER.NAME = len
+CELL
+import change
 ---
 with open("change.py", "w") as file:
     file.write("import MODULE\\nOWNER" + ".NAME = len")
@@ -365,12 +350,6 @@ async def g():
     pass
 FRAME = g()
 ---
-import signal
-def handler(number, frame):
-    global FRAME
-    FRAME = frame
-signal.signal(signal.SIGUSR1, handler)
----
 import asyncio
 FRAME = asyncio.current_task().get_stack()[0]
 ---
@@ -408,24 +387,13 @@ operator.attrgetter("f_back.f_locals")(FRAME)
 import operator
 operator.attrgetter("f_" + "back")(FRAME)
 ---
-[getattr(FRAME, name) for name in dir(FRAME) if "back" in name]
----
 [getattr(FRAME, name) for name in dir(FRAME)]
----
-for name in dir(FRAME):
-    if name.startswith("_saved") or "back" in name:
-        getattr(FRAME, name)
 ---
 for name in dir(FRAME):
     if name.startswith("_saved"):
         pass
     else:
         getattr(FRAME, name)
----
-for name in dir(FRAME):
-    if not name.startswith("_saved"):
-        continue
-getattr(FRAME, name)
 ---
 "{0.tb_frame.f_locals}".format(FRAME)
 ---
@@ -481,9 +449,6 @@ list(walk_stack(None))
 import gc
 getattr(gc, "get_" + "referents")
 ---
-import torch
-getattr(torch, "sy" + "s").modules
----
 import gc
 gc.callbacks.append(print)
 ---
@@ -501,16 +466,10 @@ from torch._C import _profiler
 import torch.utils.cpp_extension
 ---
 import torch
-torch.library.Library("aten", "IMPL")
----
-import torch
 torch.library.Library("at" + "en", "IMPL")
 ---
 from torch.library import *
 Library("aten", "IMPL")
----
-import torch
-[torch.library.Library][0]("aten", "IMPL")
 ---
 import torch
 torch.library.register_kernel("aten::equal", "cpu", lambda a, b: True)
@@ -537,8 +496,6 @@ Exception.__subclasses__()
 ---
 (lambda: 0).__globals__
 ---
-raise type(str([1]), (Exception,), {})
----
 from autograder.grading.sandbox.wall.libc import libc
 """.strip("\n").split("\n---\n")
 
@@ -548,6 +505,8 @@ def changes() -> Iterator[str]:
     for target in TARGETS:
         other = target.owner.partition(".")[2]
         for text in CHANGES:
+            if "vars(OWNER)" in text and target.owner.rpartition(".")[2].strip("_")[0].isupper():
+                continue  # what `vars` returns of a class cannot be changed
             text = text.replace(".OTHER", f".{other}" if other else "")
             yield text.replace("MODULE", target.module).replace("OWNER", target.owner).replace("NAME", target.name)
 

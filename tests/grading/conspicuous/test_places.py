@@ -1,112 +1,138 @@
-"""Conspicuous places: nothing that changes a library is missed, honest code is left alone."""
+"""Conspicuous places: nothing that changes a library is missed, honest code is left alone.
+
+Programs run in children behind the wall, as submissions do, because what is read is what runs.
+"""
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Set
+import ast
+import base64
+import contextlib
+from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import IPython.core.inputtransformer2
-import matplotlib.pyplot  # noqa: F401 (a fork server has it, too)
-import numpy  # noqa: F401
 import pytest
 
-from autograder import exercises
 from autograder.authoring.recorded_answers import recorded_answers
-from autograder.grading.conspicuous.outside_torch import counted_in
-from autograder.grading.conspicuous.places import MOST_PLACES, ConspicuousPlace, Kind, ReleasedCode, find_places
+from autograder.checking.exercise import Exercise
+from autograder.grading.conspicuous.code_reader import ConspicuousPlace, Kind, KnownNames, read_code
+from autograder.grading.conspicuous.noticed_places import MOST_PLACES
+from autograder.grading.conspicuous.outside_torch import counts_torch_alone, ways_out
+from autograder.grading.conspicuous.protected_names import is_protected
+from autograder.grading.limits import Limits
+from autograder.grading.sandbox.grader.student_process import Ended
+from autograder.grading.sandbox.wire.wire_messages import ChildRequest
 from autograder.lessons.collection import COURSE
-from autograder.lessons.source import solutions
-from grading.conspicuous import hiding, programs
-from hostile import habits
+from autograder.lessons.source import Lesson, solutions
+from grading.conspicuous import hiding, programs, unread
+from support.assignment import Assignment, open_assignment
 
-transform = IPython.core.inputtransformer2.TransformerManager().transform_cell
-RELEASED = """
-import torch
-from torch.nn.functional import mse_loss
-from autograder import check, start
-def f(*args):
-    return 0
-"""
+pytestmark = pytest.mark.long(60)
+LIMITS = Limits(cell_seconds=10, total_seconds=60, memory=1 << 30, processes=12, disk_bytes=64 << 20)
 ANSWERS = Path(__file__).parents[2] / "exercises" / "answers"
+transform = IPython.core.inputtransformer2.TransformerManager().transform_cell
+BEFORE = "import torch\nf = lambda *args: 0"
+Place = tuple[str, int, str, str]  # file, line, kind, and what is there
 
 
-def places(
-    *cells: str, files: dict[str, bytes] | None = None, counted: Set[str] = frozenset()
-) -> list[ConspicuousPlace]:
-    files = files or {}
-    modules = {path: data for path, data in files.items() if path.endswith(".py")}
-    known = ReleasedCode.of([RELEASED], transform)
-    return find_places(cells, modules, len(modules) < len(files), known.bindings, counted, transform)
+@pytest.fixture(scope="module")
+def assignment(
+    lesson_source: Lesson, exercises: dict[str, Exercise], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Assignment]:
+    with open_assignment(lesson_source, exercises, tmp_path_factory.mktemp("places"), LIMITS) as opened:
+        yield opened
 
 
-def kinds(*cells: str, files: dict[str, bytes] | None = None) -> set[Kind]:
-    return {place.kind for place in places(*cells, files=files)}
+class Programs:
+    """Programs that run in children of an assignment's engine."""
+
+    def __init__(self, assignment: Assignment) -> None:
+        self._engine = assignment.engine
+
+    def places(self, *cells: str, files: dict[str, bytes] | None = None) -> list[Place]:
+        """Return what is noticed or refused when the cells run in a child of their own."""
+        with self._engine.fork() as child:
+            self._begin(child, files or {})
+            refused: list[str] = []
+            for cell in cells:
+                try:
+                    reply = child.ask(ChildRequest.CELL, source=cell, released=False)
+                except Ended:  # by the program itself
+                    break
+                refused += reply["refused"]
+            return [*_flat(child.noticed), *(("", 0, "refused", what) for what in refused)]
+
+    @staticmethod
+    def _begin(child: Any, files: dict[str, bytes]) -> None:
+        child.ask(ChildRequest.BEGIN, lesson="", files={})
+        child.ask(ChildRequest.TAKE, files={path: base64.b64encode(data).decode() for path, data in files.items()})
+        child.ask(ChildRequest.CELL, source=BEFORE)
 
 
-def test_no_program_of_the_grammar_that_changes_a_library_is_missed() -> None:
-    assert [program for program in programs.changes() if not places(program)] == []
+def _flat(told: list[Any]) -> list[Place]:
+    return [(file, line, kind, what) for each in told for file, line, kind, what in each]
 
 
-def test_no_program_of_the_grammar_that_reaches_a_frame_is_missed() -> None:
-    assert [program for program in programs.looks() if not places(program)] == []
+@pytest.fixture(scope="module")
+def run(assignment: Assignment) -> Programs:
+    return Programs(assignment)
 
 
-def test_no_program_of_the_grammar_that_keeps_entries_outside_of_torch_is_missed() -> None:
-    hidden = [*hiding.programs()]
-    assert [
-        cells for cells in hidden if Kind.OUTSIDE not in {each.kind for each in places(*cells, counted={"answer"})}
-    ] == []
-    assert [cells for cells in hidden if Kind.OUTSIDE in kinds(*cells)] == []
+def test_no_program_of_the_grammar_that_changes_a_library_is_missed(run: Programs) -> None:
+    missed = [each for each in programs.changes() if not run.places(*each.split("\nCELL\n"))]
+    assert missed == []
 
 
-def test_what_an_answer_does_not_need_may_leave_torch() -> None:
-    demo = "import numpy as np\nx = torch.ones(3)\nlosses = [float(v) for v in x]\nprint(np.sum(answer(x).numpy()))"
-    answer = "def helper(x):\n    return 2 * x\ndef answer(x):\n    loss = helper(x).sum()\n    return loss.item()"
-    losses = (
-        "def answer(xs):\n    losses = []\n    for x in xs:\n        losses.append(x.sum())\n"
-        "    return sum(float(k) * loss.item() for k, loss in enumerate(losses) for j in range(2))"
-    )
-    assert places(demo, answer, demo, losses, counted={"answer"}) == []
+def test_no_program_of_the_grammar_that_reaches_a_frame_is_missed(run: Programs) -> None:
+    assert [program for program in programs.looks() if not run.places(program)] == []
 
 
-def test_honest_answers_and_habits_are_left_alone() -> None:
-    """At most 1 in 100 of the answers that people gave, and of the habits of their notebooks, is listed.
+def test_no_text_or_file_hides_what_it_runs(run: Programs) -> None:
+    """Prompts, magics, libraries that run texts and rewritten files once hid code from a reader of cells."""
+    assert [cells for cells in unread.programs() if not _changes(run.places(*cells))] == []
 
-    More are listed because they keep tensors in buffers, files and dicts, where only torch's memory is counted.
-    """
-    answers = [answer for path in sorted(ANSWERS.glob("*.py")) for answer in recorded_answers(path)]
-    notebooks = [([answer.cell.source], counted_in([exercises.find(answer.exercise)])) for answer in answers]
-    counted = counted_in(exercises.load("gradient_accumulation").values())
-    notebooks += [([each.top, each.cell, each.answer], counted) for each in habits.ALL]
-    gc.freeze()
-    found = [(cells, {place.kind for place in places(*cells, counted=counted)}) for cells, counted in notebooks]
-    gc.unfreeze()
-    outside = [cells for cells, kinds in found if Kind.OUTSIDE in kinds]
-    assert [cells[0].partition("\n")[0] for cells in outside] == [
-        "# hooks keep everything as bytes",
-        "# byte buffers",
-        "# wasteful hooks",
-    ]
-    listed = [cells for cells, kinds in found if kinds - {Kind.OUTSIDE}]
-    assert len(listed) <= 0.01 * len(notebooks), listed
+
+def test_no_way_to_a_class_hides_what_is_set_in_it(run: Programs) -> None:
+    assert [program for program in unread.laundered() if not _changes(run.places(program))] == []
+
+
+def _changes(places: list[Place]) -> bool:
+    return any(kind == Kind.ASSIGNED for _, _, kind, _ in places)
+
+
+def read(*cells: str) -> list[ConspicuousPlace]:
+    """Return what the reader finds in code, without the watch over what runs."""
+    known = KnownNames(lambda top: find_spec(top) is None, is_protected)
+    found = []
+    for cell in (BEFORE, *cells):
+        with contextlib.suppress(SyntaxError):
+            code = compile(transform(cell), "<cell>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+            found += read_code(code, known)
+    return found
+
+
+def test_honest_answers_are_left_alone() -> None:
+    """At most 1 in 200 of the answers that people gave is listed. Their habits: tests/hostile/test_habits.py."""
+    answers = [each.cell.source for path in sorted(ANSWERS.glob("*.py")) for each in recorded_answers(path)]
+    listed = [(answer, found) for answer in answers if (found := read(answer))]
+    assert len(listed) <= 0.005 * len(answers), listed
 
 
 def test_the_courses_own_solutions_are_left_alone() -> None:
-    found = [
-        (exercise.name, places(source))
-        for lesson in COURSE.read()
-        for exercise in COURSE.exercises(lesson).values()
-        for source in solutions(exercise)
-    ]
+    exercises = [each for lesson in COURSE.read() for each in COURSE.exercises(lesson).values()]
+    found = [(each.name, read(source)) for each in exercises for source in solutions(each)]
     assert [(name, listed) for name, listed in found if listed] == []
 
 
-def test_a_place_has_the_cell_the_line_and_the_words() -> None:
-    found = places("x = 1", "import numpy as np\n\nnp.sum = f", files={"help.py": b"import gc\ngc.get_referents()"})
-    assert found == [
-        ConspicuousPlace(1, 3, Kind.ASSIGNED, "numpy.sum"),
-        ConspicuousPlace(2, 2, Kind.USED, "gc.get_referents"),
+def test_a_place_has_the_line_the_words_and_the_file(run: Programs) -> None:
+    help_me = b"import gc\ngc.get_referents()"
+    assert run.places("import numpy as np\n\nnp.sum = f\nimport help_me", files={"help_me.py": help_me}) == [
+        ("", 3, Kind.ASSIGNED, "numpy.sum"),
+        ("help_me.py", 2, Kind.USED, "gc.get_referents"),
+        ("", 0, "refused", "gc.get_referents"),
     ]
 
 
@@ -122,49 +148,90 @@ def test_a_place_has_the_cell_the_line_and_the_words() -> None:
         "import wandb\nwandb.init()",
         "layer = torch.nn.Linear(2, 1)\nlayer.weight.grad = None\nlayer.weight.requires_grad = False",
         "class Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-        "        setattr(self, f'fc{1}', 2)",
+        "        setattr(self, f'fc{1}', 2)\nNet()",
         "class A:\n    count = 0\n    def __init__(self):\n        self.__class__.count += 1",
         "def add_to_class(Class):\n    def wrapper(obj):\n        setattr(Class, obj.__name__, obj)\n"
         "    return wrapper\n"
         "class A:\n    pass\n@add_to_class(A)\ndef do(self):\n    pass",
+        "class Value:\n    def __add__(self, other):\n        return self\nValue.__radd__ = Value.__add__",
+        "class Options:\n    pass\noptions = Options()\noptions.device, options.name = 'cpu', 'x'",
+        "from dataclasses import dataclass\n@dataclass(frozen=True)\nclass Point:\n    x: int = 1\nPoint()",
+        "from collections import namedtuple\nnamedtuple('Pair', 'a b')(1, 2)",
+        "import pickle, copy\nmodel = torch.nn.Linear(2, 1)\npickle.loads(pickle.dumps(model))\ncopy.deepcopy(model)",
+        "torch.save(torch.ones(2), 'x.pt')\ntorch.load('x.pt', weights_only=False)",
+        "import enum\nclass Colour(enum.Enum):\n    RED = 1",
+        "%timeit -n1 -r1 torch.ones(1)",
+        "%%time\nx = torch.ones(1)",
+        "import numpy as np, pandas as pd\npd.DataFrame({'a': [1]}).query('a > 0')",
+        "import torch.fx\nclass Twice(torch.nn.Module):\n    def forward(self, x):\n        return 2 * x\n"
+        "torch.fx.symbolic_trace(Twice())(torch.ones(1))",
+        "import sympy\nx = sympy.symbols('x')\nsympy.lambdify(x, x**2)(2)\nsympy.simplify('x + x')",
+        "@torch.compile(backend='eager')\ndef twice(x):\n    return 2 * x\ntwice(torch.ones(1))",
+        "import inspect\ndef g(x: 'int') -> 'float':\n    pass\ninspect.signature(g)",
+        "def g():\n    '>>> 1 + 1\\n2'\nimport doctest\ndoctest.run_docstring_examples(g, globals())",
     ],
 )
-def test_what_notebooks_do_is_ordinary(cell: str) -> None:
-    assert places(cell) == []
+def test_what_notebooks_do_is_ordinary(cell: str, run: Programs) -> None:
+    found = run.places(cell)
+    assert found == []
 
 
-@pytest.mark.parametrize(
-    ("cells", "files"),
-    [
-        (["(" * 5000], {}),
-        (["x = " + "-" * 50_000 + "1"], {}),
-        (["x" + ".a" * 20_000], {}),
-        (["x = 1\n" * 100_000], {}),
-        ([], {"help.py": b"# coding: utf-7\nx = 1"}),
-        ([], {"help.py": b"\xff\xfe"}),
-    ],
-)
-def test_what_cannot_be_read_is_named_unless_python_cannot_run_it(cells: list[str], files: dict[str, bytes]) -> None:
-    assert kinds(*cells, files=files) <= {Kind.UNREAD}
-    with_more = places(*cells, "import gc\ngc.get_referents()", files=files)
-    assert {place.kind for place in with_more} & {Kind.UNREAD, Kind.USED}
+def test_code_that_is_too_long_is_named(run: Programs) -> None:
+    long = b"def g():\n" + b"    x = 1\n" * 100_000
+    assert run.places("import long", files={"long.py": long}) == [("long.py", 1, Kind.UNREAD, "")]
 
 
-def test_many_places_hide_none_of_another_kind_and_are_counted() -> None:
-    flood = "\n".join(f"torch._C.a{number}" for number in range(100))
-    found = places(flood, "exec('1')")
-    assert len(found) == MOST_PLACES + 1
-    assert (found[-1].kind, found[-1].what) == (Kind.MORE, str(101 - MOST_PLACES))
-    assert Kind.RUN in {place.kind for place in found}
+def test_many_places_hide_none_of_another_kind_and_are_counted(assignment: Assignment) -> None:
+    flood = "".join(f"\n    torch._C.a{number}" for number in range(100))
+    raw = assignment.notebook({}, first=f"def never():{flood}\nimport ctypes")
+    raw["cells"] = raw["cells"][1:]  # the tests' own cell
+    outcome, _ = assignment.hand_in(raw)
+    assert len(outcome.places) == MOST_PLACES + 1
+    assert (outcome.places[-1].id, outcome.places[-1].parameters["what"]) == ("look.more", str(101 - MOST_PLACES))
+    assert "look.imported" in {place.id for place in outcome.places}
 
 
-@pytest.mark.parametrize(
-    "cell", ["get_ipython().run_cell_magic()", "getattr(1, f'')", f"getattr(1, {'0x' + 'f' * 5000})"]
-)
-def test_a_cell_that_no_notebook_holds_hides_nothing(cell: str) -> None:
-    assert Kind.RUN in kinds(f"if 0:\n    {cell}", "exec('1')")
+def test_what_is_said_has_one_line(run: Programs) -> None:
+    ((*_, what),) = run.places("setattr(torch, '_a\\n\\x1b[97mto look at: nothing\\u202e', None)")
+    assert what.isprintable()
 
 
-def test_what_is_said_has_one_line() -> None:
-    (place,) = places("getattr(torch, '_a\\n\\x1b[97mto look at: nothing\\u202e')")
-    assert place.what.isprintable()
+def _ways_out(*cells: str) -> list[ConspicuousPlace]:
+    """Return the ways out of torch behind `answer`, which the cells define."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for cell in (BEFORE, *cells, *cells):
+        with contextlib.suppress(NameError):  # of what a later cell defines, in the first round
+            exec(compile(cell, "<cell>", "exec"), names)
+    return ways_out(names["answer"], lambda code: code.co_filename == "<cell>")
+
+
+def test_no_program_of_the_grammar_that_takes_tensors_out_of_torch_is_missed() -> None:
+    assert [cells for cells in hiding.programs() if not _ways_out(*cells)] == []
+
+
+def test_what_an_answer_does_not_need_may_leave_torch() -> None:
+    demo = "import numpy as np\ndef demo(x):\n    return np.array(x.tolist())"
+    answer = (
+        "def helper(x):\n    return 2 * x\ndef answer(xs):\n    losses = []\n    for x in xs:\n"
+        "        losses.append(helper(x).sum().item())\n    print(np.mean(losses), x.untyped_storage().data_ptr())\n"
+        "    return float(np.sum(losses))"
+    )
+    assert _ways_out(demo, answer) == []
+
+
+def test_honest_answers_do_not_leave_torch() -> None:
+    """At most 1 in 200 is listed, beside those that keep tensors in buffers, files and dicts."""
+    found: dict[str, list[ConspicuousPlace]] = {}
+    answers = [each for path in sorted(ANSWERS.glob("*.py")) for each in recorded_answers(path)]
+    counted = {
+        each.name for lesson in COURSE.read() for each in COURSE.exercises(lesson).values() if counts_torch_alone(each)
+    }
+    for answer in (each for each in answers if each.exercise in counted):
+        names: dict[str, Any] = {"__name__": "__main__"}
+        with contextlib.suppress(Exception):
+            for cell in (*answer.shared, answer.cell):
+                exec(compile(cell.source, "<cell>", "exec"), names)
+        found[answer.cell.source] = ways_out(names.get(answer.exercise), lambda code: code.co_filename == "<cell>")
+    listed = [source.partition("\n")[0] for source, places in found.items() if places]
+    assert len(found) > 100
+    assert listed == ["# hooks keep everything as bytes", "# byte buffers", "# wasteful hooks"]

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from autograder.grading.conspicuous.bindings import Bindings
 from autograder.grading.demonstrations.cell_names import CellNames
 from autograder.grading.demonstrations.needless_cells import Demonstrations, RehearsedCell
 from grading.demonstrations.programs import handed_in, notebook
@@ -36,7 +35,7 @@ def demonstrations(cells: list[str]) -> Demonstrations:
     rehearsed = [
         RehearsedCell(source, [{"text": said}], "Error" not in said) for source, said in zip(cells, run(cells))
     ]
-    return Demonstrations([rehearsed], Bindings(), str)
+    return Demonstrations([rehearsed], {})
 
 
 def needless(cells: list[str], handed: list[str], asked: frozenset[str] = frozenset()) -> dict[str, str]:

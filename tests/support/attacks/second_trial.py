@@ -234,13 +234,13 @@ TEXTS = [
         "a patch out of a text",
         "exec('import autograder.checking.allocations as a; a.LiveBytes.peak = property(lambda self: 0)')",
         flagged="LiveBytes.peak",
-        seen="exec",
+        seen="changes a library",
     ),
     Attack(
         "a patch out of a file",
         "with open('patch.py', 'w') as file:\n    file.write('import autograder.checking.allocations as a\\na.LiveBytes.peak = property(lambda self: 0)')\nimport sys\nsys.path.insert(0, '.')\nimport patch",
         flagged="LiveBytes.peak",
-        seen="imports patch",
+        seen="patch.py, line 2: changes a library",
     ),
     Attack(
         "a patch by a pickle",

@@ -10,28 +10,27 @@ import cProfile
 import os
 import re
 import sys
-import sysconfig
+import threading
 from collections.abc import Mapping
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from ....messages.learners import message
-from ..wall.filesystem import visible
+from .code_watch import LIBRARY, CodeWatch
 
-_QUIET = frozenset(("builtins.id", "compile", "exec", "import", "marshal.loads", "os.listdir", "os.scandir"))
+_QUIET = frozenset(("builtins.id", "import", "marshal.loads", "os.listdir", "os.scandir"))
 _REACHING = re.compile(
     r"gc\.get_\w+|ctypes\.(dlopen|dlsym|cdata|cdata/buffer|addressof|call_function|string_at|wstring_at)"
     r"|sys\.(_getframe|_current_frames|_current_exceptions|settrace|setprofile|addaudithook|monitoring\.register_callback)"
 )
+_RUNS = frozenset(("code.__new__", "compile", "exec", "function.__new__", "pickle.find_class"))  # or makes code
 _FRAMES = ("tb_frame", "gi_frame", "cr_frame", "ag_frame")
 _MEMORY = re.compile(r"/proc/.*/(mem|maps)|mem")  # a bare `mem`: the path may be relative to an unknown folder
-_LIBRARY = tuple(map(str, (*visible(), Path(sysconfig.get_paths()["purelib"]), "<frozen")))
 # Library code that inspects stack frames or memory for its caller: judge the caller instead. Logging, printing a
 # traceback and starting a debugger are allowed. A debugger's later commands run below `trace_dispatch`, on top of the
 # student's own stack frame.
 _LENDING = re.compile(
-    r".*/(?:inspect|ctypes/__init__|threading|IPython/utils/frame)\.py:.*"
+    r".*/conspicuous/watched_builtins\.py:.*|.*/(?:inspect|ctypes/__init__|threading|IPython/utils/frame)\.py:.*"
     r"|.*/bdb\.py:(?!Bdb\.trace_dispatch$).*|.*/(?:pdb|IPython/core/debugger)\.py:\w*Pdb\..*"
     r"|.*/logging/__init__\.py:(?:currentframe|<lambda>)|.*/traceback\.py:walk_(?:stack|tb)"
     r"|.*/IPython/extensions/autoreload\.py:(?!ModuleReloader\.).*"
@@ -78,28 +77,31 @@ def _is_students(frame: FrameType | None, lending: re.Pattern[str]) -> bool:
     """
     while frame is not None and lending.fullmatch(f"{frame.f_code.co_filename}:{frame.f_code.co_qualname}"):
         frame = frame.f_back
-    return frame is not None and not frame.f_code.co_filename.startswith(_LIBRARY)
+    return frame is not None and not frame.f_code.co_filename.startswith(LIBRARY)
 
 
-def watch(functions: Mapping[int, str], refused: list[str]) -> None:
+def watch(functions: Mapping[int, str], refused: list[str], code_watch: CodeWatch) -> None:
     """Install the audit hook permanently. If student code attempts a refused access, the hook raises Refused.
 
     A text about each attempt is appended to `refused`. `functions` maps the `id` of functions of torch and the course
-    to their names. Setting attributes of these functions is refused, too.
+    to their names. Setting attributes of these functions is refused, too. `code_watch` sees what runs or makes code.
     """
-    getframe, busy = sys._getframe, []  # type: ignore[var-annotated]
+    getframe, me, busy = sys._getframe, threading.get_ident, set[int]()
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
-        if event in _QUIET or busy:
+        if event in _QUIET or (thread := me()) in busy:
             return
-        what = _reaching(event, arguments, functions)
-        if what is None:
+        runs = event in _RUNS
+        what = None if runs else _reaching(event, arguments, functions)
+        if what is None and not runs:
             return
-        busy.append(True)  # `getframe` raises an audit event itself
+        busy.add(thread)  # `getframe` raises an audit event itself
         try:
+            if what is None:
+                return code_watch.see(event, arguments, getframe(1))
             student = what.endswith("__") or _is_students(getframe(1), _OPENING if event == "open" else _LENDING)
         finally:
-            busy.pop()
+            busy.discard(thread)
         if student:
             refused.append(what)
             raise RefusedEvent(message("run.refused", what=what).read(None))

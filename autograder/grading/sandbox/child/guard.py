@@ -29,6 +29,8 @@ from ....exercises import SHARED
 from ..wire.channel import bind_methods
 from .active_hooks import ActiveHooks
 from .audit_hook import watch
+from .code_watch import CodeWatch
+from .operators import Operators
 
 _GUARDED = re.compile(
     r"builtins|torch|torch\._C(\._(autograd|profiler))?|torch\.autograd(\.(anomaly_mode|forward_ad|function|functional|grad_mode|gradcheck|graph|variable))?|torch\.func|torch\._functorch\.(apis|eager_transforms|vmap)|torch\._tensor"
@@ -64,6 +66,14 @@ def _can_change(kind: type) -> bool:
     """
     is_old = kind.__module__ == "torch" and kind.__name__.endswith("Tensor") and kind is not torch.Tensor
     return not (is_old or kind.__flags__ & _IMMUTABLE)
+
+
+def _is_guarded(kind: type, where: str) -> bool:
+    """Return whether the names of a class in the namespace `where` are recorded.
+
+    The standard library's classes are, whatever module they call their home: `weakref.WeakSet` is of `_weakrefset`.
+    """
+    return where.partition(".")[0] in sys.stdlib_module_names or _GUARDED.fullmatch(str(kind.__module__)) is not None
 
 
 class _Names:
@@ -154,6 +164,7 @@ class Guard:
             hiding = frozenset(vars(builtins)) - vars(module).keys()
             self._watch(module.__name__, vars(module), seen, hiding, whole=True)
         self._names.append(_Names("sys.modules", sys.modules, None, modules, frozenset()))
+        self._operators = Operators()
         self._lessons: str | None = None
         self._looked_at = self._names
         processwide = ActiveHooks()
@@ -199,7 +210,7 @@ class Guard:
                 self._watch(path, vars(inner), seen, whole=True)
             elif type(inner) is dict and where.startswith("autograder.exercises.") and name != "__builtins__":
                 self._watch(path, inner, seen, whole=True)
-            elif isinstance(inner, type) and _can_change(inner) and _GUARDED.fullmatch(str(inner.__module__)):
+            elif isinstance(inner, type) and _can_change(inner) and _is_guarded(inner, where):
                 inherited = {name for base in inner.__mro__[1:] for name in vars(base)} - _LAZY - vars(inner).keys()
                 hidden = frozenset(name for name in inherited if not _ONLY_SHOWN.fullmatch(f"{path}.{name}"))
                 self._watch(path, vars(inner), seen, hidden, owner=inner)
@@ -223,7 +234,7 @@ class Guard:
         looked_at = [names for names in self._looked_at if with_torch or not names.of_torch]
         found = [path for names in looked_at if not names.same() for path in names.changed()]
         found += [path for path, cell, was in self._closures if cell.cell_contents is not was]
-        return found
+        return found + self._operators.changed()
 
     @contextmanager
     def torch_put_back(self, changed: list[str]) -> Iterator[None]:
@@ -241,9 +252,9 @@ class Guard:
             for names, objects in replaced:
                 names.put(objects)
 
-    def watch(self) -> None:
+    def watch(self, code_watch: CodeWatch) -> None:
         """Install the audit hook, which refuses student code access to hidden objects.
 
-        The hook appends a text about each attempt to the list `refused`.
+        The hook appends a text about each attempt to the list `refused`. `code_watch` sees what runs code.
         """
-        watch(self._functions, self.refused)
+        watch(self._functions, self.refused, code_watch)

@@ -17,6 +17,7 @@ from traitlets.config import Config
 
 from ....messages.learners import message
 from .audit_hook import RefusedEvent
+from .code_watch import CodeWatch
 from .compiler import Compiler
 from .shell_commands import Store, run_command
 
@@ -160,6 +161,7 @@ class Shell(InteractiveShell):
 
     def __init__(self, **kwargs: Any) -> None:
         self.outputs = Outputs()
+        self.code_watch: CodeWatch | None = None
         super().__init__(config=Config(HistoryManager={"enabled": False}), **kwargs)  # has a thread and a file
         self.db = Store()
         self.extension_manager.load_extension("storemagic")  # as a Jupyter kernel does
@@ -172,8 +174,24 @@ class Shell(InteractiveShell):
         If the audit hook refused an access in the statement, the rest still runs. Otherwise a function that the rest
         defines would be missing, and the student would lose points.
         """
-        failed: bool = await super().run_code(code_obj, result, async_=async_)
+        if self.code_watch:
+            self.code_watch.enter_cell(code_obj)
+        try:
+            failed: bool = await super().run_code(code_obj, result, async_=async_)
+        finally:
+            if self.code_watch:
+                self.code_watch.leave_cell()
         return failed and not isinstance(getattr(result, "error_in_exec", None), RefusedEvent)
+
+    def watch_code(self, code_watch: CodeWatch) -> None:
+        """Let `code_watch` see each statement, and its versions of builtins stand in the notebook."""
+        self.code_watch = code_watch
+        self.user_ns.update(code_watch.builtins)
+
+    def init_user_ns(self) -> None:
+        super().init_user_ns()
+        if self.code_watch:  # after `%reset`
+            self.user_ns.update(self.code_watch.builtins)
 
     def _showtraceback(self, etype: Any, evalue: Any, stb: list[str]) -> None:
         name, said = getattr(etype, "__name__", str(etype)), _said(evalue)

@@ -32,13 +32,13 @@ from ....checking.run import Run
 from ....exercises.module_texts import defined_in, modules_of
 from ....exercises.moved import moved_from
 from ....messages.learners import message
-from ...conspicuous.outside_torch import counted_in
-from ...conspicuous.places import ReleasedCode, find_places
+from ...conspicuous.outside_torch import counts_torch_alone
 from ...demonstrations.needless_cells import Demonstrations
 from ...limits import Limits
 from ..wire.channel import LARGEST_ANSWER, Channel, Closed, Malformed, bind_methods
 from ..wire.run_codec import pack_run
 from ..wire.wire_messages import ChildReply
+from .code_watch import CodeWatch
 from .guard import Guard, LessonModules
 from .shell import Shell, Stream
 from .stand_ins import StandIns
@@ -83,16 +83,22 @@ def serve(
     guard: Guard,
     limits: Limits,
     modules: LessonModules,
-    released: ReleasedCode,
+    paths: dict[str, str],
     demonstrations: Demonstrations,
     stand_ins: StandIns,
 ) -> None:
-    """Answer the grader's requests in a child until the grader closes the channel. Then end the child."""
+    """Answer the grader's requests in a child until the grader closes the channel. Then end the child.
+
+    `paths` are the names that released cells bind to other people's objects.
+    """
     torch.set_num_threads(1)
-    worker, me = Worker(shell, guard, limits, modules, released, demonstrations), os.getpid()
+    watch = CodeWatch(paths)
+    worker, me = Worker(shell, guard, limits, modules, watch, demonstrations), os.getpid()
     try:
         channel.agree(channel.receive()["key"])
-        guard.watch()
+        watch.tell = lambda places: channel.send({"noticed": places})
+        shell.watch_code(watch)
+        guard.watch(watch)
         while True:
             asked = channel.receive()
             try:
@@ -101,6 +107,7 @@ def serve(
                 answer = {"fault": _fault()}
             if os.getpid() != me:  # a fork that the submission made of this process
                 break
+            watch.tell_all()
             answer["refused"], answer["stood_in"] = guard.refused[:20], stand_ins.used[:20]
             try:
                 channel.send(answer, largest=LARGEST_ANSWER)
@@ -126,11 +133,11 @@ class Worker:
         guard: Guard,
         limits: Limits,
         modules: LessonModules,
-        released: ReleasedCode | None = None,
+        watch: CodeWatch | None = None,
         demonstrations: Demonstrations | None = None,
     ) -> None:
         self._shell, self._guard, self._limits, self._modules = shell, guard, limits, modules
-        self._released, self._demonstrations = released or ReleasedCode(), demonstrations
+        self._watch, self._demonstrations = watch, demonstrations
         self._needless: Mapping[str, Any] = {}  # outputs of cells that are not run
         self._known: dict[str, Exercise] = {}
         self._changed: list[str] = []  # names of tampered objects, from the last observation
@@ -159,7 +166,6 @@ class Worker:
         self._guard.focus(lesson, *{each.lesson for each in self._known.values()})
         # As in Jupyter, the notebook's folder comes first. What is imported already cannot be replaced by a file.
         sys.path.insert(0, "")
-        self._released.bindings.own |= {path.partition("/")[0].removesuffix(".py") for path in files}
         return self._known
 
     def do_begin(self, lesson: str, files: dict[str, str]) -> ChildReply:
@@ -181,33 +187,20 @@ class Worker:
         importlib.invalidate_caches()
         return {}
 
-    def do_look(self, sources: list[str], locked: list[int], files: dict[str, str]) -> ChildReply:
-        """List the conspicuous places in a submission's code, before any of it runs.
+    def do_plan(self, sources: list[str], locked: list[int]) -> ChildReply:
+        """Find the released cells that nothing needs, which will not be run. The answer is an empty dict.
 
-        `sources` are the code cells, `locked` the numbers of those with checks and tests, `files` the student's own
-        files as in `do_take`. The answer has the key `places`: a list with the number of a cell, a line, the kind and
-        what is there. A place in a file has the file's path instead of a number.
-        Without such places, released cells that nothing needs will not be run.
+        `sources` are the code cells, `locked` the numbers of those with checks and tests.
         """
-        of_student = [number for number in range(len(sources)) if number not in locked]
-        own = [number for number in of_student if sources[number] not in self._released.sources]
-        modules = {path: base64.b64decode(data) for path, data in files.items() if path.endswith(".py")}
-        places = find_places(
-            [sources[number] for number in own],
-            modules,
-            len(modules) < len(files),
-            self._released.bindings,
-            counted_in(self._known.values()),
-            self._shell.transform_cell,
-        )
-        if self._demonstrations and not places:
+        if self._demonstrations:
             asked = {exercise.asks for exercise in self._known.values()}
             self._needless = self._demonstrations.needless(sources, set(locked), asked)
-        named = [*own, *modules]
-        return {"places": [[named[each.source], each.line, each.kind, each.what] for each in places]}
+        return {}
 
-    def do_cell(self, source: str) -> ChildReply:
+    def do_cell(self, source: str, released: bool = True) -> ChildReply:
         """Run one cell. The answer has the key `outputs`: the cell's outputs in nbformat's form.
+
+        `released` tells whether the cell is no student's.
 
         The outputs include text that C code or other programs write to the file descriptors 1 and 2. A cell that
         nothing needs is not run: its outputs are those of the rehearsal.
@@ -215,6 +208,8 @@ class Worker:
         if (rehearsed := self._needless.get(source)) is not None:
             return {"outputs": rehearsed}
         shell, outputs = self._shell, self._shell.outputs
+        if self._watch:
+            self._watch.is_released = released or (self._demonstrations is not None and source in self._demonstrations)
         outputs.clear(self._limits.output_bytes)
         for number in (1, 2):
             self._descriptors.take(number, 0)  # discard the output of probes that ran since the last cell
@@ -251,6 +246,8 @@ class Worker:
             return {"absent": [absent.state, finding.got[0].id, finding.got[0].parameters]}
         answer = namespace[asked.asks]
         runs = self._observe_alone(asked, answer, seed)
+        if self._watch and counts_torch_alone(asked):
+            self._watch.look_behind(answer)
         if any(function.__code__.co_filename.startswith(_OURS) for function in functions_of(answer)):
             self._changed.append("the answer is code of the course's own files")
         return {"runs": [pack_run(run) for run in runs]}

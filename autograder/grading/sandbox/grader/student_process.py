@@ -19,6 +19,7 @@ from ..wire.wire_messages import ChildReply, ChildRequest
 from .resource_watch import Ending, ResourceWatch
 
 START_SECONDS = 60.0  # on a busy machine: to fork and isolate a child, or to send a child a message
+_MOST_NOTICED = 1000  # messages of one child
 _GRACE = 3.0  # seconds beyond the time limit after which a process should have stopped a cell itself
 
 
@@ -43,6 +44,7 @@ class StudentProcess:
         # The fork server knows the child's id in another PID namespace only; this is the id in the grader's namespace.
         fields = dict(line.split(":", 1) for line in Path(f"/proc/self/fdinfo/{handle}").read_text().splitlines())
         self._process = int(fields["Pid"])
+        self.noticed: list[Any] = []  # what the child told of code before it ran it; it may be forged
         self._start = time.monotonic()
         self._watch = ResourceWatch(self._process, limits, folder, self._end)
 
@@ -61,13 +63,18 @@ class StudentProcess:
         self._channel.agree(key)
 
     def ask(self, do: ChildRequest, **arguments: Any) -> ChildReply:
-        """Send one request to the child and return its answer.
+        """Send one request to the child and return its answer. What it notices before goes into `noticed`.
 
         `arguments` are those of the method of `Worker` for the request `do`.
         Raises Ended if the child is gone, exceeds a limit or sends an invalid message.
         """
         self._send({"do": do, **arguments})
-        return cast(ChildReply, self.receive(self._limits.cell_seconds + _GRACE))
+        deadline = Deadline(self._limits.cell_seconds + _GRACE, self._process)
+        while "noticed" in (reply := self._receive(deadline)):
+            if len(self.noticed) > _MOST_NOTICED:
+                raise Ended(Ending.NONSENSE)
+            self.noticed.append(reply["noticed"])
+        return cast(ChildReply, reply)
 
     def _send(self, message: dict[str, Any]) -> None:
         try:
@@ -81,7 +88,9 @@ class StudentProcess:
         The time in which other processes had the child's processor is not counted.
         Raises Ended if the child is gone, exceeds a limit, or sends an invalid message.
         """
-        deadline = Deadline(seconds, self._process)
+        return self._receive(Deadline(seconds, self._process))
+
+    def _receive(self, deadline: Deadline) -> dict[str, Any]:
         while (left := deadline.left()) > 0:
             try:
                 return self._channel.receive(left)

@@ -24,8 +24,7 @@ import torch
 
 from .... import exercises
 from ....exercises.module_texts import importable, modules_of
-from ...conspicuous.bindings import Bindings
-from ...conspicuous.places import ReleasedCode
+from ...conspicuous.code_reader import released_paths
 from ...demonstrations.needless_cells import Demonstrations
 from ...limits import Limits
 from ...wall_kinds import Wall
@@ -71,7 +70,7 @@ class ForkServer:
         tempfile.tempdir = None
         self._lesson = ""
         self._modules: dict[str, dict[str, ModuleType]] = {}  # exercises' modules by lesson; a child cannot import them
-        self._released, self._demonstrations = ReleasedCode(), Demonstrations([], Bindings(), str)
+        self._paths, self._demonstrations = dict[str, str](), Demonstrations([], {})
         self._stand_ins = StandIns()
         sys.meta_path.insert(0, self._stand_ins)
         self._guard: Guard | None = None
@@ -106,8 +105,8 @@ class ForkServer:
                     self._modules[lesson] = modules_of(f"{exercises.__name__}.{lesson}", texts)
         single, ran = warm_up(self._shell, self._modules, asked)
         self._lesson, self._guard = asked.lesson, None
-        self._released = ReleasedCode.of(list(chain(*asked.notebooks)), self._shell.transform_cell)
-        self._demonstrations = Demonstrations(ran, self._released.bindings, self._shell.transform_cell)
+        self._paths = released_paths(chain(*asked.notebooks), self._shell.transform_cell)
+        self._demonstrations = Demonstrations(ran, self._paths)
         self._control.send(json.dumps({"single": single}).encode())
 
     def do_fork(self, end: int, limits: dict[str, Any], cores: list[int]) -> None:
@@ -174,7 +173,7 @@ class ForkServer:
                 guard,
                 limits,
                 self._modules,
-                self._released,
+                self._paths,
                 self._demonstrations,
                 self._stand_ins,
             )

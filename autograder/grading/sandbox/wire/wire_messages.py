@@ -18,7 +18,7 @@ class ChildRequest(StrEnum):
 
     BEGIN = "begin"
     TAKE = "take"
-    LOOK = "look"
+    PLAN = "plan"
     CELL = "cell"
     OBSERVE = "observe"
     CODE = "code"
@@ -33,7 +33,6 @@ class ChildReply(TypedDict, total=False):
     """
 
     outputs: Any  # of a cell
-    places: Any  # conspicuous places in the source: lists of number, line, kind, and what is there
     runs: Any  # of an observation: a run for each case
     absent: Any  # instead of runs, if the learner has defined nothing: a state, a sentence's id and parameters
     code: Any  # a digest of the answer's code

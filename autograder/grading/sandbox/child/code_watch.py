@@ -1,0 +1,151 @@
+"""A watch over all code that a child runs, wherever it comes from.
+
+Code objects are read when they are executed: those of cells by the shell, all others by an audit hook. What is
+conspicuous is told to the grader before it runs, so that it cannot be taken back.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+import threading
+from collections.abc import Callable, Sequence
+from importlib.machinery import PathFinder
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+from ...conspicuous.code_reader import ConspicuousPlace, Kind, KnownNames, inner_codes, is_usual, read_code
+from ...conspicuous.outside_torch import ways_out
+from ...conspicuous.protected_names import is_protected
+from ...conspicuous.watched_builtins import watched_builtins
+from ..wall.filesystem import visible
+from ..wire.channel import bind_methods
+
+LIBRARY = tuple(map(str, (*visible(), Path(sysconfig.get_paths()["purelib"]), "<frozen")))  # begins of files
+_MOST_READ = 1 << 18  # bytes of code of one submission
+_MOST_TOLD = 200  # places of one submission
+_PROCESSES = ("concurrent.futures.", "multiprocessing.")  # whose objects travel between processes
+_REBUILDS = (
+    "_load_from_bytes",
+    "_rebuild",
+    "_reconstruct",
+    "rebuild_",
+)  # functions of torch, NumPy and Python that load objects
+Place = tuple[str, int, str, str]  # a file's path, or "" for the cell that runs; line, kind, and what is there
+
+
+class CodeWatch:
+    """A watch over the code of one submission.
+
+    `paths` are the names that released cells bind to other people's objects. `tell` sends places to the grader.
+    """
+
+    def __init__(self, paths: dict[str, str]) -> None:
+        self._there = frozenset(sys.modules)
+        self._known = KnownNames(self._is_own, is_protected, dict(paths))
+        self._read: dict[int, CodeType] = {}  # by id, which is not given away again while the code is kept
+        self._of_student = set[int]()
+        self._left, self._told = _MOST_READ, set[Place]()
+        self._waiting: list[Place] = []
+        self._depth = 0  # of cells that run cells
+        self._process, self._thread = os.getpid(), threading.get_ident()
+        self.is_released = False  # whether the cell that runs is no student's
+        self.tell: Callable[[Sequence[Place]], None] = lambda places: None
+        self.builtins = watched_builtins(self._notice, self._is_own)
+        bind_methods(self)
+
+    def _is_own(self, top: str) -> bool:
+        """Return whether a top module is the student's own, or is not there."""
+        if top in self._there or top in sys.builtin_module_names:
+            return False
+        found = PathFinder.find_spec(top)
+        return found is None or not str(found.origin).startswith(LIBRARY)
+
+    def enter_cell(self, code: CodeType) -> None:
+        """Read a statement of a cell, which the shell is about to run. `leave_cell` must follow."""
+        self._depth += 1
+        self._look(code, "", is_told=not (self.is_released and self._depth == 1))
+
+    def leave_cell(self) -> None:
+        self._depth -= 1
+
+    def see(self, event: str, arguments: tuple[Any, ...], caller: FrameType) -> None:
+        """Look at an audit event that runs or makes code. `caller` is the frame of the caller."""
+        try:
+            self._see(event, arguments, caller)
+        except Exception:  # nested too deeply, for example
+            self._add([ConspicuousPlace(caller.f_lineno, Kind.UNREAD, "")])
+
+    def _see(self, event: str, arguments: tuple[Any, ...], caller: FrameType) -> None:
+        if event == "pickle.find_class":
+            path = f"{arguments[0]}.{arguments[1]}"
+            of_processes = arguments[0].startswith(_PROCESSES) and "." not in arguments[1]
+            known = of_processes or self._is_main(arguments[0]) or arguments[1].startswith(_REBUILDS)
+            if not known and not is_usual(path):
+                self._add([ConspicuousPlace.at(self._line(), Kind.RUN, path)])
+            return
+        by, code = caller.f_code.co_filename, arguments[0]
+        imports, of_library = by.startswith("<frozen importlib"), by.startswith(LIBRARY)
+        if event == "compile":
+            if not of_library and str(arguments[1]).startswith(LIBRARY):  # then frames pretend to be a library's
+                self._add([ConspicuousPlace.at(caller.f_lineno, Kind.RUN, event)])
+        elif event == "code.__new__":
+            if not of_library:
+                self._add([ConspicuousPlace.at(caller.f_lineno, Kind.RUN, event)])
+        elif isinstance(code, CodeType) and id(code) not in self._read:
+            if of_library and (code.co_filename.startswith(LIBRARY) or _in_import(caller)):
+                return
+            if imports:
+                caller.f_locals["args"][1].update(self.builtins)  # the namespace of the module
+            self._look(code, os.path.relpath(code.co_filename) if imports else "")
+
+    def _is_main(self, module: str) -> bool:
+        return module == "__main__" or self._is_own(module.partition(".")[0])
+
+    def _look(self, code: CodeType, file: str, is_told: bool = True) -> None:
+        for each in (code, *inner_codes(code)):
+            self._read[id(each)] = each
+            self._of_student |= {id(each)} if is_told else set()
+            self._left -= len(each.co_code)
+        if self._left < 0:
+            return self._add([ConspicuousPlace(code.co_firstlineno, Kind.UNREAD, "")], file)
+        found = read_code(code, self._known)
+        if is_told:
+            self._add(found, file)
+
+    def look_behind(self, answer: object) -> None:
+        """Look for ways out of torch in the student's code behind an answer."""
+        self._add(ways_out(answer, lambda code: id(code) in self._of_student))
+
+    def _notice(self, kind: Kind, what: str) -> None:
+        self._add([ConspicuousPlace.at(self._line(), kind, what)])
+
+    def _line(self) -> int:
+        """Return the line of the innermost frame that is no library's, or 1."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame and frame.f_code.co_filename.startswith(LIBRARY):
+            frame = frame.f_back
+        return frame.f_lineno if frame else 1
+
+    def _add(self, places: Sequence[ConspicuousPlace], file: str = "") -> None:
+        new = [(file, each.line, each.kind.value, each.what) for each in places]
+        self._waiting += [each for each in dict.fromkeys(new) if each not in self._told][: _MOST_TOLD - len(self._told)]
+        self._told |= {*new}
+        self.tell_all()
+
+    def tell_all(self) -> None:
+        """Tell the grader what has been found. Other threads and processes cannot: the main thread does it later."""
+        if self._waiting and os.getpid() == self._process and threading.get_ident() == self._thread:
+            waiting, self._waiting = self._waiting, []
+            self.tell(waiting)
+
+
+def _in_import(frame: FrameType | None) -> bool:
+    """Return whether the innermost frames are those of a library that is being imported."""
+    while frame and frame.f_code.co_filename.startswith(LIBRARY):
+        if frame.f_code.co_name == "<module>":
+            return True
+        frame = frame.f_back
+    return False
