@@ -76,7 +76,7 @@ class ConspicuousPlace:
 
 @dataclass
 class KnownNames:
-    """What is known of a notebook's names.
+    """The names that a notebook has bound so far.
 
     `paths` maps global names of other people's objects to dotted paths. `is_own` tells whether a top module is the
     student's own, or is not there. `is_protected` tells whether checks look up an attribute of this name; its second

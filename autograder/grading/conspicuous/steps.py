@@ -1,4 +1,4 @@
-"""Instructions of a code object as steps, the same for all versions of Python."""
+"""Steps of a code object, the same for all versions of Python."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _VARIABLE = re.compile("(LOAD|STORE|DELETE)_(FAST|NAME|GLOBAL|DEREF|CLASSDEREF|F
 
 
 class Do(Enum):
-    """What a step does."""
+    """The things that a step can do."""
 
     LOAD = auto()  # a variable
     STORE = auto()  # into a variable
@@ -33,7 +33,10 @@ class Do(Enum):
 
 
 class Step(NamedTuple):
-    """A step: what it does, the name or the constant, the line, and whether a variable is global."""
+    """One instruction of a code object.
+
+    `value` is a name or a constant. `is_global` tells whether a variable is global.
+    """
 
     do: Do
     value: Any

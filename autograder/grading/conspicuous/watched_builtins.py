@@ -1,4 +1,4 @@
-"""Versions of `getattr`, `setattr` and `delattr` that notice what a notebook does not need.
+"""Versions of `getattr`, `setattr` and `delattr` that notice conspicuous names.
 
 The names that they are asked for may be computed, so no reader of code can tell them.
 """

@@ -17,9 +17,10 @@ from ...checking.judge import screen, unobserved
 from ...checking.verdict import Verdict, VerdictState
 from ...language import LANGUAGES, Note
 from ...lessons.source import CHECK
-from ...messages.reasons import describe_reason, make_reason
-from ..conspicuous.noticed_places import NoticedPlace, first_places, places_of
+from ...messages.reasons import REASONS, describe_reason, make_reason
+from ..conspicuous.noticed_places import chosen_places
 from ..course.assignment_files import EncodedFiles
+from ..files.inert_names import one_line
 from ..sandbox.grader.engine import Engine
 from ..sandbox.grader.resource_watch import Ending
 from ..sandbox.grader.student_process import Ended, StudentProcess
@@ -128,7 +129,7 @@ class _Run:
         self._language = said if said in LANGUAGES else None
         self._outcome = Outcome()
         self._room = OutputBudget()
-        self._places: list[NoticedPlace] = []
+        self._places: list[tuple[NotebookNode | None, Note]] = []  # a cell that ran what is conspicuous, or None
 
     def run(self) -> Outcome:
         start = time.monotonic()
@@ -184,16 +185,25 @@ class _Run:
         return bool(cell.metadata.get("nbgrader", {}).get("locked")) or cell.source.strip() in self._handed_out
 
     def _take_places(self, child: StudentProcess | None, cell: NotebookNode, number: int) -> None:
-        """Take the conspicuous places that the child has noticed while it ran a cell."""
-        if child:
-            told, child.noticed = child.noticed, []
-            self._places += [place for each in told for place in places_of(each, cell, number)]
+        """Take the conspicuous places that the child has noticed while it ran a cell. They may be forged."""
+        told = child.noticed if child else []
+        for each in (each for places in told if isinstance(places, list) for each in places):
+            match each:
+                case [str(file), int(line), str(kind), str(what)] if f"look.{kind}" in REASONS:
+                    where = file or cell.metadata.get("nbgrader", {}).get("grade_id") or f"[{number}]"
+                    note = make_reason(f"look.{kind}", where=one_line(where), line=line, what=one_line(what))
+                    self._places.append((None if file else cell, note))
+        told.clear()
 
     def _show_places(self) -> None:
-        for place in first_places(self._places):
-            self._outcome.places.append(place.note)
-            if place.cell:
-                place.cell.outputs.append(for_instructor(f"to look at: {describe_reason(place.note).en}"))
+        chosen = [self._places[number] for number in chosen_places(note.id for _, note in self._places)]
+        if more := len(self._places) - len(chosen):
+            cell, last = self._places[-1]
+            chosen.append((cell, make_reason("look.more", **{**last.parameters, "what": str(more)})))
+        for cell, note in chosen:
+            self._outcome.places.append(note)
+            if cell:
+                cell.outputs.append(for_instructor(f"to look at: {describe_reason(note).en}"))
 
     def _checked(self, cell: NotebookNode) -> str | None:
         """Return the name of the exercise that a cell checks, or None if the cell is no check.

@@ -1,4 +1,4 @@
-"""A watch over all code that a child runs, wherever it comes from.
+"""A watch over all code that a child runs.
 
 Code objects are read when they are executed: those of cells by the shell, all others by an audit hook. What is
 conspicuous is told to the grader before it runs, so that it cannot be taken back.
