@@ -59,8 +59,9 @@ def _collection(chosen: argparse.Namespace) -> Collection:
 
 
 def _build(chosen: argparse.Namespace) -> int:
-    from ..authoring import built_files, lint
+    from ..authoring import built_files, lint, trust
     from ..cells import BrokenSource
+    from ..lessons.summary import NAME
 
     if chosen.accept and not chosen.lessons:
         chosen.refuse("--accept needs the name of a lesson: it says that you have read its Russian texts")
@@ -71,7 +72,7 @@ def _build(chosen: argparse.Namespace) -> int:
             (lesson,) = collection.read([lesson.name])
         complaints += [f"{lesson.path}:{line}: {complaint}" for line, complaint in lint.problems(lesson)]
         try:
-            made[lesson.name] = collection.files(lesson)
+            made[lesson.name] = collection.files(lesson) | (trust.files() if lesson.name == NAME else {})
         except BrokenSource as error:
             complaints.append(str(error))
     if chosen.check:
