@@ -6,19 +6,18 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
 
-from .. import grading
 from ..checking.exercise import Aspect, Exercise
 from ..checking.run import Run
 from ..checking.values import AtMost
 from ..exercises import key_of
 from ..lessons.collection import COURSE
 
-_FILE = Path(grading.__file__).parent / "THREATS.md"
+_FILE = Path(__file__).parents[1] / "grading" / "THREATS.md"
 _BEGIN, _END = "<!-- made by `autograder build summary` -->\n", "<!-- end -->\n"
 
 
 class Ground(StrEnum):
-    """The grounds of a verdict on an aspect, each weaker than the one before."""
+    """The grounds of a verdict on an aspect, from the strongest to the weakest."""
 
     VALUES = "values"
     COUNTED = "counted"
