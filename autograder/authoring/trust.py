@@ -17,7 +17,7 @@ _BEGIN, _END = "<!-- made by `autograder build summary` -->\n", "<!-- end -->\n"
 
 
 class Ground(StrEnum):
-    """The grounds of a verdict on an aspect, from the strongest to the weakest."""
+    """The grounds of a verdict on an aspect."""
 
     VALUES = "values"
     COUNTED = "counted"
