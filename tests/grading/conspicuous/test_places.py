@@ -177,6 +177,8 @@ def test_what_notebooks_do_is_ordinary(cell: str, run: Programs) -> None:
 
 
 def test_code_that_is_too_long_is_named(run: Programs) -> None:
+    deep = "exec(" + repr("lambda: " * 80 + "1") + ")"
+    assert {kind for *_, kind, _ in run.places(deep)} <= {Kind.UNREAD}
     long = b"def g():\n" + b"    x = 1\n" * 100_000
     assert run.places("import long", files={"long.py": long}) == [("long.py", 1, Kind.UNREAD, "")]
 

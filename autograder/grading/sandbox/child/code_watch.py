@@ -6,6 +6,7 @@ conspicuous is told to the grader before it runs, so that it cannot be taken bac
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import sysconfig
@@ -27,12 +28,7 @@ LIBRARY = tuple(map(str, (*visible(), Path(sysconfig.get_paths()["purelib"]), "<
 _MOST_READ = 1 << 18  # bytes of code of one submission
 _MOST_TOLD = 200  # places of one submission
 _PROCESSES = ("concurrent.futures.", "multiprocessing.")  # whose objects travel between processes
-_REBUILDS = (
-    "_load_from_bytes",
-    "_rebuild",
-    "_reconstruct",
-    "rebuild_",
-)  # functions of torch, NumPy and Python that load objects
+_REBUILDS = ("_load_from_bytes", "_rebuild", "_reconstruct", "rebuild_")  # functions that load objects
 Place = tuple[str, int, str, str]  # a file's path, or "" for the cell that runs; line, kind, and what is there
 
 
@@ -73,12 +69,6 @@ class CodeWatch:
 
     def see(self, event: str, arguments: tuple[Any, ...], caller: FrameType) -> None:
         """Look at an audit event that runs or makes code. `caller` is the frame of the caller."""
-        try:
-            self._see(event, arguments, caller)
-        except Exception:  # nested too deeply, for example
-            self._add([ConspicuousPlace(caller.f_lineno, Kind.UNREAD, "")])
-
-    def _see(self, event: str, arguments: tuple[Any, ...], caller: FrameType) -> None:
         if event == "pickle.find_class":
             path = f"{arguments[0]}.{arguments[1]}"
             of_processes = arguments[0].startswith(_PROCESSES) and "." not in arguments[1]
@@ -98,7 +88,7 @@ class CodeWatch:
             if of_library and (code.co_filename.startswith(LIBRARY) or _in_import(caller)):
                 return
             if imports:
-                caller.f_locals["args"][1].update(self.builtins)  # the namespace of the module
+                caller.f_locals.get("args", (code, {}))[1].update(self.builtins)  # in the module
             self._look(code, os.path.relpath(code.co_filename) if imports else "")
 
     def _is_main(self, module: str) -> bool:
@@ -109,9 +99,10 @@ class CodeWatch:
             self._read[id(each)] = each
             self._of_student |= {id(each)} if is_told else set()
             self._left -= len(each.co_code)
-        if self._left < 0:
-            return self._add([ConspicuousPlace(code.co_firstlineno, Kind.UNREAD, "")], file)
-        found = read_code(code, self._known)
+        found = [ConspicuousPlace(code.co_firstlineno, Kind.UNREAD, "")]
+        if self._left >= 0:
+            with contextlib.suppress(RecursionError):  # nested too deeply
+                found = read_code(code, self._known)
         if is_told:
             self._add(found, file)
 
