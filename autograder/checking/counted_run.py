@@ -1,7 +1,8 @@
 """Inputs, results and matrix products of runs in which work is counted.
 
-A probe counts work or memory, often in a run with inputs of its own. An answer could recognise such a run and do
-nothing. The inputs therefore differ from seed to seed, and the result is observed as `AtMost.of`.
+A probe counts work or memory, often in a run with larger inputs of its own. An answer could recognise such a run and do
+less there alone. The inputs are therefore of the kind that is judged, they do not follow from those of another run, and
+the result is observed as `AtMost.of`.
 """
 
 from __future__ import annotations
@@ -38,6 +39,19 @@ _FACTORS = {
 def number_from(tensor: Tensor) -> float:
     """Return a number in [0, 1] that depends on the entries of an input."""
     return float(tensor.detach().double().sum().sin().square())
+
+
+def another(rng: torch.Generator) -> torch.Generator:
+    """Return a generator with a seed drawn from `rng`. A probe draws the inputs of a counted run from it."""
+    return torch.Generator().manual_seed(int(torch.randint(2**31, (), generator=rng)))
+
+
+def randomize(module: Module, rng: torch.Generator) -> Module:
+    """Fill the parameters of `module` with numbers in [-0.5, 0.5), and return `module`."""
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.copy_(torch.rand(parameter.shape, generator=rng, dtype=torch.float64) - 0.5)
+    return module
 
 
 def fill(module: Module, number: float) -> Module:
