@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.nn import Module
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from .containment.own_operators import without_own_operators
 from .values import canonical
 
 # For each operation: which of its arguments are the two factors.
@@ -92,17 +93,18 @@ class Product:
 
 
 class _ProductsMode(TorchDispatchMode):
-    """A dispatch mode that calls the function `note` after each matrix product.
+    """A dispatch mode that calls the function `note` after each matrix product, and `look` before each operation.
 
     The argument of `note` is a `Product`. A learner's code can find the mode, but cannot reach the products through
     `note`.
     """
 
-    def __init__(self, note: Callable[[Product], object]) -> None:
+    def __init__(self, note: Callable[[Product], object], look: Callable[[Any], object]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.note = note
+        self.note, self.look = note, look
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.look(func)
         result = func(*args, **(kwargs or {}))
         name = func._schema.name
         if name in _FACTORS:
@@ -122,11 +124,12 @@ def recording_products() -> Iterator[list[Product]]:
     """Record the matrix products in the `with` block; yield them as a list, in order.
 
     Products of backward passes and of recomputations count, too. Element-wise products do not.
+    Raises CalledOwnOperator if the `with` block calls a custom operator.
     """
     products: list[Product] = []
     noting = _noting(products)
     next(noting)
-    with _ProductsMode(noting.send):
+    with without_own_operators() as look, _ProductsMode(noting.send, look):
         yield products
 
 

@@ -25,6 +25,7 @@ from .containment.caught import Spot, explained, functions_of, learners_line, me
 from .containment.deadline import Deadline
 from .containment.edits import copy_tensors, find_edited
 from .containment.nested_passes import MOST, PassesWithoutEnd
+from .containment.own_operators import CalledOwnOperator
 from .containment.refused import Refused
 from .containment.surroundings import undisturbed
 from .containment.switches import as_in_a_fresh_process
@@ -247,7 +248,11 @@ def using_answer() -> Iterator[None]:
         raise CannotBeUsed from error
 
 
-_INTERFERED = {ProfilerInterfered: "raised.profiler", StartedThread: "raised.threads"}
+_INTERFERED = {
+    ProfilerInterfered: "raised.profiler",
+    StartedThread: "raised.threads",
+    CalledOwnOperator: "raised.operators",
+}
 
 
 def _explain(error: BaseException, answer: object, exercise: Exercise) -> Raised:
