@@ -55,14 +55,6 @@ def randomize(module: Module, rng: torch.Generator) -> Module:
     return module
 
 
-def fill(module: Module, number: float) -> Module:
-    """Fill the parameters of `module` with cosines, in an order that starts at `number`; return `module`."""
-    with torch.no_grad():
-        for parameter in module.parameters():
-            parameter.copy_(_cosines(parameter, number) / 2)
-    return module
-
-
 def condense(value: object) -> Any:
     """Return a result as plain data, with two sums in place of each tensor.
 
@@ -79,8 +71,8 @@ def condense(value: object) -> Any:
     return value
 
 
-def _cosines(tensor: Tensor, start: float = 0.0) -> Tensor:
-    return torch.arange(tensor.numel(), dtype=torch.float64).add_(start).cos_().view(tensor.shape)
+def _cosines(tensor: Tensor) -> Tensor:
+    return torch.arange(tensor.numel(), dtype=torch.float64).cos_().view(tensor.shape)
 
 
 @dataclass(frozen=True)

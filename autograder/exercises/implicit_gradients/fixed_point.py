@@ -185,16 +185,18 @@ def _memory(answer: Any, case: Case) -> tuple[AtMost, AtMost, bool]:
     _, start, parameters = case.measured[0]
     limit = _KEPT * start.nbytes + 4 * sum(p.nbytes for p in parameters)
     few = start.nbytes // 4  # single numbers; a hook that keeps the result leaves four times as much
-    peak, left, found = _bytes(answer, *case.measured[0], case.iterations)
-    more, _, again = _bytes(answer, *case.measured[1], 2 * case.iterations)
+    peak, left, found = _bytes(answer, case.measured[0], case.iterations)
+    more, _, again = _bytes(answer, case.measured[1], 2 * case.iterations)
     grows = more - peak > start.nbytes * case.iterations // 4
     return AtMost(limit=limit, used=peak, of=[found, again]), AtMost(limit=few, used=left), grows
 
 
-def _bytes(
-    answer: Any, step: Callable[..., Tensor], start: Tensor, parameters: tuple[Tensor, ...], iterations: int
-) -> tuple[int, int, Any]:
-    """Return the peak in bytes, the bytes that are left when the result is dropped, and the gradients."""
+def _bytes(answer: Any, inputs: Any, iterations: int) -> tuple[int, int, Any]:
+    """Return the peak in bytes, the bytes that are left when the result is dropped, and the gradients.
+
+    `inputs` are a step, its start and its parameters.
+    """
+    step, start, parameters = inputs
     wanted = [p for p in parameters if p.requires_grad]
     with older_objects_frozen(), live_bytes() as live:
         z = answer.fixed_point(step, start, parameters, iterations)
