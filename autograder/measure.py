@@ -17,8 +17,8 @@ from torch.autograd.graph import Node, _engine_run_backward, get_gradient_edge, 
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .checking.allocations import live_bytes as live_bytes
-from .checking.containment.own_operators import without_own_operators
 from .checking.containment.thread_starts import in_one_process, in_one_thread
+from .checking.own_operators import without_own_operators
 
 
 @dataclass
@@ -170,10 +170,10 @@ class Ops:
 
 
 class _OpsMode(TorchDispatchMode):
-    """A dispatch mode that calls the function `note` after each operation, and `look` before.
+    """A dispatch mode that calls the function `note` after each operation.
 
-    The argument of `note` is the number of elements of the largest storage that the operation made. A learner's code
-    can find the mode, but cannot reach the counts through `note`.
+    It calls `look` before. The argument of `note` is the number of elements of the largest storage that the operation
+    made. A learner's code can find the mode, but cannot reach the counts through `note`.
     """
 
     def __init__(self, note: Callable[[int], object], look: Callable[[Any], object]) -> None:

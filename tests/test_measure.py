@@ -13,10 +13,10 @@ from torch.autograd import functional
 from torch.autograd.graph import saved_tensors_hooks
 
 from autograder.checking.allocations import ProfilerInterfered
-from autograder.checking.containment.own_operators import CalledOwnOperator
 from autograder.checking.containment.switches import as_in_a_fresh_process
 from autograder.checking.containment.thread_starts import StartedThread
 from autograder.checking.counted_run import recording_products
+from autograder.checking.own_operators import CalledOwnOperator
 from autograder.measure import CountedCalls, counting_backward_runs, counting_ops, graph_nodes, live_bytes, saved_bytes
 
 
@@ -250,9 +250,7 @@ def test_work_in_a_process_or_an_operator_is_refused(measuring):
     with pytest.raises(StartedThread), measuring():
         subprocess.run([sys.executable, "-c", ""], check=True)
     with pytest.raises(StartedThread), measuring():
-        process = multiprocessing.get_context("fork").Process(target=abs, args=(1,))
-        process.start()
-        process.join()
+        multiprocessing.get_context("fork").Process(target=abs, args=(1,)).start()
     with counting_backward_runs(), measuring():  # one in the other is no process
         pass
     library = torch.library.Library("of_my_own", "FRAGMENT")

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn import Module
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .containment.own_operators import without_own_operators
+from .own_operators import without_own_operators
 from .values import canonical
 
 # For each operation: which of its arguments are the two factors.
@@ -85,10 +85,10 @@ class Product:
 
 
 class _ProductsMode(TorchDispatchMode):
-    """A dispatch mode that calls the function `note` after each matrix product, and `look` before each operation.
+    """A dispatch mode that calls the function `note` after each product.
 
-    The argument of `note` is a `Product`. A learner's code can find the mode, but cannot reach the products through
-    `note`.
+    It calls `look` before each operation. The argument of `note` is a `Product`. A learner's code can find the mode,
+    but cannot reach the products through `note`.
     """
 
     def __init__(self, note: Callable[[Product], object], look: Callable[[Any], object]) -> None:

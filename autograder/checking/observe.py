@@ -25,7 +25,6 @@ from .containment.caught import Spot, explained, functions_of, learners_line, me
 from .containment.deadline import Deadline
 from .containment.edits import copy_tensors, find_edited
 from .containment.nested_passes import MOST, PassesWithoutEnd
-from .containment.own_operators import CalledOwnOperator
 from .containment.refused import Refused
 from .containment.surroundings import undisturbed
 from .containment.switches import as_in_a_fresh_process
@@ -35,6 +34,7 @@ from .containment.time_limit import TimeIsUp, limited
 from .devices.device_run import DEVICE, is_about_devices, is_refusal, observe_device
 from .devices.place import Place
 from .exercise import Case, Exercise
+from .own_operators import CalledOwnOperator
 from .run import Raised, Run
 from .values import canonical
 

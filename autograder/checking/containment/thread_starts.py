@@ -1,4 +1,4 @@
-"""Refusal of new threads and processes while torch counts what one thread does."""
+"""Refusal of new threads and processes while something is counted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class StartedThread(RuntimeError):
-    """An error: code has started a thread or a process while something is counted."""
+    """An error: a thread or process was started while something is counted."""
 
     def __init__(self) -> None:
         super().__init__("what one thread does is counted: start no thread and no process in the block")
