@@ -17,7 +17,8 @@ from torch.autograd.graph import Node, _engine_run_backward, get_gradient_edge, 
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .checking.allocations import live_bytes as live_bytes
-from .checking.containment.thread_starts import in_one_thread
+from .checking.containment.thread_starts import in_one_process, in_one_thread
+from .checking.own_operators import without_own_operators
 
 
 @dataclass
@@ -36,14 +37,16 @@ def counting_backward_runs() -> Iterator[BackwardRuns]:
 
     Passes count whatever starts them: `backward`, `autograd.grad`, `torch.func` or `functional`. Passes of other
     threads count, too, because torch's engine numbers all passes of the process. A pass batched by vmap counts once,
-    and forward mode starts none.
+    and forward mode starts none. A walk along the nodes by hand is no pass: where one would pay, count operations, too.
+    Raises StartedThread if the `with` block starts a process.
     """
     runs = BackwardRuns()
     first = _start_a_pass()
-    try:
-        yield runs
-    finally:
-        runs.times = _start_a_pass() - first - 1
+    with in_one_process():
+        try:
+            yield runs
+        finally:
+            runs.times = _start_a_pass() - first - 1
 
 
 def _start_a_pass() -> int:
@@ -169,15 +172,16 @@ class Ops:
 class _OpsMode(TorchDispatchMode):
     """A dispatch mode that calls the function `note` after each operation.
 
-    The argument of `note` is the number of elements of the largest storage that the operation made. A learner's code
-    can find the mode, but cannot reach the counts through `note`.
+    It calls `look` before. The argument of `note` is the number of elements of the largest storage that the operation
+    made. A learner's code can find the mode, but cannot reach the counts through `note`.
     """
 
-    def __init__(self, note: Callable[[int], object]) -> None:
+    def __init__(self, note: Callable[[int], object], look: Callable[[Any], object]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.note = note
+        self.note, self.look = note, look
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.look(func)
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
         if func._schema.name in ("aten::detach", "aten::alias"):  # inserted by autograd and by the mode itself
@@ -211,12 +215,13 @@ def counting_ops() -> Iterator[Ops]:
     Views, in-place results, expanded tensors and zero tangents do not count as new. Composite operations are
     decomposed, and the counts therefore depend on torch's version, dtype and rank. Compare how the counts grow with the
     size of the input. NumPy is not seen; `.item()` is one operation.
-    Raises StartedThread if the `with` block starts a thread.
+    Raises StartedThread if the `with` block starts a thread or a process, and CalledOwnOperator if it calls a custom
+    operator.
     """
     ops = Ops()
     noting = _noting(ops)
     next(noting)
-    with in_one_thread(), _OpsMode(noting.send):
+    with in_one_thread(), without_own_operators() as look, _OpsMode(noting.send, look):
         yield ops
 
 
@@ -260,7 +265,7 @@ def saved_bytes(known: Iterable[torch.Tensor] = ()) -> Iterator[SavedBytes]:
     parameters are left out, because they stay in memory anyway. Also left out are `ctx` attributes, closures, tensors
     packed by hooks inside the `with` block, and Python numbers; `live_bytes` counts most of these. Never judge
     gradients in the same run: the hooks switch off torch's check for in-place changes.
-    Raises StartedThread if the `with` block starts a thread.
+    Raises StartedThread if the `with` block starts a thread or a process.
     """
     storages = [tensor.untyped_storage() for tensor in known]
     saved = SavedBytes(_known={storage.data_ptr() for storage in storages})

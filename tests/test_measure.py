@@ -1,5 +1,6 @@
 """The counts that budgets are judged by, the same in every run."""
 
+import multiprocessing
 import subprocess
 import sys
 import threading
@@ -14,6 +15,8 @@ from torch.autograd.graph import saved_tensors_hooks
 from autograder.checking.allocations import ProfilerInterfered
 from autograder.checking.containment.switches import as_in_a_fresh_process
 from autograder.checking.containment.thread_starts import StartedThread
+from autograder.checking.counted_run import recording_products
+from autograder.checking.own_operators import CalledOwnOperator
 from autograder.measure import CountedCalls, counting_backward_runs, counting_ops, graph_nodes, live_bytes, saved_bytes
 
 
@@ -240,6 +243,25 @@ def test_a_thread_that_another_thread_starts_is_nothing_to_refuse(measuring):
         go.set()
         assert ran.wait(60)
     other.join()
+
+
+@pytest.mark.parametrize("measuring", [live_bytes, saved_bytes, counting_ops, counting_backward_runs])
+def test_work_in_a_process_or_an_operator_is_refused(measuring):
+    with pytest.raises(StartedThread), measuring():
+        subprocess.run([sys.executable, "-c", ""], check=True)
+    with pytest.raises(StartedThread), measuring():
+        multiprocessing.get_context("fork").Process(target=abs, args=(1,)).start()
+    with counting_backward_runs(), measuring():  # one in the other is no process
+        pass
+    library = torch.library.Library("of_my_own", "FRAGMENT")
+    library.define("double(Tensor x) -> Tensor")
+    library.impl("double", lambda x: 2 * x, "CPU")
+    try:
+        for counting in (counting_ops, recording_products):
+            with pytest.raises(CalledOwnOperator), counting():
+                torch.ops.of_my_own.double(torch.ones(2))
+    finally:
+        library._destroy()
 
 
 @pytest.mark.parametrize("measuring", [live_bytes, saved_bytes, counting_ops])

@@ -12,11 +12,13 @@ from ..checking.expected import Expected
 from ..checking.judge import judge
 from ..checking.values import WITHOUT_DATA, AtMost
 from ..checking.verdict import AspectState
+from ..measure import leaves
 
 
 def aspect_problems(exercise: Exercise, key: Expected) -> Iterator[str]:
     """Yield a complaint for each aspect that cannot do its work. `key` is what is expected on the public seed."""
     yield from _unnamed_limits(exercise, key)
+    yield from _said_truths(exercise, key)
     yield from _worthless_aspects(exercise)
     yield from _unread_tensors(exercise, key)
     yield from _false_aspects(exercise, key)
@@ -28,6 +30,14 @@ def _unnamed_limits(exercise: Exercise, key: Expected) -> Iterator[str]:
         limited = any(isinstance(run.values.get(one.name), AtMost) for run in key.solution)
         if limited and one.measured is None:
             yield f"aspect {one.name} has a limit: say what is counted with `measured=Text(...)`"
+
+
+def _said_truths(exercise: Exercise, key: Expected) -> Iterator[str]:
+    """Yield a complaint for each aspect whose counted run has a truth value as its result."""
+    for one in exercise.aspects:
+        values = [run.values.get(one.name) for run in key.solution]
+        if any(isinstance(each, bool) for value in values if isinstance(value, AtMost) for each in leaves(value.of)):
+            yield f"the counted run of aspect {one.name} tells whether it was right: observe its values in `of`"
 
 
 def _worthless_aspects(exercise: Exercise) -> Iterator[str]:

@@ -6,6 +6,8 @@
 - No senseless answer, such as one that returns None, earns a point or makes the checker itself fail.
 - A program that does nothing of the exercise earns at most a quarter of the points: the given code, a plain program.
 - No call of the answer goes unobserved: who returns None there loses points.
+- No call of the answer gets large tensors that are the same for every seed, or all of whose rows are equal.
+- The result of a counted run is data: no run of a learner's process says itself whether it was right.
 - A case of ours has each condition that its inputs allow: a zero, a frozen part, evaluation mode, a call between.
 - No helper function in the exercise's module passes as an answer: a submission could call that function.
 - The key has at most 100 kB.
@@ -45,6 +47,7 @@ from ..lessons.source import Lesson
 from .aspects import aspect_problems
 from .idle_calls import idle_calls
 from .junk import accepted_helpers, accepted_junk, helpers
+from .known_inputs import known_inputs
 from .lint import banned_words, lonely_pronoun, problems
 from .trials import TRIALS, Trials, try_answers
 from .unearned import unearned_points
@@ -110,6 +113,7 @@ def verify(
             report.problems += accepted_junk(exercise, key)
             report.problems += unearned_points(exercise, key)
             report.problems += idle_calls(exercise, key, ran.solutions[exercise.name])
+            report.problems += known_inputs(exercise, ran.solutions[exercise.name])
             if path_of(exercise).parent == PACKAGED:  # authors of private lessons may write fewer cases
                 report.problems += untried_conditions(exercise, ran.solutions[exercise.name])
             report.problems += accepted_helpers(exercise, key, helpers(exercise))

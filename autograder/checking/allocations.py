@@ -156,7 +156,7 @@ def live_bytes() -> Iterator[LiveBytes]:
     random state that a checkpoint saves. Set `.grad` to None before the `with` block: an existing
     gradient is reused and not counted.
     Raises ProfilerInterfered if torch's profiler is already on or if the `with` block stops the profiler. Raises
-    StartedThread if the `with` block starts a thread.
+    StartedThread if the `with` block starts a thread or a process.
     """
     if _profiler_enabled():
         raise ProfilerInterfered

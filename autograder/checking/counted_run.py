@@ -1,7 +1,8 @@
 """Inputs, results and matrix products of runs in which work is counted.
 
-A probe counts work or memory, often in a run with inputs of its own. An answer could recognise such a run and do
-nothing. The inputs therefore differ from seed to seed, and the result is observed as `AtMost.of`.
+A probe counts work or memory, often in a run with larger inputs of its own. An answer could recognise such a run and do
+less there alone. The inputs are therefore of the kind that is judged, they do not follow from those of another run, and
+the result is observed as `AtMost.of`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from torch import Tensor
 from torch.nn import Module
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from .own_operators import without_own_operators
 from .values import canonical
 
 # For each operation: which of its arguments are the two factors.
@@ -40,11 +42,16 @@ def number_from(tensor: Tensor) -> float:
     return float(tensor.detach().double().sum().sin().square())
 
 
-def fill(module: Module, number: float) -> Module:
-    """Fill the parameters of `module` with cosines, in an order that starts at `number`; return `module`."""
+def another(rng: torch.Generator) -> torch.Generator:
+    """Return a generator with a seed drawn from `rng`. A probe draws the inputs of a counted run from it."""
+    return torch.Generator().manual_seed(int(torch.randint(2**31, (), generator=rng)))
+
+
+def randomize(module: Module, rng: torch.Generator) -> Module:
+    """Fill the parameters of `module` with numbers in [-0.5, 0.5), and return `module`."""
     with torch.no_grad():
         for parameter in module.parameters():
-            parameter.copy_(_cosines(parameter, number) / 2)
+            parameter.copy_(torch.rand(parameter.shape, generator=rng, dtype=torch.float64) - 0.5)
     return module
 
 
@@ -64,8 +71,8 @@ def condense(value: object) -> Any:
     return value
 
 
-def _cosines(tensor: Tensor, start: float = 0.0) -> Tensor:
-    return torch.arange(tensor.numel(), dtype=torch.float64).add_(start).cos_().view(tensor.shape)
+def _cosines(tensor: Tensor) -> Tensor:
+    return torch.arange(tensor.numel(), dtype=torch.float64).cos_().view(tensor.shape)
 
 
 @dataclass(frozen=True)
@@ -78,17 +85,18 @@ class Product:
 
 
 class _ProductsMode(TorchDispatchMode):
-    """A dispatch mode that calls the function `note` after each matrix product.
+    """A dispatch mode that calls the function `note` after each product.
 
-    The argument of `note` is a `Product`. A learner's code can find the mode, but cannot reach the products through
-    `note`.
+    It calls `look` before each operation. The argument of `note` is a `Product`. A learner's code can find the mode,
+    but cannot reach the products through `note`.
     """
 
-    def __init__(self, note: Callable[[Product], object]) -> None:
+    def __init__(self, note: Callable[[Product], object], look: Callable[[Any], object]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.note = note
+        self.note, self.look = note, look
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.look(func)
         result = func(*args, **(kwargs or {}))
         name = func._schema.name
         if name in _FACTORS:
@@ -108,11 +116,12 @@ def recording_products() -> Iterator[list[Product]]:
     """Record the matrix products in the `with` block; yield them as a list, in order.
 
     Products of backward passes and of recomputations count, too. Element-wise products do not.
+    Raises CalledOwnOperator if the `with` block calls a custom operator.
     """
     products: list[Product] = []
     noting = _noting(products)
     next(noting)
-    with _ProductsMode(noting.send):
+    with without_own_operators() as look, _ProductsMode(noting.send, look):
         yield products
 
 

@@ -34,6 +34,7 @@ from .containment.time_limit import TimeIsUp, limited
 from .devices.device_run import DEVICE, is_about_devices, is_refusal, observe_device
 from .devices.place import Place
 from .exercise import Case, Exercise
+from .own_operators import CalledOwnOperator
 from .run import Raised, Run
 from .values import canonical
 
@@ -160,11 +161,11 @@ def _shown(exercise: Exercise, signature: inspect.Signature | None, case: Case) 
     """Return the names of the case's inputs that a card shows: those that are passed to the answer.
 
     All other inputs are for the probe only. If the answer is a class, nobody knows which inputs it gets: all are shown
-    but bools, which are switches of the probe.
+    but bools and generators, which are the probe's.
     """
     names = list(vars(case))
     if exercise.asks_for == "class":
-        return [name for name in names if not isinstance(vars(case)[name], bool)]
+        return [name for name in names if not isinstance(vars(case)[name], (bool, torch.Generator))]
     parameters = signature.parameters.values() if signature else ()
     if parameters and not any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         return names[: len(parameters)]
@@ -247,7 +248,11 @@ def using_answer() -> Iterator[None]:
         raise CannotBeUsed from error
 
 
-_INTERFERED = {ProfilerInterfered: "raised.profiler", StartedThread: "raised.threads"}
+_INTERFERED = {
+    ProfilerInterfered: "raised.profiler",
+    StartedThread: "raised.threads",
+    CalledOwnOperator: "raised.operators",
+}
 
 
 def _explain(error: BaseException, answer: object, exercise: Exercise) -> Raised:

@@ -112,6 +112,9 @@ NAMES: dict[str, Text] = {
     "calls of loss_of": Text("calls of `loss_of`", "вызовов `loss_of`"),
     "first backward": Text("gradient after the first `backward()`", "градиент после первого `backward()`"),
     "second backward": Text("gradient after the second `backward()`", "градиент после второго `backward()`"),
+    "gradient of the measured call": Text(
+        "gradient of the call in which bytes are counted", "градиент вызова, в котором подсчитаны байты"
+    ),
     "written": Text("files written", "записано файлов"),
     "files": Text("files left", "осталось файлов"),
     "saved tensors without a file": Text("saved tensors without a file", "сохранённых тензоров без файла"),

@@ -120,6 +120,14 @@ CALLED_TWICE = """
     answer.double(case.x)
     return {"value": answer.double(case.x)}
 """
+SAYS_YES = """
+    from autograder.checking.values import AtMost
+    y = answer.double(case.x)
+    return {"value": AtMost(1, 1, of=torch.equal(y, 2 * case.x))}
+"""
+WITH_ONES = """
+    return {"value": answer.double(case.x), "counted": answer.double(torch.ones(64))}
+"""
 UNREAD = """
     return {"value": torch.sparse_coo_tensor([[0]], answer.double(case.x)[:1], (10**9,), check_invariants=True)}
 """
@@ -224,6 +232,9 @@ def test_a_bad_lesson_is_told(tmp_path, old, new, complaint):
             "twice, a helper of its module, passes",
         ),
         ('return {"value": answer.double(case.x)}', CALLED_TWICE, "returns None in call 1 of 2 passes"),
+        ('return {"value": answer.double(case.x)}', SAYS_YES, "aspect value tells whether it was right"),
+        ('return {"value": answer.double(case.x)}', WITH_ONES, "call 2 of 2 gets a tensor that is the same for every"),
+        ('return {"value": answer.double(case.x)}', WITH_ONES, "call 2 of 2 gets a tensor of equal or evenly spaced"),
         ("torch.rand(3,", "torch.rand(9999,", "its key has "),
         ('aspect("value", 1,', 'aspect("value", 0,', "aspect value has no points: name it in `after`"),
         (HINTS, f'{HINTS} why=Why(Text("Why", "Почему?"), Text("So.", "Так.")),', "does not end with a question mark"),

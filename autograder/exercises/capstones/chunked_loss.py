@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from autograder.checking.containment.caught import or_error
-from autograder.checking.counted_run import condense, fill, number_from, recording_products
+from autograder.checking.counted_run import another, condense, randomize, recording_products
 from autograder.checking.exercise import Case, Scoreboard, aspect, exercise
 from autograder.checking.inputs import signed, with_old_gradients
 from autograder.checking.labels import PEAK, Entries
@@ -108,9 +108,9 @@ def chunked_loss(answer: Any, case: Case) -> dict[str, object]:
         value = loss.detach().clone()
     gradients = or_error(_gradients, (case.c * loss, other), leaves)
     seen = {"loss": value, "gradients": gradients, "gradients before backward": early}
-    if not case.measured:
+    if not case.rng:
         return seen | {"peak": AtMost(_BUDGET, 0), "products": AtMost(4 * _PRODUCT, 0)}
-    return seen | _measure(answer.chunked_loss, number_from(case.h))
+    return seen | _measure(answer.chunked_loss, case.rng)
 
 
 def _gradients(losses: Sequence[Tensor], leaves: list[Tensor]) -> list[Tensor | None]:
@@ -119,17 +119,19 @@ def _gradients(losses: Sequence[Tensor], leaves: list[Tensor]) -> list[Tensor | 
     return [p.grad for p in leaves]
 
 
-def _measure(chunked_loss: Callable[..., Tensor], start: float) -> dict[str, object]:
+def _measure(chunked_loss: Callable[..., Tensor], rng: torch.Generator) -> dict[str, object]:
     """Run the answer on a wide head, twice for the bytes and once for the products."""
-    peak, kept, before, right = _bytes(chunked_loss, *_wide(start), _ROWS)
-    beyond = _bytes(chunked_loss, *_wide(start), _FEW)[0] - (_BUDGET - 4 * (_ROWS - _FEW) * _CLASSES * 8)
-    inputs = _wide(start)
+    peak, kept, before, found = _bytes(chunked_loss, *_wide(rng), _ROWS)
+    of_few, _, _, found_of_few = _bytes(chunked_loss, *_wide(rng), _FEW)
+    beyond = of_few - (_BUDGET - 4 * (_ROWS - _FEW) * _CLASSES * 8)
+    head, h, targets = _wide(rng)
     with using_answer(), recording_products() as products:
-        chunked_loss(*inputs, _ROWS).backward()
+        loss = chunked_loss(head, h, targets, _ROWS)
+        loss.backward()
     sizes = [product.multiplications for product in products]
     return {
-        "peak": AtMost(_BUDGET, _BUDGET + beyond if peak <= _BUDGET and beyond > 0 else peak, of=right),
-        "products": AtMost(4 * _PRODUCT, sum(sizes), of=right),
+        "peak": AtMost(_BUDGET, _BUDGET + beyond if peak <= _BUDGET and beyond > 0 else peak, of=[found, found_of_few]),
+        "products": AtMost(4 * _PRODUCT, sum(sizes), of=condense([loss, h.grad, head.weight.grad])),
         "logits kept": kept > _GRADIENTS + 2 * _LOGITS,
         "many logits before backward": before > _BUDGET,
         "tables of logits at the peak": round(peak / _ALL),
@@ -138,11 +140,10 @@ def _measure(chunked_loss: Callable[..., Tensor], start: float) -> dict[str, obj
     }
 
 
-def _wide(start: float) -> tuple[nn.Linear, Tensor, Tensor]:
+def _wide(rng: torch.Generator) -> tuple[nn.Linear, Tensor, Tensor]:
     head = nn.Linear(_WIDTH, _CLASSES, bias=False, dtype=torch.float64)
-    fill(head, start)
-    h = (torch.arange(_N * _WIDTH, dtype=torch.float64).view(_N, _WIDTH) + start).sin()
-    return head, h.requires_grad_(), torch.arange(_N) * 7 % _CLASSES
+    randomize(head, rng)
+    return head, signed(rng, _N, _WIDTH).requires_grad_(), torch.randint(0, _CLASSES, (_N,), generator=rng)
 
 
 def _bytes(
@@ -169,4 +170,5 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
             with_old_gradients(head)
         targets = torch.randint(0, classes, (n,), generator=rng)
         c = 0.5 + torch.rand((), generator=rng, dtype=torch.float64).item()
-        yield Case(head=head, h=h, targets=targets, rows=rows, c=c, measured=rows == 2, leaf=leaf)
+        measured = another(rng) if rows == 2 else None
+        yield Case(head=head, h=h, targets=targets, rows=rows, c=c, leaf=leaf, rng=measured)

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from autograder.checking.counted_run import condense, fill, number_from
+from autograder.checking.counted_run import another, condense
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import uniform
 from autograder.checking.labels import PEAK
@@ -17,7 +17,7 @@ from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import live_bytes
 
-from .adapters import adapted_model
+from .adapters import adapted_model, embedding
 from .common import copies
 
 _BLOCKS, _ROWS, _FEATURES, _WIDTH = 4, 32, 4, 32
@@ -98,7 +98,6 @@ _WIDE = _ROWS * _WIDTH * _FEATURES * 8  # bytes of the widest tensor in a block
     ),
 )
 def fix_checkpoint(answer: Any, case: Case) -> dict[str, object]:
-    start = number_from(case.v)
     model = case.model
     flags = [p.requires_grad for p in model.parameters()]
     weights = copies(model.parameters())
@@ -113,20 +112,20 @@ def fix_checkpoint(answer: Any, case: Case) -> dict[str, object]:
         "gradients": {"output": value} | {name: p.grad for name, p in model.named_parameters()},
         "flags": {"requires_grad": [p.requires_grad for p in model.parameters()] == flags, "weights": same},
         **(
-            _measure(answer.fix_checkpoint, start)
-            if case.measured
+            _measure(answer.fix_checkpoint, case.rng)
+            if case.rng
             else {"peak": AtMost(15 * _WIDE // 4, 0), "again": True}
         ),
     }
 
 
-def _measure(run: Callable[..., Any], start: float) -> dict[str, object]:
+def _measure(run: Callable[..., Any], rng: torch.Generator) -> dict[str, object]:
     """Run the answer on wide blocks behind a frozen embedding. One block is frozen, too.
 
     Returns its peak, whether it computes blocks again, and the blocks in the order in which they ran.
     """
-    model = adapted_model(torch.Generator().manual_seed(0), _BLOCKS, _FEATURES, _WIDTH)
-    fill(model["embed"], start)
+    model = adapted_model(rng, _BLOCKS, _FEATURES, _WIDTH)
+    model["embed"] = embedding(rng, _ROWS, _FEATURES).requires_grad_(False)  # no two rows of the batch are equal
     blocks: Any = model["blocks"]
     blocks[2].requires_grad_(False)
     calls: list[int] = []
@@ -141,7 +140,7 @@ def _measure(run: Callable[..., Any], start: float) -> dict[str, object]:
         for index, block in enumerate(blocks):
             stack.callback(block.register_forward_pre_hook(note(index)).remove)
         with using_answer(), live_bytes() as live:
-            output = run(model["embed"], blocks, model["head"], torch.arange(_ROWS) % 5)
+            output = run(model["embed"], blocks, model["head"], torch.arange(_ROWS))
             output.sum().backward()
             result = output.detach()
             del output
@@ -161,4 +160,6 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         if blocks == 3:  # a frozen block between trained ones, or right behind the frozen embedding
             model["blocks"][1 if trained else 0].requires_grad_(False)  # type: ignore[index]
         tokens = torch.randint(0, 5, (rows,), generator=rng)
-        yield Case(**model, tokens=tokens, model=model, v=uniform(rng, rows, 1), measured=blocks == 2)
+        yield Case(
+            **model, tokens=tokens, model=model, v=uniform(rng, rows, 1), rng=another(rng) if blocks == 2 else None
+        )

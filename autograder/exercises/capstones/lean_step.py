@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from autograder.checking.counted_run import condense, number_from
+from autograder.checking.counted_run import another, condense
 from autograder.checking.exercise import Case, Scoreboard, aspect, exercise
 from autograder.checking.labels import PEAK, Entries
 from autograder.checking.observe import using_answer
@@ -117,9 +117,9 @@ def lean_step(answer: Any, case: Case) -> dict[str, object]:
         cleared &= all(p.grad is None for p in parameters) and _settings(case.model) == settings
         left = _left_in(parameters)
     seen: dict[str, object] = {"weights": path, "loss": losses, "cleared": cleared, "left in `.grad`": left}
-    if not case.measured:
+    if not case.rng:
         return seen | {"twice": AtMost(2, 0), "calls": AtMost(_CALLS, 0), "peak": AtMost(_BUDGET, 0)}
-    return seen | _measure(answer.lean_step, number_from(case.model.head.weight))
+    return seen | _measure(answer.lean_step, case.rng)
 
 
 def _settings(model: Model) -> list[bool]:
@@ -133,12 +133,10 @@ def _left_in(parameters: list[nn.Parameter]) -> str:
     return "numbers" if any(g.count_nonzero() for g in gradients) else "zeros" if gradients else "nothing"
 
 
-def _measure(lean_step: Callable[..., Any], start: float) -> dict[str, object]:
+def _measure(lean_step: Callable[..., Any], rng: torch.Generator) -> dict[str, object]:
     """Run the answer on a deep model; return its figures, and what tells their causes apart."""
-    model = Model(torch.Generator().manual_seed(0), _WIDTH, _DEPTH, _CLASSES, words=50, frozen=_FROZEN)
-    with torch.no_grad():
-        model.head.weight += start
-    ids, targets = torch.arange(_N), torch.arange(_N) * 7 % _CLASSES
+    model = Model(rng, _WIDTH, _DEPTH, _CLASSES, words=50, frozen=_FROZEN)
+    ids, targets = torch.arange(_N), torch.randint(0, _CLASSES, (_N,), generator=rng)
     at_calls: list[float] = []  # an entry of the head's weight at each call of a block: its sum never moves
     for block in model.blocks:
         block.register_forward_pre_hook(lambda *_: at_calls.append(model.head.weight[0, 0].item()))
@@ -205,4 +203,5 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
             model.head.bias.requires_grad_(False)
             model.eval()
         targets = torch.randint(0, 4, (n,), generator=rng)
-        yield Case(model=model, lr=0.5, ids=_words(rng, n), targets=targets, rows=rows, measured=kind == "measured")
+        ids, measured = _words(rng, n), another(rng) if kind == "measured" else None
+        yield Case(model=model, lr=0.5, ids=ids, targets=targets, rows=rows, rng=measured)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.checking.counted_run import condense, number_from
+from autograder.checking.counted_run import another, condense
 from autograder.checking.devices.device_run import works_on
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed, with_old_gradients
@@ -114,7 +114,6 @@ _WIDE = _ROWS * _WIDTH * 8  # bytes of the widest tensor in one call of the cell
     ),
 )
 def train_windows(answer: Any, case: Case) -> dict[str, object]:
-    start = number_from(case.x)
     cell = case.cell
     flags = [p.requires_grad for p in cell.parameters()]
     frozen = [p for p in cell.parameters() if not p.requires_grad]
@@ -133,7 +132,7 @@ def train_windows(answer: Any, case: Case) -> dict[str, object]:
         "state": {"h": state, "requires_grad": with_graph},
         "loss": loss if isinstance(loss, Tensor) else number(loss),
         "frozen": untouched and [p.requires_grad for p in cell.parameters()] == flags,
-        **(_measure(answer.train_windows, start) if case.measured else {"peak": AtMost(4 * _WIDE, 0)}),
+        **(_measure(answer.train_windows, case.rng) if case.rng else {"peak": AtMost(4 * _WIDE, 0)}),
     }
 
 
@@ -153,15 +152,15 @@ def _by_window(windows: int, shapes: dict[str, torch.Size], weights: list[Tensor
     return found
 
 
-def _measure(train: Callable[..., Any], start: float) -> dict[str, object]:
+def _measure(train: Callable[..., Any], rng: torch.Generator) -> dict[str, object]:
     """Run the answer on a wide cell.
 
     Returns its peak, its calls and rows of the cell, and its backward passes.
     """
-    cell = Cell(torch.Generator().manual_seed(0), 2, _STATE, 1, _WIDTH)
+    cell = Cell(rng, 2, _STATE, 1, _WIDTH)
     optimizer = _sgd(cell)
-    x = torch.full((_STEPS, _PARTS * _ROWS, 2), 1 + start, dtype=torch.float64)
-    y, h = x[..., :1], torch.zeros(_PARTS * _ROWS, _STATE, dtype=torch.float64)
+    samples = _PARTS * _ROWS
+    x, y, h = signed(rng, _STEPS, samples, 2), signed(rng, _STEPS, samples, 1), signed(rng, samples, _STATE) / 3
     with using_answer(), batch_sizes(cell) as sizes, counting_backward_runs() as runs, live_bytes() as live:
         train(cell, optimizer, x, y, h, _STEPS, _ROWS)
     return {
@@ -198,5 +197,5 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
             h=signed(rng, samples, 3) / 3,
             steps=steps,
             rows=rows,
-            measured=length == 3,
+            rng=another(rng) if length == 5 else None,
         )

@@ -129,13 +129,13 @@ def gradient_after_edit(function: Any, x: Tensor, v: Tensor, *, edited: str) -> 
         raise
 
 
-def bytes_kept(function: Any, start: float, *, drop_input: bool) -> AtMost:
+def bytes_kept(function: Any, rng: torch.Generator, *, drop_input: bool) -> AtMost:
     """Return the bytes that are alive after the forward pass of a Function, with a limit.
 
-    The limit is the bytes of the result. The inputs are `MEMORY_ENTRIES` numbers from `start` to 2. If `drop_input` is
+    The limit is the bytes of the result. The input has `MEMORY_ENTRIES` numbers. If `drop_input` is
     True, the caller releases the input, and only the Function can keep it alive.
     """
-    x = torch.linspace(start, 2, MEMORY_ENTRIES, dtype=torch.float64).requires_grad_()
+    x = signed(rng, MEMORY_ENTRIES).requires_grad_()
     with live_bytes() as live:
         h = x.neg() if drop_input else x
         y = apply(function, h)

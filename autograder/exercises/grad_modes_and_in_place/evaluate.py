@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import BatchNorm1d, Dropout, Linear, Module, Sequential, Tanh
 
 from autograder.checking.comparison import compare
-from autograder.checking.counted_run import condense, fill, number_from
+from autograder.checking.counted_run import another, condense, randomize
 from autograder.checking.devices.device_run import works_on
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed
@@ -37,20 +37,19 @@ def _same(predictions: object, others: object) -> bool:
     return compare(canonical(predictions), canonical(others)) is None
 
 
-_SAMPLES, _HIDDEN = 128, 8
+_SIZES, _HIDDEN = (128, 96, 112), 8  # of batches and of layers in the run in which bytes are counted
 
 
-def _measure_run(evaluating: Callable[[Any, list[Tensor]], object], start: float) -> tuple[AtMost, list[str]]:
+def _measure_run(evaluating: Callable[[Any, list[Tensor]], object], rng: torch.Generator) -> tuple[AtMost, list[str]]:
     """Return the peak bytes of an evaluation, with a limit, and a description of each call of the model.
 
-    The description states batch size and grad mode. The limit is 4 hidden activations. Without a graph, a layer needs
-    2, its input and its output. With a graph, 4 stay alive beside the current one. The limit also allows the
-    predictions twice, because a list of batches may be joined.
+    The description states batch size and grad mode. The limit is 4 hidden activations of the largest batch. Without a
+    graph, a layer needs 2, its input and its output. With a graph, 4 stay alive beside the current one. The limit also
+    allows the predictions twice, because a list of batches may be joined.
     """
     hidden = [layer for _ in range(4) for layer in (Linear(_HIDDEN, _HIDDEN, bias=False), Tanh())]
-    model = Sequential(*hidden, Linear(_HIDDEN, 1, bias=False)).double()
-    fill(model, start)
-    batches = [torch.ones(_SAMPLES, _HIDDEN, dtype=torch.float64) for _ in range(3)]
+    model = randomize(Sequential(*hidden, Linear(_HIDDEN, 1, bias=False)).double(), rng)
+    batches = [signed(rng, size, _HIDDEN) for size in _SIZES]
     calls: list[str] = []
 
     def note(_: Module, inputs: tuple[Any, ...]) -> None:
@@ -60,7 +59,7 @@ def _measure_run(evaluating: Callable[[Any, list[Tensor]], object], start: float
     with live_bytes() as live:
         predictions = evaluating(model, batches)
     torch.set_grad_enabled(True)
-    limit = (4 * _SAMPLES * _HIDDEN + 2 * 3 * _SAMPLES) * 8
+    limit = (4 * max(_SIZES) * _HIDDEN + 2 * sum(_SIZES)) * 8
     return AtMost(limit, live.peak, of=condense(predictions)), calls
 
 
@@ -144,7 +143,7 @@ def _measure_run(evaluating: Callable[[Any, list[Tensor]], object], start: float
     ),
 )
 def evaluate(answer: Any, case: Case) -> dict[str, object]:
-    batches, many, start = list(case.batches), len(case.batches) == 3, number_from(case.batches[0])
+    batches = list(case.batches)
     predictions = answer.evaluate(case.model, case.batches)
     recording = torch.is_grad_enabled()
     with using_answer():
@@ -158,8 +157,8 @@ def evaluate(answer: Any, case: Case) -> dict[str, object]:
     if isinstance(predictions, Tensor):
         marks = {"requires_grad": predictions.requires_grad, "is_inference()": predictions.is_inference()}
     budget, calls = AtMost(limit=0, used=0), list[str]()
-    if many:  # measured on a model of its own, so one case is enough
-        budget, calls = _measure_run(answer.evaluate, start)
+    if case.rng:  # measured on a model of its own, so one case is enough
+        budget, calls = _measure_run(answer.evaluate, case.rng)
     return {
         "predictions": predictions,
         "kind": marks,
@@ -191,10 +190,10 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     def batches(*sizes: int, dtype: torch.dtype = torch.float64) -> list[Tensor]:
         return [signed(rng, size, 3).to(dtype) for size in sizes]
 
-    yield Case(model=model(torch.float32), batches=batches(4, 2, 3, dtype=torch.float32))
+    yield Case(model=model(torch.float32), batches=batches(4, 2, 3, dtype=torch.float32), rng=None)
     fine_tuned = model(outputs=1).eval()  # one output, which `squeeze()` would drop
     fine_tuned[4].train()
     fine_tuned[3][1].train()
     fine_tuned[0].weight.requires_grad_(False)
     fine_tuned[0].weight.grad = None
-    yield Case(model=fine_tuned, batches=batches(2, 1))
+    yield Case(model=fine_tuned, batches=batches(2, 1), rng=another(rng))

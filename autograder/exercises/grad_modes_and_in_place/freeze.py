@@ -10,8 +10,9 @@ import torch
 from torch.nn import BatchNorm1d, Dropout, Linear, Sequential, Tanh
 from torch.optim import SGD
 
+from autograder.checking.counted_run import another, condense
 from autograder.checking.exercise import Case, Why, aspect, exercise
-from autograder.checking.inputs import uniform
+from autograder.checking.inputs import signed, uniform
 from autograder.checking.labels import BYTES_KEPT, NAMES_OF_PARAMETERS
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
@@ -23,24 +24,24 @@ from .common import flags, randomized, weights_of
 _BATCH, _WIDTH = 64, 32
 
 
-def _measure_saved(freezing: Callable[[Any, int], object]) -> AtMost:
+def _measure_saved(freezing: Callable[[Any, int], object], rng: torch.Generator) -> AtMost:
     """Return the bytes that a forward pass saves after 2 of 4 hidden layers are frozen, with a limit.
 
     A right answer saves 3 activations, the inputs of the 3 trainable layers. An answer that still records the frozen
     layers saves 4. The limit is 1.25 times 3.
     """
     hidden = [layer for _ in range(4) for layer in (Linear(_WIDTH, _WIDTH), Tanh())]
-    model = Sequential(*hidden, Linear(_WIDTH, 1)).double()
-    x = torch.ones(_BATCH, _WIDTH, dtype=torch.float64)
+    model, x = randomized(Sequential(*hidden, Linear(_WIDTH, 1)), rng), signed(rng, _BATCH, _WIDTH)
     for parameter in model.parameters():
         parameter.grad = torch.zeros_like(parameter)
     freezing(model, 4)
     with saved_bytes(known=[x, *model.parameters()]) as saved:
         out = model(x)
         held = saved.now
-    del out
-    learns = [parameter.requires_grad for parameter in model.parameters()]
-    return AtMost(limit=round(1.25 * 3 * _BATCH * _WIDTH * 8), used=held, of=learns)
+    if out.requires_grad:
+        out.sum().backward()
+    found = {name: parameter.grad for name, parameter in model.named_parameters() if parameter.requires_grad}
+    return AtMost(limit=round(1.25 * 3 * _BATCH * _WIDTH * 8), used=held, of=condense({"result": out, **found}))
 
 
 @exercise(
@@ -129,7 +130,7 @@ def freeze(answer: Any, case: Case) -> dict[str, object]:
             loss.square().mean().backward()
         optimizer.step()
         # measured on a model of its own, so one case is enough
-        saved = _measure_saved(answer.freeze) if case.k == 1 else AtMost(limit=0, used=0)
+        saved = _measure_saved(answer.freeze, case.rng) if case.rng else AtMost(limit=0, used=0)
         return seen | {"step": weights_of(model), "saved": saved}
 
 
@@ -139,7 +140,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     randomized(plain, rng, torch.float32)
     plain[4].bias.requires_grad_(False)
     plain[0].bias.grad = plain[4].bias.grad = None
-    yield Case(model=plain, k=1)
+    yield Case(model=plain, k=1, rng=another(rng))
     block = Sequential(Linear(4, 5), Sequential(Linear(5, 5), Tanh()), BatchNorm1d(5), Linear(5, 4))
     tanh = Tanh()  # one object in two places
     first = {"first": Linear(2, 4), "tanh": tanh, "second": Linear(4, 4), "tanh_again": tanh, "block": block}
@@ -149,4 +150,4 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     named.block.eval()
     named.drop.eval()
     named.out.bias.requires_grad_(False)  # frozen before, and it has something in `.grad`
-    yield Case(model=named, k=len(first))
+    yield Case(model=named, k=len(first), rng=None)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from autograder.checking.containment.answer_calls import call_with_other_numbers
-from autograder.checking.counted_run import condense, number_from
+from autograder.checking.counted_run import another, condense
 from autograder.checking.devices.device_run import gradients_there, works_on
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import leaf, signed, uniform, with_old_gradient
@@ -28,15 +28,14 @@ def _without_numbers(error: Exception) -> str:
     return re.sub(r"\d+", "#", str(error))
 
 
-def _measure_saved(smoothing: Callable[[Tensor, Tensor], Tensor], start: float) -> tuple[AtMost, str]:
+def _measure_saved(smoothing: Callable[[Tensor, Tensor], Tensor], rng: torch.Generator) -> tuple[AtMost, str]:
     """Return the bytes that an answer saves, with a limit, and how it goes through the rows.
 
     There are 64 rows of 4 numbers. A right answer saves each row once. An answer that saves all rows at each step saves
     64 times as much, a matrix with a weight for each pair of rows 16 times as much. The limit is 4 times the size of
     `x`.
     """
-    x = torch.linspace(start, 2, 256, dtype=torch.float64).view(64, 4).requires_grad_()
-    a = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
+    x, a = leaf(rng, 64, 4), (leaf(rng).detach() / 3).requires_grad_()
     with saved_bytes(known=[x, a]) as saved:
         y = smoothing(x, a)
         held = saved.now
@@ -116,7 +115,6 @@ def _measure_saved(smoothing: Callable[[Tensor, Tensor], Tensor], start: float) 
     ),
 )
 def smooth(answer: Any, case: Case) -> dict[str, object]:
-    start = number_from(case.x)
     y = answer.smooth(case.x, case.a)
     seen: dict[str, object] = {"y": y}
     left = {"x.grad": case.x.grad, "a.grad": case.a.grad}
@@ -132,8 +130,8 @@ def smooth(answer: Any, case: Case) -> dict[str, object]:
                 refused = EDIT_ERROR if EDIT_ERROR in str(error) else str(error)
                 return seen | {"gradients": dict.fromkeys(("x", "a"), refused) | left, "error": _without_numbers(error)}
             seen |= {"gradients": dict(zip(("x", "a"), found)) | left, "saved": AtMost(limit=0, used=0)}
-            if len(case.x) == 1:  # measured on a tensor of its own, so one case is enough
-                seen["saved"], seen["rows"] = _measure_saved(answer.smooth, start)
+            if case.rng:  # measured on a tensor of its own, so one case is enough
+                seen["saved"], seen["rows"] = _measure_saved(answer.smooth, case.rng)
     return seen
 
 
@@ -150,7 +148,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         # The rows grow, so that the terms of the gradient of `a` have one sign: float32 loses digits in a small sum.
         x = uniform(rng, *shape).abs().cumsum(0).to(dtype).requires_grad_()
         a = (leaf(rng).detach() / 3).to(dtype).requires_grad_()
-        yield Case(x=x, a=a)
+        yield Case(x=x, a=a, rng=another(rng) if len(x) == 1 else None)
     x = signed(rng, 4, 3).requires_grad_()
     a = torch.zeros((), dtype=torch.float64, requires_grad=True)
-    yield Case(x=with_old_gradient(x), a=with_old_gradient(a))
+    yield Case(x=with_old_gradient(x), a=with_old_gradient(a), rng=None)

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from autograder.checking.counted_run import condense, fill, number_from
+from autograder.checking.counted_run import another, condense, randomize
 from autograder.checking.devices.device_run import works_on
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.labels import PEAK, WEIGHTS_AFTER_STEPS
@@ -20,21 +20,21 @@ from autograder.measure import batch_sizes, live_bytes, passes_to, weights_after
 
 from .common import adam, affine, directions, linear, micro_batches, sgd
 
-_SAMPLES, _WIDTH, _MICRO_BATCHES = 64, 32, 6
+_SAMPLES, _WIDTH = 64, 32
+_MEASURED = (_SAMPLES, _SAMPLES, 40, 56, _SAMPLES, _SAMPLES)  # micro-batches of the run in which bytes are counted
 
 
-def _peak_of_window(train: Callable[..., object], start: float) -> AtMost:
-    """Return the peak bytes of training on 6 micro-batches with one optimizer step, with a limit.
+def _peak_of_window(train: Callable[..., object], rng: torch.Generator) -> AtMost:
+    """Return the peak bytes of training on 6 micro-batches, in windows of 4 and 2, with a limit.
 
-    The unit is the hidden activation of a micro-batch, 64 x 32 numbers. One micro-batch needs 3 units: the activation
-    and two gradients of its size during backward. The limit is 1.25 times 3. An answer that keeps a second graph needs
-    4, one that keeps all graphs 6 or more.
+    The unit is the hidden activation of the largest micro-batch, 64 x 32 numbers. One micro-batch needs 3 units: the
+    activation and two gradients of its size during backward. The limit is 1.25 times 3. An answer that keeps a second
+    graph needs 4, one that keeps all graphs of a window 5 or more.
     """
-    net = torch.nn.Sequential(torch.nn.Linear(2, _WIDTH), torch.nn.Tanh(), torch.nn.Linear(_WIDTH, 1)).double()
-    fill(net, start)
-    batches = [(torch.ones(_SAMPLES, 2).double(), torch.ones(_SAMPLES, 1).double()) for _ in range(_MICRO_BATCHES)]
+    net = torch.nn.Sequential(torch.nn.Linear(3, _WIDTH), torch.nn.Tanh(), torch.nn.Linear(_WIDTH, 1)).double()
+    optimizer, batches = sgd(randomize(net, rng)), micro_batches(rng, *_MEASURED)
     with live_bytes() as live:
-        train(net, sgd(net), batches, _MICRO_BATCHES)
+        train(net, optimizer, batches, 4)
     weights = condense([*net.parameters()])
     return AtMost(limit=round(1.25 * 3 * _SAMPLES * _WIDTH * 8), used=live.peak, of=weights)
 
@@ -54,8 +54,8 @@ def _peak_of_window(train: Callable[..., object], start: float) -> AtMost:
         aspect(
             "live_bytes",
             2,
-            en="At no moment is more in memory than the graph of one micro-batch (bytes, for 6 micro-batches of 64 samples).",
-            ru="В памяти никогда не больше, чем граф одного микробатча (байты, для 6 микробатчей по 64 примера).",
+            en="At no moment is more in memory than the graph of one micro-batch (bytes, for 6 micro-batches of at most 64 samples).",
+            ru="В памяти никогда не больше, чем граф одного микробатча (байты, для 6 микробатчей, в каждом не больше 64 примеров).",
             measured=PEAK,
         ),
         aspect(
@@ -108,7 +108,6 @@ def _peak_of_window(train: Callable[..., object], start: float) -> AtMost:
     ),
 )
 def train_epoch(answer: Any, case: Case) -> dict[str, object]:
-    start = number_from(case.batches[0][0])
     with (
         passes_to(case.model.weight) as passes,
         batch_sizes(case.model) as sizes,
@@ -116,9 +115,7 @@ def train_epoch(answer: Any, case: Case) -> dict[str, object]:
     ):
         mean_loss = answer.train_epoch(case.model, case.optimizer, case.batches, case.accumulation_steps)
     # measured on a model of its own, so one case is enough
-    peak = AtMost(limit=0, used=0)
-    if case.accumulation_steps == 3:
-        peak = _peak_of_window(answer.train_epoch, start)
+    peak = _peak_of_window(answer.train_epoch, case.rng) if case.rng else AtMost(limit=0, used=0)
     return {
         "weights": weights,
         "mean_loss": mean_loss,
@@ -137,7 +134,8 @@ def on_device(answer: Any, case: Case) -> dict[str, object]:
 def cases(rng: torch.Generator) -> Iterator[Case]:
     for sizes, steps in [((2, 2, 2, 2, 2), 2), ((3, 1, 2, 4, 2, 1), 3)]:
         model = linear(rng) if steps == 2 else affine(rng)
-        yield Case(model=model, optimizer=sgd(model), batches=micro_batches(rng, *sizes), accumulation_steps=steps)
+        batches = micro_batches(rng, *sizes)
+        yield Case(model=model, optimizer=sgd(model), batches=batches, accumulation_steps=steps, rng=None)
     model = affine(rng, outputs=2)
     batches = micro_batches(rng, 2, 3, 1, outputs=2)
-    yield Case(model=model, optimizer=adam(model), batches=batches, accumulation_steps=2)
+    yield Case(model=model, optimizer=adam(model), batches=batches, accumulation_steps=2, rng=another(rng))

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from autograder.checking.containment.caught import Caught, error_kind
-from autograder.checking.counted_run import condense, fill, number_from
+from autograder.checking.counted_run import another, condense, randomize
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import Formula, signed
 from autograder.checking.labels import OF_PARAMETERS, PEAK, Entries
@@ -27,7 +27,7 @@ def _loss(model: nn.Module, x: Tensor) -> Tensor:
     return model(x).square().mean()  # type: ignore[no-any-return]
 
 
-def _peak(step_in_backward: Callable[..., Any], start: float) -> tuple[AtMost, dict[str, bool]]:
+def _peak(step_in_backward: Callable[..., Any], rng: torch.Generator) -> tuple[AtMost, dict[str, bool]]:
     """Return the peak bytes of a pass, with a limit, and what tells its causes apart.
 
     The pass goes through 8 equal layers. The returned function is dropped: the hooks have to work without it. The unit is the gradient of one layer, 32 x 32
@@ -35,8 +35,8 @@ def _peak(step_in_backward: Callable[..., Any], start: float) -> tuple[AtMost, d
     units.
     """
     net = nn.Sequential(*[nn.Linear(_WIDTH, _WIDTH, bias=False, dtype=torch.float64) for _ in range(_LAYERS)])
-    fill(net, start)
-    x = torch.ones(1, _WIDTH, dtype=torch.float64)
+    x = signed(rng, 1, _WIDTH)
+    randomize(net, rng)
     with garbage_collected():
         step_in_backward(net, lambda parameters: torch.optim.SGD(parameters, lr=0.01, foreach=False))
     hooks = hooks_on(net.parameters()) > 0
@@ -143,7 +143,6 @@ def _stopped(stop: Callable[[], object], case: Case) -> object:
     ),
 )
 def step_in_backward(answer: Any, case: Case) -> dict[str, object]:
-    start = number_from(case.batches[0])
     parameters = list(case.model.parameters())
     stop = answer.step_in_backward(case.model, case.make_optimizer)
     hooks = hooks_on(parameters)
@@ -154,7 +153,7 @@ def step_in_backward(answer: Any, case: Case) -> dict[str, object]:
             path.append([parameter.detach().clone() for parameter in parameters])
             left.append(gradients(parameters))
     stopped = _stopped(stop, case) if callable(stop) else None
-    peak, causes = _peak(answer.step_in_backward, start)
+    peak, causes = _peak(answer.step_in_backward, case.rng)
     return {
         "weights": path,
         "cleared": [all(grad is None for grad in grads) for grads in left],
@@ -179,5 +178,7 @@ SGD = Formula(
 @step_in_backward.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     model = nn.Sequential(linear(rng, 2, 3, bias=True), nn.Tanh(), linear(rng, 3, 1))
-    yield Case(model=model, make_optimizer=SGD, batches=[signed(rng, 2, 2) for _ in range(3)])
-    yield Case(model=Branches(rng), make_optimizer=ADAM, batches=[signed(rng, n, 3) for n in (3, 2, 3)])
+    yield Case(model=model, make_optimizer=SGD, batches=[signed(rng, 2, 2) for _ in range(3)], rng=another(rng))
+    yield Case(
+        model=Branches(rng), make_optimizer=ADAM, batches=[signed(rng, n, 3) for n in (3, 2, 3)], rng=another(rng)
+    )

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.checking.counted_run import condense, number_from
+from autograder.checking.counted_run import another, condense
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed, uniform
 from autograder.checking.labels import BACKWARD_PASSES, BYTES_LEFT
@@ -36,15 +36,15 @@ def _can_go_again(loss: object, w: Tensor) -> bool:
     return True
 
 
-def _measure_left(answer: Callable[..., object], start: float) -> AtMost:
+def _measure_left(answer: Callable[..., object], rng: torch.Generator) -> AtMost:
     """Return the bytes that stay in memory after a call of an answer, with a limit.
 
     The returned pair does not count, because the result of `mse_loss` can hold memory as large as its input. The limit
     allows `.grad`, and a quarter of the hidden activation of 64 x 32 numbers. A graph that is still alive holds the
     whole activation.
     """
-    w = torch.full((4, WIDTH), 0.1 + start / 10, dtype=FLOAT64, requires_grad=True)
-    x, y = torch.ones(ROWS, 4, dtype=FLOAT64), torch.zeros(ROWS, WIDTH, dtype=FLOAT64)
+    w = (0.2 * signed(rng, 4, WIDTH)).requires_grad_()
+    x, y = signed(rng, ROWS, 4), uniform(rng, ROWS, WIDTH)
     with live_bytes() as live:
         held = answer(w, x, y, 0.5)
         left = live.now
@@ -125,7 +125,6 @@ def _measure_left(answer: Callable[..., object], start: float) -> AtMost:
     ),
 )
 def fix_two_losses(answer: Any, case: Case) -> dict[str, object]:
-    start = number_from(case.w)
     with counting_backward_runs() as runs:
         pair = answer.fix_two_losses(case.w, case.x, case.y, case.share)
     with using_answer():
@@ -140,7 +139,7 @@ def fix_two_losses(answer: Any, case: Case) -> dict[str, object]:
         "goes_again": again,
         "gradient_has_graph": gradient is not None and gradient.requires_grad,
         "backward_runs": runs.times,
-        "left": _measure_left(answer.fix_two_losses, start),
+        "left": _measure_left(answer.fix_two_losses, case.rng),
     }
 
 
@@ -148,4 +147,5 @@ def fix_two_losses(answer: Any, case: Case) -> dict[str, object]:
 def cases(rng: torch.Generator) -> Iterator[Case]:
     for rows, width, share in ((5, 2, 0.25), (3, 4, 3.0)):
         w = (0.2 * signed(rng, 3, width)).requires_grad_()
-        yield Case(w=w, x=signed(rng, rows, 3), y=uniform(rng, rows, width), share=share)
+        x, y = signed(rng, rows, 3), uniform(rng, rows, width)
+        yield Case(w=w, x=x, y=y, share=share, rng=another(rng))

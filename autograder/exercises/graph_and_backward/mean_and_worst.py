@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.checking.counted_run import condense, fill, number_from
+from autograder.checking.counted_run import another, condense, randomize
 from autograder.checking.devices.device_run import works_on
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed, uniform
@@ -26,19 +26,17 @@ Batches = list[tuple[Tensor, Tensor]]
 _BATCHES = 8
 
 
-def _measure_peak(answer: Callable[..., Any], start: float) -> tuple[AtMost, str]:
+def _measure_peak(answer: Callable[..., Any], rng: torch.Generator) -> tuple[AtMost, str]:
     """Return the peak bytes over 8 batches with a limit, and a text that says what was kept.
 
-    The first batch is the worst. The unit is a hidden activation of 64 x 32 numbers. A finished graph holds one unit, a
+    One of the first batches is the worst, but not the first. The unit is a hidden activation of 64 x 32 numbers. A finished graph holds one unit, a
     graph under construction two. A right answer needs 4: the worst graph, the previous one and the current one. The
     limit is 1.25 times 4. All graphs together need 9, one large batch needs 16.
     """
     net = torch.nn.Sequential(torch.nn.Linear(2, WIDTH), torch.nn.Tanh(), torch.nn.Linear(WIDTH, 1)).double()
-    fill(net, start)
-    batches = [
-        (torch.ones(ROWS, 2, dtype=FLOAT64), torch.full((ROWS, 1), 100.0 / (1 + i), dtype=FLOAT64))
-        for i in range(_BATCHES)
-    ]
+    batches = _batches(rng, *(100 / i for i in range(1, 1 + _BATCHES)), features=2, rows=ROWS)
+    batches.insert(int(torch.randint(1, 4, (), generator=rng)), batches.pop(0))
+    randomize(net, rng)
     with live_bytes() as live:
         pair = answer(net, batches)
     activations = live.peak / (ROWS * WIDTH * 8)
@@ -128,7 +126,6 @@ def _measure_peak(answer: Callable[..., Any], start: float) -> tuple[AtMost, str
     ),
 )
 def mean_and_worst(answer: Any, case: Case) -> dict[str, object]:
-    start = number_from(case.model.weight)
     weight, batches = case.model.weight, list(case.batches)
     with counting_backward_runs() as runs:
         pair = answer.mean_and_worst(case.model, case.batches)
@@ -145,7 +142,7 @@ def mean_and_worst(answer: Any, case: Case) -> dict[str, object]:
         mean, worst = pair
         if isinstance(worst, Tensor) and worst.requires_grad and not runs.times:
             worst.backward()
-    live, like = _measure_peak(answer.mean_and_worst, start)
+    live, like = _measure_peak(answer.mean_and_worst, case.rng)
     return {
         "state": state,
         "mean": mean,
@@ -171,9 +168,9 @@ def _linear(rng: torch.Generator, features: int, kind: type[torch.nn.Linear] = t
     return model
 
 
-def _batches(rng: torch.Generator, *targets: float, features: int, scale: float = 1.0) -> Batches:
-    """Return a batch of four samples for each of `targets`. A target further from 0 gives a greater loss."""
-    return [(scale * signed(rng, 4, features), scale * t * uniform(rng, 4, 1)) for t in targets]
+def _batches(rng: torch.Generator, *targets: float, features: int, scale: float = 1.0, rows: int = 4) -> Batches:
+    """Return a batch of `rows` samples for each of `targets`. A target further from 0 gives a greater loss."""
+    return [(scale * signed(rng, rows, features), scale * t * uniform(rng, rows, 1)) for t in targets]
 
 
 @mean_and_worst.on_device
@@ -192,7 +189,9 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
             model.weight.grad = 100 * signed(rng, 1, 3)
         else:
             model.eval()
-        yield Case(model=model, batches=_batches(rng, *targets, features=features, scale=scale))
+        batches = _batches(rng, *targets, features=features, scale=scale)
+        yield Case(model=model, batches=batches, rng=another(rng))
     model = _linear(rng, 2)
     torch.nn.init.zeros_(model.weight)
-    yield Case(model=model, batches=_batches(rng, 0.0, 0.0, features=2))  # every loss is exactly 0
+    # every loss is exactly 0
+    yield Case(model=model, batches=_batches(rng, 0.0, 0.0, features=2), rng=another(rng))

@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from autograder.checking.counted_run import number_from
+from autograder.checking.counted_run import another
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf
 from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import counting_backward_runs
 
-from .common import FLOAT64, leaves_behind
+from .common import leaves_behind
 
 _SINES = 7
 
@@ -37,14 +37,14 @@ class _CosineRecorder(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-def _count_calls(backward: Callable[[Tensor], object], start: float) -> tuple[list[int], list[Tensor | None]]:
+def _count_calls(backward: Callable[[Tensor], object], rng: torch.Generator) -> tuple[list[int], list[Tensor | None]]:
     """Count a learner's calls of each node in a backward pass; return the leaves' gradients as well.
 
     First come the numbers for seven nodes of sines, in ascending order, then the numbers for two leaves. A leaf without
     a call counts as 1. In the graph, each sine is taken of the product of the previous two results. Many paths
-    therefore lead to the same node. `start` is in [0, 1] and chooses the leaves.
+    therefore lead to the same node.
     """
-    before, root = leaves = [torch.tensor(x + start / 10, dtype=FLOAT64, requires_grad=True) for x in (1.3, 1.1)]
+    before, root = leaves = [(x + leaf(rng).detach() / 25).requires_grad_() for x in (1.2, 1.0)]
     arrived: list[Tensor] = []
     for each in leaves:
         each.register_post_accumulate_grad_hook(arrived.append)
@@ -111,12 +111,11 @@ def _count_calls(backward: Callable[[Tensor], object], start: float) -> tuple[li
     ],
 )
 def run_backward(answer: Any, case: Case) -> dict[str, object]:
-    start = number_from(case.root)
     leaves = leaves_behind(case.root)
     with counting_backward_runs() as runs:
         answer.run_backward(case.root)
     gradients = [each.grad for each in leaves if each.grad is not None]
-    calls, found = _count_calls(answer.run_backward, start)
+    calls, found = _count_calls(answer.run_backward, case.rng)
     return {
         "engine_runs": AtMost(limit=0, used=runs.times),
         "gradients": {f"leaf {i}": each.grad for i, each in enumerate(leaves, 1)},
@@ -134,16 +133,16 @@ def run_backward(answer: Any, case: Case) -> dict[str, object]:
 def cases(rng: torch.Generator) -> Iterator[Case]:
     x = leaf(rng)
     h = 2 * x
-    yield Case(root=h * h + 5 * h)
+    yield Case(root=h * h + 5 * h, rng=another(rng))
     a, b = leaf(rng, 3), leaf(rng, 3)
     h = a * b
     k = h.sin()
     # The node of a sum gives one tensor to both operands. Adding to it in place for one operand changes both.
     c, d, e, f = (leaf(rng, 3) for _ in range(4))
     sums = a.sin() + (a + b) + b.cos() + (c + d + c.sin()) + (e + f)
-    yield Case(root=(k * h + (k + a).exp() * h - b + sums).sum())
+    yield Case(root=(k * h + (k + a).exp() * h - b + sums).sum(), rng=another(rng))
     a, w1, w2, w3, w4 = (leaf(rng, 2, 2) for _ in range(5))
     b, c = w1 * a, w2 * a
-    yield Case(root=(10 - (w3 * b + w4 * c) @ b).mean())
+    yield Case(root=(10 - (w3 * b + w4 * c) @ b).mean(), rng=another(rng))
     a, b = (leaf(rng, 1).detach().float().requires_grad_() for _ in range(2))
-    yield Case(root=a + b.exp())  # one element, but of shape (1,), and of another dtype
+    yield Case(root=a + b.exp(), rng=another(rng))  # one element, but of shape (1,), and of another dtype

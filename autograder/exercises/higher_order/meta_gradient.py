@@ -115,10 +115,10 @@ def meta_gradient(answer: Any, case: Case) -> dict[str, object]:
         "requires_grad unchanged": not case.w.requires_grad and not case.lr.requires_grad,
     }
     case.w, case.lr, ops, counted = *before, Ops(), None
-    if case.steps == 1:
-        w = case.w / 2
+    if case.counted is not None:
+        losses = case.train_loss, case.validation_loss
         with counting_ops() as ops:
-            counted = answer.meta_gradient(case.train_loss, case.validation_loss, w, case.lr, case.momentum, case.steps)
+            counted = answer.meta_gradient(*losses, case.counted, case.lr, case.momentum, case.steps)
     return {
         "learning_rate": by_lr,
         "weights": by_w,
@@ -146,6 +146,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
             lr=torch.tensor(0.1, dtype=torch.float64),
             momentum=momentum,
             steps=steps,
+            counted=signed(rng, n) if steps == 1 else None,
         )
 
 

@@ -101,9 +101,9 @@ def sharpness(answer: Any, case: Case) -> dict[str, object]:
         kept = is_as_before(model, before)
         result = _named(found)
         # A run of its own: torch 2.13 crashes in a dispatch mode where it else raises an error (jvp of grad of mse_loss).
-        if case.counted:
+        if case.counted is not None:
             with counting_ops() as ops:
-                counted = answer.sharpness(model, case.x / 2, case.y, case.v.clone(), case.steps)
+                counted = answer.sharpness(model, case.counted, case.y, case.v.clone(), case.steps)
             of_counted = _named(counted)
     finally:
         release(model)
@@ -126,7 +126,9 @@ def _named(found: Any) -> dict[str, object]:
 @sharpness.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     model = with_old_gradients(tanh_net(rng, 3, 4))
-    yield _case(rng, model, 3, 3, counted=True)
+    case = _case(rng, model, 3, 3)
+    case.counted = signed(rng, *case.x.shape)
+    yield case
     model = tanh_net(rng, 2, 3)
     model[0].weight.requires_grad_(False)
     model.eval()
@@ -137,9 +139,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield case
 
 
-def _case(rng: torch.Generator, model: torch.nn.Module, features: int, steps: int, counted: bool = False) -> Case:
+def _case(rng: torch.Generator, model: torch.nn.Module, features: int, steps: int) -> Case:
     count = sum(p.numel() for p in model.parameters() if p.requires_grad)
     v = signed(rng, count)
-    return Case(
-        model=model, x=signed(rng, 6, features), y=signed(rng, 6, 1), v=v / v.norm(), steps=steps, counted=counted
-    )
+    x, y = signed(rng, 6, features), signed(rng, 6, 1)
+    return Case(model=model, x=x, y=y, v=v / v.norm(), steps=steps, counted=None)

@@ -129,7 +129,7 @@ def fixed_point(answer: Any, case: Case) -> dict[str, object]:
     found["incoming gradient unchanged"] = weights is None or as_before is None or torch.equal(weights, as_before)
     exact, exact_gradients = _by_recorded_steps(case, wanted)
     in_point, in_gradients = relative_error(exact, z), _largest_error(exact_gradients, found["gradient"])
-    memory, left, grows = _memory(answer, case, wanted)
+    memory, left, grows = _memory(answer, case)
     return {
         "value": z,
         "gradients": found,
@@ -175,26 +175,31 @@ def _gradients(
         return list(torch.autograd.grad(z, wanted, weights, retain_graph=retain_graph, materialize_grads=True))
 
 
-def _memory(answer: Any, case: Case, wanted: list[Tensor]) -> tuple[AtMost, AtMost, bool]:
+def _memory(answer: Any, case: Case) -> tuple[AtMost, AtMost, bool]:
     """Return the peak of a run of its own, what is left of it, and whether more steps need more memory.
 
-    Cases that are too small for it count 0.
+    Cases that have no inputs for it count 0.
     """
-    limit = _KEPT * case.start.nbytes + 4 * sum(p.nbytes for p in case.parameters)
-    few = case.start.nbytes // 4  # single numbers; a hook that keeps the result leaves four times as much
-    if case.start.numel() < 32:
-        return AtMost(limit=limit, used=0), AtMost(limit=few, used=0), False
-    peak, left, found = _bytes(answer, case, wanted, case.iterations)
-    more, _, again = _bytes(answer, case, wanted, 2 * case.iterations)
-    grows = more - peak > case.start.nbytes * case.iterations // 4
+    if not case.measured:
+        return AtMost(limit=0, used=0), AtMost(limit=0, used=0), False
+    _, start, parameters = case.measured[0]
+    limit = _KEPT * start.nbytes + 4 * sum(p.nbytes for p in parameters)
+    few = start.nbytes // 4  # single numbers; a hook that keeps the result leaves four times as much
+    peak, left, found = _bytes(answer, case.measured[0], case.iterations)
+    more, _, again = _bytes(answer, case.measured[1], 2 * case.iterations)
+    grows = more - peak > start.nbytes * case.iterations // 4
     return AtMost(limit=limit, used=peak, of=[found, again]), AtMost(limit=few, used=left), grows
 
 
-def _bytes(answer: Any, case: Case, wanted: list[Tensor], iterations: int) -> tuple[int, int, Any]:
-    """Return the peak in bytes, the bytes that are left when the result is dropped, and the gradients."""
-    start = case.start / 2
+def _bytes(answer: Any, inputs: Any, iterations: int) -> tuple[int, int, Any]:
+    """Return the peak in bytes, the bytes that are left when the result is dropped, and the gradients.
+
+    `inputs` are a step, its start and its parameters.
+    """
+    step, start, parameters = inputs
+    wanted = [p for p in parameters if p.requires_grad]
     with older_objects_frozen(), live_bytes() as live:
-        z = answer.fixed_point(case.step, start, case.parameters, iterations)
+        z = answer.fixed_point(step, start, parameters, iterations)
         found = condense(_gradients(z, wanted, _weights(z)))
         del z
         gc.collect()  # a Function defined inside the answer is a cycle of Python's
@@ -203,21 +208,23 @@ def _bytes(answer: Any, case: Case, wanted: list[Tensor], iterations: int) -> tu
 
 @fixed_point.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    step = Formula("z, w, b -> w @ z + b", lambda z, w, b: w @ z + b)
-    yield _case(step, torch.zeros(3, dtype=torch.float64), [_slow(rng, 3), signed(rng, 3)])
+    linear = Formula("z, w, b -> w @ z + b", lambda z, w, b: w @ z + b)
+    yield _case(linear, torch.zeros(3, dtype=torch.float64), [_slow(rng, 3), signed(rng, 3)])
     step = Formula("z, w, x -> (z @ w + x).tanh()", lambda z, w, x: (z @ w + x).tanh())
     yield _case(step, signed(rng, 8, 6), [_shrunk(rng, 6), signed(rng, 8, 6) / 2], frozen=1)
     step = Formula("z, w, b -> w * z.cos() / 4 + b", lambda z, w, b: w * z.cos() / 4 + b)
     yield _case(step, signed(rng), [uniform(rng), signed(rng)])
     step = Formula("z, v, w -> (v * z.roll(1, 0)).sin() / 4 + w", lambda z, v, w: (v * z.roll(1, 0)).sin() / 4 + w)
     tied = signed(rng, 3).requires_grad_()
-    yield Case(step=step, start=signed(rng, 2, 1, 3), parameters=(tied, tied), iterations=60)
+    start = signed(rng, 2, 1, 3)
+    large = [(linear, signed(rng, 6, 8), (_slow(rng, 6).requires_grad_(), signed(rng, 6, 8))) for _ in range(2)]
+    yield Case(step=step, start=start, parameters=(tied, tied), iterations=60, measured=large)
 
 
 def _case(step: Callable[..., Tensor], start: Tensor, parameters: list[Tensor], frozen: int | None = None) -> Case:
     for index, parameter in enumerate(parameters):
         parameter.requires_grad_(index != frozen)
-    return Case(step=step, start=start, parameters=tuple(parameters), iterations=60)
+    return Case(step=step, start=start, parameters=tuple(parameters), iterations=60, measured=None)
 
 
 def _shrunk(rng: torch.Generator, n: int) -> Tensor:

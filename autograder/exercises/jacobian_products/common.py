@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.autograd import functional
 
-from autograder.checking.counted_run import number_from
+from autograder.checking.counted_run import recording_products
 from autograder.checking.exercise import Case
 from autograder.checking.inputs import Formula, signed, uniform
 from autograder.checking.observe import using_answer
@@ -53,7 +53,7 @@ def steep(rng: torch.Generator, n: int, m: int) -> Function:
     Finite differences of its values lose more than half of their digits.
     """
     a, f = signed(rng, m, n), curved(rng, n, m)
-    return Formula("x -> 1000 + (3 * a @ x).cos() + ...", lambda x: 1000 + (3 * a @ x).cos() + f(x))
+    return Formula("x -> 1000 + (3 * a @ x).cos() + ...", lambda x: 1000 + (a @ x * 3).cos() + f(x))
 
 
 class Watched:
@@ -75,21 +75,25 @@ class Watched:
 class Cost:
     """The counted cost of `call(f)`.
 
-    `calls` are calls of `f`, `runs` are backward passes, `passes` are both together. `ops` are torch's aten operations,
-    and `largest` is the number of elements of the largest new tensor. `result` is what `call` returned. `Cost()`
-    measures nothing: all its counts are 0.
+    `calls` are calls of `f`, `runs` are backward passes. `passes` are both together, or more if more products ran: a
+    recording of `f` may run again without a call. No call or pass needs more than three times the products of `f`.
+    `ops` are torch's aten operations, and `largest` is the number of elements of the largest new tensor. `result` is
+    what `call` returned. `Cost()` measures nothing: all its counts are 0.
     """
 
     calls = runs = passes = ops = largest = 0
     result: object = None
 
-    def __init__(self, call: Callable[[Function], object] | None = None, f: Function | None = None) -> None:
+    def __init__(self, call: Callable[..., object] | None = None, f: Function | None = None, *inputs: Tensor) -> None:
         if call is None or f is None:
             return
         counted = CountedCalls(f)
-        with counting_backward_runs() as runs, counting_ops() as ops:
-            self.result = call(counted.function)
-        self.calls, self.runs, self.passes = counted.times, runs.times, counted.times + runs.times
+        with recording_products() as of_one_call:
+            f(inputs[0])
+        with counting_backward_runs() as runs, counting_ops() as ops, recording_products() as products:
+            self.result = call(counted.function, *inputs)
+        self.calls, self.runs = counted.times, runs.times
+        self.passes = max(self.calls + self.runs, len(products) // (3 * len(of_one_call)))
         self.ops, self.largest = ops.times, ops.largest
 
 
@@ -103,22 +107,14 @@ def with_lists(predicted: dict[str, object], former: Container[str] = ()) -> dic
         return entries(listed, former)
 
 
-_COST_SIZE = 6  # number of inputs and of outputs of the function whose cost is counted
+COST_SIZE = 6  # number of inputs and of outputs of a function whose cost is counted
 
 
-def neighbour_products(x: Tensor) -> Tensor:
-    """Return tanh of each entry's product with its neighbour.
-
-    No tensor is larger than `x`, and there is no matrix.
-    """
-    return (x.roll(1) * x).tanh()
-
-
-def observe_jvp(product_along: Callable[..., object], case: Case, budget: Function) -> dict[str, object]:
+def observe_jvp(product_along: Callable[..., object], case: Case) -> dict[str, object]:
     """Observe an answer `product_along(f, x, v)`: its result on the case, and its cost.
 
-    The cost is counted on `budget`, a function from R^6 to R^6. The cost is the same for all cases, and is counted only
-    for a case with a square Jacobian. The cost of a wrong result is not counted, and stays 0.
+    The cost is counted on `case.counted`, another function of the same kind from R^6 to R^6 with its arguments. It is
+    None in cases in which nothing is counted. The cost of a wrong result is not counted, and stays 0.
     """
     truth: Any = functional.jvp(case.f, case.x, case.v)[1]
     watched = Watched(case.f, case.x)
@@ -126,16 +122,15 @@ def observe_jvp(product_along: Callable[..., object], case: Case, budget: Functi
     with using_answer():
         error = relative_error(truth, product)
     cost = Cost()
-    if len(truth) == len(case.x) and error < 10 * NEAR:
-        x = torch.linspace(0, 1, _COST_SIZE, dtype=torch.float64) + number_from(watched.x)
-        cost = Cost(lambda counted: product_along(counted, x, x.cos()), budget)
+    if case.counted and error < 10 * NEAR:
+        cost = Cost(product_along, *case.counted)
     return {
         "product": product,
         "exact": limited_error(EXACT, error),
         "passes": AtMost(limit=3, used=cost.passes, of=cost.result),
-        "largest": AtMost(limit=4 * _COST_SIZE, used=cost.largest, of=cost.result),
-        "many_calls": cost.calls >= _COST_SIZE,
-        "many_runs": cost.runs >= _COST_SIZE,
+        "largest": AtMost(limit=4 * COST_SIZE, used=cost.largest, of=cost.result),
+        "many_calls": cost.calls >= COST_SIZE,
+        "many_runs": cost.runs >= COST_SIZE,
         "moved": watched.moved,
     }
 

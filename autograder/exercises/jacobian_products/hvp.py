@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd import functional
 
-from autograder.checking.counted_run import number_from
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import Formula, signed, uniform
 from autograder.checking.labels import CALLS_AND_PASSES, ERROR, LARGEST_TENSOR
@@ -20,19 +19,6 @@ from autograder.language import Text
 from .common import EXACT, NEAR, TO_ROUNDING, Cost, Function, Watched
 
 _SMALL, _LARGE = 3, 6  # lengths of x for which the cost is counted
-
-
-def _sum_of_products(x: Tensor) -> Tensor:
-    """Return the sum of products of neighbouring entries, with a sine of one factor.
-
-    No tensor is larger than `x`.
-    """
-    return (x[1:] * x[:-1].sin()).sum()
-
-
-def _count_cost(hessian_vector: Callable[..., object], n: int, start: float) -> Cost:
-    x = torch.linspace(-1, 1, n, dtype=torch.float64) + start
-    return Cost(lambda counted: hessian_vector(counted, x, x.cos()), _sum_of_products)
 
 
 @exercise(
@@ -110,7 +96,7 @@ def hvp(answer: Any, case: Case) -> dict[str, object]:
         error = relative_error(truth, product)
     small, large = Cost(), Cost()
     if error < 10 * NEAR:  # the cost of a wrong answer is not counted
-        small, large = (_count_cost(answer.hvp, n, number_from(watched.x)) for n in (_SMALL, _LARGE))
+        small, large = (Cost(answer.hvp, *counted) for counted in case.counted)
     results = [small.result, large.result]
     return {
         "product": product,
@@ -128,16 +114,18 @@ def hvp(answer: Any, case: Case) -> dict[str, object]:
 def _steep_scalar(rng: torch.Generator, n: int) -> Function:
     """Return a random function from R^n to R with a slope around 10000.
 
-    The Hessian depends on x and has no zero entry.
+    The Hessian depends on x and has no zero entry. No product of its derivatives needs a tensor larger than `x`.
     """
     a, b = uniform(rng, n, n) / n, uniform(rng, n)
 
     def value(x: Tensor) -> Tensor:
-        return 10000 * x.sum() + ((a @ x).square() * b).sum() + (3 * x * b).sin().sum() + x.prod() / 10
+        h = a @ x
+        return 10000 * x.sum() + (h.square() * b).sum() + (3 * x * b).sin().sum() + (h.square() * h).sum() / 10
 
     return Formula("x -> 10000 * x.sum() + ((a @ x)**2 * b).sum() + ...", value)
 
 
 @hvp.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    yield Case(f=_steep_scalar(rng, 4), x=uniform(rng, 4), v=signed(rng, 4))
+    (f, x, v), *counted = [(_steep_scalar(rng, n), uniform(rng, n), signed(rng, n)) for n in (4, _SMALL, _LARGE)]
+    yield Case(f=f, x=x, v=v, counted=counted)

@@ -13,7 +13,7 @@ from autograder.checking.labels import BACKWARD_PASSES, Entries
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
-from autograder.measure import counting_backward_runs
+from autograder.measure import counting_backward_runs, counting_ops
 
 from .networks import random_network, recording_outputs, state_of
 
@@ -81,14 +81,23 @@ from .networks import random_network, recording_outputs, state_of
     ),
 )
 def hidden_gradients(answer: Any, case: Case) -> dict[str, object]:
-    with recording_outputs(case.model) as outputs, counting_backward_runs() as runs, using_answer():
+    with counting_ops() as plain:
+        torch.autograd.grad(case.model(case.x), [each for each in case.model.parameters() if each.requires_grad])
+    with (
+        recording_outputs(case.model) as outputs,
+        counting_backward_runs() as runs,
+        counting_ops() as ops,
+        using_answer(),
+    ):
         gradients = answer.hidden_gradients(case.model, case.x)
         gradients = list(gradients) if isinstance(gradients, (list, tuple)) else gradients
+    # A walk from node to node is no pass of the engine. Twice the operations of one pass are enough for one.
+    passes = max(runs.times, ops.times // (2 * plain.times))
     with using_answer():
         kept = state_of(case.model, case.x)
     return {
         "gradients": gradients,
-        "backward_runs": AtMost(limit=1, used=runs.times),
+        "backward_runs": AtMost(limit=1, used=passes),
         "kept": kept,
         "retained": any(output.retains_grad for output in outputs),
         "cut": all(output.is_leaf for output in outputs),
@@ -104,3 +113,6 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     partly_frozen = random_network(rng, 2, 3, 2).eval()
     partly_frozen[2].weight.requires_grad_(False)
     yield Case(model=partly_frozen, x=uniform(rng, 3, 2))
+    yield Case(
+        model=random_network(rng, *[2, 3] * 8), x=uniform(rng, 2, 2)
+    )  # deep, so that a walk for each layer shows

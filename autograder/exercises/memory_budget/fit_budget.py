@@ -118,10 +118,10 @@ def fit_budget(answer: Any, case: Case) -> dict[str, object]:
     again = _multiplications(run.backward) - _multiplications(plain.backward)
     return {
         "gradients": {**run.found, **twice},
-        "kept": AtMost(case.budget + MARGIN, run.kept, of=run.right),
+        "kept": AtMost(case.budget + MARGIN, run.kept),
         "state": drawn,
-        "trial": AtMost(2 * len(plain.forward), len(run.forward), of=run.right),
-        "multiplications": AtMost(_fewest(plain.forward, case.budget), again, of=run.right),
+        "trial": AtMost(2 * len(plain.forward), len(run.forward)),
+        "multiplications": AtMost(_fewest(plain.forward, case.budget), again),
         "again": again,
         "kept, in sizes of x": run.kept // (case.x.numel() * case.x.element_size()),
     }

@@ -95,8 +95,8 @@ def keep_products(answer: Any, case: Case) -> dict[str, object]:
     limit = sum(product.nbytes for product in plain.forward if _is_expensive(product)) + MARGIN
     return {
         "gradients": {**run.found, **twice},
-        "kept": AtMost(limit, run.kept, of=run.right),
-        "products": AtMost(0, _expensive(run) - _expensive(plain), of=run.right),
+        "kept": AtMost(limit, run.kept),
+        "products": AtMost(0, _expensive(run) - _expensive(plain)),
         "expensive products again": _expensive(run) - _expensive(plain),
         "products again": len(run.forward) + len(run.backward) - len(plain.forward) - len(plain.backward),
         "kept, in sizes of x": run.kept // (case.x.numel() * case.x.element_size()),

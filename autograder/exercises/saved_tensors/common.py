@@ -14,9 +14,10 @@ import torch
 from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
 
-from autograder.checking.containment.caught import Caught, error_kind
-from autograder.checking.inputs import Formula
-from autograder.measure import live_bytes
+from autograder.checking.containment.caught import Caught, error_kind, or_error
+from autograder.checking.counted_run import condense
+from autograder.checking.inputs import Formula, uniform
+from autograder.measure import live_bytes, tensors
 
 Function = Callable[[Tensor], Tensor]
 
@@ -68,20 +69,27 @@ def gradient(y: object, x: Tensor, retain_graph: bool = False) -> object:
     return found
 
 
-def bytes_held(run: Callable[[Function, Tensor], object], f: Function, x: Tensor) -> tuple[int, int, bool]:
-    """Return the bytes that are alive while the result of `run(f, x)` exists, and after it has been dropped.
+def bytes_held(
+    run: Callable[[Function, Tensor], object], f: Function, like: Tensor, rng: torch.Generator
+) -> tuple[int, int, object, object]:
+    """Return the bytes that are alive while a result of `run(f, x)` exists, and after it has been dropped.
 
-    Third comes whether the result equals `f(x)`. No backward pass is run.
+    There are two calls, on new inputs of the size of `like`. A backward pass is run from one of the results, drawn at
+    random, and the other is dropped without one. Third come both results, fourth the gradient, condensed.
     """
-    truth = f(x).detach()
+    inputs = [uniform(rng, *like.shape).to(like.dtype).requires_grad_() for _ in range(2)]
+    dropped = int(torch.randint(2, (), generator=rng))
     with live_bytes() as live:
-        result = run(f, x)
-        used = live.now
-        right = isinstance(result, Tensor) and torch.equal(result, truth)
-        del result
-        if live.now:
+        results = [run(f, x) for x in inputs]
+        used = live.now // 2
+        values = condense(results)
+        del results[dropped]
+        slope = condense(or_error(gradient, results.pop(), inputs[1 - dropped]))
+        own = sum(map(nbytes, tensors([values, slope])))
+        if live.now > own:
             gc.collect(1)  # a reference cycle of Python objects is no leak
-    return used, live.now, right
+        left = live.now - own
+    return used, left, values, slope
 
 
 def measure_saves(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> tuple[list[int], int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import itertools
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -11,26 +12,28 @@ import torch
 from torch import Tensor
 
 from autograder.checking.containment.answer_calls import call_with_other_numbers
+from autograder.checking.counted_run import condense
 from autograder.checking.exercise import Case
 from autograder.checking.inputs import leaf, signed, uniform
-from autograder.measure import live_bytes
+from autograder.measure import counting_ops, live_bytes, tensors
 
 from .common import error_of_torch, nbytes
 
 
-class _CountedTanh(torch.nn.Module):
-    """A tanh layer that counts its calls.
+class _CountedLayer(torch.nn.Module):
+    """A layer that computes tanh(x + shift) and counts its calls.
 
-    The layer saves one tensor, its result.
+    The layer saves one tensor, its result. Code that holds the layer can make the count larger, but not smaller.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, shift: float, calls: Iterator[int]) -> None:
         super().__init__()
-        self.calls = 0
 
-    def forward(self, x: Tensor) -> Tensor:
-        vars(self)["calls"] += 1  # ten times as fast as an assignment to an attribute of a module
-        return x.tanh()
+        def forward(x: Tensor) -> Tensor:
+            next(calls)
+            return x.add(shift).tanh_()  # in place, so that the sum needs no memory of its own
+
+        self.forward = forward
 
 
 class Measurement(NamedTuple):
@@ -38,8 +41,8 @@ class Measurement(NamedTuple):
 
     `kept` is the number of activations alive after the forward pass. `forward_peak`, `peak` and `left` are bytes: peak
     of the forward pass, peak of both passes, and what stays at the end. `calls` is the number of calls of the layer
-    that is called most often, `pattern` the number of calls of each layer. `right` tells whether result and gradient
-    are those of the layers.
+    that is called most often, or more if many operations ran: an answer may compute a layer without a call of it.
+    `pattern` is the number of calls of each layer, `found` the condensed result and gradient.
     """
 
     kept: int
@@ -48,37 +51,34 @@ class Measurement(NamedTuple):
     left: int
     calls: int
     pattern: list[int]
-    right: bool
+    found: object
 
 
-def measure_layers(run: Callable[[list[torch.nn.Module], Tensor], object], depth: int, x: Tensor) -> Measurement:
+_OPERATIONS = 4  # more than a layer needs in a forward or backward pass
+
+
+def measure_layers(run: Callable[[list[torch.nn.Module], Tensor], object], case: Case, depth: int) -> Measurement:
     """Measure memory and calls of `run(layers, x)` and of a backward pass from its result.
 
     `depth` is the number of layers. The gradient of `x` does not count as memory that stays.
     """
-    layers, x = [_CountedTanh() for _ in range(depth)], x.detach().requires_grad_()
-    truth = _run_through(depth, x)
-    with live_bytes() as live:
-        y = run(list(layers), x)
+    x, counters = case.x.detach().requires_grad_(), [itertools.count() for _ in range(depth)]
+    layers: list[torch.nn.Module] = [_CountedLayer(*each) for each in zip(case.shifts, counters)]
+    with live_bytes() as live, counting_ops() as ops:
+        y = run(layers, x)
         kept, forward_peak = live.now_and_peak
         if isinstance(y, Tensor) and y.requires_grad:
             error_of_torch(y.sum().backward)
-        right = all(isinstance(a, Tensor) and torch.allclose(a, b) for a, b in zip((y, x.grad), truth))
+        peak, found = live.peak, condense([y, x.grad])
+        own = sum(map(nbytes, tensors(found)))
         del y
         x.grad = None
-        if live.now:
+        if live.now > own:
             gc.collect(1)
-    pattern = [layer.calls for layer in layers]
-    return Measurement(round(kept / nbytes(x)), forward_peak, live.peak, live.now, max(pattern), pattern, right)
-
-
-def _run_through(depth: int, x: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the result of `depth` layers and the gradient of its sum with respect to `x`."""
-    y = x
-    for _ in range(depth):
-        y = y.tanh()
-    (gradient,) = torch.autograd.grad(y.sum(), x)
-    return y.detach(), gradient
+        left = live.now - own
+    pattern = [next(counter) for counter in counters]
+    calls = max(*pattern, ops.times // (_OPERATIONS * depth))
+    return Measurement(round(kept / nbytes(x)), forward_peak, peak, left, calls, pattern, found)
 
 
 def layer_gradients(run: Callable[[list[torch.nn.Module], Tensor], object], case: Case) -> object:
@@ -135,8 +135,8 @@ def layered_cases(rng: torch.Generator, depths: tuple[int, ...], dropping: bool 
     """Yield cases with a list of layers.
 
     First come small networks with a vector `v`, on which gradients are observed. If `dropping` is true, one of them has
-    a layer that draws random numbers. Networks of the given `depths` follow, without `v`: on these the probe counts
-    calls and memory.
+    a layer that draws random numbers. Networks of the given `depths` follow, without `v`, and with a number for each
+    layer: on these the probe counts calls and memory.
     """
     for count, width, dtype, tracked in ((5, 3, torch.float64, True), (4, 5, torch.float32, False)):
         x = uniform(rng, 6, width).to(dtype).requires_grad_(tracked)
@@ -145,4 +145,5 @@ def layered_cases(rng: torch.Generator, depths: tuple[int, ...], dropping: bool 
             layers.insert(2, Dropping())
         yield Case(layers=layers, x=x, v=signed(rng, 6, width).to(dtype))
     for depth in depths:
-        yield Case(layers=list(_shown_layers(depth)), x=leaf(rng, 10, 20), v=None)
+        shifts = (signed(rng, depth) / 20).tolist()
+        yield Case(layers=list(_shown_layers(depth)), x=leaf(rng, 10, 20), v=None, shifts=shifts)

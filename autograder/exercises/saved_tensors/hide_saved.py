@@ -93,12 +93,12 @@ def hide_saved(answer: Any, case: Case) -> dict[str, object]:
                 "calls": [],
                 "peak": True,
             }
-        found = measure_layers(run, len(case.layers), case.x)
+        found = measure_layers(run, case, len(case.layers))
     size = nbytes(case.x)
     return {
         "gradients": None,
-        "kept": AtMost(size, found.kept * size, of=found.right),
-        "forward": AtMost(4 * size, found.forward_peak, of=found.right),
+        "kept": AtMost(size, found.kept * size, of=found.found),
+        "forward": AtMost(4 * size, found.forward_peak, of=found.found),
         "peak": found.peak >= len(case.layers) * size,
         "calls": found.pattern,
         "activations": found.kept,

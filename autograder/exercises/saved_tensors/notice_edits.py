@@ -10,6 +10,7 @@ from torch import Tensor
 
 from autograder.checking.containment.answer_calls import call_with_other_numbers
 from autograder.checking.containment.caught import Caught, error_kind, or_error
+from autograder.checking.counted_run import another
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, leaf, uniform
 from autograder.checking.labels import BYTES_IN_MEMORY, BYTES_LEFT
@@ -114,15 +115,13 @@ def notice_edits(answer: Any, case: Case) -> dict[str, object]:
         case.leaf.grad = None
         del x, y, edited
     with using_answer():
-        # other numbers, so that no earlier result is right
-        other = (case.leaf.detach() * 0.75).requires_grad_()
-        limit, _, _ = bytes_held(lambda f, x: f(x), case.f, other)
-        used, left, right = bytes_held(run, case.f, other)
+        limit, *_ = bytes_held(lambda f, x: f(x), case.f, case.leaf, case.rng)
+        used, left, of, found["gradient of the measured call"] = bytes_held(run, case.f, case.leaf, case.rng)
     return {
         "gradient": found,
         "after_edit": after,
-        "memory": AtMost(limit, used, of=right),
-        "left": AtMost(0, left, of=right),
+        "memory": AtMost(limit, used, of=of),
+        "left": AtMost(0, left, of=of),
         "used": used,
     }
 
@@ -130,9 +129,11 @@ def notice_edits(answer: Any, case: Case) -> dict[str, object]:
 @notice_edits.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     steps = (uniform(rng, 5, 3) * 64).round() / 64  # sums of these numbers are exact in any order
-    yield Case(f=Formula("x ** 2", lambda x: x**2), leaf=steps.requires_grad_(), edits="x")
-    yield Case(f=Formula("x.exp()", lambda x: x.exp()), leaf=leaf(rng, 2), edits="f(x)")
+    yield Case(f=Formula("x ** 2", lambda x: x**2), leaf=steps.requires_grad_(), edits="x", rng=another(rng))
+    yield Case(f=Formula("x.exp()", lambda x: x.exp()), leaf=leaf(rng, 2), edits="f(x)", rng=another(rng))
     small = uniform(rng, 2, 1).float().requires_grad_()
-    yield Case(f=Formula("x.sin()", lambda x: x.sin()), leaf=small, edits="x")
+    yield Case(f=Formula("x.sin()", lambda x: x.sin()), leaf=small, edits="x", rng=another(rng))
     # two saved tensors of different versions
-    yield Case(f=Formula("x.sin() + x.exp()", lambda x: x.sin() + x.exp()), leaf=leaf(rng, 3), edits="x")
+    yield Case(
+        f=Formula("x.sin() + x.exp()", lambda x: x.sin() + x.exp()), leaf=leaf(rng, 3), edits="x", rng=another(rng)
+    )

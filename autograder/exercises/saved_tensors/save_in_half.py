@@ -10,6 +10,7 @@ from torch import Tensor
 
 from autograder.checking.comparison import compare
 from autograder.checking.containment.answer_calls import call_with_other_numbers
+from autograder.checking.counted_run import another
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import leaf, uniform
 from autograder.checking.labels import BYTES_IN_MEMORY, BYTES_LEFT
@@ -123,13 +124,12 @@ def save_in_half(answer: Any, case: Case) -> dict[str, object]:
     limit, exact = bytes_in_half(case.f, case.x, known)
     del y
     with using_answer():
-        # other numbers, so that no result of the first call is right
-        used, left, right = bytes_held(run, case.f, (case.x.detach() * 0.75).requires_grad_())
+        used, left, of, another_gradient = bytes_held(run, case.f, case.x, case.rng)
     return {
         "result": {"f(x)": result, "calls of f": f.times, "the hooks are off": off},
-        "bytes": AtMost(limit, used + copies, of=right),
-        "gradient": _at_some(found),
-        "left": AtMost(0, left, of=right),
+        "bytes": AtMost(limit, used + copies, of=of),
+        "gradient": {"x.grad": _at_some(found), "gradient of the measured call": another_gradient},
+        "left": AtMost(0, left, of=of),
         "used": used,
         "has_graph": has_graph,
         "is_exact": compare(canonical(exact), canonical(found), rtol=1e-9) is None,
@@ -147,13 +147,13 @@ def _at_some(gradient: object) -> object:
 def cases(rng: torch.Generator) -> Iterator[Case]:
     index = 2049 + 2 * torch.randint(0, 200, (40,), generator=rng)  # odd numbers that float16 cannot represent
     gathered = Using("x[index].sin().double().sin()", lambda x: x[index].sin().double().sin(), index)
-    yield Case(f=gathered, x=uniform(rng, 2500).float().requires_grad_())
+    yield Case(f=gathered, x=uniform(rng, 2500).float().requires_grad_(), rng=another(rng))
     chosen = Using("where(x > 1.5, x.exp(), x.sin())", lambda x: torch.where(x > 1.5, x.exp(), x.sin()))
-    yield Case(f=chosen, x=leaf(rng, 7, 9))
+    yield Case(f=chosen, x=leaf(rng, 7, 9), rng=another(rng))
     text = "(x.exp().sigmoid().bfloat16() * 1e5).square() * 1e-10"  # in the range of bfloat16, but not of float16
     narrow = Using(text, lambda x: (x.exp().sigmoid().bfloat16() * 1e5).square() * 1e-10)
-    yield Case(f=narrow, x=uniform(rng, 50).half().requires_grad_())
+    yield Case(f=narrow, x=uniform(rng, 50).half().requires_grad_(), rng=another(rng))
     W = uniform(rng, 3, 2)
     text = "((x.double() @ W).sin() * linspace(1, 2, 2)).sum().sin().float().sin()"  # saves single numbers, too
     mixed = Using(text, lambda x: ((x.double() @ W).sin() * _scale(2)).sum().sin().float().sin(), W)
-    yield Case(f=mixed, x=uniform(rng, 2, 3).float().requires_grad_())
+    yield Case(f=mixed, x=uniform(rng, 2, 3).float().requires_grad_(), rng=another(rng))

@@ -98,8 +98,12 @@ CARDS: dict[str, Text] = {
         "Проверка считает байты с помощью профилировщика torch, как и `live_bytes`. Не используйте их в этом коде.",
     ),
     "raised.threads": Text(
-        "The check counts what this code does in one thread. Start no threads here.",
-        "Проверка учитывает только один поток. Не запускайте в этом коде других.",
+        "The check counts what this code does in one thread. Start no threads and no processes here.",
+        "Проверка учитывает только один поток. Не запускайте в этом коде ни других потоков, ни процессов.",
+    ),
+    "raised.operators": Text(
+        "The check counts torch's operations, and an operator of your own hides what it calls. Use none here.",
+        "Проверка подсчитывает операции torch, а ваш собственный оператор скрывает, что он вызывает. Обойдитесь без него.",
     ),
     "raised.used": Text("Using `{name}` raised {type}: {message}", "При использовании `{name}` — {type}: {message}"),
     "raised.base": Text(
