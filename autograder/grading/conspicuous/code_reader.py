@@ -36,9 +36,11 @@ from .steps import Do, Step, steps_of
 _LONGEST = 60  # characters of what is named
 _SHELL = "get_ipython()"  # the path of IPython's shell
 _OWN = frozenset(("self", "cls", "ctx"))
+_OBJECT = ("object", "__dataclass_builtins_object__")  # the second in what `dataclass` writes
 _CHANGING = ("__setattr__", "__delattr__")
 _GETTERS = ("operator.attrgetter", "operator.methodcaller")
 _RUNS_MAGIC = frozenset(("run_line_magic", "run_cell_magic", "magic"))
+_PLAIN_CLASS = 5  # steps of `class Name:` after the first: its code, a function, the name, a call, and the binding
 _IN_IPYTHON = ("InlineBackend", "IPCompleter", "Completer")  # what `%config` may set
 
 
@@ -80,8 +82,8 @@ class KnownNames:
 
     `paths` maps global names of other people's objects to dotted paths. `is_own` tells whether a top module is the
     student's own, or is not there. `is_protected` tells whether checks look up an attribute of this name; its second
-    argument tells whether an object sets it in itself. `bound` counts how often a
-    name is bound, and `classes` how often by a `class` statement.
+    argument tells whether an object sets it in itself. `bound` counts how often a name is bound, and `classes` how
+    often by a plain `class` statement, without bases, which could make something else of it.
     """
 
     is_own: Callable[[str], bool]
@@ -96,7 +98,6 @@ class KnownNames:
 
 def read_code(code: CodeType, known: KnownNames) -> list[ConspicuousPlace]:
     """Return the conspicuous places of a module's code, and add its names to `known`."""
-    known.classes.update(each.co_name for each in inner_codes(code) if not each.co_flags & inspect.CO_OPTIMIZED)
     return sorted({ConspicuousPlace.at(*place) for place in _Scan(code, known, known.paths).places()})
 
 
@@ -134,6 +135,7 @@ class _Scan:
         self._is_shown = False  # whether it is an argument of a function that only shows something
         self._calls_super = False  # in what is being called, as in `super(Class, self).name`
         self._module, self._whole = "", False  # of an import: its module, and whether it binds a module
+        self._since_class = _PLAIN_CLASS  # steps since a `class` statement began
         self._is_class = names is not known.paths and not code.co_flags & inspect.CO_OPTIMIZED
         self._found: list[tuple[int | None, Kind, str]] = []
         self._line: int | None = None
@@ -157,10 +159,9 @@ class _Scan:
 
     def _read(self, earlier: Step, before: Step, step: Step, after: Step, second: Step) -> None:
         name, path = step.value, self._path
-        if (
-            path in _GETTERS and step.do not in (Do.CONSTANT, Do.STORE) and not self._is_shown
-        ):  # what it gets may be computed
-            self._add(Kind.USED, path)
+        self._since_class = 0 if step.do is Do.CLASS else self._since_class + 1
+        if path in _GETTERS and step.do not in (Do.CONSTANT, Do.STORE) and not self._is_shown:
+            self._add(Kind.USED, path)  # what it gets may be computed
         if before.do is Do.ATTRIBUTE and before.value in _RUNS_MAGIC:
             self._run_magic(step, after)
         match step.do:
@@ -188,6 +189,7 @@ class _Scan:
                     self._add(Kind.USED, name)
                 if path and is_module(path) and before.do not in (Do.IMPORT, Do.FROM) and self._is_class:
                     self._add(Kind.HANDED, path)  # to whoever has the class
+                self._known.classes[name] += self._since_class == _PLAIN_CLASS
                 self._bind(name, path)
                 self._start(path, is_shown=True)  # of `(name := path).attribute = ...`
             case _:
@@ -235,7 +237,8 @@ class _Scan:
         base = self._path
         path = self._path = base and at_home(f"{base}.{name}")
         if not path or not base:
-            of_other = name in _CHANGING and after.value != "self"  # as in `object.__setattr__(other, ...)`
+            of_self = self._root in _OBJECT and after.value == "self"  # no class can be changed in this way
+            of_other = name in _CHANGING and not of_self
             if self._root != "super" and (is_hidden(name) or of_other):
                 self._add(Kind.USED, name)
         elif path == "sys.modules":

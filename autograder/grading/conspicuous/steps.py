@@ -27,6 +27,7 @@ class Do(Enum):
     FROM = auto()  # a name of the module
     STAR = auto()  # all names of the module
     CALL = auto()
+    CLASS = auto()  # begins a `class` statement
     CONTAINS = auto()
     PUT = auto()  # an item
     OTHER = auto()
@@ -55,6 +56,7 @@ _DOES = {
     "IMPORT_FROM": Do.FROM,
     "IMPORT_STAR": Do.STAR,
     "CONTAINS_OP": Do.CONTAINS,
+    "LOAD_BUILD_CLASS": Do.CLASS,
     "STORE_SUBSCR": Do.PUT,
     "DELETE_SUBSCR": Do.PUT,
 }

@@ -163,6 +163,29 @@ W = max([weakref.WeakSet], key=id)
 ---
 import weakref
 W = getattr(weakref, 'Weak' + 'Set')
+---
+import weakref
+class W(metaclass=lambda *given: weakref.WeakSet):
+    pass
+---
+import weakref
+@(lambda given: weakref.WeakSet)
+class W:
+    pass
+---
+import weakref
+class Meta(type):
+    def __new__(cls, name, bases, names):
+        return super().__new__(cls, name, bases, names) if name == 'Base' else weakref.WeakSet
+class Base(metaclass=Meta):
+    pass
+class W(Base):
+    pass
+---
+import weakref
+class W:
+    pass
+W = (lambda one, name: one)(weakref.WeakSet, 'W')
 """.strip("\n").split("\n---\n")
 
 _SETS = """
@@ -188,6 +211,9 @@ for W.__iter__ in [f]:
 del W.__iter__
 ---
 list(map(lambda each: setattr(each, '__iter__', f), [W]))
+---
+self = W
+type.__setattr__(self, '__iter__', f)
 """.strip("\n").split("\n---\n")
 
 
