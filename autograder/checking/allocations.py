@@ -160,13 +160,23 @@ def live_bytes() -> Iterator[LiveBytes]:
     """
     if _profiler_enabled():
         raise ProfilerInterfered
-    live = LiveBytes()
+    live = _make_live_bytes()
     with in_one_thread(), _no_warnings_of_torch():
         live._start()
         try:
             yield live
         finally:
             live._stop()
+
+
+def _make_live_bytes() -> LiveBytes:
+    """Return an object of a class of its own, with the members that `LiveBytes` has now.
+
+    What an answer sets in `LiveBytes` inside of the block then changes nothing.
+    """
+    members = {name: each for name, each in vars(LiveBytes).items() if name not in ("__dict__", "__weakref__")}
+    made: LiveBytes = type("LiveBytes", (LiveBytes,), members)()
+    return made
 
 
 @contextmanager

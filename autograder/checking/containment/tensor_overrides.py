@@ -14,9 +14,11 @@ import torch
 # Bypass metaclasses and `__torch_function__`, which may forge the result.
 _CLASSES = type.__dict__["__mro__"].__get__
 _NAMES = type.__dict__["__dict__"].__get__
-_OF_TORCH = {*torch.nn.Parameter.__mro__, torch.nn.Buffer}
+_OF_TORCH = frozenset({*torch.nn.Parameter.__mro__, torch.nn.Buffer})
 _OF_TORCH |= {torch.nn.UninitializedParameter, torch.nn.UninitializedBuffer}
-_ONLY_SHOWN = {"__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__slots__"}
+_ONLY_SHOWN = frozenset(
+    {"__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__slots__"}
+)
 _ONLY_SHOWN |= {"__firstlineno__", "__static_attributes__"}  # from Python 3.13 on
 _ONLY_SHOWN |= {"__annotate__", "__annotate_func__", "__annotations_cache__"}  # from 3.14 on
 _ONLY_SHOWN |= {"__repr__", "__str__", "__format__", "__dir__", "__init__", "__new__", "__init_subclass__"}

@@ -23,12 +23,18 @@ INDEX = "indices should be either on cpu or on the same device as the indexed te
 REFUSALS = (MIXTURE, NO_ARRAY, WRONG_GRAD, WRONG_VECTOR, INDEX)
 
 # They write the numbers of another device into their first input, or into a copy of it.
-_COPIES = {"copy_", "as_strided_scatter", "diagonal_scatter", "select_scatter", "slice_scatter", "resize_as_"}
-_INDEXING = {"index", "index_put_", "index_put", "_index_put_impl_"}
+_COPIES = frozenset(
+    {"copy_", "as_strided_scatter", "diagonal_scatter", "select_scatter", "slice_scatter", "resize_as_"}
+)
+_INDEXING = frozenset({"index", "index_put_", "index_put", "_index_put_impl_"})
 # Operations on each entry take one single number of the CPU, as torch's TensorIterator.cpp says, and so do these:
-_TAKES_NUMBERS = {"allclose", "floor_divide", "index_fill", "linspace", "logspace", "masked_fill", "rsub", *_INDEXING}
+_TAKES_NUMBERS = frozenset(
+    {"allclose", "floor_divide", "index_fill", "linspace", "logspace", "masked_fill", "rsub", *_INDEXING}
+)
 # These are operations on each entry, too, and refuse it:
-_TAKES_NONE = {"clamp", "clamp_max", "clamp_min", "igamma", "igammac", "lerp", "logaddexp", "logaddexp2", "nextafter"}
+_TAKES_NONE = frozenset(
+    {"clamp", "clamp_max", "clamp_min", "igamma", "igammac", "lerp", "logaddexp", "logaddexp2", "nextafter"}
+)
 
 
 def copies(operation: Any) -> bool:

@@ -30,7 +30,7 @@ from .storage_devices import CPU, Devices, tensors_of
 
 _WRAPS_DATA = (torch.as_tensor, torch.asarray)
 # Methods that make their result on the device of their tensor, although they read only its settings.
-_KEEPS_DEVICE = {Tensor.__deepcopy__, Tensor.new_tensor, Tensor.new_zeros, Tensor.new_ones, Tensor.new_full}
+_KEEPS_DEVICE = frozenset({Tensor.__deepcopy__, Tensor.new_tensor, Tensor.new_zeros, Tensor.new_ones, Tensor.new_full})
 _KEEPS_DEVICE |= {Tensor.new_empty}
 
 

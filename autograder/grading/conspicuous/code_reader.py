@@ -35,7 +35,7 @@ from .steps import Do, Step, steps_of
 
 _LONGEST = 60  # characters of what is named
 _SHELL = "get_ipython()"  # the path of IPython's shell
-_OWN = frozenset(("self", "cls", "ctx"))
+_WATCHED = ("delattr", "getattr", "setattr")  # stand in the notebook under these names
 _OBJECT = ("object", "__dataclass_builtins_object__")  # the second in what `dataclass` writes
 _CHANGING = ("__setattr__", "__delattr__")
 _GETTERS = ("operator.attrgetter", "operator.methodcaller")
@@ -125,11 +125,12 @@ def inner_codes(code: CodeType) -> Iterator[CodeType]:
 class _Scan:
     """A walk through the steps of one code object.
 
-    `names` maps the names that the code binds to dotted paths.
+    `names` maps the names that the code binds to dotted paths. `of_class` tells whether the code is that of a method.
     """
 
-    def __init__(self, code: CodeType, known: KnownNames, names: dict[str, str]) -> None:
+    def __init__(self, code: CodeType, known: KnownNames, names: dict[str, str], of_class: bool = False) -> None:
         self._code, self._known, self._names = code, known, names
+        self._self = code.co_varnames[0] if of_class and code.co_argcount else ""
         self._path: str | None = None  # of the object that the last steps have loaded
         self._root = ""  # the name with which its expression begins
         self._is_shown = False  # whether it is an argument of a function that only shows something
@@ -152,7 +153,7 @@ class _Scan:
         top = self._names is self._known.paths
         for each in self._code.co_consts:
             if isinstance(each, CodeType):
-                yield from _Scan(each, self._known, {} if top else dict(self._names)).places()
+                yield from _Scan(each, self._known, {} if top else dict(self._names), self._is_class).places()
 
     def _add(self, kind: Kind, what: str) -> None:
         self._found.append((self._line, kind, what))
@@ -184,6 +185,8 @@ class _Scan:
                 self._import(self._module)
                 for each in vars(sys.modules[self._module]) if self._module in sys.modules else ():
                     self._bind(each, f"{self._module}.{each}")
+            case Do.FORGET if name in _WATCHED:
+                self._add(Kind.USED, f"del {name}")
             case Do.STORE:
                 if name in UNUSUAL_METHODS:
                     self._add(Kind.USED, name)
@@ -260,7 +263,8 @@ class _Scan:
         elif name not in SETTABLE:
             root = self._root if before.do is Do.LOAD else ""  # else an attribute of it
             special = is_hidden(name) or (name.startswith("__") and name.endswith("__"))
-            if not self._known.is_own_class(root) and (special or self._known.is_protected(name, root in _OWN)):
+            in_self = root != "" and root == self._self
+            if not self._known.is_own_class(root) and (special or self._known.is_protected(name, in_self)):
                 self._add(Kind.ASSIGNED, f"{self._root or '…'}.{name}")
 
     def _run_magic(self, step: Step, after: Step) -> None:

@@ -42,6 +42,7 @@ _EXCEPT = (
     "doctest.Example",
     "functools.singledispatch",
     "functools.singledispatchmethod",
+    "functools.update_wrapper",
     "logging.config",
     "logging.currentframe",
     "numpy.ctypeslib",
@@ -50,7 +51,10 @@ _EXCEPT = (
     "numpy.testing.measure",
     "numpy.testing.rundocs",
     "numpy.testing.runstring",
+    "asyncio.ensure_future",
     "operator.delitem",
+    "pytest.MonkeyPatch",
+    "pytest.raises",
     "operator.setitem",
     "pickle.Unpickler",
     "shutil.register_unpack_format",
@@ -100,7 +104,7 @@ _ONLY = {
         "importlib.util": "find_spec",
         "inspect": """getsource getsourcelines signature Parameter Signature getdoc cleandoc isclass isfunction ismodule
             ismethod isbuiltin iscoroutinefunction isgenerator isgeneratorfunction isabstract getfile getsourcefile
-            getmro getmembers getfullargspec unwrap currentframe stack get_annotations""",
+            getmro getfullargspec unwrap currentframe stack get_annotations""",
         "matplotlib_inline": "backend_inline",
         "matplotlib_inline.backend_inline": "set_matplotlib_formats",
         "multiprocessing": "Pool Process Queue cpu_count get_context set_start_method Manager Value Array Pipe pool",
@@ -161,7 +165,7 @@ UNUSUAL_METHODS = words(
 HIDDEN_ATTRIBUTES = words(
     """
     ag_code ag_frame cell_contents co_code co_consts co_names cr_code cr_frame f_back f_builtins f_globals f_locals
-    func_globals gi_code gi_frame tb_frame tb_next
+    func_globals get_stack gi_code gi_frame loadTestsFromName loadTestsFromNames run_code tb_frame tb_next
     """
 )
 SETTABLE = words("__annotations__ __class__ __dict__ __doc__ __name__ __qualname__ __signature__ __wrapped__")

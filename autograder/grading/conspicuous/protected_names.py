@@ -19,7 +19,7 @@ import torch
 from .code_reader import inner_codes
 
 _OURS = re.compile(
-    r"autograder\.(measure|checking\.(allocations|observe|containment(\.\w+)?)|grading\.sandbox\.child\.(active_hooks|guard|threads))"
+    r"autograder\.(measure|checking\.(allocations|observe|containment(\.\w+)?)|grading\.sandbox\.child\.(active_hooks|code_watch|guard|shell|threads|worker))"
 )
 _MEASURING = re.compile(
     rf"{_OURS.pattern}|contextlib|tempfile|threading|torch\._C\._(autograd|profiler)|torch\.autograd\.(graph|function)"

@@ -19,6 +19,7 @@ class Do(Enum):
 
     LOAD = auto()  # a variable
     STORE = auto()  # into a variable
+    FORGET = auto()  # a variable
     CONSTANT = auto()
     ATTRIBUTE = auto()  # is loaded
     SET = auto()  # an attribute
@@ -72,7 +73,7 @@ def steps_of(code: CodeType) -> Iterator[Step]:
         if variables := _VARIABLE.findall(name):
             values = value if isinstance(value, tuple) else (value,) * len(variables)
             for (does, where), each in zip(variables, values):
-                do = {"LOAD": Do.LOAD, "STORE": Do.STORE}.get(does, Do.OTHER)
+                do = {"LOAD": Do.LOAD, "STORE": Do.STORE}.get(does, Do.FORGET)
                 yield Step(do, each, line, where in ("NAME", "GLOBAL", "FROM_DICT"))
         elif op.argrepr == "INTRINSIC_IMPORT_STAR":
             yield Step(Do.STAR, None, line)

@@ -34,31 +34,37 @@ def watched_builtins(notice: Notice, is_own: Callable[[str], bool]) -> dict[str,
         top = path.partition(".")[0]
         return "" if top == "__main__" or is_own(top) else f"{path}.{name}"
 
-    def look_at_change(thing: object, name: object) -> None:
-        path = path_of(thing, str(name))
+    def look_at_change(thing: object, name: str) -> None:
+        path = path_of(thing, name)
         if path and not is_setting(path) and not is_new(path):
             notice(Kind.ASSIGNED, path)
-        elif not path and str(name) not in SETTABLE and (is_hidden(str(name)) or is_protected(str(name), True)):
+        elif not path and name not in SETTABLE and (is_hidden(name) or is_protected(name, True)):
             notice(Kind.ASSIGNED, f"….{name}")
 
     def getattr(thing: object, name: str, *default: object) -> object:
         __tracebackhide__ = True
-        if is_hidden(str(name)) and not isinstance(thing, ModuleType):
-            notice(Kind.USED, str(name))
+        text = _text(name)
+        if is_hidden(text) and not isinstance(thing, ModuleType):
+            notice(Kind.USED, text)
         found = builtins.getattr(thing, name, *default)
-        path = path_of(thing, str(name)) if isinstance(thing, ModuleType) else ""
+        path = path_of(thing, text) if isinstance(thing, ModuleType) else ""
         if path and not is_usual(path) and (isinstance(found, ModuleType) or not is_open(path)):
             notice(Kind.USED, path)
         return found
 
     def setattr(thing: object, name: str, value: object) -> None:
         __tracebackhide__ = True
-        look_at_change(thing, name)
+        look_at_change(thing, _text(name))
         builtins.setattr(thing, name, value)
 
     def delattr(thing: object, name: str) -> None:
         __tracebackhide__ = True
-        look_at_change(thing, name)
+        look_at_change(thing, _text(name))
         builtins.delattr(thing, name)
 
     return {each.__name__: each for each in (getattr, setattr, delattr)}
+
+
+def _text(name: object) -> str:
+    """Return the text that Python will look up, whatever a class of text says of itself."""
+    return str.__str__(name) if isinstance(name, str) else ""

@@ -126,6 +126,19 @@ IPython.get_ipython().ex(TEXT)
 async def change():
     exec(TEXT, globals())
 await change()
+---
+def run():
+    pass
+run.__code__ = compile(TEXT, 'x', 'exec')
+run()
+---
+import importlib._bootstrap_external as b, pathlib
+pathlib.Path('helper.pyc').write_bytes(b._code_to_timestamp_pyc(compile('f = 1; ' + TEXT, '<frozen helper>', 'exec')))
+import helper
+---
+watch = [get_ipython()][0]
+watch.run_code = type(watch).run_code.__get__(watch)
+exec(TEXT)
 """.strip("\n").split("\n---\n")
 
 _CLASSES = """
@@ -211,6 +224,16 @@ for W.__iter__ in [f]:
 del W.__iter__
 ---
 list(map(lambda each: setattr(each, '__iter__', f), [W]))
+---
+class Name(str):
+    def __str__(self):
+        return 'x'
+setattr(W, Name('__iter__'), f)
+---
+del setattr
+setattr(W, '__iter__', f)
+---
+eval('setattr', {})(W, '__iter__', f)
 ---
 self = W
 type.__setattr__(self, '__iter__', f)

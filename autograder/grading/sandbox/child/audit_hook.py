@@ -89,16 +89,14 @@ def watch(functions: Mapping[int, str], refused: list[str], code_watch: CodeWatc
     getframe, me, busy = sys._getframe, threading.get_ident, set[int]()
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
-        if event in _QUIET or (thread := me()) in busy:
+        if event in _QUIET:
             return
-        runs = event in _RUNS
-        what = None if runs else _reaching(event, arguments, functions)
-        if what is None and not runs:
+        if event in _RUNS or (event == "object.__setattr__" and arguments[1] == "__code__"):
+            code_watch.see(event, arguments, getframe(1))  # also while `busy`: a signal's handler may run code
+        if (thread := me()) in busy or (what := _reaching(event, arguments, functions)) is None:
             return
         busy.add(thread)  # `getframe` raises an audit event itself
         try:
-            if what is None:
-                return code_watch.see(event, arguments, getframe(1))
             student = what.endswith("__") or _is_students(getframe(1), _OPENING if event == "open" else _LENDING)
         finally:
             busy.discard(thread)

@@ -20,6 +20,7 @@ from typing import Any
 from ...conspicuous.code_reader import ConspicuousPlace, Kind, KnownNames, inner_codes, is_usual, read_code
 from ...conspicuous.outside_torch import ways_out
 from ...conspicuous.protected_names import is_protected
+from ...conspicuous.steps import Do, steps_of
 from ...conspicuous.watched_builtins import watched_builtins
 from ..wall.filesystem import visible
 from ..wire.channel import bind_methods
@@ -30,6 +31,7 @@ _MOST_TOLD = 200  # places of one submission
 _PROCESSES = ("concurrent.futures.", "multiprocessing.")  # whose objects travel between processes
 _REBUILDS = ("_load_from_bytes", "_rebuild", "_reconstruct", "rebuild_")  # functions that load objects
 Place = tuple[str, int, str, str]  # a file's path, or "" for the cell that runs; line, kind, and what is there
+_TOO_MUCH: Place = ("", 1, Kind.UNREAD.value, "")  # what is beyond the limit
 
 
 class CodeWatch:
@@ -57,7 +59,7 @@ class CodeWatch:
         if top in self._there or top in sys.builtin_module_names:
             return False
         found = PathFinder.find_spec(top)
-        return found is None or not str(found.origin).startswith(LIBRARY)
+        return found is None or not _is_of_library(found.origin)
 
     def enter_cell(self, code: CodeType) -> None:
         """Read a statement of a cell, which the shell is about to run. `leave_cell` must follow."""
@@ -69,30 +71,44 @@ class CodeWatch:
 
     def see(self, event: str, arguments: tuple[Any, ...], caller: FrameType) -> None:
         """Look at an audit event that runs or makes code. `caller` is the frame of the caller."""
-        if event == "pickle.find_class":
-            path = f"{arguments[0]}.{arguments[1]}"
-            of_processes = arguments[0].startswith(_PROCESSES) and "." not in arguments[1]
-            known = of_processes or self._is_main(arguments[0]) or arguments[1].startswith(_REBUILDS)
-            if not known and not is_usual(path):
-                self._add([ConspicuousPlace.at(self._line(), Kind.RUN, path)])
-            return
-        by, code = caller.f_code.co_filename, arguments[0]
-        imports, of_library = by.startswith("<frozen importlib"), by.startswith(LIBRARY)
-        if event == "compile":
-            if not of_library and str(arguments[1]).startswith(LIBRARY):  # then frames pretend to be a library's
-                self._add([ConspicuousPlace.at(caller.f_lineno, Kind.RUN, event)])
-        elif event == "code.__new__":
-            if not of_library:
-                self._add([ConspicuousPlace.at(caller.f_lineno, Kind.RUN, event)])
-        elif isinstance(code, CodeType) and id(code) not in self._read:
-            if of_library and (code.co_filename.startswith(LIBRARY) or _in_import(caller)):
-                return
-            if imports:
-                caller.f_locals.get("args", (code, {}))[1].update(self.builtins)  # in the module
-            self._look(code, os.path.relpath(code.co_filename) if imports else "")
+        of_library = caller.f_code.co_filename.startswith(LIBRARY)
+        match event, arguments:
+            case "pickle.find_class", (module, name):
+                self._see_class(module, name)
+            case "compile", (_, file):
+                if not of_library and type(file) is str and file.startswith(LIBRARY):  # as if it were a library's
+                    self._add([ConspicuousPlace.at(caller.f_lineno, Kind.RUN, event)])
+            case "code.__new__", _:
+                if not of_library:
+                    self._add([ConspicuousPlace.at(caller.f_lineno, Kind.RUN, event)])
+            case "exec" | "function.__new__", (CodeType() as code, *_):
+                self._see_code(code, caller, of_library)
+            case "object.__setattr__", (_, _, CodeType() as code):
+                self._see_code(code, caller, of_library)
 
-    def _is_main(self, module: str) -> bool:
-        return module == "__main__" or self._is_own(module.partition(".")[0])
+    def _see_class(self, module: str, name: str) -> None:
+        """Look at what a pickle asks for."""
+        of_processes = module.startswith(_PROCESSES) and "." not in name
+        is_main = module == "__main__" or self._is_own(module.partition(".")[0])
+        if not of_processes and not is_main and not name.startswith(_REBUILDS) and not is_usual(f"{module}.{name}"):
+            self._add([ConspicuousPlace.at(self._line(), Kind.RUN, f"{module}.{name}")])
+
+    def _see_code(self, code: CodeType, caller: FrameType, of_library: bool) -> None:
+        if id(code) in self._read:
+            return
+        file = ""
+        if caller.f_code.co_filename.startswith("<frozen importlib"):
+            _, namespace = caller.f_locals.get("args", (code, {}))
+            spec = namespace.get("__spec__")
+            if _is_of_library(spec and spec.origin):  # a file may give its code any name
+                return
+            namespace.update(self.builtins)
+            file = os.path.relpath(code.co_filename)
+        elif of_library and (code.co_filename.startswith(LIBRARY) or _in_import(caller)):
+            return
+        elif not of_library and any(step.value in self.builtins for step in steps_of(code) if step.do is Do.LOAD):
+            self._add([ConspicuousPlace.at(caller.f_lineno, Kind.HANDED, "exec")])  # may run where ours do not stand
+        self._look(code, file)
 
     def _look(self, code: CodeType, file: str, is_told: bool = True) -> None:
         for each in (code, *inner_codes(code)):
@@ -122,7 +138,10 @@ class CodeWatch:
 
     def _add(self, places: Sequence[ConspicuousPlace], file: str = "") -> None:
         new = [(file, each.line, each.kind.value, each.what) for each in places]
-        self._waiting += [each for each in dict.fromkeys(new) if each not in self._told][: _MOST_TOLD - len(self._told)]
+        new = [each for each in dict.fromkeys(new) if each not in self._told]
+        if new and len(self._told) >= _MOST_TOLD:
+            new = [] if _TOO_MUCH in self._told else [_TOO_MUCH]
+        self._waiting += new
         self._told |= {*new}
         self.tell_all()
 
@@ -131,6 +150,11 @@ class CodeWatch:
         if self._waiting and os.getpid() == self._process and threading.get_ident() == self._thread:
             waiting, self._waiting = self._waiting, []
             self.tell(waiting)
+
+
+def _is_of_library(origin: object) -> bool:
+    """Return whether a module's origin is a file of a library, or Python itself."""
+    return type(origin) is str and origin.startswith((*LIBRARY, "built-in", "frozen"))
 
 
 def _in_import(frame: FrameType | None) -> bool:

@@ -35,7 +35,7 @@ from .operators import Operators
 _GUARDED = re.compile(
     r"builtins|torch|torch\._C(\._(autograd|profiler))?|torch\.autograd(\.(anomaly_mode|forward_ad|function|functional|grad_mode|gradcheck|graph|variable))?|torch\.func|torch\._functorch\.(apis|eager_transforms|vmap)|torch\._tensor"
     r"|torch\.nn\.(functional|parameter|modules\.(module|linear|activation|loss|container))|torch\.linalg|torch\.random"
-    r"|torch\.optim\.(optimizer|sgd|adam)|torch\.utils\.(checkpoint|_python_dispatch)|torch\.overrides"
+    r"|torch\.optim\.(optimizer|sgd|adam)|torch\.utils\.(checkpoint|_python_dispatch|_pytree)|torch\.(overrides|storage)"
     r"|torch\.testing\._comparison|autograder(\.\w+)+|IPython\.core\.(interactiveshell|displayhook|displaypub|events)"
     r"|contextlib|copy|hashlib|inspect|itertools|json(\.\w+)?|linecache|math|operator|os|random|signal|socket|struct|tempfile|threading|warnings|weakref"
 )  # modules with names that probes and the course's code use
@@ -74,6 +74,12 @@ def _is_guarded(kind: type, where: str) -> bool:
     The standard library's classes are, whatever module they call their home: `weakref.WeakSet` is of `_weakrefset`.
     """
     return where.partition(".")[0] in sys.stdlib_module_names or _GUARDED.fullmatch(str(kind.__module__)) is not None
+
+
+def _is_table(where: str, name: str) -> bool:
+    """Return whether the items of a dict are recorded: of an exercise's module, or a table of what checks rest on."""
+    of_exercise = where.startswith("autograder.exercises.") and name != "__builtins__"
+    return of_exercise or (where.startswith(("autograder.checking.", "autograder.measure")) and name.isupper())
 
 
 class _Names:
@@ -164,6 +170,7 @@ class Guard:
             hiding = frozenset(vars(builtins)) - vars(module).keys()
             self._watch(module.__name__, vars(module), seen, hiding, whole=True)
         self._names.append(_Names("sys.modules", sys.modules, None, modules, frozenset()))
+        self._kinds = [(name, module, type(module)) for name, module in modules.items()]
         self._operators = Operators()
         self._lessons: str | None = None
         self._looked_at = self._names
@@ -208,7 +215,7 @@ class Guard:
                     self._closures += [(path, cell, cell.cell_contents) for cell in inner.__closure__ or ()]
             elif type(inner) is Exercise:
                 self._watch(path, vars(inner), seen, whole=True)
-            elif type(inner) is dict and where.startswith("autograder.exercises.") and name != "__builtins__":
+            elif type(inner) is dict and _is_table(where, name):
                 self._watch(path, inner, seen, whole=True)
             elif isinstance(inner, type) and _can_change(inner) and _is_guarded(inner, where):
                 inherited = {name for base in inner.__mro__[1:] for name in vars(base)} - _LAZY - vars(inner).keys()
@@ -234,6 +241,7 @@ class Guard:
         looked_at = [names for names in self._looked_at if with_torch or not names.of_torch]
         found = [path for names in looked_at if not names.same() for path in names.changed()]
         found += [path for path, cell, was in self._closures if cell.cell_contents is not was]
+        found += [f"{name}.__class__" for name, module, kind in self._kinds if type(module) is not kind]
         return found + self._operators.changed()
 
     @contextmanager

@@ -6,14 +6,17 @@ from torch._C import _dispatch_dump
 
 from ..wire.channel import bind_methods
 
-# Operators with which our code decides yes or no in a child. Numbers are judged outside.
-_DECIDING = ("all", "all.dim", "allclose", "any", "any.dim", "eq.Scalar", "eq.Tensor", "equal", "isclose", "isfinite")
+# Operators with which our code decides yes or no, or computes an error, in a child. Numbers are judged outside.
+_DECIDING = (
+    *("_local_scalar_dense", "abs", "all", "all.dim", "allclose", "any", "any.dim", "dist", "eq.Scalar", "eq.Tensor"),
+    *("equal", "isclose", "isfinite", "linalg_vector_norm", "max", "sub.Tensor"),
+)
 
 
 class Operators:
     """A detector of replaced operators, created in the fork server.
 
-    A comparison takes 0.3 ms.
+    A comparison takes 0.5 ms.
     """
 
     def __init__(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -161,7 +161,7 @@ class Shell(InteractiveShell):
 
     def __init__(self, **kwargs: Any) -> None:
         self.outputs = Outputs()
-        self.code_watch: CodeWatch | None = None
+        self.watched_builtins: Mapping[str, Any] = {}
         super().__init__(config=Config(HistoryManager={"enabled": False}), **kwargs)  # has a thread and a file
         self.db = Store()
         self.extension_manager.load_extension("storemagic")  # as a Jupyter kernel does
@@ -174,24 +174,30 @@ class Shell(InteractiveShell):
         If the audit hook refused an access in the statement, the rest still runs. Otherwise a function that the rest
         defines would be missing, and the student would lose points.
         """
-        if self.code_watch:
-            self.code_watch.enter_cell(code_obj)
-        try:
-            failed: bool = await super().run_code(code_obj, result, async_=async_)
-        finally:
-            if self.code_watch:
-                self.code_watch.leave_cell()
+        failed: bool = await super().run_code(code_obj, result, async_=async_)
         return failed and not isinstance(getattr(result, "error_in_exec", None), RefusedEvent)
 
     def watch_code(self, code_watch: CodeWatch) -> None:
-        """Let `code_watch` see each statement, and its versions of builtins stand in the notebook."""
-        self.code_watch = code_watch
+        """Let `code_watch` see each statement, and its versions of builtins stand in the notebook.
+
+        Only a closure holds the watch, so that no attribute of the shell leads to it.
+        """
+        run_code = self.run_code
+
+        async def watched(code_obj: Any, result: Any = None, *, async_: bool = False) -> bool:
+            code_watch.enter_cell(code_obj)
+            try:
+                return await run_code(code_obj, result, async_=async_)
+            finally:
+                code_watch.leave_cell()
+
+        self.run_code = watched  # type: ignore[method-assign]
+        self.watched_builtins = code_watch.builtins
         self.user_ns.update(code_watch.builtins)
 
     def init_user_ns(self) -> None:
         super().init_user_ns()
-        if self.code_watch:  # after `%reset`
-            self.user_ns.update(self.code_watch.builtins)
+        self.user_ns.update(self.watched_builtins)  # after `%reset`
 
     def _showtraceback(self, etype: Any, evalue: Any, stb: list[str]) -> None:
         name, said = getattr(etype, "__name__", str(etype)), _said(evalue)

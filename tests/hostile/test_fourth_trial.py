@@ -1,0 +1,78 @@
+"""Hand-ins of somebody who had read the grader's source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from autograder.cells import read_cells
+from autograder.grading.limits import Limits
+from autograder.lessons.collection import COURSE
+from support.assignment import Assignment, open_assignment, points
+
+pytestmark = pytest.mark.long(60)
+LIMITS = Limits(cell_seconds=20, total_seconds=60, memory=2 << 30, processes=12, disk_bytes=64 << 20)
+FILE = Path(__file__).parents[1] / "support" / "attacks" / "fourth_trial.ipy"
+# What gains points unseen, as THREATS.md says. Whoever prevents it takes it out here.
+_BYTES = (
+    "b-5056 b-8 b-pool-before b-pool-checkpointed b-pool-evaluate b-pool-exp b-pool-keep_products c-generator-state"
+)
+_KEPT = "c-numpy-in-generator g-gc-collect-own s-ctx-attribute s-hooks-identity"
+UNSEEN = frozenset(f"{_BYTES} {_KEPT} l-library-during-call m-numpy-raw-memory p-modes-popped".split())
+
+
+@dataclass(frozen=True)
+class HandIn:
+    """A first cell and an answer, and the control: the same answer without a trick."""
+
+    name: str
+    first: str
+    answer: str
+    control: str
+
+
+def hand_ins() -> dict[tuple[str, str], list[HandIn]]:
+    """Return the hand-ins of the file by lesson and exercise. A control and an answer serve all attacks below."""
+    control = answer = exercise = ""
+    found: dict[tuple[str, str], list[HandIn]] = {}
+    for cell in read_cells(FILE, {"attack", "answer", "control", "lesson"}):
+        told = cell.metadata
+        if "control" in told:
+            control, exercise = cell.source, told["control"]
+        elif "answer" in told:
+            answer = cell.source
+        else:
+            each = HandIn(told["attack"], cell.source, answer, control)
+            found.setdefault((told["lesson"], exercise), []).append(each)
+    return found
+
+
+CASES = hand_ins()
+
+
+@pytest.fixture(scope="module", params=CASES, ids=".".join)
+def opened(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Assignment, str, list[HandIn]]]:
+    name, exercise = request.param
+    (lesson,) = COURSE.read([name])
+    folder = tmp_path_factory.mktemp(exercise)
+    with open_assignment(lesson, COURSE.exercises(lesson), folder, LIMITS, asked=(exercise,)) as assignment:
+        yield assignment, exercise, CASES[name, exercise]
+
+
+def test_no_gain_is_unseen_but_for_those_that_are_told(opened: tuple[Assignment, str, list[HandIn]]) -> None:
+    assignment, exercise, cases = opened
+    unseen = set()
+    for each in cases:
+        raw = assignment.notebook({exercise: each.answer}, first=each.first)
+        raw["cells"] = raw["cells"][1:]  # the tests' own cell
+        outcome, _ = assignment.hand_in(raw)
+        gain = points(outcome).get(exercise, 0) - assignment.points_without({exercise: each.control}).get(exercise, 0)
+        if gain > 0 and not (outcome.places or outcome.flags or outcome.notes):
+            unseen.add(each.name)
+    expected = UNSEEN & {each.name for each in cases}
+    assert unseen == expected, ", ".join(sorted(unseen ^ expected))
