@@ -128,7 +128,7 @@ def save_in_half(answer: Any, case: Case) -> dict[str, object]:
     return {
         "result": {"f(x)": result, "calls of f": f.times, "the hooks are off": off},
         "bytes": AtMost(limit, used + copies, of=of),
-        "gradient": {"x.grad": _at_some(found), "gradient of the measured call": another_gradient},
+        "gradient": {**_at_some(found), "gradient of the measured call": another_gradient},
         "left": AtMost(0, left, of=of),
         "used": used,
         "has_graph": has_graph,
@@ -136,10 +136,10 @@ def save_in_half(answer: Any, case: Case) -> dict[str, object]:
     }
 
 
-def _at_some(gradient: object) -> object:
-    """Return a gradient of many entries, nearly all of them 0, as those that are not 0 and the sum of all."""
+def _at_some(gradient: object) -> dict[str, object]:
+    """Return a gradient by name. Of many entries, nearly all of them 0, those that are not 0 and the sum of all."""
     if not isinstance(gradient, Tensor) or gradient.numel() < 1000:
-        return gradient
+        return {"x.grad": gradient}
     return {"x.grad[x.grad != 0]": gradient[gradient != 0], "x.grad.sum()": gradient.sum()}
 
 
