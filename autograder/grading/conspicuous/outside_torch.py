@@ -55,10 +55,12 @@ def ways_out(answer: object, is_own: Callable[[CodeType], bool]) -> list[Conspic
         seen[id(thing)] = thing
         if isinstance(thing, FunctionType) and is_own(thing.__code__):
             codes = [thing.__code__, *inner_codes(thing.__code__)]
-            found |= {place for code in codes for place in _in(code, thing.__globals__)}
+            found |= {place for code in codes for place in _in(code, thing.__globals__, is_own)}
             waiting += [thing.__globals__.get(name) for code in codes for name in code.co_names]
             waiting += [cell.cell_contents for cell in thing.__closure__ or () if _is_full(cell)]
             waiting += [*(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values()]
+        elif _is_students(thing, is_own):
+            waiting += vars(thing).values()
         elif callable(thing) and _is_way_out(thing):  # out of a container, for example
             found.add(ConspicuousPlace.at(None, Kind.OUTSIDE, str(getattr(thing, "__name__", ""))))
         else:
@@ -97,7 +99,13 @@ def _parts(thing: Any) -> Iterator[Any]:
             yield from vars(thing).values() if hasattr(thing, "__dict__") else ()
 
 
-def _in(code: CodeType, namespace: dict[str, Any]) -> Iterator[ConspicuousPlace]:
+def _is_students(thing: object, is_own: Callable[[CodeType], bool]) -> bool:
+    """Return whether a module or a class has functions of the student's."""
+    members = [*vars(thing).values()] if isinstance(thing, (ModuleType, type)) else []
+    return any(isinstance(each, FunctionType) and is_own(each.__code__) for each in members)
+
+
+def _in(code: CodeType, namespace: dict[str, Any], is_own: Callable[[CodeType], bool]) -> Iterator[ConspicuousPlace]:
     steps = [*steps_of(code)]
     steps = [steps[0], *steps, steps[-1], steps[-1]]
     for before, step, after, second in zip(steps, steps[1:], steps[2:], steps[3:]):
@@ -108,8 +116,9 @@ def _in(code: CodeType, namespace: dict[str, Any]) -> Iterator[ConspicuousPlace]
             case Do.IMPORT if name.partition(".")[0] not in _KEEP_NONE:
                 what = name
             case Do.LOAD if step.is_global:
-                used = after.value if after.do is Do.ATTRIBUTE else name
-                if (name in _BUFFERS and name not in namespace) or _is_way_out(namespace.get(name)):
+                used, thing = after.value if after.do is Do.ATTRIBUTE else name, namespace.get(name)
+                students = _is_students(thing, is_own) or (isinstance(thing, FunctionType) and is_own(thing.__code__))
+                if (name in _BUFFERS and name not in namespace) or (_is_way_out(thing) and not students):
                     what = "" if used in _SUMMARIES else name
         if what:
             yield ConspicuousPlace.at(step.line, Kind.OUTSIDE, what)

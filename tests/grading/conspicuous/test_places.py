@@ -222,6 +222,17 @@ def test_what_an_answer_does_not_need_may_leave_torch() -> None:
     assert _ways_out(demo, answer) == []
 
 
+@pytest.mark.parametrize(("helper", "is_seen"), [("y.numel()", False), ("np.array(y)", True)])
+def test_what_an_own_module_takes_out_of_torch_is_seen(helper: str, is_seen: bool, assignment: Assignment) -> None:
+    first = f"%%writefile helper.py\nimport numpy as np\ndef use(y):\n    return {helper}"
+    answer = "import helper\ndef train_epoch(model, optimizer, batches, steps):\n    helper.use(batches[0][1])"
+    raw = assignment.notebook({"train_epoch": answer}, first=first)
+    raw["cells"] = raw["cells"][1:]  # the tests' own cell
+    outcome, _ = assignment.hand_in(raw)
+    assert ({place.id for place in outcome.places} == {"look.outside"}) == is_seen
+    assert is_seen or outcome.places == []
+
+
 def test_honest_answers_do_not_leave_torch() -> None:
     """At most 1 in 200 is listed, beside those that keep tensors in buffers, files and dicts."""
     found: dict[str, list[ConspicuousPlace]] = {}
