@@ -59,9 +59,9 @@ def ways_out(answer: object, is_own: Callable[[CodeType], bool]) -> list[Conspic
             waiting += [thing.__globals__.get(name) for code in codes for name in code.co_names]
             waiting += [cell.cell_contents for cell in thing.__closure__ or () if _is_full(cell)]
             waiting += [*(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values()]
-        elif _is_students(thing, is_own):
-            waiting += vars(thing).values()
-        elif callable(thing) and _is_way_out(thing):  # out of a container, for example
+        elif isinstance(thing, ModuleType) and _is_students(thing, is_own):
+            waiting += [each for each in vars(thing).values() if isinstance(each, (FunctionType, type))]
+        elif callable(thing) and _is_way_out(thing) and not _is_students(thing, is_own):  # out of a container, for example
             found.add(ConspicuousPlace.at(None, Kind.OUTSIDE, str(getattr(thing, "__name__", ""))))
         else:
             waiting += _parts(thing)
