@@ -61,7 +61,9 @@ def ways_out(answer: object, is_own: Callable[[CodeType], bool]) -> list[Conspic
             waiting += [*(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values()]
         elif isinstance(thing, ModuleType) and _is_students(thing, is_own):
             waiting += [each for each in vars(thing).values() if isinstance(each, (FunctionType, type))]
-        elif callable(thing) and _is_way_out(thing) and not _is_students(thing, is_own):  # out of a container, for example
+        elif (
+            callable(thing) and _is_way_out(thing) and not _is_students(thing, is_own)
+        ):  # out of a container, for example
             found.add(ConspicuousPlace.at(None, Kind.OUTSIDE, str(getattr(thing, "__name__", ""))))
         else:
             waiting += _parts(thing)
