@@ -22,9 +22,10 @@ _FEW = 32  # numbers of a tensor that is too small to matter
 
 
 def known_inputs(exercise: Exercise, solution: Any) -> Iterator[str]:
-    """Yield a complaint for each call with a tensor that is the same for two seeds, or all of whose rows are equal.
+    """Yield a complaint for each call with a tensor that can be known.
 
-    Only functions and custom Functions are tried. Masks and indices are left out, and parameters count as tensors.
+    It is the same for two seeds, or all of its rows are equal. Only functions and custom Functions are tried. Masks and
+    indices are left out, and parameters count as tensors.
     """
     if not can_be_called(solution):
         return

@@ -34,7 +34,7 @@ class StartedThread(RuntimeError):
 
 @contextmanager
 def in_one_thread() -> Iterator[None]:
-    """Raise StartedThread at the end of the `with` block if the block has started a Python thread or a process.
+    """Raise StartedThread at the end of a `with` block that has started a Python thread or a process.
 
     Threads that other threads start at the same time do not count: the grader has such. Threads of C code are not seen.
     """

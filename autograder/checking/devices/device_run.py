@@ -148,7 +148,7 @@ def _have_equal_numbers(there: object, here: object) -> bool:
 
 
 def _lacks_a_device(error: BaseException) -> bool:
-    """Return whether torch, and no `raise` or `assert` of an answer, says that this machine has no such device."""
+    """Return whether torch, and not an answer's own `raise`, says that there is no such device."""
     last = error.__traceback__
     while last and last.tb_next:
         last = last.tb_next

@@ -137,7 +137,10 @@ def save_in_half(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _at_some(gradient: object) -> dict[str, object]:
-    """Return a gradient by name. Of many entries, nearly all of them 0, those that are not 0 and the sum of all."""
+    """Return a gradient by name.
+
+    Of many entries, nearly all of them 0, it shows those that are not 0 and the sum of all.
+    """
     if not isinstance(gradient, Tensor) or gradient.numel() < 1000:
         return {"x.grad": gradient}
     return {"x.grad[x.grad != 0]": gradient[gradient != 0], "x.grad.sum()": gradient.sum()}

@@ -151,7 +151,7 @@ SPECIAL_ATTRIBUTES = words(
 UNUSUAL_METHODS = words(
     "__array_interface__ __array_struct__ __buffer__ __getattribute__ __prepare__ __reduce__ __reduce_ex__"
 )
-# Attributes that lead from an object to frames, code and namespaces.
+# Attributes that lead from an object to frames, code, namespaces and other people's modules.
 HIDDEN_ATTRIBUTES = words(
     """
     ag_code ag_frame cell_contents co_code co_consts co_names cr_code cr_frame f_back f_builtins f_globals f_locals
@@ -181,7 +181,7 @@ _NAMES = frozenset(("__name__", "__file__", "__doc__", "__class__", "__annotatio
 
 
 def is_unusual_name(name: str) -> bool:
-    """Return whether an ordinary notebook does not load a global name: `__builtins__` or `memoryview`, for example."""
+    """Return whether an ordinary notebook does not load a global name, such as `__builtins__`."""
     return name == "memoryview" or (name.startswith("__") and name.endswith("__") and name not in _NAMES)
 
 

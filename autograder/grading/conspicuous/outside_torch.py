@@ -53,7 +53,7 @@ def ways_out(answer: object, is_own: Callable[[CodeType], bool]) -> list[Conspic
         if id(thing) in seen:
             continue
         seen[id(thing)] = thing
-        if isinstance(thing, FunctionType) and is_own(thing.__code__):
+        if isinstance(thing, FunctionType) and _is_students(thing, is_own):
             codes = [thing.__code__, *inner_codes(thing.__code__)]
             found |= {place for code in codes for place in _in(code, thing.__globals__, is_own)}
             waiting += [thing.__globals__.get(name) for code in codes for name in code.co_names]
@@ -61,9 +61,8 @@ def ways_out(answer: object, is_own: Callable[[CodeType], bool]) -> list[Conspic
             waiting += [*(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values()]
         elif isinstance(thing, ModuleType) and _is_students(thing, is_own):
             waiting += [each for each in vars(thing).values() if isinstance(each, (FunctionType, type))]
-        elif (
-            callable(thing) and _is_way_out(thing) and not _is_students(thing, is_own)
-        ):  # out of a container, for example
+        elif callable(thing) and _is_way_out(thing) and not _is_students(thing, is_own):
+            # It comes out of a container, for example.
             found.add(ConspicuousPlace.at(None, Kind.OUTSIDE, str(getattr(thing, "__name__", ""))))
         else:
             waiting += _parts(thing)
@@ -102,8 +101,8 @@ def _parts(thing: Any) -> Iterator[Any]:
 
 
 def _is_students(thing: object, is_own: Callable[[CodeType], bool]) -> bool:
-    """Return whether a module or a class has functions of the student's."""
-    members = [*vars(thing).values()] if isinstance(thing, (ModuleType, type)) else []
+    """Return whether a function is the student's, or a module or a class has such functions."""
+    members = [*vars(thing).values()] if isinstance(thing, (ModuleType, type)) else [thing]
     return any(isinstance(each, FunctionType) and is_own(each.__code__) for each in members)
 
 
@@ -119,15 +118,15 @@ def _in(code: CodeType, namespace: dict[str, Any], is_own: Callable[[CodeType], 
                 what = name
             case Do.LOAD if step.is_global:
                 used, thing = after.value if after.do is Do.ATTRIBUTE else name, namespace.get(name)
-                students = _is_students(thing, is_own) or (isinstance(thing, FunctionType) and is_own(thing.__code__))
-                if (name in _BUFFERS and name not in namespace) or (_is_way_out(thing) and not students):
+                leads_out = _is_way_out(thing) and not _is_students(thing, is_own)
+                if leads_out or (name in _BUFFERS and name not in namespace):
                     what = "" if used in _SUMMARIES else name
         if what:
             yield ConspicuousPlace.at(step.line, Kind.OUTSIDE, what)
 
 
 def _is_way_out(thing: object) -> bool:
-    """Return whether a thing is of a library that may keep a tensor's entries: a module, a function, an object."""
+    """Return whether a thing is of a library that may keep a tensor's entries."""
     named = isinstance(thing, type) or (callable(thing) and hasattr(thing, "__qualname__"))
     home = thing.__name__ if isinstance(thing, ModuleType) else (thing if named else type(thing)).__module__
     home = str(home or "builtins")

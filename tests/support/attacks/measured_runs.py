@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .attack import HALF
+
 
 @dataclass(frozen=True)
 class Lean:
@@ -20,19 +22,7 @@ class Lean:
     kept: tuple[str, ...] = ()
 
 
-_TRAIN = """
-from torch.nn.functional import mse_loss
-def _train(model, optimizer, batches, accumulation_steps):
-    total = 0.0
-    for first in range(0, len(batches), accumulation_steps):
-        window = batches[first : first + accumulation_steps]
-        optimizer.zero_grad()
-        losses = [mse_loss(model(x), y, reduction="sum") for x, y in window]
-        (sum(losses) / sum(y.numel() for _, y in window)).backward()
-        total += sum(loss.item() for loss in losses)
-        optimizer.step()
-    return total / sum(y.numel() for _, y in batches)
-"""
+_TRAIN = "from torch.nn.functional import mse_loss\n" + HALF["train_epoch"].replace("def train_epoch", "def _train")
 
 KNOWN = [
     Lean(

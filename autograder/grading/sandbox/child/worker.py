@@ -201,7 +201,6 @@ class Worker:
         """Run one cell. The answer has the key `outputs`: the cell's outputs in nbformat's form.
 
         `released` tells whether the cell is no student's.
-
         The outputs include text that C code or other programs write to the file descriptors 1 and 2. A cell that
         nothing needs is not run: its outputs are those of the rehearsal.
         """

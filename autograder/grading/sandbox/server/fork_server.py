@@ -25,6 +25,7 @@ import torch
 from .... import exercises
 from ....exercises.module_texts import importable, modules_of
 from ...conspicuous.code_reader import released_paths
+from ...conspicuous.protected_names import protected_names
 from ...demonstrations.needless_cells import Demonstrations
 from ...limits import Limits
 from ...wall_kinds import Wall
@@ -105,6 +106,8 @@ class ForkServer:
                     self._modules[lesson] = modules_of(f"{exercises.__name__}.{lesson}", texts)
         single, ran = warm_up(self._shell, self._modules, asked)
         self._lesson, self._guard = asked.lesson, None
+        protected_names.cache_clear()  # another lesson imports other modules
+        protected_names()  # children inherit them
         self._paths = released_paths(chain(*asked.notebooks), self._shell.transform_cell)
         self._demonstrations = Demonstrations(ran, self._paths)
         self._control.send(json.dumps({"single": single}).encode())
