@@ -16,9 +16,9 @@ import torch
 from torch.autograd.graph import Node, _engine_run_backward, get_gradient_edge, saved_tensors_hooks
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .checking.allocations import live_bytes as live_bytes
 from .checking.containment.thread_starts import in_one_process, in_one_thread
-from .checking.own_operators import without_own_operators
+from .checking.counting.allocations import live_bytes as live_bytes
+from .checking.counting.own_operators import without_own_operators
 
 
 @dataclass

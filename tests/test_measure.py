@@ -12,11 +12,11 @@ import torch
 from torch.autograd import functional
 from torch.autograd.graph import saved_tensors_hooks
 
-from autograder.checking.allocations import ProfilerInterfered
 from autograder.checking.containment.switches import as_in_a_fresh_process
 from autograder.checking.containment.thread_starts import StartedThread
 from autograder.checking.counted_run import recording_products
-from autograder.checking.own_operators import CalledOwnOperator
+from autograder.checking.counting.allocations import ProfilerInterfered
+from autograder.checking.counting.own_operators import CalledOwnOperator
 from autograder.measure import CountedCalls, counting_backward_runs, counting_ops, graph_nodes, live_bytes, saved_bytes
 
 

@@ -20,6 +20,7 @@ class Ground(StrEnum):
     """The grounds of a verdict on an aspect."""
 
     VALUES = "values"
+    KERNEL = "kernel"
     COUNTED = "counted"
     SAID = "said"
 
@@ -29,6 +30,8 @@ def ground_of(exercise: Exercise, aspect: Aspect, runs: Iterable[Run]) -> Ground
 
     A table of predictions is the learner's own data, also where it says yes or no.
     """
+    if aspect.name in exercise.weighings:
+        return Ground.KERNEL
     parts = [part for run in runs for part in _parts(run.values.get(aspect.name))]
     if any(isinstance(part, AtMost) for part in parts):
         return Ground.COUNTED
@@ -46,7 +49,8 @@ def _parts(value: object) -> Iterator[object]:
 
 def table() -> str:
     """Return the table of the course's lessons as Markdown: a row for each lesson, and sums."""
-    head = "| lesson | values, judged outside | counted in the child | said by the child |\n|---|---|---|---|\n"
+    grounds = "values, judged outside | bytes, counted by the kernel | counted in the child | said by the child"
+    head = f"| lesson | {grounds} |\n|---|---|---|---|---|\n"
     sums = dict.fromkeys(Ground, 0.0)
     rows = []
     for lesson in COURSE.read():
@@ -58,7 +62,7 @@ def table() -> str:
                 cells[ground].append((f"`{exercise.name}.{aspect.name}`", aspect.points))
                 sums[ground] += aspect.points
         of_values = f"{_points(cells[Ground.VALUES])} in {len(cells[Ground.VALUES])} aspects"
-        others = [_listed(cells[ground]) for ground in (Ground.COUNTED, Ground.SAID)]
+        others = [_listed(cells[ground]) for ground in Ground if ground is not Ground.VALUES]
         rows.append(f"| {lesson.file_name} | {' | '.join([of_values, *others])} |\n")
     total = " | ".join(f"{sums[ground]:g} points" for ground in Ground)
     return f"{head}{''.join(rows)}| all | {total} |\n"

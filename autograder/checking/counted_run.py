@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn import Module
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .own_operators import without_own_operators
+from .counting.own_operators import without_own_operators
 from .values import canonical
 
 # For each operation: which of its arguments are the two factors.
@@ -60,14 +60,14 @@ def condense(value: object) -> Any:
 
     The first sum has weights, the second is that of the magnitudes.
     """
+    if type(value) in (list, tuple):  # one by one: a copy of all would be the peak of a large run
+        return [condense(item) for item in value]  # type: ignore[attr-defined]
+    if type(value) is dict:
+        return {name: condense(item) for name, item in value.items()}
     value = canonical(value)
     if isinstance(value, Tensor):
         entries = value.detach().double()
         return torch.stack([(entries * _cosines(entries)).sum(), entries.abs().sum()])
-    if isinstance(value, list):
-        return [condense(item) for item in value]
-    if isinstance(value, dict):
-        return {name: condense(item) for name, item in value.items()}
     return value
 
 

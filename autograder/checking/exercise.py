@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import FunctionType, SimpleNamespace
 from typing import Any
@@ -113,6 +113,18 @@ class Aspect:
 
 
 @dataclass(frozen=True)
+class Weighing:
+    """A large run in which the kernel counts an answer's memory.
+
+    `run(answer, rng)` calls the learner's object on inputs drawn from `rng`, and returns results that are judged, too.
+    `most` is the number of bytes that a right answer's process may touch meanwhile.
+    """
+
+    run: Callable[[Any, torch.Generator], object]
+    most: int
+
+
+@dataclass(frozen=True)
 class Why:
     """A question about the idea of an exercise, and our answer.
 
@@ -149,7 +161,8 @@ class Exercise:
 
     The fields are the decorator's parameters. `asks_for` is "function", "class", or "dict" for a table of predictions.
     `programs_text` is the source of the programs that a learner's test is tried on, otherwise "". `generate` draws
-    cases. `device_probe` is called as `probe` is, with inputs on another device.
+    cases. `device_probe` is called as `probe` is, with inputs on another device. `weighings` maps
+    the names of aspects to the runs in which the kernel counts their bytes.
     """
 
     name: str
@@ -171,6 +184,7 @@ class Exercise:
     programs_text: str = ""
     generate: Callable[..., Iterator[Case]] = lambda rng: iter([Case()])
     device_probe: Probe | None = None
+    weighings: dict[str, Weighing] = field(default_factory=dict)
     why: Why | None = None
 
     @cached_property
@@ -200,6 +214,18 @@ class Exercise:
         It serves where the main probe measures what a pretended device changes.
         """
         self.device_probe = probe
+
+    def weigh(self, aspect: str, most: int) -> Callable[[Callable[[Any, torch.Generator], object]], None]:
+        """Register a large run in which grading lets the kernel count the bytes of `aspect`; used as a decorator.
+
+        `run(answer, rng)` gets the learner's object. `most` is the limit in bytes. It stands at least 4 MB above what a
+        right answer's process touches, and as far below what a wasteful one does.
+        """
+
+        def register(run: Callable[[Any, torch.Generator], object]) -> None:
+            self.weighings[aspect] = Weighing(run, most)
+
+        return register
 
     def draw(self, seed: str) -> list[Case]:
         """Return new cases drawn from `seed`. The same seed gives the same values on every machine."""
@@ -232,7 +258,7 @@ class Exercise:
         `why` may give entries of a table away.
         """
         copy = replace(self, probe=_no_probe, generate=lambda rng: iter([Case()]), programs_text="", device_probe=None)
-        return replace(copy, why=None)
+        return replace(copy, why=None, weighings={})
 
 
 def aspect(

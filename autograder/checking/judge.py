@@ -343,6 +343,13 @@ def _same_error(mine: Raised, theirs: Raised) -> bool:
     return mine.parameters["type"] == theirs.parameters["type"] and same_message(*messages)
 
 
+def with_wrong_aspect(exercise: Exercise, verdict: Verdict, finding: Finding) -> Verdict:
+    """Return `verdict`, in which the aspect of `finding` is wrong. An earlier finding stays."""
+    right = {each.name: each.state == AspectState.RIGHT and each.name != finding.aspect for each in verdict.aspects}
+    found = verdict.finding or finding
+    return _verdict(exercise, VerdictState.NOT_YET, right, found, verdict.mistake, verdict.notes)
+
+
 def _verdict(
     exercise: Exercise,
     state: VerdictState,

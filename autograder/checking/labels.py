@@ -48,5 +48,3 @@ BYTES_LEFT = Text("Bytes left", "Осталось, байт")
 BYTES_KEPT = Text("Bytes kept", "Сохранено, байт")
 BYTES_IN_FILES = Text("Bytes in files", "В файлах, байт")
 BACKWARD_PASSES = Text("Backward passes", "Обратных проходов")
-
-COUNTED_IN_TORCH = (PEAK, BYTES_IN_MEMORY, BYTES_LEFT, BYTES_KEPT)  # what NumPy keeps is not seen

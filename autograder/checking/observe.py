@@ -19,7 +19,6 @@ from typing import Any
 import torch
 
 from ..language import Note
-from .allocations import ProfilerInterfered
 from .containment import timeout_causes as overlong
 from .containment.caught import Spot, explained, functions_of, learners_line, message_of, places_of, spots_in
 from .containment.deadline import Deadline
@@ -31,10 +30,11 @@ from .containment.switches import as_in_a_fresh_process
 from .containment.tensor_overrides import find_replaced
 from .containment.thread_starts import StartedThread
 from .containment.time_limit import TimeIsUp, limited
+from .counting.allocations import ProfilerInterfered
+from .counting.own_operators import CalledOwnOperator
 from .devices.device_run import DEVICE, is_about_devices, is_refusal, observe_device
 from .devices.place import Place
 from .exercise import Case, Exercise
-from .own_operators import CalledOwnOperator
 from .run import Raised, Run
 from .values import canonical
 

@@ -193,10 +193,6 @@ REASONS: dict[str, Text] = {
         "{where}, строка {line}: передаёт дальше модуль {what}",
     ),
     "look.text": Text("{where}, line {line}: a text names {what}", "{where}, строка {line}: в тексте названо {what}"),
-    "look.outside": Text(
-        "{where}, line {line}: keeps numbers outside of torch, where only torch's memory is counted: {what}",
-        "{where}, строка {line}: хранит числа вне torch, а считается только память torch ({what})",
-    ),
     "look.run": Text(
         "{where}, line {line}: makes code or objects out of data: {what}",
         "{where}, строка {line}: делает код или объекты из данных ({what})",

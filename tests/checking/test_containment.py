@@ -11,10 +11,10 @@ import torch
 from torch.nn.functional import mse_loss
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from autograder.checking.allocations import live_bytes
 from autograder.checking.containment import deadline
 from autograder.checking.containment.nested_passes import MOST
 from autograder.checking.containment.switches import as_in_a_fresh_process, putting_back
+from autograder.checking.counting.allocations import live_bytes
 from autograder.learner import commands as notebook
 from autograder.messages.learners import message
 from support.check import NAME, check, right

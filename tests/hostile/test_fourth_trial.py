@@ -17,11 +17,7 @@ pytestmark = pytest.mark.long(60)
 LIMITS = Limits(cell_seconds=20, total_seconds=60, memory=2 << 30, processes=12, disk_bytes=64 << 20)
 FILE = Path(__file__).parents[1] / "support" / "attacks" / "fourth_trial.ipy"
 # What gains points unseen, as THREATS.md says. Whoever prevents it takes it out here.
-_BYTES = (
-    "b-5056 b-8 b-pool-before b-pool-checkpointed b-pool-evaluate b-pool-exp b-pool-keep_products c-generator-state"
-)
-_KEPT = "c-numpy-in-generator g-gc-collect-own s-ctx-attribute s-hooks-identity"
-UNSEEN = frozenset(f"{_BYTES} {_KEPT} l-library-during-call m-numpy-raw-memory p-modes-popped".split())
+UNSEEN = frozenset({"l-library-during-call", "p-modes-popped"})
 
 
 @dataclass(frozen=True)

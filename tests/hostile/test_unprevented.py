@@ -22,7 +22,7 @@ UNPREVENTED = {
         "train_epoch",
         """
 import ctypes
-from autograder.checking.allocations import LiveBytes
+from autograder.checking.counting.allocations import LiveBytes
 class Address(ctypes.Union):
     _fields_ = (("address", ctypes.c_uint64), ("there", ctypes.POINTER(ctypes.c_uint64)))
 def code_of(function):
@@ -73,32 +73,3 @@ def test_what_a_class_in_a_foreign_container_gets_is_put_back_for_a_check(assign
     outcome, _ = assignment.hand_in(assignment.notebook(HALF, first=first))
     assert [place for place in outcome.places if "kept" in str(place.parameters["what"])] == []
     assert (outcome.flags, points(outcome)) == ([], assignment.points_without(HALF))
-
-
-IN_NUMPY = (
-    HALF["train_epoch"].replace("def train_epoch", "def _train")
-    + """
-from torch.autograd.graph import saved_tensors_hooks
-def train_epoch(model, optimizer, batches, accumulation_steps):
-    with saved_tensors_hooks(lambda t: t.detach().numpy().copy(), torch.from_numpy):
-        return _train(model, optimizer, batches, accumulation_steps)
-"""
-)
-
-
-def test_bytes_in_numpy_are_not_counted_but_shown(assignment: Assignment) -> None:
-    raw = assignment.notebook({**HALF, "train_epoch": IN_NUMPY})
-    raw["cells"] = raw["cells"][1:]  # the tests' own cell
-    outcome, _ = assignment.hand_in(raw)
-    assert (outcome.flags, outcome.ended) == ([], None)
-    assert {place.id for place in outcome.places} == {"look.outside"}
-    assert points(outcome)["train_epoch"] > assignment.points_without(HALF)["train_epoch"]
-
-
-def test_numbers_that_leave_one_by_one_are_not_counted(assignment: Assignment) -> None:
-    one_by_one = IN_NUMPY.replace("lambda t: t.detach().numpy().copy(), torch.from_numpy", "_out, _back") + (
-        "def _out(t):\n    return t.shape, t.dtype, [float(v) for v in t.detach().flatten()]\n"
-        "def _back(kept):\n    return torch.tensor(kept[2], dtype=kept[1]).reshape(kept[0])\n"
-    )
-    outcome, _ = assignment.hand_in(assignment.notebook({**HALF, "train_epoch": one_by_one}))
-    assert points(outcome)["train_epoch"] > assignment.points_without(HALF)["train_epoch"]

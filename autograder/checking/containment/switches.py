@@ -25,7 +25,7 @@ from torch._C._autograd import _top_saved_tensors_default_hooks as _top_saved_te
 from torch.autograd import forward_ad
 
 from ...language import Note
-from ..allocations import stop_profiler, without_profiler
+from ..counting.allocations import stop_profiler, without_profiler
 
 
 @dataclass(frozen=True)

@@ -158,6 +158,16 @@ def _bytes(
     return peak, kept, before, condense([loss, h.grad, head.weight.grad])
 
 
+@chunked_loss.weigh("peak", most=50 << 20)
+def weigh(chunked_loss: Callable[..., Tensor], rng: torch.Generator) -> object:
+    """Make a loss of 16,384 rows. All logits take 32 MB, those of one chunk 1 MB."""
+    head = randomize(nn.Linear(_WIDTH, _CLASSES, bias=False, dtype=torch.float64), rng)
+    h = signed(rng, 1 << 14, _WIDTH).requires_grad_()
+    loss = chunked_loss(head, h, torch.randint(0, _CLASSES, (1 << 14,), generator=rng), 512)
+    loss.backward()
+    return [loss, h.grad, head.weight.grad]
+
+
 @chunked_loss.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     for n, width, classes, rows in [(5, 3, 4, 2), (4, 2, 3, 6), (7, 2, 5, 3)]:

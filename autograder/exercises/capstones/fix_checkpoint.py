@@ -152,6 +152,17 @@ def _measure(run: Callable[..., Any], rng: torch.Generator) -> dict[str, object]
     }
 
 
+@fix_checkpoint.weigh("peak", most=56 << 20)
+def weigh(run: Callable[..., Any], rng: torch.Generator) -> object:
+    """Go through 8 blocks, whose widest tensor takes 4 MB."""
+    rows = 4096
+    model = adapted_model(rng, 8, _FEATURES, _WIDTH)
+    model["embed"] = embedding(rng, rows, _FEATURES).requires_grad_(False)
+    output = run(model["embed"], model["blocks"], model["head"], torch.arange(rows))
+    output.sum().backward()
+    return [output, *(parameter.grad for parameter in model.parameters())]
+
+
 @fix_checkpoint.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     for blocks, rows, trained in [(2, 3, False), (3, 4, True), (3, 2, False)]:

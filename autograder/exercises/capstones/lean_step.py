@@ -191,6 +191,15 @@ def _words(rng: torch.Generator, n: int) -> Tensor:
     return (torch.arange(n) + torch.randint(0, 6, (1,), generator=rng)) % 6
 
 
+@lean_step.weigh("peak", most=68 << 20)
+def weigh(lean_step: Callable[..., Any], rng: torch.Generator) -> object:
+    """Train a model that is 12 times as wide as the one that is measured, on 12 times as many rows."""
+    n = 12 * _N
+    model = Model(rng, 12 * _WIDTH, _DEPTH, 12 * _CLASSES, words=n, frozen=_FROZEN)
+    lean_step(model, 0.1, torch.arange(n), torch.randint(0, 12 * _CLASSES, (n,), generator=rng), 12 * _ROWS)
+    return [*model.parameters()]
+
+
 @lean_step.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     for n, depth, frozen, rows, kind in [(5, 3, 1, 2, "measured"), (4, 5, 0, 7, "drops"), (6, 7, 1, 3, "tied")]:

@@ -170,6 +170,15 @@ def _measure(train: Callable[..., Any], rng: torch.Generator) -> dict[str, objec
     }
 
 
+@train_windows.weigh("peak", most=60 << 20)
+def weigh(train: Callable[..., Any], rng: torch.Generator) -> object:
+    """Train a window of 24 steps in 2 parts. The widest tensor of one part in one step takes 1.5 MB."""
+    cell, steps, rows = Cell(rng, 2, _STATE, 1, _WIDTH), 24, 1024
+    x, y, h = (signed(rng, *shape) / 3 for shape in ((steps, 2 * rows, 2), (steps, 2 * rows, 1), (2 * rows, _STATE)))
+    train(cell, _sgd(cell), x, y, h, steps, rows)
+    return [*cell.parameters()]
+
+
 def _sgd(cell: Cell, lr: float = 0.1) -> torch.optim.SGD:
     return torch.optim.SGD([p for p in cell.parameters() if p.requires_grad], lr=lr)
 

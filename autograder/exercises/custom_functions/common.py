@@ -145,6 +145,21 @@ def bytes_kept(function: Any, rng: torch.Generator, *, drop_input: bool) -> AtMo
     return AtMost(MEMORY_ENTRIES * 8 + 64, kept, of=result)
 
 
+def keep_results(function: Any, rng: torch.Generator, *, drop_input: bool) -> object:
+    """Keep the results of 8 calls, on inputs of 4 MB, and return them with a gradient of each.
+
+    `drop_input` is that of `bytes_kept`.
+    """
+    leaves = [signed(rng, 1024).requires_grad_() for _ in range(8)]
+    results, inputs = [], []
+    for x in leaves:
+        inputs.append(x + x[:512, None] / 2)
+        results.append(apply(function, inputs[-1]))
+        if drop_input:
+            inputs.clear()
+    return [condense([y, torch.autograd.grad(y.sum(), x)]) for y, x in zip(results, leaves)]
+
+
 def result_or_error(call: Callable[[], object]) -> object:
     """Return what `call()` returns, or the exception that it raises."""
     try:

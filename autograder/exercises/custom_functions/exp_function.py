@@ -22,6 +22,7 @@ from .common import (
     bytes_kept,
     gradient_after_edit,
     gradients,
+    keep_results,
     observe_state,
     same_numbers,
 )
@@ -119,6 +120,12 @@ def exp_function(answer: Any, case: Case) -> dict[str, object]:
         "result_edited_before_backward": edited,
         "after_edits": {"input": after_input, "result": edited},
     }
+
+
+@exp_function.weigh("bytes_kept", most=85 << 20)
+def weigh(function: Any, rng: torch.Generator) -> object:
+    """Keep results of 32 MB. Inputs that are kept beside them take as much again."""
+    return keep_results(function, rng, drop_input=True)
 
 
 @exp_function.cases

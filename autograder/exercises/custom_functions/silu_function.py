@@ -16,7 +16,7 @@ from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost, limited_error, relative_error
 from autograder.language import Text
 
-from .common import MEMORY_ENTRIES, SECOND_ASPECTS, apply_custom, bytes_kept, observe_both, second_cases
+from .common import MEMORY_ENTRIES, SECOND_ASPECTS, apply_custom, bytes_kept, keep_results, observe_both, second_cases
 
 _EXACT = 1e-10  # a sigmoid from `exp` or `tanh` reaches 1e-13, float32 only 1e-7
 
@@ -107,6 +107,12 @@ def _error(observed: dict[str, Any], case: Case) -> float:
     }
     found = {**observed["first"], **observed["second"]}
     return max(relative_error(truth, found[name]) for name, truth in truths.items())
+
+
+@silu_function.weigh("bytes_kept", most=121 << 20)
+def weigh(function: Any, rng: torch.Generator) -> object:
+    """Keep results and inputs of 32 MB each. Another tensor of each call takes 32 MB more."""
+    return keep_results(function, rng, drop_input=False)
 
 
 @silu_function.cases

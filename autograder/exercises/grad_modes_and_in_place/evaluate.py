@@ -175,6 +175,17 @@ class Noise(Module):
         return 2 * x if self.training else x
 
 
+@evaluate.weigh("peak", most=58 << 20)
+def weigh(evaluating: Callable[[Any, list[Tensor]], object], rng: torch.Generator) -> object:
+    """Evaluate three batches with 12 layers of 4 MB each."""
+    width, rows = 32, 16 * 1024
+    layers = [layer for _ in range(12) for layer in (Linear(width, width, bias=False), Tanh())]
+    model = randomize(Sequential(*layers, Linear(width, 1, bias=False)).double(), rng)
+    predictions = evaluating(model, [signed(rng, rows - 512 * place, width) for place in range(3)])
+    torch.set_grad_enabled(True)
+    return predictions
+
+
 @evaluate.on_device
 def on_device(answer: Any, case: Case) -> dict[str, object]:
     return {"predictions": answer.evaluate(case.model, case.batches[:2])}

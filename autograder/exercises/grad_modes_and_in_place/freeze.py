@@ -134,6 +134,19 @@ def freeze(answer: Any, case: Case) -> dict[str, object]:
         return seen | {"step": weights_of(model), "saved": saved}
 
 
+@freeze.weigh("saved", most=73 << 20)
+def weigh(freezing: Callable[[Any, int], object], rng: torch.Generator) -> object:
+    """Record a pass through 12 hidden layers, 8 of them frozen. Each recorded one keeps 4 MB."""
+    hidden = [layer for _ in range(12) for layer in (Linear(_WIDTH, _WIDTH), Tanh())]
+    model, x = randomized(Sequential(*hidden, Linear(_WIDTH, 1)), rng), signed(rng, 16 * 1024, _WIDTH)
+    for parameter in model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    freezing(model, 16)
+    out = model(x)
+    out.sum().backward()
+    return {"result": out} | {name: p.grad for name, p in model.named_parameters() if p.requires_grad}
+
+
 @freeze.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     plain = Sequential(Linear(3, 4), Tanh(), Linear(4, 2), Tanh(), Linear(2, 1))

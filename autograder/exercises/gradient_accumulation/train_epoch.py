@@ -130,6 +130,15 @@ def on_device(answer: Any, case: Case) -> dict[str, object]:
     return {"loss": answer.train_epoch(case.model, case.optimizer, case.batches[:1], case.accumulation_steps)}
 
 
+@train_epoch.weigh("live_bytes", most=82 << 20)
+def weigh(train: Callable[..., object], rng: torch.Generator) -> object:
+    """Train on 4 micro-batches in windows of 3 and 1. A graph holds one activation of 12 MB."""
+    net = torch.nn.Sequential(torch.nn.Linear(3, _WIDTH), torch.nn.Tanh(), torch.nn.Linear(_WIDTH, 1)).double()
+    optimizer, rows = sgd(randomize(net, rng)), 48 * 1024
+    train(net, optimizer, micro_batches(rng, rows, rows - 1024, rows, rows), 3)
+    return [*net.parameters()]
+
+
 @train_epoch.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     for sizes, steps in [((2, 2, 2, 2, 2), 2), ((3, 1, 2, 4, 2, 1), 3)]:

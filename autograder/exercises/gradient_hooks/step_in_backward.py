@@ -165,6 +165,19 @@ def step_in_backward(answer: Any, case: Case) -> dict[str, object]:
     }
 
 
+@step_in_backward.weigh("peak", most=90 << 20)
+def weigh(step_in_backward: Callable[..., Any], rng: torch.Generator) -> object:
+    """Run a pass through 8 layers. The weight of each takes 4.5 MB, and so does its gradient."""
+    layers = [nn.Linear(768, 768, bias=False, dtype=torch.float64) for _ in range(_LAYERS)]
+    net, x = randomize(nn.Sequential(*layers), rng), signed(rng, 1, 768)
+    with torch.no_grad():
+        for p in net.parameters():
+            p.div_(8)  # or the numbers grow from layer to layer
+    step_in_backward(net, lambda parameters: torch.optim.SGD(parameters, lr=0.01, foreach=False))
+    _loss(net, x).backward()
+    return [*net.parameters()]
+
+
 ADAM = Formula(
     "lambda parameters: torch.optim.Adam(parameters, lr=0.1, weight_decay=0.5)",
     lambda parameters: torch.optim.Adam(parameters, lr=0.1, weight_decay=0.5),  # type: ignore[arg-type, return-value]

@@ -173,6 +173,16 @@ def _batches(rng: torch.Generator, *targets: float, features: int, scale: float 
     return [(scale * signed(rng, rows, features), scale * t * uniform(rng, rows, 1)) for t in targets]
 
 
+@mean_and_worst.weigh("live_bytes", most=70 << 20)
+def weigh(answer: Callable[..., Any], rng: torch.Generator) -> object:
+    """Find the worst of 8 batches. A finished graph holds one activation of 8 MB."""
+    net = torch.nn.Sequential(torch.nn.Linear(2, WIDTH), torch.nn.Tanh(), torch.nn.Linear(WIDTH, 1)).double()
+    batches = _batches(rng, *(100 / i for i in range(_BATCHES, 0, -1)), features=2, rows=32 * 1024)
+    mean, worst = answer(randomize(net, rng), batches)
+    worst.backward()
+    return [mean, number(worst), [p.grad for p in net.parameters()]]
+
+
 @mean_and_worst.on_device
 def on_device(answer: Any, case: Case) -> dict[str, object]:
     return {"pair": answer.mean_and_worst(case.model, case.batches[:2])}

@@ -206,6 +206,14 @@ def _bytes(answer: Any, inputs: Any, iterations: int) -> tuple[int, int, Any]:
         return live.peak, live.now, found
 
 
+@fixed_point.weigh("memory", most=90 << 20)
+def weigh(fixed_point: Callable[..., Tensor], rng: torch.Generator) -> object:
+    """Make 60 steps of a linear function. Each recorded step keeps 2 MB."""
+    w, b = _slow(rng, 6).requires_grad_(), signed(rng, 6, 1)
+    z = fixed_point(lambda z, w, b: w @ z + b, signed(rng, 6, 43_690), (w, b), 60)
+    return [z, _gradients(z, [w], _weights(z))]
+
+
 @fixed_point.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     linear = Formula("z, w, b -> w @ z + b", lambda z, w, b: w @ z + b)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from autograder.checking.containment.caught import Caught
-from autograder.checking.counted_run import Product, recording_products
+from autograder.checking.counted_run import Product, condense, recording_products
 from autograder.checking.inputs import linear_layer, signed
 from autograder.measure import live_bytes
 
@@ -44,6 +45,19 @@ def measure(run: Function, network: Network, x: Tensor) -> Run:
         with recording_products() as backward:
             found = _gradients_of(y, network, x)
     return Run(kept, forward, backward, found)
+
+
+def four_results(run: Callable[[Tensor], Tensor], rng: torch.Generator) -> object:
+    """Return the results of four calls on 4096 x 64 numbers, and gradients. All graphs are kept until the first pass."""
+    inputs, found = [signed(rng, 4096, 64).requires_grad_() for _ in range(4)], []
+    _seed(0)
+    results = [run(x) for x in inputs]
+    for x in inputs:
+        y = results.pop(0)
+        found.append(condense([y, torch.autograd.grad(y.sum(), x)]))
+        del y
+        gc.collect()  # what a reference cycle of Python objects keeps is not kept for long
+    return found
 
 
 def in_two_calls(run: Function, network: Network, x: Tensor) -> dict[str, object]:

@@ -17,7 +17,7 @@ from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
 
-from .common import MARGIN, Mixed, chain, in_two_calls, measure
+from .common import MARGIN, Mixed, chain, four_results, in_two_calls, measure
 
 
 @exercise(
@@ -154,6 +154,13 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     plain = Formula("sigmoid(exp(sin(x @ u) * noise) @ v)", _two_products(signed(rng, 3, 40), signed(rng, 40, 4)))
     for numbers in (44, 0):  # room for both results, and for none
         yield Case(f=plain, x=signed(rng, 1, 3).requires_grad_(), budget=numbers * 8)
+
+
+@fit_budget.weigh("kept", most=64 << 20)
+def weigh(fit_budget: Callable[..., Tensor], rng: torch.Generator) -> object:
+    """Keep the graphs of four calls with 4 products, whose results take 2 MB each, with room for one of them."""
+    f = chain(rng, [64] * 5, nn.GELU(), nn.Sigmoid()).eval()
+    return four_results(lambda x: fit_budget(f, x, 4096 * 64 * 8), rng)
 
 
 def _two_products(u: Tensor, v: Tensor) -> Callable[[Tensor], Tensor]:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from autograder.checking.containment.caught import Caught
+from autograder.checking.counted_run import another
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import Formula, leaf
 from autograder.checking.labels import BYTES_KEPT
@@ -17,7 +18,7 @@ from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import live_bytes
 
-from .common import MARGIN
+from .common import MARGIN, four_results
 
 
 @exercise(
@@ -155,6 +156,13 @@ def _two_sources(x: Tensor, generator: torch.Generator) -> Tensor:
 def _drawn_last(x: Tensor, generator: torch.Generator) -> Tensor:
     h = (x.sin() * torch.rand(x.shape[-1], generator=generator, dtype=x.dtype)).cos()
     return h + torch.rand((), generator=generator, dtype=x.dtype)
+
+
+@fix_noise.weigh("kept", most=73 << 20)
+def weigh(fix_noise: Callable[..., Tensor], rng: torch.Generator) -> object:
+    """Keep the graphs of four calls. What autograd saves of each takes five times as much as the result, 2 MB."""
+    generator = another(rng)
+    return four_results(lambda x: fix_noise(_two_sources, x, generator), rng)
 
 
 @fix_noise.cases

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -16,7 +16,7 @@ from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
 
-from .common import MARGIN, Mixed, Run, chain, in_two_calls, measure
+from .common import MARGIN, Mixed, Run, chain, four_results, in_two_calls, measure
 
 _LEAST = 16  # inner size of an expensive product
 
@@ -109,6 +109,13 @@ def _expensive(run: Run) -> int:
 
 def _is_expensive(product: Product) -> bool:
     return product.multiplications * product.dtype.itemsize >= _LEAST * product.nbytes
+
+
+@keep_products.weigh("kept", most=120 << 20)
+def weigh(keep_products: Callable[..., Tensor], rng: torch.Generator) -> object:
+    """Keep the graphs of four calls with 4 expensive products, whose results take 2 MB each."""
+    f = chain(rng, [64] * 5, nn.GELU(), nn.Softplus(), nn.Sigmoid())
+    return four_results(lambda x: keep_products(f, x), rng)
 
 
 @keep_products.cases

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.nn import Module
 
@@ -15,7 +17,7 @@ from autograder.checking.values import AtMost
 from autograder.language import Text
 
 from .common import nbytes
-from .deep_layers import layer_gradients, layered_cases, measure_layers
+from .deep_layers import in_many_layers, layer_gradients, layered_cases, measure_layers
 
 
 def _peak_allowed(depth: int, x: Tensor) -> int:
@@ -131,6 +133,12 @@ def _one_by_one(layers: list[Module], x: Tensor) -> Tensor:
     for layer in layers:
         x = layer(x)
     return x
+
+
+@checkpointed.weigh("peak", most=66 << 20)
+def weigh(run: Callable[[list[Module], Tensor], Tensor], rng: torch.Generator) -> object:
+    """Go forward and backward through 120 layers. A layer's result takes 1 MB."""
+    return in_many_layers(run, rng, depth=_DEEP, runs=1)
 
 
 checkpointed.cases(lambda rng: layered_cases(rng, (_SHALLOW, _MIDDLE, _DEEP), dropping=True))

@@ -81,6 +81,20 @@ def measure_layers(run: Callable[[list[torch.nn.Module], Tensor], object], case:
     return Measurement(round(kept / nbytes(x)), forward_peak, peak, left, calls, pattern, found)
 
 
+def in_many_layers(
+    run: Callable[[list[torch.nn.Module], Tensor], Tensor], rng: torch.Generator, *, depth: int, runs: int
+) -> object:
+    """Return results of 1 MB and gradients of runs through `depth` layers. All results are kept before the backward passes."""
+    inputs = [signed(rng, 128, 1024).requires_grad_() for _ in range(runs)]
+    shifts = (signed(rng, depth) / 20).tolist()
+    layers: list[torch.nn.Module] = [_CountedLayer(shift, itertools.count()) for shift in shifts]
+    results = [run(layers, x) for x in inputs]
+    found = condense(results)
+    while results:
+        results.pop(0).sum().backward()
+    return [found, [x.grad for x in inputs]]
+
+
 def layer_gradients(run: Callable[[list[torch.nn.Module], Tensor], object], case: Case) -> object:
     """Return a dict with the output of `run(layers, x)` and the gradients of input and layers.
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import Module
 
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.labels import BYTES_KEPT, PEAK, Entries
@@ -11,7 +16,7 @@ from autograder.checking.values import AtMost
 from autograder.language import Text
 
 from .common import nbytes
-from .deep_layers import layer_gradients, layered_cases, measure_layers
+from .deep_layers import in_many_layers, layer_gradients, layered_cases, measure_layers
 
 
 @exercise(
@@ -104,6 +109,12 @@ def hide_saved(answer: Any, case: Case) -> dict[str, object]:
         "activations": found.kept,
         "leaks": found.left > 0,
     }
+
+
+@hide_saved.weigh("kept", most=68 << 20)
+def weigh(run: Callable[[list[Module], Tensor], Tensor], rng: torch.Generator) -> object:
+    """Keep the results of eight runs through 12 layers. A layer's result takes 1 MB."""
+    return in_many_layers(run, rng, depth=12, runs=8)
 
 
 hide_saved.cases(lambda rng: layered_cases(rng, (16, 12)))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import gc
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -10,7 +11,7 @@ from torch import Tensor
 
 from autograder.checking.containment.answer_calls import call_with_other_numbers
 from autograder.checking.containment.caught import Caught, error_kind, or_error
-from autograder.checking.counted_run import another
+from autograder.checking.counted_run import another, condense
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, leaf, uniform
 from autograder.checking.labels import BYTES_IN_MEMORY, BYTES_LEFT
@@ -124,6 +125,25 @@ def notice_edits(answer: Any, case: Case) -> dict[str, object]:
         "left": AtMost(0, left, of=of),
         "used": used,
     }
+
+
+@notice_edits.weigh("memory", most=88 << 20)
+def weigh(run: Callable[[Any, Tensor], Tensor], rng: torch.Generator) -> object:
+    """Keep the graphs of eight runs, which save inputs of 4 MB. A copy of each takes as much again."""
+    f = Formula("x.sin().sum()", lambda x: x.sin().sum())
+    inputs = [uniform(rng, 1 << 19).requires_grad_() for _ in range(8)]
+    results = [run(f, x) for x in inputs]
+    return [condense([y, torch.autograd.grad(y, x)]) for y, x in zip(results, inputs)]
+
+
+@notice_edits.weigh("left", most=58 << 20)
+def weigh_left(run: Callable[[Any, Tensor], Tensor], rng: torch.Generator) -> object:
+    """Drop the graphs of six runs, each of which saves a result of 4 MB."""
+    x, found = uniform(rng, 1 << 19).requires_grad_(), []
+    for _ in range(6):
+        found.append(condense(run(Formula("x.exp()", lambda x: x.exp()), x)))
+        gc.collect()  # a reference cycle of Python objects is no leak
+    return found
 
 
 @notice_edits.cases

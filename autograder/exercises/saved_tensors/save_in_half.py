@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -12,7 +12,7 @@ from autograder.checking.comparison import compare
 from autograder.checking.containment.answer_calls import call_with_other_numbers
 from autograder.checking.counted_run import another
 from autograder.checking.exercise import Case, Why, aspect, exercise
-from autograder.checking.inputs import leaf, uniform
+from autograder.checking.inputs import Formula, leaf, uniform
 from autograder.checking.labels import BYTES_IN_MEMORY, BYTES_LEFT
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost, canonical
@@ -144,6 +144,21 @@ def _at_some(gradient: object) -> dict[str, object]:
     if not isinstance(gradient, Tensor) or gradient.numel() < 1000:
         return {"x.grad": gradient}
     return {"x.grad[x.grad != 0]": gradient[gradient != 0], "x.grad.sum()": gradient.sum()}
+
+
+@save_in_half.weigh("bytes", most=71 << 20)
+def weigh(run: Callable[[Any, Tensor], Tensor], rng: torch.Generator) -> object:
+    """Keep the graph of 24 sines. Each saves 2 MB, or 1 MB in half precision."""
+    x = uniform(rng, 1 << 19).float().requires_grad_()
+    y = run(Formula("24 × sin", lambda x: _sines(x, 24)), x)
+    y.sum().backward()
+    return [y, x.grad]
+
+
+def _sines(x: Tensor, count: int) -> Tensor:
+    for _ in range(count):
+        x = x.sin()
+    return x
 
 
 @save_in_half.cases

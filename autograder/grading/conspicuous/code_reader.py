@@ -55,7 +55,6 @@ class Kind(StrEnum):
     USED = "used"  # an unusual or private name
     HANDED = "handed"  # a module is handed on, so that nobody sees what is done to it
     TEXT = "text"  # a text names something hidden
-    OUTSIDE = "outside"  # numbers are kept outside of torch, where only torch's memory is counted
     RUN = "run"  # code, or an object, is made out of a text or a file
     MORE = "more"  # how many more there are
     UNREAD = "unread"  # too long to be read

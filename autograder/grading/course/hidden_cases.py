@@ -10,12 +10,14 @@ import hashlib
 import hmac
 import json
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
+from ...checking.counting.weighing import expect_weighed
 from ...checking.exercise import Exercise
 from ...checking.expected import Expected
 from ...errors import UserError
@@ -33,12 +35,13 @@ _PACKAGE = Path(__file__).parents[2]
 class ExpectedResults:
     """A lesson, its exercises, and their expected results on the hidden cases.
 
-    `exercises` and `expected` are dicts whose keys are the names of the exercises.
+    The keys of the dicts are names of exercises. `weighed` has the expected results of large runs, by aspect.
     """
 
     lesson: Lesson
     exercises: dict[str, Exercise]
     expected: dict[str, Expected]
+    weighed: dict[str, dict[str, Expected]] = field(default_factory=dict)
 
     @property
     def programs(self) -> dict[str, str]:
@@ -91,15 +94,32 @@ def expected_results(course: Path, lesson: Lesson, known: dict[str, Exercise]) -
     try:
         stored = json.loads(cache.read_text(encoding="utf-8"))
         if stored["stamp"] == stamp:
-            expected = {name: Expected.from_json(data) for name, data in stored["expected"].items()}
-            return ExpectedResults(lesson, known, expected)
+            return ExpectedResults(
+                lesson,
+                known,
+                _decoded(stored["expected"]),
+                {name: _decoded(data) for name, data in stored["weighed"].items()},
+            )
     except (OSError, ValueError, LookupError, TypeError):
         pass  # no cache yet, or a truncated one
     ran = run(lesson, known, facts=False)
     expected = {name: ran.expect(exercise, seeds[name]) for name, exercise in known.items() if name in ran.solutions}
-    data = {"stamp": stamp, "expected": {name: each.to_json() for name, each in expected.items()}}
+    weighed = {name: expect_weighed(known[name], ran.solutions[name], seeds[name]) for name in expected}
+    data = {
+        "stamp": stamp,
+        "expected": _encoded(expected),
+        "weighed": {name: _encoded(each) for name, each in weighed.items()},
+    }
     _write_private(cache, json.dumps(data))
-    return ExpectedResults(lesson, known, expected)
+    return ExpectedResults(lesson, known, expected, weighed)
+
+
+def _encoded(expected: Mapping[str, Expected]) -> dict[str, Any]:
+    return {name: each.to_json() for name, each in expected.items()}
+
+
+def _decoded(data: Mapping[str, Any]) -> dict[str, Expected]:
+    return {name: Expected.from_json(each) for name, each in data.items()}
 
 
 def seed_of(secret: str, exercise: Exercise) -> str:

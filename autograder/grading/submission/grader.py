@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from ...checking.allocations import live_bytes
+from ...checking.counting.allocations import live_bytes
 from ...checking.exercise import Exercise
 from ...checking.expected import Expected
 from ...errors import UserError

@@ -12,7 +12,9 @@ from nbformat.notebooknode import NotebookNode
 
 from ...checking.containment import timeout_causes as overlong
 from ...checking.containment.time_limit import TimeIsUp
+from ...checking.counting.weighing import TookTooLong, judge_weighed
 from ...checking.exercise import Exercise
+from ...checking.expected import Expected
 from ...checking.judge import screen, unobserved
 from ...checking.verdict import Verdict, VerdictState
 from ...language import LANGUAGES, Note
@@ -24,7 +26,7 @@ from ..files.inert_names import one_line
 from ..sandbox.grader.engine import Engine
 from ..sandbox.grader.resource_watch import Ending
 from ..sandbox.grader.student_process import Ended, StudentProcess
-from ..sandbox.wire.run_codec import unpack_note
+from ..sandbox.wire.run_codec import unpack_note, unpack_run
 from ..sandbox.wire.wire_messages import ChildReply, ChildRequest
 from .judgement import (
     Judgement,
@@ -295,6 +297,9 @@ class _Run:
                 judgement = self._judged(exercise, {**answer, **(told or {})})
             if child and judgement.verdict.points:
                 judgement = self._unless_tampered(child, exercise, judgement)
+                for aspect, right in self._judge.answers.weighed.get(name, {}).items():
+                    if any(each.name == aspect and each.earned for each in judgement.verdict.aspects):
+                        judgement = self._weighed(child, exercise, aspect, right, judgement)
         got = judgement.verdict.finding.got if judgement.verdict.finding else ()
         self._outcome.late |= any(note.id in overlong.IDS for note in got)
         self._outcome.verdicts[name] = replace(judgement.verdict, language=self._language)
@@ -321,8 +326,30 @@ class _Run:
                 return Judgement(unobserved(exercise, VerdictState.OUR_ERROR, Note("fault.probe", dict(fault))))
             return self._judge.judge(exercise.name, answer["runs"], answer.get("code"))
         except Exception as error:  # any exception that a forged message can cause
-            self._flag(make_reason("malformed", name=exercise.name, error=type(error).__name__))
-            return _held_back(exercise, "observation")
+            return self._malformed(exercise, error)
+
+    def _weighed(
+        self, child: StudentProcess, exercise: Exercise, aspect: str, expected: Expected, judgement: Judgement
+    ) -> Judgement:
+        """Return the judgement after a large run of the answer, in which the kernel counts the memory for `aspect`."""
+        asked = {"exercise": exercise.name, "seed": expected.seed, "weighed": aspect}
+        reply = self._guarded(lambda: child.weigh(ChildRequest.OBSERVE, **asked))
+        if reply is None:
+            return self._unreached(exercise)
+        try:
+            runs = [unpack_run(data) for data in reply["runs"]]
+            verdict = judge_weighed(exercise, judgement.verdict, aspect, runs, reply["touched"], expected)
+        except TookTooLong:
+            self._outcome.late = True
+            self._note(f"{exercise.name}: on large inputs it took too long for a count of its memory by the kernel")
+            verdict = judgement.verdict
+        except Exception as error:  # any exception that a forged message can cause
+            return self._malformed(exercise, error)
+        return self._unless_tampered(child, exercise, replace(judgement, verdict=verdict, _data={}))
+
+    def _malformed(self, exercise: Exercise, error: Exception) -> Judgement:
+        self._flag(make_reason("malformed", name=exercise.name, error=type(error).__name__))
+        return _held_back(exercise, "observation")
 
     def _unless_tampered(self, child: StudentProcess, exercise: Exercise, judgement: Judgement) -> Judgement:
         """Return `judgement` if the child was not tampered with.

@@ -80,6 +80,12 @@ CARDS: dict[str, Text] = {
         "Всё, о чём просит упражнение, верно. Но после ответа остаётся изменение, с которым столкнётся вызывающий код:",
     ),
     "differs.budget": Text("{used}; at most {limit} allowed", "{used}, допускается не больше {limit}"),
+    "differs.memory": Text(
+        "on large inputs the process took {used} MB, where {limit} MB are more than enough. The operating system counts "
+        "all memory: NumPy's arrays, Python's numbers, buffers that were there before",
+        "на больших входных данных процесс занял {used} МБ, хотя с запасом хватает {limit} МБ. Операционная система "
+        "считает всю память: массивы NumPy, числа Python, буферы, выделенные раньше",
+    ),
     "raised.answer": Text.same("{type}: {message}"),
     "raised.returned": Text(
         "The answer ran, but its result could not be used as the exercise asks: {type}: {message}. Did something else "

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ...checking.allocations import SINGLE_NUMBER
+from ...checking.counting.allocations import SINGLE_NUMBER
 from ...language import Note
 from ...measure import tensors
 from ..text_form import error_said

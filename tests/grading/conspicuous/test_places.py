@@ -20,14 +20,13 @@ from autograder.authoring.recorded_answers import recorded_answers
 from autograder.checking.exercise import Exercise
 from autograder.grading.conspicuous.code_reader import ConspicuousPlace, Kind, KnownNames, read_code
 from autograder.grading.conspicuous.noticed_places import MOST_PLACES
-from autograder.grading.conspicuous.outside_torch import counts_torch_alone, ways_out
 from autograder.grading.conspicuous.protected_names import is_protected
 from autograder.grading.limits import Limits
 from autograder.grading.sandbox.grader.student_process import Ended
 from autograder.grading.sandbox.wire.wire_messages import ChildRequest
 from autograder.lessons.collection import COURSE
 from autograder.lessons.source import Lesson, solutions
-from grading.conspicuous import hiding, programs, unread
+from grading.conspicuous import programs, unread
 from support.assignment import Assignment, open_assignment
 
 pytestmark = pytest.mark.long(60)
@@ -197,55 +196,3 @@ def test_many_places_hide_none_of_another_kind_and_are_counted(assignment: Assig
 def test_what_is_said_has_one_line(run: Programs) -> None:
     ((*_, what),) = run.places("setattr(torch, '_a\\n\\x1b[97mto look at: nothing\\u202e', None)")
     assert what.isprintable()
-
-
-def _ways_out(*cells: str) -> list[ConspicuousPlace]:
-    """Return the ways out of torch behind `answer`, which the cells define."""
-    names: dict[str, Any] = {"__name__": "__main__"}
-    for cell in (BEFORE, *cells, *cells):
-        with contextlib.suppress(NameError):  # of what a later cell defines, in the first round
-            exec(compile(cell, "<cell>", "exec"), names)
-    return ways_out(names["answer"], lambda code: code.co_filename == "<cell>")
-
-
-def test_no_program_of_the_grammar_that_takes_tensors_out_of_torch_is_missed() -> None:
-    assert [cells for cells in hiding.programs() if not _ways_out(*cells)] == []
-
-
-def test_what_an_answer_does_not_need_may_leave_torch() -> None:
-    demo = "import numpy as np\ndef demo(x):\n    return np.array(x.tolist())"
-    answer = (
-        "def helper(x):\n    return 2 * x\ndef answer(xs):\n    losses = []\n    for x in xs:\n"
-        "        losses.append(helper(x).sum().item())\n    print(np.mean(losses), x.untyped_storage().data_ptr())\n"
-        "    return float(np.sum(losses))"
-    )
-    assert _ways_out(demo, answer) == []
-
-
-@pytest.mark.parametrize(("helper", "is_seen"), [("y.numel()", False), ("np.array(y)", True)])
-def test_what_an_own_module_takes_out_of_torch_is_seen(helper: str, is_seen: bool, assignment: Assignment) -> None:
-    first = f"%%writefile helper.py\nimport numpy as np\ndef use(y):\n    return {helper}"
-    answer = "import helper\ndef train_epoch(model, optimizer, batches, steps):\n    helper.use(batches[0][1])"
-    raw = assignment.notebook({"train_epoch": answer}, first=first)
-    raw["cells"] = raw["cells"][1:]  # the tests' own cell
-    outcome, _ = assignment.hand_in(raw)
-    assert ({place.id for place in outcome.places} == {"look.outside"}) == is_seen
-    assert is_seen or outcome.places == []
-
-
-def test_honest_answers_do_not_leave_torch() -> None:
-    """At most 1 in 200 is listed, beside those that keep tensors in buffers, files and dicts."""
-    found: dict[str, list[ConspicuousPlace]] = {}
-    answers = [each for path in sorted(ANSWERS.glob("*.py")) for each in recorded_answers(path)]
-    counted = {
-        each.name for lesson in COURSE.read() for each in COURSE.exercises(lesson).values() if counts_torch_alone(each)
-    }
-    for answer in (each for each in answers if each.exercise in counted):
-        names: dict[str, Any] = {"__name__": "__main__"}
-        with contextlib.suppress(Exception):
-            for cell in (*answer.shared, answer.cell):
-                exec(compile(cell.source, "<cell>", "exec"), names)
-        found[answer.cell.source] = ways_out(names.get(answer.exercise), lambda code: code.co_filename == "<cell>")
-    listed = [source.partition("\n")[0] for source, places in found.items() if places]
-    assert len(found) > 100
-    assert listed == ["# hooks keep everything as bytes", "# byte buffers", "# wasteful hooks"]

@@ -18,13 +18,13 @@ def blind(frame):
             worker._guard.left_on = lambda: []
             worker._changed = []
         frame = frame.f_back
-    import autograder.checking.allocations as allocations
+    import autograder.checking.counting.allocations as allocations
     allocations.LiveBytes.peak = property(lambda self: 0)
 """
 
 # Each replaces a name that our own code looks up when it is called, and patches the meter while it runs.
 _PATCH = """
-import autograder.checking.allocations as _allocations
+import autograder.checking.counting.allocations as _allocations
 _peak = _allocations.LiveBytes.peak
 def _patch():
     _allocations.LiveBytes.peak = property(lambda self: 0)
@@ -112,13 +112,13 @@ FRAMES = [
     Attack(
         "a frame by IPython's scope",
         _BLIND
-        + "for depth in range(30):\n    try:\n        scope = get_ipython().get_local_scope(depth)\n    except ValueError:\n        break\n    if 'worker' in scope:\n        scope['worker']._guard.changed = lambda: []\nimport autograder.checking.allocations as allocations\nallocations.LiveBytes.peak = property(lambda self: 0)",
+        + "for depth in range(30):\n    try:\n        scope = get_ipython().get_local_scope(depth)\n    except ValueError:\n        break\n    if 'worker' in scope:\n        scope['worker']._guard.changed = lambda: []\nimport autograder.checking.counting.allocations as allocations\nallocations.LiveBytes.peak = property(lambda self: 0)",
         seen="get_local_scope",
     ),
     Attack(
         "a frame by torch's resolution callback",
         _BLIND
-        + "worker = None\nfor depth in range(30):\n    try:\n        found = torch._jit_internal.createResolutionCallbackFromFrame(depth)('worker')\n    except Exception:\n        break\n    if found is not None:\n        found._guard.changed = lambda: []\nimport autograder.checking.allocations as allocations\nallocations.LiveBytes.peak = property(lambda self: 0)",
+        + "worker = None\nfor depth in range(30):\n    try:\n        found = torch._jit_internal.createResolutionCallbackFromFrame(depth)('worker')\n    except Exception:\n        break\n    if found is not None:\n        found._guard.changed = lambda: []\nimport autograder.checking.counting.allocations as allocations\nallocations.LiveBytes.peak = property(lambda self: 0)",
         seen="_jit_internal",
     ),
     Attack(
@@ -232,13 +232,13 @@ def train_epoch(model, optimizer, batches, accumulation_steps):
 TEXTS = [
     Attack(
         "a patch out of a text",
-        "exec('import autograder.checking.allocations as a; a.LiveBytes.peak = property(lambda self: 0)')",
+        "exec('import autograder.checking.counting.allocations as a; a.LiveBytes.peak = property(lambda self: 0)')",
         flagged="LiveBytes.peak",
         seen="changes a library",
     ),
     Attack(
         "a patch out of a file",
-        "with open('patch.py', 'w') as file:\n    file.write('import autograder.checking.allocations as a\\na.LiveBytes.peak = property(lambda self: 0)')\nimport sys\nsys.path.insert(0, '.')\nimport patch",
+        "with open('patch.py', 'w') as file:\n    file.write('import autograder.checking.counting.allocations as a\\na.LiveBytes.peak = property(lambda self: 0)')\nimport sys\nsys.path.insert(0, '.')\nimport patch",
         flagged="LiveBytes.peak",
         seen="patch.py, line 2: changes a library",
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from support.attacks.attack import HALF, Attack
 
-_METER = "import autograder.checking.allocations as allocations\n"
+_METER = "import autograder.checking.counting.allocations as allocations\n"
 _EMPTY = "allocations.LiveBytes.peak = property(lambda self: 0)"
 _TRAIN = HALF["train_epoch"].replace("def train_epoch", "def _train")
 
@@ -130,8 +130,8 @@ REPLACED = [
     Attack("the probe's measurement replaced", _METER + _EMPTY, flagged="LiveBytes.peak"),
     Attack(
         "a builtin shadowed in the module that measures",
-        "import autograder.checking.allocations as allocations\nallocations.max = lambda *numbers: 0",
-        flagged="autograder.checking.allocations.max",
+        "import autograder.checking.counting.allocations as allocations\nallocations.max = lambda *numbers: 0",
+        flagged="autograder.checking.counting.allocations.max",
     ),
     Attack(
         "a module inside the module that measures replaced by a stand-in",
@@ -141,7 +141,7 @@ class Stand:
     def __getattr__(self, name): return getattr(torch, name)
 allocations.torch = Stand()
 """,
-        flagged="autograder.checking.allocations.torch",
+        flagged="autograder.checking.counting.allocations.torch",
     ),
     Attack(
         "the probe of an exercise replaced",
@@ -242,7 +242,7 @@ torch.autograd._engine_run_backward = lambda *args, **kwargs: run(*args, **kwarg
     Attack(
         "the code of a function replaced, the function left",
         """
-import autograder.checking.allocations as allocations
+import autograder.checking.counting.allocations as allocations
 def peak(self): return 0
 allocations.LiveBytes.peak.fget.__code__ = peak.__code__
 """,
@@ -251,12 +251,12 @@ allocations.LiveBytes.peak.fget.__code__ = peak.__code__
     Attack(
         "the closure of one of our functions changed",
         """
-import autograder.checking.allocations as allocations
+import autograder.checking.counting.allocations as allocations
 (cell,) = allocations.live_bytes.__closure__
 real = cell.cell_contents
 cell.cell_contents = lambda *args: real(*args)
 """,
-        flagged="autograder.checking.allocations.live_bytes",
+        flagged="autograder.checking.counting.allocations.live_bytes",
     ),
     Attack(
         "an inherited method shadowed on a class of torch",
@@ -313,7 +313,7 @@ mode.__enter__()
 import threading, time
 def later():
     time.sleep(0.005)
-    import autograder.checking.allocations as allocations
+    import autograder.checking.counting.allocations as allocations
     while True:
         allocations.LiveBytes.peak = property(lambda self: 0)
         time.sleep(0.001)
@@ -325,7 +325,7 @@ threading.Thread(target=later, daemon=True).start()
         "a thread that Python's threading does not know, patching and putting back",
         """
 import _thread, time
-import autograder.checking.allocations as allocations
+import autograder.checking.counting.allocations as allocations
 true = allocations.LiveBytes.peak
 def later():
     while True:
@@ -341,7 +341,7 @@ _thread.start_new_thread(later, ())
         "a thread that an answer wakes, patching after its call",
         """
 import threading, time
-import autograder.checking.allocations as allocations
+import autograder.checking.counting.allocations as allocations
 true, wake, awake = allocations.LiveBytes.peak, threading.Event(), threading.Event()
 def later():
     while wake.wait():
@@ -514,7 +514,7 @@ LENT = [
         ),
         (
             "autoreload's update of instances",
-            "from IPython.extensions.autoreload import update_instances\nfrom autograder.checking.allocations import LiveBytes\nclass Empty(LiveBytes):\n    peak = property(lambda self: 0)\nupdate_instances(LiveBytes, Empty)",
+            "from IPython.extensions.autoreload import update_instances\nfrom autograder.checking.counting.allocations import LiveBytes\nclass Empty(LiveBytes):\n    peak = property(lambda self: 0)\nupdate_instances(LiveBytes, Empty)",
             "gc.",
         ),
     )

@@ -18,7 +18,6 @@ from types import CodeType, FrameType
 from typing import Any
 
 from ...conspicuous.code_reader import ConspicuousPlace, Kind, KnownNames, inner_codes, is_usual, read_code
-from ...conspicuous.outside_torch import ways_out
 from ...conspicuous.protected_names import is_protected
 from ...conspicuous.steps import Do, steps_of
 from ...conspicuous.watched_builtins import watched_builtins
@@ -44,7 +43,6 @@ class CodeWatch:
         self._there = frozenset(sys.modules)
         self._known = KnownNames(self._is_own, is_protected, dict(paths))
         self._read: dict[int, CodeType] = {}  # by id, which is not given away again while the code is kept
-        self._of_student = set[int]()
         self._left, self._told = _MOST_READ, set[Place]()
         self._waiting: list[Place] = []
         self._depth = 0  # of cells that run cells
@@ -113,7 +111,6 @@ class CodeWatch:
     def _look(self, code: CodeType, file: str, is_told: bool = True) -> None:
         for each in (code, *inner_codes(code)):
             self._read[id(each)] = each
-            self._of_student |= {id(each)} if is_told else set()
             self._left -= len(each.co_code)
         found = [ConspicuousPlace(code.co_firstlineno, Kind.UNREAD, "")]
         if self._left >= 0:
@@ -121,10 +118,6 @@ class CodeWatch:
                 found = read_code(code, self._known)
         if is_told:
             self._add(found, file)
-
-    def look_behind(self, answer: object) -> None:
-        """Look for ways out of torch in the student's code behind an answer."""
-        self._add(ways_out(answer, lambda code: id(code) in self._of_student))
 
     def _notice(self, kind: Kind, what: str) -> None:
         self._add([ConspicuousPlace.at(self._line(), kind, what)])

@@ -25,6 +25,7 @@ from ....checking.containment.caught import functions_of
 from ....checking.containment.deadline import Deadline
 from ....checking.containment.switches import as_in_a_fresh_process
 from ....checking.containment.time_limit import TimeIsUp, limited
+from ....checking.counting import weighing
 from ....checking.exercise import Exercise
 from ....checking.judge import screen
 from ....checking.observe import code_digest, observe_in_order
@@ -32,7 +33,6 @@ from ....checking.run import Run
 from ....exercises.module_texts import defined_in, modules_of
 from ....exercises.moved import moved_from
 from ....messages.learners import message
-from ...conspicuous.outside_torch import counts_torch_alone
 from ...demonstrations.needless_cells import Demonstrations
 from ...limits import Limits
 from ..wire.channel import LARGEST_ANSWER, Channel, Closed, Malformed, bind_methods
@@ -228,15 +228,17 @@ class Worker:
             outputs.stream(name, self._descriptors.take(number, max(outputs.left, 0)).decode(errors="replace"))
         return {"outputs": outputs.cells}
 
-    def do_observe(self, exercise: str, seed: str, programs: str = "") -> ChildReply:
+    def do_observe(self, exercise: str, seed: str, programs: str = "", weighed: str = "") -> ChildReply:
         """Run an exercise's probe on the cases of `seed`, with the current definitions of the notebook.
 
         The answer has the key `runs`: a list with the encoded observation of each case. If the learner has defined
         nothing to observe, it has the key `absent` instead. Its value is a list: a verdict's state, a sentence id and
         parameters.
-        `programs` is the source of the candidate programs if the exercise asks for a test, otherwise empty.
+        `programs` is the source of the candidate programs if the exercise asks for a test, otherwise empty. `weighed`
+        names the aspect whose large run is asked for in place of the probe.
         """
         asked = replace(self._known[exercise], programs_text=programs)
+        asked = weighing.weighed(asked, weighed) if weighed else asked
         namespace = self._shell.user_ns
         absent = screen(asked, namespace)
         if absent is not None:
@@ -245,8 +247,6 @@ class Worker:
             return {"absent": [absent.state, finding.got[0].id, finding.got[0].parameters]}
         answer = namespace[asked.asks]
         runs = self._observe_alone(asked, answer, seed)
-        if self._watch and counts_torch_alone(asked):
-            self._watch.look_behind(answer)
         if any(function.__code__.co_filename.startswith(_OURS) for function in functions_of(answer)):
             self._changed.append("the answer is code of the course's own files")
         return {"runs": [pack_run(run) for run in runs]}

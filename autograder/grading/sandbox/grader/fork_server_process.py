@@ -41,6 +41,7 @@ class ForkServerProcess:
         self._folder = None if self.wall == Wall.FULL else tempfile.TemporaryDirectory(prefix="autograder-")
         variables = environment()
         variables["TORCH_COMPILE_DISABLE"] = "1"  # there is no C compiler in the sandbox
+        variables["MALLOC_MMAP_THRESHOLD_"] = str(1 << 16)  # for `TouchedMemory`
         if self._folder:
             variables["TMPDIR"] = self._folder.name
         if self.wall != Wall.FULL:

@@ -38,7 +38,7 @@ from ..wall.clean_process import remove
 from ..wall.filesystem import HOME, TMP
 from ..wall.libc import CannotIsolate
 from ..wall.namespaces import enter_root, isolate_child, new_pid_namespace
-from ..wall.privileges import end_with_parent
+from ..wall.privileges import end_with_parent, refuse_huge_pages
 from ..wire.channel import Channel, Closed
 from ..wire.run_codec import Rehearsal
 from .warmup import warm_shell, warm_up
@@ -53,6 +53,7 @@ class ForkServer:
     def __init__(self, control: socket.socket, wall: Wall) -> None:
         self._control, self._wall = control, wall
         torch.set_num_threads(1)
+        refuse_huge_pages()
         hide_frames()
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a script ignores SIGINT
         self._shell = warm_shell()

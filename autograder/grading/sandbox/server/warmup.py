@@ -21,9 +21,9 @@ import matplotlib
 import torch
 from matplotlib_inline.backend_inline import configure_inline_support
 
-from ....checking.allocations import live_bytes
 from ....checking.containment.surroundings import undisturbed
 from ....checking.containment.switches import as_in_a_fresh_process
+from ....checking.counting.allocations import live_bytes
 from ....checking.exercise import Exercise
 from ....checking.observe import observe
 from ....exercises.module_texts import importable

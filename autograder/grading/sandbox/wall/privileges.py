@@ -17,6 +17,7 @@ from .libc import check_call, libc
 
 # From <sys/prctl.h>; the numbers are part of the kernel's interface and do not change.
 _SET_PARENT_DEATH_SIGNAL, _SET_DUMPABLE, _DROP_BOUNDING, _SET_NO_NEW_PRIVILEGES, _SIGKILL = 1, 4, 24, 38, 9
+_SET_THP_DISABLE = 41
 _CAPABILITIES_3 = 0x20080522
 
 NOBODY = 65534  # the user of children if the grader is root: root has no limits
@@ -44,6 +45,11 @@ def set_dumpable(allowed: bool) -> None:
 def end_with_parent() -> None:
     """Let the kernel kill this process as soon as its parent process ends."""
     check_call("prctl", libc.prctl(_SET_PARENT_DEATH_SIGNAL, _SIGKILL, 0, 0, 0))
+
+
+def refuse_huge_pages() -> None:
+    """Give this process and its descendants pages of one size: huge ones make a count of touched memory useless."""
+    libc.prctl(_SET_THP_DISABLE, 1, 0, 0, 0)  # a kernel without them refuses
 
 
 def forbid_new_privileges() -> None:

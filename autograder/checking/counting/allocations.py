@@ -20,7 +20,7 @@ from torch._C._profiler import (
     _ExtraFields_Allocation,
 )
 
-from .containment.thread_starts import in_one_thread
+from ..containment.thread_starts import in_one_thread
 
 _CONFIG = ProfilerConfig(ProfilerState.KINETO, False, True, False, False, False, _ExperimentalConfig())
 _ACTIVITIES = {ProfilerActivity.CPU}

@@ -1,0 +1,1 @@
+"""Counts of the work and memory of an answer."""
