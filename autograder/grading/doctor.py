@@ -91,6 +91,10 @@ _SECOND = """\
   c.RunIsolated.isolation = "auto"."""
 
 
+_UNCOUNTED = """\
+! the kernel does not let this user count the memory of an answer's process: bytes are counted inside of it alone, where
+  they can be hidden"""
+
 _LESSON = "gradient_accumulation"  # its exercises count passes, compare gradients and read a table: 1 s for them all
 
 
@@ -136,11 +140,11 @@ def _examine_walls() -> tuple[Wall | None, str]:
     refused: dict[Wall, CannotIsolate] = {}
     for wall, said in ((Wall.FULL, _FIRST), (Wall.LANDLOCK, _SECOND)):
         try:
-            finding = _look_around(wall)
+            finding, is_counted = _look_around(wall)
         except CannotIsolate as error:
             refused[wall] = error
             continue
-        lines = [f"✗ {finding}" if finding else said]
+        lines = [f"✗ {finding}"] if finding else [said, *[_UNCOUNTED] * (not is_counted)]
         if refused:
             weaker = [f"✗ the first wall (full) cannot be built: {refused[Wall.FULL]}\n"] * (not finding)
             lines = [*weaker, *lines, "\nFor the first wall:", *_remedies()]
@@ -152,8 +156,8 @@ def _examine_walls() -> tuple[Wall | None, str]:
     return None, "\n\n".join([nothing, *_remedies(), _NONE])
 
 
-def _look_around(wall: Wall) -> str:
-    """Return a complaint about the isolation behind `wall`, or "" if it is sound.
+def _look_around(wall: Wall) -> tuple[str, bool]:
+    """Return a complaint about the isolation behind `wall`, or "", and whether the kernel counts a child's memory.
 
     A process in the sandbox tries to reach hidden files, the network and other processes, and to write into folders.
     Raises CannotIsolate if the kernel refuses the wall.
@@ -161,15 +165,14 @@ def _look_around(wall: Wall) -> str:
     try:
         with Engine(Limits(cell_seconds=10), wall=wall) as engine, engine.fork() as child:
             look = _LOOK % {"hidden": _hidden(), "shown": [f"{sys.prefix}/lib", "/usr/lib"]}
-            said = child.ask(ChildRequest.CELL, source=look)
+            said = child.weigh(ChildRequest.CELL, source=look)
     except Ended as ended:
-        return f"a process was isolated ({wall}), but did not get through a first cell: {ended.why}"
+        return f"a process was isolated ({wall}), but did not get through a first cell: {ended.why}", False
     text = "".join(str(output.get("text", output)) for output in said["outputs"]).strip()
-    if text == "nothing":
-        return ""
-    return (
+    complaint = (
         f"from inside ({wall}) something of this machine can be reached: {text}\nPlease report this with your system."
     )
+    return "" if text == "nothing" else complaint, said["touched"] is not None
 
 
 def _hidden() -> list[str]:
