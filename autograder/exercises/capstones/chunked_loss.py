@@ -158,7 +158,7 @@ def _bytes(
     return peak, kept, before, condense([loss, h.grad, head.weight.grad])
 
 
-@chunked_loss.weigh("peak", most=50 << 20)
+@chunked_loss.weigh("peak", most=39 << 20)
 def weigh(chunked_loss: Callable[..., Tensor], rng: torch.Generator) -> object:
     """Make a loss of 16,384 rows. All logits take 32 MB, those of one chunk 1 MB."""
     head = randomize(nn.Linear(_WIDTH, _CLASSES, bias=False, dtype=torch.float64), rng)

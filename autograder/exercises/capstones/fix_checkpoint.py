@@ -152,7 +152,7 @@ def _measure(run: Callable[..., Any], rng: torch.Generator) -> dict[str, object]
     }
 
 
-@fix_checkpoint.weigh("peak", most=56 << 20)
+@fix_checkpoint.weigh("peak", most=45 << 20)
 def weigh(run: Callable[..., Any], rng: torch.Generator) -> object:
     """Go through 8 blocks, whose widest tensor takes 4 MB."""
     rows = 4096

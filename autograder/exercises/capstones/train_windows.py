@@ -170,7 +170,7 @@ def _measure(train: Callable[..., Any], rng: torch.Generator) -> dict[str, objec
     }
 
 
-@train_windows.weigh("peak", most=60 << 20)
+@train_windows.weigh("peak", most=49 << 20)
 def weigh(train: Callable[..., Any], rng: torch.Generator) -> object:
     """Train a window of 24 steps in 2 parts. The widest tensor of one part in one step takes 1.5 MB."""
     cell, steps, rows = Cell(rng, 2, _STATE, 1, _WIDTH), 24, 1024

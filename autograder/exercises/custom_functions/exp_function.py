@@ -122,7 +122,7 @@ def exp_function(answer: Any, case: Case) -> dict[str, object]:
     }
 
 
-@exp_function.weigh("bytes_kept", most=85 << 20)
+@exp_function.weigh("bytes_kept", most=74 << 20)
 def weigh(function: Any, rng: torch.Generator) -> object:
     """Keep results of 32 MB. Inputs that are kept beside them take as much again."""
     return keep_results(function, rng, drop_input=True)

@@ -109,7 +109,7 @@ def _error(observed: dict[str, Any], case: Case) -> float:
     return max(relative_error(truth, found[name]) for name, truth in truths.items())
 
 
-@silu_function.weigh("bytes_kept", most=121 << 20)
+@silu_function.weigh("bytes_kept", most=110 << 20)
 def weigh(function: Any, rng: torch.Generator) -> object:
     """Keep results and inputs of 32 MB each. Another tensor of each call takes 32 MB more."""
     return keep_results(function, rng, drop_input=False)

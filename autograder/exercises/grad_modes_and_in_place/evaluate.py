@@ -175,7 +175,7 @@ class Noise(Module):
         return 2 * x if self.training else x
 
 
-@evaluate.weigh("peak", most=58 << 20)
+@evaluate.weigh("peak", most=47 << 20)
 def weigh(evaluating: Callable[[Any, list[Tensor]], object], rng: torch.Generator) -> object:
     """Evaluate three batches with 12 layers of 4 MB each."""
     width, rows = 32, 16 * 1024

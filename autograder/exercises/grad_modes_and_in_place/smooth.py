@@ -135,7 +135,7 @@ def smooth(answer: Any, case: Case) -> dict[str, object]:
     return seen
 
 
-@smooth.weigh("saved", most=79 << 20)
+@smooth.weigh("saved", most=68 << 20)
 def weigh(smoothing: Callable[[Tensor, Tensor], Tensor], rng: torch.Generator) -> object:
     """Smooth two tensors of 2048 rows, and keep the results. A weight for each pair of rows takes 33 MB a tensor."""
     inputs = [leaf(rng, 2048, 1) for _ in range(2)]

@@ -113,7 +113,7 @@ def _bytes_left(answer: Any, case: Case) -> AtMost:
     return AtMost(limit=of_gradients, used=left, of=found)
 
 
-@fix_leak.weigh("bytes", most=122 << 20)
+@fix_leak.weigh("bytes", most=111 << 20)
 def weigh(fix_leak: Any, rng: torch.Generator) -> object:
     """Make six steps on models of their own, which stay. A graph that stays, too, holds at least 8 MB."""
     models, found = [tanh_net(rng, 3, 16) for _ in range(6)], []

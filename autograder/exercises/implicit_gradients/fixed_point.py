@@ -206,7 +206,7 @@ def _bytes(answer: Any, inputs: Any, iterations: int) -> tuple[int, int, Any]:
         return live.peak, live.now, found
 
 
-@fixed_point.weigh("memory", most=90 << 20)
+@fixed_point.weigh("memory", most=79 << 20)
 def weigh(fixed_point: Callable[..., Tensor], rng: torch.Generator) -> object:
     """Make 60 steps of a linear function. Each recorded step keeps 2 MB."""
     w, b = _slow(rng, 6).requires_grad_(), signed(rng, 6, 1)

@@ -156,7 +156,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         yield Case(f=plain, x=signed(rng, 1, 3).requires_grad_(), budget=numbers * 8)
 
 
-@fit_budget.weigh("kept", most=64 << 20)
+@fit_budget.weigh("kept", most=53 << 20)
 def weigh(fit_budget: Callable[..., Tensor], rng: torch.Generator) -> object:
     """Keep the graphs of four calls with 4 products, whose results take 2 MB each, with room for one of them."""
     f = chain(rng, [64] * 5, nn.GELU(), nn.Sigmoid()).eval()

@@ -111,7 +111,7 @@ def _is_expensive(product: Product) -> bool:
     return product.multiplications * product.dtype.itemsize >= _LEAST * product.nbytes
 
 
-@keep_products.weigh("kept", most=120 << 20)
+@keep_products.weigh("kept", most=109 << 20)
 def weigh(keep_products: Callable[..., Tensor], rng: torch.Generator) -> object:
     """Keep the graphs of four calls with 4 expensive products, whose results take 2 MB each."""
     f = chain(rng, [64] * 5, nn.GELU(), nn.Softplus(), nn.Sigmoid())

@@ -127,7 +127,7 @@ def notice_edits(answer: Any, case: Case) -> dict[str, object]:
     }
 
 
-@notice_edits.weigh("memory", most=88 << 20)
+@notice_edits.weigh("memory", most=77 << 20)
 def weigh(run: Callable[[Any, Tensor], Tensor], rng: torch.Generator) -> object:
     """Keep the graphs of eight runs, which save inputs of 4 MB. A copy of each takes as much again."""
     f = Formula("x.sin().sum()", lambda x: x.sin().sum())
@@ -136,7 +136,7 @@ def weigh(run: Callable[[Any, Tensor], Tensor], rng: torch.Generator) -> object:
     return [condense([y, torch.autograd.grad(y, x)]) for y, x in zip(results, inputs)]
 
 
-@notice_edits.weigh("left", most=58 << 20)
+@notice_edits.weigh("left", most=47 << 20)
 def weigh_left(run: Callable[[Any, Tensor], Tensor], rng: torch.Generator) -> object:
     """Drop the graphs of six runs, each of which saves a result of 4 MB."""
     x, found = uniform(rng, 1 << 19).requires_grad_(), []

@@ -1,7 +1,8 @@
 """Detection of tampering with torch, the builtins, IPython and the course's code.
 
 A child is a fork of the fork server. A name that nobody has replaced stands for the same object in both processes.
-First each namespace is compared as a whole. Namespaces that may differ are then compared name by name.
+A namespace whose number has not moved is as it was (see `dict_versions`). Others are compared as a whole, and those
+that may differ name by name.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from operator import is_, itemgetter
+from operator import attrgetter, is_, itemgetter
 from types import (
     BuiltinFunctionType,
     FunctionType,
@@ -30,6 +31,7 @@ from ..wire.channel import bind_methods
 from .active_hooks import ActiveHooks
 from .audit_hook import watch
 from .code_watch import CodeWatch
+from .dict_versions import version_of
 from .operators import Operators
 
 _GUARDED = re.compile(
@@ -94,6 +96,8 @@ class _Names:
     ) -> None:
         self.where, self._namespace, self._owner, self._was, self._hiding = where, namespace, owner, was, hiding
         self.of_torch = where == "torch" or where.startswith("torch.")
+        self.version = version_of(namespace) if owner or namespace.get("__name__") == where else None  # a module
+        self.seen = self.version.value if self.version else None  # when it was last the same
         self.same = _comparison(namespace, was, bool(hiding))
         bind_methods(self)
 
@@ -143,6 +147,35 @@ def _comparison(namespace: Mapping[str, Any], was: Mapping[str, Any], hiding: bo
     return same
 
 
+class _Compared:
+    """Namespaces that are compared together.
+
+    To read the numbers of all takes 0.03 ms, to compare all names 2 ms in a child, whose memory is cold.
+    """
+
+    def __init__(self, looked_at: list[_Names]) -> None:
+        self._numbered = [names for names in looked_at if names.version]
+        self._others = [names for names in looked_at if not names.version]
+        self._versions, self._seen = [names.version for names in self._numbered], [n.seen for n in self._numbered]
+        self._read, self._pairs, self._count = attrgetter("value"), map, enumerate  # a student may replace the builtins
+        bind_methods(self)
+
+    def changed(self) -> list[_Names]:
+        """Return the namespaces that may have changed."""
+        found = [names for names in self._others if not names.same()]
+        now = [*self._pairs(self._read, self._versions)]
+        if now != self._seen:
+            for place, number in self._count(now):
+                if number == self._seen[place]:
+                    continue
+                names = self._numbered[place]
+                if names.same():
+                    self._seen[place] = names.seen = number  # read before the comparison
+                else:
+                    found.append(names)
+        return found
+
+
 class Guard:
     """A detector of changes to recorded names and functions.
 
@@ -173,7 +206,7 @@ class Guard:
         self._kinds = [(name, module, type(module)) for name, module in modules.items()]
         self._operators = Operators()
         self._lessons: str | None = None
-        self._looked_at = self._names
+        self._look_at(self._names)
         processwide = ActiveHooks()
         self.in_order, self.left_on = processwide.in_order, processwide.now
         bind_methods(self)
@@ -234,12 +267,16 @@ class Guard:
             return
         self._lessons = named
         others = re.compile(rf"autograder\.exercises\.(?!({named})\b)[a-z]\w*(\..*)?")
-        self._looked_at = [names for names in self._names if not others.fullmatch(names.where)]
+        self._look_at([names for names in self._names if not others.fullmatch(names.where)])
+
+    def _look_at(self, names: list[_Names]) -> None:
+        self._of_torch = _Compared([each for each in names if each.of_torch])
+        self._rest = _Compared([each for each in names if not each.of_torch])
 
     def changed(self, with_torch: bool = False) -> list[str]:
         """Return the dotted names that were changed since the guard was created. Those of torch if `with_torch`."""
-        looked_at = [names for names in self._looked_at if with_torch or not names.of_torch]
-        found = [path for names in looked_at if not names.same() for path in names.changed()]
+        suspects = [*self._rest.changed(), *(self._of_torch.changed() if with_torch else [])]
+        found = [path for names in suspects for path in names.changed()]
         found += [path for path, cell, was in self._closures if cell.cell_contents is not was]
         found += [f"{name}.__class__" for name, module, kind in self._kinds if type(module) is not kind]
         return found + self._operators.changed()
@@ -251,12 +288,11 @@ class Guard:
         Packages such as lightning and torchrl replace some as soon as they are imported. The dotted names that were
         changed inside the block are appended to `changed`.
         """
-        of_torch = [names for names in self._looked_at if names.of_torch]
-        replaced = [(names, names.put_back()) for names in of_torch if not names.same()]
+        replaced = [(names, names.put_back()) for names in self._of_torch.changed()]
         try:
             yield
         finally:
-            changed += [path for names in of_torch if not names.same() for path in names.changed()]
+            changed += [path for names in self._of_torch.changed() for path in names.changed()]
             for names, objects in replaced:
                 names.put(objects)
 

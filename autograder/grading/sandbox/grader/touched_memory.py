@@ -1,7 +1,7 @@
 """Memory that another process touches, counted by Linux.
 
-Pages are 4 kB: the fork server refuses huge ones. It lets malloc give back what is freed, from 64 kB on. Then the noise
-of a count is below 2 MB.
+Pages are 4 kB: the fork server refuses huge ones. It lets malloc give back what is freed, from 64 kB on. Then ten
+counts of one answer differ by 0.3 MB.
 """
 
 from __future__ import annotations
