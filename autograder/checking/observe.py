@@ -23,6 +23,7 @@ from .containment import timeout_causes as overlong
 from .containment.caught import Spot, explained, functions_of, learners_line, message_of, places_of, spots_in
 from .containment.deadline import Deadline
 from .containment.edits import copy_tensors, find_edited
+from .containment.garbage import rare_full_collections
 from .containment.nested_passes import MOST, PassesWithoutEnd
 from .containment.refused import Refused
 from .containment.surroundings import undisturbed
@@ -127,7 +128,7 @@ def _observe_case(
     held = overlong.resident()
     with undisturbed(notes):
         try:
-            with limited(deadline), place.holding(case) if place else nullcontext():
+            with limited(deadline), rare_full_collections(), place.holding(case) if place else nullcontext():
                 found = exercise.probe(SimpleNamespace(**{exercise.asks: _marking(answer, signature)}), case)
                 _refuse_replaced(found, case)
             values = {str(name): canonical(value) for name, value in found.items()}

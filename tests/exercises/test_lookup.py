@@ -62,6 +62,16 @@ def test_one_check_imports_one_exercise() -> None:
     assert lesson == ["autograder.exercises.leaf_tensors", "autograder.exercises.leaf_tensors.predict_leaf"]
 
 
+def test_no_lesson_imports_the_compiler() -> None:
+    """`autograder check FILE.py` loads all lessons, and `torch._dynamo` takes longer than all of them."""
+    look = (
+        "import sys; from autograder import exercises; [exercises.load(each) for each in exercises.lessons()];"
+        "print('torch._dynamo' in sys.modules)"
+    )
+    printed = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True).stdout
+    assert printed.split() == ["False"]
+
+
 @pytest.mark.parametrize("lesson", COURSE.read(), ids=lambda lesson: lesson.name)
 def test_every_module_of_a_lesson_is_an_exercise_or_imported(lesson: Lesson) -> None:
     """A file that is not listed in EXERCISES would be forgotten without a word."""

@@ -8,6 +8,20 @@ from collections.abc import Iterator
 
 
 @contextlib.contextmanager
+def rare_full_collections() -> Iterator[None]:
+    """Put off collections of the oldest objects in the `with` block, as a context manager.
+
+    Each walks over all of torch's objects: in a kernel they take more than half of a check of `walk_nodes`.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(*before[:2], 10_000)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+@contextlib.contextmanager
 def older_objects_frozen() -> Iterator[None]:
     """Exclude all objects of before from collections in the `with` block. This is a context manager.
 

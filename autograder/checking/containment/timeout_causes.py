@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from mmap import PAGESIZE
-from pathlib import Path
 
 from ...language import Note
 
@@ -18,7 +17,8 @@ def resident() -> int:
     Returns 0 where the system does not report it (not Linux).
     """
     try:
-        return int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1]) * PAGESIZE
+        with open("/proc/self/statm", "rb", buffering=0) as file:  # before each case: half of what `read_text` takes
+            return int(file.read().split()[1]) * PAGESIZE
     except OSError:
         return 0
 

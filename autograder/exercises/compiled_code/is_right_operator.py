@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd.gradcheck import GradcheckError
-from torch.testing._internal.optests.generate_tests import OpCheckError
 
 from autograder.checking.exercise import Aspect, Case, Why, aspect, exercise
 from autograder.checking.inputs import Lineup, Programs, signed
@@ -119,6 +118,8 @@ def _says(answer: Any, op: Any, x: Tensor, right: bool) -> object:
     A failed assertion, opcheck or gradcheck is a refusal. On a wrong operator any error is one: a test that is broken
     itself fails on the right ones.
     """
+    from torch.testing._internal.optests.generate_tests import OpCheckError  # imports torch._dynamo, which takes 2 s
+
     try:
         return bool(answer.is_right_operator(op, x.clone()))
     except AnswerRaised as raised:

@@ -72,11 +72,11 @@ def make_schedule(history: History, now: float) -> Schedule:
     rungs = climb(history.checks, now)
     waiting = {name: rung for name, rung in rungs.items() if rung.due is not None}
     ordered = sorted(waiting.values(), key=lambda rung: (not rung.mistaken, rung.due, rung.since))
-    due, gone, changed = [], [], []
+    due, gone, changed, lessons = [], [], [], {*exercises.lessons()}
     for rung in ordered:
         if rung.due is None or rung.due > now:
             continue
-        found = _find(rung)
+        found = _find(rung, lessons)
         if found is None:
             gone.append(rung.exercise)
         elif not found.withdrawn:
@@ -131,9 +131,12 @@ def _ahead(checks: Iterable[Check], now: float) -> int:
     return sum(check.time > now for check in checks)
 
 
-def _find(rung: Rung) -> Exercise | None:
-    """Return the exercise of a rung, also where its lesson was renamed. Returns None if there is no such exercise."""
-    lesson = rung.lesson if rung.lesson in exercises.lessons() else None
+def _find(rung: Rung, lessons: set[str]) -> Exercise | None:
+    """Return the exercise of a rung, also where its lesson was renamed. Returns None if there is no such exercise.
+
+    `lessons` are those that exist.
+    """
+    lesson = rung.lesson if rung.lesson in lessons else None
     try:
         return exercises.find(rung.exercise, lesson)
     except (exercises.Unknown, ImportError):
