@@ -18,21 +18,21 @@ from support.attacks.attack import HALF
 LIMITS = Limits(cell_seconds=10, total_seconds=30, memory=1 << 30, processes=12, disk_bytes=64 << 20)
 
 UNPREVENTED = {
-    "raw memory by a pointer of ctypes: the code of the function that reads the meter": (
-        "train_epoch",
+    "raw memory by a pointer of ctypes: the code of the function that tries a learner's test": (
+        "is_right",
         """
 import ctypes
-from autograder.checking.counting.allocations import LiveBytes
+from autograder.checking.inputs import Lineup
 class Address(ctypes.Union):
     _fields_ = (("address", ctypes.c_uint64), ("there", ctypes.POINTER(ctypes.c_uint64)))
 def code_of(function):
     place = Address()
     place.address = object.__hash__(function) * 16 % 2**64 + 48
     return place.there
-nothing = lambda self: 0
-code_of(LiveBytes.peak.fget)[0] = code_of(nothing)[0]
+nothing = lambda self, test: ([True], {"catches_old_gradient": True, "catches_missing_last": True})
+code_of(Lineup.tried)[0] = code_of(nothing)[0]
 """
-        + HALF["train_epoch"],
+        + HALF["is_right"],
     )
 }
 
@@ -51,7 +51,7 @@ def test_it_pays_and_is_shown(name: str, assignment: Assignment) -> None:
     outcome, _ = assignment.hand_in(assignment.notebook({**HALF, exercise: answer}))
     assert (outcome.flags, outcome.notes, outcome.ended) == ([], [], None)
     assert "ctypes" in {place.parameters["what"] for place in outcome.places}
-    assert points(outcome)[exercise] > assignment.points_without(HALF)[exercise]
+    assert points(outcome)[exercise] > assignment.points_without(HALF).get(exercise, 0)
 
 
 def test_a_later_cell_shows_hidden_inputs(assignment: Assignment) -> None:
