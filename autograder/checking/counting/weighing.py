@@ -10,6 +10,7 @@ import torch
 
 from ...language import Note
 from ..containment import timeout_causes as overlong
+from ..containment.thread_starts import in_one_process
 from ..counted_run import another, condense
 from ..exercise import Case, Exercise
 from ..expected import Expected, expect
@@ -32,7 +33,8 @@ def weighed(exercise: Exercise, aspect: str) -> Exercise:
     run = exercise.weighings[aspect].run
 
     def probe(answer: Any, case: Case) -> dict[str, object]:
-        return {aspect: condense(run(getattr(answer, exercise.asks), case.rng))}
+        with in_one_process():
+            return {aspect: condense(run(getattr(answer, exercise.asks), case.rng))}
 
     def cases(rng: torch.Generator) -> Iterator[Case]:
         yield Case(rng=another(rng))

@@ -5,8 +5,22 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+from collections.abc import Sequence
+from pathlib import Path
 
 from ...limits import MOST_FILES
+
+
+def bytes_on_disk(process: int, folder: str | None, mounts: Sequence[str]) -> int:
+    """Return the bytes that a child has on disk: in `folder`, or in file systems of its own where `folder` is None.
+
+    `mounts` are their paths, as the child sees them. Raises OSError if nobody may look into them.
+    """
+    if folder:
+        found = [each.lstat().st_blocks * 512 for each in Path(folder).rglob("*")]
+        return sum(found) + nameless_bytes(process)
+    counts = [os.statvfs(f"/proc/{process}/root{mount}") for mount in mounts]
+    return sum((each.f_blocks - each.f_bfree) * each.f_frsize for each in counts)
 
 
 def exceeds(folder: str, most: int) -> bool:

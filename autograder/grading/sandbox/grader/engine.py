@@ -13,6 +13,7 @@ from types import TracebackType
 
 from ...limits import Limits
 from ...wall_kinds import Wall
+from ..wall.filesystem import HOME, TMP
 from ..wall.libc import CannotIsolate
 from ..wire.channel import LARGEST_ANSWER, Channel
 from ..wire.run_codec import Rehearsal
@@ -71,7 +72,8 @@ class Engine:
                 raise Ended(Ending.DIED) from error
         folder = json.loads(reply)["folder"]
         watched = folder if self.wall == Wall.LANDLOCK else None
-        child = StudentProcess(Channel(ours, LARGEST_ANSWER), handle, self.limits, watched)
+        mounts = (HOME, TMP) if self.wall == Wall.FULL else ()
+        child = StudentProcess(Channel(ours, LARGEST_ANSWER), handle, self.limits, watched, mounts)
         try:
             ready = child.receive(START_SECONDS)
         except Ended as ended:  # no line of the submission has run yet, so it is not at fault

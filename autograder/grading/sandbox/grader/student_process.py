@@ -9,6 +9,8 @@ import contextlib
 import os
 import signal
 import time
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,8 +18,9 @@ from ....checking.containment.deadline import Deadline, busy, waited
 from ...limits import Limits
 from ..wire.channel import Channel, Closed, Malformed, TimedOut
 from ..wire.wire_messages import ChildReply, ChildRequest
+from .disk_use import bytes_on_disk
 from .resource_watch import Ending, ResourceWatch
-from .touched_memory import TouchedMemory
+from .touched_memory import MemoryOfFamily
 
 START_SECONDS = 60.0  # on a busy machine: to fork and isolate a child, or to send a child a message
 _MOST_NOTICED = 1000  # messages of one child
@@ -36,16 +39,20 @@ class StudentProcess:
     """A running child, reached through a channel.
 
     `handle` is a pidfd of the child: a file descriptor that stands for a process. `folder` is the child's folder if the
-    kernel does not limit its size, otherwise None. A thread watches the child's memory and disk space.
+    kernel does not limit its size, otherwise None. `mounts` are the paths of its own file systems.
+    A thread watches the child's memory and disk space.
     Use the object as a context manager: at the end of the `with` block the child is killed.
     """
 
-    def __init__(self, channel: Channel, handle: int, limits: Limits, folder: str | None = None) -> None:
+    def __init__(
+        self, channel: Channel, handle: int, limits: Limits, folder: str | None = None, mounts: Sequence[str] = ()
+    ) -> None:
         self._channel, self._handle, self._limits, self._folder = channel, handle, limits, folder
         # The fork server knows the child's id in another PID namespace only; this is the id in the grader's namespace.
         fields = dict(line.split(":", 1) for line in Path(f"/proc/self/fdinfo/{handle}").read_text().splitlines())
         self._process = int(fields["Pid"])
         self.noticed: list[Any] = []  # what the child told of code before it ran it; it may be forged
+        self._on_disk = partial(bytes_on_disk, self._process, folder, mounts)
         self._start = time.monotonic()
         self._watch = ResourceWatch(self._process, limits, folder, self._end)
 
@@ -80,11 +87,11 @@ class StudentProcess:
     def weigh(self, do: ChildRequest, **arguments: Any) -> ChildReply:
         """Send one request as `ask` does. The key `touched` of the answer has the memory that it took.
 
-        The unit is a byte, and `TouchedMemory` counts. If the kernel does not let it, the value is None.
+        The unit is a byte, and `MemoryOfFamily` counts. If the kernel does not let it, the value is None.
         """
-        memory: TouchedMemory | None = None
+        memory: MemoryOfFamily | None = None
         with contextlib.suppress(OSError):
-            memory = TouchedMemory(self._process)
+            memory = MemoryOfFamily(self._process, self._on_disk)
         reply = self.ask(do, **arguments)
         reply["touched"] = None
         with contextlib.suppress(OSError):

@@ -7,10 +7,31 @@ counts of one answer differ by 0.3 MB.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+
+from .process_memory import descendants, memory
 
 _MAPPING = re.compile(r"^\S+ .(.).(.) .*\n(?:[A-Z].*\n)*?Referenced: +(\d+) kB\nAnonymous: +(\d+) kB", re.M)
 _KB = 1 << 10
+
+
+class MemoryOfFamily:
+    """A count of what a process and its descendants use from now on: memory, and disk.
+
+    `on_disk` returns the bytes that they have on disk. Raises OSError if the kernel does not let this process count.
+    """
+
+    def __init__(self, process: int, on_disk: Callable[[], int]) -> None:
+        self._process, self._on_disk = process, on_disk
+        self._before = on_disk()
+        self._known = {each: TouchedMemory(each) for each in descendants(process)}
+
+    def bytes(self) -> int:
+        """Return the bytes used so far. Of a process that is new, all that it has counts."""
+        family = descendants(self._process)
+        touched = [self._known[each].bytes() if each in self._known else memory(each) for each in family]
+        return sum(touched) + max(self._on_disk() - self._before, 0)
 
 
 class TouchedMemory:
