@@ -26,7 +26,8 @@ from support.attacks.attack import HALF
 
 pytestmark = pytest.mark.long(60)
 LIMITS = Limits(cell_seconds=20, total_seconds=60, memory=2 << 30, processes=12, disk_bytes=256 << 20)
-MARGIN = 4 << 20  # bytes between a limit and what answers need: twice the noise
+MARGIN = 4 << 20  # bytes between a limit and what right answers need
+BEYOND = 9 << 20  # bytes beyond a limit where it is certain
 WEIGHED = {
     lesson.name: [each for each in COURSE.exercises(lesson).values() if each.weighings] for lesson in COURSE.read()
 }
@@ -96,7 +97,7 @@ def weigh(opened: Assignment, exercise: Exercise, aspect: str, program: str) -> 
 def is_above(opened: Assignment, exercise: Exercise, aspect: str, program: str) -> bool:
     """Return whether a program needs clearly more than the limit, or more than a child may have."""
     try:
-        return weigh(opened, exercise, aspect, program) >= exercise.weighings[aspect].most + MARGIN
+        return weigh(opened, exercise, aspect, program) >= exercise.weighings[aspect].most + BEYOND
     except Ended as ended:
         return ended.why is Ending.MEMORY
 

@@ -38,7 +38,12 @@ from support.once import once
 
 _BIN = Path(sys.executable).parent
 # What a fork server's process has from its start.
-_SANDBOX = {"HOME": os.environ.get("HOME", "/"), "OMP_NUM_THREADS": "1", "TORCH_COMPILE_DISABLE": "1"}
+_SANDBOX = {
+    "MALLOC_MMAP_THRESHOLD_": str(1 << 16),
+    "HOME": os.environ.get("HOME", "/"),
+    "OMP_NUM_THREADS": "1",
+    "TORCH_COMPILE_DISABLE": "1",
+}
 
 
 class CommandServer:

@@ -21,8 +21,14 @@ from ..verdict import Finding, Verdict, VerdictState
 _MB = 1 << 20
 
 
-class TookTooLong(Exception):
-    """An error: a large run was stopped, so its memory tells nothing."""
+_SLACK = 8 * _MB  # beyond the limit, where nothing is deducted and a person decides
+
+
+class NotTold(Exception):
+    """An error: a large run does not tell whether an answer is lean.
+
+    It was stopped, or takes a little more than the limit.
+    """
 
 
 def weighed(exercise: Exercise, aspect: str) -> Exercise:
@@ -57,13 +63,15 @@ def judge_weighed(
 
     It is wrong, too, if the results are. `runs` holds the observation of that run, `expected` the solution's. `touched`
     is the memory in bytes. If it is None, nobody has counted, and only the results are judged.
-    Raises TookTooLong if the run was stopped.
+    Raises NotTold if a person should look.
     """
     if any(run.raised and run.raised.id in overlong.IDS for run in runs):
-        raise TookTooLong
+        raise NotTold("it took too long")
     most = exercise.weighings[aspect].most
     if len(runs) != 1 or judge(weighed(exercise, aspect), runs, expected).state != VerdictState.PASSED:
         why = Note("differs.counted_run", {"what": ""})
+    elif touched is not None and most < touched <= most + _SLACK:
+        raise NotTold(f"it took {touched / _MB:.0f} MB, a little more than {most // _MB}")
     elif touched is not None and touched > most:
         why = Note("differs.memory", {"used": round(touched / _MB), "limit": most // _MB})
     else:

@@ -154,6 +154,7 @@ UNUSUAL_METHODS = words(
 # Attributes that lead from an object to frames, code, namespaces and other people's modules.
 HIDDEN_ATTRIBUTES = words(
     """
+    from_file madvise memmap open_connection start_server
     ag_code ag_frame cell_contents co_code co_consts co_names cr_code cr_frame f_back f_builtins f_globals f_locals
     func_globals get_stack gi_code gi_frame loadTestsFromName loadTestsFromNames run_code tb_frame tb_next
     """

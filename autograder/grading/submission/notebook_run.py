@@ -12,7 +12,7 @@ from nbformat.notebooknode import NotebookNode
 
 from ...checking.containment import timeout_causes as overlong
 from ...checking.containment.time_limit import TimeIsUp
-from ...checking.counting.weighing import TookTooLong, judge_weighed
+from ...checking.counting.weighing import NotTold, judge_weighed
 from ...checking.exercise import Exercise
 from ...checking.expected import Expected
 from ...checking.judge import screen, unobserved
@@ -339,9 +339,11 @@ class _Run:
         try:
             runs = [unpack_run(data) for data in reply["runs"]]
             verdict = judge_weighed(exercise, judgement.verdict, aspect, runs, reply["touched"], expected)
-        except TookTooLong:
-            self._outcome.late = True
-            self._note(f"{exercise.name}: on large inputs it took too long for a count of its memory by the kernel")
+            if not reply["alone"]:
+                raise NotTold("there were other processes, or it ended them")
+        except NotTold as why:
+            self._outcome.late |= any(run.raised for run in runs)
+            self._note(f"{exercise.name}: on large inputs the kernel's count of its memory tells too little: {why}")
             verdict = judgement.verdict
         except Exception as error:  # any exception that a forged message can cause
             return self._malformed(exercise, error)

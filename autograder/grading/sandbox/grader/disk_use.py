@@ -6,7 +6,6 @@ import contextlib
 import os
 import stat
 from collections.abc import Sequence
-from pathlib import Path
 
 from ...limits import MOST_FILES
 
@@ -16,11 +15,17 @@ def bytes_on_disk(process: int, folder: str | None, mounts: Sequence[str]) -> in
 
     `mounts` are their paths, as the child sees them. Raises OSError if nobody may look into them.
     """
-    if folder:
-        found = [each.lstat().st_blocks * 512 for each in Path(folder).rglob("*")]
-        return sum(found) + nameless_bytes(process)
-    counts = [os.statvfs(f"/proc/{process}/root{mount}") for mount in mounts]
-    return sum((each.f_blocks - each.f_bfree) * each.f_frsize for each in counts)
+    if folder is None:
+        counts = [os.statvfs(f"/proc/{process}/root{mount}") for mount in mounts]
+        return sum((each.f_blocks - each.f_bfree) * each.f_frsize for each in counts)
+    used = nameless_bytes(process)
+    waiting = [folder]
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                used += entry.stat(follow_symlinks=False).st_blocks * 512
+                waiting += [entry.path] if entry.is_dir(follow_symlinks=False) else []
+    return used
 
 
 def exceeds(folder: str, most: int) -> bool:

@@ -19,8 +19,9 @@ from ...limits import Limits
 from ..wire.channel import Channel, Closed, Malformed, TimedOut
 from ..wire.wire_messages import ChildReply, ChildRequest
 from .disk_use import bytes_on_disk
+from .process_memory import descendants
 from .resource_watch import Ending, ResourceWatch
-from .touched_memory import MemoryOfFamily
+from .touched_memory import TouchedMemory
 
 START_SECONDS = 60.0  # on a busy machine: to fork and isolate a child, or to send a child a message
 _MOST_NOTICED = 1000  # messages of one child
@@ -87,16 +88,24 @@ class StudentProcess:
     def weigh(self, do: ChildRequest, **arguments: Any) -> ChildReply:
         """Send one request as `ask` does. The key `touched` of the answer has the memory that it took.
 
-        The unit is a byte, and `MemoryOfFamily` counts. If the kernel does not let it, the value is None.
+        The unit is a byte, and `TouchedMemory` counts. If the kernel does not let it, the value is None. The key
+        `alone` tells whether all has been counted: there was no other process, and the child did not evade the count.
         """
-        memory: MemoryOfFamily | None = None
+        memory: TouchedMemory | None = None
+        is_alone = self._is_alone()
         with contextlib.suppress(OSError):
-            memory = MemoryOfFamily(self._process, self._on_disk)
+            memory = TouchedMemory(self._process, self._on_disk)
         reply = self.ask(do, **arguments)
-        reply["touched"] = None
-        with contextlib.suppress(OSError):
-            reply["touched"] = memory.bytes() if memory else None
+        reply["touched"], reply["alone"] = None, is_alone and self._is_alone()
+        if memory:
+            try:
+                reply["touched"] = memory.bytes()
+            except OSError:
+                reply["alone"] = False
         return reply
+
+    def _is_alone(self) -> bool:
+        return len(descendants(self._process)) == 1
 
     def _send(self, message: dict[str, Any]) -> None:
         try:

@@ -10,41 +10,23 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from .process_memory import descendants, memory
-
 _MAPPING = re.compile(r"^\S+ .(.).(.) .*\n(?:[A-Z].*\n)*?Referenced: +(\d+) kB\nAnonymous: +(\d+) kB", re.M)
 _KB = 1 << 10
-
-
-class MemoryOfFamily:
-    """A count of what a process and its descendants use from now on: memory, and disk.
-
-    `on_disk` returns the bytes that they have on disk. Raises OSError if the kernel does not let this process count.
-    """
-
-    def __init__(self, process: int, on_disk: Callable[[], int]) -> None:
-        self._process, self._on_disk = process, on_disk
-        self._before = on_disk()
-        self._known = {each: TouchedMemory(each) for each in descendants(process)}
-
-    def bytes(self) -> int:
-        """Return the bytes used so far. Of a process that is new, all that it has counts."""
-        family = descendants(self._process)
-        touched = [self._known[each].bytes() if each in self._known else memory(each) for each in family]
-        return sum(touched) + max(self._on_disk() - self._before, 0)
+_MOST_CODE = 24 << 10  # kB of code that an answer's first large run reads; 16 MB were seen
 
 
 class TouchedMemory:
-    """A count of the memory that a process touches from now on.
+    """A count of the memory that a process touches from now on, and of its disk.
 
-    Raises OSError if the kernel does not let this process count it.
+    `on_disk` returns the bytes that it has on disk. Raises OSError if the kernel does not let this process count.
     """
 
-    def __init__(self, process: int) -> None:
-        self._folder = Path(f"/proc/{process}")
+    def __init__(self, process: int, on_disk: Callable[[], int]) -> None:
+        self._folder, self._on_disk = Path(f"/proc/{process}"), on_disk
         for what in ("1", "5"):  # the marks of touched pages, the peak of the resident memory
             self._folder.joinpath("clear_refs").write_text(what, encoding="utf-8")
-        self._written = self._bytes_written()
+        self._before = self._bytes_written() + on_disk()
+        self._of_files = self._number(self._read("status"), "RssFile")
 
     def bytes(self) -> int:
         """Return the bytes touched so far, and those written to files and pipes.
@@ -60,7 +42,9 @@ class TouchedMemory:
             touched += int(referenced) if is_shared else min(int(referenced), int(anonymous))
         status = self._read("status")
         most, now = self._number(status, "VmHWM"), self._number(status, "VmRSS")
-        return (most - now + touched) * _KB + self._bytes_written() - self._written
+        # What was there untouched. Many new pages of files were not: they would hide as much of what is gone.
+        untouched = now - touched - max(self._number(status, "RssFile") - self._of_files - _MOST_CODE, 0)
+        return (most - untouched) * _KB + max(self._bytes_written() + self._on_disk() - self._before, 0)
 
     def _bytes_written(self) -> int:
         return self._number(self._read("io"), "wchar")
