@@ -54,13 +54,13 @@ def test_no_hidden_byte_pays_unseen(way: str, walled: Assignment) -> None:
     raw = walled.notebook({"train_epoch": HIDDEN[way]})
     raw["cells"] = raw["cells"][1:]  # the tests' own cell
     outcome, _ = walled.hand_in(raw)
-    assert outcome.ended is None
     verdict = outcome.verdicts["train_epoch"]
     if outcome.notes:  # it took too long for the count, and a note says so
         return
     assert verdict.points <= walled.points_without({"train_epoch": WASTEFUL})["train_epoch"]
     assert verdict.finding is not None
-    assert verdict.finding.got[0].id in ("differs.memory", "raised.answer"), verdict.finding
+    refused = ("differs.memory", "differs.counted_run", "raised.answer", "run.died")  # the disk is limited, too
+    assert verdict.finding.got[0].id in refused, verdict.finding
 
 
 @pytest.mark.parametrize("lesson_name", [name for name, found in WEIGHED.items() if found])

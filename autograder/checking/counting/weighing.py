@@ -25,7 +25,7 @@ _SLACK = 8 * _MB  # beyond the limit, where nothing is deducted and a person dec
 
 
 class NotTold(Exception):
-    """An error: a large run does not tell whether an answer is lean.
+    """An error: a large run tells too little about memory.
 
     It was stopped, or takes a little more than the limit.
     """

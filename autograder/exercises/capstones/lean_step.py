@@ -191,7 +191,7 @@ def _words(rng: torch.Generator, n: int) -> Tensor:
     return (torch.arange(n) + torch.randint(0, 6, (1,), generator=rng)) % 6
 
 
-@lean_step.weigh("peak", most=57 << 20)
+@lean_step.weigh("peak", most=53 << 20)
 def weigh(lean_step: Callable[..., Any], rng: torch.Generator) -> object:
     """Train a model that is 12 times as wide as the one that is measured, on 12 times as many rows."""
     n = 12 * _N

@@ -158,7 +158,7 @@ def _drawn_last(x: Tensor, generator: torch.Generator) -> Tensor:
     return h + torch.rand((), generator=generator, dtype=x.dtype)
 
 
-@fix_noise.weigh("kept", most=62 << 20)
+@fix_noise.weigh("kept", most=58 << 20)
 def weigh(fix_noise: Callable[..., Tensor], rng: torch.Generator) -> object:
     """Keep the graphs of four calls. What autograd saves of each takes five times as much as the result, 2 MB."""
     generator = another(rng)
