@@ -136,7 +136,7 @@ def weigh(run: Callable[[Any, Tensor], Tensor], rng: torch.Generator) -> object:
     return [condense([y, torch.autograd.grad(y, x)]) for y, x in zip(results, inputs)]
 
 
-@notice_edits.weigh("left", most=47 << 20)
+@notice_edits.weigh("left", most=43 << 20)
 def weigh_left(run: Callable[[Any, Tensor], Tensor], rng: torch.Generator) -> object:
     """Drop the graphs of six runs, each of which saves a result of 4 MB."""
     x, found = uniform(rng, 1 << 19).requires_grad_(), []
