@@ -18,7 +18,8 @@ _MOST_CODE = 24 << 10  # kB of code that an answer's first large run reads; 16 M
 class TouchedMemory:
     """A count of what a process uses of memory and disk.
 
-    It begins when the object is made. `on_disk` returns the bytes that it has on disk. Raises OSError if the kernel does not let this process count.
+    It begins when the object is made. `on_disk` returns the bytes that the process has on disk.
+    Raises OSError if the kernel does not let this process count.
     """
 
     def __init__(self, process: int, on_disk: Callable[[], int]) -> None:
