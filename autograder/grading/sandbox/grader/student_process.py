@@ -19,7 +19,7 @@ from ...limits import Limits
 from ..wire.channel import Channel, Closed, Malformed, TimedOut
 from ..wire.wire_messages import ChildReply, ChildRequest
 from .disk_use import bytes_on_disk
-from .process_memory import descendants
+from .process_memory import descendants, resident
 from .resource_watch import Ending, ResourceWatch
 from .touched_memory import TouchedMemory
 
@@ -105,7 +105,7 @@ class StudentProcess:
         return reply
 
     def _is_alone(self) -> bool:
-        return len(descendants(self._process)) == 1
+        return not any(map(resident, descendants(self._process)[1:]))  # one that has ended has no memory
 
     def _send(self, message: dict[str, Any]) -> None:
         try:
