@@ -60,15 +60,15 @@ def condense(value: object) -> Any:
 
     The first sum has weights, the second is that of the magnitudes.
     """
-    if type(value) in (list, tuple):  # one by one: a copy of all would be the peak of a large run
-        return [condense(item) for item in value]  # type: ignore[attr-defined]
-    if type(value) is dict:
-        return {name: condense(item) for name, item in value.items()}
-    value = canonical(value)
-    if isinstance(value, Tensor):
-        entries = value.detach().double()
-        return torch.stack([(entries * _cosines(entries)).sum(), entries.abs().sum()])
-    return value
+    return canonical(value, of_tensor=_two_sums)  # one by one: copies of all would be the peak of a large run
+
+
+def _two_sums(tensor: Tensor) -> Any:
+    plain = canonical(tensor)
+    if not isinstance(plain, Tensor):
+        return plain
+    entries = plain.double()
+    return torch.stack([(entries * _cosines(entries)).sum(), entries.abs().sum()])
 
 
 def _cosines(tensor: Tensor) -> Tensor:

@@ -216,10 +216,10 @@ class Exercise:
         self.device_probe = probe
 
     def weigh(self, aspect: str, most: int) -> Callable[[Callable[[Any, torch.Generator], object]], None]:
-        """Register a large run in which grading lets the kernel count the bytes of `aspect`; used as a decorator.
+        """Register a large run for the bytes of `aspect`; used as a decorator.
 
-        `run(answer, rng)` gets the learner's object. `most` is the limit in bytes. It stands at least 4 MB above what a
-        right answer's process touches, and as far below what a wasteful one does.
+        In grading the kernel counts them. `run(answer, rng)` gets the learner's object. `most` is the limit in bytes.
+        It stands at least 4 MB above what a right answer's process touches, and farther below what a wasteful one does.
         """
 
         def register(run: Callable[[Any, torch.Generator], object]) -> None:

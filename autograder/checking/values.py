@@ -58,11 +58,11 @@ class Other:
 WITHOUT_DATA = Other("tensor without data")
 
 
-def canonical(value: object, _depth: int = 0) -> Any:
+def canonical(value: object, _depth: int = 0, *, of_tensor: Callable[[torch.Tensor], Any] | None = None) -> Any:
     """Return `value` as plain data, with `Other` in place of anything else.
 
     Never raises and never runs the value's own code. Tensors are detached, copied and moved to the CPU, and subclasses
-    become plain `torch.Tensor`.
+    become plain `torch.Tensor`. `of_tensor` returns what stands for a tensor in place of such a copy.
     """
     if type(value) is int and value.bit_length() > _MOST_BITS:
         return Other(f"|int| ≥ 2**{_MOST_BITS}")
@@ -71,13 +71,13 @@ def canonical(value: object, _depth: int = 0) -> Any:
     if isinstance(value, float):
         return float.__float__(value)
     if isinstance(value, torch.Tensor):
-        return _canonical_tensor(value)
+        return (of_tensor or _canonical_tensor)(value)
     if type(value) is AtMost:
-        return replace(value, of=canonical(value.of, _depth + 1))
+        return replace(value, of=canonical(value.of, _depth + 1, of_tensor=of_tensor))
     if _depth < _MOST_DEPTH and type(value) in (list, tuple) and len(value) <= _MOST_ITEMS:  # type: ignore[arg-type]
-        return [canonical(item, _depth + 1) for item in value]  # type: ignore[attr-defined]
+        return [canonical(item, _depth + 1, of_tensor=of_tensor) for item in value]  # type: ignore[attr-defined]
     if _depth < _MOST_DEPTH and type(value) is dict and len(value) <= _MOST_ITEMS:
-        return {_key(key): canonical(item, _depth + 1) for key, item in value.items()}
+        return {_key(key): canonical(item, _depth + 1, of_tensor=of_tensor) for key, item in value.items()}
     if type(value) is Other:
         return value
     if type(value) is Caught:

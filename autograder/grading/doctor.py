@@ -157,7 +157,9 @@ def _examine_walls() -> tuple[Wall | None, str]:
 
 
 def _look_around(wall: Wall) -> tuple[str, bool]:
-    """Return a complaint about the isolation behind `wall`, or "", and whether the kernel counts a child's memory.
+    """Return a complaint about the isolation behind `wall`, or "", and a bool.
+
+    The bool tells whether the kernel counts the memory of a child.
 
     A process in the sandbox tries to reach hidden files, the network and other processes, and to write into folders.
     Raises CannotIsolate if the kernel refuses the wall.

@@ -62,7 +62,6 @@ def _assert_full_points(assignment: Assignment, habits: Sequence[Habit]) -> None
     assert points(outcome) == assignment.all_points()
     notes = [note for note in outcome.notes if "is not installed here" not in note]
     refused = [habit.refused for habit in habits if habit.refused]
-    refused.append("there were other processes")  # beside a count of memory: a person is told, and it costs nothing
     assert [note for note in notes if not any(part in note for part in refused)] == []
 
 

@@ -19,8 +19,6 @@ from ..run import Run
 from ..verdict import Finding, Verdict, VerdictState
 
 _MB = 1 << 20
-
-
 _SLACK = 8 * _MB  # beyond the limit, where nothing is deducted and a person decides
 
 
@@ -59,10 +57,10 @@ def expect_weighed(exercise: Exercise, solution: object, seed: str) -> dict[str,
 def judge_weighed(
     exercise: Exercise, verdict: Verdict, aspect: str, runs: Sequence[Run], touched: int | None, expected: Expected
 ) -> Verdict:
-    """Return `verdict`, in which `aspect` is wrong if the answer needs too much memory in its large run.
+    """Return `verdict`, with `aspect` wrong if the large run does not confirm it.
 
-    It is wrong, too, if the results are. `runs` holds the observation of that run, `expected` the solution's. `touched`
-    is the memory in bytes. If it is None, nobody has counted, and only the results are judged.
+    Either it needs too much memory, or its results are wrong. `runs` holds the observation of that run, `expected` the
+    solution's. `touched` is the memory in bytes. If it is None, nobody has counted, and only the results are judged.
     Raises NotTold if a person should look.
     """
     if any(run.raised and run.raised.id in overlong.IDS for run in runs):

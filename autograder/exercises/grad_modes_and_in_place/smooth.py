@@ -137,7 +137,10 @@ def smooth(answer: Any, case: Case) -> dict[str, object]:
 
 @smooth.weigh("saved", most=68 << 20)
 def weigh(smoothing: Callable[[Tensor, Tensor], Tensor], rng: torch.Generator) -> object:
-    """Smooth two tensors of 2048 rows, and keep the results. A weight for each pair of rows takes 33 MB a tensor."""
+    """Smooth two tensors of 2048 rows, and keep the results.
+
+    A weight for each pair of rows takes 33 MB a tensor.
+    """
     inputs = [leaf(rng, 2048, 1) for _ in range(2)]
     a = (leaf(rng).detach() / 3).requires_grad_()
     results = [smoothing(x, a) for x in inputs]

@@ -115,7 +115,10 @@ def _bytes_left(answer: Any, case: Case) -> AtMost:
 
 @fix_leak.weigh("bytes", most=111 << 20)
 def weigh(fix_leak: Any, rng: torch.Generator) -> object:
-    """Make six steps on models of their own, which stay. A graph that stays, too, holds at least 8 MB."""
+    """Make six steps on models of their own, which stay.
+
+    A graph that stays, too, holds at least 8 MB.
+    """
     models, found = [tanh_net(rng, 3, 16) for _ in range(6)], []
     x, y = signed(rng, 64 * 1024, 3), signed(rng, 64 * 1024, 1)
     try:

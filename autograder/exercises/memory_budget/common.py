@@ -48,7 +48,10 @@ def measure(run: Function, network: Network, x: Tensor) -> Run:
 
 
 def four_results(run: Callable[[Tensor], Tensor], rng: torch.Generator) -> object:
-    """Return the results of four calls on 4096 x 64 numbers, and gradients. All graphs are kept until the first pass."""
+    """Return the results of four calls on 4096 x 64 numbers, and gradients.
+
+    All graphs are kept until the first backward pass.
+    """
     inputs, found = [signed(rng, 4096, 64).requires_grad_() for _ in range(4)], []
     _seed(0)
     results = [run(x) for x in inputs]

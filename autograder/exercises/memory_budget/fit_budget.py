@@ -158,7 +158,10 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 @fit_budget.weigh("kept", most=53 << 20)
 def weigh(fit_budget: Callable[..., Tensor], rng: torch.Generator) -> object:
-    """Keep the graphs of four calls with 4 products, whose results take 2 MB each, with room for one of them."""
+    """Keep the graphs of four calls with 4 products each.
+
+    A result takes 2 MB, and there is room for one of the four.
+    """
     f = chain(rng, [64] * 5, nn.GELU(), nn.Sigmoid()).eval()
     return four_results(lambda x: fit_budget(f, x, 4096 * 64 * 8), rng)
 

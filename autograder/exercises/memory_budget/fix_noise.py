@@ -160,7 +160,10 @@ def _drawn_last(x: Tensor, generator: torch.Generator) -> Tensor:
 
 @fix_noise.weigh("kept", most=58 << 20)
 def weigh(fix_noise: Callable[..., Tensor], rng: torch.Generator) -> object:
-    """Keep the graphs of four calls. What autograd saves of each takes five times as much as the result, 2 MB."""
+    """Keep the graphs of four calls, whose results take 2 MB each.
+
+    What autograd saves of each takes five times as much.
+    """
     generator = another(rng)
     return four_results(lambda x: fix_noise(_two_sources, x, generator), rng)
 

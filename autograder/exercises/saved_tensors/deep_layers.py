@@ -84,7 +84,10 @@ def measure_layers(run: Callable[[list[torch.nn.Module], Tensor], object], case:
 def in_many_layers(
     run: Callable[[list[torch.nn.Module], Tensor], Tensor], rng: torch.Generator, *, depth: int, runs: int
 ) -> object:
-    """Return results of 1 MB and gradients of runs through `depth` layers. All results are kept before the backward passes."""
+    """Return results of 1 MB and gradients of runs through `depth` layers.
+
+    All results are kept before the backward passes.
+    """
     inputs = [signed(rng, 128, 1024).requires_grad_() for _ in range(runs)]
     shifts = (signed(rng, depth) / 20).tolist()
     layers: list[torch.nn.Module] = [_CountedLayer(shift, itertools.count()) for shift in shifts]

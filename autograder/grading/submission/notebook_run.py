@@ -331,7 +331,7 @@ class _Run:
     def _weighed(
         self, child: StudentProcess, exercise: Exercise, aspect: str, expected: Expected, judgement: Judgement
     ) -> Judgement:
-        """Return the judgement after a large run of the answer, in which the kernel counts the memory for `aspect`."""
+        """Return the judgement after a large run for `aspect`, whose memory the kernel counts."""
         asked = {"exercise": exercise.name, "seed": expected.seed, "weighed": aspect}
         reply = self._guarded(lambda: child.weigh(ChildRequest.OBSERVE, **asked))
         if reply is None:
@@ -339,8 +339,8 @@ class _Run:
         try:
             runs = [unpack_run(data) for data in reply["runs"]]
             verdict = judge_weighed(exercise, judgement.verdict, aspect, runs, reply["touched"], expected)
-            if not reply["alone"]:
-                raise NotTold("there were other processes, or it ended them")
+            if not reply["whole"]:
+                raise NotTold("other processes began or ended")
         except NotTold as why:
             self._outcome.late |= any(run.raised for run in runs)
             self._note(f"{exercise.name}: on large inputs the kernel's count of its memory tells too little: {why}")

@@ -16,9 +16,10 @@ _OFFSET = 3 * ctypes.sizeof(ctypes.c_void_p)  # after the reference count, the t
 
 
 def version_of(namespace: Mapping[str, Any]) -> ctypes.c_uint64 | None:
-    """Return the number in the dict of a module or a class, as an object whose `value` is read anew each time.
+    """Return the number in the dict of a module or a class.
 
-    `namespace` is what `vars` returns. Returns None if this Python keeps no such number. The dict must stay alive.
+    The `value` of the returned object is read anew each time. `namespace` is what `vars` returns. Returns None if this
+    Python keeps no such number. The dict must stay alive.
     """
     return _field(namespace) if _is_kept() else None
 
@@ -30,7 +31,7 @@ def _field(namespace: Mapping[str, Any]) -> ctypes.c_uint64:
 
 @functools.cache
 def _is_kept() -> bool:
-    """Return whether each change of a module's dict and of a class's moves the number, and reading does not."""
+    """Return whether each change of such a dict moves its number, and reading does not."""
     module, kind = ModuleType("tried"), type("Tried", (), {})
     return all(map(_moves, (module, kind)))
 

@@ -249,19 +249,19 @@ class Worker:
             assert finding is not None
             return {"absent": [absent.state, finding.got[0].id, finding.got[0].parameters]}
         answer = namespace[asked.asks]
-        runs = self._observe_alone(asked, answer, seed, _TRIES if not weighed else 0)  # memory is that of all threads
+        runs = self._observe_alone(asked, answer, seed, among_threads=bool(weighed))  # their memory counts
         if any(function.__code__.co_filename.startswith(_OURS) for function in functions_of(answer)):
             self._changed.append("the answer is code of the course's own files")
         return {"runs": [pack_run(run) for run in runs]}
 
-    def _observe_alone(self, exercise: Exercise, answer: object, seed: str, tries: int) -> list[Run]:
+    def _observe_alone(self, exercise: Exercise, answer: object, seed: str, *, among_threads: bool) -> list[Run]:
         """Observe an answer while no other Python thread runs. Returns one observation per case.
 
         Most threads wait nearly all the time. If another thread has run, the observation is repeated, at most twice. If
-        another thread has run in the last repetition, too, this is recorded as tampering. If `tries` is 0, threads may
-        run.
+        another thread has run in the last repetition, too, this is recorded as tampering. If `among_threads` is
+        True, other threads may run.
         """
-        for _ in range(max(tries, 1)):
+        for _ in range(_TRIES):
             self._changed = []
             put_back = self._guard.torch_put_back(self._changed)
             with self._guard.in_order(), put_back, as_in_a_fresh_process() as unusual:
@@ -269,7 +269,7 @@ class Worker:
                 self._changed += self._guard.changed()
                 runs = observe_in_order(exercise, answer, seed, unusual)
                 self._changed += self._guard.left_on()
-                if not tries or not threads.have_run():
+                if among_threads or not threads.have_run():
                     return runs
         self._changed.append("another thread ran during the check")
         return runs

@@ -11,9 +11,10 @@ from ...limits import MOST_FILES
 
 
 def bytes_on_disk(process: int, folder: str | None, mounts: Sequence[str]) -> int:
-    """Return the bytes that a child has on disk: in `folder`, or in file systems of its own where `folder` is None.
+    """Return the bytes that a child has on disk.
 
-    `mounts` are their paths, as the child sees them. Raises OSError if nobody may look into them.
+    They are in `folder`, or in file systems of its own where `folder` is None. `mounts` are their paths, as the child
+    sees them. Raises OSError if nobody may look into them.
     """
     if folder is None:
         counts = [os.statvfs(f"/proc/{process}/root{mount}") for mount in mounts]

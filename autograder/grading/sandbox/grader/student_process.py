@@ -88,24 +88,26 @@ class StudentProcess:
     def weigh(self, do: ChildRequest, **arguments: Any) -> ChildReply:
         """Send one request as `ask` does. The key `touched` of the answer has the memory that it took.
 
-        The unit is a byte, and `TouchedMemory` counts. If the kernel does not let it, the value is None. The key
-        `alone` tells whether all has been counted: there was no other process, and the child did not evade the count.
+        The unit is a byte, and `TouchedMemory` counts, in the child and its descendants. If the kernel does not let it,
+        the value is None. The key `whole` tells whether all has been counted: no process has begun or ended meanwhile.
         """
-        memory: TouchedMemory | None = None
-        is_alone = self._is_alone()
+        counts: dict[int, TouchedMemory] = {}
+        disk = 0
         with contextlib.suppress(OSError):
-            memory = TouchedMemory(self._process, self._on_disk)
+            disk = self._on_disk()
+            counts = {each: TouchedMemory(each) for each in self._family()}
         reply = self.ask(do, **arguments)
-        reply["touched"], reply["alone"] = None, is_alone and self._is_alone()
-        if memory:
-            try:
-                reply["touched"] = memory.bytes()
-            except OSError:
-                reply["alone"] = False
+        reply["touched"], reply["whole"] = None, not counts
+        if counts:
+            with contextlib.suppress(OSError):
+                reply["touched"] = sum(each.bytes() for each in counts.values()) + max(self._on_disk() - disk, 0)
+                reply["whole"] = self._family() == [*counts]
         return reply
 
-    def _is_alone(self) -> bool:
-        return not any(map(resident, descendants(self._process)[1:]))  # one that has ended has no memory
+    def _family(self) -> list[int]:
+        """Return the ids of the child and its living descendants."""
+        child, *others = descendants(self._process)
+        return [child, *(each for each in others if resident(each))]
 
     def _send(self, message: dict[str, Any]) -> None:
         try:

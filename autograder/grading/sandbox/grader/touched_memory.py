@@ -7,7 +7,6 @@ counts of one answer differ by 0.3 MB.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 _MAPPING = re.compile(r"^\S+ .(.).(.) .*\n(?:[A-Z].*\n)*?Referenced: +(\d+) kB\nAnonymous: +(\d+) kB", re.M)
@@ -16,17 +15,16 @@ _MOST_CODE = 24 << 10  # kB of code that an answer's first large run reads; 16 M
 
 
 class TouchedMemory:
-    """A count of what a process uses of memory and disk.
+    """A count of the memory that a process touches from now on.
 
-    It begins when the object is made. `on_disk` returns the bytes that the process has on disk.
     Raises OSError if the kernel does not let this process count.
     """
 
-    def __init__(self, process: int, on_disk: Callable[[], int]) -> None:
-        self._folder, self._on_disk = Path(f"/proc/{process}"), on_disk
+    def __init__(self, process: int) -> None:
+        self._folder = Path(f"/proc/{process}")
         for what in ("1", "5"):  # the marks of touched pages, the peak of the resident memory
             self._folder.joinpath("clear_refs").write_text(what, encoding="utf-8")
-        self._before = self._bytes_written() + on_disk()
+        self._before = self._bytes_written()
         self._of_files = self._number(self._read("status"), "RssFile")
 
     def bytes(self) -> int:
@@ -45,7 +43,7 @@ class TouchedMemory:
         most, now = self._number(status, "VmHWM"), self._number(status, "VmRSS")
         # What was there untouched. Many new pages of files were not: they would hide as much of what is gone.
         untouched = now - touched - max(self._number(status, "RssFile") - self._of_files - _MOST_CODE, 0)
-        return (most - untouched) * _KB + max(self._bytes_written() + self._on_disk() - self._before, 0)
+        return (most - untouched) * _KB + self._bytes_written() - self._before
 
     def _bytes_written(self) -> int:
         return self._number(self._read("io"), "wchar")

@@ -48,7 +48,10 @@ def end_with_parent() -> None:
 
 
 def refuse_huge_pages() -> None:
-    """Give this process and its descendants pages of one size: huge ones make a count of touched memory useless."""
+    """Give this process and its descendants pages of one size.
+
+    Huge ones make a count of touched memory useless.
+    """
     libc.prctl(_SET_THP_DISABLE, 1, 0, 0, 0)  # a kernel without them refuses
 
 

@@ -39,7 +39,7 @@ class ChildReply(TypedDict, total=False):
     changed: Any  # names of tampered objects
     modules: Any  # names of imported modules
     touched: int | None  # bytes of memory, counted by the kernel: set by the grader's side
-    alone: bool  # whether that is all of it: set by the grader's side, too
+    whole: bool  # whether that is all of it: set by the grader's side, too
     refused: Any  # accesses that the audit hook has refused; in each reply
     stood_in: Any  # packages for which a stand-in was imported; in each reply
     fault: Any  # the end of a traceback, if the request has failed
