@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from ..checking.exercise import Exercise, is_open
 from ..checking.labels import ANY_ENTRY
-from ..checking.verdict import SCORE, AspectState, Finding, Verdict, VerdictState
+from ..checking.verdict import MEMORY, SCORE, AspectState, Finding, Verdict, VerdictState
 from ..exercises import sentence_for
 from ..language import Note, Text, grouped
 from ..messages.entries import EntryNames, name_count, name_place, place_of
@@ -102,7 +102,8 @@ class Card:
         if not finding.aspect:
             yield "", got
             return
-        shown = is_open(finding.seed) or self.exercise.asks_for == "dict"
+        tells_no_input = any(note.id == MEMORY for note in finding.got)
+        shown = is_open(finding.seed) or self.exercise.asks_for == "dict" or tells_no_input
         if not shown:
             yield "", [self.say("card.hidden")]
         if finding.got and (shown or finding.got[0].is_error):

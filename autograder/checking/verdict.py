@@ -15,6 +15,7 @@ from typing import Any
 from ..language import Note
 
 MIME = "application/vnd.autograder.verdict+json"
+MEMORY = "differs.memory"  # the id of the note on what the kernel counted: only grading does
 SCORE = "card.score"  # the id of the note with a measured figure, that of the plain program and the bound
 
 

@@ -20,8 +20,9 @@ from autograder.checking.expected import Expected, expect
 from autograder.checking.observe import observe
 from autograder.checking.run import Run
 from autograder.checking.values import AtMost
-from autograder.checking.verdict import AspectResult, AspectState, Verdict, VerdictState
+from autograder.checking.verdict import MEMORY, AspectResult, AspectState, Finding, Verdict, VerdictState
 from autograder.explained.table import EXPLANATIONS, explain
+from autograder.language import Note
 from autograder.messages.learners import message
 from autograder.messages.measured import NAMES, measured_name
 from autograder.session import SESSION
@@ -91,6 +92,21 @@ def test_a_hidden_case_is_called_hidden_and_does_not_show_what_was_expected(lang
     assert word not in verdict.text(language)
     assert not any("expected" in note.parameters for note in verdict.finding.got)
     assert hidden not in check(forward_difference, "numerical_slope").text(language)
+
+
+@pytest.mark.parametrize(("language", "word"), [("en", "123 MB on large inputs"), ("ru", "123 МБ на больших")])
+def test_memory_that_grading_alone_counts_is_told_on_hidden_cases(language, word):
+    exercise = exercises.find("train_epoch")
+    everything = tuple(
+        AspectResult(each.name, each.points, each.points, AspectState.RIGHT) for each in exercise.aspects
+    )
+    right = Verdict("train_epoch", exercise.lesson, exercise.version, VerdictState.PASSED, everything)
+    finding = Finding("live_bytes", "hidden", got=(Note(MEMORY, {"used": 123, "limit": 84}),))
+    verdict = judging.with_wrong_aspect(exercise, right, finding)
+    html = ShownVerdict.of(verdict).html(language)
+    assert word in html
+    assert message("card.hidden").read(language) not in html
+    assert verdict.points == exercise.points - 2
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from ..exercise import Case, Exercise
 from ..expected import Expected, expect
 from ..judge import judge, with_wrong_aspect
 from ..run import Run
-from ..verdict import Finding, Verdict, VerdictState
+from ..verdict import MEMORY, Finding, Verdict, VerdictState
 
 _MB = 1 << 20
 _SLACK = 8 * _MB  # beyond the limit, where nothing is deducted and a person decides
@@ -71,7 +71,7 @@ def judge_weighed(
     elif touched is not None and most < touched <= most + _SLACK:
         raise NotTold(f"it took {touched / _MB:.0f} MB, a little more than {most // _MB}")
     elif touched is not None and touched > most:
-        why = Note("differs.memory", {"used": round(touched / _MB), "limit": most // _MB})
+        why = Note(MEMORY, {"used": round(touched / _MB), "limit": most // _MB})
     else:
         return verdict
     return with_wrong_aspect(exercise, verdict, Finding(aspect, expected.seed, got=(why,)))

@@ -81,10 +81,10 @@ CARDS: dict[str, Text] = {
     ),
     "differs.budget": Text("{used}; at most {limit} allowed", "{used}, допускается не больше {limit}"),
     "differs.memory": Text(
-        "on large inputs the process took {used} MB, where {limit} MB are more than enough. The operating system counts "
-        "all memory: NumPy's arrays, Python's numbers, buffers that were there before",
-        "на больших входных данных процесс занял {used} МБ, хотя с запасом хватает {limit} МБ. Операционная система "
-        "считает всю память: массивы NumPy, числа Python, буферы, выделенные раньше",
+        "{used} MB on large inputs, and {limit} MB are enough. The operating system counts all memory: NumPy's arrays, "
+        "Python's numbers and buffers from before, too.",
+        "{used} МБ на больших входных данных, а достаточно {limit} МБ. Операционная система считает всю память: и "
+        "массивы NumPy, и числа Python, и буферы, созданные раньше.",
     ),
     "raised.answer": Text.same("{type}: {message}"),
     "raised.returned": Text(
