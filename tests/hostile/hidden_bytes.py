@@ -7,6 +7,12 @@ from collections.abc import Iterator
 # Each defines `out(t)`, which keeps the entries of a tensor where the meter does not see them, and `back(kept)`.
 WAYS_OUT = {
     "an array of NumPy": "def out(t):\n    return t.detach().numpy().copy()\nback = torch.from_numpy",
+    "an array, and pages of a library's file after it": (
+        "import os\nFILE = os.path.join(os.path.dirname(torch.__file__), 'lib', 'libtorch_cpu.so')\n"
+        "PAGES = torch.from_file(FILE, shared=False, size=100 << 20, dtype=torch.uint8)\n"
+        "def out(t):\n    return t.detach().numpy().copy()\n"
+        "def back(kept):\n    if kept.size > 100_000:\n        PAGES[::1024].max()\n    return torch.from_numpy(kept)"
+    ),
     "a list of numbers": (
         "def out(t):\n    return t.shape, t.detach().flatten().tolist()\n"
         "def back(kept):\n    return torch.tensor(kept[1], dtype=torch.float64).view(kept[0])"

@@ -1,4 +1,4 @@
-"""Memory use and threads of other processes and their descendants, on Linux."""
+"""Relatives, threads and memory use of other processes, on Linux."""
 
 from __future__ import annotations
 
@@ -21,6 +21,12 @@ def descendants(process: int) -> list[int]:
                     children = Path(f"/proc/{each}/task/{thread}/children").read_text(encoding="utf-8")
                     found += map(int, children.split())
     return found
+
+
+def parent(process: int) -> int:
+    """Return the process id of a process's parent. Raises OSError if the process has ended."""
+    stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+    return int(stat.rpartition(")")[2].split()[1])
 
 
 def threads(process: int) -> int:

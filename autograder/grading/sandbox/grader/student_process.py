@@ -19,9 +19,9 @@ from ...limits import Limits
 from ..wire.channel import Channel, Closed, Malformed, TimedOut
 from ..wire.wire_messages import ChildReply, ChildRequest
 from .disk_use import bytes_on_disk
-from .process_memory import descendants, resident
+from .process_memory import descendants, parent, resident
 from .resource_watch import Ending, ResourceWatch
-from .touched_memory import TouchedMemory
+from .touched_memory import TouchedMemory, files_mapped
 
 START_SECONDS = 60.0  # on a busy machine: to fork and isolate a child, or to send a child a message
 _MOST_NOTICED = 1000  # messages of one child
@@ -95,7 +95,8 @@ class StudentProcess:
         disk = 0
         with contextlib.suppress(OSError):
             disk = self._on_disk()
-            counts = {each: TouchedMemory(each) for each in self._family()}
+            code = files_mapped(parent(self._process))  # the fork server's: no answer chose them
+            counts = {each: TouchedMemory(each, code) for each in self._family()}
         reply = self.ask(do, **arguments)
         reply["touched"], reply["whole"] = None, not counts
         if counts:
