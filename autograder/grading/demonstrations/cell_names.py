@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import ast
 import symtable
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
 from ..conspicuous.ordinary import words
-from .node_bindings import bound_by, imports
-from .own_namespaces import RUNS, own_namespaces
 
 # Names by which code can reach any other name.
 _DYNAMIC = words(
     "__builtin__ __builtins__ __import__ In Out compile delattr dir eval exec get_ipython globals locals setattr vars"
 )
+_WITH_OWN_DICT = frozenset(("exec", "eval", "vars"))  # in released cells
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -24,9 +23,9 @@ class CellNames:
 
     `early` are read when the cell runs, before the cell itself has bound them. `late` are used inside functions, at a
     time that is unknown. `always` are bound in any case, `perhaps` in some. `fixed` are those of the bound names that
-    stand for modules, functions and classes, and `imported` maps imported names to what they
-    stand for. `changed` are names of objects that get attributes or entries, or a second name, also by code in
-    strings. `dynamic` tells whether the cell may use other names, too.
+    stand for modules, functions and classes, and `imported` maps imported names to what they stand for. `changed` are
+    names of objects that get attributes or entries, or a second name. `dynamic` tells whether the cell may use other
+    names, too.
     """
 
     early: set[str] = field(default_factory=set)
@@ -43,10 +42,18 @@ class CellNames:
         return self.always | self.perhaps
 
     @classmethod
-    def of(cls, source: str) -> CellNames:
-        """Return the names of a cell. Raises SyntaxError or ValueError for what is not plain Python."""
-        tree, names = ast.parse(source), cls()
-        tables = symtable.symtable(source, "<cell>", "exec").get_children()
+    def of(cls, source: str, is_released: bool = False) -> CellNames:
+        """Return the names of a cell, all dynamic if its source cannot be read as plain Python.
+
+        A released cell uses some functions only with a dict or an object of its own, as in `exec(code, {"x": x})`. The
+        code binds nothing else, and may change what the dict holds.
+        """
+        try:
+            tree = ast.parse(source)
+            tables = symtable.symtable(source, "<cell>", "exec").get_children()
+        except (RecursionError, MemoryError, SyntaxError, ValueError):
+            return cls(dynamic=True)
+        names = cls()
         while tables:
             table = tables.pop()
             tables += table.get_children()
@@ -57,10 +64,9 @@ class CellNames:
         names._run(tree.body, names.always)
         names.changed = _changed(tree)
         read = names.early | names.late
-        if read & RUNS:
-            harmless, held = own_namespaces(tree)
-            read -= harmless
-            names.changed |= held
+        if is_released and read & _WITH_OWN_DICT:
+            names.changed |= read
+            read -= _WITH_OWN_DICT
         names.dynamic = "*" in names.bound or any(name in _DYNAMIC or _is_of_history(name) for name in read)
         return names
 
@@ -74,19 +80,33 @@ class CellNames:
                     self._run(each.body, bound)
                 case ast.For(iter=head) | ast.AsyncFor(iter=head) | ast.While(test=head) | ast.If(test=head):
                     self._read(head, bound)
-                    for block in (each.body, each.orelse):
-                        inside = set(bound)
-                        if isinstance(each, (ast.For, ast.AsyncFor)):
-                            self._read(each.target, inside)
-                        self._run(block, inside)
+                    inside = set(bound)
+                    if isinstance(each, (ast.For, ast.AsyncFor)):
+                        self._read(each.target, inside)
                         self.perhaps |= inside - bound
-                case ast.Try() | ast.TryStar() | ast.Match() | ast.Delete():
+                    self._run_perhaps(each.body, inside)
+                    self._run_perhaps(each.orelse, inside)
+                case ast.Try() | ast.TryStar():
+                    self._run_perhaps([*each.body, *each.orelse], bound)
+                    for handler in each.handlers:
+                        name = {handler.name} if handler.name else set()
+                        self.perhaps |= name  # unbound at the end
+                        self._read(handler.type or ast.Pass(), set(bound))
+                        self._run_perhaps(handler.body, bound | name)
+                    self._run_perhaps(each.finalbody, bound)
+                case ast.Match() | ast.Delete():
                     self._read(each, inside := set(bound))
                     self.perhaps |= inside - bound
                 case _:
                     self._read(each, bound)
-                    self.fixed |= bound_by(each) if _is_fixed(each) else set()
-                    self.imported |= imports(each)
+                    self.fixed |= set(_bound_by(each)) if _is_fixed(each) else set()
+                    if isinstance(each, (ast.Import, ast.ImportFrom)):
+                        self.imported |= _bound_by(each)
+
+    def _run_perhaps(self, body: Sequence[ast.stmt], bound: Set[str]) -> None:
+        inside = set(bound)
+        self._run(body, inside)
+        self.perhaps |= inside - bound
 
     def _read(self, node: ast.AST, bound: set[str]) -> None:
         """Record what a statement or expression reads outside of functions. What it binds is added to `bound`."""
@@ -99,12 +119,33 @@ class CellNames:
                 new |= {each.id} if not isinstance(each.ctx, ast.Load) else set()
             if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name):  # `x += 1` reads, too
                 read.add(each.target.id)
-            new |= bound_by(each)
+            new |= set(_bound_by(each))
             waiting += _outside_functions(each)
         self.early |= read - bound
         self.fixed -= new
         self.imported = {name: path for name, path in self.imported.items() if name not in new}
         bound |= new
+
+
+def _bound_by(node: ast.AST) -> dict[str, str]:
+    """Return the names that a node binds itself, other than by assignment.
+
+    The values tell what imported names stand for, such as "torch:nn". They are empty for all others.
+    """
+    match node:
+        case ast.Import(names=names):
+            return {
+                each.asname or (top := each.name.partition(".")[0]): each.name if each.asname else top for each in names
+            }
+        case ast.ImportFrom(module=module, names=names, level=level):
+            return {each.asname or each.name: f"{'.' * level}{module}:{each.name}" for each in names}
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return {name: ""}
+        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+            return {name: ""}
+        case ast.MatchMapping(rest=str(name)):
+            return {name: ""}
+    return {}
 
 
 def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
@@ -133,7 +174,19 @@ def _is_fixed(node: ast.AST) -> bool:
         case ast.ClassDef(body=body):
             values = [each.value for each in body if isinstance(each, (ast.Assign, ast.AnnAssign))]
             methods = [each for each in body if isinstance(each, _Function)]
-            return all(map(_is_fixed, methods)) and all(isinstance(each, (ast.Constant, type(None))) for each in values)
+            if not all(map(_is_fixed, methods)) or any(map(_may_set_class, ast.walk(node))):
+                return False
+            return all(isinstance(each, (ast.Constant, type(None))) for each in values)
+    return False
+
+
+def _may_set_class(node: ast.AST) -> bool:
+    """Return whether code in a class may set an attribute of the class, as in `type(self).count += 1`."""
+    match node:
+        case ast.Attribute(ctx=ast.Store(), value=base):
+            return not isinstance(base, ast.Name)
+        case ast.Name(id="classmethod"):
+            return True
     return False
 
 

@@ -48,6 +48,14 @@ def stopped_output(why: Ending, language: str | None) -> NotebookNode:
     return output("error", ename="Stopped", evalue=why, traceback=text.splitlines())
 
 
+def needless_output(language: str | None) -> NotebookNode:
+    """Return what a released cell shows that was not run, because nothing graded needs it.
+
+    If `language` is None, the text is in English and Russian, otherwise in "en" or "ru".
+    """
+    return output("stream", name="stdout", text=message("run.needless").read(language))
+
+
 class LimitOutput(preprocessors.LimitOutput):  # type: ignore[misc]
     """nbgrader's preprocessor that shortens outputs, with an additional limit.
 

@@ -37,7 +37,7 @@ from .judgement import (
     missing_module,
     unreached_verdict,
 )
-from .limited_outputs import OutputBudget, for_instructor, safe_outputs, stopped_output
+from .limited_outputs import OutputBudget, for_instructor, needless_output, safe_outputs, stopped_output
 
 _MOST_NOTES = 20
 _STOOD_IN = "{} is not installed here: a stand-in without effect took its place"
@@ -144,13 +144,17 @@ class _Run:
         except Ended as ended:
             self._outcome.ended = ended.why
             child = None
+        needless: AbstractSet[int] = set()
         try:
             if child:
                 self._guarded(lambda: child.ask(ChildRequest.BEGIN, lesson=self._lesson, files=self._files))
-                self._plan(child, [cell for cell, _ in cells])
+                needless = self._needless_places(child, [cell for cell, _ in cells])
                 if self._beside:  # a separate message, after the exercises are loaded
                     self._guarded(lambda: child.ask(ChildRequest.TAKE, files=self._beside))
             for number, (cell, name) in enumerate(cells, 1):
+                if number - 1 in needless:
+                    cell.outputs = [needless_output(self._language)]
+                    continue
                 if time.monotonic() > deadline and not self._outcome.ended:
                     self._outcome.ended = Ending.TIME
                 cell.execution_count = number
@@ -174,14 +178,16 @@ class _Run:
         self._outcome.seconds = time.monotonic() - start
         return self._outcome
 
-    def _plan(self, child: StudentProcess, cells: list[NotebookNode]) -> None:
-        """Let the child find the released cells that nothing needs.
+    def _needless_places(self, child: StudentProcess, cells: list[NotebookNode]) -> AbstractSet[int]:
+        """Return the places of the released cells that nothing graded needs, as the child finds them.
 
         The child reads the code, and not this process: code can be made so that reading it takes all memory.
         """
         locked = [place for place, cell in enumerate(cells) if self._is_released(cell)]
         sources = [cell.source for cell in cells]
-        self._guarded(lambda: child.ask(ChildRequest.PLAN, sources=sources, locked=locked))
+        said = self._guarded(lambda: child.ask(ChildRequest.PLAN, sources=sources, locked=locked))
+        found = said.get("needless") if said else None
+        return {each for each in found if type(each) is int}.difference(locked) if isinstance(found, list) else set()
 
     def _is_released(self, cell: NotebookNode) -> bool:
         return bool(cell.metadata.get("nbgrader", {}).get("locked")) or cell.source.strip() in self._handed_out

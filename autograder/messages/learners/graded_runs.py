@@ -14,6 +14,10 @@ GRADED_RUNS: dict[str, Text] = {
         "This cell ran longer than a cell may and was stopped: an endless loop?",
         "Ячейка выполнялась дольше допустимого и была остановлена: бесконечный цикл?",
     ),
+    "run.needless": Text(
+        "Not run in grading: nothing that is graded needs this cell.",
+        "При проверке не выполнялась: для оценки эта ячейка не нужна.",
+    ),
     "run.memory": Text(
         "Stopped: it took more memory than it may. Nothing after this cell was run.",
         "Остановлено: превышен допустимый объём памяти. Ячейки ниже не выполнялись.",

@@ -27,6 +27,7 @@ def statement(rng: random.Random) -> str:
             f"if len({one}) > {number}:\n    {other} = {one}\nelse:\n    {one} = [0]",
             f"with keep({one}) as {other}:\n    {other}.append({number})",
             f"try:\n    {one} = {other}[{number}:]\nexcept NameError as error:\n    {one} = [9]",
+            f"try:\n    print({one}[5])\nexcept IndexError as {other}:\n    print({other})\nelse:\n    {one} = [8]",
             f"match {one}:\n    case [{other}_, *{other}]:\n        pass",
             f"def {function}(x):\n    x.append({number})\n    return x",
             f"def {function}(x):\n    {one}.append({number})\n    return {one} + x",
@@ -34,6 +35,8 @@ def statement(rng: random.Random) -> str:
             f"def {function}(x):\n    global {one}\n    {one} = x + [{number}]\n    return {one}",
             f"class {function}(list):\n    seen = []\n    def __init__(self, x):\n        super().__init__(x)\n"
             f"        self.seen.append({number})",
+            f"class {function}(list):\n    count = {number}\n    def __init__(self, x):\n        super().__init__(x)\n"
+            f"        type(self).count += 1\n    def __repr__(self):\n        return str(self.count)",
             f"{one} = {function}({other})",
             f"print({function}({one}))",
             f"{one} = [{other}, {other}]",

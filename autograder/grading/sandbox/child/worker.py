@@ -14,10 +14,9 @@ import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -139,7 +138,6 @@ class Worker:
     ) -> None:
         self._shell, self._guard, self._limits, self._modules = shell, guard, limits, modules
         self._watch, self._demonstrations = watch, demonstrations
-        self._needless: Mapping[str, Any] = {}  # outputs of cells that are not run
         self._known: dict[str, Exercise] = {}
         self._changed: list[str] = []  # names of tampered objects, from the last observation
         self._descriptors = _Descriptors()
@@ -189,24 +187,21 @@ class Worker:
         return {}
 
     def do_plan(self, sources: list[str], locked: list[int]) -> ChildReply:
-        """Find the released cells that nothing needs, which will not be run. The answer is an empty dict.
+        """Return the places of the released cells that nothing graded needs, under the key `needless`.
 
-        `sources` are the code cells, `locked` the numbers of those with checks and tests.
+        `sources` are the code cells, `locked` the places of those with checks and tests.
         """
-        if self._demonstrations:
-            asked = {exercise.asks for exercise in self._known.values()}
-            self._needless = self._demonstrations.needless(sources, set(locked), asked)
-        return {}
+        if self._demonstrations is None:
+            return {"needless": []}
+        asked = {exercise.asks for exercise in self._known.values()}
+        return {"needless": self._demonstrations.needless(sources, set(locked), asked)}
 
     def do_cell(self, source: str, released: bool = True) -> ChildReply:
         """Run one cell. The answer has the key `outputs`: the cell's outputs in nbformat's form.
 
         `released` tells whether the cell is no student's.
-        The outputs include text that C code or other programs write to the file descriptors 1 and 2. A cell that
-        nothing needs is not run: its outputs are those of the rehearsal.
+        The outputs include text that C code or other programs write to the file descriptors 1 and 2.
         """
-        if (rehearsed := self._needless.get(source)) is not None:
-            return {"outputs": rehearsed}
         shell, outputs = self._shell, self._shell.outputs
         if self._watch:
             self._watch.is_released = released or (self._demonstrations is not None and source in self._demonstrations)

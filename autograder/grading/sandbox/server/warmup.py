@@ -12,6 +12,7 @@ import gc
 import importlib
 import os
 import tempfile
+import warnings
 from collections.abc import Iterator
 from glob import glob
 from types import FunctionType
@@ -70,14 +71,14 @@ def warm_shell() -> Shell:
     return shell
 
 
-def warm_up(shell: Shell, modules: LessonModules, asked: Rehearsal) -> tuple[bool, list[list[RehearsedCell]]]:
+def warm_up(shell: Shell, modules: LessonModules, asked: Rehearsal) -> tuple[bool, list[RehearsedCell]]:
     """Run a rehearsal in the fork server: imports, a lesson's released cells, a wrong answer to each exercise.
 
     Children that are forked later inherit what was imported and cached.
     `asked` names what to import and run. `modules` maps lesson names to the loaded modules of exercises. The answers
     are deleted afterwards, so no child finds them.
-    Returns whether the process can still be forked, and the cells of each notebook as they ran. It can be forked if no
-    thread was added, and no function of an answer is left: torch keeps the formulas of custom operators for ever.
+    Returns whether the process can still be forked, and the cells as they ran. It can be forked if no thread was
+    added, and no function of an answer is left: torch keeps the formulas of custom operators for ever.
     Backward passes add no thread, because without a GPU torch runs them on the calling thread.
     The thread of torch's profiler is allowed. Probes count bytes with the profiler, which works in a fork even though
     this thread is missing there.
@@ -85,7 +86,7 @@ def warm_up(shell: Shell, modules: LessonModules, asked: Rehearsal) -> tuple[boo
     with live_bytes():
         pass
     threads = len(os.listdir("/proc/self/task"))
-    ran = []
+    ran = list[RehearsedCell]()
     for name in asked.imports:
         with contextlib.suppress(Exception):
             importlib.import_module(name)
@@ -94,7 +95,7 @@ def warm_up(shell: Shell, modules: LessonModules, asked: Rehearsal) -> tuple[boo
         known = worker.begin(asked.lesson, {})
         for cells in asked.notebooks:
             with _forgotten(shell):
-                ran.append([_rehearsed(worker, source) for source in cells])
+                ran += [_rehearsed(worker, source) for source in cells]
         with importable(f"autograder.exercises.{asked.lesson}", modules.get(asked.lesson, {}), asked.helpers):
             for name, source in asked.answers.items():
                 _try_answer(known[name], source)
@@ -111,13 +112,13 @@ def _rehearsed(worker: Worker, source: str) -> RehearsedCell:
     before = _settings_and_files()
     outputs = worker.do_cell(source)["outputs"]
     failed = any(output["output_type"] == "error" or output.get("name") == "stderr" for output in outputs)
-    return RehearsedCell(source, outputs, not failed and _settings_and_files() == before)
+    return RehearsedCell(source, not failed and _settings_and_files() == before)
 
 
-def _settings_and_files() -> tuple[list[Note], list[str]]:
-    """Return the settings of torch that are unusual, and the paths of all files in the working folder."""
+def _settings_and_files() -> tuple[list[Note], list[Any], list[str]]:
+    """Return torch's unusual settings, the filters of warnings, and the paths of all files in the working folder."""
     with as_in_a_fresh_process() as unusual:
-        return unusual, [*glob("**", recursive=True)]
+        return unusual, [*warnings.filters], [*glob("**", recursive=True)]
 
 
 def _try_answer(exercise: Exercise, source: str) -> None:

@@ -32,6 +32,7 @@ class ChildReply(TypedDict, total=False):
     A student may have forged it, so the grader checks every value.
     """
 
+    needless: Any  # places of cells that need not be run
     outputs: Any  # of a cell
     runs: Any  # of an observation: a run for each case
     absent: Any  # instead of runs, if the learner has defined nothing: a state, a sentence's id and parameters
