@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..checking.verdict import VerdictState
 from ..exercises import bare
-from ..history import standings, verdicts
+from ..history import History, read_history, standings
 from ..language import LANGUAGES, Text
 from ..messages.learners import message
 from ..session import being_graded
@@ -24,7 +24,8 @@ def describe_return(lesson: str, notebook: LessonNotebook, *, new_kernel: bool) 
     Yields nothing at the first start, when the history has no check of the lesson. Yields nothing while nbgrader runs
     the notebook.
     """
-    found = [] if being_graded() else [*verdicts()]
+    history = History(()) if being_graded() else read_history()
+    found = [*history.verdicts()]
     if not any(verdict.lesson == lesson for verdict in found):
         return
     done = standings(found)
@@ -43,7 +44,7 @@ def describe_return(lesson: str, notebook: LessonNotebook, *, new_kernel: bool) 
     yield Text(*said)
     if new_kernel and following and hasattr(shell(), "kernel"):
         yield message("start.kernel")
-    if due := len(due_now()):
+    if due := len(due_now(history)):
         yield message("start.due", count=due)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...checking.verdict import VerdictState
 from ...grade_ids import CellKind
-from ...history import Standing, standings, verdicts
+from ...history import History, Standing, read_history, standings
 from ...language import hours_of
 from ...lessons.paths import CoursePath, exercises_in, path_names, read_path
 from ...lessons.source import NOTEBOOKS
@@ -77,6 +77,7 @@ class Contents:
     language: str
     notebooks: Path = NOTEBOOKS
     path: CoursePath | None = field(default_factory=chosen_path)
+    history: History = field(default_factory=read_history)
 
     def __repr__(self) -> str:
         rows = list(self._rows())
@@ -117,7 +118,7 @@ class Contents:
                 said = message("contents.next", hours=hours, lesson=link, exercise=following.exercise, **counts)
             else:
                 said = message("contents.begin", hours=hours, lesson=link)
-        due = len(due_now())
+        due = len(due_now(self.history))
         more = [message("start.due", count=due)] if due else []
         return "\n\n".join([each.read(self.language) for each in (said, *more)] + [self._paths()])
 
@@ -132,7 +133,7 @@ class Contents:
         return message("contents.paths", paths="; ".join(listed)).read(self.language)
 
     def _rows(self) -> Iterator[_Row]:
-        done, known = standings(verdicts()), skipped_lessons()
+        done, known = standings(self.history.verdicts()), skipped_lessons(self.history)
         files = {path.stem: path for path in sorted((self.notebooks / self.language).glob("[0-9][0-9]_*.ipynb"))}
         for name in self.path.counts if self.path else files:
             notebook = read_notebook(files[name])

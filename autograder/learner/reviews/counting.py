@@ -6,16 +6,16 @@ import time
 
 from ...checking.exercise import Exercise
 from ...checking.verdict import Verdict, VerdictState
-from ...history import read_history
+from ...history import History, read_history
 from ...language import LANGUAGES, Note, Text
 from ...messages.learners import message, say
 from ...session import being_graded
 from .schedule import LADDER, climb, make_schedule
 
 
-def due_now() -> tuple[Exercise, ...]:
+def due_now(history: History) -> tuple[Exercise, ...]:
     """Return the exercises that are due for review. While nbgrader runs the notebook, none is."""
-    return () if being_graded() else make_schedule(read_history(), time.time()).due
+    return () if being_graded() else make_schedule(history, time.time()).due
 
 
 def is_review(exercise: Exercise, verdict: Verdict, variant: int | None) -> bool:

@@ -8,7 +8,7 @@ from functools import cache
 from ... import exercises
 from ...checking.exercise import Exercise
 from ...checking.verdict import VerdictState
-from ...history import Check, QuestionKind, read_history, record, standings, verdicts
+from ...history import Check, History, QuestionKind, read_history, record, standings
 from ...language import Text
 from ...lessons.source import lesson_source
 from ...lessons.variants import draw_table, variants_of
@@ -38,7 +38,8 @@ def ask(name: str, answers: Mapping[str, object] | None, number: int, *, again: 
     if name and name not in {each.name for each in tables}:
         return Reply((message("placement.unknown", name=name),))
     said = _judged(exercises.find(name), answers or {}, number) if name else None
-    answered, done = _answered(), _done_lessons()
+    history = read_history()
+    answered, done = _answered(history), _done_lessons(history)
     now = max((check.variant or 1 for check in answered.values()), default=1) + again
     asked = [each for each in tables if _is_short(each)]
     current = {name for name, check in answered.items() if (check.variant or 1) == now}
@@ -49,18 +50,18 @@ def ask(name: str, answers: Mapping[str, object] | None, number: int, *, again: 
     return _show(left[0], now, total - len(left) + 1, total, said)
 
 
-def skipped_lessons() -> set[str]:
+def skipped_lessons(history: History) -> set[str]:
     """Return the lessons whose question was answered rightly the last time that it was asked."""
-    return {check.verdict.lesson for check in _answered().values() if _is_right(check)}
+    return {check.verdict.lesson for check in _answered(history).values() if _is_right(check)}
 
 
 def _is_right(check: Check) -> bool:
     return check.verdict.state == VerdictState.PASSED
 
 
-def _done_lessons() -> set[str]:
+def _done_lessons(history: History) -> set[str]:
     """Return the lessons whose core exercises have all passed. They are not asked about."""
-    best = standings(verdicts())
+    best = standings(history.verdicts())
     passed = {name for name, standing in best.items() if standing.best.state == VerdictState.PASSED}
     core = {
         lesson: {each.name for each in exercises.load(lesson).values() if each.core} for lesson in exercises.lessons()
@@ -86,9 +87,9 @@ def _tables() -> tuple[Exercise, ...]:
     return _tables_of(tuple(sorted(known, key=lambda lesson: title_of_lesson(lesson, "en"))))
 
 
-def _answered() -> dict[str, Check]:
+def _answered(history: History) -> dict[str, Check]:
     """Return a dict from exercise to the last answer to its question."""
-    return {check.verdict.exercise: check for check in read_history().checks if check.question is QuestionKind.ROWS}
+    return {check.verdict.exercise: check for check in history.checks if check.question is QuestionKind.ROWS}
 
 
 def _is_short(exercise: Exercise) -> bool:
