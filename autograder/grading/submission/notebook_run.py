@@ -170,7 +170,12 @@ class _Run:
                 self._take_places(child, cell, number)
             self._show_places()
             if child:  # also covers checks that earned nothing
-                self._tampered(child, with_torch=any(not name and _worth(cell) is not None for cell, name in cells))
+                # For a check torch's own functions are put back, but an instructor's graded cells run with what a
+                # notebook has replaced.
+                with_torch = any(not name and _worth(cell) is not None for cell, name in cells)
+                said = self._guarded(lambda: child.ask(ChildRequest.GUARD, with_torch=with_torch))
+                if said is not None:  # the child has not ended
+                    self._tampered(said)
         finally:
             if child:
                 self._outcome.waited = child.waited()
@@ -302,7 +307,7 @@ class _Run:
                 told = self._guarded(lambda: child.ask(ChildRequest.CODE, exercise=name))
                 judgement = self._judged(exercise, {**answer, **(told or {})})
             if child and judgement.verdict.points:
-                judgement = self._unless_tampered(child, exercise, judgement)
+                judgement = self._unless_tampered(exercise, judgement, answer)
                 for aspect, right in self._judge.answers.weighed.get(name, {}).items():
                     if any(each.name == aspect and each.earned for each in judgement.verdict.aspects):
                         judgement = self._weighed(child, exercise, aspect, right, judgement)
@@ -353,36 +358,27 @@ class _Run:
             verdict = judgement.verdict
         except Exception as error:  # any exception that a forged message can cause
             return self._malformed(exercise, error)
-        return self._unless_tampered(child, exercise, replace(judgement, verdict=verdict, _data={}))
+        return self._unless_tampered(exercise, replace(judgement, verdict=verdict, _data={}), reply)
 
     def _malformed(self, exercise: Exercise, error: Exception) -> Judgement:
         self._flag(make_reason("malformed", name=exercise.name, error=type(error).__name__))
         return _held_back(exercise, "observation")
 
-    def _unless_tampered(self, child: StudentProcess, exercise: Exercise, judgement: Judgement) -> Judgement:
-        """Return `judgement` if the child was not tampered with.
+    def _unless_tampered(self, exercise: Exercise, judgement: Judgement, reply: ChildReply) -> Judgement:
+        """Return `judgement` if the child was not tampered with, as its reply to an observation tells.
 
         Otherwise return a judgement without points, and request a review.
         """
-        what = self._tampered(child, exercise.name)
-        if self._outcome.ended:  # before it could prove that nothing was changed
-            return self._unreached(exercise)
-        if what is None:
-            return judgement
-        return _held_back(exercise, what, judgement.observed)
+        what = self._tampered(reply, exercise.name)
+        return judgement if what is None else _held_back(exercise, what, judgement.observed)
 
-    def _tampered(self, child: StudentProcess, name: str | None = None, with_torch: bool = False) -> str | None:
+    def _tampered(self, reply: ChildReply, name: str | None = None) -> str | None:
         """Return a text with the names of the objects that were tampered with in the child, or None.
 
-        For a check torch's own functions are put back, but an instructor's graded cells run with what a notebook has
-        replaced. `with_torch` names these functions, too.
         If there are any, a reason with these names is added to the outcome's `flags`. `name` is that of the exercise
         that was just checked, or None at the end of the run.
         """
-        said = self._guarded(lambda: child.ask(ChildRequest.GUARD, with_torch=with_torch))
-        if said is None:
-            return None  # the child has ended
-        changed = said.get("changed")
+        changed = reply.get("changed")
         if changed == []:
             return None
         named = [str(name)[:80] for name in changed] if isinstance(changed, list) else []

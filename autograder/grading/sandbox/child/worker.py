@@ -227,9 +227,9 @@ class Worker:
     def do_observe(self, exercise: str, seed: str, programs: str = "", weighed: str = "") -> ChildReply:
         """Run an exercise's probe on the cases of `seed`, with the current definitions of the notebook.
 
-        The answer has the key `runs`: a list with the encoded observation of each case. If the learner has defined
-        nothing to observe, it has the key `absent` instead. Its value is a list: a verdict's state, a sentence id and
-        parameters.
+        The answer has the key `runs`: a list with the encoded observation of each case, and the key `changed` as in
+        `do_guard`. If the learner has defined nothing to observe, it has the key `absent` instead. Its value is a list:
+        a verdict's state, a sentence id and parameters.
         `programs` is the source of the candidate programs if the exercise asks for a test, otherwise empty. `weighed`
         names the aspect whose large run is asked for in place of the probe.
         """
@@ -247,7 +247,7 @@ class Worker:
         runs = self._observe_alone(asked, answer, seed, among_threads=bool(weighed))  # their memory counts
         if any(function.__code__.co_filename.startswith(_OURS) for function in functions_of(answer)):
             self._changed.append("the answer is code of the course's own files")
-        return {"runs": [pack_run(run) for run in runs]}
+        return {"runs": [pack_run(run) for run in runs], **self.do_guard()}
 
     def _observe_alone(self, exercise: Exercise, answer: object, seed: str, *, among_threads: bool) -> list[Run]:
         """Observe an answer while no other Python thread runs. Returns one observation per case.
