@@ -132,7 +132,6 @@ def _comparison(namespace: Mapping[str, Any], was: Mapping[str, Any], hiding: bo
     """Return a function that tells whether a namespace certainly holds the objects `was` under their names.
 
     If `hiding` is True, it must also have the names that it has now, and no others.
-    The comparisons make grading take 1.12 times as long; a loop in Python would make it 1.30 times.
     """
     names = [*was, *(name for name in namespace if hiding and name not in was)]
     get, objects, count = itemgetter(*names, names[0]), tuple(was.values()), len(namespace)  # of one name: no tuple
