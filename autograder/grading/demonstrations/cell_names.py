@@ -163,14 +163,18 @@ def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _is_fixed(node: ast.AST) -> bool:
-    """Return whether a statement binds names to what has no state: modules, functions, classes."""
+    """Return whether a statement binds names to what has no state: modules, functions, classes.
+
+    The same of a default, which may be a lambda or a negative number.
+    """
     match node:
         case ast.Import() | ast.ImportFrom():
             return True
-        case ast.FunctionDef(args=given) | ast.AsyncFunctionDef(args=given):
-            return all(
-                isinstance(each, (ast.Constant, ast.Name)) for each in (*given.defaults, *given.kw_defaults) if each
-            )
+        case ast.FunctionDef(args=given) | ast.AsyncFunctionDef(args=given) | ast.Lambda(args=given):
+            defaults = [each for each in (*given.defaults, *given.kw_defaults) if each]
+            return all(isinstance(each, (ast.Constant, ast.Name)) or _is_fixed(each) for each in defaults)
+        case ast.UnaryOp(operand=ast.Constant()):  # as in `-1`
+            return True
         case ast.ClassDef(body=body):
             values = [each.value for each in body if isinstance(each, (ast.Assign, ast.AnnAssign))]
             methods = [each for each in body if isinstance(each, _Function)]

@@ -80,6 +80,11 @@ def test_what_code_in_a_string_may_have_changed_is_run() -> None:
     assert needless(released, [*released, "print(f.note)"]) == [2]
 
 
+@pytest.mark.parametrize(("default", "is_fixed"), [("-1", True), ("lambda x: x", True), ("[]", False)])
+def test_a_function_whose_defaults_cannot_change_has_no_state(default: str, is_fixed: bool) -> None:
+    assert CellNames.of(f"def f(x, y={default}):\n    return x").fixed == ({"f"} if is_fixed else set())
+
+
 @pytest.mark.parametrize("counts", ["type(self).count += 1", "self.__class__.count += 1", "self.count = 1"])
 def test_a_class_that_sets_its_own_attributes_has_a_state(counts: str) -> None:
     released = ["class Value:\n    count = 0\n    def __init__(self):\n        " + counts, "Value()", "print(1)"]
