@@ -75,7 +75,7 @@ def test_a_full_disk_loses_nothing(place: Place, tmp_path: Path) -> None:
         mount -t tmpfs -o size=24m tmpfs $2
         cp -r $1 $2/course
         free=$(df --output=avail -k $2 | tail -1)
-        head -c $(( free - 250 ))k /dev/zero > $2/filled
+        head -c $(( free - 100 ))k /dev/zero > $2/filled
         status=0
         $GRADE $2/course || status=$?
         rm -r $2/filled $1
