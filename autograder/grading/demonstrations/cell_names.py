@@ -149,7 +149,7 @@ def _bound_by(node: ast.AST) -> dict[str, str]:
 
 
 def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the parts of a node that run in the cell itself, not in the scope of a function, class or comprehension."""
+    """Yield the parts of a node that are not in the scope of a function, class or comprehension."""
     match node:
         case ast.FunctionDef(args=given) | ast.AsyncFunctionDef(args=given) | ast.Lambda(args=given):
             yield from (each for each in (*given.defaults, *given.kw_defaults) if each)
@@ -195,7 +195,7 @@ def _may_set_class(node: ast.AST) -> bool:
 
 
 def _changed(tree: ast.AST) -> set[str]:
-    """Return the names at the beginning of what is set, as in `x.a = 1` and `x[0] += 1`, and `x` in `y = x`."""
+    """Return the names of what is set, such as `x` in `x.a = 1`, in `x[0] += 1` and in `y = x`."""
     roots: set[str] = set()
     for node in ast.walk(tree):
         match node:
@@ -209,7 +209,7 @@ def _changed(tree: ast.AST) -> set[str]:
 
 
 def _is_of_history(name: str) -> bool:
-    """Return whether IPython binds a name to inputs or results of cells: `_`, `__`, `_3`, `_i`, `_i3`, `_ih`."""
+    """Return whether IPython binds a name to inputs or results of cells, such as `_3`, `_i3` or `_ih`."""
     return name.startswith("_") and (
         name.strip("_") == "" or name.lstrip("_i").isdigit() or name in ("_ih", "_oh", "_dh")
     )

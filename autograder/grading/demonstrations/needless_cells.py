@@ -135,7 +135,10 @@ def _linked(names: Sequence[CellNames], uncertain: Set[int]) -> list[_Cell]:
 
 
 def _link(cells: list[_Cell], place: int, name: str, sources: Set[int], changed: bool) -> bool:
-    """Link a cell with those that bind a name which it reads. Return whether the name stands for what has no state."""
+    """Link a cell with those that bind a name which it reads.
+
+    Returns whether the name stands for what has no state.
+    """
     fixed = not changed and all(name in cells[each].names.fixed for each in sources)
     if fixed and _import_the_same(name, [cells[each].names for each in sources]):
         sources = {min(sources, default=place)}  # students import again what a released cell has imported

@@ -25,16 +25,20 @@ def descendants(process: int) -> list[int]:
 
 def parent(process: int) -> int:
     """Return the process id of a process's parent. Raises OSError if the process has ended."""
-    stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
-    return int(stat.rpartition(")")[2].split()[1])
+    return int(_state(process)[1])
 
 
 def threads(process: int) -> int:
     """Return the number of a process's threads, or 0 if it is unknown."""
     with contextlib.suppress(OSError):
-        stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
-        return int(stat.rpartition(")")[2].split()[17])
+        return int(_state(process)[17])
     return 0
+
+
+def _state(process: int) -> list[str]:
+    """Return the fields after a process's name, which may hold anything. Source: proc_pid_stat(5)."""
+    stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+    return stat.rpartition(")")[2].split()
 
 
 def resident(process: int) -> int:
