@@ -10,6 +10,7 @@ import pytest
 
 from autograder.cells import read_cells
 from autograder.grading.limits import Limits
+from autograder.grading.wall_kinds import Wall
 from autograder.lessons.collection import COURSE
 from support.assignment import Assignment, open_assignment, points
 
@@ -47,16 +48,24 @@ def hand_ins() -> dict[tuple[str, str], list[HandIn]]:
 
 
 CASES = hand_ins()
+NIGHTLY = pytest.mark.nightly(
+    twin="tests/hostile/test_fourth_trial.py::test_no_gain_is_unseen_but_for_those_that_are_told"
+)
+
+
+@pytest.fixture(scope="module", params=[Wall.FULL, pytest.param(Wall.LANDLOCK, marks=NIGHTLY)])
+def wall(request: pytest.FixtureRequest) -> Wall:
+    return request.param
 
 
 @pytest.fixture(scope="module", params=CASES, ids=".".join)
 def opened(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, wall: Wall, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Assignment, str, list[HandIn]]]:
     name, exercise = request.param
     (lesson,) = COURSE.read([name])
     folder = tmp_path_factory.mktemp(exercise)
-    with open_assignment(lesson, COURSE.exercises(lesson), folder, LIMITS, asked=(exercise,)) as assignment:
+    with open_assignment(lesson, COURSE.exercises(lesson), folder, LIMITS, asked=(exercise,), wall=wall) as assignment:
         yield assignment, exercise, CASES[name, exercise]
 
 
