@@ -31,7 +31,6 @@ from autograder.site.pages import TEMPLATES, lesson_page
 from autograder.site.pages import Page as LessonPage
 from autograder.site.predictions import judge_data
 from support.browser import barriers, browser_page, picture, served
-from support.kernel import forked_kernels
 
 pytestmark = pytest.mark.long(25)
 
@@ -45,9 +44,7 @@ TABLES = [each for name in exercises.lessons() for each in exercises.load(name).
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder: Path = tmp_path_factory.mktemp("site") / "below" / "site"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JUPYTER_PATH", str(forked_kernels()))
-        assert main(["site", str(folder), *COMMAND]) == 0
+    assert main(["site", str(folder), *COMMAND]) == 0
     return folder
 
 

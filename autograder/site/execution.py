@@ -21,6 +21,7 @@ from nbformat.notebooknode import NotebookNode
 from nbformat.v4 import new_code_cell
 
 from ..lessons.source import CHECK
+from .forked_kernel import ForkedKernel
 
 # A dict from cell id to outputs in nbformat's form, by language.
 Outputs = dict[str, dict[str, list[dict[str, Any]]]]
@@ -82,11 +83,12 @@ def _run(notebook: NotebookNode, files: Path) -> Outputs:
             shutil.copytree(files, folder, dirs_exist_ok=True)
         client = NotebookClient(
             notebook,
-            kernel_name="python3",
             timeout=_SECONDS,
             resources={"metadata": {"path": folder}},
             extra_arguments=["--log-level=ERROR"],  # it warns that it can be listened to on this machine
         )
+        manager = client.create_kernel_manager()
+        manager.provisioner = ForkedKernel(kernel_spec=manager.kernel_spec, parent=manager)
         home = {**os.environ, "AUTOGRADER_HOME": str(Path(folder) / "home")}
         with client.setup_kernel(env=home):
             for index, cell in enumerate(notebook.cells):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from autograder.site.execution import executed
@@ -18,7 +17,6 @@ print("after it")
 """
 
 
-@pytest.mark.usefixtures("quick_kernels")
 def test_what_a_cell_prints_is_one_output_up_to_a_picture(tmp_path: Path) -> None:
     notebook = new_notebook(cells=[new_code_cell("import sys"), new_code_cell(PRINTS, id="prints")])
     outputs = executed(notebook, tmp_path / "files", tmp_path)["prints"]["ru"]
