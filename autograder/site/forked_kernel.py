@@ -7,10 +7,11 @@ import os
 from multiprocessing.context import ForkServerProcess
 from typing import Any
 
+import matplotlib
 from ipykernel.kernelapp import launch_new_instance
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
-_IMPORTED = ["torch", "torch._dynamo", "matplotlib.pyplot", "autograder.pictures.draw", __name__]
+_IMPORTED = ["torch", "torch._dynamo", "matplotlib.backends.backend_agg", "autograder.pictures.draw", __name__]
 
 
 class ForkedKernel(LocalProvisioner):  # type: ignore[misc]
@@ -40,6 +41,8 @@ class _Kernel(ForkServerProcess):
         os.environ.clear()
         os.environ.update(environment)
         os.chdir(folder)
+        # A kernel says so in its environment, which matplotlib reads only when it is imported.
+        matplotlib.use("module://matplotlib_inline.backend_inline")
         # Without a parent's number a kernel speaks to a terminal.
         launch_new_instance([*arguments, f"--IPKernelApp.parent_handle={os.getppid()}"])
 
