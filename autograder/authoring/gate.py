@@ -49,7 +49,7 @@ from .idle_calls import idle_calls
 from .junk import accepted_helpers, accepted_junk, helpers
 from .known_inputs import known_inputs
 from .lint import banned_words, lonely_pronoun, problems
-from .trials import TRIALS, Trials, try_answers
+from .trials import TRIALS, Trials, judge_keys, try_answers
 from .unearned import unearned_points
 from .untried import untried_conditions
 from .variant_trials import variant_problems
@@ -89,7 +89,8 @@ def verify(
 ) -> tuple[list[Report], list[str]]:
     """Return a report for each exercise of a lesson, and the problems of the lesson as a whole.
 
-    If `only` names an exercise, that exercise alone is verified. Each answer is tried `number` times.
+    If `only` names an exercise, that exercise alone is verified. Each answer is tried `number` times; if it is 0, what
+    answers did on the public seed is judged.
     Raises BrokenSource if a cell of the lesson cannot be executed, or if an answer ends its process.
     Raises Unknown if the lesson has no exercise `only`.
     """
@@ -100,7 +101,7 @@ def verify(
     chosen = [exercises[only]] if only else list(exercises.values())
     judged = [each for each in chosen if not each.withdrawn and each.name in ran.solutions]
     keys = {each.name: ran.expect(each, PUBLIC_SEED) for each in judged}
-    trials = try_answers(lesson, judged, keys, number)
+    trials = try_answers(lesson, judged, keys, number) if number else judge_keys(judged, keys, ran)
     reports = []
     for exercise in chosen:
         reports.append(report := _report(exercise))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..language import quantity
-from .options import add_command, positive
+from .options import add_command, natural
 
 if TYPE_CHECKING:
     from ..authoring.gate import Report
@@ -30,8 +30,8 @@ def add_commands(commands: Any) -> None:
     verify = add_command(commands, "verify", _verify, says)
     verify.add_argument("lessons", nargs="*", metavar="LESSON[.EXERCISE]")
     verify.add_argument("--json", action="store_true", help="print the reports as a JSON list")
-    says = "try each answer N times, four times in a process (default: 20)"
-    verify.add_argument("--trials", type=positive, metavar="N", help=says)
+    says = "try each answer N times, four times in a process (default: 20); 0: only judge what the key holds"
+    verify.add_argument("--trials", type=natural, metavar="N", help=says)
     says = "also list the mistakes that no answer recorded in DIR/LESSON.py makes"
     verify.add_argument("--answers", type=Path, metavar="DIR", help=says)
     _add_private_course(verify)
@@ -94,7 +94,7 @@ def _verify(chosen: argparse.Namespace) -> int:
 
     from ..authoring import gate, recorded_answers, trials
 
-    number = chosen.trials or trials.TRIALS
+    number = trials.TRIALS if chosen.trials is None else chosen.trials
     collection = _collection(chosen)
     reports, failed = [], False
     wanted = [name.partition(".")[::2] for name in chosen.lessons] or [

@@ -59,11 +59,15 @@ def assignment(text: str) -> str:
     return Path(text).name or text
 
 
-def positive(text: str) -> int:
+def natural(text: str, least: int = 0) -> int:
     """Return the number that a command-line argument states.
 
-    Raises ArgumentTypeError if the argument is no whole number of at least 1.
+    Raises ArgumentTypeError if the argument is no whole number of at least `least`.
     """
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    if not text.isdecimal() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
     return int(text)
+
+
+def positive(text: str) -> int:
+    return natural(text, least=1)

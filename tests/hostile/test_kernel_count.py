@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from autograder.checking.exercise import Exercise
 from autograder.checking.values import AtMost
@@ -31,6 +32,7 @@ BEYOND = 9 << 20  # bytes beyond a limit where it is certain
 WEIGHED = {
     lesson.name: [each for each in COURSE.exercises(lesson).values() if each.weighings] for lesson in COURSE.read()
 }
+EVERY_COMMIT = ("gradient_hooks", "higher_order", "memory_budget")
 
 
 @pytest.fixture(scope="module", params=[Wall.FULL, Wall.LANDLOCK])
@@ -63,7 +65,13 @@ def test_no_hidden_byte_pays_unseen(way: str, walled: Assignment) -> None:
     assert verdict.finding.got[0].id in refused, verdict.finding
 
 
-@pytest.mark.parametrize("lesson_name", [name for name, found in WEIGHED.items() if found])
+def lesson(name: str) -> ParameterSet:
+    """Return a lesson as an argument: those with few programs for each commit, others for the night."""
+    twin = "tests/hostile/test_kernel_count.py::test_the_kernel_tells_right_answers_from_wasteful_ones"
+    return pytest.param(name, marks=[] if name in EVERY_COMMIT else pytest.mark.nightly(twin=twin))
+
+
+@pytest.mark.parametrize("lesson_name", [lesson(name) for name, found in WEIGHED.items() if found])
 def test_the_kernel_tells_right_answers_from_wasteful_ones(
     lesson_name: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -11,7 +11,7 @@ from ...checking.observe import observe
 from ...checking.verdict import Verdict
 from ...lessons.needed_code import needed_code
 from ...lessons.source import lesson_source
-from ...lessons.variants import VariantTable, draw_table, sources_above
+from ...lessons.variants import VariantTable, draw_table, sources_above, variants_of
 from .again import expected_of
 
 _CHANCE = 0.1  # with which all rows may be guessed
@@ -35,19 +35,23 @@ def hard_rows(table: VariantTable) -> list[str]:
     return [label for label in table.right if label in rows]
 
 
-def table_and_program(exercise: Exercise, number: int) -> tuple[VariantTable, str]:
-    """Return a table's variant, and its program with all that it uses."""
-    table, lesson = draw_table(exercise, number), lesson_source(exercise.lesson)
+def table_of(exercise: Exercise, number: int) -> VariantTable:
+    """Return a table's variant. Its program runs, once for each mistake."""
+    table = draw_table(exercise, number)
     assert table is not None
+    return table
+
+
+def program_of(exercise: Exercise, number: int) -> str:
+    """Return the program of a table's variant with all that it uses. Nothing runs."""
+    program, lesson = variants_of(exercise).draw(number).program, lesson_source(exercise.lesson)
     assert lesson is not None
-    code = [*needed_code(sources_above(lesson, exercise.name), "", table.program), table.program]
-    return table, "\n\n\n".join(code)
+    return "\n\n\n".join([*needed_code(sources_above(lesson, exercise.name), "", program), program])
 
 
 def judge_rows(exercise: Exercise, number: int, answers: Mapping[str, object]) -> Verdict:
     """Return the verdict on answers to the hard rows of a variant. A missing one and `...` are wrong."""
-    expected, table = expected_of(exercise, number), draw_table(exercise, number)
-    assert table is not None
+    expected, table = expected_of(exercise, number), table_of(exercise, number)
     rows = {label: answers.get(label, ...) for label in hard_rows(table)}
     filled = {**table.right, **{label: "?" if answer is ... else answer for label, answer in rows.items()}}
     return judge(exercise, observe(exercise, filled, expected.seed), expected, lambda: None)

@@ -11,14 +11,14 @@ from ...checking.verdict import VerdictState
 from ...history import Check, History, QuestionKind, read_history, record, standings
 from ...language import Text
 from ...lessons.source import lesson_source
-from ...lessons.variants import draw_table, variants_of
+from ...lessons.variants import variants_of
 from ...messages.learners import message
 from ...session import SESSION, being_graded
 from ..cells_run import shell
 from ..chosen_path import chosen_path
 from ..notebooks.headings import title_of_lesson
 from ..replies import Prose, Reply, TableReply
-from .hard_rows import hard_rows, judge_rows, table_and_program, wrong_rows
+from .hard_rows import hard_rows, judge_rows, program_of, table_of, wrong_rows
 
 _LINES = 70  # of a program that is read for a question
 
@@ -94,12 +94,12 @@ def _answered(history: History) -> dict[str, Check]:
 
 def _is_short(exercise: Exercise) -> bool:
     """Return whether a table's program can be read for a question."""
-    return table_and_program(exercise, 1)[1].count("\n") < _LINES
+    return program_of(exercise, 1).count("\n") < _LINES
 
 
 def _question(exercise: Exercise, number: int) -> str:
     """Return the code of a cell that asks for the hard rows of a table."""
-    table, code = table_and_program(exercise, number)
+    table, code = table_of(exercise, number), program_of(exercise, number)
     asked = message("placement.row", function=table.function).read(SESSION.speaks)
     stub = table.stub("answers", hard_rows(table))
     variant = f", variant={number}" if number > 1 else ""
@@ -109,8 +109,7 @@ def _question(exercise: Exercise, number: int) -> str:
 
 def _judged(exercise: Exercise, answers: Mapping[str, object], number: int) -> Text:
     """Judge the answers to some rows, record them, and return a sentence on them."""
-    verdict, table = judge_rows(exercise, number, answers), draw_table(exercise, number)
-    assert table is not None
+    verdict, table = judge_rows(exercise, number, answers), table_of(exercise, number)
     record(verdict, variant=number, question=QuestionKind.ROWS)
     if verdict.state == VerdictState.PASSED:
         return message("placement.right")
@@ -167,8 +166,7 @@ def _proposal(tables: tuple[Exercise, ...], answered: Mapping[str, Check], done:
 
 def _part_to_do(exercise: Exercise, check: Check) -> tuple[str, ...]:
     """Return the table and the exercise that counts most against what was wrong in it, or () if all rows were wrong."""
-    table = draw_table(exercise, check.variant or 1)
-    assert table is not None
+    table = table_of(exercise, check.variant or 1)
     wrong = wrong_rows(check.verdict, table)
     if len(wrong) == len(hard_rows(table)):
         return ()

@@ -15,7 +15,7 @@ from ...language import LANGUAGES, Text
 from ...lessons.source import lesson_source
 from ...lessons.variants import VariantTable, variants_of
 from ...messages.learners import message
-from .hard_rows import hard_rows, judge_rows, table_and_program, wrong_rows
+from .hard_rows import hard_rows, judge_rows, program_of, table_of, wrong_rows
 from .why import Why
 from .wrong_answers import WhatIsWrong, wrong_answer
 
@@ -29,7 +29,7 @@ class Table:
 
     @cached_property
     def _table(self) -> VariantTable:
-        return table_and_program(self.exercise, self.number)[0]
+        return table_of(self.exercise, self.number)
 
     @property
     def minutes(self) -> int:
@@ -38,7 +38,7 @@ class Table:
     def text(self, language: str) -> str:
         """Return the program with all that it uses, as Markdown."""
         asked = message("review.table", function=self._table.function).read(language)
-        return f"{asked}\n\n~~~~python\n{table_and_program(self.exercise, self.number)[1]}\n~~~~"
+        return f"{asked}\n\n~~~~python\n{program_of(self.exercise, self.number)}\n~~~~"
 
     def blank(self, language: str) -> tuple[str, str]:
         rows = self._table.stub("x", hard_rows(self._table)).partition(" = ")[2].replace("\n", "\n        ")

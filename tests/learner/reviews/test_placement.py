@@ -13,7 +13,7 @@ from autograder.history import read_history, record, verdicts
 from autograder.language import Note
 from autograder.learner.notebooks.headings import title_of_lesson
 from autograder.learner.progress.contents import Contents
-from autograder.learner.reviews.hard_rows import hard_rows, table_and_program
+from autograder.learner.reviews.hard_rows import hard_rows, program_of, table_of
 from autograder.learner.reviews.placement import _is_short, _tables_of
 from autograder.learner.reviews.schedule import make_schedule
 from autograder.messages.learners import message
@@ -105,7 +105,7 @@ def test_a_question_is_hard_to_guess_and_short_to_read(lesson):
     """By their form alone: an entry that is no bool and no word of the table may be any number."""
     for table in _tables_of((lesson,)):
         for number in (1, 2, 3) if _is_short(table) else ():
-            variant, code = table_and_program(table, number)
+            variant, code = table_of(table, number), program_of(table, number)
             rows = hard_rows(variant)
             words = {value for value in variant.right.values() if isinstance(value, str)}
             forms = [
