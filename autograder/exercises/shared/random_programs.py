@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -189,6 +190,7 @@ def _result(op: Op, made: list[_Made], shape: Shape) -> _Made:
             return _Made(shape, one.bound)
 
 
+@cache  # a check of `walk_nodes` asks a thousand times
 def _broadcast(one: Shape, other: Shape) -> Shape:
     return tuple(torch.broadcast_shapes(one, other))
 
