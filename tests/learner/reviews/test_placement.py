@@ -13,9 +13,11 @@ from autograder.history import read_history, record, verdicts
 from autograder.language import Note
 from autograder.learner.notebooks.headings import title_of_lesson
 from autograder.learner.progress.contents import Contents
+from autograder.learner.reviews import hard_rows as hard_rows_module
 from autograder.learner.reviews.hard_rows import hard_rows, program_of, table_of
 from autograder.learner.reviews.placement import _is_short, _tables_of
 from autograder.learner.reviews.schedule import make_schedule
+from autograder.lessons.variants import draw_table
 from autograder.messages.learners import message
 from autograder.session import SESSION, Session
 
@@ -98,6 +100,17 @@ def test_all_is_asked_again_about_other_programs():
     assert second.keys() == first.keys()
     assert all("variant=2" in cell and cell.replace(", variant=2", "") != first[name] for name, cell in second.items())
     assert not any(row[1] == "✓" for row in shown.rows)
+
+
+def test_a_question_runs_its_own_table_alone(monkeypatch):
+    """However many lessons there are: a table is run once for each of its mistakes."""
+    run = []
+    monkeypatch.setattr(hard_rows_module, "draw_table", lambda *given: run.append(given[0].name) or draw_table(*given))
+    shown = autograder.placement()
+    first = cell_of(shown)[1]
+    assert run == [first]
+    second = cell_of(answered(shown, 0))[1]
+    assert {*run} == {first, second}
 
 
 @pytest.mark.parametrize("lesson", exercises.lessons())
