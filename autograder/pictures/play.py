@@ -52,7 +52,7 @@ class Film:
         shown = self._translated(shown)
         if hasattr(shown, "savefig"):
             return readable_image(figure_svg(cast("Figure", shown)), caption)
-        bundle: Any = getattr(shown, "_repr_mimebundle_", dict)()
+        bundle: Any = shown._repr_mimebundle_(include={"text/html"}) if hasattr(shown, "_repr_mimebundle_") else {}
         data = bundle[0] if isinstance(bundle, tuple) else bundle
         return str(data.get("text/html") or _preformatted(repr(shown)))
 

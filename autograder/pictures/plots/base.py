@@ -11,7 +11,7 @@ import re
 import threading
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -78,7 +78,9 @@ class Plot(ABC):
             return self.say(note.id, **note.parameters)
         return "\n".join([self.title(), *self.lines()])
 
-    def _repr_mimebundle_(self, **_: object) -> dict[str, Any] | tuple[dict[str, Any], dict[str, Any]]:
+    def _repr_mimebundle_(
+        self, include: Container[str] | None = None, **_: object
+    ) -> dict[str, Any] | tuple[dict[str, Any], dict[str, Any]]:
         if self.refused() is not None:
             return {"text/html": aside(f"<p>{inline(repr(self))}</p>"), "text/plain": repr(self)}
         if text_is_enough():
@@ -89,11 +91,14 @@ class Plot(ABC):
         with _styled():
             figure = self.figure()
             drawn = readable_image(figure_svg(figure), "\n".join([self.title(), *self.lines()[:_READ]]))
+            bundle = {"text/html": drawn, "text/plain": repr(self)}
+            if include is not None and "image/png" not in include:
+                return bundle
             bitmap = io.BytesIO()
+            figure.set_layout_engine("none")  # it stays: to lay out again took 0.15 of 0.4 s
             figure.savefig(bitmap, format="png", dpi=_SCALE * PIXELS)
         width, height = (round(float(inches) * PIXELS) for inches in figure.get_size_inches())
-        bundle = {"text/html": drawn, "image/png": bitmap.getvalue(), "text/plain": repr(self)}
-        return bundle, {"image/png": {"width": width, "height": height}}
+        return bundle | {"image/png": bitmap.getvalue()}, {"image/png": {"width": width, "height": height}}
 
 
 @dataclass(frozen=True, repr=False)
