@@ -78,7 +78,7 @@ def judge_keys(chosen: Sequence[Exercise], keys: Mapping[str, Expected], ran: Ra
     """
     trials: Trials = {}
     for exercise in chosen:
-        key = keys[exercise.name]
+        key = Expected.from_json(keys[exercise.name].to_json())
         held = {
             ("solution", exercise.name): key.solution,
             **{("mistake", own): key.mistakes[own] for own in key.mistakes},

@@ -33,6 +33,9 @@ WEIGHED = {
     lesson.name: [each for each in COURSE.exercises(lesson).values() if each.weighings] for lesson in COURSE.read()
 }
 EVERY_COMMIT = ("gradient_hooks", "higher_order", "memory_budget")
+NIGHTLY = pytest.mark.nightly(
+    twin="tests/hostile/test_kernel_count.py::test_the_kernel_tells_right_answers_from_wasteful_ones"
+)
 
 
 @pytest.fixture(scope="module", params=[Wall.FULL, Wall.LANDLOCK])
@@ -67,8 +70,7 @@ def test_no_hidden_byte_pays_unseen(way: str, walled: Assignment) -> None:
 
 def lesson(name: str) -> ParameterSet:
     """Return a lesson as an argument: those with few programs for each commit, others for the night."""
-    twin = "tests/hostile/test_kernel_count.py::test_the_kernel_tells_right_answers_from_wasteful_ones"
-    return pytest.param(name, marks=[] if name in EVERY_COMMIT else pytest.mark.nightly(twin=twin))
+    return pytest.param(name, marks=[] if name in EVERY_COMMIT else NIGHTLY)
 
 
 @pytest.mark.parametrize("lesson_name", [lesson(name) for name, found in WEIGHED.items() if found])

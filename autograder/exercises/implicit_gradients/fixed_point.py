@@ -27,7 +27,7 @@ _KEPT = 24  # copies of `z` that a frugal answer may have alive at once; unrolli
     title=Text("A fixed point with a gradient", "Неподвижная точка с градиентом"),
     kind="design",
     difficulty=3,
-    rtol=1e-2,
+    rtol=5e-3,
     aspects=[
         aspect(
             "value",
@@ -243,11 +243,11 @@ def _shrunk(rng: torch.Generator, n: int) -> Tensor:
 
 
 def _slow(rng: torch.Generator, n: int) -> Tensor:
-    """Return a random matrix, not symmetric, with the eigenvalue 0.7.
+    """Return a random matrix, not symmetric, with eigenvalues from 0.62 to 0.68.
 
     With it, 20 recorded steps are far from enough.
     """
     q, _ = torch.linalg.qr(signed(rng, n, n))
-    triangle = torch.triu(uniform(rng, n, n) / 8, 1) + torch.diag(torch.linspace(0.7, 0.1, n, dtype=q.dtype))
+    triangle = torch.triu(uniform(rng, n, n) / 8, 1) + torch.diag(torch.linspace(0.68, 0.62, n, dtype=q.dtype))
     turned: Tensor = q @ triangle @ q.T
     return turned
