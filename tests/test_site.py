@@ -106,7 +106,7 @@ def test_a_lesson_says_from_where_pip_installs_the_course(site: Path) -> None:
 
 
 def heads(folder: Path) -> dict[str, dict[str, str]]:
-    """What search engines and other sites read of each page, by the page's file."""
+    """Facts that search engines and other sites read of each page, by the page's file."""
     found = {}
     for path in folder.rglob("*.html"):
         head = path.read_text(encoding="utf-8").partition("</head>")[0]

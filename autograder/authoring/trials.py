@@ -28,6 +28,7 @@ from ..checking.exercise import PUBLIC_SEED, Exercise
 from ..checking.expected import Expected
 from ..checking.judge import judge
 from ..checking.observe import code_digest, observe
+from ..checking.run import Run
 from ..checking.verdict import Verdict
 from ..lessons.execute import Ran, run
 from ..lessons.source import Lesson
@@ -74,19 +75,23 @@ def try_answers(
 def judge_keys(chosen: Sequence[Exercise], keys: Mapping[str, Expected], ran: Ran) -> Trials:
     """Return the verdicts on what the answers of the chosen exercises have done on the public seed.
 
-    Only alternatives are observed, as a key does not hold them.
+    The key holds what mistakes have done. Solutions and alternatives are observed.
     """
     trials: Trials = {}
     for exercise in chosen:
         key = Expected.from_json(keys[exercise.name].to_json())
-        held = {
-            ("solution", exercise.name): key.solution,
-            **{("mistake", own): key.mistakes[own] for own in key.mistakes},
-        }
         for kind, own, answer in _answers(exercise, ran):
-            runs = held.get((kind, own)) or observe(exercise, answer, PUBLIC_SEED)
-            trials[exercise.name, kind, own] = [judge(exercise, runs, key, partial(code_digest, answer))]
+            held = key.mistakes if kind == "mistake" else {}
+            trials[exercise.name, kind, own] = [_verdict(exercise, own, answer, key, held)]
     return trials
+
+
+def _verdict(
+    exercise: Exercise, own: str, answer: object, expected: Expected, held: Mapping[str, Sequence[Run]]
+) -> Verdict:
+    """Return the verdict on an answer called `own`, which is observed unless its runs are `held`."""
+    runs = held.get(own) or observe(exercise, answer, expected.seed)
+    return judge(exercise, runs, expected, partial(code_digest, answer))
 
 
 def _try_in_process(lesson: Lesson, path: Path, keys: Mapping[str, Any], seeds: Sequence[str]) -> Trials:
@@ -108,9 +113,8 @@ def _try_all(lesson: Lesson, path: Path, keys: Mapping[str, Any], seeds: Sequenc
         for seed in seeds:
             expected = Expected.from_json(key) if seed == PUBLIC_SEED else ran.expect(exercise, seed)
             for kind, own, answer in answers:
-                seen = expected.mistakes.get(own) if kind == "mistake" and seed != PUBLIC_SEED else None
-                runs = seen or observe(exercise, answer, seed)
-                trials[name, kind, own].append(judge(exercise, runs, expected, partial(code_digest, answer)))
+                held = expected.mistakes if kind == "mistake" and seed != PUBLIC_SEED else {}
+                trials[name, kind, own].append(_verdict(exercise, own, answer, expected, held))
     del blocks
     return dict(trials)
 

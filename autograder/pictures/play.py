@@ -46,7 +46,10 @@ class Film:
         return {"text/html": film(frames, "", self.language), "text/plain": repr(self)}
 
     def _html(self, caption: str, shown: object) -> str:
-        """Return what a function returned as HTML: our pictures and matplotlib's figures drawn, the rest as text."""
+        """Return the HTML of what a function returned.
+
+        Our pictures and matplotlib's figures are drawn, the rest is text.
+        """
         if shown is None:
             return ""
         shown = self._translated(shown)

@@ -35,7 +35,7 @@ from dataclasses import replace as _replace
 from IPython.display import display as _display
 _display(_replace(Out[{number}], language="ru"))
 """
-_DRAWN_BY = ("pictures", "messages/drawing.py", "messages/plots.py")
+_MADE_BY = ("pictures", "messages/drawing.py", "messages/plots.py", "site/execution.py", "site/forked_kernel.py")
 
 
 def is_run(cell: NotebookNode) -> bool:
@@ -44,10 +44,10 @@ def is_run(cell: NotebookNode) -> bool:
 
 
 def executed(notebook: NotebookNode, files: Path, cache: Path) -> Outputs:
-    """Return the outputs of an English notebook's cells. Only runs it if `cache` has no outputs of the same cells.
+    """Return the outputs of an English notebook's cells.
 
-    `files` is the folder of the lesson's data files, which may not exist. An answer's stub runs as it is, so a cell
-    that needs the answer has an output of the type "error".
+    Only runs it if `cache` has no outputs of the same cells. `files` is the folder of the lesson's data files, which
+    may not exist. An answer's stub runs as it is, so a cell that needs the answer has an output of the type "error".
     """
     kept = cache / f"{_digest(notebook)}.json"
     if kept.is_file():
@@ -62,16 +62,15 @@ def executed(notebook: NotebookNode, files: Path, cache: Path) -> Outputs:
 
 
 def _digest(notebook: NotebookNode) -> str:
-    """Return a digest of the cells that are run, of torch, and of the code that draws pictures."""
+    """Return a digest of the cells that are run, of torch, and of the code that runs cells and draws pictures."""
     found = hashlib.sha256(torch.__version__.encode())
     for cell in notebook.cells:
         if is_run(cell):
             found.update(f"{cell.id}\n{cell.source}\n".encode())
     package = Path(__file__).parents[1]
-    for name in _DRAWN_BY:
+    for name in _MADE_BY:
         for path in sorted((package / name).rglob("*.py")) or [package / name]:
             found.update(path.read_bytes())
-    found.update(Path(__file__).read_bytes())
     return found.hexdigest()[:20]
 
 

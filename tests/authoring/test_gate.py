@@ -314,7 +314,7 @@ def test_the_aspects_that_are_known_are_there():
 
 @pytest.mark.parametrize("lesson", COURSE.read(), ids=lambda lesson: lesson.name)
 def test_each_aspect_of_the_course_does_its_work(lesson):
-    """On the keys as they are on disk, which the gate compares with what it finds."""
+    """The keys are those on disk, which the gate compares with what it finds."""
     known = [each for each in COURSE.exercises(lesson).values() if not each.withdrawn]
     found = {each.name: [*aspect_problems(each, key_of(each).expected)] for each in known}
     assert {name: problems for name, problems in found.items() if problems} == {}
@@ -339,7 +339,7 @@ def test_a_condition_that_no_case_has_is_told(monkeypatch, listed, complaint):
 
 
 def test_conditions_of_modules_and_calls_are_noticed():
-    """Each condition is missing in the probe that calls once, and met in the one that changes model and order."""
+    """The probe that calls once meets no condition, the one that changes model and order meets each."""
     model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Dropout())
 
     def complaints(probe: Callable[[Any], object]) -> list[str]:

@@ -42,7 +42,7 @@ def nightly(lesson: str) -> ParameterSet:
 
 
 def kinds_of(exercise: Exercise) -> list[Verdict]:
-    """Return one verdict for each kind that the exercise's mistakes can get, recognised or not, and for each state."""
+    """Return one verdict for each state, and for each kind that the exercise's mistakes can get."""
     expected = exercises.key_of(exercise).expected
     unnamed = replace(expected, mistakes={})
     judged = [judge(exercise, runs, each) for runs in expected.mistakes.values() for each in (expected, unnamed)]

@@ -69,7 +69,7 @@ def in_own_mounts(script: str, place: Place, scratch: Path) -> tuple[int, dict[s
 
 
 def test_a_full_disk_loses_nothing(place: Place, tmp_path: Path) -> None:
-    """On a disk with room for some: the rest fails with the file and the cause, and is graded when there is room."""
+    """The submissions without room fail with file and cause, and are graded when there is room."""
     here = place.copy(tmp_path / "course")
     script = """
         mount -t tmpfs -o size=24m tmpfs $2
@@ -143,7 +143,10 @@ def test_an_unreadable_folder_fails_alone(place: Place, tmp_path: Path) -> None:
 
 
 def locked(here: Place) -> sqlite3.Connection:
-    """The gradebook, held by another connection until it is closed. nbgrader waits a tenth of a second for it here."""
+    """The gradebook, held by another connection until it is closed.
+
+    nbgrader waits a tenth of a second for it here.
+    """
     book = here.folder / "gradebook.db"
     with (here.folder / "nbgrader_config.py").open("a", encoding="utf-8") as config:
         config.write(f'\nc.CourseDirectory.db_url = "sqlite:///{book}?timeout=0.1"\n')
@@ -168,7 +171,7 @@ def test_a_gradebook_locked_for_a_while_is_waited_for(place: Place, tmp_path: Pa
 def test_a_gradebook_locked_for_too_long_fails_what_waits(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The submission that waits for it fails, with the reason; the ones after the lock is released are graded."""
+    """The submission that waits for it fails with the reason; those after it are graded."""
     monkeypatch.setattr(gradebook, "PATIENCE", 0.3)
     here = place.copy(tmp_path / "course")
     other = locked(here)

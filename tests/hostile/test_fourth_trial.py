@@ -32,7 +32,10 @@ class HandIn:
 
 
 def hand_ins() -> dict[tuple[str, str], list[HandIn]]:
-    """Return the hand-ins of the file by lesson and exercise. A control and an answer serve all attacks below."""
+    """Return the hand-ins of the file by lesson and exercise.
+
+    A control and an answer serve all attacks below.
+    """
     control = answer = exercise = ""
     found: dict[tuple[str, str], list[HandIn]] = {}
     for cell in read_cells(FILE, {"attack", "answer", "control", "lesson"}):

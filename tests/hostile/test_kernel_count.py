@@ -126,7 +126,10 @@ _RELATIVE = re.compile(r"^from (\.+)(\w+) import (?:\([^)]*\)|.*)$", re.M)
 
 
 def inlined(source: str, file: Path) -> str:
-    """Return the source of a file with modules of the package in place of their imports: a child has no mistakes."""
+    """Return the source of a file with modules of the package in place of their imports.
+
+    A child has no mistakes.
+    """
 
     def source_of(found: re.Match[str]) -> str:
         module = file.parents[len(found[1]) - 1] / f"{found[2]}.py"

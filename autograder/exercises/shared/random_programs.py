@@ -229,7 +229,10 @@ def many_programs(rng: torch.Generator, number: int) -> Iterator[Program]:
 
 
 def tiny_program(rng: torch.Generator) -> Program:
-    """Draw the numbers of a program of three operations: a card shows it for what is wrong in every program."""
+    """Draw the numbers of a program of three operations.
+
+    A card shows it for what is wrong in every program.
+    """
     writer = _Writer(rng, ((2,), (2,), (2,)))
     writer.add(Op.ADD, 0, 1)
     return writer.finish()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import cache
 
+from ... import exercises
 from ...checking.exercise import Exercise
 from ...checking.judge import judge
 from ...checking.observe import observe
@@ -36,8 +38,13 @@ def hard_rows(table: VariantTable) -> list[str]:
 
 
 def table_of(exercise: Exercise, number: int) -> VariantTable:
-    """Return a table's variant. Its program runs, once for each mistake."""
-    table = draw_table(exercise, number)
+    """Return a table's variant. Its program runs the first time, once for each mistake."""
+    return _drawn(exercise.lesson, exercise.name, number)
+
+
+@cache
+def _drawn(lesson: str, name: str, number: int) -> VariantTable:
+    table = draw_table(exercises.find(name, lesson), number)
     assert table is not None
     return table
 

@@ -133,7 +133,7 @@ def _show(exercise: Exercise, number: int, place: int, total: int, said: Text | 
 
 
 def _proposal(tables: tuple[Exercise, ...], answered: Mapping[str, Check], done: set[str]) -> TableReply:
-    """Return a table of lessons: which can be skipped, where to begin, and what to do where a part is known.
+    """Return a table of lessons with what to do in each: skip it, begin there, or do a part.
 
     `answered` maps tables to the last answer to their question; lessons in `done` are done.
     """
@@ -165,7 +165,10 @@ def _proposal(tables: tuple[Exercise, ...], answered: Mapping[str, Check], done:
 
 
 def _part_to_do(exercise: Exercise, check: Check) -> tuple[str, ...]:
-    """Return the table and the exercise that counts most against what was wrong in it, or () if all rows were wrong."""
+    """Return the table and the exercise that counts most against what was wrong in it.
+
+    Returns () if all rows were wrong.
+    """
     table = table_of(exercise, check.variant or 1)
     wrong = wrong_rows(check.verdict, table)
     if len(wrong) == len(hard_rows(table)):

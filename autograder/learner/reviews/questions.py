@@ -91,7 +91,10 @@ def _said_of(exercise: Exercise, verdict: Verdict, table: VariantTable) -> Text:
 
 
 def read_value(written: str) -> object:
-    """Return the value that a learner wrote in a terminal. What is no literal of Python is a text, nothing is `...`."""
+    """Return the value that a learner wrote in a terminal.
+
+    What is no literal of Python is a text, nothing is `...`.
+    """
     try:
         return ast.literal_eval(written.strip()) if written.strip() else ...
     except (ValueError, SyntaxError):

@@ -200,7 +200,10 @@ def points(value: float) -> str:
 
 
 def unit(most: int) -> tuple[int, str]:
-    """Return the unit in which to show up to `most` bytes: its size and its name's id, such as `(1000, "unit.kB")`."""
+    """Return the unit in which to show up to `most` bytes.
+
+    It is its size and its name's id, such as `(1000, "unit.kB")`.
+    """
     for size, id in ((10**6, "unit.MB"), (10**3, "unit.kB")):
         if most >= 2 * size:
             return size, id

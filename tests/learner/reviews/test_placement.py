@@ -105,6 +105,7 @@ def test_all_is_asked_again_about_other_programs():
 def test_a_question_runs_its_own_table_alone(monkeypatch):
     """However many lessons there are: a table is run once for each of its mistakes."""
     run = []
+    hard_rows_module._drawn.cache_clear()
     monkeypatch.setattr(hard_rows_module, "draw_table", lambda *given: run.append(given[0].name) or draw_table(*given))
     shown = autograder.placement()
     first = cell_of(shown)[1]
@@ -115,7 +116,7 @@ def test_a_question_runs_its_own_table_alone(monkeypatch):
 
 @pytest.mark.parametrize("lesson", exercises.lessons())
 def test_a_question_is_hard_to_guess_and_short_to_read(lesson):
-    """By their form alone: an entry that is no bool and no word of the table may be any number."""
+    """An entry that is no bool and no word of the table may be any number."""
     for table in _tables_of((lesson,)):
         for number in (1, 2, 3) if _is_short(table) else ():
             variant, code = table_of(table, number), program_of(table, number)
