@@ -18,9 +18,12 @@ from autograder.grading.conspicuous.code_reader import KnownNames, read_code
 from autograder.grading.conspicuous.protected_names import is_protected
 from autograder.grading.files.notebook_file import parse_notebook
 from autograder.grading.report.similar_answers import similar_answers
-from autograder.history import begun_tables, folder, standings, verdicts
+from autograder.history import Check, History, begun_tables, folder, standings, verdicts
+from autograder.learner.commands import progress
+from autograder.learner.reviews.schedule import DAY, make_schedule
 from autograder.pictures.draw import picture
 from autograder.pictures.steps import steps
+from support.exercises import write_exercises
 from support.growth import growth
 
 Work = Callable[[int], Callable[[], object]]
@@ -115,6 +118,45 @@ def test_a_check_decodes_the_history_of_its_own_exercise_alone(monkeypatch: pyte
     write_history(400)
     assert len([*verdicts("exercise_7")]) == 4
     assert len(decoded) <= 4 * 11  # and those of exercise_70 to 79
+
+
+def test_the_table_of_progress() -> None:
+    def read(size: int) -> Callable[[], object]:
+        write_history(size)
+        return lambda: repr(progress())
+
+    assert growth(read, (100, 400, 1_600)) < MOST
+
+
+MODULE = """\
+from autograder.checking.exercise import aspect, exercise
+from autograder.language import Text
+
+
+@exercise(
+    title=Text.same("A number"),
+    kind="complete",
+    core=True,
+    aspects=[aspect("value", 1, en="It is one.", ru="Это единица.")],
+    hints=[Text.same("One?"), Text.same("Two?"), Text.same("return 1")],
+)
+def number(answer, case):
+    return {"value": answer()}
+"""
+
+
+def test_the_schedule_of_a_history_over_many_lessons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def schedule(size: int) -> Callable[[], object]:
+        (place := tmp_path / str(size)).mkdir()
+        monkeypatch.chdir(place)
+        checks = []
+        for number in range(size):
+            name, lesson = f"number_{number}", f"lesson_{number}"
+            write_exercises(place, lesson, {name: MODULE.replace("def number", f"def {name}")})
+            checks.append(Check(0, Verdict(name, lesson, 1, VerdictState.PASSED, ())))
+        return lambda: make_schedule(History(tuple(checks)), 10 * DAY).due[size - 1]
+
+    assert growth(schedule, (5, 20, 80)) < MOST
 
 
 # -- a class ----------------------------------------------------------------------------------------------------------
