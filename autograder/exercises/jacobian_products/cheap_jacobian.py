@@ -16,7 +16,7 @@ from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost, limited_error, relative_error
 from autograder.language import Text
 
-from .common import EXACT, NEAR, Cost, Watched
+from .common import EXACT, NEAR, Cost, Function, Watched
 
 _WIDTH = 32  # numbers in the hidden layer
 
@@ -67,9 +67,9 @@ _WIDTH = 32  # numbers in the hidden layer
     ],
 )
 def cheap_jacobian(answer: Any, case: Case) -> dict[str, object]:
-    truth = case.f.jacobian(case.x)
-    watched = Watched(case.f, case.x)
-    found = answer.cheap_jacobian(watched, case.x)
+    x, watched = case.x.clone(), Watched(case.f, case.x)
+    found = answer.cheap_jacobian(watched.function, case.x)
+    truth = case.jacobian(x)  # not before: an answer may look for it among all tensors
     with using_answer():
         error = relative_error(truth, found)
     cost = Cost()
@@ -88,23 +88,19 @@ def cheap_jacobian(answer: Any, case: Case) -> dict[str, object]:
     }
 
 
-class Bottleneck(Formula):
-    """A function of a vector, with a hidden layer of 32 numbers.
+def _bottleneck(rng: torch.Generator, n: int, m: int) -> tuple[Formula, Function]:
+    """Return a function from R^n to R^m with a hidden layer of 32 numbers, and its Jacobian as a function of x."""
+    into, out_of = signed(rng, _WIDTH, n) / n, signed(rng, m, _WIDTH) / _WIDTH
 
-    `into` and `out_of` are the matrices before and after that layer.
-    """
+    def jacobian(x: Tensor) -> Tensor:
+        slopes = 1 - (into @ x).tanh().square()
+        return out_of @ (slopes[:, None] * into)
 
-    def __init__(self, into: Tensor, out_of: Tensor) -> None:
-        super().__init__("x -> b @ (a @ x).tanh(), len(a @ x) = 32", lambda x: out_of @ (into @ x).tanh())
-        self.into, self.out_of = into, out_of
-
-    def jacobian(self, x: Tensor) -> Tensor:
-        slopes = 1 - (self.into @ x).tanh().square()
-        return self.out_of @ (slopes[:, None] * self.into)
+    return Formula("x -> b @ (a @ x).tanh(), len(a @ x) = 32", lambda x: out_of @ (into @ x).tanh()), jacobian
 
 
 @cheap_jacobian.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     for n, m in [(9, 19), (9, 4), (1, 4)]:  # neither n nor m alone distinguishes tall from wide
-        into, out_of = signed(rng, _WIDTH, n) / n, signed(rng, m, _WIDTH) / _WIDTH
-        yield Case(f=Bottleneck(into, out_of), x=uniform(rng, n))
+        f, jacobian = _bottleneck(rng, n, m)
+        yield Case(f=f, x=uniform(rng, n), jacobian=jacobian)

@@ -57,19 +57,21 @@ def steep(rng: torch.Generator, n: int, m: int) -> Function:
 
 
 class Watched:
-    """A function that records whether it was called anywhere but at `x`.
+    """A record of whether a function was called anywhere but at `x`.
 
-    `moved` is True after a call at another point, as finite differences make it.
+    An answer gets the attribute `function`, which leads neither to this object nor to others of the probe. `moved` is
+    True after a call at another point, as finite differences make it.
     """
 
     def __init__(self, function: Function, x: Tensor) -> None:
-        self.function, self.x = function, x.detach().clone()
-        self.moved = False
+        there, self.moved = x.detach().clone(), False
 
-    def __call__(self, point: Tensor) -> Tensor:
-        with suppress(Exception):  # under vmap a tensor holds many points, and under tracing no numbers
-            self.moved |= not torch.equal(point.detach(), self.x)
-        return self.function(point)
+        def call(point: Tensor) -> Tensor:
+            with suppress(Exception):  # under vmap a tensor holds many points, and under tracing no numbers
+                self.moved |= not torch.equal(point.detach(), there)
+            return function(point)
+
+        self.function = call
 
 
 class Cost:
@@ -116,9 +118,9 @@ def observe_jvp(product_along: Callable[..., object], case: Case) -> dict[str, o
     The cost is counted on `case.counted`, another function of the same kind from R^6 to R^6 with its arguments. It is
     None in cases in which nothing is counted. The cost of a wrong result is not counted, and stays 0.
     """
-    truth: Any = functional.jvp(case.f, case.x, case.v)[1]
-    watched = Watched(case.f, case.x)
-    product = product_along(watched, case.x, case.v)
+    x, v, watched = case.x.clone(), case.v.clone(), Watched(case.f, case.x)
+    product = product_along(watched.function, case.x, case.v)
+    truth: Any = functional.jvp(case.f, x, v)[1]  # not before: an answer may look for it among all tensors
     with using_answer():
         error = relative_error(truth, product)
     cost = Cost()

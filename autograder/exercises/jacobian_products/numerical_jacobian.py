@@ -23,26 +23,28 @@ _CLOSE = 1e-9  # relative error that central differences with a good step reach,
 
 
 class BlackBox:
-    """A function that autograd cannot differentiate.
+    """A record of the steps and dtypes of a function's calls.
 
-    It records the difference steps and dtypes with which it was called.
+    An answer gets the attribute `function`, which autograd cannot differentiate. It leads to no object of the probe.
     """
 
     def __init__(self, function: Function, x: Tensor) -> None:
-        self.function, self.x = function, x.detach().clone()
+        self.x = x.detach().clone()
         self.steps: list[float] = []
         self.several = False  # whether a call changed several entries at once
         self.dtypes: set[torch.dtype] = set()
 
-    def __call__(self, point: Tensor) -> Tensor:
-        with torch.no_grad():
-            self.dtypes.add(point.dtype)
-            with suppress(Exception):  # under vmap a tensor holds many points
-                apart = point.detach().to(self.x.dtype) - self.x
-                moved = [step for step in apart.flatten().tolist() if step]
-                self.steps += moved
-                self.several |= len(moved) > 1
-            return self.function(point.detach())
+        def call(point: Tensor) -> Tensor:
+            with torch.no_grad():
+                self.dtypes.add(point.dtype)
+                with suppress(Exception):  # under vmap a tensor holds many points
+                    apart = point.detach().to(self.x.dtype) - self.x
+                    moved = [step for step in apart.flatten().tolist() if step]
+                    self.steps += moved
+                    self.several |= len(moved) > 1
+                return function(point.detach())
+
+        self.function = call
 
     def kind(self) -> str:
         """Return what the recorded calls say about the finite differences.
@@ -120,9 +122,9 @@ class BlackBox:
     ),
 )
 def numerical_jacobian(answer: Any, case: Case) -> dict[str, object]:
-    truth = case.f.jacobian(case.x)
-    box = BlackBox(case.f, case.x)
-    found = answer.numerical_jacobian(box, case.x)
+    x, box = case.x.clone(), BlackBox(case.f, case.x)
+    found = answer.numerical_jacobian(box.function, case.x)
+    truth = case.jacobian(x)  # not before: an answer may look for it among all tensors
     with using_answer():
         accurate = limited_error(_CLOSE, relative_error(truth, found))  # type: ignore[arg-type]
         single = isinstance(found, Tensor) and torch.equal(found.float().to(found.dtype), found)
@@ -135,23 +137,22 @@ def numerical_jacobian(answer: Any, case: Case) -> dict[str, object]:
     }
 
 
-class Wave(Formula):
-    """A random function for which few step sizes give good differences.
+def _wave(rng: torch.Generator, n: int, m: int) -> tuple[Formula, Function]:
+    """Return a random function for which few step sizes give good differences, and its Jacobian as a function of x.
 
     Its third derivatives are about ten times its first ones. Each input also affects the derivatives by its neighbours.
     An answer that moves an entry and does not move it back is therefore wrong.
     """
+    a, b = uniform(rng, m, n), uniform(rng, m)
 
-    def __init__(self, rng: torch.Generator, n: int, m: int) -> None:
-        self.a, self.b = uniform(rng, m, n), uniform(rng, m)
-        super().__init__("x -> 10 + (a * (3 * x + x.roll(1)).sin()).sum(1) + b", self.value)
+    def value(x: Tensor) -> Tensor:
+        return 10 + (a.to(x.dtype) * (3 * x + x.roll(1)).sin()).sum(1) + b.to(x.dtype)
 
-    def value(self, x: Tensor) -> Tensor:
-        return 10 + (self.a.to(x.dtype) * (3 * x + x.roll(1)).sin()).sum(1) + self.b.to(x.dtype)
-
-    def jacobian(self, x: Tensor) -> Tensor:
-        slopes = self.a * (3 * x + x.roll(1)).cos()
+    def jacobian(x: Tensor) -> Tensor:
+        slopes = a * (3 * x + x.roll(1)).cos()
         return 3 * slopes + slopes.roll(-1, 1)
+
+    return Formula("x -> 10 + (a * (3 * x + x.roll(1)).sin()).sum(1) + b", value), jacobian
 
 
 @numerical_jacobian.on_device
@@ -162,4 +163,5 @@ def on_device(answer: Any, case: Case) -> dict[str, object]:
 @numerical_jacobian.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     for n, m in [(3, 4), (4, 2), (3, 1)]:
-        yield Case(f=Wave(rng, n, m), x=uniform(rng, n))
+        f, jacobian = _wave(rng, n, m)
+        yield Case(f=f, x=uniform(rng, n), jacobian=jacobian)
