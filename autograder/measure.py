@@ -176,12 +176,12 @@ class _OpsMode(TorchDispatchMode):
     made. A learner's code can find the mode, but cannot reach the counts through `note`.
     """
 
-    def __init__(self, note: Callable[[int], object], look: Callable[[Any], object]) -> None:
+    def __init__(self, note: Callable[[int], object], look: Callable[[Any, Iterable[type]], object]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.note, self.look = note, look
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.look(func)
+        self.look(func, types)
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
         if func._schema.name in ("aten::detach", "aten::alias"):  # inserted by autograd and by the mode itself
@@ -216,7 +216,7 @@ def counting_ops() -> Iterator[Ops]:
     decomposed, and the counts therefore depend on torch's version, dtype and rank. Compare how the counts grow with the
     size of the input. NumPy is not seen; `.item()` is one operation.
     Raises StartedThread if the `with` block starts a thread or a process, and CalledOwnOperator if it calls a custom
-    operator.
+    operator, or uses a tensor class with a `__torch_dispatch__`.
     """
     ops = Ops()
     noting = _noting(ops)

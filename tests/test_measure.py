@@ -264,6 +264,24 @@ def test_work_in_a_process_or_an_operator_is_refused(measuring):
         library._destroy()
 
 
+def test_work_in_a_class_with_its_own_dispatch_is_refused():
+    class Box(torch.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return torch.ones(2, 2) @ torch.ones(2, 2)  # a mode is off here
+
+    class Plain(torch.Tensor):
+        pass
+
+    box, plain, parameter = torch.ones(2).as_subclass(Box), torch.ones(2).as_subclass(Plain), torch.nn.Parameter()
+    for counting in (counting_ops, recording_products):
+        with pytest.raises(CalledOwnOperator), counting():
+            box.neg()
+        with counting():
+            plain.neg().detach()
+            parameter.data = torch.ones(3)
+
+
 @pytest.mark.parametrize("measuring", [live_bytes, saved_bytes, counting_ops])
 def test_work_in_a_thread_is_refused_where_threads_are_not_counted(measuring):
     with pytest.raises(StartedThread), measuring():

@@ -7,7 +7,7 @@ the result is observed as `AtMost.of`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -91,12 +91,12 @@ class _ProductsMode(TorchDispatchMode):
     but cannot reach the products through `note`.
     """
 
-    def __init__(self, note: Callable[[Product], object], look: Callable[[Any], object]) -> None:
+    def __init__(self, note: Callable[[Product], object], look: Callable[[Any, Iterable[type]], object]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.note, self.look = note, look
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.look(func)
+        self.look(func, types)
         result = func(*args, **(kwargs or {}))
         name = func._schema.name
         if name in _FACTORS:
@@ -116,7 +116,8 @@ def recording_products() -> Iterator[list[Product]]:
     """Record the matrix products in the `with` block; yield them as a list, in order.
 
     Products of backward passes and of recomputations count, too. Element-wise products do not.
-    Raises CalledOwnOperator if the `with` block calls a custom operator.
+    Raises CalledOwnOperator if the `with` block calls a custom operator, or uses a tensor class with a
+    `__torch_dispatch__`.
     """
     products: list[Product] = []
     noting = _noting(products)

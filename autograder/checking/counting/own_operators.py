@@ -1,9 +1,9 @@
-"""Refusal of operators that are not torch's while its operations are counted."""
+"""Refusal of what hides operations while those of torch are counted."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,27 +11,35 @@ import torch
 
 _OF_TORCH = frozenset(torch._C._dispatch_get_all_op_names())  # at import, before a learner's code can define any
 
+_NONE = torch.Tensor.__torch_dispatch__  # also that of `Parameter`
+
 
 class CalledOwnOperator(RuntimeError):
-    """An error: code has called a custom operator while operations are counted.
+    """An error: code has hidden operations of torch while they are counted.
 
-    A dispatch mode is off inside the operator, and sees none of the operations there.
+    A dispatch mode is off inside a custom operator and inside `__torch_dispatch__`. It sees none of the operations
+    there.
     """
 
     def __init__(self) -> None:
-        super().__init__("operations of torch are counted: call no custom operator in the block")
+        super().__init__("operations of torch are counted: no custom operator, no `__torch_dispatch__` in the block")
+
+
+def has_own_dispatch(classes: Iterable[type]) -> bool:
+    """Return whether code that is no operation of torch will run. `classes` are those that a dispatch mode is told."""
+    return any(type.__getattribute__(each, "__torch_dispatch__") is not _NONE for each in classes)
 
 
 @contextmanager
-def without_own_operators() -> Iterator[Callable[[Any], None]]:
-    """Yield a function that a dispatch mode calls with each operation.
+def without_own_operators() -> Iterator[Callable[[Any, Iterable[type]], None]]:
+    """Yield a function that a dispatch mode calls with each operation and the classes that it is told.
 
-    Raises CalledOwnOperator at the end of the `with` block if one of them was a custom operator.
+    Raises CalledOwnOperator at the end of the `with` block if one of them ran other code than torch's.
     """
     called = itertools.count()
 
-    def note(operation: Any) -> None:
-        if operation.name() not in _OF_TORCH:
+    def note(operation: Any, classes: Iterable[type]) -> None:
+        if operation.name() not in _OF_TORCH or has_own_dispatch(classes):
             next(called)
 
     yield note

@@ -25,6 +25,7 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map_only
 
+from ..counting.own_operators import CalledOwnOperator, has_own_dispatch
 from .mixtures import NO_ARRAY, WRONG_GRAD, WRONG_VECTOR, copies, find_mixture
 from .storage_devices import CPU, Devices, tensors_of
 
@@ -63,6 +64,8 @@ class _Operations(TorchDispatchMode):
         return False  # nothing is compiled here, and the wrapper that torch would add takes 10 us per operation
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if has_own_dispatch(types):  # it runs while this mode is off
+            raise CalledOwnOperator
         devices, inputs, named = self.devices, tensors_of(args), dict(kwargs or {})
         if named:
             inputs += tensors_of(named)

@@ -108,8 +108,10 @@ CARDS: dict[str, Text] = {
         "Проверка учитывает только один поток. Не запускайте в этом коде ни других потоков, ни процессов.",
     ),
     "raised.operators": Text(
-        "The check counts torch's operations, and an operator of your own hides what it calls. Use none here.",
-        "Проверка подсчитывает операции torch, а ваш собственный оператор скрывает, что он вызывает. Обойдитесь без него.",
+        "The check counts torch's operations. An operator of your own, or a tensor class with its own "
+        "`__torch_dispatch__`, hides what it calls. Use none here.",
+        "Проверка подсчитывает операции torch. Ваш собственный оператор или класс тензора со своим "
+        "`__torch_dispatch__` скрывает, что вызывает. Обойдитесь без него.",
     ),
     "raised.used": Text("Using `{name}` raised {type}: {message}", "При использовании `{name}` — {type}: {message}"),
     "raised.base": Text(
