@@ -97,7 +97,7 @@ def weigh(opened: Assignment, exercise: Exercise, aspect: str, program: str) -> 
         for cell in cells:
             if not cell.startswith("from autograder import check"):
                 child.ask(ChildRequest.CELL, source=cell)
-        asked = {"exercise": exercise.name, "seed": hidden.seed_of("x" * 40, exercise), "weighed": aspect}
+        asked = {"exercise": exercise.name, "seed": hidden.seed_of("x" * 40, exercise, "large"), "weighed": aspect}
         reply = child.weigh(ChildRequest.OBSERVE, **asked)
         assert "runs" in reply, reply
         assert reply["touched"] is not None

@@ -65,6 +65,8 @@ def judge_weighed(
     """
     if any(run.raised and run.raised.id in overlong.IDS for run in runs):
         raise NotTold("it took too long")
+    if any(run.raised and run.raised.parameters.get("type") == OSError.__name__ for run in runs):
+        raise NotTold("it writes files")
     most = exercise.weighings[aspect].most
     if len(runs) != 1 or judge(weighed(exercise, aspect), runs, expected).state != VerdictState.PASSED:
         why = Note("differs.counted_run", {"what": ""})

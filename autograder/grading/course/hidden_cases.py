@@ -104,7 +104,8 @@ def expected_results(course: Path, lesson: Lesson, known: dict[str, Exercise]) -
         pass  # no cache yet, or a truncated one
     ran = run(lesson, known, facts=False)
     expected = {name: ran.expect(exercise, seeds[name]) for name, exercise in known.items() if name in ran.solutions}
-    weighed = {name: expect_weighed(known[name], ran.solutions[name], seeds[name]) for name in expected}
+    large = {name: seed_of(secret, exercise, "large") for name, exercise in known.items()}
+    weighed = {name: expect_weighed(known[name], ran.solutions[name], large[name]) for name in expected}
     data = {
         "stamp": stamp,
         "expected": _encoded(expected),
@@ -122,12 +123,12 @@ def _decoded(data: Mapping[str, Any]) -> dict[str, Expected]:
     return {name: Expected.from_json(each) for name, each in data.items()}
 
 
-def seed_of(secret: str, exercise: Exercise) -> str:
-    """Return the seed of an exercise's hidden cases, derived from the course's secret.
+def seed_of(secret: str, exercise: Exercise, runs: str = "") -> str:
+    """Return the seed of an exercise's hidden cases, derived from the course's secret. That of other `runs` differs.
 
     A child gets the seed. The seed reveals only the inputs of the cases, which the child sees anyway.
     """
-    named = f"{exercise.lesson}.{exercise.name}.{exercise.version}"
+    named = f"{exercise.lesson}.{exercise.name}.{exercise.version}{runs and f'.{runs}'}"
     return hmac.new(secret.encode(), named.encode(), hashlib.sha256).hexdigest()[:24]
 
 
