@@ -11,7 +11,8 @@ from ..conspicuous.ordinary import words
 
 # Names by which code can reach any other name.
 _DYNAMIC = words(
-    "__builtin__ __builtins__ __import__ In Out compile delattr dir eval exec get_ipython globals locals setattr vars"
+    "__builtin__ __builtins__ __import__ __name__ In Out compile delattr dir eval exec get_ipython globals locals "
+    "setattr vars"
 )
 _WITH_OWN_DICT = frozenset(("exec", "eval", "vars"))  # in released cells
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -67,7 +68,8 @@ class CellNames:
         if is_released and read & _WITH_OWN_DICT:
             names.changed |= read
             read -= _WITH_OWN_DICT
-        names.dynamic = "*" in names.bound or any(name in _DYNAMIC or _is_of_history(name) for name in read)
+        names.dynamic = any(name in _DYNAMIC or _is_of_history(name) for name in read)
+        names.dynamic |= "*" in names.bound or "__main__" in source
         return names
 
     def _run(self, body: Sequence[ast.stmt], bound: set[str]) -> None:

@@ -62,7 +62,18 @@ def test_a_demonstration_of_the_learners_function_is_not_run() -> None:
 
 
 @pytest.mark.parametrize(
-    "mine", ["print(globals())", "eval('x')", "print(Out)", "_3", "from os import *", "!ls", "x ="]
+    "mine",
+    [
+        "print(globals())",
+        "import __main__",
+        "import sys; sys.modules[__name__]",
+        "eval('x')",
+        "print(Out)",
+        "_3",
+        "from os import *",
+        "!ls",
+        "x =",
+    ],
 )
 def test_all_cells_are_run_beside_code_that_can_use_any_name(mine: str) -> None:
     released = ["import math", "x = [1.0]\nprint(x)"]
