@@ -130,6 +130,9 @@ class _Scan:
     def __init__(self, code: CodeType, known: KnownNames, names: dict[str, str], of_class: bool = False) -> None:
         self._code, self._known, self._names = code, known, names
         self._self = code.co_varnames[0] if of_class and code.co_argcount else ""
+        starred = [code.co_flags & each for each in (inspect.CO_VARARGS, inspect.CO_VARKEYWORDS)]
+        given = code.co_argcount + code.co_kwonlyargcount + sum(map(bool, starred))
+        self._given = {*code.co_varnames[:given], *code.co_freevars}  # names that may stand for anything
         self._path: str | None = None  # of the object that the last steps have loaded
         self._root = ""  # the name with which its expression begins
         self._is_shown = False  # whether it is an argument of a function that only shows something
@@ -263,7 +266,8 @@ class _Scan:
             root = self._root if before.do is Do.LOAD else ""  # else an attribute of it
             special = is_hidden(name) or (name.startswith("__") and name.endswith("__"))
             in_self = root != "" and root == self._self
-            if not self._known.is_own_class(root) and (special or self._known.is_protected(name, in_self)):
+            is_own = root not in self._given and self._known.is_own_class(root)
+            if not is_own and (special or self._known.is_protected(name, in_self)):
                 self._add(Kind.ASSIGNED, f"{self._root or '…'}.{name}")
 
     def _run_magic(self, step: Step, after: Step) -> None:

@@ -12,6 +12,8 @@ import re
 import sys
 from types import FunctionType, ModuleType
 
+from ... import __all__ as OFFERED
+
 
 def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -20,7 +22,7 @@ def words(text: str) -> frozenset[str]:
 # Modules with nothing behind their public names that an attack would need, but for `_EXCEPT`.
 _OPEN = words(
     """
-    abc argparse ast asyncio autograder base64 bisect calendar cmath collections colorsys contextlib copy csv
+    abc argparse ast asyncio base64 bisect calendar cmath collections colorsys contextlib copy csv
     cv2 cycler d2l dataclasses datasets datetime decimal difflib dis doctest einops email enum fastai fastcore
     fractions functools glob google graphviz gzip hashlib heapq html io ipywidgets itertools joblib json keyword
     lightning locale logging lzma math matplotlib mpl_toolkits nest_asyncio networkx numbers numpy operator
@@ -33,7 +35,6 @@ _OPEN = words(
 )
 # Names and modules inside open ones, each with all that lies below it.
 _EXCEPT = (
-    *(f"autograder.{name}" for name in words("authoring checking exercises grading learner lessons messages session")),
     "asyncio.Task",
     "asyncio.all_tasks",
     "asyncio.current_task",
@@ -43,6 +44,7 @@ _EXCEPT = (
     "logging.config",
     "logging.currentframe",
     "numpy.ctypeslib",
+    "numpy.distutils",
     "numpy.f2py",
     "numpy.lib",
     "operator.delitem",
@@ -60,6 +62,7 @@ _EXCEPT = (
     "torch.ops.load_library",
     "torch.overrides.get_overridable_functions",
     "torch.package",
+    *(f"torch.sparse_{kind}_tensor" for kind in words("bsc bsr compressed csc csr")),  # write at any address
     "torch.utils.cpp_extension",
     "traceback.StackSummary",
     "traceback.walk_stack",
@@ -81,6 +84,7 @@ _ONLY = {
         "IPython": "display get_ipython core __version__ version_info",
         "__future__": "annotations division print_function absolute_import unicode_literals",
         "atexit": "register",
+        "autograder": " ".join((*OFFERED, "measure", "__version__")),
         "builtins": "print input help",
         "cProfile": "Profile run",
         "concurrent": "futures",
@@ -141,7 +145,8 @@ _CORE = re.compile(
 
 SPECIAL_ATTRIBUTES = words(
     """
-    __abs__ __add__ __all__ __annotations__ __bool__ __call__ __class__ __code__ __contains__ __copy__ __deepcopy__
+    __abs__ __add__ __all__ __annotations__ __bool__ __call__ __cause__ __class__ __code__ __contains__ __context__
+    __copy__ __deepcopy__
     __delitem__ __dict__ __doc__ __enter__ __eq__ __exit__ __file__ __float__ __format__ __getitem__ __hash__ __init__
     __int__ __iter__ __len__ __matmul__ __module__ __mro__ __mul__ __name__ __neg__ __new__ __next__ __pow__
     __post_init__ __qualname__ __radd__ __repr__ __rmul__ __setattr__ __setitem__ __str__ __sub__
@@ -154,7 +159,7 @@ UNUSUAL_METHODS = words(
 # Attributes that lead from an object to frames, code, namespaces and other people's modules.
 HIDDEN_ATTRIBUTES = words(
     """
-    from_file madvise memmap open_connection start_server
+    ccol_indices col_indices crow_indices from_file madvise memmap open_connection row_indices start_server
     ag_code ag_frame cell_contents co_code co_consts co_names cr_code cr_frame f_back f_builtins f_globals f_locals
     func_globals get_stack gi_code gi_frame loadTestsFromName loadTestsFromNames run_code tb_frame tb_next
     """

@@ -11,12 +11,12 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Mapping
-from types import FrameType
+from collections.abc import Iterator, Mapping
+from types import CodeType, FrameType
 from typing import Any
 
 from ....messages.learners import message
-from .code_watch import LIBRARY, CodeWatch
+from .code_watch import CodeWatch, file_of, is_of_library
 
 _QUIET = frozenset(("builtins.id", "import", "marshal.loads", "os.listdir", "os.scandir"))
 _REACHING = re.compile(
@@ -24,6 +24,7 @@ _REACHING = re.compile(
     r"|sys\.(_getframe|_current_frames|_current_exceptions|settrace|setprofile|addaudithook|monitoring\.register_callback)"
 )
 _RUNS = frozenset(("code.__new__", "compile", "exec", "function.__new__", "pickle.find_class"))  # or makes code
+_ALSO_CALLED = {"sys._getframe": ("currentframe",), "sys.setprofile": ("enable",)}  # other names of the same
 _FRAMES = ("tb_frame", "gi_frame", "cr_frame", "ag_frame")
 _MEMORY = re.compile(r"/proc/.*/(mem|maps)|mem")  # a bare `mem`: the path may be relative to an unknown folder
 # Library code that inspects stack frames or memory for its caller: judge the caller instead. Logging, printing a
@@ -69,15 +70,29 @@ def _memory(path: object) -> str | None:
     return named if _MEMORY.fullmatch(named) else None
 
 
-def _is_students(frame: FrameType | None, lending: re.Pattern[str]) -> bool:
+def _is_students(what: str, frame: FrameType | None, lending: re.Pattern[str]) -> bool:
     """Return whether an audit event was caused by student code and not by a library.
 
-    `frame` is the innermost stack frame. Functions that match `lending` act for their caller, so their frames are
-    skipped.
+    `what` is the event, `frame` the innermost stack frame. Functions that match `lending` act for their caller, so
+    their frames are skipped. So are those of functions that call what they were given: they do not name it.
     """
-    while frame is not None and lending.fullmatch(f"{frame.f_code.co_filename}:{frame.f_code.co_qualname}"):
+    called = {*what.split("."), *_ALSO_CALLED.get(what, ())} - {"gc", "sys"}
+    while frame is not None:
+        code = frame.f_code
+        if not is_of_library(code):
+            return True
+        if lending.fullmatch(f"{file_of(code)}:{code.co_qualname}"):
+            called |= {*code.co_qualname.split(".")}
+        elif called & {*code.co_names, *code.co_freevars, *_texts_in(code)} or (
+            "ctypes" in called and "ctypes" in frame.f_globals
+        ):
+            return False
         frame = frame.f_back
-    return frame is not None and not frame.f_code.co_filename.startswith(LIBRARY)
+    return False
+
+
+def _texts_in(code: CodeType) -> Iterator[str]:
+    yield from (each for each in code.co_consts if isinstance(each, str))
 
 
 def watch(functions: Mapping[int, str], refused: list[str], code_watch: CodeWatch) -> None:
@@ -86,18 +101,21 @@ def watch(functions: Mapping[int, str], refused: list[str], code_watch: CodeWatc
     A text about each attempt is appended to `refused`. `functions` maps the `id` of functions of torch and the course
     to their names. Setting attributes of these functions is refused, too. `code_watch` sees what runs or makes code.
     """
-    getframe, me, busy = sys._getframe, threading.get_ident, set[int]()
+    _getframe, me, busy = sys._getframe, threading.get_ident, set[int]()
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         if event in _QUIET:
             return
         if event in _RUNS or (event == "object.__setattr__" and arguments[1] == "__code__"):
-            code_watch.see(event, arguments, getframe(1))  # also while `busy`: a signal's handler may run code
+            code_watch.see(event, arguments, _getframe(1))  # also while `busy`: a signal's handler may run code
         if (thread := me()) in busy or (what := _reaching(event, arguments, functions)) is None:
             return
-        busy.add(thread)  # `getframe` raises an audit event itself
+        busy.add(thread)  # `_getframe` raises an audit event itself
         try:
-            student = what.endswith("__") or _is_students(getframe(1), _OPENING if event == "open" else _LENDING)
+            opens = event == "open"
+            student = what.endswith("__") or _is_students(
+                event if opens else what, _getframe(1), _OPENING if opens else _LENDING
+            )
         finally:
             busy.discard(thread)
         if student:

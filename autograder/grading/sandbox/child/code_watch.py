@@ -12,7 +12,7 @@ import sys
 import sysconfig
 import threading
 from collections.abc import Callable, Sequence
-from importlib.machinery import PathFinder
+from importlib.machinery import PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -69,12 +69,12 @@ class CodeWatch:
 
     def see(self, event: str, arguments: tuple[Any, ...], caller: FrameType) -> None:
         """Look at an audit event that runs or makes code. `caller` is the frame of the caller."""
-        of_library = caller.f_code.co_filename.startswith(LIBRARY)
+        of_library = is_of_library(caller.f_code)
         match event, arguments:
             case "pickle.find_class", (module, name):
                 self._see_class(module, name)
             case "compile", (_, file):
-                if not of_library and type(file) is str and file.startswith(LIBRARY):  # as if it were a library's
+                if not of_library and isinstance(file, str) and (type(file) is not str or file.startswith(LIBRARY)):
                     self._add([ConspicuousPlace.at(caller.f_lineno, Kind.RUN, event)])
             case "code.__new__", _:
                 if not of_library:
@@ -95,14 +95,13 @@ class CodeWatch:
         if id(code) in self._read:
             return
         file = ""
-        if caller.f_code.co_filename.startswith("<frozen importlib"):
-            _, namespace = caller.f_locals.get("args", (code, {}))
-            spec = namespace.get("__spec__")
-            if _is_of_library(spec and spec.origin):  # a file may give its code any name
+        if file_of(caller.f_code).startswith("<frozen importlib"):
+            if _is_library_loaded(caller.f_back):
                 return
+            _, namespace = caller.f_locals.get("args", (code, {}))
             namespace.update(self.builtins)
-            file = os.path.relpath(code.co_filename)
-        elif of_library and (code.co_filename.startswith(LIBRARY) or _in_import(caller)):
+            file = os.path.relpath(file_of(code))
+        elif of_library and (is_of_library(code) or _in_import(caller)):
             return
         elif not of_library and any(step.value in self.builtins for step in steps_of(code) if step.do is Do.LOAD):
             self._add([ConspicuousPlace.at(caller.f_lineno, Kind.HANDED, "exec")])  # may run where ours do not stand
@@ -125,7 +124,7 @@ class CodeWatch:
     def _line(self) -> int:
         """Return the line of the innermost frame that is no library's, or 1."""
         frame: FrameType | None = sys._getframe(1)
-        while frame and frame.f_code.co_filename.startswith(LIBRARY):
+        while frame and is_of_library(frame.f_code):
             frame = frame.f_back
         return frame.f_lineno if frame else 1
 
@@ -145,14 +144,36 @@ class CodeWatch:
             self.tell(waiting)
 
 
+def file_of(code: CodeType) -> str:
+    """Return the file's name that code bears, whatever a class of text says of itself."""
+    return str.__str__(code.co_filename)
+
+
+def is_of_library(code: CodeType) -> bool:
+    """Return whether code bears the name of a library's file."""
+    return file_of(code).startswith(LIBRARY)
+
+
 def _is_of_library(origin: object) -> bool:
     """Return whether a module's origin is a file of a library, or Python itself."""
     return type(origin) is str and origin.startswith((*LIBRARY, "built-in", "frozen"))
 
 
+def _is_library_loaded(frame: FrameType | None) -> bool:
+    """Return whether a frame of Python's import executes a library's module.
+
+    The loader tells which file it has read. A module's spec, and the name in its code, may be anything.
+    """
+    found = frame.f_locals if frame else {}
+    loader = found.get("self")
+    if type(loader) is not SourceFileLoader:
+        return loader is None and _is_of_library(found["spec"].origin if "spec" in found else "frozen")
+    return vars(loader).keys() == {"name", "path"} and _is_of_library(loader.path)
+
+
 def _in_import(frame: FrameType | None) -> bool:
     """Return whether the innermost frames are those of a library that is being imported."""
-    while frame and frame.f_code.co_filename.startswith(LIBRARY):
+    while frame and is_of_library(frame.f_code):
         if frame.f_code.co_name == "<module>":
             return True
         frame = frame.f_back

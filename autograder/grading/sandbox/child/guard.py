@@ -57,6 +57,7 @@ _WATCHED = (
     property,
     type,
 )
+_MEASURES = ("autograder.measure", "autograder.checking")  # whose modules nothing changes but an attack
 _ABSENT = object()  # in the place of a name that is not there
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: the names of a class written in C cannot be replaced
 
@@ -96,6 +97,7 @@ class _Names:
     ) -> None:
         self.where, self._namespace, self._owner, self._was, self._hiding = where, namespace, owner, was, hiding
         self.of_torch = where == "torch" or where.startswith("torch.")
+        self.measures = where.startswith(_MEASURES)
         self.version = version_of(namespace) if owner or namespace.get("__name__") == where else None  # a module
         self.seen = self.version.value if self.version else None  # when it was last the same
         self.same = _comparison(namespace, was, bool(hiding))
@@ -157,7 +159,16 @@ class _Compared:
         self._others = [names for names in looked_at if not names.version]
         self._versions, self._seen = [names.version for names in self._numbered], [n.seen for n in self._numbered]
         self._read, self._pairs, self._count = attrgetter("value"), map, enumerate  # a student may replace the builtins
+        self._measuring = [(each.where, each.version) for each in looked_at if each.version and each.measures]
+        self._last = [version.value for _, version in self._measuring]
         bind_methods(self)
+
+    def moved(self) -> list[str]:
+        """Return the namespaces of what measures that were changed since the last call, and perhaps put back."""
+        now = [version.value for _, version in self._measuring]
+        found = [where for (where, _), was, new in zip(self._measuring, self._last, now) if was != new]
+        self._last = now
+        return found
 
     def changed(self) -> list[_Names]:
         """Return the namespaces that may have changed."""
@@ -196,6 +207,8 @@ class Guard:
         for name, module in sorted(sys.modules.items(), key=lambda item: (item[0].startswith("autograder"), item[0])):
             if _GUARDED.fullmatch(name) and module is not None:
                 modules[name] = module
+                if name.startswith(_MEASURES):
+                    vars(module).setdefault("__warningregistry__", {})  # else the first warning there adds it
                 hiding = frozenset(vars(builtins)) - vars(module).keys()
                 self._watch(name, vars(module), seen, hiding, whole=name.startswith("autograder"))
         for module in (module for modules in exercises.values() for module in modules.values()):
@@ -279,6 +292,10 @@ class Guard:
         found += [path for path, cell, was in self._closures if cell.cell_contents is not was]
         found += [f"{name}.__class__" for name, module, kind in self._kinds if type(module) is not kind]
         return found + self._operators.changed()
+
+    def moved(self) -> list[str]:
+        """Return the namespaces of what measures that were changed since the last call, and perhaps put back."""
+        return self._rest.moved()
 
     @contextmanager
     def torch_put_back(self, changed: list[str]) -> Iterator[None]:

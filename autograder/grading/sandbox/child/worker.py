@@ -38,7 +38,8 @@ from ...limits import Limits
 from ..wire.channel import LARGEST_ANSWER, Channel, Closed, Malformed, bind_methods
 from ..wire.run_codec import pack_run
 from ..wire.wire_messages import ChildReply
-from .code_watch import CodeWatch
+from .code_watch import CodeWatch, file_of
+from .file_growth import no_file_grows
 from .guard import Guard, LessonModules
 from .shell import Shell, Stream
 from .stand_ins import StandIns
@@ -244,8 +245,9 @@ class Worker:
             assert finding is not None
             return {"absent": [absent.state, finding.got[0].id, finding.got[0].parameters]}
         answer = namespace[asked.asks]
-        runs = self._observe_alone(asked, answer, seed, among_threads=bool(weighed))  # their memory counts
-        if any(function.__code__.co_filename.startswith(_OURS) for function in functions_of(answer)):
+        with no_file_grows() if weighed else contextlib.nullcontext():
+            runs = self._observe_alone(asked, answer, seed, among_threads=bool(weighed))  # their memory counts
+        if any(file_of(function.__code__).startswith(_OURS) for function in functions_of(answer)):
             self._changed.append("the answer is code of the course's own files")
         return {"runs": [pack_run(run) for run in runs], **self.do_guard()}
 
@@ -262,8 +264,9 @@ class Worker:
             with self._guard.in_order(), put_back, as_in_a_fresh_process() as unusual:
                 threads = OtherThreads()
                 self._changed += self._guard.changed()
+                self._guard.moved()  # what a cell has put back is the same again
                 runs = observe_in_order(exercise, answer, seed, unusual)
-                self._changed += self._guard.left_on()
+                self._changed += [*self._guard.left_on(), *self._guard.moved()]
                 if among_threads or not threads.have_run():
                     return runs
         self._changed.append("another thread ran during the check")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,9 +17,9 @@ from support.assignment import Assignment, open_assignment, points
 
 pytestmark = pytest.mark.long(60)
 LIMITS = Limits(cell_seconds=20, total_seconds=60, memory=2 << 30, processes=12, disk_bytes=64 << 20)
-FILE = Path(__file__).parents[1] / "support" / "attacks" / "fourth_trial.ipy"
+FILES = [Path(__file__).parents[1] / "support" / "attacks" / f"{trial}_trial.ipy" for trial in ("fourth", "fifth")]
 # What gains points unseen, as THREATS.md says. Whoever prevents it takes it out here.
-UNSEEN = frozenset({"l-library-during-call", "p-modes-popped"})
+UNSEEN = frozenset({"b11-torch-equal-during-call", "l-library-during-call", "p-modes-popped"})
 
 
 @dataclass(frozen=True)
@@ -31,14 +32,14 @@ class HandIn:
     control: str
 
 
-def hand_ins() -> dict[tuple[str, str], list[HandIn]]:
-    """Return the hand-ins of the file by lesson and exercise.
+def hand_ins(file: Path) -> dict[tuple[str, str], list[HandIn]]:
+    """Return the hand-ins of a file by lesson and exercise.
 
     A control and an answer serve all attacks below.
     """
     control = answer = exercise = ""
     found: dict[tuple[str, str], list[HandIn]] = {}
-    for cell in read_cells(FILE, {"attack", "answer", "control", "lesson"}):
+    for cell in read_cells(file, {"attack", "answer", "control", "lesson"}):
         told = cell.metadata
         if "control" in told:
             control, exercise = cell.source, told["control"]
@@ -50,9 +51,8 @@ def hand_ins() -> dict[tuple[str, str], list[HandIn]]:
     return found
 
 
-CASES = hand_ins()
 NIGHTLY = pytest.mark.nightly(
-    twin="tests/hostile/test_fourth_trial.py::test_no_gain_is_unseen_but_for_those_that_are_told"
+    twin="tests/hostile/test_informed_attackers.py::test_no_gain_is_unseen_but_for_those_that_are_told"
 )
 
 
@@ -61,15 +61,23 @@ def wall(request: pytest.FixtureRequest) -> Wall:
     return request.param
 
 
-@pytest.fixture(scope="module", params=CASES, ids=".".join)
+def groups() -> Iterator[Any]:
+    """Yield the hand-ins of each exercise. Those of the fifth trial are for the night, but for the larger groups."""
+    for file in FILES:
+        for (lesson, exercise), cases in hand_ins(file).items():
+            marks = NIGHTLY if file.stem == "fifth_trial" and len(cases) < 5 else ()
+            yield pytest.param((lesson, exercise, cases), id=f"{file.stem}-{lesson}.{exercise}", marks=marks)
+
+
+@pytest.fixture(scope="module", params=groups())
 def opened(
     request: pytest.FixtureRequest, wall: Wall, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Assignment, str, list[HandIn]]]:
-    name, exercise = request.param
+    name, exercise, cases = request.param
     (lesson,) = COURSE.read([name])
     folder = tmp_path_factory.mktemp(exercise)
     with open_assignment(lesson, COURSE.exercises(lesson), folder, LIMITS, asked=(exercise,), wall=wall) as assignment:
-        yield assignment, exercise, CASES[name, exercise]
+        yield assignment, exercise, cases
 
 
 def test_no_gain_is_unseen_but_for_those_that_are_told(opened: tuple[Assignment, str, list[HandIn]]) -> None:
