@@ -20,7 +20,9 @@ from autograder.grading.sandbox.wire.wire_messages import ChildRequest
 from autograder.grading.wall_kinds import Wall
 from autograder.lessons.collection import COURSE
 from autograder.lessons.mistakes import mistakes_of
+from autograder.lessons.needed_code import needed_code
 from autograder.lessons.source import Lesson, solutions
+from autograder.lessons.variants import sources_above
 from hostile.hidden_bytes import programs
 from support.assignment import Assignment, open_assignment
 from support.attacks.attack import HALF
@@ -83,14 +85,19 @@ def test_the_kernel_tells_right_answers_from_wasteful_ones(
     with open_assignment(lesson, exercises, folder, LIMITS, tuple(exercises)) as opened:
         for exercise in WEIGHED[lesson_name]:
             for aspect, weighing in exercise.weighings.items():
-                right = [weigh(opened, exercise, aspect, each) for each in solutions(exercise)]
+                above = sources_above(lesson, exercise.name)
+                programs = ["\n\n\n".join([*needed_code(above, "", each), each]) for each in solutions(exercise)]
+                right = [weigh(opened, exercise, aspect, each, raises=False) for each in programs]
                 assert max(right) <= weighing.most - MARGIN, (exercise.name, aspect, right)
                 wasteful = wasteful_programs(exercise, aspect)
                 assert any(is_above(opened, exercise, aspect, each) for each in wasteful), (exercise.name, aspect)
 
 
-def weigh(opened: Assignment, exercise: Exercise, aspect: str, program: str) -> int:
-    """Return the bytes that the kernel counts for a program, in a child of its own."""
+def weigh(opened: Assignment, exercise: Exercise, aspect: str, program: str, raises: bool = True) -> int:
+    """Return the bytes that the kernel counts for a program, in a child of its own.
+
+    Unless it `raises`, the program may end in no error: what it had not done yet would not count.
+    """
     cells = [cell["source"] for cell in opened.notebook({exercise.name: program})["cells"]]
     with opened.engine.fork() as child:
         child.ask(ChildRequest.BEGIN, lesson=exercise.lesson, files={})
@@ -100,6 +107,7 @@ def weigh(opened: Assignment, exercise: Exercise, aspect: str, program: str) -> 
         asked = {"exercise": exercise.name, "seed": hidden.seed_of("x" * 40, exercise, "large"), "weighed": aspect}
         reply = child.weigh(ChildRequest.OBSERVE, **asked)
         assert "runs" in reply, reply
+        assert raises or not any(run.get("raised") for run in reply["runs"]), reply["runs"]
         assert reply["touched"] is not None
         return reply["touched"]
 

@@ -47,12 +47,12 @@ def measure(run: Function, network: Network, x: Tensor) -> Run:
     return Run(kept, forward, backward, found)
 
 
-def four_results(run: Callable[[Tensor], Tensor], rng: torch.Generator) -> object:
-    """Return the results of four calls on 4096 x 64 numbers, and gradients.
+def four_results(run: Callable[[Tensor], Tensor], rng: torch.Generator, rows: int = 4096) -> object:
+    """Return the results of four calls on `rows` x 64 numbers, and gradients.
 
     All graphs are kept until the first backward pass.
     """
-    inputs, found = [signed(rng, 4096, 64).requires_grad_() for _ in range(4)], []
+    inputs, found = [signed(rng, rows, 64).requires_grad_() for _ in range(4)], []
     _seed(0)
     results = [run(x) for x in inputs]
     for x in inputs:

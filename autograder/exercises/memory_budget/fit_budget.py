@@ -156,14 +156,14 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         yield Case(f=plain, x=signed(rng, 1, 3).requires_grad_(), budget=numbers * 8)
 
 
-@fit_budget.weigh("kept", most=53 << 20)
+@fit_budget.weigh("kept", most=110 << 20)
 def weigh(fit_budget: Callable[..., Tensor], rng: torch.Generator) -> object:
     """Keep the graphs of four calls with 4 products each.
 
-    A result takes 2 MB, and there is room for one of the four.
+    A result takes 4 MB, and there is room for one of the four.
     """
     f = chain(rng, [64] * 5, nn.GELU(), nn.Sigmoid()).eval()
-    return four_results(lambda x: fit_budget(f, x, 4096 * 64 * 8), rng)
+    return four_results(lambda x: fit_budget(f, x, 8192 * 64 * 8), rng, rows=8192)
 
 
 def _two_products(u: Tensor, v: Tensor) -> Callable[[Tensor], Tensor]:
