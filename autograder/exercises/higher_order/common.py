@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from types import MethodType
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from autograder.checking.counted_run import Product, recording_products
 from autograder.checking.exercise import Aspect, aspect
 from autograder.checking.inputs import linear_layer, signed
-from autograder.measure import counting_backward_runs
+from autograder.measure import CountedCalls, counting_backward_runs
 
 
 def untouched(points: float, after: tuple[str, ...] | None = None) -> Aspect:
@@ -87,33 +89,35 @@ def release(module: torch.nn.Module) -> None:
 
 
 class Passes:
-    """Calls of a module and backward passes in a `with` block."""
+    """Calls of a module and backward passes in a `with` block.
 
-    calls = runs = 0
+    `total` is the number of both, or more if more products ran: a walk along the nodes by hand is no pass.
+    """
 
-    @property
-    def total(self) -> int:
-        return self.calls + self.runs
+    calls = runs = total = 0
 
 
 @contextmanager
-def count_passes(module: torch.nn.Module) -> Iterator[Passes]:
+def count_passes(module: torch.nn.Module, x: Tensor | None = None) -> Iterator[Passes]:
     """Count calls of `module` and backward passes in the `with` block; yield a `Passes`.
 
-    The backward passes are known when the block ends. Direct calls of `module.forward` are not seen.
+    The numbers are known when the block ends. Direct calls of `module.forward` count, too.
+    If there is an input `x`, products count, too: no call or pass needs more than twice the products of `module(x)`.
     """
-    passes = Passes()
-
-    def note(*_: object) -> None:
-        passes.calls += 1
-
-    handle = module.register_forward_pre_hook(note)
+    passes, calls, of_one_call = Passes(), CountedCalls(type(module).forward), list[Product]()
+    recording: AbstractContextManager[list[Product]] = nullcontext([])
+    if x is not None:
+        with recording_products() as of_one_call:
+            module(x)
+        recording = recording_products()
+    module.forward = MethodType(calls.function, module)  # a method, so that a deep copy of the module has its own
     try:
-        with counting_backward_runs() as runs:
+        with counting_backward_runs() as runs, recording as products:
             yield passes
-        passes.runs = runs.times
+        passes.calls, passes.runs = calls.times, runs.times
+        passes.total = max(calls.times + runs.times, len(products) // (2 * len(of_one_call) or 1))
     finally:
-        handle.remove()
+        vars(module).pop("forward", None)
 
 
 def gradients_of(value: object, inputs: list[Tensor]) -> list[Tensor] | None:

@@ -100,7 +100,7 @@ def gradient_penalty(answer: Any, case: Case) -> dict[str, object]:
     weights = [p for p in critic.parameters() if p.requires_grad]
     try:
         drawn = torch.get_rng_state()
-        with count_passes(critic) as passes:
+        with count_passes(critic, case.real) as passes:
             penalty = answer.gradient_penalty(critic, case.real, case.fake, case.mix)
         drawn_anew = not torch.equal(drawn, torch.get_rng_state())
         again = answer.gradient_penalty(critic, case.real, case.fake, case.mix) if drawn_anew else penalty

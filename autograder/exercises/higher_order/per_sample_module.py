@@ -86,7 +86,7 @@ class Tied(torch.nn.Module):
 def per_sample_module(answer: Any, case: Case) -> dict[str, object]:
     model, before = case.model, state_of(case.model)
     try:
-        with count_passes(model) as passes:
+        with count_passes(model, case.x) as passes:
             gradients = answer.per_sample_module(model, case.x, case.y)
         return {
             "gradients": gradients,
