@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor
 from torch.nn.functional import mse_loss
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
+from torch.nn.parameter import is_lazy
 
 from autograder.checking.containment.refused import Refused
 from autograder.checking.exercise import Case, aspect, exercise
@@ -19,14 +21,32 @@ from autograder.language import Text
 from .common import Batches
 
 
+@contextmanager
+def _state_put_back(model: torch.nn.Module) -> Iterator[None]:
+    """Put parameters and buffers of `model` back at the end. A copy would be made by a method of the answer."""
+    buffers = [(each._buffers, dict(each._buffers)) for each in model.modules()]
+    tensors = [each for each in (*model.parameters(), *model.buffers()) if not is_lazy(each)]
+    values = [each.detach().clone() for each in tensors]
+    try:
+        yield
+    finally:
+        for now, before in buffers:
+            now.update(before)
+        with torch.no_grad():
+            for tensor, value in zip(tensors, values):
+                if not torch.equal(tensor, value):
+                    tensor.copy_(value)
+
+
 def _mean_gradient(model: torch.nn.Module, batches: Batches) -> Tensor:
     """Return the flat gradient of accumulation with each mean loss divided by the number of micro-batches.
 
     `.grad` does not change: a function that fills `.grad` would be an answer to another exercise.
     """
     parameters = list(model.parameters())
-    losses = torch.stack([mse_loss(model(x), y) / len(batches) for x, y in batches])
-    found = torch.autograd.grad(losses.sum(), parameters, allow_unused=True)
+    with _state_put_back(model):
+        losses = torch.stack([mse_loss(model(x), y) / len(batches) for x, y in batches])
+        found = torch.autograd.grad(losses.sum(), parameters, allow_unused=True)
     return torch.cat([gradient.flatten() for gradient in found if gradient is not None])
 
 
@@ -85,16 +105,14 @@ def break_accumulation(answer: Any, case: Case) -> dict[str, object]:
             raise Refused("raised.type", got=f"({type(model).__name__}, …)", expected="kind.model_and_batches")
         sizes = [len(x) for x, _ in batches]
         big = [(torch.cat([x for x, _ in batches]), torch.cat([y for _, y in batches]))]
-        twin = copy.deepcopy(model)
-        first, again = _mean_gradient(twin, big), _mean_gradient(twin, big)
-        small = _mean_gradient(copy.deepcopy(model), batches)
+        first, small, again = (_mean_gradient(model, each) for each in (big, batches, big))
         found = {
             "same_sizes": len(sizes) > 1 and len(set(sizes)) == 1,
-            "same_shapes": all(twin(x).shape == y.shape for x, y in batches),
+            "same_shapes": all(model(x).shape == y.shape for x, y in batches),
             "repeatable": torch.allclose(first, again),
             "differs": bool((small - first).norm() > 0.01 * first.norm()),
         }
-        return found | {"cause": _name_cause(twin, batches, found)}
+        return found | {"cause": _name_cause(model, batches, found)}
 
 
 def _name_cause(model: torch.nn.Module, batches: Batches, found: dict[str, bool]) -> str:

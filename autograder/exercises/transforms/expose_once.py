@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from autograder.checking.counted_run import number_from
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import uniform
 from autograder.checking.observe import using_answer
@@ -83,16 +84,20 @@ class _CubeOnce(_Cube):
     ),
 )
 def expose_once(answer: Any, case: Case) -> dict[str, object]:
-    def derivatives(f: Callable[[Tensor], Tensor]) -> tuple[Tensor | None, Tensor | str | None]:
+    values: dict[object, list[Tensor]] = {_Cube: [], _CubeOnce: [], None: []}
+
+    def derivatives(f: type[_Cube] | None) -> tuple[Tensor | None, Tensor | str | None]:
         x = case.x.clone().requires_grad_()
-        loss = answer.expose_once(lambda t: f(t), x)
+        loss = answer.expose_once(lambda t: f.apply(t) if f else 0 * t, x)  # type: ignore[no-untyped-call]
         with using_answer():
             if not isinstance(loss, Tensor) or loss.numel() != 1 or not loss.requires_grad:
                 return None, None
             (first,) = torch.autograd.grad(loss.sum(), x, create_graph=True, materialize_grads=True)
-            return first.detach(), _second(first, x)
+            second = _second(first, x)
+            values[f] += [loss.detach(), first.detach(), *([second] if isinstance(second, Tensor) else [])]
+            return first.detach(), second
 
-    right, once, without = (derivatives(f) for f in (_Cube.apply, _CubeOnce.apply, lambda t: 0 * t))  # type: ignore[no-untyped-call]
+    right, once, without = (derivatives(f) for f in (_Cube, _CubeOnce, None))
     seen: dict[str, object] = {"usable": False, "silent": False, "wrong": False}
     if right[0] is None or once[0] is None or without[0] is None or not right[0].isfinite().all():
         return seen | {"result": "no scalar"}
@@ -100,6 +105,11 @@ def expose_once(answer: Any, case: Case) -> dict[str, object]:
         return seen | {"result": "independent"}
     if not isinstance(once[1], Tensor) or not isinstance(right[1], Tensor):
         return seen | {"usable": True, "result": once[1], "other terms": bool(without[0].any())}
+    # An answer that counts its calls would return another loss: each again, in an order that it cannot know.
+    for f in (_Cube, _CubeOnce) if number_from(case.x) < 0.5 else (_CubeOnce, _Cube):
+        derivatives(f)
+        if len(values[f]) != 6 or not all(map(torch.allclose, values[f][:3], values[f][3:])):
+            return seen | {"usable": True, "silent": True, "result": "another loss"}
     same = torch.allclose(right[1], once[1])
     return seen | {"usable": True, "silent": True, "wrong": not same, "result": "same" if same else "another"}
 
