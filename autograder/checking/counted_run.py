@@ -16,24 +16,42 @@ import torch
 from torch import Tensor
 from torch.nn import Module
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry
 
 from .counting.own_operators import without_own_operators
 from .values import canonical
 
-# For each operation: which of its arguments are the two factors.
+# For each operation: which of its arguments are the two factors. Torch's own table has convolutions and attention.
 _FACTORS = {
     "aten::mm": (0, 1),
     "aten::bmm": (0, 1),
     "aten::mv": (0, 1),
     "aten::dot": (0, 1),
+    "aten::vdot": (0, 1),
     "aten::addmm": (1, 2),
     "aten::addmm_": (1, 2),
+    "aten::_addmm_activation": (1, 2),
+    "aten::_sparse_addmm": (1, 2),
     "aten::addmv": (1, 2),
     "aten::addmv_": (1, 2),
     "aten::baddbmm": (1, 2),
     "aten::baddbmm_": (1, 2),
+    "aten::addbmm": (1, 2),
+    "aten::addbmm_": (1, 2),
     "aten::matmul": (0, 1),
     "aten::linear": (0, 1),
+    "aten::_trilinear": (0, 1),
+    "aten::_cdist_forward": (0, 1),
+    "aten::_scaled_dot_product_flash_attention_for_cpu": (0, 1),
+    "aten::_embedding_bag": (1, 0),
+    "aten::_embedding_bag_forward_only": (1, 0),
+}
+# The second factor's dimension that holds its columns, where it is not the last.
+_COLUMNS = {
+    "aten::linear": 0,
+    "aten::_trilinear": 0,
+    "aten::_cdist_forward": -2,
+    "aten::_scaled_dot_product_flash_attention_for_cpu": -2,
 }
 
 
@@ -77,7 +95,7 @@ def _cosines(tensor: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Product:
-    """Dtype, bytes of the result and multiplications of a matrix product."""
+    """Dtype, bytes of the first result and multiplications of a matrix product."""
 
     dtype: torch.dtype
     nbytes: int
@@ -97,12 +115,22 @@ class _ProductsMode(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         self.look(func, types)
+        name, flops = func._schema.name, flop_registry.get(func._overloadpacket)
+        if name not in _FACTORS and not flops:
+            with self:  # inside a mode of the answer, operations arrive that are made of others
+                parts = func.decompose(*args, **(kwargs or {}))
+            if parts is not NotImplemented:
+                return parts
         result = func(*args, **(kwargs or {}))
-        name = func._schema.name
         if name in _FACTORS:
             a, b = (args[place] for place in _FACTORS[name])
-            columns = b.shape[0] if name == "aten::linear" else b.shape[-1] if b.dim() > 1 else 1
-            self.note(Product(result.dtype, result.untyped_storage().nbytes(), a.numel() * columns))
+            multiplications = a.numel() * (b.shape[_COLUMNS.get(name, -1)] if b.dim() > 1 else 1)
+        elif flops:
+            multiplications = flops(*args, **(kwargs or {}), out_val=result) // 2
+        else:
+            return result
+        first = next(each for each in (result if isinstance(result, tuple) else (result,)) if each is not None)
+        self.note(Product(first.dtype, first.untyped_storage().nbytes(), multiplications))
         return result
 
 
