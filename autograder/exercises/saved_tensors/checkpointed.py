@@ -138,7 +138,7 @@ def _one_by_one(layers: list[Module], x: Tensor) -> Tensor:
 @checkpointed.weigh("peak", most=55 << 20)
 def weigh(run: Callable[[list[Module], Tensor], Tensor], rng: torch.Generator) -> object:
     """Go forward and backward through 120 layers. A layer's result takes 1 MB."""
-    return in_many_layers(run, rng, depth=_DEEP, runs=1)
+    return in_many_layers(run, rng, depth=_DEEP, runs=1, calls=2)
 
 
 checkpointed.cases(lambda rng: layered_cases(rng, (_SHALLOW, _MIDDLE, _DEEP), dropping=True))

@@ -82,20 +82,30 @@ def measure_layers(run: Callable[[list[torch.nn.Module], Tensor], object], case:
 
 
 def in_many_layers(
-    run: Callable[[list[torch.nn.Module], Tensor], Tensor], rng: torch.Generator, *, depth: int, runs: int
+    run: Callable[[list[torch.nn.Module], Tensor], Tensor], rng: torch.Generator, *, depth: int, runs: int, calls: int
 ) -> object:
     """Return results of 1 MB and gradients of runs through `depth` layers.
 
-    All results are kept before the backward passes.
+    All results are kept before the backward passes. Last comes whether an answer that calls each layer at most `calls`
+    times on small inputs does so here, too: else it is lean in the one run, and saves calls in the other.
     """
+    few = _most_calls(run, signed(rng, 10, 20).requires_grad_(), depth) <= calls
     inputs = [signed(rng, 128, 1024).requires_grad_() for _ in range(runs)]
     shifts = (signed(rng, depth) / 20).tolist()
-    layers: list[torch.nn.Module] = [_CountedLayer(shift, itertools.count()) for shift in shifts]
+    counters = [itertools.count() for _ in range(depth)]
+    layers: list[torch.nn.Module] = [_CountedLayer(*each) for each in zip(shifts, counters)]
     results = [run(layers, x) for x in inputs]
     found = condense(results)
     while results:
         results.pop(0).sum().backward()
-    return [found, [x.grad for x in inputs]]
+    return [found, [x.grad for x in inputs], few == (max(map(next, counters)) <= calls * runs)]
+
+
+def _most_calls(run: Callable[[list[torch.nn.Module], Tensor], Tensor], x: Tensor, depth: int) -> int:
+    """Return the number of calls of the layer that forward and backward pass of `run` call most often."""
+    counters = [itertools.count() for _ in range(depth)]
+    run([_CountedLayer(0.0, each) for each in counters], x).sum().backward()
+    return max(map(next, counters))
 
 
 def layer_gradients(run: Callable[[list[torch.nn.Module], Tensor], object], case: Case) -> object:

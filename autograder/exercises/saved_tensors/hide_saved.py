@@ -114,7 +114,7 @@ def hide_saved(answer: Any, case: Case) -> dict[str, object]:
 @hide_saved.weigh("kept", most=57 << 20)
 def weigh(run: Callable[[list[Module], Tensor], Tensor], rng: torch.Generator) -> object:
     """Keep the results of eight runs through 12 layers. A layer's result takes 1 MB."""
-    return in_many_layers(run, rng, depth=12, runs=8)
+    return in_many_layers(run, rng, depth=12, runs=8, calls=2)
 
 
 hide_saved.cases(lambda rng: layered_cases(rng, (16, 12)))

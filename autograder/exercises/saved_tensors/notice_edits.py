@@ -130,20 +130,38 @@ def notice_edits(answer: Any, case: Case) -> dict[str, object]:
 @notice_edits.weigh("memory", most=77 << 20)
 def weigh(run: Callable[[Any, Tensor], Tensor], rng: torch.Generator) -> object:
     """Keep the graphs of eight runs, which save inputs of 4 MB. A copy of each takes as much again."""
-    f = Formula("x.sin().sum()", lambda x: x.sin().sum())
+    f, small = Formula("x.sin().sum()", lambda x: x.sin().sum()), uniform(rng, 9).requires_grad_()
+    noticed = _is_noticed(run(f, small), small, small, rng)
     inputs = [uniform(rng, 1 << 19).requires_grad_() for _ in range(8)]
     results = [run(f, x) for x in inputs]
-    return [condense([y, torch.autograd.grad(y, x)]) for y, x in zip(results, inputs)]
+    found = [condense([y, torch.autograd.grad(y, x)]) for y, x in zip(results[1:], inputs[1:])]
+    # An answer that notices edits of small tensors alone is lean in the one run, and right in the other.
+    return [found, noticed == _is_noticed(results[0], inputs[0], inputs[0], rng)]
 
 
 @notice_edits.weigh("left", most=43 << 20)
 def weigh_left(run: Callable[[Any, Tensor], Tensor], rng: torch.Generator) -> object:
     """Drop the graphs of six runs, each of which saves a result of 4 MB."""
-    x, found = uniform(rng, 1 << 19).requires_grad_(), []
+    f, small = Formula("x.exp()", lambda x: x.exp()), uniform(rng, 9).requires_grad_()
+    y = run(f, small)
+    noticed = _is_noticed(y, y, small, rng)
+    x = uniform(rng, 1 << 19).requires_grad_()
+    found: list[object] = []
     for _ in range(6):
-        found.append(condense(run(Formula("x.exp()", lambda x: x.exp()), x)))
+        y = run(f, x)
+        found.append([condense(y), bool(found) or noticed == _is_noticed(y, y, x, rng)])
+        del y
         gc.collect()  # a reference cycle of Python objects is no leak
     return found
+
+
+def _is_noticed(y: Tensor, edited: Tensor, x: Tensor, rng: torch.Generator) -> bool:
+    """Swap two numbers in `edited`, and return whether a backward pass from `y` to `x` then raises an error."""
+    places = torch.randint(edited.numel(), (2,), generator=rng)
+    with torch.no_grad():
+        edited[places] = edited[places.flip(0)]
+    found = or_error(gradient, y, x)
+    return found is not None and not isinstance(found, Tensor)
 
 
 @notice_edits.cases
