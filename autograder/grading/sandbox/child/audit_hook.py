@@ -24,7 +24,10 @@ _REACHING = re.compile(
     r"|sys\.(_getframe|_current_frames|_current_exceptions|settrace|setprofile|addaudithook|monitoring\.register_callback)"
 )
 _RUNS = frozenset(("code.__new__", "compile", "exec", "function.__new__", "pickle.find_class"))  # or makes code
-_ALSO_CALLED = {"sys._getframe": ("currentframe",), "sys.setprofile": ("enable",)}  # other names of the same
+_ALSO_CALLED = {  # functions of C that do the same
+    "sys._getframe": ("currentframe",),
+    "sys.setprofile": ("_disable_profiler", "_enable_profiler", "disable", "enable"),
+}
 _FRAMES = ("tb_frame", "gi_frame", "cr_frame", "ag_frame")
 _MEMORY = re.compile(r"/proc/.*/(mem|maps)|mem")  # a bare `mem`: the path may be relative to an unknown folder
 # Library code that inspects stack frames or memory for its caller: judge the caller instead. Logging, printing a
