@@ -62,7 +62,7 @@ def wall(request: pytest.FixtureRequest) -> Wall:
 
 
 def groups() -> Iterator[Any]:
-    """Yield the hand-ins of each exercise. Those of the fifth trial are for the night, but for the larger groups."""
+    """Yield the hand-ins of each exercise. Small groups of the fifth trial are for the night."""
     for file in FILES:
         for (lesson, exercise), cases in hand_ins(file).items():
             marks = NIGHTLY if file.stem == "fifth_trial" and len(cases) < 5 else ()

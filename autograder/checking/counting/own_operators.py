@@ -22,11 +22,11 @@ class CalledOwnOperator(RuntimeError):
     """
 
     def __init__(self) -> None:
-        super().__init__("operations of torch are counted: no custom operator, no `__torch_dispatch__` in the block")
+        super().__init__("what a custom operator or a `__torch_dispatch__` calls cannot be seen: use none in the block")
 
 
 def has_own_dispatch(classes: Iterable[type]) -> bool:
-    """Return whether code that is no operation of torch will run. `classes` are those that a dispatch mode is told."""
+    """Return whether one of the classes that a mode is told has a `__torch_dispatch__` of its own."""
     return any(type.__getattribute__(each, "__torch_dispatch__") is not _NONE for each in classes)
 
 

@@ -23,7 +23,10 @@ from .common import Batches
 
 @contextmanager
 def _state_put_back(model: torch.nn.Module) -> Iterator[None]:
-    """Put parameters and buffers of `model` back at the end. A copy would be made by a method of the answer."""
+    """Put parameters and buffers of `model` back at the end.
+
+    A copy would be made by a method of the answer.
+    """
     buffers = [(each._buffers, dict(each._buffers)) for each in model.modules()]
     tensors = [each for each in (*model.parameters(), *model.buffers()) if not is_lazy(each)]
     values = [each.detach().clone() for each in tensors]

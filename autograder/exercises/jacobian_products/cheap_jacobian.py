@@ -89,7 +89,7 @@ def cheap_jacobian(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _bottleneck(rng: torch.Generator, n: int, m: int) -> tuple[Formula, Function]:
-    """Return a function from R^n to R^m with a hidden layer of 32 numbers, and its Jacobian as a function of x."""
+    """Return a function from R^n to R^m with a hidden layer of 32 numbers, and its Jacobian."""
     into, out_of = signed(rng, _WIDTH, n) / n, signed(rng, m, _WIDTH) / _WIDTH
 
     def jacobian(x: Tensor) -> Tensor:

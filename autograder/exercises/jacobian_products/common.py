@@ -59,8 +59,8 @@ def steep(rng: torch.Generator, n: int, m: int) -> Function:
 class Watched:
     """A record of whether a function was called anywhere but at `x`.
 
-    An answer gets the attribute `function`, which leads neither to this object nor to others of the probe. `moved` is
-    True after a call at another point, as finite differences make it.
+    An answer gets the attribute `function`. Only its closure leads to the probe, and to read that is conspicuous.
+    `moved` is True after a call at another point, as finite differences make it.
     """
 
     def __init__(self, function: Function, x: Tensor) -> None:

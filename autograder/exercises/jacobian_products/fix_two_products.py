@@ -94,8 +94,9 @@ def fix_two_products(answer: Any, case: Case) -> dict[str, object]:
     point, along = tracked(case.inp), case.v.clone()
     with using_answer():
         first, second = answer.fix_two_products(case.f, case.inp, case.v)
-        out = case.f(point)  # not before: an answer may look for the truth among all tensors
-        truth = [torch.autograd.grad(out, point, v, retain_graph=True)[0] for v in (torch.ones_like(out), along)]
+    out = case.f(point)  # not before: an answer may look for the truth among all tensors
+    truth = [torch.autograd.grad(out, point, v, retain_graph=True)[0] for v in (torch.ones_like(out), along)]
+    with using_answer():
         exact = limited_error(EXACT, max(map(relative_error, truth, (first, second))))
     one_tensor = first is second or first is case.inp.grad
     return {"ones": first, "v": second, "exact": exact, "grad": {"inp.grad": case.inp.grad}, "one_tensor": one_tensor}

@@ -25,7 +25,7 @@ _CLOSE = 1e-9  # relative error that central differences with a good step reach,
 class BlackBox:
     """A record of the steps and dtypes of a function's calls.
 
-    An answer gets the attribute `function`, which autograd cannot differentiate. It leads to no object of the probe.
+    An answer gets the attribute `function`, which autograd cannot differentiate. Only its closure leads to the probe.
     """
 
     def __init__(self, function: Function, x: Tensor) -> None:
@@ -138,7 +138,7 @@ def numerical_jacobian(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _wave(rng: torch.Generator, n: int, m: int) -> tuple[Formula, Function]:
-    """Return a random function for which few step sizes give good differences, and its Jacobian as a function of x.
+    """Return a random function for which few step sizes give good differences, and its Jacobian.
 
     Its third derivatives are about ten times its first ones. Each input also affects the derivatives by its neighbours.
     An answer that moves an entry and does not move it back is therefore wrong.

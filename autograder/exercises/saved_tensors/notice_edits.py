@@ -156,7 +156,7 @@ def weigh_left(run: Callable[[Any, Tensor], Tensor], rng: torch.Generator) -> ob
 
 
 def _is_noticed(y: Tensor, edited: Tensor, x: Tensor, rng: torch.Generator) -> bool:
-    """Swap two numbers in `edited`, and return whether a backward pass from `y` to `x` then raises an error."""
+    """Swap two numbers in `edited`, and return whether a backward pass then raises an error."""
     places = torch.randint(edited.numel(), (2,), generator=rng)
     with torch.no_grad():
         edited[places] = edited[places.flip(0)]

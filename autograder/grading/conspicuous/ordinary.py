@@ -146,8 +146,8 @@ _CORE = re.compile(
 SPECIAL_ATTRIBUTES = words(
     """
     __abs__ __add__ __all__ __annotations__ __bool__ __call__ __cause__ __class__ __code__ __contains__ __context__
-    __copy__ __deepcopy__
-    __delitem__ __dict__ __doc__ __enter__ __eq__ __exit__ __file__ __float__ __format__ __getitem__ __hash__ __init__
+    __copy__ __deepcopy__ __delitem__ __dict__ __doc__ __enter__ __eq__ __exit__ __file__ __float__ __format__
+    __getitem__ __hash__ __init__
     __int__ __iter__ __len__ __matmul__ __module__ __mro__ __mul__ __name__ __neg__ __new__ __next__ __pow__
     __post_init__ __qualname__ __radd__ __repr__ __rmul__ __setattr__ __setitem__ __str__ __sub__
     __torch_dispatch__ __torch_function__ __traceback__ __truediv__ __version__

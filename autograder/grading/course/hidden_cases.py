@@ -64,7 +64,7 @@ def lesson_of(course: Path, assignment: str) -> tuple[Lesson, dict[str, Exercise
 
 
 def _with_moved(course: Path, lesson: Lesson, known: dict[str, Exercise]) -> tuple[Lesson, dict[str, Exercise]]:
-    """Return a lesson and its exercises, with those that moved elsewhere since the course released its notebook.
+    """Return a lesson and its exercises, with those that have moved since the course was released.
 
     A course keeps the notebook of a lesson that was handed in, and students have it. `known` maps exercise names to the
     lesson's exercises of today.
@@ -104,8 +104,10 @@ def expected_results(course: Path, lesson: Lesson, known: dict[str, Exercise]) -
         pass  # no cache yet, or a truncated one
     ran = run(lesson, known, facts=False)
     expected = {name: ran.expect(exercise, seeds[name]) for name, exercise in known.items() if name in ran.solutions}
-    large = {name: seed_of(secret, exercise, "large") for name, exercise in known.items()}
-    weighed = {name: expect_weighed(known[name], ran.solutions[name], large[name]) for name in expected}
+    weighed = {
+        name: expect_weighed(known[name], ran.solutions[name], seed_of(secret, known[name], "large"))
+        for name in expected
+    }
     data = {
         "stamp": stamp,
         "expected": _encoded(expected),
@@ -124,9 +126,10 @@ def _decoded(data: Mapping[str, Any]) -> dict[str, Expected]:
 
 
 def seed_of(secret: str, exercise: Exercise, runs: str = "") -> str:
-    """Return the seed of an exercise's hidden cases, derived from the course's secret. That of other `runs` differs.
+    """Return the seed of an exercise's hidden cases, derived from the course's secret.
 
-    A child gets the seed. The seed reveals only the inputs of the cases, which the child sees anyway.
+    Other `runs` have other seeds, and none tells another. A child gets a seed when it runs the cases. It reveals
+    only the inputs of the cases, which the child sees anyway.
     """
     named = f"{exercise.lesson}.{exercise.name}.{exercise.version}{runs and f'.{runs}'}"
     return hmac.new(secret.encode(), named.encode(), hashlib.sha256).hexdigest()[:24]

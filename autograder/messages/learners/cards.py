@@ -111,7 +111,7 @@ CARDS: dict[str, Text] = {
         "The check counts torch's operations. An operator of your own, or a tensor class with its own "
         "`__torch_dispatch__`, hides what it calls. Use none here.",
         "Проверка подсчитывает операции torch. Ваш собственный оператор или класс тензора со своим "
-        "`__torch_dispatch__` скрывает, что вызывает. Обойдитесь без него.",
+        "`__torch_dispatch__` скрывает, что он вызывает. Обойдитесь без него.",
     ),
     "raised.used": Text("Using `{name}` raised {type}: {message}", "При использовании `{name}` — {type}: {message}"),
     "raised.base": Text(

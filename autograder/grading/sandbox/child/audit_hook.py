@@ -76,8 +76,8 @@ def _memory(path: object) -> str | None:
 def _is_students(what: str, frame: FrameType | None, lending: re.Pattern[str]) -> bool:
     """Return whether an audit event was caused by student code and not by a library.
 
-    `what` is the event, `frame` the innermost stack frame. Functions that match `lending` act for their caller, so
-    their frames are skipped. So are those of functions that call what they were given: they do not name it.
+    `what` names what was called, `frame` is the innermost stack frame. Functions that match `lending` act for their
+    caller, so their frames are skipped. So are those of functions that call what they were given: they do not name it.
     """
     called = {*what.split("."), *_ALSO_CALLED.get(what, ())} - {"gc", "sys"}
     while frame is not None:
@@ -99,10 +99,11 @@ def _texts_in(code: CodeType) -> Iterator[str]:
 
 
 def watch(functions: Mapping[int, str], refused: list[str], code_watch: CodeWatch) -> None:
-    """Install the audit hook permanently. If student code attempts a refused access, the hook raises Refused.
+    """Install the audit hook permanently.
 
-    A text about each attempt is appended to `refused`. `functions` maps the `id` of functions of torch and the course
-    to their names. Setting attributes of these functions is refused, too. `code_watch` sees what runs or makes code.
+    If student code attempts a refused access, the hook raises RefusedEvent, and appends a text about it to `refused`.
+    `functions` maps the `id` of functions of torch and the course to their names. Setting attributes of these functions
+    is refused, too. `code_watch` sees what runs or makes code.
     """
     _getframe, me, busy = sys._getframe, threading.get_ident, set[int]()
 
@@ -115,10 +116,8 @@ def watch(functions: Mapping[int, str], refused: list[str], code_watch: CodeWatc
             return
         busy.add(thread)  # `_getframe` raises an audit event itself
         try:
-            opens = event == "open"
-            student = what.endswith("__") or _is_students(
-                event if opens else what, _getframe(1), _OPENING if opens else _LENDING
-            )
+            called, lending = (event, _OPENING) if event == "open" else (what, _LENDING)
+            student = what.endswith("__") or _is_students(called, _getframe(1), lending)
         finally:
             busy.discard(thread)
         if student:

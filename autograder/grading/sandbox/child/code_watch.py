@@ -57,7 +57,7 @@ class CodeWatch:
         if top in self._there or top in sys.builtin_module_names:
             return False
         found = PathFinder.find_spec(top)
-        return found is None or not _is_of_library(found.origin)
+        return found is None or not _is_library_file(found.origin)
 
     def enter_cell(self, code: CodeType) -> None:
         """Read a statement of a cell, which the shell is about to run. `leave_cell` must follow."""
@@ -138,7 +138,10 @@ class CodeWatch:
         self.tell_all()
 
     def tell_all(self) -> None:
-        """Tell the grader what has been found. Other threads and processes cannot: the main thread does it later."""
+        """Tell the grader what has been found.
+
+        Other threads and processes cannot: the main thread does it later.
+        """
         if self._waiting and os.getpid() == self._process and threading.get_ident() == self._thread:
             waiting, self._waiting = self._waiting, []
             self.tell(waiting)
@@ -154,7 +157,7 @@ def is_of_library(code: CodeType) -> bool:
     return file_of(code).startswith(LIBRARY)
 
 
-def _is_of_library(origin: object) -> bool:
+def _is_library_file(origin: object) -> bool:
     """Return whether a module's origin is a file of a library, or Python itself."""
     return type(origin) is str and origin.startswith((*LIBRARY, "built-in", "frozen"))
 
@@ -167,8 +170,8 @@ def _is_library_loaded(frame: FrameType | None) -> bool:
     found = frame.f_locals if frame else {}
     loader = found.get("self")
     if type(loader) is not SourceFileLoader:
-        return loader is None and _is_of_library(found["spec"].origin if "spec" in found else "frozen")
-    return vars(loader).keys() == {"name", "path"} and _is_of_library(loader.path)
+        return loader is None and _is_library_file(found["spec"].origin if "spec" in found else "frozen")
+    return vars(loader).keys() == {"name", "path"} and _is_library_file(loader.path)
 
 
 def _in_import(frame: FrameType | None) -> bool:

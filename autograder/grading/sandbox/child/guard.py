@@ -80,7 +80,7 @@ def _is_guarded(kind: type, where: str) -> bool:
 
 
 def _is_table(where: str, name: str) -> bool:
-    """Return whether the items of a dict are recorded: of an exercise's module, or a table of what checks rest on."""
+    """Return whether the items of a dict are recorded: of an exercise, or a table that checks rest on."""
     of_exercise = where.startswith("autograder.exercises.") and name != "__builtins__"
     return of_exercise or (where.startswith(("autograder.checking.", "autograder.measure")) and name.isupper())
 
@@ -97,7 +97,6 @@ class _Names:
     ) -> None:
         self.where, self._namespace, self._owner, self._was, self._hiding = where, namespace, owner, was, hiding
         self.of_torch = where == "torch" or where.startswith("torch.")
-        self.measures = where.startswith(_MEASURES)
         self.version = version_of(namespace) if owner or namespace.get("__name__") == where else None  # a module
         self.seen = self.version.value if self.version else None  # when it was last the same
         self.same = _comparison(namespace, was, bool(hiding))
@@ -131,7 +130,7 @@ class _Names:
 
 
 def _comparison(namespace: Mapping[str, Any], was: Mapping[str, Any], hiding: bool) -> Callable[[], bool]:
-    """Return a function that tells whether a namespace certainly holds the objects `was` under their names.
+    """Return a function that tells whether a namespace surely holds the objects `was` under their names.
 
     If `hiding` is True, it must also have the names that it has now, and no others.
     """
@@ -159,16 +158,7 @@ class _Compared:
         self._others = [names for names in looked_at if not names.version]
         self._versions, self._seen = [names.version for names in self._numbered], [n.seen for n in self._numbered]
         self._read, self._pairs, self._count = attrgetter("value"), map, enumerate  # a student may replace the builtins
-        self._measuring = [(each.where, each.version) for each in looked_at if each.version and each.measures]
-        self._last = [version.value for _, version in self._measuring]
         bind_methods(self)
-
-    def moved(self) -> list[str]:
-        """Return the namespaces of what measures that were changed since the last call, and perhaps put back."""
-        now = [version.value for _, version in self._measuring]
-        found = [where for (where, _), was, new in zip(self._measuring, self._last, now) if was != new]
-        self._last = now
-        return found
 
     def changed(self) -> list[_Names]:
         """Return the namespaces that may have changed."""
@@ -219,6 +209,10 @@ class Guard:
         self._operators = Operators()
         self._lessons: str | None = None
         self._look_at(self._names)
+        measuring = [each for each in self._names if each.where.startswith(_MEASURES)]
+        self._measuring = [(each.where, each.version) for each in measuring if each.version]
+        self._last = [version.value for _, version in self._measuring]
+        self._triples = zip  # a student may replace the builtins
         processwide = ActiveHooks()
         self.in_order, self.left_on = processwide.in_order, processwide.now
         bind_methods(self)
@@ -286,7 +280,7 @@ class Guard:
         self._rest = _Compared([each for each in names if not each.of_torch])
 
     def changed(self, with_torch: bool = False) -> list[str]:
-        """Return the dotted names that were changed since the guard was created. Those of torch if `with_torch`."""
+        """Return the dotted names that have changed since the start, those of torch only if `with_torch`."""
         suspects = [*self._rest.changed(), *(self._of_torch.changed() if with_torch else [])]
         found = [path for names in suspects for path in names.changed()]
         found += [path for path, cell, was in self._closures if cell.cell_contents is not was]
@@ -294,8 +288,11 @@ class Guard:
         return found + self._operators.changed()
 
     def moved(self) -> list[str]:
-        """Return the namespaces of what measures that were changed since the last call, and perhaps put back."""
-        return self._rest.moved()
+        """Return what measures, where it was changed since the last call, and perhaps put back."""
+        now = [version.value for _, version in self._measuring]
+        found = [where for (where, _), was, new in self._triples(self._measuring, self._last, now) if was != new]
+        self._last = now
+        return found
 
     @contextmanager
     def torch_put_back(self, changed: list[str]) -> Iterator[None]:
