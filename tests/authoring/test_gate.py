@@ -30,7 +30,7 @@ from autograder.lessons.source import Lesson
 from support.blocked import BEYOND_TORCH, run_without
 from support.exercises import write_exercises
 
-pytestmark = pytest.mark.long(120)
+pytestmark = pytest.mark.long(60)
 
 
 def test_other_packages_are_blocked(tmp_path):
@@ -52,8 +52,8 @@ def depends_on(lesson: Lesson) -> str:
     return hashlib.sha256(b"\0".join([torch.__version__.encode(), sys.version.encode(), *texts])).hexdigest()
 
 
-# On the public seed answers are judged and keys compared; at night all are tried on a hidden seed, too. Authors try
-# each answer 20 times when they change a lesson.
+# Every commit judges answers by the keys on disk. At night keys are compared, gaps in probes are looked for, and all
+# answers are tried on a hidden seed. Authors try each answer 20 times when they change a lesson.
 ON_A_HIDDEN_SEED = pytest.param(
     1,
     marks=pytest.mark.nightly(twin="tests/authoring/test_gate.py::test_the_gate_is_green_with_torch_alone"),
@@ -61,7 +61,7 @@ ON_A_HIDDEN_SEED = pytest.param(
 )
 
 
-@pytest.mark.parametrize("trials", [pytest.param(0, id="public seed"), ON_A_HIDDEN_SEED])
+@pytest.mark.parametrize("trials", [pytest.param(0, id="keys on disk"), ON_A_HIDDEN_SEED])
 def test_the_gate_is_green_with_torch_alone(trials, tmp_path, pytestconfig):
     """Lessons of which nothing has changed since they passed on this machine are not tried again."""
     stamps = {lesson.name: depends_on(lesson) for lesson in COURSE.read()}
@@ -77,7 +77,7 @@ def test_the_gate_is_green_with_torch_alone(trials, tmp_path, pytestconfig):
     for report in reports:
         assert report["solution"] == "passed"
         assert report["stub"] == "not attempted"
-        assert report["key"] == "current", f"autograder build {report['lesson']}"
+        assert report["key"] == ("current" if trials else ""), f"autograder build {report['lesson']}"
         assert set(report["alternatives"].values()) <= {"passed"}
         assert all(name == recognised for name, recognised in report["mistakes"].items())
         assert len(report["mistakes"]) >= 3
@@ -310,14 +310,6 @@ def test_the_aspects_that_are_known_are_there():
     for place, known in aspects.UNBROKEN.items():
         lesson, _, name = place.partition(".")
         assert {*known} <= {each.name for each in find(name, lesson).aspects}
-
-
-@pytest.mark.parametrize("lesson", COURSE.read(), ids=lambda lesson: lesson.name)
-def test_each_aspect_of_the_course_does_its_work(lesson):
-    """The keys are those on disk, which the gate compares with what it finds."""
-    known = [each for each in COURSE.exercises(lesson).values() if not each.withdrawn]
-    found = {each.name: [*aspect_problems(each, key_of(each).expected)] for each in known}
-    assert {name: problems for name, problems in found.items() if problems} == {}
 
 
 def test_a_core_exercise_of_the_course_asks_why(monkeypatch):
