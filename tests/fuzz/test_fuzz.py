@@ -18,7 +18,7 @@ pytestmark = pytest.mark.long(15)
 
 HERE = Path(__file__).parent
 CORPUS = sorted(path for path in (HERE / "corpus").rglob("*") if path.is_file())
-RUNS = {"archives": 100, "notebooks": 100, "rosters": 300, "rules": 500, "worksheets": 150}  # 2 s of a processor each
+RUNS = {"archives": 30, "notebooks": 30, "rosters": 100, "rules": 150, "worksheets": 50}  # 1 s of a processor each
 SECONDS = 60  # of a processor, for all inputs of one reader together
 
 

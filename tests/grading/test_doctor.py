@@ -48,6 +48,7 @@ def test_a_machine_that_isolates() -> None:
 
 
 @pytest.mark.usefixtures("ordinary")
+@pytest.mark.nightly(twin="tests/grading/test_doctor.py::test_a_machine_that_isolates")
 def test_a_machine_that_forbids_namespaces() -> None:
     said = within_own_users(f"echo 0 > /proc/sys/user/max_user_namespaces && {' '.join(DOCTOR)}")
     assert (said.returncode, said.stderr) == (0, "")
@@ -71,7 +72,7 @@ def test_a_torch_with_which_a_solution_is_wrong(monkeypatch: pytest.MonkeyPatch)
     assert "install versions that it was tried on" in said
 
 
-@pytest.mark.nightly(twin="tests/grading/test_doctor.py::test_a_machine_that_forbids_namespaces")
+@pytest.mark.nightly(twin="tests/grading/test_doctor.py::test_a_machine_that_isolates")
 @pytest.mark.usefixtures("ordinary")
 def test_a_container_that_forbids_namespaces() -> None:
     command = forbid(NAMESPACES, DOCTOR)
@@ -91,7 +92,7 @@ with Engine(wall="landlock") as engine, engine.fork() as child:
 """
 
 
-@pytest.mark.nightly(twin="tests/grading/test_doctor.py::test_a_machine_that_forbids_namespaces")
+@pytest.mark.nightly(twin="tests/grading/test_doctor.py::test_a_machine_that_isolates")
 def test_root_and_an_ordinary_user_of_a_container() -> None:
     """On a machine where Python may be read by all. There, root gives each child a user of its own."""
     with machine([]) as here:
@@ -103,6 +104,7 @@ def test_root_and_an_ordinary_user_of_a_container() -> None:
         assert int(processes) == Limits().processes
 
 
+@pytest.mark.nightly(twin="tests/grading/test_doctor.py::test_a_machine_that_isolates")
 def test_a_container_that_forbids_both_walls() -> None:
     said = subprocess.run(forbid(NAMESPACES | LANDLOCK, DOCTOR), capture_output=True, text=True, check=False)
     assert (said.returncode, said.stderr) == (1, "")
@@ -128,6 +130,7 @@ NEED_LINUX = (["doctor"], ["grade", "."], ["grade", ".", "--isolation=none"])
 TO_WORKERS = ["grade", ".", "--scheduler", "tcp://there"]
 
 
+@pytest.mark.nightly(twin="tests/grading/test_doctor.py::test_a_machine_that_isolates")
 def test_another_system_than_linux(tmp_path: Path) -> None:
     """Commands say that they need Linux, unless they send submissions to workers."""
     script = OTHER_SYSTEM.format(commands=[*NEED_LINUX, TO_WORKERS])

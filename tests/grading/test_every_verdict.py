@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from _pytest.mark import ParameterSet
 from bs4 import BeautifulSoup
 
 from autograder import exercises
@@ -26,19 +25,9 @@ from support.course import Course
 
 pytestmark = pytest.mark.long(60)
 
-EVERY_COMMIT = ("transforms",)  # few exercises, of all three kinds
-NIGHTLY = [lesson.name for lesson in COURSE.read() if lesson.name not in EVERY_COMMIT]
 WAITS = "some answers wait for points from a person (formgrader)"
 ID = re.compile(r"\b(?:card|differs|raised|absent|fault|run|note|state|kind)\.[a-z_]+\b")  # of a sentence
 TRIVIAL = {"function": "def {0}(*args, **named): pass", "class": "class {0}: pass", "dict": "{0} = {{}}"}
-
-
-def nightly(lesson: str) -> ParameterSet:
-    """Return a lesson as an argument of a nightly test."""
-    twin = pytest.mark.nightly(
-        twin="tests/grading/test_every_verdict.py::test_every_verdict_is_reported_fed_back_and_returned"
-    )
-    return pytest.param(lesson, marks=twin)
 
 
 def kinds_of(exercise: Exercise) -> list[Verdict]:
@@ -66,7 +55,8 @@ def unjudged(exercise: Exercise) -> Iterator[Verdict]:
     yield from (unreached_verdict(exercise, why) for why in Ending)
 
 
-@pytest.mark.parametrize("name", [*EVERY_COMMIT, *map(nightly, NIGHTLY)])
+@pytest.mark.nightly(twin="tests/grading/plugin/test_nbgrader_commands.py::test_feedback_shows_the_cards")
+@pytest.mark.parametrize("name", [lesson.name for lesson in COURSE.read()])
 def test_every_verdict_is_reported_fed_back_and_returned(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

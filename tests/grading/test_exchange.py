@@ -53,6 +53,7 @@ def through_exchange(tmp_path_factory: pytest.TempPathFactory) -> Course:
     return course
 
 
+@pytest.mark.nightly(twin="tests/grading/plugin/test_nbgrader_commands.py::test_autograder_grade_gives_the_same_scores")
 def test_autograded_has_all_that_nbgrader_autograde_leaves(through_exchange: Course) -> None:
     stock = Course(through_exchange.folder.parent / "stock" / "course", LESSON)
     stock.nbgrader("autograde", NAME)

@@ -24,6 +24,7 @@ from support.regrading import AGAIN, COUNT, EARLIER, NAME, PATIENCE, Place
 pytestmark = pytest.mark.long(35)
 
 
+@pytest.mark.nightly(twin="tests/grading/test_failing_disks.py::test_a_full_disk_loses_nothing")
 def test_who_hands_in_again_is_graded_again_and_nobody_else(place: Place, tmp_path: Path) -> None:
     here = place.copy(tmp_path / "course")
     files = {student: here.autograded(student) / f"{NAME}.ipynb" for student in here.students}
@@ -122,6 +123,7 @@ def test_a_read_only_course_is_told_at_once(place: Place, tmp_path: Path) -> Non
     regraded(here)
 
 
+@pytest.mark.nightly(twin="tests/grading/test_failing_disks.py::test_a_full_disk_loses_nothing")
 def test_an_unreadable_folder_fails_alone(place: Place, tmp_path: Path) -> None:
     """A submission that nobody may read fails with the reason, and stops nobody else."""
     here = place.copy(tmp_path / "course")

@@ -37,7 +37,10 @@ def test_flags_are_shown_again_and_in_the_report(flagged: Course, capsys: pytest
         assert reason.replace("'", "&#39;").replace('"', "&#34;") in page, reason
 
 
-@pytest.mark.parametrize("command", ["grade", "report"])
+NIGHTLY = pytest.mark.nightly(twin="tests/grading/test_flags.py::test_a_closed_pipe_ends_the_command_quietly")
+
+
+@pytest.mark.parametrize("command", ["grade", pytest.param("report", marks=NIGHTLY)])
 def test_a_closed_pipe_ends_the_command_quietly(command: str, flagged: Course) -> None:
     """As in `autograder grade COURSE | head`, when head has ended."""
     reading, writing = os.pipe()

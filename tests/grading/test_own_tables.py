@@ -145,6 +145,7 @@ def test_pages_and_report_are_made(
     assert {text(row) for row in rows} == {label for label in own.right if own.right[label] != mistaken[label]}
 
 
+@pytest.mark.nightly(twin="tests/grading/test_own_tables.py::test_a_table_is_judged_by_the_students_own_program")
 def test_nbgrader_autograde_gives_the_same_scores(
     graded: tuple[Course, dict[str, dict[str, Any]]], handed_out: Course, tmp_path: Path
 ) -> None:

@@ -55,6 +55,7 @@ def _commands(course: Course) -> list[list[str]]:
     ]
 
 
+@pytest.mark.nightly(twin="tests/grading/test_terminals.py::test_a_locale_without_utf_8")
 def test_every_command_ends_as_in_utf_8(course: Course, tmp_path: Path) -> None:
     outcomes = {}
     for encoding in ("utf-8", "ascii"):
@@ -73,7 +74,7 @@ def test_the_reported_command_shows_a_tick() -> None:
     assert b"\\u2713" in done.stdout
 
 
-@pytest.mark.nightly(twin="tests/grading/test_terminals.py::test_every_command_ends_as_in_utf_8")
+@pytest.mark.nightly(twin="tests/grading/test_terminals.py::test_a_locale_without_utf_8")
 def test_the_reported_terminal_without_cyrillic(course: Course, tmp_path: Path) -> None:
     copied = course.copy(tmp_path)
     for line in _lines("a_terminal_without_cyrillic"):

@@ -78,6 +78,7 @@ def _hostile(attack: Attack, course: Course) -> dict[str, Any]:
     return raw
 
 
+@pytest.mark.nightly(twin="tests/hostile/test_attacks.py::test_an_attack_does_not_pay")
 def test_honest_and_hostile_submissions_are_graded_side_by_side(course: Course) -> None:
     before = sorted(path.relative_to(course.folder) for path in course.folder.iterdir())
     command = [BIN / "autograder", "grade", course.folder, "--json"]

@@ -160,7 +160,12 @@ def accumulate_equal(model, batches):
 """
 
 
-@pytest.mark.parametrize("wall", [Wall.FULL, Wall.LANDLOCK])
+NIGHTLY = pytest.mark.nightly(
+    twin="tests/hostile/test_busy_processors.py::test_passes_inside_passes_cost_no_other_answer"
+)
+
+
+@pytest.mark.parametrize("wall", [Wall.FULL, pytest.param(Wall.LANDLOCK, marks=NIGHTLY)])
 def test_passes_inside_passes_cost_no_other_answer(
     wall: Wall, lesson_source: Lesson, exercises: dict[str, Exercise], tmp_path: Path
 ) -> None:

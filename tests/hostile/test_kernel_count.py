@@ -34,13 +34,13 @@ BEYOND = 9 << 20  # bytes beyond a limit where it is certain
 WEIGHED = {
     lesson.name: [each for each in COURSE.exercises(lesson).values() if each.weighings] for lesson in COURSE.read()
 }
-EVERY_COMMIT = ("gradient_hooks", "higher_order", "memory_budget")
+EVERY_COMMIT = ("higher_order",)
 NIGHTLY = pytest.mark.nightly(
     twin="tests/hostile/test_kernel_count.py::test_the_kernel_tells_right_answers_from_wasteful_ones"
 )
 
 
-@pytest.fixture(scope="module", params=[Wall.FULL, Wall.LANDLOCK])
+@pytest.fixture(scope="module", params=[Wall.FULL, pytest.param(Wall.LANDLOCK, marks=NIGHTLY)])
 def walled(
     request: pytest.FixtureRequest,
     lesson_source: Lesson,

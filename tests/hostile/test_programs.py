@@ -21,11 +21,14 @@ pytestmark = pytest.mark.long(20)
 LESSONS = exercises.lessons()
 
 
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    """An engine that has rehearsed every lesson, as for a whole course."""
+NIGHTLY = pytest.mark.nightly(twin="tests/hostile/test_programs.py::test_no_module_of_exercises_can_be_imported")
+
+
+@pytest.fixture(scope="module", params=[LESSONS[:2], pytest.param(LESSONS, marks=NIGHTLY)], ids=["two", "all"])
+def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """An engine that has rehearsed some lessons, and each night every lesson, as for a whole course."""
     with Engine(Limits(cell_seconds=300, total_seconds=400)) as engine:  # one test reads every file
-        for lesson in COURSE.read():
+        for lesson in COURSE.read(request.param):
             warm_up_engine(engine, lesson, COURSE.exercises(lesson), {})
         yield engine
 

@@ -66,9 +66,14 @@ def _assert_full_points(assignment: Assignment, habits: Sequence[Habit]) -> None
 
 
 @pytest.mark.parametrize("kind", TOGETHER)
-def test_habits_of_a_kind_cost_nothing(kind: str, assignment: Assignment, local: Points) -> None:
-    assert local[kind] == assignment.all_points()
+def test_habits_of_a_kind_cost_nothing(kind: str, assignment: Assignment) -> None:
     _assert_full_points(assignment, TOGETHER[kind])
+
+
+@pytest.mark.nightly(twin="tests/hostile/test_public_habits.py::test_habits_of_a_kind_cost_nothing")
+@pytest.mark.parametrize("kind", TOGETHER)
+def test_habits_of_a_kind_cost_a_learner_nothing(kind: str, assignment: Assignment, local: Points) -> None:
+    assert local[kind] == assignment.all_points()
 
 
 @pytest.mark.nightly(twin="tests/hostile/test_public_habits.py::test_habits_of_a_kind_cost_nothing")

@@ -20,7 +20,10 @@ pytestmark = pytest.mark.long(15)
 LIMITS = Limits(cell_seconds=5, total_seconds=20, memory=1 << 30, processes=12, disk_bytes=64 << 20)
 
 
-@pytest.fixture(scope="module", params=[Wall.FULL, Wall.LANDLOCK])
+NIGHTLY = pytest.mark.nightly(twin="tests/hostile/test_second_trial.py::test_nothing_is_gained_unseen")
+
+
+@pytest.fixture(scope="module", params=[Wall.FULL, pytest.param(Wall.LANDLOCK, marks=NIGHTLY)])
 def assignment(
     request: pytest.FixtureRequest,
     lesson_source: Lesson,

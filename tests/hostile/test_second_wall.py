@@ -186,6 +186,7 @@ def test_habits_work_without_processes(engine: Engine) -> None:
         assert said(child, "import getpass\nprint(getpass.getuser())") == "student"
 
 
+@pytest.mark.nightly(twin="tests/hostile/test_attacks.py::test_an_attack_does_not_pay")
 def test_a_package_among_others_hides_its_exercises(tmp_path: Path) -> None:
     """As installed from a wheel: what may be read lies around what may not."""
     packages = tmp_path / "lib" / "site-packages"

@@ -29,7 +29,12 @@ def accumulate_equal(model, batches):
 """
 
 
-@pytest.fixture(scope="module", params=[Wall.FULL, Wall.LANDLOCK])
+NIGHTLY = pytest.mark.nightly(
+    twin="tests/hostile/test_ways_of_working.py::test_the_end_of_the_own_kernel_costs_nothing"
+)
+
+
+@pytest.fixture(scope="module", params=[Wall.FULL, pytest.param(Wall.LANDLOCK, marks=NIGHTLY)])
 def assignment(
     request: pytest.FixtureRequest,
     lesson_source: Lesson,

@@ -17,10 +17,19 @@ WRONG, RIGHT = (sorted((HERE / "scripts" / kind).glob("*.py")) for kind in ("wro
 SECONDS = 600
 
 
+NIGHTLY = pytest.mark.nightly(twin="tests/inspection/test_scripts.py::test_what_is_wrong_is_found")
+
+
+def scripts(files):
+    """Return scripts as arguments of a test: every commit runs one in four."""
+    return [pytest.param(file, id=file.stem, marks=NIGHTLY if place % 4 else ()) for place, file in enumerate(files)]
+
+
 @pytest.fixture(scope="module")
-def reports():
-    """A dict from the name of a script to what is said about its first steps."""
-    command = [sys.executable, str(HERE / "fork_scripts.py"), *map(str, WRONG + RIGHT)]
+def reports(request):
+    """A dict from the name of a script to what is said about its first steps. All that are asked for run together."""
+    asked = {str(each.callspec.params["file"]) for each in request.session.items if "reports" in each.fixturenames}
+    command = [sys.executable, str(HERE / "fork_scripts.py"), *sorted(asked)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -30,7 +39,7 @@ def pattern(id):
     return re.sub(r"\\\{\w+\\\}", ".*", re.escape(SAYS[id].en))
 
 
-@pytest.mark.parametrize("file", WRONG, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", scripts(WRONG))
 def test_what_is_wrong_is_found(file, reports):
     """The line where the way ends is one of the script's."""
     source, report = file.read_text(encoding="utf-8"), reports[file.name]
@@ -40,7 +49,7 @@ def test_what_is_wrong_is_found(file, reports):
         assert any(line in source for line in re.findall(r"at `(.*?)` \(", report)), report
 
 
-@pytest.mark.parametrize("file", RIGHT, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", scripts(RIGHT))
 def test_what_only_looks_strange_is_not_accused(file, reports):
     assert "✗" not in reports[file.name]
     assert "ended by" not in reports[file.name]

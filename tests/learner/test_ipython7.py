@@ -122,6 +122,9 @@ def colab(open_kernel, tmp_path):
     return kernel, folder
 
 
+@pytest.mark.nightly(
+    twin="tests/learner/test_ipython7.py::test_with_torch_and_ipython_alone_the_lesson_is_solved_from_top_to_bottom"
+)
 def test_colab(colab, tmp_path):
     kernel, folder = colab
     name, points = "accumulate_uneven", EXERCISES["accumulate_uneven"].points + 3
@@ -136,7 +139,9 @@ def test_colab(colab, tmp_path):
     assert name in (drive / "progress.jsonl").read_text()
 
 
-@pytest.mark.nightly(twin="tests/learner/test_ipython7.py::test_colab")
+@pytest.mark.nightly(
+    twin="tests/learner/test_ipython7.py::test_with_torch_and_ipython_alone_the_lesson_is_solved_from_top_to_bottom"
+)
 def test_a_colab_that_does_not_answer(colab, tmp_path):
     kernel, _ = colab
     (tmp_path / "open.json").write_text("no JSON")

@@ -90,7 +90,10 @@ def rows(table):
     return {re.findall("`(.+?)`", row[0])[-1]: row[1:] for row in table.rows}
 
 
-@pytest.mark.parametrize(("language", "passed"), [("en", "passed"), ("ru", "верно")])
+NIGHTLY = pytest.mark.nightly(twin="tests/learner/test_ready.py::test_a_solved_lesson_is_ready")
+
+
+@pytest.mark.parametrize(("language", "passed"), [("en", "passed"), pytest.param("ru", "верно", marks=NIGHTLY)])
 def test_a_solved_lesson_is_ready(save, language, passed):
     path = save(language)
     table = rehearse(str(path))

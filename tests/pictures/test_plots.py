@@ -53,7 +53,10 @@ def open_figures() -> list[int]:
     return pyplot.get_fignums() if pyplot else []
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+NIGHTLY = pytest.mark.nightly(twin="tests/pictures/test_plots.py::test_every_plot_is_a_picture_and_a_text")
+
+
+@pytest.mark.parametrize("language", [pytest.param("en", marks=NIGHTLY), "ru"])
 @pytest.mark.parametrize("kind", PLOTS)
 def test_every_plot_is_a_picture_and_a_text(kind: str, language: str) -> None:
     SESSION.language = language

@@ -86,6 +86,7 @@ def test_a_pasted_message_finds_its_page_first(server: str, browser: Page, langu
     assert missed == []
 
 
+@pytest.mark.nightly(twin="tests/site/test_search.py::test_a_pasted_message_finds_its_page_first")
 def test_everyday_words_find_the_lesson(server: str, browser: Page) -> None:
     missed = {}
     for asked in QUERIES:
@@ -99,6 +100,7 @@ def test_everyday_words_find_the_lesson(server: str, browser: Page) -> None:
     assert missed == {}
 
 
+@pytest.mark.nightly(twin="tests/site/test_search.py::test_a_pasted_message_finds_its_page_first")
 def test_a_page_of_one_of_several_causes_is_named_by_its_cause(server: str, browser: Page) -> None:
     browser.goto(f"{server}/en/search.html?q=element%200%20of%20tensors%20does%20not%20require%20grad")
     browser.locator("#found li").first.wait_for()

@@ -271,7 +271,10 @@ def test_added_people_keep_their_names_in_a_list_of_ids(
     assert students == f"id,note,name,email,lms\nann,x\noneil,,{BO.name},{BO.email},{BO.id_number}\n"
 
 
-@pytest.mark.parametrize("command", ["collect", "course"])
+NIGHTLY = pytest.mark.nightly(twin="tests/grading/collecting/test_collect.py::test_a_closed_pipe_is_no_failing_disk")
+
+
+@pytest.mark.parametrize("command", ["collect", pytest.param("course", marks=NIGHTLY)])
 def test_a_closed_pipe_is_no_failing_disk(course: Course, work: Work, tmp_path: Path, command: str) -> None:
     """As in `autograder collect ZIP | head`, when head has ended."""
     archive = write_archive(tmp_path / "a.zip", {f"{moodle_folder(ANNA)}/{NAME}.ipynb": work()})

@@ -47,7 +47,12 @@ def full() -> OSError:
     return OSError(errno.ENOSPC, "No space left on device")
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, full], ids=["interrupted", "no space"])
+NIGHTLY = pytest.mark.nightly(
+    twin="tests/grading/collecting/test_interrupted.py::test_the_next_collection_makes_it_whole"
+)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, pytest.param(full, marks=NIGHTLY)], ids=["interrupted", "full"])
 def test_the_next_collection_makes_it_whole(
     course: Course, work: Callable[..., str], tmp_path: Path, error: Callable[[], BaseException]
 ) -> None:

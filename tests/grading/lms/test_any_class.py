@@ -159,6 +159,7 @@ def takes_team_pages(site: moodle.Assignment) -> bool:
 
 @anything
 @given(people=PEOPLE, site=CANVAS, with_gradebook=st.booleans())
+@pytest.mark.nightly(twin="tests/grading/lms/test_any_class.py::test_moodle")
 def test_canvas(
     fresh: Callable[[], Course],
     marked: Marked,

@@ -97,6 +97,9 @@ def test_a_part_of_an_assignment_is_not_collected_as_a_lesson(
     assert {path.name for path in (course.folder / "submitted" / "ann1" / "homework_1").glob("*.ipynb")} == set(files)
 
 
+@pytest.mark.nightly(
+    twin="tests/grading/lms/test_other_assignment.py::test_a_lesson_handed_in_in_another_assignment_stops_and_misleads_nobody"
+)
 def test_canvas_gets_feedback_on_both_lessons(
     course: Course, homework: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

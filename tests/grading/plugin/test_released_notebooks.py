@@ -54,8 +54,15 @@ def test_an_unknown_language_stops_nbgrader(released: Course) -> None:
     assert not (released.folder / "release-de").exists()
 
 
+NIGHTLY = pytest.mark.nightly(
+    twin="tests/grading/plugin/test_released_notebooks.py::test_validate_shows_the_text_of_the_card"
+)
+
+
 @pytest.mark.usefixtures("quick_kernels")
-@pytest.mark.parametrize(("student", "says"), [("solved-en", "Success!"), ("blank-ru", "ВАШ ОТВЕТ")])
+@pytest.mark.parametrize(
+    ("student", "says"), [pytest.param("solved-en", "Success!", marks=NIGHTLY), ("blank-ru", "ВАШ ОТВЕТ")]
+)
 def test_validate_shows_the_text_of_the_card(released: Course, tmp_path: Path, student: str, says: str) -> None:
     """nbgrader's Validate shows what stands on stderr and nothing else: the text of the card."""
     submission, path = released.submission(student), tmp_path / f"{released.name}.ipynb"

@@ -76,6 +76,7 @@ def test_other_points_wait_until_they_are_applied(
     assert "graded submissions: none would change" in said_by(capsys, "course", course.folder, "--check")
 
 
+@pytest.mark.nightly(twin="tests/grading/rules/test_points_applied.py::test_other_points_wait_until_they_are_applied")
 def test_points_that_are_taken_away_again_wait_as_well(
     graded: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

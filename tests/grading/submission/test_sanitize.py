@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 
 import pytest
+from _pytest.mark import ParameterSet
 from nbformat.notebooknode import NotebookNode
 from nbgrader import preprocessors
 from nbgrader.api import Gradebook
@@ -44,7 +46,19 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> str:
         return url
 
 
-@pytest.mark.parametrize("lesson", COURSE.read(), ids=lambda lesson: lesson.name)
+NIGHTLY = pytest.mark.nightly(
+    twin="tests/grading/submission/test_sanitize.py::test_notebooks_are_made_anew_as_nbgrader_does"
+)
+EVERY_COMMIT = ("gradient_accumulation", "transforms")
+
+
+def lessons() -> Iterator[ParameterSet]:
+    """Yield the lessons, most of them for the night."""
+    for lesson in COURSE.read():
+        yield pytest.param(lesson, id=lesson.name, marks=() if lesson.name in EVERY_COMMIT else NIGHTLY)
+
+
+@pytest.mark.parametrize("lesson", list(lessons()))
 def test_notebooks_are_made_anew_as_nbgrader_does(lesson: Lesson, book: str) -> None:
     source = source_notebook(lesson, COURSE.exercises(lesson))
     notebooks = {language: student_notebook(source, language) for language in LANGUAGES}

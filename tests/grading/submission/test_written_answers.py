@@ -137,6 +137,9 @@ def _total(course: Course) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.nightly(
+    twin="tests/grading/submission/test_written_answers.py::test_formgrader_has_a_box_and_only_a_text_waits"
+)
 def test_nbgrader_autograde_finds_the_same(course: Course, tmp_path: Path) -> None:
     stock = course.copy(tmp_path)
     stock.nbgrader("autograde", course.name, "--force")
