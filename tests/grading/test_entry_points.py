@@ -91,7 +91,7 @@ def jupyter_server(folder: Path) -> Iterator[str]:
             server.wait(30)
 
 
-@pytest.mark.nightly(twin="tests/grading/plugin/test_nbgrader_commands.py::test_autograder_grade_gives_the_same_scores")
+@pytest.mark.nightly(twin="tests/grading/plugin/test_nbgrader_commands.py::test_every_score_is_what_the_verdicts_say")
 def test_all_entry_points_give_the_same_grades(courses: dict[str, Course], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["grade", str(courses["grade"].folder)]) == 0
     said = capsys.readouterr().out

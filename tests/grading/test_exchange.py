@@ -53,7 +53,7 @@ def through_exchange(tmp_path_factory: pytest.TempPathFactory) -> Course:
     return course
 
 
-@pytest.mark.nightly(twin="tests/grading/plugin/test_nbgrader_commands.py::test_autograder_grade_gives_the_same_scores")
+@pytest.mark.nightly(twin="tests/grading/plugin/test_nbgrader_commands.py::test_every_score_is_what_the_verdicts_say")
 def test_autograded_has_all_that_nbgrader_autograde_leaves(through_exchange: Course) -> None:
     stock = Course(through_exchange.folder.parent / "stock" / "course", LESSON)
     stock.nbgrader("autograde", NAME)

@@ -119,6 +119,7 @@ def test_every_score_is_what_the_verdicts_say(graded: Course, gradebook: Gradebo
     assert wrong == {}
 
 
+@pytest.mark.nightly(twin="tests/grading/plugin/test_nbgrader_commands.py::test_every_score_is_what_the_verdicts_say")
 def test_autograder_grade_gives_the_same_scores(graded: Course, second: Course, gradebook: Gradebook) -> None:
     def grades(opened: Gradebook) -> dict[str, object]:
         found = opened.find_assignment(graded.name).submissions
@@ -133,6 +134,7 @@ def test_autograder_grade_gives_the_same_scores(graded: Course, second: Course, 
     assert {student: found[student] for student in grades(gradebook)} == grades(gradebook)
 
 
+@pytest.mark.nightly(twin="tests/grading/plugin/test_nbgrader_commands.py::test_every_score_is_what_the_verdicts_say")
 def test_every_mistake_of_the_core_is_named(second: Course) -> None:
     named = {}
     for submission in second.submissions:
@@ -146,6 +148,7 @@ def test_every_mistake_of_the_core_is_named(second: Course) -> None:
     assert named == {(exercise.name, name): name for exercise in core for name in mistakes_in(exercise).cells}
 
 
+@pytest.mark.nightly(twin="tests/grading/plugin/test_nbgrader_commands.py::test_every_score_is_what_the_verdicts_say")
 def test_the_whole_range_of_scores_occurs(second: Course) -> None:
     core = sum(e.points for e in exercises.load(second.lesson.name).values() if e.core)
     total = second.scores()
