@@ -7,10 +7,11 @@ otherwise be right by chance. But one of four or more is 0, because an answer ma
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 import torch
@@ -134,6 +135,8 @@ class Programs:
                 raise BrokenSource(path, cell.line, "a program is the last definition of its cell: end with it")
             program = namespace[last.name]
             program.__doc__ = None  # it tells right from wrong, and the learner's test could read it
+            for function in filter(inspect.isfunction, [program, *vars(program).values()]):
+                function.__code__ = _at_line_one(function.__code__)  # right programs stand above wrong ones
             if "right" in cell.metadata:
                 right.append(program)
             else:
@@ -171,12 +174,18 @@ class Lineup:
         return right, {name: not said[self._right + index] for index, name in enumerate(self._names)}
 
 
+def _at_line_one(code: CodeType) -> CodeType:
+    """Return code, and all code in it, as if it began in the first line of its file."""
+    inside = (_at_line_one(each) if isinstance(each, CodeType) else each for each in code.co_consts)
+    return code.replace(co_firstlineno=1, co_consts=tuple(inside))
+
+
 def nameless(function: Any, name: str) -> Any:
     """Return a copy of `function` with the name `name`.
 
-    A neutral name does not tell the learner's code whether the function is right or wrong.
+    A neutral name does not tell the learner's code whether the function is right or wrong. Nor do lines.
     """
-    code = function.__code__.replace(co_name=name, co_qualname=name)
+    code = _at_line_one(function.__code__).replace(co_name=name, co_qualname=name)
     made = FunctionType(code, function.__globals__, name, function.__defaults__, function.__closure__)
     made.__annotations__, made.__module__ = function.__annotations__, "__main__"
     return made

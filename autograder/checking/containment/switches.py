@@ -86,7 +86,7 @@ def as_in_a_fresh_process() -> Iterator[list[Note]]:
     """Set each of torch's global settings to its default inside the `with` block, and restore the values afterwards.
 
     Settings that a notebook made earlier therefore change no verdict. Also turns off the profiler, inference mode,
-    default hooks for saved tensors, and all active function and dispatch modes.
+    default hooks for saved tensors, hooks of all modules, and all active function and dispatch modes.
     Yields a list with a note for each setting that was not at its default.
     """
     inferring = torch.is_inference_mode_enabled()
@@ -99,11 +99,18 @@ def as_in_a_fresh_process() -> Iterator[list[Note]]:
         for name in unusual:
             _SWITCHES[name].write(_SWITCHES[name].default)
         try:
-            with without_profiler() as profiling, _without_modes() as modes, _without_saved_tensors_hooks() as packing:
+            with (
+                without_profiler() as profiling,
+                _without_modes() as modes,
+                _without_saved_tensors_hooks() as packing,
+                _without_global_hooks() as hooks,
+            ):
                 if profiling:
                     notes.append(Note("note.unusual.profiler", {}))
                 if packing:
                     notes.append(Note("note.unusual.saved_tensors_hooks", {}))
+                if hooks:
+                    notes.append(Note("note.unusual.global_hooks", {}))
                 yield notes + [Note("note.unusual.mode", {"value": type(mode).__name__}) for mode in modes]
         finally:
             for name in unusual:
@@ -142,6 +149,25 @@ def _without_saved_tensors_hooks() -> Iterator[bool]:
     finally:
         for pack, unpack in reversed(hooks):
             _push_saved_tensors_hooks(pack, unpack)
+
+
+@contextmanager
+def _without_global_hooks() -> Iterator[bool]:
+    """Remove the hooks of all modules and of all optimizers inside the `with` block.
+
+    Yields True if there were any. They are registered again afterwards.
+    """
+    found = [
+        (registry, dict(registry)) for name, (place, _) in _GLOBAL_HOOKS.items() if (registry := vars(place)[name])
+    ]
+    for registry, _ in found:
+        registry.clear()
+    try:
+        yield bool(found)
+    finally:
+        for registry, hooks in found:
+            registry.clear()
+            registry.update(hooks)
 
 
 @contextmanager

@@ -161,6 +161,10 @@ NOTES: dict[str, Text] = {
         "Hooks for saved tensors are on in this notebook. The check ran without them.",
         "В этой тетради включены хуки сохранённых тензоров. Проверка прошла без них.",
     ),
+    "note.unusual.global_hooks": Text(
+        "Hooks of all modules or optimizers are registered in this notebook. The check ran without them.",
+        "В этой тетради зарегистрированы хуки всех модулей или оптимизаторов. Проверка прошла без них.",
+    ),
     "note.unusual.profiler": Text(
         "torch's profiler is on in this notebook. The check ran without it, and the profiler has started anew.",
         "В этой тетради включён профилировщик torch. Проверка выполнялась без него, и теперь он начал запись заново.",

@@ -12,18 +12,23 @@ import re
 import sys
 import threading
 from collections.abc import Iterator, Mapping
+from resource import RLIMIT_FSIZE, getrlimit
 from types import CodeType, FrameType
 from typing import Any
 
 from ....messages.learners import message
 from .code_watch import CodeWatch, file_of, is_of_library
 
-_QUIET = frozenset(("builtins.id", "import", "marshal.loads", "os.listdir", "os.scandir"))
+_QUIET = frozenset(("builtins.id", "os.listdir", "os.scandir"))
 _REACHING = re.compile(
     r"gc\.get_\w+|ctypes\.(dlopen|dlsym|cdata|cdata/buffer|addressof|call_function|string_at|wstring_at)"
     r"|sys\.(_getframe|_current_frames|_current_exceptions|settrace|setprofile|addaudithook|monitoring\.register_callback)"
 )
-_RUNS = frozenset(("code.__new__", "compile", "exec", "function.__new__", "pickle.find_class"))  # or makes code
+# What runs or makes code.
+_RUNS = frozenset(
+    ("code.__new__", "compile", "exec", "function.__new__", "import", "marshal.loads", "pickle.find_class")
+)
+_WEIGHED = "mmap.mmap"  # what nobody may call while memory is weighed: pages of a file count nowhere
 _ALSO_CALLED = {  # functions of C that do the same
     "sys._getframe": ("currentframe",),
     "sys.setprofile": ("_disable_profiler", "_enable_profiler", "disable", "enable"),
@@ -59,6 +64,10 @@ def _reaching(event: str, arguments: tuple[Any, ...], functions: Mapping[int, st
         return f"{path}.{arguments[1]}" if path else None
     if event == "open":
         return _memory(arguments[0])
+    if event == "resource.setrlimit" and arguments[0] == RLIMIT_FSIZE:
+        return "resource.RLIMIT_FSIZE"
+    if event == "mmap.__new__" and arguments[0] != -1 and getrlimit(RLIMIT_FSIZE)[0] == 0:  # while memory is weighed
+        return _WEIGHED
     if _REACHING.fullmatch(event):
         return event
     return None
@@ -117,7 +126,8 @@ def watch(functions: Mapping[int, str], refused: list[str], code_watch: CodeWatc
         busy.add(thread)  # `_getframe` raises an audit event itself
         try:
             called, lending = (event, _OPENING) if event == "open" else (what, _LENDING)
-            student = what.endswith("__") or _is_students(called, _getframe(1), lending)
+            always = what.endswith("__") or what == _WEIGHED
+            student = always or _is_students(called, _getframe(1), lending)
         finally:
             busy.discard(thread)
         if student:

@@ -7,6 +7,8 @@ conspicuous is told to the grader before it runs, so that it cannot be taken bac
 from __future__ import annotations
 
 import contextlib
+import dis
+import importlib
 import os
 import sys
 import sysconfig
@@ -23,10 +25,13 @@ from ...conspicuous.steps import Do, steps_of
 from ...conspicuous.watched_builtins import watched_builtins
 from ..wall.filesystem import visible
 from ..wire.channel import bind_methods
+from .enclosed import enclosed
 
 LIBRARY = tuple(map(str, (*visible(), Path(sysconfig.get_paths()["purelib"]), "<frozen")))  # begins of files
 _MOST_READ = 1 << 18  # bytes of code of one submission
 _MOST_TOLD = 200  # places of one submission
+_IMPORTING = ("<frozen importlib", importlib.__file__)
+_IMPORT_NAME = dis.opmap["IMPORT_NAME"]
 _PROCESSES = ("concurrent.futures.", "multiprocessing.")  # whose objects travel between processes
 _REBUILDS = ("_load_from_bytes", "_rebuild", "_reconstruct", "rebuild_")  # functions that load objects
 Place = tuple[str, int, str, str]  # a file's path, or "" for the cell that runs; line, kind, and what is there
@@ -49,7 +54,7 @@ class CodeWatch:
         self._process, self._thread = os.getpid(), threading.get_ident()
         self.is_released = False  # whether the cell that runs is no student's
         self.tell: Callable[[Sequence[Place]], None] = lambda places: None
-        self.builtins = watched_builtins(self._notice, self._is_own)
+        self.builtins = watched_builtins(enclosed(self._notice), enclosed(self._is_own))
         bind_methods(self)
 
     def _is_own(self, top: str) -> bool:
@@ -62,6 +67,8 @@ class CodeWatch:
     def enter_cell(self, code: CodeType) -> None:
         """Read a statement of a cell, which the shell is about to run. `leave_cell` must follow."""
         self._depth += 1
+        if is_of_library(code):  # somebody has replaced what names cells
+            self._add([ConspicuousPlace.at(code.co_firstlineno, Kind.RUN, "compile")])
         self._look(code, "", is_told=not (self.is_released and self._depth == 1))
 
     def leave_cell(self) -> None:
@@ -73,16 +80,27 @@ class CodeWatch:
         match event, arguments:
             case "pickle.find_class", (module, name):
                 self._see_class(module, name)
+            case "import", (name, *_):
+                self._see_import(str(name).partition(".")[0], caller)
             case "compile", (_, file):
                 if not of_library and isinstance(file, str) and (type(file) is not str or file.startswith(LIBRARY)):
                     self._add([ConspicuousPlace.at(caller.f_lineno, Kind.RUN, event)])
-            case "code.__new__", _:
+            case "code.__new__" | "marshal.loads", _:
                 if not of_library:
                     self._add([ConspicuousPlace.at(caller.f_lineno, Kind.RUN, event)])
             case "exec" | "function.__new__", (CodeType() as code, *_):
                 self._see_code(code, caller, of_library)
             case "object.__setattr__", (_, _, CodeType() as code):
                 self._see_code(code, caller, of_library)
+
+    def _see_import(self, top: str, caller: FrameType | None) -> None:
+        """Look at the import of a module by a function, whose name may be computed. Statements have been read."""
+        while caller and file_of(caller.f_code).startswith(_IMPORTING):
+            caller = caller.f_back
+        if not caller or is_of_library(caller.f_code) or is_usual(top) or self._is_own(top):
+            return
+        if caller.f_code.co_code[caller.f_lasti] != _IMPORT_NAME:
+            self._add([ConspicuousPlace.at(caller.f_lineno, Kind.IMPORTED, top)])
 
     def _see_class(self, module: str, name: str) -> None:
         """Look at what a pickle asks for."""
@@ -154,12 +172,17 @@ def file_of(code: CodeType) -> str:
 
 def is_of_library(code: CodeType) -> bool:
     """Return whether code bears the name of a library's file."""
-    return file_of(code).startswith(LIBRARY)
+    return _is_in_library(file_of(code))
+
+
+def _is_in_library(path: str) -> bool:
+    """Return whether a file is a library's. No library's path leads up."""
+    return path.startswith(LIBRARY) and ".." not in path
 
 
 def _is_library_file(origin: object) -> bool:
     """Return whether a module's origin is a file of a library, or Python itself."""
-    return type(origin) is str and origin.startswith((*LIBRARY, "built-in", "frozen"))
+    return type(origin) is str and (_is_in_library(origin) or origin.startswith(("built-in", "frozen")))
 
 
 def _is_library_loaded(frame: FrameType | None) -> bool:

@@ -57,7 +57,8 @@ _WATCHED = (
     property,
     type,
 )
-_MEASURES = ("autograder.measure", "autograder.checking")  # whose modules nothing changes but an attack
+_MEASURES = ("autograder.measure", "autograder.checking", "autograder.exercises.")  # only an attack changes these
+_RELYING = (*_MEASURES, "autograder.grading.conspicuous")
 _ABSENT = object()  # in the place of a name that is not there
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: the names of a class written in C cannot be replaced
 
@@ -77,6 +78,13 @@ def _is_guarded(kind: type, where: str) -> bool:
     The standard library's classes are, whatever module they call their home: `weakref.WeakSet` is of `_weakrefset`.
     """
     return where.partition(".")[0] in sys.stdlib_module_names or _GUARDED.fullmatch(str(kind.__module__)) is not None
+
+
+def _relied_on(modules: list[Any]) -> frozenset[str]:
+    """Return the names of the standard library's modules in which what measures and reads code looks names up."""
+    ours = [vars(each).values() for each in modules if str(getattr(each, "__name__", "")).startswith(_RELYING)]
+    found = {value.__name__ for values in ours for value in values if type(value) is ModuleType}
+    return frozenset(found & sys.stdlib_module_names) - {"sys"}  # Python itself changes that one
 
 
 def _is_table(where: str, name: str) -> bool:
@@ -194,28 +202,28 @@ class Guard:
         seen: set[int] = set()
         modules: dict[str, Any] = {}
         # The course's modules last: a torch function that they import is then recorded and reported under torch's name.
+        relied_on = _relied_on([*sys.modules.values()])
         for name, module in sorted(sys.modules.items(), key=lambda item: (item[0].startswith("autograder"), item[0])):
-            if _GUARDED.fullmatch(name) and module is not None:
+            if (_GUARDED.fullmatch(name) or name in relied_on) and module is not None:
                 modules[name] = module
-                if name.startswith(_MEASURES):
-                    vars(module).setdefault("__warningregistry__", {})  # else the first warning there adds it
-                hiding = frozenset(vars(builtins)) - vars(module).keys()
-                self._watch(name, vars(module), seen, hiding, whole=name.startswith("autograder"))
+                self._watch_module(name, module, seen, whole=name.startswith("autograder"))
         for module in (module for modules in exercises.values() for module in modules.values()):
-            hiding = frozenset(vars(builtins)) - vars(module).keys()
-            self._watch(module.__name__, vars(module), seen, hiding, whole=True)
+            self._watch_module(module.__name__, module, seen, whole=True)
         self._names.append(_Names("sys.modules", sys.modules, None, modules, frozenset()))
         self._kinds = [(name, module, type(module)) for name, module in modules.items()]
         self._operators = Operators()
         self._lessons: str | None = None
-        self._look_at(self._names)
-        measuring = [each for each in self._names if each.where.startswith(_MEASURES)]
-        self._measuring = [(each.where, each.version) for each in measuring if each.version]
-        self._last = [version.value for _, version in self._measuring]
         self._triples = zip  # a student may replace the builtins
+        self._look_at(self._names)
         processwide = ActiveHooks()
         self.in_order, self.left_on = processwide.in_order, processwide.now
         bind_methods(self)
+
+    def _watch_module(self, name: str, module: ModuleType, seen: set[int], whole: bool) -> None:
+        if whole:
+            vars(module).setdefault("__warningregistry__", {})  # else the first warning there adds it
+        hiding = frozenset(vars(builtins)) - vars(module).keys()
+        self._watch(name, vars(module), seen, hiding, whole=whole)
 
     def _watch(
         self,
@@ -278,6 +286,9 @@ class Guard:
     def _look_at(self, names: list[_Names]) -> None:
         self._of_torch = _Compared([each for each in names if each.of_torch])
         self._rest = _Compared([each for each in names if not each.of_torch])
+        measuring = [each for each in names if each.where.startswith(_MEASURES)]
+        self._measuring = [(each.where, each.version) for each in measuring if each.version]
+        self._last = [version.value for _, version in self._measuring]
 
     def changed(self, with_torch: bool = False) -> list[str]:
         """Return the dotted names that have changed since the start, those of torch only if `with_torch`."""

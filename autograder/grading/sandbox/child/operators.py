@@ -9,7 +9,9 @@ from ..wire.channel import bind_methods
 # Operators with which our code decides yes or no, or computes an error, in a child. Numbers are judged outside.
 _DECIDING = (
     *("_local_scalar_dense", "abs", "all", "all.dim", "allclose", "any", "any.dim", "dist", "eq.Scalar", "eq.Tensor"),
-    *("equal", "isclose", "isfinite", "linalg_vector_norm", "max", "sub.Tensor"),
+    *("count_nonzero", "equal", "ge.Scalar", "ge.Tensor", "gt.Scalar", "gt.Tensor", "isclose", "isfinite", "isnan"),
+    *("le.Scalar", "le.Tensor", "linalg_vector_norm", "lt.Scalar", "lt.Tensor", "max", "maximum", "min", "nan_to_num"),
+    *("ne.Scalar", "ne.Tensor", "sub.Tensor", "sum", "sum.dim_IntList"),
 )
 
 

@@ -19,6 +19,7 @@ from ....messages.learners import message
 from .audit_hook import RefusedEvent
 from .code_watch import CodeWatch
 from .compiler import Compiler
+from .enclosed import enclosed
 from .shell_commands import Store, run_command
 
 
@@ -180,16 +181,17 @@ class Shell(InteractiveShell):
     def watch_code(self, code_watch: CodeWatch) -> None:
         """Let `code_watch` see each statement, and its versions of builtins stand in the notebook.
 
-        Only a closure holds the watch, so that no attribute of the shell leads to it.
+        No attribute of the shell leads to the watch.
         """
         run_code = self.run_code
+        enter_cell, leave_cell = enclosed(code_watch.enter_cell), enclosed(code_watch.leave_cell)
 
         async def watched(code_obj: Any, result: Any = None, *, async_: bool = False) -> bool:
-            code_watch.enter_cell(code_obj)
+            enter_cell(code_obj)
             try:
                 return await run_code(code_obj, result, async_=async_)
             finally:
-                code_watch.leave_cell()
+                leave_cell()
 
         self.run_code = watched  # type: ignore[method-assign]
         self.watched_builtins = code_watch.builtins

@@ -2,9 +2,39 @@
 
 from __future__ import annotations
 
+import _thread
 import sys
+import threading
+from collections.abc import Callable
 from threading import get_ident
 from time import clock_gettime_ns, pthread_getcpuclockid
+from typing import Any
+
+from ....checking.containment.thread_starts import note_start
+from .enclosed import enclosed
+
+_STARTS = ("start_new", "start_new_thread", "start_joinable_thread")  # the first two are one function
+
+
+def note_thread_starts() -> None:
+    """Let each function that starts a thread note it, for the rest of the process.
+
+    Student code must not have run before, nor a `Guard` have looked: then nobody has kept the functions themselves.
+    """
+
+    def noting(start: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(*arguments: object, **named: object) -> object:
+            note_start()
+            return start(*arguments, **named)
+
+        return enclosed(noted)
+
+    for name in _STARTS:
+        if hasattr(_thread, name):
+            start = noting(getattr(_thread, name))
+            setattr(_thread, name, start)
+            if hasattr(threading, f"_{name}"):
+                setattr(threading, f"_{name}", start)
 
 
 class OtherThreads:

@@ -254,12 +254,14 @@ class Worker:
     def _observe_alone(self, exercise: Exercise, answer: object, seed: str, *, among_threads: bool) -> list[Run]:
         """Observe an answer while no other Python thread runs. Returns one observation per case.
 
-        Most threads wait nearly all the time. If another thread has run, the observation is repeated, at most twice. If
-        another thread has run in the last repetition, too, this is recorded as tampering. If `among_threads` is
-        True, other threads may run.
+        Most threads wait nearly all the time. If another thread has run, the observation is repeated, at most twice. An
+        answer knows the inputs then, so a note says it. If another thread has run in the last repetition, too, this is
+        recorded as tampering. If `among_threads` is True, other threads may run.
         """
-        for _ in range(_TRIES):
+        for attempt in range(_TRIES):
             self._changed = []
+            if attempt:
+                self._guard.refused.append(f"a thread beside the check of {exercise.name}, which was tried again")
             put_back = self._guard.torch_put_back(self._changed)
             with self._guard.in_order(), put_back, as_in_a_fresh_process() as unusual:
                 threads = OtherThreads()

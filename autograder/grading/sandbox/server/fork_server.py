@@ -32,6 +32,7 @@ from ...wall_kinds import Wall
 from ..child.guard import Guard
 from ..child.signal_handlers import hide_frames
 from ..child.stand_ins import StandIns
+from ..child.threads import note_thread_starts
 from ..child.worker import serve
 from ..wall import landlock
 from ..wall.clean_process import remove
@@ -55,6 +56,7 @@ class ForkServer:
         torch.set_num_threads(1)
         refuse_huge_pages()
         hide_frames()
+        note_thread_starts()
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a script ignores SIGINT
         self._shell = warm_shell()
         self._shell._orig_sys_modules_main_mod = None  # IPython's reference to the module that holds this object
