@@ -46,6 +46,7 @@ _FACTORS = {
     "aten::_embedding_bag": (1, 0),
     "aten::_embedding_bag_forward_only": (1, 0),
 }
+_SAMPLED = 1000  # entries of each tensor
 _FLOPS = dict(flop_registry)  # which anybody can change
 # The second factor's dimension that holds its columns, where it is not the last.
 _COLUMNS = {
@@ -80,6 +81,22 @@ def condense(value: object) -> Any:
     The first sum has weights, the second is that of the magnitudes.
     """
     return canonical(value, of_tensor=_two_sums)  # one by one: copies of all would be the peak of a large run
+
+
+def sample(value: object, rng: torch.Generator) -> Any:
+    """Return a result as plain data, with sums, shape and some entries in place of each tensor.
+
+    Sums alone would hide that entries were rounded. The places of the entries are drawn now, so that nobody knew them.
+    """
+    return canonical(value, of_tensor=lambda tensor: _sample(tensor, rng))
+
+
+def _sample(tensor: Tensor, rng: torch.Generator) -> Any:
+    sums = _two_sums(tensor)
+    if not isinstance(sums, Tensor) or not tensor.numel():
+        return sums
+    places = torch.randint(tensor.numel(), (_SAMPLED,), generator=rng)
+    return [sums, tuple(tensor.shape), canonical(tensor.detach().flatten()[places])]
 
 
 def _two_sums(tensor: Tensor) -> Any:

@@ -11,7 +11,7 @@ import torch
 from ...language import Note
 from ..containment import timeout_causes as overlong
 from ..containment.thread_starts import in_one_process
-from ..counted_run import another, condense
+from ..counted_run import another, sample
 from ..exercise import Case, Exercise
 from ..expected import Expected, expect
 from ..judge import judge, with_wrong_aspect
@@ -38,7 +38,7 @@ def weighed(exercise: Exercise, aspect: str) -> Exercise:
 
     def probe(answer: Any, case: Case) -> dict[str, object]:
         with in_one_process():
-            return {aspect: condense(run(getattr(answer, exercise.asks), case.rng))}
+            return {aspect: sample(run(getattr(answer, exercise.asks), case.rng), case.rng)}
 
     def cases(rng: torch.Generator) -> Iterator[Case]:
         yield Case(rng=another(rng))
