@@ -113,11 +113,12 @@ def _cosines(tensor: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Product:
-    """Dtype, bytes of the first result and multiplications of a matrix product."""
+    """Dtype, bytes of the first result and multiplications of a matrix product, and whether a backward pass made it."""
 
     dtype: torch.dtype
     nbytes: int
     multiplications: int
+    in_backward: bool
 
 
 class _ProductsMode(TorchDispatchMode):
@@ -148,7 +149,8 @@ class _ProductsMode(TorchDispatchMode):
         else:
             return result
         first = next(each for each in (result if isinstance(result, tuple) else (result,)) if each is not None)
-        self.note(Product(first.dtype, first.untyped_storage().nbytes(), multiplications))
+        in_backward = torch._C._current_graph_task_id() >= 0
+        self.note(Product(first.dtype, first.untyped_storage().nbytes(), multiplications, in_backward))
         return result
 
 

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from autograder.checking.counted_run import another
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
@@ -27,15 +28,15 @@ class _ReadCounter(TorchDispatchMode):
 
     def __init__(self, watched: Tensor) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.storage = watched.untyped_storage()._cdata
+        self.storage = watched.untyped_storage().data_ptr()
         self.times = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
-        made = {t.untyped_storage()._cdata for t in tree_leaves(result) if isinstance(t, Tensor)}
+        made = {t.untyped_storage().data_ptr() for t in tree_leaves(result) if isinstance(t, Tensor)}
         if self.storage not in made:
             read = (t for t in tree_leaves((args, kwargs)) if isinstance(t, Tensor))
-            self.times += any(t.untyped_storage()._cdata == self.storage for t in read)
+            self.times += any(t.untyped_storage().data_ptr() == self.storage for t in read)
         return result
 
 
@@ -115,10 +116,12 @@ def product_function(answer: Any, case: Case) -> dict[str, object]:
         each, second = observe_state(answer.Product, *given, v=case.grad_output, found=list(found.values()))
         reads = AtMost(0, 0)
         if len(asked) == 1:
-            y = apply(answer.Product, a, b)
-            with _ReadCounter(asked[0]) as counted:
-                again = gradients(y, asked, case.grad_output.clone())
-            reads = AtMost(0, counted.times, of=again)
+            fresh = [signed(case.rng, *t.shape).to(t.dtype).requires_grad_(t.requires_grad) for t in given]
+            counted = [t for t in fresh if t.requires_grad]
+            product = apply(answer.Product, *fresh)
+            with _ReadCounter(counted[0]) as read:
+                found_there = gradients(product, counted, signed(case.rng, *v.shape).to(v.dtype))
+            reads = AtMost(0, read.times, of=found_there)
     return {
         "each_call": each,
         "grad_output_after": {
@@ -135,7 +138,7 @@ def product_function(answer: Any, case: Case) -> dict[str, object]:
 def cases(rng: torch.Generator) -> Iterator[Case]:
     def case(needs_a: bool, needs_b: bool, a: Tensor, b: Tensor) -> Case:
         v = signed(rng, *torch.broadcast_shapes(a.shape, b.shape)).to(a.dtype)
-        return Case(a=a, b=b, grad_output=v, needs_a=needs_a, needs_b=needs_b)
+        return Case(a=a, b=b, grad_output=v, needs_a=needs_a, needs_b=needs_b, rng=another(rng))
 
     with_zero = signed(rng, 2, 3)
     with_zero[0, 1] = 0.0

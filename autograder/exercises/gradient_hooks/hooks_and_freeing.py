@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,7 +19,7 @@ from autograder.language import Text
 from ..shared.engine_runs import OF_PASSES, Walk, accumulated
 from ..shared.hook_trials import HOOKS_RIGHT, OF_HOOKS, Hook, hook_trials
 from ..shared.memory_runs import freed, own_memory
-from ..shared.nodes import Node, gradients, recorded
+from ..shared.nodes import Node, gradients
 from ..shared.random_programs import Program, many_programs, small_program, tiny_program
 
 _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {n}"), Text("gradients", "градиентов"))
@@ -97,20 +96,16 @@ _OF_LEAVES = Entries(Text("gradient of leaf {n}", "градиент листа {
 def hooks_and_freeing(answer: Any, case: Case) -> dict[str, object]:
     with older_objects_frozen():  # some walks end with a collection: 0.03 s in place of 15 s in a large process
         walk, program = unmarked(answer.hooks_and_freeing), case.program
-        hooks = or_error(hook_trials, _leaf, Tensor, _attach, walk, number_from(program.leaves[0]))
+        hooks = or_error(hook_trials, Node, Tensor, _attach, walk, number_from(program.leaves[0]))
         right = hooks == HOOKS_RIGHT  # else the numbers would differ from walk to walk
         return {
             "gradients": or_error(_gradients, walk, program),
             "own": or_error(_own, walk, program),
-            "retained": or_error(accumulated, _leaf, program, walk),
+            "retained": or_error(accumulated, Node, program, walk),
             "hooks": hooks,
             "hooks_in_programs": or_error(_hooked, walk, program) if right else None,
             "freed": or_error(_freed, walk, program),
         }
-
-
-def _leaf(data: Tensor) -> Node:
-    return Node(data, Counter())
 
 
 def _attach(node: Node, hook: Hook) -> None:
@@ -118,24 +113,24 @@ def _attach(node: Node, hook: Hook) -> None:
 
 
 def _gradients(walk: Walk, program: Program) -> list[object]:
-    nodes, _ = recorded(program)
+    nodes = program.run(Node)
     walk(nodes[-1])
     return gradients(nodes[: len(program.leaves)])
 
 
 def _own(walk: Walk, program: Program) -> dict[str, object]:
     """Return whether gradients share memory, data stays, and results have no gradient."""
-    nodes, _ = recorded(program)
+    nodes = program.run(Node)
     walk(nodes[-1])
     without = all(each.grad is None for each in nodes[len(program.leaves) :])
-    return {"results without a gradient": without, **own_memory(_leaf, program, walk)}
+    return {"results without a gradient": without, **own_memory(Node, program, walk)}
 
 
 def _freed(walk: Walk, program: Program) -> dict[str, object]:
     """Return what `freed` does, and whether the root, which is held, has forgotten its inputs."""
-    root = recorded(program)[0][-1]
+    root = program.run(Node)[-1]
     walk(root)
-    return {"inputs are forgotten": not getattr(root, "inputs", None), **freed(_leaf, program, walk, lambda node: node)}
+    return {"inputs are forgotten": not getattr(root, "inputs", None), **freed(Node, program, walk, lambda node: node)}
 
 
 def _hooked(walk: Walk, program: Program) -> dict[str, object]:
@@ -144,7 +139,7 @@ def _hooked(walk: Walk, program: Program) -> dict[str, object]:
 
 def _calls(walk: Walk, program: Program) -> dict[str, object]:
     """Return how often hooks were called, and with what. The leaves have a gradient of an earlier walk."""
-    nodes, _ = recorded(program)
+    nodes = program.run(Node)
     for leaf in nodes[: len(program.leaves)]:
         leaf.grad = torch.ones_like(leaf.data)
     seen: list[list[Tensor]] = [[] for _ in nodes]
@@ -160,7 +155,7 @@ def _calls(walk: Walk, program: Program) -> dict[str, object]:
 
 def _replaced(walk: Walk, program: Program) -> list[object]:
     """Return the gradients where every third value has two hooks: one doubles, one adds 1."""
-    nodes, _ = recorded(program)
+    nodes = program.run(Node)
     for node in nodes[::3]:
         node.hooks += [lambda gradient: gradient * 2, lambda gradient: None, lambda gradient: gradient + 1]
     walk(nodes[-1])

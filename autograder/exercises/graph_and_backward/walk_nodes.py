@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from autograder.checking.containment.caught import or_error
 from autograder.checking.counted_run import condense, number_from
@@ -16,6 +14,7 @@ from autograder.checking.labels import Entries
 from autograder.checking.observe import unmarked
 from autograder.checking.values import AtMost
 from autograder.language import Text
+from autograder.measure import CountedCalls
 
 from ..shared.engine_runs import DOUBLINGS, LENGTH, OF_PASSES, accumulated, first_gradients, usual_recursion
 from ..shared.memory_runs import own_memory
@@ -119,30 +118,38 @@ def walk_nodes(answer: Any, case: Case) -> dict[str, object]:
     def walk(root: Any, retain_graph: bool = False) -> object:
         return called(root)  # nothing is freed yet
 
-    met = or_error(meetings, _leaf, truths(start), walk)
+    met = or_error(meetings, Node, truths(start), walk)
     right = met == MEETINGS_RIGHT  # else the numbers would differ from walk to walk
     return {
         "meetings": met,
-        "gradients": or_error(first_gradients, _leaf, program, walk) if right else None,
-        "accumulated": or_error(accumulated, _leaf, program, walk) if right else None,
-        "own": or_error(own_memory, _leaf, program, walk) if right else None,
+        "gradients": or_error(first_gradients, Node, program, walk) if right else None,
+        "accumulated": or_error(accumulated, Node, program, walk) if right else None,
+        "own": or_error(own_memory, Node, program, walk) if right else None,
         "runs": or_error(_runs, walk, start) if case.measured else None,
         "depth": or_error(_deep, walk, start) if case.measured else None,
     }
 
 
-def _leaf(data: Tensor) -> Node:
-    return Node(data, Counter())
-
-
 def _runs(walk: Any, start: float) -> AtMost:
-    leaf, root, runs = chain(start, DOUBLINGS, doubles=True)
+    leaf, root = chain(start, DOUBLINGS, doubles=True)
+    rules = _count_rules(root)
     walk(root)
-    return AtMost(limit=len(runs), used=sum(runs.values()), of=condense(leaf.grad))
+    return AtMost(limit=len(rules), used=sum(rule.times for rule in rules), of=condense(leaf.grad))
+
+
+def _count_rules(root: Node) -> list[CountedCalls]:
+    """Count the calls of each rule behind `root`; return the counters, to which no node leads."""
+    nodes, counters = [root], list[CountedCalls]()
+    for node in nodes:  # grows while it is walked
+        nodes += [each for each in dict.fromkeys(node.inputs) if each not in nodes]
+        if node.rule:
+            counters.append(CountedCalls(node.rule))
+            node.rule = counters[-1].function
+    return counters
 
 
 def _deep(walk: Any, start: float) -> object:
-    leaf, root, _ = chain(start, LENGTH, doubles=False)
+    leaf, root = chain(start, LENGTH, doubles=False)
     with usual_recursion():
         walk(root)
     return leaf.grad

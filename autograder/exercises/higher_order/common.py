@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from types import MethodType
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from torch import Tensor
@@ -101,8 +101,9 @@ class Passes:
 def count_passes(module: torch.nn.Module, x: Tensor | None = None) -> Iterator[Passes]:
     """Count calls of `module` and backward passes in the `with` block; yield a `Passes`.
 
-    The numbers are known when the block ends. Direct calls of `module.forward` count, too.
-    If there is an input `x`, products count, too: no call or pass needs more than twice the products of `module(x)`.
+    The numbers are known when the block ends. Calls of any module of this class count, and direct calls of `forward`.
+    If there is an input `x`, products count, too: outside of backward passes a call has those of `module(x)`, and no
+    call or pass needs more than twice as many.
     """
     passes, calls, of_one_call = Passes(), CountedCalls(type(module).forward), list[Product]()
     recording: AbstractContextManager[list[Product]] = nullcontext([])
@@ -110,14 +111,11 @@ def count_passes(module: torch.nn.Module, x: Tensor | None = None) -> Iterator[P
         with recording_products() as of_one_call:
             module(x)
         recording = recording_products()
-    module.forward = MethodType(calls.function, module)  # a method, so that a deep copy of the module has its own
-    try:
-        with counting_backward_runs() as runs, recording as products:
-            yield passes
-        passes.calls, passes.runs = calls.times, runs.times
-        passes.total = max(calls.times + runs.times, len(products) // (2 * len(of_one_call) or 1))
-    finally:
-        vars(module).pop("forward", None)
+    with patch.object(type(module), "forward", calls.function), counting_backward_runs() as runs, recording as products:
+        yield passes
+    passes.calls, passes.runs, unit = calls.times, runs.times, len(of_one_call) or 1
+    by_layers = sum(not product.in_backward for product in products) // unit
+    passes.total = max(max(calls.times, by_layers) + runs.times, len(products) // (2 * unit))
 
 
 def gradients_of(value: object, inputs: list[Tensor]) -> list[Tensor] | None:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.checking.counted_run import condense
+from autograder.checking.counted_run import another, condense
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, signed, uniform
 from autograder.checking.labels import CALLS_AND_PASSES, ERROR, LARGEST_TENSOR
@@ -74,7 +74,7 @@ def cheap_jacobian(answer: Any, case: Case) -> dict[str, object]:
         error = relative_error(truth, found)
     cost = Cost()
     if error < 10 * NEAR:  # the cost of a wrong answer is not counted
-        cost = Cost(answer.cheap_jacobian, case.f, case.x)
+        cost = Cost(answer.cheap_jacobian, *case.counted)
     m, n = truth.shape
     return {
         "jacobian": found,
@@ -103,4 +103,5 @@ def _bottleneck(rng: torch.Generator, n: int, m: int) -> tuple[Formula, Function
 def cases(rng: torch.Generator) -> Iterator[Case]:
     for n, m in [(9, 19), (9, 4), (1, 4)]:  # neither n nor m alone distinguishes tall from wide
         f, jacobian = _bottleneck(rng, n, m)
-        yield Case(f=f, x=uniform(rng, n), jacobian=jacobian)
+        x, fresh = uniform(rng, n), another(rng)
+        yield Case(f=f, x=x, jacobian=jacobian, counted=(_bottleneck(fresh, n, m)[0], uniform(fresh, n)))

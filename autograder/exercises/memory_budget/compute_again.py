@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +16,7 @@ from autograder.checking.labels import Entries
 from autograder.checking.observe import unmarked
 from autograder.checking.values import AtMost
 from autograder.language import Text
+from autograder.measure import CountedCalls
 
 from .segments import Recorded, one_input, one_unused, results_counted, two_inputs
 
@@ -149,17 +149,12 @@ def _kept(again: Any, segment: Any, case: Case) -> dict[str, object]:
 
 
 def _runs(again: Any, segment: Any, case: Case) -> list[int]:
-    runs: Counter[str] = Counter()
-
-    def counted(*values: Any) -> Any:
-        runs["all"] += 1
-        return segment(*values)
-
+    counted = CountedCalls(segment)
     _, inputs = _given(case)
-    out = again(Recorded, counted, *inputs)
-    before = runs["all"]
+    out = again(Recorded, counted.function, *inputs)
+    before = counted.times
     out.sum().backward()
-    return [before, runs["all"] - before]
+    return [before, counted.times - before]
 
 
 @compute_again.cases

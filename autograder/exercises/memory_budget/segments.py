@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,16 +13,24 @@ from torch import Tensor
 
 from ..shared.nodes import Node
 
+_COUNTED: list[list[weakref.ref[Any]]] = []  # the results made so far, for each `with results_counted()` block
 
-class Recorded(Node):
+
+class _Fixed(type):
+    """The class of a class whose attributes an answer cannot set."""
+
+    def __setattr__(cls, name: str, value: object) -> None:
+        raise AttributeError(f"{cls.__name__}.{name} cannot be set")
+
+
+class Recorded(Node, metaclass=_Fixed):
     """A value made as in the lesson's engine, with a walk."""
 
-    made: list[weakref.ref[Any]] | None = None  # the results that are made, while somebody counts them
-
     def __init__(self, data: Tensor, inputs: tuple[Any, ...] = (), rule: Any = None, op: str = "") -> None:
-        super().__init__(data, Counter(), tuple(inputs), rule)
-        if Recorded.made is not None and inputs:
-            Recorded.made.append(weakref.ref(self))
+        super().__init__(data, tuple(inputs), rule)
+        if inputs:
+            for made in _COUNTED:
+                made.append(weakref.ref(self))
 
     def _made(self, data: Tensor, inputs: tuple[Any, ...], *parts: Callable[[Tensor], Tensor]) -> Recorded:
         def rule(gradient: Tensor) -> tuple[Tensor, ...]:
@@ -63,11 +70,11 @@ def results_counted() -> Iterator[Callable[[], int]]:
         gc.collect()  # a cycle of Python's is not kept
         return sum(each() is not None for each in made)
 
-    Recorded.made = made
+    _COUNTED.append(made)
     try:
         yield alive
     finally:
-        Recorded.made = None
+        _COUNTED.remove(made)
 
 
 def one_input(x: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,7 +21,7 @@ from autograder.language import Text
 
 from ..shared.engine_runs import OF_PASSES, Walk, accumulated
 from ..shared.memory_runs import freed, own_memory
-from ..shared.nodes import Node, gradients, recorded
+from ..shared.nodes import Node, gradients
 from ..shared.random_programs import Program, many_programs, small_program, tiny_program
 
 LENGTH, _MOST = 20, 3
@@ -100,19 +99,15 @@ def free_as_you_walk(answer: Any, case: Case) -> dict[str, object]:
         walk, program = unmarked(answer.free_as_you_walk), case.program
         return {
             "gradients": or_error(_gradients, walk, program),
-            "own": or_error(own_memory, _leaf, program, walk),
+            "own": or_error(own_memory, Node, program, walk),
             "freed": or_error(_freed, walk, program),
-            "retained": or_error(accumulated, _leaf, program, walk),
+            "retained": or_error(accumulated, Node, program, walk),
             "alive": or_error(_alive, walk, number_from(program.leaves[0])) if case.measured else None,
         }
 
 
-def _leaf(data: Tensor) -> Node:
-    return Node(data, Counter())
-
-
 def _gradients(walk: Walk, program: Program) -> dict[str, object]:
-    nodes, _ = recorded(program)
+    nodes = program.run(Node)
     walk(nodes[-1])
     without = all(each.grad is None for each in nodes[len(program.leaves) :])
     return {"results without a gradient": without, "gradients": gradients(nodes[: len(program.leaves)])}
@@ -120,11 +115,11 @@ def _gradients(walk: Walk, program: Program) -> dict[str, object]:
 
 def _freed(walk: Walk, program: Program) -> dict[str, object]:
     """Return what `freed` does, and whether the root, which is held, has forgotten its inputs."""
-    root = recorded(program)[0][-1]
+    root = program.run(Node)[-1]
     walk(root)
     forgotten = not getattr(root, "inputs", None)
     again = or_error(lambda: walk(root, retain_graph=True))
-    found = freed(_leaf, program, walk, lambda node: node)
+    found = freed(Node, program, walk, lambda node: node)
     return {"inputs are forgotten": forgotten, "second pass with retain_graph": again, **found}
 
 
@@ -133,7 +128,7 @@ def _alive(walk: Walk, start: float) -> AtMost:
 
     The garbage collector is off, so what goes has gone by itself.
     """
-    leaf = value = _leaf(torch.tensor(1 + start, dtype=torch.float64))
+    leaf = value = Node(torch.tensor(1 + start, dtype=torch.float64))
     made, counts = list[weakref.ref[Node]](), list[int]()
     for _ in range(LENGTH):
         value = value.tanh() if made else value.exp()

@@ -14,7 +14,7 @@ from autograder.checking.labels import Entries
 from autograder.language import Text
 
 from .common import GRADIENTS, OF_RANKS, Shared, affine, batch, gradients
-from .ranks import Link, Rank, run_together
+from .ranks import Link, Rank, run_together, with_others
 
 _EVENTS = Entries(Text("pass {n}", "проход {n}"), Text("passes", "проходов"))
 
@@ -85,8 +85,8 @@ _EVENTS = Entries(Text("pass {n}", "проход {n}"), Text("passes", "прох
     ),
 )
 def accumulate_no_sync(answer: Any, case: Case) -> dict[str, object]:
-    world = len(case.batches)
-    seen: list[dict[str, Any]] = [{} for _ in range(world)]
+    world, batches = len(case.batches), with_others(case.batches)
+    seen: list[dict[str, Any]] = [{} for _ in batches]
 
     def run(rank: int, link: Link) -> None:
         ddp = Rank(copy.deepcopy(case.model), link, world)
@@ -101,15 +101,16 @@ def accumulate_no_sync(answer: Any, case: Case) -> dict[str, object]:
                 y.register_hook(lambda _: order.append("backward"))
 
         handle = ddp.module.register_forward_hook(note)
-        answer.accumulate_no_sync(ddp, case.batches[rank])
+        answer.accumulate_no_sync(ddp, batches[rank])
         handle.remove()
         seen[rank]["modes stay"] = modes == [each.training for each in ddp.modules()]
         seen[rank]["gradient"], before = gradients(ddp.module), link.of_gradients
         seen[rank]["sent"] = before
-        ddp(case.batches[rank][0][0]).sum().backward()
+        ddp(batches[rank][0][0]).sum().backward()
         seen[rank]["next"] = link.of_gradients - before
 
     links = run_together(run, world)
+    seen = seen[:world]
     return {
         "gradient": [each.get("gradient", gradients(each["ddp"].module)) for each in seen],
         "all_reduces": [each.get("sent", link.of_gradients) for each, link in zip(seen, links)],

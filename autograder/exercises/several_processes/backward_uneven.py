@@ -12,7 +12,7 @@ from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.language import Text
 
 from .common import GRADIENTS, OF_RANKS, Shared, affine, batch, gradients
-from .ranks import Link, Rank, run_together
+from .ranks import Link, Rank, run_together, with_others
 
 
 @exercise(
@@ -62,20 +62,20 @@ from .ranks import Link, Rank, run_together
     ),
 )
 def backward_uneven(answer: Any, case: Case) -> dict[str, object]:
-    world = len(case.batches)
-    models: list[Rank | None] = [None] * world
+    world, batches = len(case.batches), with_others(case.batches)
+    models: list[Rank | None] = [None] * len(batches)
 
     def run(rank: int, link: Link) -> None:
         ddp = models[rank] = Rank(copy.deepcopy(case.model), link, world)
         ddp.zero_grad()
-        x, y = case.batches[rank]
+        x, y = batches[rank]
         answer.backward_uneven(ddp, x, y, link.sum, world)
 
     links = run_together(run, world)
     return {
-        "gradient": [gradients(ddp.module) for ddp in models if ddp],
+        "gradient": [gradients(ddp.module) for ddp in models[:world] if ddp],
         "all_reduces": [link.of_gradients for link in links],
-        "uses_no_sync": [ddp.has_been_quiet for ddp in models if ddp],
+        "uses_no_sync": [ddp.has_been_quiet for ddp in models[:world] if ddp],
         "exchanges": [len(link.offers) > link.of_gradients for link in links],
     }
 

@@ -8,12 +8,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.containment.refused import Refused
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed, uniform
 from autograder.language import Text
 
 from .common import GRADIENTS, OF_RANKS
-from .ranks import Link, run_together
+from .ranks import Link, run_together, with_others
 
 
 @exercise(
@@ -62,22 +63,25 @@ from .ranks import Link, run_together
     ),
 )
 def clip_shards(answer: Any, case: Case) -> dict[str, object]:
-    world = len(case.gradients)
-    norms: list[object] = [None] * world
-    shards: list[list[Tensor]] = [[] for _ in range(world)]
+    world, gradients, shapes = len(case.gradients), with_others(case.gradients), case.shapes * 2
+    norms: list[object] = [None] * len(gradients)
+    shards: list[list[Tensor]] = [[] for _ in gradients]
 
     def run(rank: int, link: Link) -> None:
         norms[rank] = None
-        shards[rank] = [torch.zeros(shape, dtype=torch.float64, requires_grad=True) for shape in case.shapes[rank]]
-        for shard, gradient in zip(shards[rank], case.gradients[rank]):
+        shards[rank] = [torch.zeros(shape, dtype=torch.float64, requires_grad=True) for shape in shapes[rank]]
+        for shard, gradient in zip(shards[rank], gradients[rank]):
             shard.grad = None if gradient is None else gradient.clone()
         norm = answer.clip_shards(shards[rank], case.max_norm, link.sum)
         norms[rank] = float(norm) if isinstance(norm, Tensor) and norm.numel() == 1 else norm
 
     links = run_together(run, world)
+    for norm, other in zip(norms, norms[world:]):
+        if (norm is None) != (other is None):
+            raise Refused("raised.second_call", first=type(norm).__name__, second=type(other).__name__)
     return {
-        "norm": norms,
-        "gradients": [[shard.grad for shard in each] for each in shards],
+        "norm": norms[:world],
+        "gradients": [[shard.grad for shard in each] for each in shards[:world]],
         "exchanges": [len(link.offers) for link in links],
     }
 

@@ -1,17 +1,22 @@
 """Several ranks in one process, without threads.
 
-An exchange is answered by running all ranks once more.
+An exchange is answered by running all ranks once more. An answer could pass numbers from rank to rank by what outlives
+a call. So ranks with other numbers run among them, and nothing tells which belong together.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch.utils._pytree import tree_map_only
+
+T = TypeVar("T")
 
 _MOST_EXCHANGES = 30  # an answer that exchanges for ever ends here
 
@@ -58,22 +63,54 @@ class Link:
         return [each.clone() for each in self.answers[len(self.offers) - 1]]
 
 
+def with_others(inputs: Sequence[T]) -> list[T]:
+    """Return the inputs of each rank, and after them inputs in which each number is multiplied by a random one.
+
+    The numbers are new ones in each run, because an answer that knows them could tell these ranks apart.
+    """
+    rng = torch.Generator()
+    rng.seed()
+
+    def other(tensor: Tensor) -> Tensor:
+        return tensor * (torch.rand(tensor.shape, generator=rng, dtype=tensor.dtype) / 2 + 0.75)
+
+    return [*inputs, *(tree_map_only(Tensor, other, each) for each in inputs)]
+
+
 def run_together(run: Callable[[int, Link], None], world: int) -> list[Link]:
     """Call `run(rank, link)` for each rank until every exchange is answered; return the last links.
 
     A run must do the same each time, up to what it is answered. A rank whose exchange the others never join waits for
-    ever: its run ends there.
+    ever: its run ends there. The ranks from `world` on have the inputs that `with_others` adds: they run among the
+    first ones, and their errors do not count.
     """
+    last: list[Link] = []
+
+    def run_other(rank: int, link: Link) -> None:
+        with suppress(Exception):
+            run(world + rank, link)
+
+    waiting = [_steps(run, world, last), _steps(run_other, world, [])]
+    while waiting:
+        random.SystemRandom().shuffle(waiting)
+        waiting = [steps for steps in waiting if next(steps, False)]
+    return last
+
+
+def _steps(run: Callable[[int, Link], None], world: int, last: list[Link]) -> Iterator[bool]:
+    """Run ranks that exchange with each other, and yield True after each call; put the last links into `last`."""
     answers: list[list[Tensor]] = []
     while True:
         links = [Link(answers) for _ in range(world)]
         for rank, link in enumerate(links):
             with suppress(_Waits):
                 run(rank, link)
+            yield True
         offers = [link.offers[len(answers)] for link in links if len(link.offers) > len(answers)]
         shapes = {tuple(tuple(each.shape) for each in offer) for offer in offers}
         if len(offers) < world or len(shapes) > 1 or len(answers) == _MOST_EXCHANGES:
-            return links
+            last += links
+            return
         answers.append([torch.stack(parts).sum(0) for parts in zip(*offers)])
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from .random_programs import Program, Shape
+from .random_programs import Shape
 
 Rule = Callable[[Tensor], tuple[Tensor, ...]]
 
@@ -18,27 +17,18 @@ class Node:
     """A leaf, or a result with its inputs and its rule.
 
     The rule makes one gradient for each input, in the input's shape. It holds its inputs, as a rule in the lesson does.
-    `runs` counts the runs of each rule, by the number of its node.
     """
 
-    def __init__(
-        self, data: Tensor, runs: Counter[int], inputs: tuple[Node, ...] = (), rule: Rule | None = None
-    ) -> None:
+    def __init__(self, data: Tensor, inputs: tuple[Node, ...] = (), rule: Rule | None = None) -> None:
         self.data, self.inputs, self.rule = data, inputs, rule
         self.grad: Tensor | None = None
         self.hooks: list[Callable[[Tensor], Tensor | None]] = []
-        self._runs = runs
 
     def _made(self, data: Tensor, inputs: tuple[Node, ...], *parts: Callable[[Tensor], Tensor]) -> Node:
-        runs = self._runs
-        number = len(runs)
-        runs[number] = 0
-
         def rule(gradient: Tensor) -> tuple[Tensor, ...]:
-            runs[number] += 1
             return tuple(part(gradient).sum_to_size(each.data.shape) for part, each in zip(parts, inputs))
 
-        return Node(data, runs, inputs, rule)
+        return Node(data, inputs, rule)
 
     def __add__(self, other: Node) -> Node:
         return self._made(self.data + other.data, (self, other), lambda g: g, lambda g: g)
@@ -71,20 +61,13 @@ class Node:
         return self._made(self.data.expand(shape), (self,), lambda g: g)
 
 
-def recorded(program: Program) -> tuple[list[Node], Counter[int]]:
-    """Return the leaves and results of a program as nodes, and the counter of their rules."""
-    runs: Counter[int] = Counter()
-    return program.run(lambda data: Node(data, runs)), runs
-
-
-def chain(start: float, length: int, doubles: bool) -> tuple[Node, Node, Counter[int]]:
-    """Return a leaf, the end of a chain of `length` additions or doublings, and a counter of rules."""
-    runs: Counter[int] = Counter()
-    leaf = Node(torch.tensor(1 + start, dtype=torch.float64), runs)
+def chain(start: float, length: int, doubles: bool) -> tuple[Node, Node]:
+    """Return a leaf, and the end of a chain of `length` additions or doublings."""
+    leaf = Node(torch.tensor(1 + start, dtype=torch.float64))
     value = leaf * leaf
     for number in range(length):
         value = doubled(value, leaf, number) if doubles else value + leaf
-    return leaf, value, runs
+    return leaf, value
 
 
 def doubled(value: Any, leaf: Any, number: int) -> Any:
