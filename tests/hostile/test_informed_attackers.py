@@ -17,7 +17,7 @@ from support.assignment import Assignment, open_assignment, points
 
 pytestmark = pytest.mark.long(60)
 LIMITS = Limits(cell_seconds=20, total_seconds=60, memory=2 << 30, processes=12, disk_bytes=64 << 20)
-FILES = [Path(__file__).parents[1] / "support" / "attacks" / f"{trial}_trial.ipy" for trial in ("fourth", "fifth")]
+FILES = [Path(__file__).parents[1] / "support" / "attacks" / f"{trial}_trial.ipy" for trial in ("fourth", "fifth", "sixth")]
 # What gains points unseen, as THREATS.md says. Whoever prevents it takes it out here.
 UNSEEN = frozenset({"b11-torch-equal-during-call", "l-library-during-call", "p-modes-popped"})
 
