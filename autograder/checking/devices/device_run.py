@@ -6,7 +6,6 @@ import contextlib
 import dis
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import zip_longest
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
@@ -19,6 +18,7 @@ from ..containment.deadline import Deadline
 from ..containment.surroundings import undisturbed
 from ..containment.time_limit import TimeIsUp, limited
 from ..exercise import Aspect, Exercise, aspect
+from ..values import canonical
 from .mixtures import REFUSALS
 from .pretended_device import pretended_device
 from .storage_devices import CPU, tensors_of
@@ -90,18 +90,19 @@ def observe_device(exercise: Exercise, answer: object, seed: str, deadline: Dead
 
     The tensors of the first case of `seed` lie there. A mixture of devices counts, whether it ended the probe or the
     probe caught it. So does any other exception that the CPU does not see, unless torch says that this machine has no
-    such device. On the CPU the probe has to find the same numbers. Both runs end at `deadline`.
+    such device. The sums of what the probe finds are judged, because an answer could return other numbers in this run,
+    which ends at `deadline`. If an error is none of the answer's, they are those of the CPU.
     """
     case, same = exercise.draw_first(seed), exercise.draw_first(seed)
     refused: str | Caught | None = None
-    there, equal, idle = True, True, [False]
+    there, idle = True, [False]
+    found: object = None
     probe = exercise.device_probe or exercise.probe
 
-    def works_here() -> bool:
-        with contextlib.suppress(Exception), limited(deadline):
-            probe(SimpleNamespace(**{exercise.asks: answer}), same)
-            return True
-        return False
+    def found_here() -> object:
+        with contextlib.suppress(Exception, TimeIsUp), limited(Deadline(exercise.seconds)):
+            return probe(SimpleNamespace(**{exercise.asks: answer}), same)
+        return None
 
     with undisturbed([]):
         try:
@@ -112,16 +113,15 @@ def observe_device(exercise: Exercise, answer: object, seed: str, deadline: Dead
                 found = probe(noting, case)
             there = not any(devices.of(each) == CPU and each.dim() for each in tensors_of(found))
             refused = next((each for each in _texts(found) if is_refusal(each)), None)
-            with limited(deadline):
-                equal = _have_equal_numbers(found, probe(noting, same))
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise
             cause = error.__cause__ or error
             caught = Caught.of(cause, f"{type(cause).__name__}: {cause}")
-            if is_refusal(caught) or (not (isinstance(cause, TimeIsUp) or _lacks_a_device(cause)) and works_here()):
+            found, excused = found_here(), isinstance(cause, TimeIsUp) or _lacks_a_device(cause)
+            if is_refusal(caught) or not (excused or found is None):
                 refused = caught
-    return {"on a GPU": refused, "results there": there, "same numbers": equal, "nothing returned": any(idle)}
+    return {"on a GPU": refused, "results there": there, "same numbers": _sums(found), "nothing returned": any(idle)}
 
 
 def _noting_idle(answer: object, idle: list[bool]) -> object:
@@ -138,13 +138,20 @@ def _noting_idle(answer: object, idle: list[bool]) -> object:
     return with_calls(answer, noting) if can_be_called(answer) else answer
 
 
-def _have_equal_numbers(there: object, here: object) -> bool:
-    """Return whether the tensors in two results of a probe are equal, up to rounding."""
-    pairs = zip_longest(tensors_of(there), tensors_of(here))
-    return all(
-        isinstance(a, Tensor) and isinstance(b, Tensor) and a.shape == b.shape and torch.allclose(a, b, equal_nan=True)
-        for a, b in pairs
-    )
+def _sums(found: object) -> Tensor:
+    """Return the sums of all numbers and of their magnitudes in what a probe found, whatever holds them."""
+    numbers = torch.tensor([0.0, *_numbers(canonical(found))], dtype=torch.float64)
+    return torch.stack([numbers.sum(), numbers.abs().sum()])
+
+
+def _numbers(tree: Any) -> Iterator[float]:
+    if isinstance(tree, Tensor):
+        yield from tree.double().flatten().tolist()
+    elif type(tree) in (int, float):
+        yield float(tree)
+    elif isinstance(tree, (dict, list)):
+        for item in tree.values() if isinstance(tree, dict) else tree:
+            yield from _numbers(item)
 
 
 def _lacks_a_device(error: BaseException) -> bool:
