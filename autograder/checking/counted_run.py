@@ -113,7 +113,10 @@ def _cosines(tensor: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Product:
-    """Dtype, bytes of the first result and multiplications of a matrix product, and whether a backward pass made it."""
+    """A matrix product: its first result's dtype and bytes, and its multiplications.
+
+    `in_backward` tells whether a backward pass made it.
+    """
 
     dtype: torch.dtype
     nbytes: int

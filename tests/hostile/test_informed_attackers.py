@@ -17,9 +17,16 @@ from support.assignment import Assignment, open_assignment, points
 
 pytestmark = pytest.mark.long(60)
 LIMITS = Limits(cell_seconds=20, total_seconds=60, memory=2 << 30, processes=12, disk_bytes=64 << 20)
-FILES = [Path(__file__).parents[1] / "support" / "attacks" / f"{trial}_trial.ipy" for trial in ("fourth", "fifth", "sixth")]
+ATTACKS = Path(__file__).parents[1] / "support" / "attacks"
+FILES = [ATTACKS / f"{trial}_trial.ipy" for trial in ("fourth", "fifth", "sixth")]
 # What gains points unseen, as THREATS.md says. Whoever prevents it takes it out here.
-UNSEEN = frozenset({"b11-torch-equal-during-call", "l-library-during-call", "p-modes-popped"})
+UNSEEN = frozenset(
+    {
+        *("b11-torch-equal-during-call", "b7-low-rank-large-input", "c4-numpy-where-no-kernel-counts"),
+        *("f1-out-is-no-new-tensor", "f10-recorder-called-by-hand", "f9-counted-by-one-name", "l-library-during-call"),
+        *("m1-own-work-uncounted", "p-modes-popped"),
+    }
+)
 
 
 @dataclass(frozen=True)

@@ -141,6 +141,8 @@ def save_on_disk(answer: Any, case: Case) -> dict[str, object]:
     y = case.f(case.x)
     truth, plain = y.detach().clone(), backward(y)
     del y
+    for tensor in (case.x, *case.parameters):
+        tensor.grad = None  # the answer gets these tensors
     alive = count_saves(case.f, case.x, case.parameters)
     again: object = None
     used = dropped = after_backward = 0

@@ -25,7 +25,7 @@ from ...conspicuous.steps import Do, steps_of
 from ...conspicuous.watched_builtins import watched_builtins
 from ..wall.filesystem import visible
 from ..wire.channel import bind_methods
-from .enclosed import enclosed
+from ..wire.enclosed import enclosed
 
 LIBRARY = tuple(map(str, (*visible(), Path(sysconfig.get_paths()["purelib"]), "<frozen")))  # begins of files
 _MOST_READ = 1 << 18  # bytes of code of one submission

@@ -104,6 +104,8 @@ class _Names:
         self, where: str, namespace: Any, owner: type | None, was: dict[str, Any], hiding: frozenset[str]
     ) -> None:
         self.where, self._namespace, self._owner, self._was, self._hiding = where, namespace, owner, was, hiding
+        # The forward passes of such a class may be counted in it.
+        self.is_counted_class = owner is not None and where.startswith("autograder.exercises.")
         self.of_torch = where == "torch" or where.startswith("torch.")
         self.version = version_of(namespace) if owner or namespace.get("__name__") == where else None  # a module
         self.seen = self.version.value if self.version else None  # when it was last the same
@@ -286,7 +288,7 @@ class Guard:
     def _look_at(self, names: list[_Names]) -> None:
         self._of_torch = _Compared([each for each in names if each.of_torch])
         self._rest = _Compared([each for each in names if not each.of_torch])
-        measuring = [each for each in names if each.where.startswith(_MEASURES)]
+        measuring = [each for each in names if each.where.startswith(_MEASURES) and not each.is_counted_class]
         self._measuring = [(each.where, each.version) for each in measuring if each.version]
         self._last = [version.value for _, version in self._measuring]
 

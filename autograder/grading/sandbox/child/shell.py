@@ -16,10 +16,10 @@ from traitlets import Type
 from traitlets.config import Config
 
 from ....messages.learners import message
+from ..wire.enclosed import enclosed
 from .audit_hook import RefusedEvent
 from .code_watch import CodeWatch
 from .compiler import Compiler
-from .enclosed import enclosed
 from .shell_commands import Store, run_command
 
 

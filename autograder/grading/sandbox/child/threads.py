@@ -11,7 +11,7 @@ from time import clock_gettime_ns, pthread_getcpuclockid
 from typing import Any
 
 from ....checking.containment.thread_starts import note_start
-from .enclosed import enclosed
+from ..wire.enclosed import enclosed
 
 _STARTS = ("start_new", "start_new_thread", "start_joinable_thread")  # the first two are one function
 
