@@ -60,6 +60,7 @@ class ForkServer:
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a script ignores SIGINT
         self._shell = warm_shell()
         self._shell._orig_sys_modules_main_mod = None  # IPython's reference to the module that holds this object
+        sys.modules["__mp_main__"] = sys.modules["__main__"]  # and multiprocessing's
         self._shell.builtin_trap.__enter__()  # permanently: the guard would report a change in each cell
         if wall == Wall.FULL:
             enter_root()

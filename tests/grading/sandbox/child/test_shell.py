@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -65,3 +67,32 @@ def test_a_child_runs_on_the_cores_of_the_thread_that_asks(engine: Engine) -> No
         with ThreadPoolExecutor(1, initializer=os.sched_setaffinity, initargs=(0, {core})) as pool:
             assert pool.submit(printed, engine, cell).result() == [[("stdout", f"{{{core}}}\n")]]
     assert printed(engine, cell) == [[("stdout", f"{mine}\n")]]
+
+
+LOOK = """
+import gc, types
+BEHIND = (types.FrameType, types.GeneratorType, types.CoroutineType)  # the audit hook refuses what is in them
+found, seen = [], set()
+def look(waiting):
+    while waiting:
+        each = waiting.pop()
+        if id(each) in seen or type(each) in BEHIND:
+            continue
+        seen.add(id(each))
+        if str(type(each).__module__).startswith("autograder.grading.sandbox"):
+            found.append(type(each).__name__)
+        waiting += gc.get_referents(each)
+"""
+
+
+def test_nothing_in_a_notebook_leads_to_the_grader(engine: Engine) -> None:
+    """Look at all that a notebook can reach, as only a library may: that is the known hole of the audit hook."""
+    library = os.path.dirname(json.__file__) + "/__init__.py"
+    cell = (
+        f"import builtins, sys\nspace = {{}}\nexec(compile({LOOK!r}, {library!r}, 'exec'), space)\n"
+        "space['look']([globals(), builtins, getattr, setattr, get_ipython(), sys.modules])\n"
+        "print(len(space['seen']) > 100_000, sorted({*space['found']}))"
+    )
+    ((_, said),) = printed(engine, cell)[0]
+    assert said.startswith("True")
+    assert not {"Channel", "CodeWatch", "ForkServer", "Guard", "Worker"} & {*re.findall(r"\w+", said)}, said
