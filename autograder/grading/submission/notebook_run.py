@@ -310,6 +310,8 @@ class _Run:
             if child and judgement.verdict.points:
                 judgement = self._unless_tampered(exercise, judgement, answer)
                 self._note_silence(judgement.verdict, answer["runs"], expected)
+                if answer.get("attempts") != 1:  # it may have known the inputs
+                    self._note(f"{name}: a thread ran beside the check, which was tried again")
                 for aspect, right in self._judge.answers.weighed.get(name, {}).items():
                     if any(each.name == aspect and each.earned for each in judgement.verdict.aspects):
                         judgement = self._weighed(child, exercise, aspect, right, judgement)

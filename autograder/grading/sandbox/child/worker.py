@@ -141,6 +141,7 @@ class Worker:
         self._watch, self._demonstrations = watch, demonstrations
         self._known: dict[str, Exercise] = {}
         self._changed: list[str] = []  # names of tampered objects, from the last observation
+        self._attempts = 1  # at the last observation
         self._descriptors = _Descriptors()
         bind_methods(self)
 
@@ -228,9 +229,9 @@ class Worker:
     def do_observe(self, exercise: str, seed: str, programs: str = "", weighed: str = "") -> ChildReply:
         """Run an exercise's probe on the cases of `seed`, with the current definitions of the notebook.
 
-        The answer has the key `runs`: a list with the encoded observation of each case, and the key `changed` as in
-        `do_guard`. If the learner has defined nothing to observe, it has the key `absent` instead. Its value is a list:
-        a verdict's state, a sentence id and parameters.
+        The answer has the key `runs`: a list with the encoded observation of each case. The key `attempts` tells how
+        often the answer was observed, the key `changed` is as in `do_guard`. If the learner has defined nothing to
+        observe, it has the key `absent` instead. Its value is a list: a verdict's state, a sentence id and parameters.
         `programs` is the source of the candidate programs if the exercise asks for a test, otherwise empty. `weighed`
         names the aspect whose large run is asked for in place of the probe.
         """
@@ -249,7 +250,7 @@ class Worker:
             runs = self._observe_alone(asked, answer, seed, among_threads=bool(weighed))  # their memory counts
         if any(file_of(function.__code__).startswith(_OURS) for function in functions_of(answer)):
             self._changed.append("the answer is code of the course's own files")
-        return {"runs": [pack_run(run) for run in runs], **self.do_guard()}
+        return {"runs": [pack_run(run) for run in runs], "attempts": self._attempts, **self.do_guard()}
 
     def _observe_alone(self, exercise: Exercise, answer: object, seed: str, *, among_threads: bool) -> list[Run]:
         """Observe an answer while no other Python thread runs. Returns one observation per case.
@@ -258,10 +259,8 @@ class Worker:
         answer knows the inputs then, so a note says it. If another thread has run in the last repetition, too, this is
         recorded as tampering. If `among_threads` is True, other threads may run.
         """
-        for attempt in range(_TRIES):
+        for self._attempts in range(1, _TRIES + 1):
             self._changed = []
-            if attempt:
-                self._guard.refused.append(f"a thread beside the check of {exercise.name}, which was tried again")
             put_back = self._guard.torch_put_back(self._changed)
             with self._guard.in_order(), put_back, as_in_a_fresh_process() as unusual:
                 threads = OtherThreads()

@@ -35,6 +35,7 @@ class ChildReply(TypedDict, total=False):
     needless: Any  # places of cells that need not be run
     outputs: Any  # of a cell
     runs: Any  # of an observation: a run for each case
+    attempts: Any  # how often the answer was observed
     absent: Any  # instead of runs, if the learner has defined nothing: a state, a sentence's id and parameters
     code: Any  # a digest of the answer's code
     changed: Any  # names of tampered objects
