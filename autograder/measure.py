@@ -116,7 +116,7 @@ def _counted(function: Callable[..., Any]) -> Generator[Any, tuple[tuple[Any, ..
         times += 1
         try:
             answer.append((function(*call[0], **call[1]), None))
-        except Exception as error:
+        except BaseException as error:  # also the end of a time limit, which must not end the generator
             answer.append((None, error))
         del call
 

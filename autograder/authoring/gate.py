@@ -30,6 +30,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..cards.shown_verdict import ShownVerdict
+from ..cells import BrokenSource
 from ..checking.exercise import PUBLIC_SEED, Exercise
 from ..checking.expected import Expected
 from ..checking.judge import judge, screen
@@ -91,8 +92,9 @@ def verify(
 
     If `only` names an exercise, that exercise alone is verified. Each answer is tried `number` times. If it is 0, the
     key on disk is believed: solutions and alternatives run once, mistakes are judged by their runs in the key, and no
-    gap in a probe is looked for. This takes a third of the time of one trial.
-    Raises BrokenSource if a cell of the lesson cannot be executed, or if an answer ends its process.
+    gap in a probe is looked for. This takes 1 to 4 s for a lesson.
+    Raises BrokenSource if a cell of the lesson cannot be executed, if an answer ends its process, or if a key that is
+    believed is not there.
     Raises Unknown if the lesson has no exercise `only`.
     """
     if only and only not in exercises:
@@ -101,7 +103,7 @@ def verify(
     ran = run(lesson, exercises)
     chosen = [exercises[only]] if only else list(exercises.values())
     judged = [each for each in chosen if not each.withdrawn and each.name in ran.solutions]
-    keys = {each.name: ran.expect(each, PUBLIC_SEED) if number else key_of(each).expected for each in judged}
+    keys = {each.name: ran.expect(each, PUBLIC_SEED) if number else _believe_key(lesson, each) for each in judged}
     trials = try_answers(lesson, judged, keys, number) if number else judge_keys(judged, keys, ran)
     reports = []
     for exercise in chosen:
@@ -118,6 +120,14 @@ def verify(
             report.solution = "missing"
             report.problems.append("the lesson has no answer cell for it")
     return reports, [] if only else list(_whole(lesson, exercises))
+
+
+def _believe_key(lesson: Lesson, exercise: Exercise) -> Expected:
+    """Return what the key on disk expects. Raises BrokenSource if there is no key."""
+    if not key_in(path_of(exercise), exercise.name).is_file():
+        wrong = f"{exercise.name} has no key yet: run `autograder build {lesson.name}`"
+        raise BrokenSource(lesson.path, 1, wrong)
+    return key_of(exercise).expected
 
 
 def _report(exercise: Exercise) -> Report:

@@ -79,7 +79,7 @@ def judge_keys(chosen: Sequence[Exercise], keys: Mapping[str, Expected], ran: Ra
     """
     trials: Trials = {}
     for exercise in chosen:
-        key = Expected.from_json(keys[exercise.name].to_json())
+        key = keys[exercise.name]
         for kind, own, answer in _answers(exercise, ran):
             held = key.mistakes if kind == "mistake" else {}
             trials[exercise.name, kind, own] = [_verdict(exercise, own, answer, key, held)]

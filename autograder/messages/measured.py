@@ -75,7 +75,7 @@ NAMES: dict[str, Text] = {
     "next result": Text("next result", "следующий результат"),
     "next result of the new module": Text("next result of the new module", "следующий результат нового модуля"),
     "on a GPU": Text("with its inputs on a GPU", "если входы лежат на GPU"),
-    "same numbers": Text("the sum of the numbers there, that of their magnitudes", "сумма чисел там, сумма их модулей"),
+    "same numbers": Text("sum of the numbers on a GPU, sum of magnitudes", "сумма чисел на GPU, сумма их модулей"),
     "results there": Text("the results lie there, too", "результаты лежат там же"),
     "nothing returned": Text("nothing came back there", "при этом ничего не возвращено"),
     "returned": Text("returned", "возвращено"),

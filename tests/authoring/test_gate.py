@@ -13,6 +13,7 @@ import torch
 
 import autograder
 from autograder.authoring import aspects, unearned
+from autograder.authoring import gate as gate_module
 from autograder.authoring.aspects import aspect_problems
 from autograder.authoring.built_files import accept
 from autograder.authoring.gate import verify
@@ -493,3 +494,10 @@ def test_a_number_of_trials_that_is_none_is_refused(number, capsys):
     with pytest.raises(SystemExit):
         main(["verify", "first_gradient", f"--trials={number}"])
     assert f"'{number}' is not a whole number of at least 0" in capsys.readouterr().err
+
+
+def test_a_key_that_is_believed_but_not_there_is_told(monkeypatch):
+    (lesson,) = COURSE.read(["first_gradient"])
+    monkeypatch.setattr(gate_module, "key_in", lambda path, name: Path("none.json"))
+    with pytest.raises(BrokenSource, match="has no key yet: run `autograder build first_gradient`"):
+        verify(lesson, COURSE.exercises(lesson), "numerical_slope", number=0)

@@ -47,7 +47,10 @@ def in_one_thread() -> Iterator[None]:
 
 
 def note_start() -> None:
-    """Note the start of a thread. Grading calls it at each: student code may have kept a function that starts one."""
+    """Note the start of a thread.
+
+    Grading calls it at each start: student code may have kept a function that starts threads.
+    """
     next(_STARTS)
 
 

@@ -64,9 +64,10 @@ class Link:
 
 
 def with_others(inputs: Sequence[T]) -> list[T]:
-    """Return the inputs of each rank, and after them inputs in which each number is multiplied by a random one.
+    """Return the inputs of each rank, and after them inputs with other numbers.
 
-    The numbers are new ones in each run, because an answer that knows them could tell these ranks apart.
+    Each number is multiplied by a random one between 0.75 and 1.25. These are new ones in each run, because an answer
+    that knows them could tell these ranks apart.
     """
     rng = torch.Generator()
     rng.seed()
@@ -98,7 +99,10 @@ def run_together(run: Callable[[int, Link], None], world: int) -> list[Link]:
 
 
 def _steps(run: Callable[[int, Link], None], world: int, last: list[Link]) -> Iterator[bool]:
-    """Run ranks that exchange with each other, and yield True after each call; put the last links into `last`."""
+    """Run ranks that exchange with each other, and yield True after each call.
+
+    The last links are put into `last`.
+    """
     answers: list[list[Tensor]] = []
     while True:
         links = [Link(answers) for _ in range(world)]

@@ -11,7 +11,7 @@ import json
 import re
 import sys
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -20,6 +20,7 @@ from typing import Any
 from nbformat.notebooknode import NotebookNode
 
 from ...cards.shown_verdict import ShownVerdict
+from ...checking.counting.silence import silent_aspects
 from ...checking.exercise import Exercise
 from ...checking.expected import Expected
 from ...checking.judge import judge, predictions, unobserved
@@ -138,12 +139,14 @@ class Judgement:
     """A verdict, and a digest of the observations behind it.
 
     If two digests are equal, the answers behaved in the same way. The digest is empty if nothing was observed. `rows`
-    are the `predictions` in a table, for the class report.
+    are the `predictions` in a table, for the class report. `silent` names aspects that earned points although nothing
+    was counted for them.
     """
 
     verdict: Verdict
     observed: str = ""
     rows: Mapping[str, tuple[str, str | None]] = field(default_factory=dict)
+    silent: Sequence[str] = ()
     _data: dict[tuple[str | None, float | None], dict[str, Any]] = field(default_factory=dict)
 
     def output(self, language: str | None, number: int, worth: float | None = None) -> NotebookNode:
@@ -231,7 +234,9 @@ def _judged(exercise: Exercise, expected: Expected, runs: list[dict[str, Any]], 
     if len(unpacked) != len(expected.solution):
         raise ValueError("another number of cases")
     verdict = without_inputs(judge(exercise, unpacked, expected, lambda: code))
-    return Judgement(verdict, observation_digest(runs), predictions(exercise, unpacked[0], expected.solution[0]))
+    silent = silent_aspects(unpacked, expected.solution) & {each.name for each in verdict.aspects if each.earned}
+    rows = predictions(exercise, unpacked[0], expected.solution[0])
+    return Judgement(verdict, observation_digest(runs), rows, sorted(silent))
 
 
 def unreached_verdict(exercise: Exercise, why: Ending) -> Verdict:

@@ -12,7 +12,6 @@ from nbformat.notebooknode import NotebookNode
 
 from ...checking.containment import timeout_causes as overlong
 from ...checking.containment.time_limit import TimeIsUp
-from ...checking.counting.silence import silent_aspects
 from ...checking.counting.weighing import NotTold, judge_weighed
 from ...checking.exercise import Exercise
 from ...checking.expected import Expected
@@ -309,7 +308,8 @@ class _Run:
                 judgement = self._judged(exercise, {**answer, **(told or {})})
             if child and judgement.verdict.points:
                 judgement = self._unless_tampered(exercise, judgement, answer)
-                self._note_silence(judgement.verdict, answer["runs"], expected)
+                if judgement.silent:
+                    self._note(f"{name}: nothing was counted for {', '.join(judgement.silent)}")
                 if answer.get("attempts") != 1:  # it may have known the inputs
                     self._note(f"{name}: a thread ran beside the check, which was tried again")
                 for aspect, right in self._judge.answers.weighed.get(name, {}).items():
@@ -363,12 +363,6 @@ class _Run:
         except Exception as error:  # any exception that a forged message can cause
             return self._malformed(exercise, error)
         return self._unless_tampered(exercise, replace(judgement, verdict=verdict, _data={}), reply)
-
-    def _note_silence(self, verdict: Verdict, runs: list[Any], expected: Expected) -> None:
-        """Add a note on aspects that earned points, if nothing was counted where the solution needs some of it."""
-        silent = silent_aspects([unpack_run(data) for data in runs], expected.solution)
-        if found := sorted(silent & {aspect.name for aspect in verdict.aspects if aspect.earned}):
-            self._note(f"{verdict.exercise}: nothing was counted for {', '.join(found)}")
 
     def _malformed(self, exercise: Exercise, error: Exception) -> Judgement:
         self._flag(make_reason("malformed", name=exercise.name, error=type(error).__name__))

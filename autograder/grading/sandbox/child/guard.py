@@ -81,7 +81,7 @@ def _is_guarded(kind: type, where: str) -> bool:
 
 
 def _relied_on(modules: list[Any]) -> frozenset[str]:
-    """Return the names of the standard library's modules in which what measures and reads code looks names up."""
+    """Return the names of the standard library's modules that our measuring code looks names up in."""
     ours = [vars(each).values() for each in modules if str(getattr(each, "__name__", "")).startswith(_RELYING)]
     found = {value.__name__ for values in ours for value in values if type(value) is ModuleType}
     return frozenset(found & sys.stdlib_module_names) - {"sys"}  # Python itself changes that one
@@ -104,8 +104,8 @@ class _Names:
         self, where: str, namespace: Any, owner: type | None, was: dict[str, Any], hiding: frozenset[str]
     ) -> None:
         self.where, self._namespace, self._owner, self._was, self._hiding = where, namespace, owner, was, hiding
-        # The forward passes of such a class may be counted in it.
-        self.is_counted_class = owner is not None and where.startswith("autograder.exercises.")
+        of_exercise_class = owner is not None and where.startswith("autograder.exercises.")  # calls are counted in it
+        self.measures = where.startswith(_MEASURES) and not of_exercise_class
         self.of_torch = where == "torch" or where.startswith("torch.")
         self.version = version_of(namespace) if owner or namespace.get("__name__") == where else None  # a module
         self.seen = self.version.value if self.version else None  # when it was last the same
@@ -288,8 +288,7 @@ class Guard:
     def _look_at(self, names: list[_Names]) -> None:
         self._of_torch = _Compared([each for each in names if each.of_torch])
         self._rest = _Compared([each for each in names if not each.of_torch])
-        measuring = [each for each in names if each.where.startswith(_MEASURES) and not each.is_counted_class]
-        self._measuring = [(each.where, each.version) for each in measuring if each.version]
+        self._measuring = [(each.where, each.version) for each in names if each.measures and each.version]
         self._last = [version.value for _, version in self._measuring]
 
     def changed(self, with_torch: bool = False) -> list[str]:
