@@ -14,10 +14,10 @@ from typing import Any
 
 import torch
 from torch.autograd.graph import Node, _engine_run_backward, get_gradient_edge, saved_tensors_hooks
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from .checking.containment.thread_starts import in_one_process, in_one_thread
 from .checking.counting.allocations import live_bytes as live_bytes
+from .checking.counting.eager_mode import EagerMode
 from .checking.counting.own_operators import without_own_operators
 
 
@@ -169,7 +169,7 @@ class Ops:
     largest: int = 0
 
 
-class _OpsMode(TorchDispatchMode):
+class _OpsMode(EagerMode):
     """A dispatch mode that calls the function `note` after each operation.
 
     It calls `look` before. The argument of `note` is the number of elements of the largest storage that the operation
@@ -306,6 +306,8 @@ def tensors(tree: object) -> list[torch.Tensor]:
 
     `tree` is a tensor, or nested tuples, lists, dicts and dataclasses of tensors.
     """
+    if isinstance(tree, torch.Tensor):
+        return [tree]
     return [item for item in leaves(tree) if isinstance(item, torch.Tensor)]
 
 
@@ -322,4 +324,4 @@ def leaves(tree: object) -> list[object]:
         entries = [getattr(tree, one.name) for one in fields(tree)]
     else:
         return [tree]
-    return [leaf for entry in entries for leaf in leaves(entry)]
+    return [leaf for entry in entries for leaf in ((entry,) if isinstance(entry, torch.Tensor) else leaves(entry))]

@@ -320,3 +320,25 @@ def test_a_counted_function_hands_on_errors_and_keeps_nothing():
     with live_bytes() as live:
         kept.function(torch.ones(1000))
         assert live.now == 0
+
+
+def test_counting_imports_no_compiler_and_counts_the_same_with_it():
+    code = """
+import sys, torch
+from autograder import plot_memory
+from autograder.checking.counted_run import recording_products
+from autograder.measure import counting_ops
+
+def counted():
+    x = torch.ones(2, 2, requires_grad=True)
+    with counting_ops() as ops, recording_products() as products:
+        (x @ x).sin().sum().backward()
+    return ops.times, ops.largest, len(products)
+
+plot_memory(torch.ones(2), lambda x: x.sin().sum())
+before = counted()
+assert "torch._dynamo" not in sys.modules
+import torch._dynamo
+assert counted() == before
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -15,9 +15,9 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import Module
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
+from .counting.eager_mode import EagerMode
 from .counting.own_operators import without_own_operators
 from .values import canonical
 
@@ -124,7 +124,7 @@ class Product:
     in_backward: bool
 
 
-class _ProductsMode(TorchDispatchMode):
+class _ProductsMode(EagerMode):
     """A dispatch mode that calls the function `note` after each product.
 
     It calls `look` before each operation. The argument of `note` is a `Product`. A learner's code can find the mode,

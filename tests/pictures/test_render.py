@@ -77,7 +77,8 @@ def test_a_layout_without_end_ends_even_if_nobody_waits_for_it() -> None:
 
 def the_process_that_draws() -> psutil.Process:
     render.svg("digraph { a }")
-    (found,) = (child for child in psutil.Process().children() if "graphviz_worker.py" in " ".join(child.cmdline()))
+    alive = [child for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE]
+    (found,) = (child for child in alive if "graphviz_worker.py" in " ".join(child.cmdline()))
     return found
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from autograder.checking.counted_run import another
@@ -17,10 +16,11 @@ from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
 
+from ...checking.counting.eager_mode import EagerMode
 from .common import EACH_CALL, apply, apply_custom, gradients, observe_state, same_numbers
 
 
-class _ReadCounter(TorchDispatchMode):
+class _ReadCounter(EagerMode):
     """A counter of the operations that read a tensor's memory.
 
     An operation that only makes a view or a detached copy of `watched` does not read the memory.

@@ -7,13 +7,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf, signed
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
+from ...checking.counting.eager_mode import EagerMode
 from .common import EDIT_ERROR
 
 # Properties of the first aspect. An answer that is no pair of tensors has only the first one.
@@ -34,7 +34,7 @@ def _as_sequence(out: object) -> Sequence[object]:
     return out if isinstance(out, (tuple, list)) else [out]
 
 
-class _EditsOfViewed(TorchDispatchMode):
+class _EditsOfViewed(EagerMode):
     """A detector of in-place edits of memory that already has a view.
 
     `found` is True once such an edit was detected, `any` once an edit of any memory was. `rounds` is True once an edit

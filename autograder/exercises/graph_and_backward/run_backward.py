@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from autograder.checking.counted_run import another
 from autograder.checking.exercise import Case, aspect, exercise
@@ -16,12 +15,13 @@ from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import counting_backward_runs
 
+from ...checking.counting.eager_mode import EagerMode
 from .common import leaves_behind
 
 _SINES = 7
 
 
-class _CosineRecorder(TorchDispatchMode):
+class _CosineRecorder(EagerMode):
     """A dispatch mode that records the arguments of cosines.
 
     The node of a sine computes one cosine each time it is called.

@@ -12,9 +12,9 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from ...checking.counting.allocations import SINGLE_NUMBER
+from ...checking.counting.eager_mode import EagerMode
 from ...language import Note
 from ...measure import tensors
 from ..text_form import error_said
@@ -99,7 +99,7 @@ class Trace:
         return found
 
 
-class _TraceMode(TorchDispatchMode):
+class _TraceMode(EagerMode):
     """A dispatch mode that adds the results of operations to a `Trace`."""
 
     def __init__(self, trace: Trace) -> None:
