@@ -63,7 +63,7 @@ def test_a_build_without_changes_runs_and_writes_nothing(
     site: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = files(site)
-    monkeypatch.setattr("autograder.site.execution._run", None)
+    monkeypatch.setattr("autograder.site.running.cells._run", None)
     assert main(["site", str(site), *COMMAND]) == 0
     assert "wrote 0 files" in capsys.readouterr().out
     assert files(site) == before

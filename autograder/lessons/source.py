@@ -16,7 +16,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,7 +91,16 @@ class Lesson:
                 yield cell.role[1], cell
 
     def of(self, role: str, name: str) -> list[Cell]:
-        return [cell for each, cell in self.with_role(role) if each == name]
+        return self._by_role.get((role, name), [])
+
+    @cached_property
+    def _by_role(self) -> dict[tuple[str, str], list[Cell]]:
+        """A dict from role and exercise name to cells."""
+        found: dict[tuple[str, str], list[Cell]] = {}
+        for cell in self.cells:
+            if cell.role:
+                found.setdefault(cell.role, []).append(cell)
+        return found
 
 
 def read(path: Path) -> Lesson:

@@ -15,10 +15,10 @@ from ..grade_ids import CellKind, GradeId
 from ..lessons.mathml import render_markdown
 from ..lessons.prose.recall import RECALL_CALL, exercises_to_recall
 from ..lessons.source import CHECK
-from .execution import Outputs, is_run
 from .headings import Heading, with_places
 from .outputs import failed, to_html
 from .predictions import judge_data
+from .running.cells import Outputs, is_run
 
 _TO_NOTEBOOK = re.compile(r'(<a href="[^":?#]*)\.ipynb(?:#cell-id=(?:answer|check)-(\w+))?')
 _WIDE = re.compile(r'<table.*?</table>|<math display="block".*?</math>', re.S)

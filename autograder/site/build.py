@@ -18,7 +18,6 @@ from .blocks import blocks
 from .errors.kept import error_runs
 from .errors.pages import error_pages, explanations_of
 from .errors.search import NAME, errors_index
-from .execution import executed
 from .front import front_of
 from .headings import places
 from .instructors import guide_page, instructors_page, pictures
@@ -27,6 +26,7 @@ from .pages import TEMPLATES, Page, door, index_page, lesson_page, search_page, 
 from .paths import paths_page, short_paths
 from .publishing.addresses import NOWHERE, Addresses
 from .publishing.site_folder import update
+from .running.cells import executed
 
 _SCRIPTS = ("site.js", "search.js")
 _LOOKED_UP = ("summary", "gallery")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from nbformat.v4 import new_code_cell, new_notebook
 
-from autograder.site.execution import executed
+from autograder.site.running.cells import executed
 
 PRINTS = """
 for number in range(3):

@@ -1,30 +1,24 @@
-"""Program that runs explained errors: `python -m autograder.site.errors.runs FILE NAME ...`.
-
-Writes JSON into FILE: a dict from the name of an explanation to what its program raised or warned.
-"""
+"""Programs of explained errors, run: what they raise or warn."""
 
 from __future__ import annotations
 
-import importlib
-import json
 import linecache
-import multiprocessing
 import re
 import sys
 import traceback
 import warnings
-from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 
-from ...explained.entry import PREAMBLE
 from ...explained.scene.frames import Scene
 from ...explained.table import EXPLANATIONS
 from ...language import LANGUAGES
 from ...pictures.draw import Picture
 from ...pictures.graph.model import Graph
+from ..running.fork_server import warm_forks
 from .graphs import graph_at
 from .imports import with_imports
 
@@ -51,11 +45,18 @@ class ErrorRun:
     pictures: dict[str, str] = field(default_factory=dict)
 
 
-def run_errors(name: str) -> tuple[ErrorRun, Graph | None] | None:
-    """Run the program of an explanation. Returns what it told, and the graph at the line that told it.
+def run_errors(names: Sequence[str]) -> list[ErrorRun | None]:
+    """Run the programs of explanations, each in a process of its own, and return what they told, in order.
 
-    Returns None if nothing fits the explanation's pattern.
+    None stands for a program that told nothing which fits its explanation's pattern.
     """
+    with warm_forks().Pool(_AT_ONCE, maxtasksperchild=1) as pool:
+        told = pool.map(_run, names, chunksize=1)
+    return [each and _with_pictures(*each) for each in told]
+
+
+def _run(name: str) -> tuple[ErrorRun, Graph | None] | None:
+    """Run a program. Returns what it told last that fits, and the graph at the line that told it."""
     (explanation,) = (each for each in EXPLANATIONS if each.name == name)
     found = [each for each in _told(with_imports(explanation.program)) if explanation.pattern.search(each[0].text)]
     return found[-1] if found else None
@@ -92,24 +93,11 @@ def _shortened(said: str) -> str:
     return _LIBRARY.sub(r".../\1/", _FRAMES_ABOVE.sub("", said)).rstrip()
 
 
+def _with_pictures(error: ErrorRun, graph: Graph | None) -> ErrorRun:
+    return replace(error, pictures={language: drawn(graph, language) for language in LANGUAGES}) if graph else error
+
+
 def drawn(graph: Graph, language: str) -> str:
     """Return the picture of a graph as HTML, "" if it cannot be drawn."""
     data: Any = Picture(graph, language)._repr_mimebundle_()
     return str(data[0]["text/html"]) if isinstance(data, tuple) else ""
-
-
-def main(file: Path, names: list[str]) -> None:
-    """Run the programs of some explanations, each in a process of its own, and write what they told into `file`."""
-    importlib.import_module("torch._dynamo")  # else each process imports it
-    exec(PREAMBLE, {})
-    with multiprocessing.get_context("fork").Pool(_AT_ONCE, maxtasksperchild=1) as pool:
-        told = dict(zip(names, pool.map(run_errors, names, chunksize=1), strict=True))
-    runs = {}
-    for name, (error, graph) in ((name, each) for name, each in told.items() if each):
-        pictures = {language: drawn(graph, language) for language in LANGUAGES} if graph else {}
-        runs[name] = asdict(replace(error, pictures=pictures))
-    file.write_text(json.dumps(runs, ensure_ascii=False), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:])

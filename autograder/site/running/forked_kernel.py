@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 from multiprocessing.context import ForkServerProcess
 from typing import Any
 
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
-# Not pyplot, with which IPython would not show figures. A build that runs no cell imports none of them.
-_IMPORTED = ["torch", "torch._dynamo", "matplotlib.backends.backend_agg", "ipykernel.kernelapp"]
-_IMPORTED += ["autograder.pictures.draw", __name__]
+from .fork_server import warm_forks
 
 
 class ForkedKernel(LocalProvisioner):  # type: ignore[misc]
@@ -21,7 +18,7 @@ class ForkedKernel(LocalProvisioner):  # type: ignore[misc]
     """
 
     async def launch_kernel(self, cmd: list[str], *, env: dict[str, str], cwd: str, **more: Any) -> Any:
-        multiprocessing.get_context("forkserver").set_forkserver_preload(_IMPORTED)
+        warm_forks()
         self.process = _Kernel(cmd[cmd.index("-f") :], env, cwd)
         self.process.start()
         return self.connection_info

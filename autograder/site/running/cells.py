@@ -1,11 +1,9 @@
-"""Outputs of released cells in both languages, kept in a cache."""
+"""Released cells, run: their outputs in both languages."""
 
 from __future__ import annotations
 
 import contextlib
 import copy
-import hashlib
-import json
 import os
 import re
 import shutil
@@ -13,15 +11,15 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import torch
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from nbformat.notebooknode import NotebookNode
 from nbformat.v4 import new_code_cell
 
-from ..lessons.source import CHECK
+from ...lessons.source import CHECK
 from .forked_kernel import ForkedKernel
+from .kept_results import KeptResults
 
 # A dict from cell id to outputs in nbformat's form, by language.
 Outputs = dict[str, dict[str, list[dict[str, Any]]]]
@@ -35,7 +33,7 @@ from dataclasses import replace as _replace
 from IPython.display import display as _display
 _display(_replace(Out[{number}], language="ru"))
 """
-_MADE_BY = ("pictures", "messages/drawing.py", "messages/plots.py", "site/execution.py", "site/forked_kernel.py")
+_RUN_BY = ("site/running/cells.py", "site/running/forked_kernel.py")
 
 
 def is_run(cell: NotebookNode) -> bool:
@@ -49,29 +47,12 @@ def executed(notebook: NotebookNode, files: Path, cache: Path) -> Outputs:
     Only runs it if `cache` has no outputs of the same cells. `files` is the folder of the lesson's data files, which
     may not exist. An answer's stub runs as it is, so a cell that needs the answer has an output of the type "error".
     """
-    kept = cache / f"{_digest(notebook)}.json"
-    if kept.is_file():
-        found: Outputs = json.loads(kept.read_text(encoding="utf-8"))
-        return found
-    outputs = _run(notebook, files)
-    cache.mkdir(parents=True, exist_ok=True)
-    new = kept.with_suffix(".new")
-    new.write_text(json.dumps(outputs, ensure_ascii=False), encoding="utf-8")
-    new.replace(kept)
+    cells = [f"{cell.id}\n{cell.source}\n" for cell in notebook.cells if is_run(cell)]
+    if not cells:
+        return {}
+    (found,) = KeptResults(cache, _RUN_BY).of(["".join(cells)], lambda numbers: [_run(notebook, files)])
+    outputs: Outputs = found
     return outputs
-
-
-def _digest(notebook: NotebookNode) -> str:
-    """Return a digest of the cells that are run, of torch, and of the code that runs cells and draws pictures."""
-    found = hashlib.sha256(torch.__version__.encode())
-    for cell in notebook.cells:
-        if is_run(cell):
-            found.update(f"{cell.id}\n{cell.source}\n".encode())
-    package = Path(__file__).parents[1]
-    for name in _MADE_BY:
-        for path in sorted((package / name).rglob("*.py")) or [package / name]:
-            found.update(path.read_bytes())
-    return found.hexdigest()[:20]
 
 
 def _run(notebook: NotebookNode, files: Path) -> Outputs:

@@ -1,0 +1,1 @@
+"""Cells and programs of the site, run in forks of one process."""
