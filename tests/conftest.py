@@ -20,6 +20,7 @@ from autograder.lessons.execute import Ran, run
 from autograder.lessons.source import Lesson
 from autograder.session import SESSION, Session
 from support.kernel import forked_kernels
+from support.table_version import ask_once
 
 LESSON = "gradient_accumulation"
 
@@ -44,6 +45,7 @@ def pytest_collection_finish() -> None:
     imports `torch._dynamo`, which takes 1.5 s. A limit that ends this import leaves a process without optimizers.
     """
     importlib.import_module("torch._dynamo")
+    ask_once()
     gc.collect()
     gc.freeze()
 

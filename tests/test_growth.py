@@ -19,7 +19,9 @@ from autograder.grading.conspicuous.protected_names import is_protected
 from autograder.grading.files.notebook_file import parse_notebook
 from autograder.grading.report.similar_answers import similar_answers
 from autograder.history import Check, History, begun_tables, folder, standings, verdicts
-from autograder.learner.commands import progress
+from autograder.learner import commands
+from autograder.learner.explanations import explain
+from autograder.learner.progress.contents import Contents
 from autograder.learner.reviews.schedule import DAY, make_schedule
 from autograder.pictures.draw import picture
 from autograder.pictures.steps import steps
@@ -123,9 +125,35 @@ def test_a_check_decodes_the_history_of_its_own_exercise_alone(monkeypatch: pyte
 def test_the_table_of_progress() -> None:
     def read(size: int) -> Callable[[], object]:
         write_history(size)
-        return lambda: repr(progress())
+        return lambda: repr(commands.progress())
 
     assert growth(read, (100, 400, 1_600)) < MOST
+
+
+@pytest.mark.parametrize("shown", [lambda: Contents("en"), lambda: commands.start("first_gradient", language="en")])
+def test_what_begins_with_the_history(shown: Callable[[], object]) -> None:
+    def show(size: int) -> Callable[[], object]:
+        write_history(size)
+        return lambda: repr(shown())
+
+    assert growth(show, (400, 1_600, 6_400)) < MOST
+
+
+LONG_MESSAGES: dict[str, Callable[[int], str]] = {
+    "a line": lambda size: "x" * size,
+    "words": lambda size: "size mismatch, got " * (size // 20),
+    "colons": lambda size: "a: " * (size // 3),
+    "a traceback": lambda size: '  File "a.py", line 1, in f\n    f()\n' * (size // 36),
+}
+
+
+@pytest.mark.parametrize("name", LONG_MESSAGES)
+def test_explaining_a_long_message(name: str) -> None:
+    def ask(size: int) -> Callable[[], object]:
+        text = LONG_MESSAGES[name](size)
+        return lambda: repr(explain(text))
+
+    assert growth(ask, (1_000, 4_000, 16_000)) < MOST
 
 
 MODULE = """\

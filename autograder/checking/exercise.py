@@ -155,7 +155,7 @@ def _lesson_of(module: str) -> str:
     return module.partition("exercises.")[2].partition(".")[0] or module
 
 
-@dataclass
+@dataclass(eq=False)  # so that what is computed for one can be cached
 class Exercise:
     """An exercise, as the decorator `exercise` makes it from a probe.
 

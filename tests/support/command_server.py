@@ -189,6 +189,8 @@ def _run(
 def _import(program: str) -> Callable[[], object]:
     """Import a program, and what takes it time. Returns its main function."""
     importlib.import_module("torch")
+    if program in ("nbgrader", "autograder"):
+        importlib.import_module("support.table_version").ask_now()
     if program == "nbgrader":
         from nbgrader.apps.nbgraderapp import main
     elif program == "autograder":

@@ -8,12 +8,13 @@ import random
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from ...bound_names import bound_names
 from ...checking.exercise import Exercise
 from ...checking.judge import judge
 from ...exercises import key_of
+from ...exercises.key import Misconception
 from ...history import QuestionKind, record
 from ...language import Text
 from ...lessons.mistakes import Mistakes, mistakes_of
@@ -88,15 +89,9 @@ def wrong_answer(exercise: Exercise, number: int) -> WhatIsWrong | None:
     Shown are short mistakes of those that come nearest to a right answer. The sentences beside the right one speak of
     names in the code where there are such, and of other themes, because those are hardly true, too.
     """
-    found = mistakes_of(exercise)
-    named = {name: each for name, each in found.named.items() if name not in found.plain}
-    code = {name: _readable(found, name) for name in named}
-    whole = sorted((name for name in named if _is_whole(code[name])), key=lambda name: code[name].count("\n"))
-    short = [name for name in whole if code[name].count("\n") < _LINES] or whole[:_OPTIONS]
-    if not short:
+    near, code, named = _shown(exercise)
+    if not near:
         return None
-    near = _nearest(exercise, short)
-    random.Random(exercise.name).shuffle(near)
     chosen = near[number % len(near)]
     others = [each for each in {each.says: each for each in named.values()}.values() if each.says != named[chosen].says]
     random.Random(chosen).shuffle(others)
@@ -105,6 +100,19 @@ def wrong_answer(exercise: Exercise, number: int) -> WhatIsWrong | None:
     more.sort(key=lambda each: each.theme == first.theme)  # two sentences alike rule each other out
     picked = (first.says, *(each.says for each in more[: _OPTIONS - 2]))
     return WhatIsWrong(exercise, chosen, picked) if more else None
+
+
+@cache
+def _shown(exercise: Exercise) -> tuple[list[str], dict[str, str], dict[str, Misconception]]:
+    """Return the names of mistakes that are shown, in order; code and misconception of each mistake."""
+    found = mistakes_of(exercise)
+    named = {name: each for name, each in found.named.items() if name not in found.plain}
+    code = {name: _readable(found, name) for name in named}
+    whole = sorted((name for name in named if _is_whole(code[name])), key=lambda name: code[name].count("\n"))
+    short = [name for name in whole if code[name].count("\n") < _LINES] or whole[:_OPTIONS]
+    near = _nearest(exercise, short)
+    random.Random(exercise.name).shuffle(near)
+    return near, code, named
 
 
 def _nearest(exercise: Exercise, names: list[str]) -> list[str]:
