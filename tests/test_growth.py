@@ -21,7 +21,6 @@ from autograder.grading.report.similar_answers import similar_answers
 from autograder.history import Check, History, begun_tables, folder, standings, verdicts
 from autograder.learner import commands
 from autograder.learner.explanations import explain
-from autograder.learner.progress.contents import Contents
 from autograder.learner.reviews.schedule import DAY, make_schedule
 from autograder.pictures.draw import picture
 from autograder.pictures.steps import steps
@@ -130,13 +129,12 @@ def test_the_table_of_progress() -> None:
     assert growth(read, (100, 400, 1_600)) < MOST
 
 
-@pytest.mark.parametrize("shown", [lambda: Contents("en"), lambda: commands.start("first_gradient", language="en")])
-def test_what_begins_with_the_history(shown: Callable[[], object]) -> None:
-    def show(size: int) -> Callable[[], object]:
+def test_the_greeting_of_a_learner_who_comes_back() -> None:
+    def greet(size: int) -> Callable[[], object]:
         write_history(size)
-        return lambda: repr(shown())
+        return lambda: repr(commands.start("first_gradient", language="en"))
 
-    assert growth(show, (400, 1_600, 6_400)) < MOST
+    assert growth(greet, (400, 1_600, 6_400)) < MOST
 
 
 LONG_MESSAGES: dict[str, Callable[[int], str]] = {
