@@ -95,11 +95,11 @@ def test_steps_of_a_graph_of_any_shape(graph: Callable[[int], torch.Tensor], mon
 # -- a learner's history ----------------------------------------------------------------------------------------------
 
 
-def write_history(size: int) -> None:
+def write_history(size: int, lesson: str = "lesson") -> None:
     folder().mkdir(parents=True, exist_ok=True)
     with (folder() / "progress.jsonl").open("w", encoding="utf-8") as file:
         for number in range(size):
-            verdict = Verdict(f"exercise_{number % 100}", "lesson", 1, VerdictState.PASSED, ())
+            verdict = Verdict(f"exercise_{number % 100}", lesson, 1, VerdictState.PASSED, ())
             file.write(json.dumps({"time": number, "verdict": verdict.to_json()}) + "\n")
 
 
@@ -131,7 +131,7 @@ def test_the_table_of_progress() -> None:
 
 def test_the_greeting_of_a_learner_who_comes_back() -> None:
     def greet(size: int) -> Callable[[], object]:
-        write_history(size)
+        write_history(size, "first_gradient")
         return lambda: repr(commands.start("first_gradient", language="en"))
 
     assert growth(greet, (400, 1_600, 6_400)) < MOST
