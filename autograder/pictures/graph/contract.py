@@ -18,7 +18,7 @@ def contract(graph: Graph, groups: Mapping[int, Hashable], says: Mapping[Hashabl
     """
     variables = variables_of(graph)
     group_of = dict(groups)
-    group_of.update((node, groups[user]) for node, user in passing_nodes(graph).items() if user in groups)
+    group_of.update((node, groups[user]) for node, user in graph.passing.items() if user in groups)
     users: dict[int, set[Hashable]] = {}
     for edge in graph.edges:
         if edge.target is not None:
@@ -64,7 +64,7 @@ def _merged(edges: tuple[Edge, ...], first: Mapping[int, int]) -> tuple[Edge, ..
     `first` maps the ids of folded nodes to the id of the node in their place. Parallel edges become one edge that has
     their number as `count`.
     """
-    merged: dict[Edge, int] = {}
+    merged: dict[tuple[object, ...], list[Edge]] = {}
     for edge in edges:
         source = first.get(edge.source, edge.source)
         target = None if edge.target is None else first.get(edge.target, edge.target)
@@ -72,9 +72,12 @@ def _merged(edges: tuple[Edge, ...], first: Mapping[int, int]) -> tuple[Edge, ..
             continue
         if edge.source in first or edge.target in first:
             edge = Edge(source, 0, target, 0, None if edge.target in first else edge.tensor, None, edge.count)
-        key = replace(edge, count=0)
-        merged[key] = merged.get(key, 0) + edge.count
-    return tuple(replace(edge, count=count) for edge, count in merged.items())
+        way = edge.source, edge.slot, edge.target, edge.output, edge.tensor, edge.shape, edge.factor
+        merged.setdefault(way, []).append(edge)
+    return tuple(
+        beside[0] if len(beside) == 1 else replace(beside[0], count=sum(edge.count for edge in beside))
+        for beside in merged.values()
+    )
 
 
 def _still_seen(graph: Graph) -> tuple[Tensor, ...]:
@@ -101,25 +104,3 @@ def children(graph: Graph) -> dict[int, list[int]]:
         if edge.target is not None:
             below.setdefault(edge.source, []).append(edge.target)
     return below
-
-
-def passing_nodes(graph: Graph) -> dict[int, int]:
-    """Return the nodes that only pass a gradient on to a leaf, such as the transposition of a weight.
-
-    A key of the returned dict is the id of such a node. The value is the id of the node from which its gradient comes.
-    """
-    users: dict[int, list[int]] = {}
-    ways: dict[int, list[int | None]] = {}
-    for edge in graph.edges:
-        ways.setdefault(edge.source, []).append(edge.target)
-        if edge.target is not None:
-            users.setdefault(edge.target, []).append(edge.source)
-    leaves = {node.id for node in graph.nodes if node.leaf is not None}
-    return {
-        node.id: users[node.id][0]
-        for node in graph.nodes
-        if not node.saved
-        and len(users.get(node.id, ())) == 1
-        and len(way := ways.get(node.id, [])) == 1
-        and way[0] in leaves
-    }

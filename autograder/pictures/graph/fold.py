@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from ...language import Note
-from .contract import children, contract, passing_nodes, variables_of
+from .contract import children, contract, variables_of
 from .model import Graph
 from .modules import owners, part_sizes
 
@@ -123,7 +123,7 @@ def _width(graph: Graph) -> tuple[int, int]:
 
     Nodes that only pass a gradient on to a leaf do not count.
     """
-    beside, below = passing_nodes(graph), children(graph)
+    beside, below = graph.passing, children(graph)
     far: dict[int, int] = {}
     for node in graph.nodes:
         for child in below.get(node.id, ()):
@@ -144,7 +144,7 @@ def _without_repetitions(graph: Graph) -> Graph:
     folded at once: one at a time, a random graph of 6,000 nodes takes a minute in place of 0.4 s.
     """
     while not _fits(graph):
-        beside = passing_nodes(graph)
+        beside = graph.passing
         steps = [node for node in graph.nodes if node.leaf is None and node.id not in beside]
         again: dict[int, Hashable] = {}
         says: dict[Hashable, Mapping[str, int]] = {}
@@ -226,7 +226,7 @@ def _pieces(graph: Graph, part: Mapping[int, str]) -> dict[int, tuple[str, int]]
             whole[node] = node = whole[whole[node]]
         return node
 
-    ends = {node.id for node in graph.nodes if node.leaf is not None} | passing_nodes(graph).keys()
+    ends = {node.id for node in graph.nodes if node.leaf is not None} | graph.passing.keys()
     seen = {(node, name, far.get(node, 0)): node for node, name in part.items()}
     for edge in graph.edges:
         if edge.source in part and edge.target is not None and edge.target not in ends:

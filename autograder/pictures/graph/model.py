@@ -8,6 +8,7 @@ position in the tuples of the graph before folding.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from ...language import Note
@@ -193,6 +194,28 @@ class Graph:
     def multiple(self) -> frozenset[int]:
         """Ids of the nodes with several outputs. Their edges are labelled with the number of the output."""
         return frozenset(node.id for node in self.nodes if len(node.outputs) > 1)
+
+    @cached_property
+    def passing(self) -> dict[int, int]:
+        """The nodes that only pass a gradient on to a leaf, such as the transposition of a weight.
+
+        A dict from the id of such a node to the id of the node from which its gradient comes.
+        """
+        users: dict[int, list[int]] = {}
+        ways: dict[int, list[int | None]] = {}
+        for edge in self.edges:
+            ways.setdefault(edge.source, []).append(edge.target)
+            if edge.target is not None:
+                users.setdefault(edge.target, []).append(edge.source)
+        leaves = {node.id for node in self.nodes if node.leaf is not None}
+        return {
+            node.id: users[node.id][0]
+            for node in self.nodes
+            if not node.saved
+            and len(users.get(node.id, ())) == 1
+            and len(way := ways.get(node.id, [])) == 1
+            and way[0] in leaves
+        }
 
     def place_of(self, constant: int) -> str:
         """Return the shape of a constant, and the module and the node that use it."""

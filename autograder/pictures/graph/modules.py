@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from .contract import children, passing_nodes
+from .contract import children
 from .model import Graph
 
 _PLACES = 4  # modules that a sentence names
@@ -47,7 +47,7 @@ def owners(graph: Graph) -> dict[int, tuple[str, ...]]:
     belongs to a module if it lies between two such nodes of one call. Other nodes belong to no module: those of a
     loss, those between two modules, and those between two calls of one module.
     """
-    below, beside = children(graph), passing_nodes(graph)
+    below, beside = children(graph), graph.passing
     around = [modules for _, modules in graph.parameters]
     bits = {tensor: 1 << number for number, (tensor, _) in enumerate(graph.parameters)}
     steps = [node for node in graph.nodes if node.leaf is None and node.id not in beside]
