@@ -1,4 +1,4 @@
-"""Outputs of cells as pages show them."""
+"""Outputs of cells as pages show them, and results that are kept."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from nbformat.v4 import new_code_cell, new_notebook
 
 from autograder.site.running.cells import executed
+from autograder.site.running.kept_results import KeptResults
 
 PRINTS = """
 for number in range(3):
@@ -27,3 +28,18 @@ def test_a_picture_of_matplotlib_is_shown(tmp_path: Path) -> None:
     cell = new_code_cell("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()", id="plot")
     (shown,) = executed(new_notebook(cells=[cell]), tmp_path / "files", tmp_path)["plot"]["en"]
     assert "image/png" in shown["data"]
+
+
+def test_only_what_is_not_kept_is_run(tmp_path: Path) -> None:
+    asked: list[list[str]] = []
+
+    def double(*texts: str) -> list[str]:
+        def run(numbers: list[int]) -> list[str]:
+            asked.append([texts[number] for number in numbers])
+            return [2 * text for text in asked[-1]]
+
+        return list(KeptResults(tmp_path / "new", ()).of(texts, run))
+
+    assert double("a", "b") == double("a", "b") == ["aa", "bb"]
+    assert double("b", "c") == ["bb", "cc"]
+    assert asked == [["a", "b"], ["c"]]
