@@ -123,7 +123,7 @@ def _counted(function: Callable[..., Any]) -> Generator[Any, tuple[tuple[Any, ..
 
 @contextmanager
 def batch_sizes(model: torch.nn.Module) -> Iterator[list[int]]:
-    """Record the number of samples in each call of `model` in the `with` block; yield the numbers as a list.
+    """Record the number of samples in each call of `model` in the `with` block; yield a list of them.
 
     Direct calls of `model.forward` are not seen.
     """
@@ -306,8 +306,6 @@ def tensors(tree: object) -> list[torch.Tensor]:
 
     `tree` is a tensor, or nested tuples, lists, dicts and dataclasses of tensors.
     """
-    if isinstance(tree, torch.Tensor):
-        return [tree]
     return [item for item in leaves(tree) if isinstance(item, torch.Tensor)]
 
 
@@ -316,6 +314,8 @@ def leaves(tree: object) -> list[object]:
 
     Raises RecursionError if a container holds itself.
     """
+    if isinstance(tree, torch.Tensor):
+        return [tree]
     if isinstance(tree, dict):
         entries = [*tree.values()]
     elif isinstance(tree, (list, tuple)) and not isinstance(tree, torch.autograd.graph.GradientEdge):
@@ -324,4 +324,4 @@ def leaves(tree: object) -> list[object]:
         entries = [getattr(tree, one.name) for one in fields(tree)]
     else:
         return [tree]
-    return [leaf for entry in entries for leaf in ((entry,) if isinstance(entry, torch.Tensor) else leaves(entry))]
+    return [leaf for entry in entries for leaf in leaves(entry)]

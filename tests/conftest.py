@@ -39,7 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Let no answer under a time limit collect what is there before the first test, or import what torch imports late.
+    """Do before the first test what an answer under a time limit would otherwise do.
 
     An answer that collects took 420 ms for it in a process with all tests, and takes 1 ms now. The first optimizer
     imports `torch._dynamo`, which takes 1.5 s. A limit that ends this import leaves a process without optimizers.

@@ -52,7 +52,10 @@ class Block:
 def blocks(
     notebook: NotebookNode, language: str, exercises: Mapping[str, Exercise], outputs: Outputs, ids: list[str]
 ) -> tuple[list[Block], list[Heading]]:
-    """Return the blocks of a student's notebook, and its headings. `ids` are the places of headings in order."""
+    """Return the blocks of a student's notebook, and its headings.
+
+    `ids` are the places of headings in order.
+    """
     headings: list[Heading] = []
     places, spoils, found = iter(ids), False, list[Block]()
     for cell in notebook.cells:

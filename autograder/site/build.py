@@ -33,8 +33,9 @@ _LOOKED_UP = ("summary", "gallery")
 
 
 def build_site(folder: Path, cache: Path, names: Sequence[str] = (), addresses: Addresses = NOWHERE) -> list[Path]:
-    """Write the site into `folder` and return the path of each written file. Files that stay the same are left alone.
+    """Write the site into `folder` and return the path of each written file.
 
+    Files that stay the same are left alone.
     `cache` keeps outputs of executed cells. `names` are lessons; if there are none, all lessons are on the site.
     Files of an earlier build that are no longer part of the site are deleted.
     Raises Unknown if there is no such lesson, and BrokenSource if a lesson cannot be built.

@@ -69,7 +69,10 @@ def wall(request: pytest.FixtureRequest) -> Wall:
 
 
 def groups() -> Iterator[Any]:
-    """Yield the hand-ins of each exercise. Small groups are for the night: most of their time is making a course."""
+    """Yield the hand-ins of each exercise.
+
+    Small groups are for the night: most of their time is making a course.
+    """
     for file in FILES:
         for (lesson, exercise), cases in hand_ins(file).items():
             marks = NIGHTLY if len(cases) < 5 else ()

@@ -10,13 +10,13 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
 from autograder.checking.counted_run import another
+from autograder.checking.counting.eager_mode import EagerMode
 from autograder.checking.exercise import Case, Why, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
 
-from ...checking.counting.eager_mode import EagerMode
 from .common import EACH_CALL, apply, apply_custom, gradients, observe_state, same_numbers
 
 

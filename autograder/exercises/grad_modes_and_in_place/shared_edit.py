@@ -8,12 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checking.counting.eager_mode import EagerMode
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf, signed
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from ...checking.counting.eager_mode import EagerMode
 from .common import EDIT_ERROR
 
 # Properties of the first aspect. An answer that is no pair of tensors has only the first one.

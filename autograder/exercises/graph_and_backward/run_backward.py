@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from autograder.checking.counted_run import another
+from autograder.checking.counting.eager_mode import EagerMode
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import leaf
 from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import counting_backward_runs
 
-from ...checking.counting.eager_mode import EagerMode
 from .common import leaves_behind
 
 _SINES = 7

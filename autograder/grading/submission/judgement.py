@@ -58,7 +58,10 @@ def without_inputs(verdict: Verdict) -> Verdict:
 
 @cache
 def _known_types() -> frozenset[str]:
-    """Return the names of types of Python, torch and numpy. The name of an answer's own type could tell anything."""
+    """Return the names of types of Python, torch and numpy.
+
+    The name of an answer's own type could tell anything.
+    """
     known = re.compile(r"(builtins|collections|concurrent|json|numpy|queue|torch|types)(\.\w+)*")
     modules = [module for name, module in list(sys.modules.items()) if module and known.fullmatch(name)]
     types = {each.__name__ for module in modules for each in vars(module).values() if issubclass(type(each), type)}
@@ -66,7 +69,7 @@ def _known_types() -> frozenset[str]:
 
 
 def _without_message(note: Note) -> Note:
-    """Return the note with an ellipsis for an error's message, and for a type's name that is a message itself."""
+    """Return the note with an ellipsis for an error's message, and for a type's name that is one."""
     said = dict(note.parameters)
     if "message" in said:
         said["message"] = "…"

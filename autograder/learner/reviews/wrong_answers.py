@@ -84,7 +84,7 @@ class WhatIsWrong:
 
 
 def wrong_answer(exercise: Exercise, number: int) -> WhatIsWrong | None:
-    """Return the question on another mistake for each `number`, or None if the exercise has too few mistakes.
+    """Return the question on another mistake for each `number`, or None if there are too few mistakes.
 
     Shown are short mistakes of those that come nearest to a right answer. The sentences beside the right one speak of
     names in the code where there are such, and of other themes, because those are hardly true, too.
@@ -133,7 +133,7 @@ def _words(code: str) -> set[str]:
 
 
 def _is_whole(code: str) -> bool:
-    """Return whether code uses no name that it does not define: not our solution, and no helper of another file."""
+    """Return whether code defines each name that it uses: no solution, no helper of another file."""
     return used_names(code) <= bound_names(code) | vars(builtins).keys()
 
 

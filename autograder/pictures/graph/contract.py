@@ -64,7 +64,7 @@ def _merged(edges: tuple[Edge, ...], first: Mapping[int, int]) -> tuple[Edge, ..
     `first` maps the ids of folded nodes to the id of the node in their place. Parallel edges become one edge that has
     their number as `count`.
     """
-    merged: dict[tuple[object, ...], list[Edge]] = {}
+    merged: dict[Edge, int] = {}
     for edge in edges:
         source = first.get(edge.source, edge.source)
         target = None if edge.target is None else first.get(edge.target, edge.target)
@@ -72,12 +72,9 @@ def _merged(edges: tuple[Edge, ...], first: Mapping[int, int]) -> tuple[Edge, ..
             continue
         if edge.source in first or edge.target in first:
             edge = Edge(source, 0, target, 0, None if edge.target in first else edge.tensor, None, edge.count)
-        way = edge.source, edge.slot, edge.target, edge.output, edge.tensor, edge.shape, edge.factor
-        merged.setdefault(way, []).append(edge)
-    return tuple(
-        beside[0] if len(beside) == 1 else replace(beside[0], count=sum(edge.count for edge in beside))
-        for beside in merged.values()
-    )
+        alone = edge if edge.count == 1 else replace(edge, count=1)
+        merged[alone] = merged.get(alone, 0) + edge.count
+    return tuple(alone if count == 1 else replace(alone, count=count) for alone, count in merged.items())
 
 
 def _still_seen(graph: Graph) -> tuple[Tensor, ...]:

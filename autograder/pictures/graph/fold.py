@@ -51,7 +51,7 @@ def fold(graph: Graph, opened: str = "") -> Graph:
 
 
 def _part_to_open(folded: Graph, sizes: Mapping[str, int], opened: str) -> str:
-    """Return the name of the folded module of most interest: one that backward will refuse, or the largest."""
+    """Return the name of the folded module to look into: one that backward will refuse, or the largest."""
     boxes = [node for node in folded.nodes if "." in node.label and not opened.startswith(node.label)]
     if boxes:
         return max(boxes, key=lambda node: (node.is_refused, node.count)).label
@@ -119,7 +119,7 @@ def _is_bearable(graph: Graph) -> bool:
 
 
 def _width(graph: Graph) -> tuple[int, int]:
-    """Return the largest number of steps side by side, at the same distance from the outputs, and that of leaves.
+    """Return the largest number of steps at the same distance from the outputs, and that of leaves.
 
     Nodes that only pass a gradient on to a leaf do not count.
     """
@@ -162,7 +162,7 @@ def _without_repetitions(graph: Graph) -> Graph:
 
 
 def _repetitions(signs: list[Hashable]) -> Iterator[tuple[int, int, int]]:
-    """Yield patterns that stand in `signs` three times or more in a row: start, length, number of repetitions.
+    """Yield patterns that stand in `signs` three times or more in a row: start, length, repetitions.
 
     `signs` has one entry per node, equal for nodes that look the same. Patterns that save more nodes if folded come
     first. They do not overlap.

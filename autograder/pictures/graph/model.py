@@ -187,7 +187,10 @@ class Graph:
 
     @property
     def saved_bytes(self) -> int:
-        """Bytes that only the graph keeps alive for backward. Each storage counts once, and inputs do not count."""
+        """Bytes that only the graph keeps alive for backward.
+
+        Each storage counts once, and inputs do not count.
+        """
         return sum(saved.bytes or 0 for saved in self.saved if saved.counted == "here")
 
     @property

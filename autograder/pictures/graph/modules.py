@@ -15,7 +15,7 @@ _PLACES = 4  # modules that a sentence names
 
 
 def parameters(namespace: Mapping[str, Any]) -> list[tuple[torch.Tensor, tuple[str, ...]]]:
-    """Return each parameter of the caller's modules, with the names of the modules around it, the outermost first.
+    """Return each parameter of the caller's modules, with the modules around it, the outermost first.
 
     The order is that of registration. Modules that cannot run, such as a ModuleList, are left out of the names.
     """
@@ -41,7 +41,7 @@ def _runs(module: object) -> bool:
 
 
 def owners(graph: Graph) -> dict[int, tuple[str, ...]]:
-    """Return a dict from node id to the names of the modules to which the node belongs, the outermost first.
+    """Return a dict from node id to the names of the node's modules, the outermost first.
 
     A node that uses or saves a parameter belongs to the modules around the parameter. A node without parameters
     belongs to a module if it lies between two such nodes of one call. Other nodes belong to no module: those of a
@@ -83,7 +83,7 @@ def part_sizes(graph: Graph) -> dict[str, int]:
 
 
 def refused_nodes(graph: Graph) -> list[str]:
-    """Return the nodes that backward will refuse as text: the name, how many there are, and in which modules."""
+    """Return the nodes that backward will refuse as text: name, number, and their modules."""
     part = owners(graph)
     places: dict[str, list[str]] = {}
     for node in graph.nodes:
@@ -99,7 +99,7 @@ def _located(node: str, places: Sequence[str]) -> str:
 
 
 def _innermost(earlier: int, before: int, later: int, around: list[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the modules around both a parameter of `earlier` and one of `later`: the largest number of modules.
+    """Return the modules, as many as possible, around both a parameter of `earlier` and one of `later`.
 
     A parameter of `later` that was used before may belong to another call. It counts only if it was registered after
     the one of `earlier`. The parameters of a module have numbers in a row: it is enough to look at neighbours.

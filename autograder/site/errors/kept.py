@@ -15,8 +15,9 @@ _RUN_BY = ("site/errors/runs.py", "site/errors/graphs.py", "site/errors/imports.
 
 
 def error_runs(explanations: Sequence[Explanation], cache: Path) -> dict[str, ErrorRun]:
-    """Return a dict from an explanation's name to what its program told. Only runs what `cache` has no outcome of.
+    """Return a dict from an explanation's name to what its program told.
 
+    Only programs of which `cache` has no outcome are run.
     Explanations without a program are left out, and those whose program told nothing that fits.
     """
     shown = [each for each in explanations if each.program]

@@ -89,7 +89,7 @@ def _told(program: str) -> list[tuple[ErrorRun, Graph | None]]:
 
 
 def _shortened(said: str) -> str:
-    """Return a traceback without frames above the program, and without folders in which libraries are installed."""
+    """Return a traceback without frames above the program, and without folders of libraries."""
     return _LIBRARY.sub(r".../\1/", _FRAMES_ABOVE.sub("", said)).rstrip()
 
 

@@ -86,7 +86,7 @@ def look(waiting):
 
 
 def test_nothing_in_a_notebook_leads_to_the_grader(engine: Engine) -> None:
-    """Look at all that a notebook can reach, as only a library may: that is the known hole of the audit hook."""
+    """Look at all that a notebook can reach, as only a library may."""
     library = os.path.dirname(json.__file__) + "/__init__.py"
     cell = (
         f"import builtins, sys\nspace = {{}}\nexec(compile({LOOK!r}, {library!r}, 'exec'), space)\n"
